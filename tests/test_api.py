@@ -207,7 +207,7 @@ def test_a_picture_of_runs_or_of_their_files(run, file, tmp_path, monkeypatch):
     assert ttt.plot([str(file)], out="file.png").read_bytes() == by_run
     assert ttt.plot(file) == Path("td-curves.png") and Path("td-curves.png").read_bytes() == by_run
     assert ttt.plot([run, file], kind="Opening") == Path("opening.png")
-    with pytest.raises(ttt.UsageError, match=r"names 'x\.png' is one text; give a list"):
+    with pytest.raises(ttt.UsageError, match=r"names 'x\.png' is one string; give a list"):
         ttt.plot([file], "x.png")  # type: ignore[arg-type]
     with pytest.raises(ttt.RunFileError, match="no file"):
         ttt.plot(["gone.h5"], out="gone.png")
@@ -347,7 +347,7 @@ def test_moves_by_digits_are_refused_where_cells_come_back(run, pattern_run):
             with pytest.raises(ttt.BoardError) as refused:
                 ask(digits)
             assert str(refused.value) == (
-                f"position '{digits}': digits count cells from 1, and the cells that come back count from 0; write "
+                f"position '{digits}': digits count cells from 1, but returned cells count from 0; write "
                 f"'{letters}', or the cells' marks"
             )
             ask(letters)

@@ -5,9 +5,8 @@
     print(ttt.evaluate(run, against="random"))
     run.save("td.h5")
 
-Everything public is here, in `ttt_batch.learners` what a learner of your own needs, and in `ttt_batch.agents` what
-takes agents from elsewhere.  Names are loaded when first
-used, so that importing the package (and `ttt-batch --help`) stays quick.
+This module exports the public names.  `ttt_batch.learners` helps to write a learner, and `ttt_batch.agents` adapts
+third-party agents.  Names are loaded on first use, so that importing the package (and `ttt-batch --help`) stays quick.
 """
 
 from typing import TYPE_CHECKING
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        """Load a public name on first use: most exceptions alone, anything else with the whole package."""
+        """Load a public name on first use: most exceptions on their own, any other name with the whole package."""
         import importlib
 
         from ttt_batch.base import errors

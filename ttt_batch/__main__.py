@@ -1,6 +1,6 @@
-"""The program's entry: runs a command and turns every expected failure into one line and an exit status.
+"""Entry point of the program: runs a command and reports each failure as one line and an exit status.
 
-0 done, 1 could not, 2 misused, 130 interrupted.
+Exit statuses: 0 done, 1 failed, 2 misused, 130 interrupted.
 """
 
 import contextlib
@@ -12,27 +12,26 @@ import sys
 from pathlib import Path
 
 LEAST, LEAST_TO_COMPILE = 350_000_000, 500_000_000
-"""Bytes of address space that training on 3x3 takes with all kernels compiled, and with none."""
+"""Bytes of address space that training on 3x3 needs with all kernels compiled, and with no kernel compiled."""
 
 
 def main() -> None:
     """Run `ttt-batch` with the arguments of the process.
 
-    Unneeded work took half of a short command's time: on one 2.5 GHz processor, looking for garbage among imported
-    modules 0.05 s, and freeing them one by one before the process ends anyway 0.3 s.
+    Less garbage collection, and no freeing of modules at the end, halve the time of a short command.
     """
-    # NumPy starts a thread per processor for linear algebra, of which there is none here.
+    # NumPy would start a thread per processor for linear algebra, which this package does not use.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(200_000, 20, 20)
-    # A stream that was closed before the program started is None.  The null device takes its number, so no file does.
+    # A stream closed before the program started is None.  Open the null device, so that no file gets its number.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - for good
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - stays open
     status = run(sys.argv[1:])
-    for number in (signal.SIGINT, signal.SIGTERM):  # all is written: there is nothing left to interrupt
+    for number in (signal.SIGINT, signal.SIGTERM):  # all output is written
         signal.signal(number, signal.SIG_IGN)
     if status == 130:
-        # An interrupt may have left the compiler's library in disorder; its clean-up would then crash.
+        # An interrupt may have left LLVM in an inconsistent state, and its clean-up would crash.
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
@@ -44,11 +43,11 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit status.
 
-    An unforeseen exception is one line, too; with TTT_BATCH_DEBUG set it passes, with its traceback.
+    An unexpected exception is one line, too.  With TTT_BATCH_DEBUG set it is raised, with its traceback.
     """
     from ttt_batch.base import (
         console,
-        memory,  # noqa: F401 - while there is memory to load it
+        memory,  # noqa: F401 - loaded while memory is left
     )
     from ttt_batch.base.errors import TttBatchError
 
@@ -60,7 +59,7 @@ def run(arguments: list[str]) -> int:
 
         status = program(arguments, prog_name="ttt-batch", standalone_mode=False)
         sys.stdout.flush()
-        if status == 130:  # commands report their own interrupts; this one came before a command began
+        if status == 130:  # the interrupt came before a command started; commands report their own
             return _fail("interrupted", 130)
         return status if isinstance(status, int) else 0
     except TttBatchError as error:
@@ -70,14 +69,14 @@ def run(arguments: list[str]) -> int:
     except MemoryError as error:
         return _fail(_starved(error) or "not enough memory for this board or batch; choose a smaller one", 1)
     except (Exception, SystemExit) as error:
-        # typer leaves a closed pipe by SystemExit.
+        # typer raises SystemExit for a closed pipe.
         failure = error.__context__ if isinstance(error, SystemExit) else error
-        # A write that fails at once leaves nothing to flush; errors on other files are worded by their writers.
+        # A write to standard output has no file name.  Code that writes other files words their errors.
         full = isinstance(failure, OSError) and failure.errno == errno.ENOSPC and failure.filename is None
         if isinstance(failure, OSError) and (console.refuses(stdout) or full):
             console.silence(stdout)
             if isinstance(failure, BrokenPipeError):
-                return 0  # the reader of the output has gone; nothing is wrong
+                return 0  # the reader closed the pipe, which is no error
             return _fail(f"cannot write to standard output: {failure.strerror}; make room, or send it elsewhere", 1)
         if isinstance(error, SystemExit):
             raise
@@ -85,8 +84,8 @@ def run(arguments: list[str]) -> int:
 
 
 def _status(error: Exception) -> int:
-    """Report what typer, or a defect of the program, ended a command with; return its exit status."""
-    # typer's own usage errors; it carries click under different names in different versions.
+    """Report an exception from typer or from a defect in the program; return the exit status."""
+    # A usage error of typer.  Its class differs between versions, which vendor click under different names.
     if hasattr(error, "format_message"):
         from ttt_batch.app.commands.usage import misuse
 
@@ -100,14 +99,14 @@ def _status(error: Exception) -> int:
     if os.environ.get("TTT_BATCH_DEBUG"):
         raise error
     return _fail(
-        f"this should not have happened ({type(error).__name__}: {error}); please report it with the command; "
-        "TTT_BATCH_DEBUG=1 shows where it did",
+        f"internal error ({type(error).__name__}: {error}); please report it with the command; "
+        "TTT_BATCH_DEBUG=1 shows the traceback",
         1,
     )
 
 
 def _starved(error: Exception) -> str:
-    """The message if `ulimit -v` allows too little for the libraries, which then fail in many ways; else nothing."""
+    """Return a message if `ulimit -v` allows too little memory, where libraries fail in many ways; else nothing."""
     from ttt_batch.base.memory import address_limit
 
     limit = address_limit()

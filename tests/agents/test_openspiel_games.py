@@ -214,7 +214,7 @@ def test_boards_may_be_text_runs_files_or_agents_at_a_board(pyspiel, tmp_path):
         assert to_openspiel(given, "3x4x3").action_probabilities(state) == expected
     with pytest.raises(UsageError, match="the agent plays 3x4x3, not 4x4x4; leave board out"):
         to_openspiel(run, "4x4x4")
-    with pytest.raises(UsageError, match="is no run; give a run"):
+    with pytest.raises(UsageError, match="is not a run; give a run"):
         to_openspiel(5)
 
 

@@ -214,7 +214,7 @@ def test_a_forfeit_ends_the_line():
 @pytest.mark.parametrize(
     ("player", "options", "said"),
     [
-        ("random", {}, "samples=10 is for agents of your own that draw by chance"),
+        ("random", {}, "samples=10 is for your own agents with random moves"),
         (anyhow, {"samples": 0}, "samples"),
         (anyhow, {"samples": "many"}, "samples"),
         (anyhow, {"games": 5}, "games is for boards too large to enumerate"),
@@ -231,7 +231,7 @@ def test_misuse_is_one_line(player, options, said):
 def test_a_run_needs_no_samples():
     run = train(1000)
     for against in ("random", "self", run):
-        with pytest.raises(UsageError, match="the moves of these players are known: leave it out"):
+        with pytest.raises(UsageError, match="the move probabilities of these players are known; leave it out"):
             ttt.evaluate(run, against, samples=10)
     with pytest.raises(UsageError, match="leave samples out"):
         ttt.evaluate(run, as_played=True, samples=10)

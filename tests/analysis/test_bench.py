@@ -90,7 +90,7 @@ def test_the_table_fits_a_terminal(
         (line,) = [line for line in out.splitlines() if line.startswith(f"{name} ")]
         assert len(re.findall(r"[\d.]+ [kMG]  [\d.]+-[\d.]+", line)) == 3
     assert re.search(r"^random play +[\d.]+ [kMG]  [\d.]+-[\d.]+ ", out, re.MULTILINE)
-    assert re.search(r"^a judgement +[\d.]+ ms  [\d.]+-[\d.]+ ", out, re.MULTILINE)
+    assert re.search(r"^one evaluation +[\d.]+ ms  [\d.]+-[\d.]+ ", out, re.MULTILINE)
 
 
 @pytest.mark.slow  # it measures every learner

@@ -354,7 +354,7 @@ def test_evaluate_on_a_small_board_is_exact_against_scripted_players(
         assert run_here(["evaluate", path, f"--{option}", "5"]) == 2
         err = capsys.readouterr().err
         assert err.count("\n") == 1
-        assert f"--{option} is for boards too large to enumerate; 3x3 is judged exactly, leave it out" in err
+        assert f"--{option} is for boards too large to enumerate; 3x3 is evaluated exactly; leave it out" in err
     assert run_here(["evaluate", path, "--against", "nobody"]) == 2
     assert (
         "unknown opponent 'nobody'; choose one of: random, one-ply, two-ply, optimal, self" in capsys.readouterr().err

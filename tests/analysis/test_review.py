@@ -60,7 +60,7 @@ def test_a_known_game():
     assert [(slip.ply, slip.player, slip.cell, slip.before, slip.after) for slip in slips] == [(1, 1, 1, 0, (-1, 6))]
     assert slips[0].better == tuple((cell, Prospect(0, 8)) for cell in (0, 2, 6, 8))
     assert review_text(slips, BOARD, ("you", "agent")) == [
-        "What was given away:",
+        "Mistakes found:",
         "2. O 2 (agent): draw -> loss in 6",
         "   better: 1 3 7 9 (draw)",
     ]
@@ -74,7 +74,7 @@ def test_a_win_given_away_names_the_quickest_first():
 
 def test_a_game_without_a_slip():
     assert review(KnowingAgent(), Game(BOARD, (0, 4, 8, 1, 7, 6, 2, 5, 3))) == []
-    assert review_text([], BOARD) == ["No move gave anything away."]
+    assert review_text([], BOARD) == ["No mistakes found."]
     assert review(KnowingAgent(), Game(BOARD)) == []
 
 
@@ -128,7 +128,7 @@ def test_what_is_overlooked_is_what_two_plies_show(name: str) -> None:
 def test_oversights_in_words() -> None:
     game = Game(BOARD, (0, 3, 1, 4, 8, 2, 5))
     assert oversights_text(oversights(game), BOARD, ("you", "agent")) == [
-        "What was overlooked:",
+        "Oversights found:",
         "4. O 5 (agent): left a win; better: 3",
         "5. X 9 (you): passed up a win; better: 3",
         "6. O 3 (agent): passed up a win; better:",

@@ -148,7 +148,7 @@ def test_it_compiles_what_is_missing_and_says_what_there_is(tmp_path: Path) -> N
 
     second = warm(tmp_path)
     assert (second.returncode, second.stderr) == (0, "")
-    assert second.stdout.startswith("everything is compiled already")
+    assert second.stdout.startswith("all kernels are already compiled")
     third = warm(tmp_path, "--json")
     found = json.loads(third.stdout)
     assert (third.returncode, third.stderr) == (0, "")

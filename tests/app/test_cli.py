@@ -471,8 +471,8 @@ def test_a_slow_agent_is_seen_to_be_asked(words: tuple[str, ...], tmp_path: Path
         "import time\ndef agent(board):\n    time.sleep(0.2)\n    return (board.ravel() == 0).nonzero()[0][0]\n"
     )
     with at_a_terminal(tmp_path, *words, TERM="xterm-256color") as child:
-        child.expect(r"asking the agent: 0 answers, 0 s")
-        child.expect(r"asking the agent: [3-9] answers, \d+ s")
+        child.expect(r"waiting for the agent: 0 answers, 0 s")
+        child.expect(r"waiting for the agent: [3-9] answers, \d+ s")
         child.sendintr()
         assert ended(child) == 130
 
@@ -483,10 +483,10 @@ def test_the_answers_of_agents_are_counted_beside_the_kernels(monkeypatch: pytes
     with Reporter(live=True) as report:
         report.asking(0)
         report.asking(7)
-        assert len(drawn) == 1 and re.fullmatch(r"asking the agent: 7 answers, \d+ s", drawn[-1]().text.plain)
+        assert len(drawn) == 1 and re.fullmatch(r"waiting for the agent: 7 answers, \d+ s", drawn[-1]().text.plain)
         compile_some(report, 1)
         report.asking(8)
-        assert len(drawn) == 3 and re.fullmatch(r"asking the agent: 8 answers, \d+ s", drawn[-1]().text.plain)
+        assert len(drawn) == 3 and re.fullmatch(r"waiting for the agent: 8 answers, \d+ s", drawn[-1]().text.plain)
         report(ttt.Progress(10, 20, 1.0, (4, 3, 3), None, False))  # the bar of a training against it, instead
         assert len(drawn) == 4 and drawn[-1] is None
     assert FakeDisplay.shown == []
@@ -751,7 +751,7 @@ def test_a_whole_game_at_a_terminal(folder: Path) -> None:
 
         child.sendline("?")
         child.expect(r"Your move \(X\): ")
-        for words in ("row and column", "or a1 to c3: column and row", "take your last move back", "leave"):
+        for words in ("row and column", "or a1 to c3: column and row", "undo your last move", "leave"):
             assert words in child.before
         child.sendline("h")
         child.expect(r"Your move \(X\): ")

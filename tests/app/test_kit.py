@@ -121,7 +121,7 @@ def test_the_sheets_are_a4(run: ttt.Run, tmp_path: Path) -> None:
 def test_what_has_no_boxes_is_refused_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ttt.train(100, learner="td", out=tmp_path / "td.h5")
     status, _, err = command(capsys, "export", tmp_path / "td.h5", "--to", "boxes", "-o", tmp_path / "kit.pdf")
-    assert status == 2 and "boxes are those of menace, and td has none" in err and not (tmp_path / "kit.pdf").exists()
+    assert status == 2 and "only menace has boxes, not td" in err and not (tmp_path / "kit.pdf").exists()
     ttt.train(10, learner="menace", out=tmp_path / "menace.h5")
     words = "export", tmp_path / "menace.h5", "--to", "boxes", "-o"
     status, _, err = command(capsys, *words, tmp_path / "kit.png")

@@ -155,12 +155,12 @@ VALUES = [
     ],
     ("train --alpha 0,1", "alpha '0,1' is not a number", "give 0.1, with a point"),
     ("train --gamma 0,9", "gamma '0,9' is not a number", "give 0.9, with a point"),
-    ("train --seed random", "seed 'random' is not a whole number", "give any, e.g. 7: it fixes all chance"),
+    ("train --seed random", "seed 'random' is not a whole number", "give any, e.g. 7: it fixes the randomness"),
     *[
         (typed, "'foo'", "a run file, FILE.py:NAME or cmd:PROGRAM")
         for typed in ("train --opponent foo", "evaluate random --against foo")
     ],
-    ("learn-from games.txt", "no learner is named", "give --learner NAME, or --run RUN for a run to go on from"),
+    ("learn-from games.txt", "no learner is named", "give --learner NAME, or --run RUN for a run to continue"),
     ("play --illegal loses", "--illegal is for agents such as one-ply, and none is named", "leave it out"),
     (
         "train --opponent random --time-limit 3",

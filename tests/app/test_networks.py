@@ -53,8 +53,12 @@ def test_what_networks_cannot_do_costs_a_line(file: Path, capsys: pytest.Capture
             "unknown player 'nobody'; choose one of: random, one-ply, two-ply, optimal, "
             "a run file, FILE.py:NAME or cmd:PROGRAM",
         ),
-        (("export", file, "--to", "csv"), 1, "is of patterns, which have no table of positions"),
-        (("learn-from", "games.txt", "--run", file, "--seed", 4), 2, "--seed does not change for networks that go on"),
+        (("export", file, "--to", "csv"), 1, "is a run of patterns, which has no table of positions"),
+        (
+            ("learn-from", "games.txt", "--run", file, "--seed", 4),
+            2,
+            "--seed cannot be changed for networks that learn",
+        ),
         (("learn-from", "games.txt", "--learner", "patterns"), 2, "patterns learns networks, and this takes a learner"),
         (("study", "--learner", "td,patterns", "--games", 10), 2, "a study holds learners of tables or of networks"),
         (("plot", file, "--kind", "coverage"), 2, "networks count no visits"),
@@ -91,7 +95,7 @@ def test_small_boards_show_the_truth(tmp_path: Path, capsys: pytest.CaptureFixtu
     run = ttt.train(64, learner="patterns", board="3x3", prove_every=0, out=file)
     play(run, person=0, stdin=io.StringIO("h\n5\n1\n2\n3\n4\n6\n7\n8\n9\nq\n"), stdout=out, seed=1)
     assert out.getvalue().count("Below each value the truth:") == 1 and " D     | D     | D" in out.getvalue()
-    assert "What was given away:" in out.getvalue() or "No move gave anything away." in out.getvalue()
+    assert "Mistakes found:" in out.getvalue() or "No mistakes found." in out.getvalue()
     for words, said in (
         (("show", file, "5 2"), "truth   X wins in 5 plies with best play"),
         (("watch", file, "random", "--seed", 1), "Below each value the truth:"),

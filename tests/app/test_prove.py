@@ -47,7 +47,7 @@ def test_networks_and_their_certificates(
         assert checked.returncode == 0 and f"the {seat} player cannot lose" in checked.stdout, checked
         assert command(capsys, "check", path, "--of", networks, "-q")[0] == 0
         status, out, _ = command(capsys, "check", path, "--of", table, "-q")
-        assert status == 1 and "is of board 4x4x4, not of 3x3" in out
+        assert status == 1 and "is for board 4x4x4, not for 3x3" in out
 
 
 def test_tables_are_proved_as_they_are_judged(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,7 +86,7 @@ def test_what_is_wrong_with_a_certificate(table: Path, tmp_path: Path, capsys: p
     content = (tmp_path / "c.npz").read_bytes()
     (tmp_path / "d.npz").write_bytes(content[: len(content) // 2])
     status, out, err = command(capsys, "check", tmp_path / "d.npz", "-q")
-    assert (status, err) == (1, "") and "is no whole certificate" in out and len(out.splitlines()) == 1
+    assert (status, err) == (1, "") and "is not a valid certificate" in out and len(out.splitlines()) == 1
     other = ttt.train(1000, seed=5, out=tmp_path / "other.h5")
     assert other.games == 1000
     status, out, _ = command(capsys, "check", tmp_path / "c.npz", "--of", tmp_path / "other.h5", "-q")
@@ -109,7 +109,7 @@ def test_a_certificate_does_not_replace_its_run(
 
 def test_refusals(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("c.txt", ".", "..", ".npz"):
-        with pytest.raises(CertificateError, match=r"one is an \.npz file"):
+        with pytest.raises(CertificateError, match=r"give a name such as proof\.npz"):
             ttt.prove(table, certificate=name)
     (tmp_path / "c-second.npz").touch()
     with pytest.raises(CertificateError, match=r"c-second\.npz"):

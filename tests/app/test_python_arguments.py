@@ -35,7 +35,7 @@ CALLS: dict[str, Any] = {
 
 @pytest.mark.parametrize("call", CALLS)
 def test_what_is_no_run_is_refused_by_name(call: str, tmp_path: Path) -> None:
-    remedy = "is no run; give a run, the name of its file, or an agent"
+    remedy = "is not a run; give a run, the name of its file, or an agent"
     remedy = "is not the name of a run file; give text, a path or a Run" if call == "plot" else remedy
     for given in (5, None):
         with pytest.raises(ttt.UsageError, match=remedy):
@@ -45,7 +45,7 @@ def test_what_is_no_run_is_refused_by_name(call: str, tmp_path: Path) -> None:
 
 def test_a_picture_is_of_runs_alone(tmp_path: Path) -> None:
     for name in ("mine.py:first", "cmd:./agent", "optimal"):
-        with pytest.raises(ttt.RunFileError, match=f"{name} is an agent, and this takes the file of a run"):
+        with pytest.raises(ttt.RunFileError, match=f"{name} is an agent, but a run file is needed here"):
             ttt.plot(name, out=tmp_path / "x.png")
     with pytest.raises(ttt.UsageError, match="as_played=True is for runs of tables"):
         ttt.evaluate(FIRST, as_played=True)
@@ -136,7 +136,7 @@ def test_a_study_without_a_file_is_kept_in_memory(tmp_path: Path, monkeypatch: A
 
 
 def test_a_tournament_of_one_number_is_refused() -> None:
-    with pytest.raises(ttt.UsageError, match="5 is no run"):
+    with pytest.raises(ttt.UsageError, match="5 is not a run"):
         ttt.tournament(5)  # type: ignore[arg-type]
 
 
@@ -187,13 +187,13 @@ def test_a_link_to_nothing_is_said_to_be_one(tmp_path: Path) -> None:
 
 
 def test_what_is_no_description_is_not_to_be_written_into(td: Path, tmp_path: Path) -> None:
-    with pytest.raises(ttt.UsageError, match="a study is described in TOML"):
+    with pytest.raises(ttt.UsageError, match="describe the study in TOML"):
         ttt.study(td, games=100, out=tmp_path / "s.h5")
 
 
 NO_FILE = "3 is not the name of a file; give text or a path"
 NO_RUN = "3 is not the name of a run file; give text, a path or a Run"
-NO_NAMES = "names 'ab' is one text; give a list with a name for each run, or leave it out"
+NO_NAMES = "names 'ab' is one string; give a list with a name for each run, or leave it out"
 NO_OPTIONS = "are no options with values; give them as {'alpha': '0.1,0.2'}"
 
 REFUSED: dict[str, tuple[Any, str]] = {
@@ -205,9 +205,9 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "plot": (lambda td: ttt.plot(td, out=3), f"out {NO_FILE}"),  # type: ignore[arg-type]
     "prove": (lambda td: ttt.prove(td, certificate=3), f"certificate {NO_FILE}"),  # type: ignore[arg-type]
     "export": (lambda td: ttt.export_run(td, 3, "csv"), f"out {NO_FILE}"),  # type: ignore[arg-type]
-    "export to none": (lambda td: ttt.export_run(td, [], "csv"), "out names no file; give one"),
+    "export to none": (lambda td: ttt.export_run(td, [], "csv"), "out is empty; give a file"),
     "import": (lambda td: ttt.import_run(3), f"files {NO_FILE}"),  # type: ignore[arg-type]
-    "import of none": (lambda td: ttt.import_run([]), "files names no file; give one"),
+    "import of none": (lambda td: ttt.import_run([]), "files is empty; give a file"),
     "import, out": (lambda td: ttt.import_run("x.csv", out=3), f"out {NO_FILE}"),  # type: ignore[arg-type]
     "names of a plot": (lambda td: ttt.plot([td, td], names="ab"), NO_NAMES),
     "names of a tournament": (lambda td: ttt.tournament([td, "random"], names="ab"), NO_NAMES),

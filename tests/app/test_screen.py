@@ -283,7 +283,7 @@ def test_a_replay_goes_step_by_step_and_back():
     seated.press("r", "7")  # another key goes on where the game stands
     assert "You win." in seated.text
     seated.press("r", "right", "escape")
-    assert "You win." in seated.text and "What was given away:" in seated.text
+    assert "You win." in seated.text and "Mistakes found:" in seated.text
 
 
 def test_after_a_game():

@@ -107,7 +107,7 @@ def test_a_game_as_first_from_start_to_goodbye():
         "\n O | O |[X]\n---+---+---\n 4 |[X]| 6\n---+---+---\n[X]| 8 | 9\n\n"
         "You win.\n"
         "Score: You 1, agent 0, draws 0.\n"
-        "What was overlooked:\n"
+        "Oversights found:\n"
         "4. O 2 (agent): left a win; better: 7\n"
         "Another game? [Enter/q] q\n"
         "Goodbye. You 1, agent 0, draws 0.\n"
@@ -308,7 +308,7 @@ def test_hints_and_help_in_a_session():
     assert "for X:\n\n -0.40 | -0.30 | -0.20\n" in text
     assert "Highest: 9\n? = never seen\n" in text
     assert " O     | -0.30 | -0.20\n" in text
-    assert "take your last move back" in text
+    assert "undo your last move" in text
 
 
 def test_a_key_means_the_same_in_a_game_and_after_it():
@@ -424,11 +424,11 @@ def test_hints_show_the_truth_where_it_is_known():
 def test_a_finished_game_is_reviewed():
     _, text = session("5;3;7;q", KnowingAgent())
     assert text.split("Score: You 1, agent 0, draws 0.\n")[1].startswith(
-        "What was given away:\n4. O 2 (agent): draw -> loss in 2\n   better: 7 (draw)\nAnother game?"
+        "Mistakes found:\n4. O 2 (agent): draw -> loss in 2\n   better: 7 (draw)\nAnother game?"
     )
     replies = {1: 4, 3: 1, 5: 6, 7: 5}
     agent = KnowingAgent(choose=lambda position: [replies[9 - position.count(EMPTY)]])
-    assert "draws 1.\nNo move gave anything away.\nAnother" in session("1;9;8;3;4;q", agent)[1]
+    assert "draws 1.\nNo mistakes found.\nAnother" in session("1;9;8;3;4;q", agent)[1]
     _, text = session("6;5;q", KnowingAgent(choose=lambda position: [position.index(EMPTY)]), person=1)
     assert "2. O 6 (you): draw -> loss in " in text
     for unknown in ("given", "gave", "Review"):

@@ -235,7 +235,7 @@ def test_help_of_lines_stands_in_two_columns():
         "           or a1 to c3: column and row",
         "           or row and column: 3 3",
         "h, hints   what each cell is worth",
-        "u, undo    take your last move back",
+        "u, undo    undo your last move",
         "r, replay  the game so far, move by move",
         "n, new     a new game",
         "?, help    these keys",
@@ -249,7 +249,7 @@ def test_help_for_single_keys_names_no_words_and_asks_for_enter_where_it_is_need
         "a cell  1 to 9, as drawn on the board",
         "        or a1 to c3: column and row",
         "h       what each cell is worth",
-        "u       take your last move back",
+        "u       undo your last move",
         "r       the game so far, move by move",
         "n       a new game",
         "?       these keys",
@@ -259,7 +259,7 @@ def test_help_for_single_keys_names_no_words_and_asks_for_enter_where_it_is_need
         "a cell  a1 to h4: column and row",
         "        or row and column, Enter: 4 8",
         "h Enter what each cell is worth",
-        "u       take your last move back",
+        "u       undo your last move",
     ]
 
 

@@ -104,11 +104,11 @@ def test_shares_are_percentages_too(here, capsys):
         ("train --epsilon often", "epsilon 'often' is not a number; give a number such as 0.1 or 10%"),
         ("train --draw-worth half", "draw worth 'half' is not a number; give two numbers such as 0.5,0.5"),
         ("train --draw-worth 1,2,3", "draw worth '1,2,3' is not one or two numbers"),
-        ("train --checkpoint-every 5x", "--checkpoint-every '5x' is none of 30s, 1Mgames and never"),
+        ("train --checkpoint-every 5x", "--checkpoint-every '5x' is not an interval; give e.g. 30s, 1Mgames or never"),
         ("train --checkpoint-every xgames", "--checkpoint-every 'x' is not a whole number"),
         ("watch td-3x3 --games x", "games 'x' is not a whole number"),
         ("watch td-3x3 --seed x", "seed 'x' is not a whole number"),
-        ("watch td-3x3 --pace slow", "pace 'slow' is not a number; give seconds a move, e.g. 0.5"),
+        ("watch td-3x3 --pace slow", "pace 'slow' is not a number; give seconds per move, e.g. 0.5"),
         (
             "watch td-3x3 --level strong",
             "level 'strong' is not a number; give one from 0 to 1, or a percentage such as 70%",
@@ -322,8 +322,8 @@ def test_python_refuses_the_positions_that_commands_refuse(here, capsys, positio
             "start value 'none' is not a number; give one from -1e+100 to 1e+100, such as 1, or leave it out for the "
             "learner's own start",
         ),
-        ("page -o -", "- is no file, and nothing is written to standard output; name a file"),
-        ("train --games 10 -o -", "- is no file, and nothing is written to standard output; name a file with --out"),
+        ("page -o -", "cannot write to standard output (-); name a file"),
+        ("train --games 10 -o -", "cannot write to standard output (-); name a file with --out"),
     ],
 )
 def test_misuses_in_our_words(capsys, words, line):
@@ -351,10 +351,10 @@ def test_what_is_no_temperature(capsys, given, why):
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        ("train --learner td --lambda 0.5", "--lambda is no option of td"),
+        ("train --learner td --lambda 0.5", "--lambda is not an option of td"),
         ("train --epsilon 2", "epsilon 2 is outside [0, 1]"),
-        ("train --as first", "goes with an opponent"),
-        ("learn-from none.txt --learner td --lambda 0.5", "--lambda is no option of td"),
+        ("train --as first", "needs an opponent"),
+        ("learn-from none.txt --learner td --lambda 0.5", "--lambda is not an option of td"),
         ("import none.npz --learner td --format nope", "unknown format 'nope'"),
         ("import none.npz --learner tdd", "unknown learner 'tdd'"),
     ],
@@ -381,7 +381,7 @@ def test_a_file_of_a_page_names_its_learner(here, capsys):
     assert "7, learnt elsewhere" in command(capsys, "info", "from-page")[1]
     for wrong in (-1, True, 1.5, "7", None, 10**40):
         Path("bad.json").write_text(json.dumps(whole | {"learnt": {"learner": "td", "games": wrong}}))
-        with pytest.raises(ttt.FormatError, match="is no number of games from 0 to"):
+        with pytest.raises(ttt.FormatError, match="is not a number of games from 0 to"):
             ttt.import_run("bad.json")
     status, _, err = command(capsys, "import", "plain.json", "-o", "new.h5")
     assert (status, err) == (0, "ttt-batch: plain.json: taken for the format json; imported as td, whose table fits\n")
@@ -541,23 +541,23 @@ def test_remedies_are_parameters_in_python_and_options_in_commands(here, capsys)
     with pytest.raises(ttt.UsageError, match=r"^max_memory 'a lot' is not a number of bytes"):
         ttt.train(10, max_memory="a lot")
     assert "--max-memory 'a lot' is not" in misused(capsys, "train", "--games", "10", "--max-memory", "a lot")
-    with pytest.raises(ttt.UsageError, match=r"^checkpoint_every '5x' is none of 30s, 1Mgames and never"):
+    with pytest.raises(
+        ttt.UsageError, match=r"^checkpoint_every '5x' is not an interval; give e.g. 30s, 1Mgames or never"
+    ):
         ttt.train(10, checkpoint_every="5x", out="x.h5")
     with pytest.raises(ttt.UsageError, match="belongs to learn_from; choose walk or flow"):
         ttt.train(10, engine="given")
     assert "belongs to learn-from; choose" in misused(capsys, "train", "--games", "10", "--engine", "given")
     Path("empty.json").write_text('{"board": "3x3"}')
     with pytest.raises(
-        ttt.TttBatchError, match=r"empty\.json: its keys, 'board' for one, are no positions; a table of"
+        ttt.TttBatchError, match=r"empty\.json: its keys, such as 'board', are not positions; wrap a table of"
     ):
         ttt.import_run("empty.json", "td")
     lost = str(ttt.evaluate(ttt.train(300, seed=2)))
     assert "(ties='any')" in lost and "--" not in lost.replace("---+", "")
-    with pytest.raises(ttt.UsageError, match=r"go with resume=RUN; name the run to go on with, or give games"):
+    with pytest.raises(ttt.UsageError, match=r"go with resume=RUN; name the run to continue, or give games"):
         ttt.train(more=5)
-    assert "go with --resume RUN; name the run to go on with, or give --games" in misused(
-        capsys, "train", "--more", "5"
-    )
+    assert "go with --resume RUN; name the run to continue, or give --games" in misused(capsys, "train", "--more", "5")
 
 
 def test_a_new_name_without_an_ending_gets_the_usual_one(here, capsys):

@@ -60,7 +60,7 @@ def test_a_known_game():
     assert text.count("Below each value") == text.count("? = never seen") == text.count("3 in a line") == 1
     assert text.endswith(
         " X | O |[X]\n---+---+---\n O |[X]| O\n---+---+---\n[X]| 8 | 9\n\n"
-        "X wins (one).\nWhat was given away:\n"
+        "X wins (one).\nMistakes found:\n"
         "2. O 2 (two): draw -> loss in 6\n   better: 5 (draw)\n"
         "3. X 3 (one): win -> draw\n   better: 4 5 7 (win in 5)\n"
         "4. O 4 (two): draw -> loss in 4\n   better: 5 (draw)\n\n"
@@ -91,9 +91,9 @@ def test_every_outcome_is_returned_and_said_and_the_seed_fixes_it():
     games = [watched(agent, seed=seed) for seed in range(30)]
     assert {outcome for outcome, _ in games} == set(said)
     for seed, (outcome, text) in enumerate(games):
-        assert said[outcome] in text.split("What was overlooked:")[0].splitlines()[-2:]
+        assert said[outcome] in text.split("Oversights found:")[0].splitlines()[-2:]
         assert watched(agent, seed=seed) == (outcome, text)
-        assert text.count("The true results of this board are") == 1 and "given away" not in text
+        assert text.count("The true results of this board are") == 1 and "Mistakes" not in text
     assert len({text for _, text in games}) == 30
 
 
@@ -188,7 +188,7 @@ def test_without_a_pace_a_terminal_prints_line_by_line(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"pace": -1}, "pace -1 is outside 0 to 3600 seconds a move; 0 does not wait"),
+        ({"pace": -1}, "pace -1 is outside 0 to 3600 seconds per move; give 0 for no pause"),
         ({"pace": float("nan")}, "pace nan is outside"),
         ({"level": 2}, "level 2 is outside 0 to 1"),
         ({"epsilon": -1}, "epsilon -1 is outside 0 to 1"),

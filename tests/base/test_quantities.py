@@ -113,6 +113,6 @@ def test_only_shares_are_percentages():
 @pytest.mark.parametrize("name", ["alpha", "epsilon", "gamma", "draw_worth"])
 def test_numbers_beyond_every_float_are_outside_the_limits(name, value):
     given = (value, 0.5) if name == "draw_worth" else value
-    with pytest.raises(UsageError, match=r" is outside (?:[(\[]0, 1\]|0 to 1)| is no number from -") as e:
+    with pytest.raises(UsageError, match=r" is outside (?:[(\[]0, 1\]|0 to 1)| is not a number from -") as e:
         make_config(**{name: given})
     assert len(str(e.value)) < 140

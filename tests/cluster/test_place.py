@@ -41,7 +41,7 @@ QUICK = ("study", "--games", 100, "--batch", 50, "--seeds", 2, "--quiet")
         (["--workers", "2", "--threads", "2"], "leave out --threads"),
         (["--scheduler", "h:1", "--threads", "2"], "leave out --threads"),
         *(
-            (["--scheduler", address], "is no address")
+            (["--scheduler", address], "is not an address")
             for address in (
                 *("", "host", ":8786", "host:", "host:0", "host:65536", "host:x", "http://host:8786", "tcp:/host:1"),
                 *("tcp://host:1/x", "tcp://ho st:1", "tcp://[::1:1", "::1:8786", "tcp://host:123456", "host:1\n"),
@@ -250,7 +250,7 @@ def test_a_scheduler_that_goes_while_its_dashboard_is_asked_for() -> None:
         (
             KeyError("Invalid time unit: abc"),
             2,
-            r"Dask cannot use its settings \(Invalid time unit: abc\); mend or unset ",
+            r"Dask cannot use its settings \(Invalid time unit: abc\); correct or unset ",
         ),
         (RuntimeError("Nanny failed to start."), 1, r"cannot start 2 workers: one ended, .* \(with "),
     ],

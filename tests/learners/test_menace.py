@@ -178,11 +178,11 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"gamma": 0.9}, "menace is not discounted: gamma 0.9 is not 1"),
     ({"alpha": 0.5}, "menace has no step size: alpha 0.5"),
     ({"alpha": "1/n"}, "menace has no step size: alpha 1/n"),
-    ({"epsilon": "0.3->0.1:linear"}, "menace draws its moves from chances that it learns"),
-    ({"explore": "softmax:1"}, "explore is no option of menace"),
+    ({"epsilon": "0.3->0.1:linear"}, "menace draws its moves from probabilities that it learns"),
+    ({"explore": "softmax:1"}, "explore is not an option of menace"),
     ({"draw_worth": 0.5}, "menace has rewards in beads"),
-    ({"start_value": 1}, "start_value is no option of menace"),
-    ({"lambda_": 0.5}, "lambda_ is no option of menace"),
+    ({"start_value": 1}, "start_value is not an option of menace"),
+    ({"lambda_": 0.5}, "lambda_ is not an option of menace"),
 ]
 
 
@@ -195,7 +195,7 @@ def test_misuse_is_one_line(options: dict[str, Any], message: str) -> None:
 
 def test_other_learners_have_no_beads() -> None:
     for option in ("beads", "rewards"):
-        with pytest.raises(UsageError, match=f"{option} is no option of td, only of menace"):
+        with pytest.raises(UsageError, match=f"{option} is not an option of td, only of menace"):
             ttt.train(10, **{option: "4,3,2,1"})
 
 

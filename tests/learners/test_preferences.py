@@ -137,11 +137,11 @@ def test_flow_learns_what_the_walk_learns(name: str) -> None:
         (["reinforce", "--gamma", "0.9"], "reinforce is not discounted: gamma 0.9 is not 1; leave --gamma out"),
         (
             ["reinforce", "--epsilon", "0.1"],
-            "draws its moves from chances that it learns; leave --epsilon out",
+            "draws its moves from probabilities that it learns; leave --epsilon out",
         ),
-        (["actor-critic", "--explore", "softmax:1"], "--explore is no option of actor-critic"),
+        (["actor-critic", "--explore", "softmax:1"], "--explore is not an option of actor-critic"),
         (["actor-critic", "--beta", "0"], "beta 0 is outside (0, 1]; give a number in it"),
-        (["td", "--beta", "0.1"], "--beta is no option of td, only of reinforce, actor-critic; leave it out"),
+        (["td", "--beta", "0.1"], "--beta is not an option of td, only of reinforce, actor-critic; leave it out"),
     ],
 )
 def test_bad_input_is_one_line(words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

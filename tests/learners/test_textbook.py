@@ -292,11 +292,14 @@ def test_a_start_value_is_where_everything_undecided_starts(name: str) -> None:
     [
         ({"learner": "td-lambda", "lambda_": 2}, "lambda 2 is outside 0 to 1; 0.7 is usual"),
         ({"learner": "td-lambda", "lambda_": "x"}, "lambda 'x' is not a number"),
-        ({"learner": "td", "lambda_": 0.5}, "lambda_ is no option of td, only of td-lambda, ntuple-td; leave it out"),
-        ({"learner": "sarsa", "cut": True}, "cut is no option of sarsa, only of td-lambda"),
+        (
+            {"learner": "td", "lambda_": 0.5},
+            "lambda_ is not an option of td, only of td-lambda, ntuple-td; leave it out",
+        ),
+        ({"learner": "sarsa", "cut": True}, "cut is not an option of sarsa, only of td-lambda"),
         ({"learner": "td-lambda", "cut": "maybe"}, "unknown cut 'maybe'"),
-        ({"learner": "minimax-q", "start_value": 1}, "whose start values are no one number"),
-        ({"learner": "value-feed", "start_value": 1}, "whose start values are no one number"),
+        ({"learner": "minimax-q", "start_value": 1}, "whose start values are not a single number"),
+        ({"learner": "value-feed", "start_value": 1}, "whose start values are not a single number"),
         ({"learner": "td", "start_value": math.nan}, "start value nan is out of range"),
         ({"learner": "td", "start_value": "1e101"}, "start value 1e.101 is out of range"),
         ({"learner": "ntuple-td", "lambda_": 0.5, "trace": 0.5}, "lambda_ and trace mean the same; leave one out"),

@@ -198,7 +198,9 @@ def test_a_spoilt_move_deep_in_the_tree_is_refused_with_its_position(tmp_path: P
             continue
         found += 1
         poor = changed(1, number, move=others[0])
-        with pytest.raises(CertificateError, match=r"proves nothing: .*/.*/.*/.* the move .. loses after the reply"):
+        with pytest.raises(
+            CertificateError, match=r"does not prove its claim: .*/.*/.*/.* the move .. loses after the reply"
+        ):
             arrays_of(poor, path)
             read_certificate(path)
         assert "a reply that beats the agent" in str(by_script(arrays_of(poor, path)))
@@ -279,7 +281,7 @@ def test_an_archive_of_an_unknown_kind_and_a_pipe_are_refused_in_our_words(tmp_p
     content = bytearray(path.read_bytes())
     content[content.rfind(b"PK\x01\x02") + 10] = 77  # the compression method of the last field
     path.write_bytes(content)
-    with pytest.raises(CertificateError, match=r"it is damaged, or no \.npz file$"):
+    with pytest.raises(CertificateError, match=r"certificate: damaged, or not an \.npz file$"):
         read_certificate(path)
     os.mkfifo(tmp_path / "pipe.npz")
     with pytest.raises(CertificateError, match="not an ordinary file"):
@@ -292,12 +294,12 @@ def test_an_agent_that_loses_gets_no_certificate_and_one_of_another_board_is_ref
         certify(weigher(board, 1, takes=False), board, 1, CANNOT_LOSE)
     with pytest.raises(CertificateError, match="does not win"):
         certify(agent_of("3x3", 0, True), board, 0, ALWAYS_WINS)
-    with pytest.raises(CertificateError, match="of board 3x3, not of 3x4x3"):
+    with pytest.raises(CertificateError, match="for board 3x3, not for 3x4x3"):
         check_match(made(0), parse_board("3x4x3"), {})
     with pytest.raises(CertificateError, match="another seed: 0, not 7"):
         check_match(made(0), board, {"agent": "weigher", "seed": 7})
     check_match(made(0), board, {"agent": "weigher", "digest": "unknown there"})
-    with pytest.raises(CertificateError, match=r"one is an \.npz file"):
+    with pytest.raises(CertificateError, match=r"give a name such as proof\.npz"):
         check_path(tmp_path / "proof.txt")
     write_certificate(made(0), tmp_path / "proof.npz")
     with pytest.raises(CertificateError, match="exists already"):

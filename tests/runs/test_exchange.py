@@ -132,7 +132,8 @@ def test_a_list_of_other_rules_is_refused(form: str, learner: str, tmp_path: Pat
     export_run(run, form, [path])
     if form == "json":
         path.write_text(path.read_text().replace("2x2x2-misere", "2x2x2"))
-    same_positions = r"end otherwise under this board's rules, OXX\. for one: second wins in the table, first wins here"
+    outcomes = "second wins in the table, first wins here"
+    same_positions = rf"end differently under this board's rules, such as OXX\.: {outcomes}"
     with pytest.raises(FormatError, match=rf"table\.{form}: .*{same_positions if form != 'parquet' else 'not 2x2x2'}"):
         import_tables([path], learner, board="2x2x2")
     if form != "json":
@@ -165,18 +166,18 @@ def test_a_list_need_not_say_how_games_end(runs: dict[str, Run], tmp_path: Path)
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda text: text[:-20], "is no JSON"),
-        (lambda text: text.replace('"unfinished"', '"going on"', 1), "outcome 'going on' is none of unfinished, first"),
-        (lambda text: "[" * 100_000, "is no JSON"),
+        (lambda text: text[:-20], "is not valid JSON"),
+        (lambda text: text.replace('"unfinished"', '"over"', 1), "outcome 'over' must be one of unfinished, first"),
+        (lambda text: "[" * 100_000, "is not valid JSON"),
         (lambda text: "[]", "it holds nothing"),
         (lambda text: text.replace('"code": 1,', '"code": 1.5,'), "1.5 is not a whole number"),
         (lambda text: text.replace('"code": 1,', '"code": true,'), "True is not a whole number"),
         (lambda text: text.replace('"code": 1,', '"code": 3,'), "listed twice"),
         (lambda text: text.replace('"value"', '"worth"', 1), "state 0 has no value"),
-        (lambda text: text.replace('"first": 0.0', '"first": "0.0"', 1), "not numbers alone"),
+        (lambda text: text.replace('"first": 0.0', '"first": "0.0"', 1), "must have only numbers"),
         (lambda text: text.replace('"first": 0.0', '"first": 1e999', 1), "finite numbers only"),
         (lambda text: text.replace('"first": 0.0', '"first": NaN', 1), "NaN or Infinity, which JSON does not have"),
-        (lambda text: text.replace('"first": 0.0', f'"first": {"9" * 400}', 1), "beyond all bounds"),
+        (lambda text: text.replace('"first": 0.0', f'"first": {"9" * 400}', 1), "too large for a float"),
         (lambda text: text.replace('"best": [0', '"best": [9', 1), "9 is not a whole number from 0 to 8"),
         (lambda text: text.replace('"best": [0', '"best": [[0]', 1), r"\[0\] is not a whole number"),
     ],
@@ -206,7 +207,7 @@ def test_positions_that_cannot_occur_are_left_out_of_a_list(runs: dict[str, Run]
     many["states"] = [state for state in many["states"] if state["code"] < 50]
     many["states"] += [{"code": code, "value": {"first": 0, "second": 0}} for code in (13, 26, 39, 2, 4, 8, 10, 12)]
     path.write_text(json.dumps(many), encoding="utf-8")
-    with pytest.raises(FormatError, match="8 of the table's positions do not occur in play, XXX"):
+    with pytest.raises(FormatError, match="8 of the table's positions do not occur in play, such as XXX"):
         import_tables([path], "td")
 
 

@@ -790,8 +790,8 @@ def test_lists_are_for_boards_of_any_size(tmp_path):
 def test_lists_need_values_of_one_kind(tmp_path):
     table = state_list()
     both = replace(table, q=np.zeros((table.code.size, 9)))
-    refused(lambda: write("npz", both, BOARD, [tmp_path / "a"]), "one of them")
-    refused(lambda: write("npz", replace(table, value=None), BOARD, [tmp_path / "a"]), "one of them")
+    refused(lambda: write("npz", both, BOARD, [tmp_path / "a"]), "either values or action values")
+    refused(lambda: write("npz", replace(table, value=None), BOARD, [tmp_path / "a"]), "either values or action values")
 
 
 def test_arrays_that_say_they_are_larger_than_the_memory_are_damaged(tmp_path):

@@ -259,9 +259,9 @@ def test_what_the_table_does_not_tell_is_asked(tmp_path: Path, capsys: pytest.Ca
     for wrong in ("0,1", "0,1,2,3", "0,0,1"):
         with pytest.raises(UsageError, match="does not name three symbols"):
             ttt.import_run(path, keys=wrong)
-    with pytest.raises(FormatError, match=r"by keys 9,1,2 0% of the entries are positions that can occur"):
+    with pytest.raises(FormatError, match=r"with keys 9,1,2, 0% of the entries are positions that can occur"):
         ttt.import_run(path, keys="9,1,2")
-    with pytest.raises(UsageError, match="is no table in memory; import_run reads files"):
+    with pytest.raises(UsageError, match="is not a table in memory; import_run reads files"):
         ttt.import_table(str(path))
 
 
@@ -277,7 +277,7 @@ def test_impossible_positions_are_left_out_with_a_warning(known: Known, tables: 
     found = ttt.import_table({tables.text(code): values.get(code, 0.7) for code in [*values, *over]}, warn=said.append)
     assert bytes(found.tables.value) == bytes(run.tables.value)
     assert len(said) == 1 and said[0].startswith("300 entries left out, of positions that cannot occur")
-    assert re.search(r": [XO.]{9} for one$", said[0])
+    assert re.search(r", such as [XO.]{9}$", said[0])
 
 
 def test_a_partial_table_keeps_start_values_and_says_what_follows(known: Known, tables: ModuleType) -> None:
@@ -288,11 +288,11 @@ def test_a_partial_table_keeps_start_values_and_says_what_follows(known: Known, 
     found = ttt.import_table({tables.text(code): q for code, q in seen.items()}, warn=said.append)
     assert said == ["the table has no number for 8 of 16,167 moves (0.0%), which keep start values"]
     assert found.evaluation("random").unbeatable == {"first": True, "second": False}
-    assert found.notes[1] == "as second it can be beaten only by way of positions that the table lacks"
+    assert found.notes[1] == "as second it can be beaten only through positions that the table lacks"
     worst = {code: {cell: -x for cell, x in q.items()} if code == 3**4 else q for code, q in moves.items()}
     del worst[0]
     found = ttt.import_table({tables.text(code): q for code, q in worst.items()}, warn=said.append)
-    assert "as second it can be beaten by way of positions that the table has" in found.notes[1]
+    assert "as second it can be beaten through positions that the table has" in found.notes[1]
 
 
 @pytest.mark.parametrize("name", ["q.bin", "q.csv"])

@@ -139,7 +139,7 @@ def test_networks_are_their_weights_and_tuples(pattern_run: Any) -> None:
     assert sorted(totals, key=lambda cell: (totals[cell], cell)) == sorted(
         values, key=lambda cell: (values[cell], cell)
     )
-    with pytest.raises(FormatError, match="it holds networks, of which only the run file can be read back"):
+    with pytest.raises(FormatError, match="it holds networks, which can only be read from their run file"):
         run_from_plain(encode(pattern_run))
 
 
@@ -164,12 +164,12 @@ def replaced(name: str, array: Any, **options: Any) -> Any:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda file: file.attrs.modify("format", "other"), "no table of ours"),
-        (lambda file: file.attrs.modify("config", "{}"), "no configuration of a table"),
-        (lambda file: file.attrs.modify("config", "[" * 10**4), "no configuration of a table"),
+        (lambda file: file.attrs.modify("format", "other"), "not a table of this package"),
+        (lambda file: file.attrs.modify("config", "{}"), "not the configuration of a table"),
+        (lambda file: file.attrs.modify("config", "[" * 10**4), "not the configuration of a table"),
         (lambda file: file.attrs.__delitem__("games"), "its HDF5 is damaged"),
         (lambda file: file.__delitem__("value"), "'value' is missing"),
-        (lambda file: file.__setitem__("value", h5py.SoftLink("/code")), "no dataset of this file"),
+        (lambda file: file.__setitem__("value", h5py.SoftLink("/code")), "not a dataset of this file"),
         (replaced("value", np.zeros(5)), "'value' is missing, or of another type or shape"),
         (replaced("value", np.zeros(19683, np.float32)), "'value' is missing, or of another type or shape"),
         (replaced("value", np.full(19683, 1e200)), "a number beyond 1e\\+100"),
@@ -181,7 +181,7 @@ def replaced(name: str, array: Any, **options: Any) -> Any:
 )
 def test_other_files_are_refused_in_a_line(change: Any, said: str, run: Run) -> None:
     def safe(file: h5py.File) -> None:
-        if said == "no dataset of this file":
+        if said == "not a dataset of this file":
             del file["value"]
         change(file)
 
@@ -262,7 +262,7 @@ def test_import_takes_a_table_back_by_what_the_file_holds(
         (["--player", "first"], "holds a table with its settings; leave --player out"),
         (["--draw-worth", "0.2"], "holds a table with its settings; leave --draw-worth out"),
         (["--keys", "0,1,2"], "holds a table with its settings; leave --keys out"),
-        (["other.h5"], "2 files are given, and table.h5 holds both players; give that one alone"),
+        (["other.h5"], "2 files are given, but table.h5 holds both players; give only that one"),
     ],
 )
 def test_options_that_the_file_decides_are_refused(

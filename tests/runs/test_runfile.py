@@ -647,6 +647,6 @@ def test_what_another_program_did_to_a_whole_run_is_said(tmp_path, monkeypatch, 
 def test_only_a_superblock_that_names_this_length_tells_of_another_program(version):
     place = 40 if version == b"\0" else 28
     block = (SIGNATURE + version).ljust(place, b"\0") + (900).to_bytes(8, "little")
-    assert "finds its 900 bytes complete, and its header is of 1,000" in superblock_says(block.ljust(48), 900, 1000)
+    assert "finds its 900 bytes complete, but its header gives 1,000" in superblock_says(block.ljust(48), 900, 1000)
     assert superblock_says(block.ljust(48), 899, 1000) == superblock_says(b"x" + block[1:], 900, 1000) == ""
     assert superblock_says(b"", 900, 1000) == ""

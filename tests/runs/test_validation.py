@@ -204,7 +204,7 @@ def test_a_file_without_our_first_bytes_opens_with_trust(path):
     refused(path, "is an HDF5 file, but not a ttt-batch run")
     assert ttt.load(path, trust=True).games == 100_000
     path.write_bytes(bytes(1024))
-    refused(path, "holds no HDF5 file", trust=True)
+    refused(path, "does not contain an HDF5 file", trust=True)
 
 
 @pytest.mark.sampled(4)
@@ -259,8 +259,8 @@ def inside_a_batch(tmp_path_factory):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda file: file.pop("resume"), "they go together"),
-        (lambda file: file.pop("progress/batch_games"), "they go together"),
+        (lambda file: file.pop("resume"), "a run has all or none"),
+        (lambda file: file.pop("progress/batch_games"), "a run has all or none"),
         (lambda file: file.pop("resume/visits"), "resume/visits is missing"),
         (lambda file: file.pop("resume/value"), "'resume/value' is not float64"),
         (lambda file: file.create_dataset("resume/more", data=1.0), "resume/more has no table of this name"),
@@ -523,7 +523,7 @@ def test_memory_stays_bounded_for_the_largest_file(path):
         *findings, figures = done.stdout.splitlines()
         status, own, child = (int(word) for word in figures.split())
         assert status == 1, done
-        assert "'more' belongs to no run of td" in "".join(findings)
+        assert "'more' does not belong to a run of td" in "".join(findings)
         assert child > 0 or not trust
         assert max(own, child) / 1024 < MEMORY, (own, child)
 

@@ -56,7 +56,7 @@ def test_a_study_where_a_run_is_meant(done: Path, capsys: pytest.CaptureFixture[
     ):
         status, out, err = command(capsys, *words)
         assert (status, out, err.count("\n")) == (1, "", 1)
-        assert "is a study of many learners, not a run; info, check, plot and study --resume take it" in err
+        assert "is a study of many learners, not a run; info, check, plot and study --resume accept it" in err
     assert not new.exists()
 
 
@@ -72,7 +72,7 @@ def test_check_looks_at_studies(done: Path, tmp_path: Path, capsys: pytest.Captu
         content[study.header.arrays["value_error"].offset] ^= 1
     damaged.write_bytes(content)
     status, out, _ = command(capsys, "check", damaged)
-    assert status == 1 and "results that are not what their checksum is of (1 learner" in out
+    assert status == 1 and "results that do not match their checksum (1 learner" in out
     assert command(capsys, "check", done, "--trust")[0] == 2
 
 
@@ -85,7 +85,7 @@ def test_info_describes_studies(done: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_what_is_no_description(done: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "is a study, not a description of one; go on with it by --resume" in command(capsys, "study", done)[2]
+    assert "is a study, not a description of one; continue it with --resume" in command(capsys, "study", done)[2]
     status, _, err = command(capsys, "study", tmp_path / "no.toml")
     assert status == 1 and "there is no file" in err
 

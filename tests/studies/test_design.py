@@ -128,8 +128,8 @@ def test_a_key_is_of_all_but_the_seed_and_stays():
         ({"engine": "walk,flow", "batch": "auto,1"}, 1, "grid", r"^engine flow, batch 1: batch 1 belongs to engine="),
         ({"engine": "flow,walk", "batch": "1"}, 1, "grid", "^engine flow: batch 1 belongs"),
         ({"engine": "walk", "batch": ["auto", 10**15]}, 1, "grid", "^batch 1_000_000_000_000_000: batch 1,000"),
-        ({"seat": "first"}, 1, "grid", "^seat 'first' goes with an opponent"),
-        ({"seat": "first", "opponent": "random,self"}, 1, "grid", "^opponent self: seat 'first' goes with"),
+        ({"seat": "first"}, 1, "grid", "^seat 'first' needs an opponent"),
+        ({"seat": "first", "opponent": "random,self"}, 1, "grid", "^opponent self: seat 'first' needs an opponent"),
         ({"board": "3x3,5x5", "opponent": "optimal"}, 1, "grid", "^board 5x5x5: an opponent that is not random needs"),
         ({"engine": "given"}, 1, "grid", "unknown engine 'given'"),
         ({"alpa": 1}, 1, "grid", r"unknown option 'alpa' \(did you mean alpha\?\)"),
@@ -215,5 +215,5 @@ def test_keys_of_another_design_are_refused():
     design = make_design({"alpha": "0.1,0.2"}, 1)
     keys = [setting.key for setting in design.settings]
     for wrong in ([], keys[:1], [*keys, keys[0]], [keys[0], keys[0]], [keys[0], "0" * 16]):
-        with pytest.raises(RunFileError, match="not those that its description makes"):
+        with pytest.raises(RunFileError, match="differ from those of its description"):
             design.in_order(wrong)

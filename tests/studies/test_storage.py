@@ -291,7 +291,7 @@ def test_notes_go_on(path):
             file.write(damaged.ljust(PROGRESS_BYTES, b"\0"))
         with open_study(path) as study:
             assert study.progress == {}
-        assert "provenance/progress is not what a study notes" in check_study(path)[0][0]
+        assert "provenance/progress is malformed" in check_study(path)[0][0]
 
 
 def test_a_damaged_reason_is_shown_as_far_as_it_can_be_read(path):
@@ -471,9 +471,9 @@ def test_results_that_kept_tables_contradict_are_found_whatever_their_checksum(t
         findings, _, (verified, trusted) = check_study(path)
         assert bool(findings) == forged == (not verified) == (not trusted)
         if forged:
-            assert len(findings) == 1 and "those of the tables that are kept (3 learners" in findings[0]
+            assert len(findings) == 1 and "those of the kept tables (3 learners" in findings[0]
         else:
-            assert "exact results of the tables that are kept" in verified and "results at earlier points" in trusted
+            assert "exact results of the kept tables" in verified and "results at earlier points" in trusted
 
 
 @pytest.fixture(scope="module")
@@ -492,7 +492,7 @@ def networks(tmp_path_factory):
         ("weight", np.int32(-(1 << 31)), "weights beyond"),
         ("proved", 0, "proved again|tables/proved is"),
         ("proof", -1, "the last weights are proved"),
-        ("proof_positions", 0, "entered no position"),
+        ("proof_positions", 0, "without an entered position"),
         ("proof_positions", 7, "proved with 7 positions"),
     ],
 )
@@ -507,9 +507,7 @@ def test_kept_networks_are_proved_again_whatever_their_checksum(tmp_path, networ
     with create(tmp_path / "s.h5", asked, keep="last") as study:
         study.store_many(block.settings, block.seeds, statistics, tables)
     findings, _, (verified, _) = check_study(tmp_path / "s.h5")
-    assert (
-        bool(findings) == (name != "nothing") == ("the last proofs of the networks that are kept" not in str(verified))
-    )
+    assert bool(findings) == (name != "nothing") == ("the last proofs of the kept networks" not in str(verified))
     assert re.search(words, "\n".join(findings)), findings
 
 
@@ -554,9 +552,9 @@ def test_an_array_that_does_not_follow_from_the_design_is_found_although_the_dig
         file.seek(place.offset)
         file.write(b"\1")
     resealed(full, header)
-    finding = f"{name} is not what its design gives"
+    finding = f"{name} differs from its design"
     assert f"{full}: {finding}" in check_study(full)[0]
-    with pytest.raises(StudyFileError, match=f"cannot go on: {finding}; restore a backup"):
+    with pytest.raises(StudyFileError, match=f"cannot continue: {finding}; restore a backup"):
         resume_study(full)
 
 
@@ -579,7 +577,7 @@ def test_tables_of_another_form_than_their_design_gives_are_not_written(tmp_path
     with path.open("rb", buffering=0) as file:
         header = read_header("s.h5", file, path.stat().st_size)
     resealed(path, header)
-    finding = "tables/td-3x3/value has not the form that its design gives"
+    finding = "tables/td-3x3/value differs in type, shape or axes from its design"
     assert finding in "\n".join(check_study(path)[0])
     for more in ({}, {"seeds": 2}):
         with pytest.raises(StudyFileError, match=finding):

@@ -195,9 +195,9 @@ def test_as_a_person_calls_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     judged = tmp_path / "judged.h5"
     assert command(capsys, "study", "--games", 100, "--seeds", 1, "-o", judged)[0] == 0
     status, _, err = command(capsys, "study", "--resume", judged, "--tally")
-    assert status == 2 and "judges its learners, and goes on so; leave --tally out, or make another study" in err
+    assert status == 2 and "evaluates its learners, which is fixed; leave --tally out, or make another study" in err
     status, _, err = command(capsys, "study", "--resume", path, "--seeds", 21, "--best", "proof", "--confirm", 2)
-    assert status == 1 and "none has any; choose another metric" in err
+    assert status == 1 and "every figure is missing or 0; choose another metric" in err
     status, out, _ = command(capsys, "study", "--resume", path, "--best", "time", "--confirm", 2)
     assert status == 0 and "second wins, median" in out.partition("fresh seeds")[2]
 

@@ -95,8 +95,8 @@ def test_a_file_that_another_program_takes_stays_and_the_study_goes_on_beside_it
     found = study(out=path, seeds=6, threads=1, progress=disturb, warn=told.append, **OPTIONS)
     assert found.path == tmp_path / "s-2.h5" and results(found.path) == quiet
     assert check_study(found.path)[0] == [] and found.provenance["created"]
-    assert len(told) == 1 and told[0].startswith(f"{path} was {how} while the study went on; it is saved in ")
-    assert case != "emptied" or "learners that it had are learnt again" in told[0]
+    assert len(told) == 1 and told[0].startswith(f"{path} was {how} during the study; it is saved in ")
+    assert case != "emptied" or "learners that it had are trained again" in told[0]
     if case != "written over":  # that is noticed only at the end
         assert (path.read_bytes() if path.exists() else None) == left[0]
     assert sorted(entry.name for entry in tmp_path.iterdir()) in (["s-2.h5", "s.h5"], ["s-2.h5"])

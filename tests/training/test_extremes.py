@@ -82,7 +82,7 @@ def test_extremes_together_open_again(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"draw_worth": (1e308, 0.0)}, r"draw worth 1e\+308 is no number from -1e\+100 to 1e\+100"),
+        ({"draw_worth": (1e308, 0.0)}, r"draw worth 1e\+308 is not a number from -1e\+100 to 1e\+100"),
         ({"draw_worth": (0.0, float("nan"))}, "draw worth nan"),
         ({"alpha": f"{TINY}->1:exp"}, r"more than 1e\+300 times its start; begin with a larger number"),
         ({"epsilon": "1e-310->0.5:exp"}, r"more than 1e\+300 times its start"),

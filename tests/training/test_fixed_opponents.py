@@ -166,7 +166,7 @@ def test_every_learner_gets_better_against_random(name: str) -> None:
 
 
 def test_misuse_is_refused(rival: Run, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="goes with an opponent"):
+    with pytest.raises(UsageError, match="needs an opponent"):
         ttt.train(10, batch=10, seat="first")
     with pytest.raises(UsageError, match="unknown seat 'third'"):
         ttt.train(10, batch=10, opponent="random", seat="third")

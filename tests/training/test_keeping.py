@@ -114,7 +114,7 @@ def test_playing_on_keeps_them(tmp_path: Path) -> None:
 def test_the_size_is_said_before_training(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["train", "--games", 100_000, "--keep-points", "-o", tmp_path / "run.h5"]
     status, _, err = command(capsys, *words)
-    said = "keeping 43 recorded points with tables of 44 kB each: the run file will have about 1.9 MB more"
+    said = "keeping 43 recorded points with tables of 44 kB each: the run file will grow by about 1.9 MB"
     assert status == 0
     lines = err.splitlines()
     assert lines.index(said) < next(
@@ -167,9 +167,9 @@ def test_python_raises_the_same() -> None:
 @pytest.mark.parametrize(
     ("change", "finding"),
     [
-        (lambda file: file.pop("points"), "only one of progress/point_games and points is there"),
-        (lambda file: file["progress"].pop("point_games"), "only one of progress/point_games and points is there"),
-        (lambda file: put(file, "progress/point_games", 0, 701), "holds games at which there is no recorded point"),
+        (lambda file: file.pop("points"), "only one of progress/point_games and points exists"),
+        (lambda file: file["progress"].pop("point_games"), "only one of progress/point_games and points exists"),
+        (lambda file: put(file, "progress/point_games", 0, 701), "holds games without a recorded point"),
         (lambda file: put(file, "progress/point_games", 1, 700), "does not ascend"),
         (lambda file: put(file, "points/value", (-1, 9), 0.123), "the last table of points/value is not tables/value"),
         (lambda file: put(file, "points/value", (2, 9), np.nan), "table 'points/value' holds NaN"),

@@ -110,7 +110,9 @@ def test_a_lesson_begins_with_the_player_that_was_proved(proved: PatternRun, tmp
     second = LearningRun(found)
     second.update(cells)
     assert second.run.games == proved.games + 2 and second.run.config.start != config.start
-    with pytest.raises(UsageError, match="learnt from given games, which a training does not repeat; go on with learn"):
+    with pytest.raises(
+        UsageError, match="learnt from given games, which a training does not repeat; continue with learn"
+    ):
         ttt.train(resume=path, more=1000)
 
 
@@ -169,7 +171,7 @@ def test_options_of_lessons() -> None:
     run = train()
     slower, _ = ttt.learn_from(lines_of([LOST]), run=run, alpha=0.1)
     assert slower.config.alpha == 0.1 and bytes_of(slower) != bytes_of(ttt.learn_from(lines_of([LOST]), run=run)[0])
-    with pytest.raises(UsageError, match="epsilon does not change for networks that go on with given games"):
+    with pytest.raises(UsageError, match="epsilon cannot be changed for networks that learn from given games"):
         ttt.learn_from(lines_of([LOST]), run=run, epsilon=0.1)
     with pytest.raises(UsageError, match="the run was made by patterns, not td; leave the learner out"):
         ttt.learn_from(lines_of([LOST]), run=run, learner="td")
@@ -227,4 +229,4 @@ def test_what_commands_say_of_taught_networks(tmp_path: Path, capsys: pytest.Cap
         status, out, err = command(capsys, *words)
         assert status in (0, 1) and said in out, (words, out, err)
     status, out, err = command(capsys, "train", "--resume", taught, "--more", 1000)
-    assert (status, out) == (2, "") and "go on with learn-from --run, or train a new run" in err
+    assert (status, out) == (2, "") and "continue with learn-from --run, or train a new run" in err

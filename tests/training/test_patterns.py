@@ -122,7 +122,7 @@ def test_a_proof_that_was_stopped_is_made_again(
         part = train(stop=lambda: bool(stopped), out=path)
     assert part.games == whole.games and part.interrupted and part != whole and ttt.load(path).interrupted
     assert ttt.train(resume=path) == whole
-    with pytest.raises(UsageError, match="all it was asked for"):
+    with pytest.raises(UsageError, match=", its goal"):
         ttt.train(resume=path)
 
 
@@ -201,8 +201,8 @@ def test_boards_beyond_codes() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"prove_every": 0, "keep": "proved"}, "keep='proved' needs proofs, and prove_every=0 makes none"),
-        ({"objective": "win", "board": "3x3-misere"}, "objective win goes with boards on which a line wins"),
+        ({"prove_every": 0, "keep": "proved"}, "keep='proved' needs proofs, but prove_every=0 turns them off"),
+        ({"objective": "win", "board": "3x3-misere"}, "objective win needs a board on which a line wins"),
         ({"objective": "fast"}, "unknown objective 'fast'; choose safe, win or plain"),
         ({"sharing": "all"}, "unknown sharing 'all'; choose symmetry, translation or none"),
         ({"alpha": 0}, "alpha 0.0 is outside 0 to 10"),
@@ -259,7 +259,7 @@ def test_another_configuration_does_not_go_on(tmp_path: Path) -> None:
     assert len(str(refused.value)) < 200 + len(str(tmp_path))
     with pytest.raises(UsageError, match=r"was trained with seat both, not first; leave that out"):
         ttt.train(resume=tmp_path / "run.h5", more=1000, seat="first")
-    with pytest.raises(UsageError, match=r"has .* all it was asked for; go on with more"):
+    with pytest.raises(UsageError, match=r"has .* its goal; continue with more"):
         ttt.train(resume=tmp_path / "run.h5")
 
 
@@ -324,7 +324,7 @@ def test_damaged_files_are_refused(whole: PatternRun, tmp_path: Path) -> None:
     assert "beyond" in spoilt(put("weight", -(2**31)))
     assert "does not ascend" in spoilt(lambda tables: tables["kind"].__setitem__(0, tables["kind"][9]))
     assert "table 'error' is missing" in spoilt(lambda tables: tables.pop("error"))
-    assert "is no table of pattern networks" in spoilt(lambda tables: tables.__setitem__("odd", tables["kind"]))
+    assert "is not a table of pattern networks" in spoilt(lambda tables: tables.__setitem__("odd", tables["kind"]))
     assert "tables/proved does not agree" in spoilt(lambda tables: tables.pop("proved"))
 
 
@@ -333,5 +333,5 @@ def test_lost_games_are_checked(tmp_path: Path) -> None:
     number = next(number for number, lost in enumerate(run.learnt.lost) if len(lost))
     run.learnt.lost[number][0, 0] = run.learnt.lost[number][0, 1]
     run.save(tmp_path / "run.h5")
-    with pytest.raises(RunFileError, match="tables/lost holds what is no game"):
+    with pytest.raises(RunFileError, match="tables/lost holds an invalid game"):
         ttt.load(tmp_path / "run.h5")

@@ -243,7 +243,7 @@ def test_a_resumption_that_is_stopped_at_once_changes_nothing(tmp_path: Path) ->
         ({"more": 5, "until": 10_000}, "mean the same"),
         ({"until": 5_000}, "5,000 games; "),
         ({"more": 0}, "more 0"),
-        ({"more": None}, "all it was asked for"),
+        ({"more": None}, ", its goal"),
         ({"fork": True}, "name its file"),
     ],
     ids=str,
@@ -357,7 +357,7 @@ def test_what_the_command_refuses_costs_a_line(
     monkeypatch.chdir(tmp_path)
     ttt.train(5_000, batch=700, seed=4, out=tmp_path / "run.h5")
     for words, said in (
-        ("--resume run.h5 --seed 5", "all it was asked for"),
+        ("--resume run.h5 --seed 5", ", its goal"),
         ("--resume run.h5 --seed 5 --more 10", "seed 4, not 5"),
         ("--resume run.h5 --fork --more 10", "--out"),
         ("--more 10", "--resume"),

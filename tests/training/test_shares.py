@@ -144,7 +144,7 @@ def test_without_workers_it_goes_on_alone() -> None:
 
     said: list[str] = []
     assert_same(learnt(9_999, Workers(3, lost), said=said, batch=2_000), learnt(9_999, batch=2_000))
-    assert said == ["the scheduler has been gone for a minute; training goes on in this process alone"]
+    assert said == ["the scheduler has been gone for a minute; training continues in this process alone"]
 
 
 def test_it_is_stopped_within_a_batch() -> None:
@@ -205,7 +205,7 @@ def test_a_run_of_workers_is_the_run_of_one_thread(workers: int, tmp_path: Path)
         ({"threads": 2}, "leave out threads"),
         ({"scheduler": "tcp://127.0.0.1:1"}, "leave out either"),
         ({"workers": 0}, "workers 0 is outside 1 .. 1,024"),
-        ({"workers": None, "scheduler": "nowhere"}, "'nowhere' is no address"),
+        ({"workers": None, "scheduler": "nowhere"}, "'nowhere' is not an address"),
     ],
 )
 def test_what_cannot_be_shared_is_refused(options: dict[str, Any], message: str) -> None:

@@ -1,1 +1,1 @@
-"""What is asked of finished runs: matches, tournaments, search, positions, comparisons, boards, speed."""
+"""Analysis of finished runs: matches, tournaments, proofs, positions, comparisons, boards and benchmarks."""

@@ -1,8 +1,7 @@
-"""The speed of this machine: `ttt-batch bench` measures it in a quarter of a minute.
+"""Benchmark of this machine, `ttt-batch bench`: takes about 15 seconds.
 
-Every subject is measured for about a tenth of a second, then all of them again, round after round: other work of the
-machine slows all of them alike, and the rounds' spread shows how much.  `scripts/benchmark.py` compares with other
-programs.
+Each round measures every subject for about a tenth of a second.  Other load on the machine then slows all subjects
+alike, and the spread over the rounds shows how much.  `scripts/benchmark.py` compares with other programs.
 """
 
 import contextlib
@@ -42,19 +41,19 @@ COLUMNS = {
     ("walk", 1): "walk, one by one",
     ("flow", LARGE_BATCH): f"flow, by {LARGE_BATCH:,}",
 }
-"""The measured ways to learn: engine and batch, and their names in the table."""
+"""Measured pairs of engine and batch, with their column titles."""
 
 Steps = Callable[[int], object]
-"""Does the given number of steps of the measured work."""
+"""Function that runs the given number of steps of the measured work."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One subject, and its measurements, a value a round.
+    """Measurements of one subject, one value per round.
 
-    work: random play, learning, threads (learning, too) or evaluation.
-    learner, engine, batch: those of `Config`, or None if there is none.  threads: how many took part.
-    unit: games/s, or ms for each judgement.
+    work: random play, learning, threads (also learning) or evaluation.
+    learner, engine, batch: as in `Config`, or None.  threads: number used.
+    unit: games/s, or ms per evaluation.
     """
 
     work: str
@@ -67,11 +66,11 @@ class Figure:
 
     @property
     def median(self) -> float:
-        """The median over the rounds."""
+        """Return the median over the rounds."""
         return statistics.median(self.rounds)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values with stable keys."""
+        """Return plain values with stable keys."""
         plain = vars(self).copy()
         rounds = plain.pop("rounds")
         return plain | {"median": self.median, "min": min(rounds), "max": max(rounds), "rounds": rounds}
@@ -80,19 +79,18 @@ class Figure:
 def bench(
     *, seconds: Number = SECONDS, threads: Number | None = None, progress: Callable[[int, int], None] | None = None
 ) -> list[Figure]:
-    """Measure random play, learning with each engine and learner, 1, 2, 4, ... threads, and evaluation.
+    """Measure random play, learning by learner and engine, learning on 1, 2, 4, ... threads, and evaluation.
 
-    Call `prepare` first, or the first measurements are too slow.
-
-    seconds: how long to measure, about, 0.1 to 3600; fewer than 2 measure single batches.
-    threads: the most; None for all processors.
-    progress: called before each measurement and after the last one with how many are done of how many.
-    Raises UsageError, and TttBatchError if kernels are not compiled at all.
+    Call `prepare` first: the first measurements would otherwise include compilation.
+    seconds: approximate duration, 0.1 to 3600; below 2 a measurement is a single batch.
+    threads: the largest number; None for all processors.
+    progress: called with (done, total) before each measurement and after the last one.
+    Raises UsageError, and TttBatchError if Numba's compiler is switched off.
     """
     time_to_take, most = check(seconds, threads)
     subjects = list(_subjects(most))
     report, total = progress or (lambda *_: None), len(subjects) * (ROUNDS + 1)
-    # To find out how many steps a slot takes costs a slot and a half on average.
+    # Counting the steps that fit into a slot takes 1.5 slots on average.
     slot, steps = time_to_take / (len(subjects) * (ROUNDS + 1.5)), list[int]()
     for done in range(total):
         report(done, total)
@@ -108,7 +106,7 @@ def bench(
 
 
 def check(seconds: Number, threads: Number | None) -> tuple[float, int]:
-    """Seconds and the largest number of threads, checked.  Raises what `bench` raises."""
+    """Return the validated seconds and largest number of threads.  Raises the errors of `bench`."""
     limits = f"{LEAST_SECONDS:g} .. {MOST_SECONDS:g}"
     number = real("seconds", seconds, f"one in {limits}, e.g. 15")
     if not LEAST_SECONDS <= number <= MOST_SECONDS:
@@ -119,14 +117,14 @@ def check(seconds: Number, threads: Number | None) -> tuple[float, int]:
 
 
 def prepare(report: Callable[[str, float, int, int], None] | None = None) -> None:
-    """Compile (or load) every kernel that `bench` needs; `report` as in `warmup.warm_up`."""
-    # If no cache can be kept, kernels are compiled in this process, while the first steps are counted.
+    """Compile or load every kernel that `bench` needs.  report: as in `warmup.warm_up`."""
+    # Without a cache, kernels are compiled in this process when `bench` counts its first steps.
     with contextlib.suppress(TttBatchError):
         warm_up(learners=LEARNERS, larger=False, report=report)
 
 
 def _subjects(most: int) -> Iterator[tuple[Figure, int, Steps]]:
-    """The subjects: an empty figure, the games of a step, and the work."""
+    """Yield each subject: an empty figure, the games per step, and the work."""
     yield Figure("random play"), RANDOM_GAMES, lambda n: random_games(Board(), n * RANDOM_GAMES)
     for learner in LEARNERS:
         for engine, batch in COLUMNS:
@@ -142,18 +140,18 @@ def _subjects(most: int) -> Iterator[tuple[Figure, int, Steps]]:
 
 
 def thread_counts(most: int) -> list[int]:
-    """1, 2, 4, ... and `most`."""
+    """Return [1, 2, 4, ...] up to `most`, which always ends the list."""
     powers = [1 << exponent for exponent in range(most.bit_length())]
     return powers if powers[-1] == most else [*powers, most]
 
 
 def _learning(trainer: Trainer) -> Steps:
-    """Further batches."""
+    """Return a function that trains the given number of further batches."""
     return lambda n: trainer.advance(trainer.games + n * int(trainer.config.batch), lambda: False)
 
 
 def _judge(trainer: Trainer, n: int) -> None:
-    """Record the current tables `n` times."""
+    """Evaluate and record the current tables `n` times."""
     recorder, outcomes = Recorder(exact_judge(trainer.graph, trainer.learner, trainer.worth)), trainer.outcomes
     for _ in range(n):
         recorder.record(trainer.tables, trainer.games, 0.0, outcomes)
@@ -166,7 +164,7 @@ def _time(work: Steps, n: int) -> float:
 
 
 def _steps_in(seconds: float, work: Steps) -> int:
-    """Steps that take about `seconds`, at least one; found by doubling, which also warms everything up."""
+    """Return the number of steps that take about `seconds`, at least 1.  Doubling the number also warms caches up."""
     n = 1
     while (spent := _time(work, n)) < seconds / 2:
         n *= 2
@@ -174,7 +172,7 @@ def _steps_in(seconds: float, work: Steps) -> int:
 
 
 def surroundings() -> dict[str, Any]:
-    """The machine, the versions and the date."""
+    """Return the machine, the versions and the date."""
     versions = {"ttt-batch": VERSION, "python": platform.python_version()}
     return {
         "machine": {"processor": processor_name(), "cores": available_threads(), "system": platform.platform()},
@@ -184,18 +182,18 @@ def surroundings() -> dict[str, Any]:
 
 
 def bench_summary(figures: list[Figure]) -> dict[str, Any]:
-    """What `bench --json` prints."""
+    """Return the output of `bench --json`."""
     return surroundings() | {"figures": [figure.to_dict() for figure in figures]}
 
 
 def bench_text(figures: list[Figure]) -> str:
-    """What `bench` prints: tables of 80 columns."""
+    """Return the output of `bench`: tables at most 80 columns wide."""
     about = surroundings()
     used = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
     learning = {(f.learner, f.engine, f.batch): f for f in figures if f.work == "learning"}
     threads = [figure for figure in figures if figure.work == "threads"]
     lines = [
-        *textwrap.wrap("{processor}, {cores} cores to use".format(**about["machine"]), 80),
+        *textwrap.wrap("{processor}, {cores} cores available".format(**about["machine"]), 80),
         *textwrap.wrap(f"{used}; {about['date']}", 80),
         "",
         f"Games per second: the median of {ROUNDS} measurements, and the lowest and highest.",
@@ -206,8 +204,8 @@ def bench_text(figures: list[Figure]) -> str:
         _row("threads", f"{threads[0].learner}, walk, by {LARGE_BATCH:,}", "", "times one thread"),
         *(_row(str(f.threads), _cell(f), "", f"{f.median / threads[0].median:.2f}") for f in threads),
         "",
-        _row("random play", _cell(figures[0]), "1 thread, nothing learnt"),
-        _row("a judgement", _cell(figures[-1]), "exact, of a whole table"),
+        _row("random play", _cell(figures[0]), "1 thread, without learning"),
+        _row("one evaluation", _cell(figures[-1]), "exact, of a whole table"),
     ]
     return "\n".join(lines)
 
@@ -217,7 +215,7 @@ def _row(label: str, *cells: str) -> str:
 
 
 def _cell(figure: Figure) -> str:
-    """Median and range of a figure in the median's unit, three digits of the median."""
+    """Return the median and the range of a figure in the median's unit, with three digits of the median."""
     sizes = {" G": 1e9, " M": 1e6, " k": 1e3, "": 1.0}
     unit, size = (" ms", 1.0) if figure.unit == "ms" else next(u for u in sizes.items() if figure.median >= u[1])
     middle, low, high = (number / size for number in (figure.median, min(figure.rounds), max(figure.rounds)))

@@ -1,7 +1,7 @@
-"""Boards to choose from: how many positions they have, what they take, and who wins with best play.
+"""Board catalogue: number of positions, memory needed, and the result under best play.
 
-This program counted and solved the smaller boards of the catalogue; `measure` does it for any board that can be
-enumerated.  Values of larger ones come from the literature, each with its source.
+This program counted and solved the smaller boards; `measure` does so for any board that can be enumerated.  Values of
+larger boards come from the literature, each with its source.
 """
 
 import io
@@ -24,19 +24,18 @@ from ttt_batch.runs.config import make_config
 from ttt_batch.runs.memory_needs import bytes_needed, check_space
 
 _SOLUTION = Kind(TttBatchError, "solution")
-"""A solution's file, as `outputs` speaks of it."""
+"""Kind of output file: `outputs` uses it in messages about a solution's file."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known of a board.
+    """Facts about a board.
 
-    space: how `td` keeps it; None if it has too many cells for tables.
-    positions: rows of an enumerated board (classes if up to symmetry), else None.
-    most: positions at most, before symmetry.  moves: edges of all unfinished rows; None if not enumerated.
-    value: with best play WON, DRAWN or LOST for the first player; None if the catalogue has none.
-    source: who found the value; None without one.
-    bytes: what training `td` takes at most; None on a growing board, which takes what it is given, and without tables.
+    space: state space of `td`; None if the board has too many cells for tables.
+    positions: rows of an enumerated board (symmetry classes if it merges them), else None.
+    most: upper bound of the positions, before symmetry.  moves: edges of all unfinished rows; None if not enumerated.
+    value: WON, DRAWN or LOST for the first player under best play; None if unknown.  source: its origin, or None.
+    bytes: most memory that training `td` takes; None without tables, and on a growing board, which has a set limit.
     """
 
     board: Board
@@ -50,15 +49,15 @@ class Entry:
 
 
 def known_boards() -> list[Entry]:
-    """Every board of the catalogue."""
+    """Return every board of the catalogue."""
     return [_entry(parse_board(name), "auto", known) for name, known in KNOWN.items()]
 
 
 def measure(board: Board | str, symmetry: str = "auto") -> Entry:
-    """Count and solve a board that can be enumerated; of others return what the catalogue has, turned if need be.
+    """Count and solve a board that can be enumerated; for others return the catalogue's entry, transposed if needed.
 
-    Raises UsageError for an unknown symmetry, and BoardError for a board that does not fit into memory, and for one of
-    more than MAX_TABLE_CELLS cells that is not in the catalogue.
+    Raises UsageError for an unknown symmetry.  Raises BoardError for a board that does not fit into memory, and for one
+    of more than MAX_TABLE_CELLS cells outside the catalogue.
     """
     board = parse_board(board)
     choose("symmetry", symmetry, WORDS, words=SWITCH_WORDS)
@@ -73,18 +72,18 @@ def measure(board: Board | str, symmetry: str = "auto") -> Entry:
 
 
 def check_solution(path: Path, *, overwrite: bool) -> None:
-    """Make sure, before anything is counted, that `path` may be written.  Raises UsageError and TttBatchError."""
+    """Check that `path` may be written, before the counting starts.  Raises UsageError and TttBatchError."""
     if path.suffix != ".npz":
-        raise UsageError(f"cannot write a solution into {shown(path)}: it is an .npz file; name one")
+        raise UsageError(f"cannot write a solution into {shown(path)}: its name must end in .npz")
     _SOLUTION.check(path, overwrite=overwrite)
 
 
 def write_solution(board: Board | str, path: Path, symmetry: str = "auto", *, overwrite: bool = False) -> int:
-    """Write every position of a board with its result under best play; return how many they are.
+    """Write every position of a board with its result under best play, and return their number.
 
-    An `.npz` of `code` (int64), `outcome` (int8: 0 unfinished, 1 first wins, 2 second wins, 3 draw), `ply` (int8) and
-    `value` (int8: 1 first wins, 0 draw, -1 second wins), and whether they are classes: `symmetry` (bool).
-    Raises BoardError if the board cannot be enumerated, UsageError and TttBatchError as `check_solution` does.
+    The `.npz` holds `code` (int64), `outcome` (int8: 0 unfinished, 1 first wins, 2 second wins, 3 draw), `ply` (int8)
+    and `value` (int8: 1 first wins, 0 draw, -1 second wins).  `symmetry` (bool) is True if rows are symmetry classes.
+    Raises BoardError if the board cannot be enumerated, and UsageError and TttBatchError as `check_solution` does.
     """
     config = make_config(board=board, symmetry=symmetry)
     check_enumerable(config.board, config.grown, "a solution")
@@ -94,7 +93,7 @@ def write_solution(board: Board | str, path: Path, symmetry: str = "auto", *, ov
     content, symmetric = io.BytesIO(), np.array(config.symmetry)
     arrays = {"code": graph.code, "outcome": graph.outcome, "ply": graph.ply, "value": solve(graph)}
     np.savez_compressed(content, **arrays, symmetry=symmetric)
-    with content.getbuffer() as view:  # ends before its buffer does, also if the disk refuses
+    with content.getbuffer() as view:  # released before its buffer, even if the disk is full
         _SOLUTION.write([path], [view], overwrite=overwrite)
     return int(graph.code.size)
 

@@ -1,4 +1,4 @@
-"""The differences between two runs: the numbers of their tables, and the moves that they may play."""
+"""Differences between two runs with tables: table entries, and moves that their policies may play."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ SHOWN = 5
 
 
 def compare_runs(one: Run, other: Run) -> dict[str, Any]:
-    """Compare two runs of one board, in real positions unless both keep one row for all images of a position.
+    """Compare two runs of one board: by symmetry classes if both tables use them, else by single positions.
 
-    Positions of a player for whom one of the two has no moves do not count.
-    Returns plain values.  `tables`: entries, differing, largest and mean absolute difference; None if the learners'
-    tables do not have the same form.  `policies`: positions, differing, and differing_optimal, in which exactly one of
-    the two may give the result away.  `examples`: the first differing positions with the cells (from 0) that each may
-    pick.  Raises BoardError for runs of different boards.
+    Positions of a player whose seat one of the runs cannot play do not count.  Returns plain values:
+    `tables`: entries, differing, largest and mean absolute difference; None if the tables have different shapes.
+    `policies`: positions, differing, and differing_optimal, where exactly one run may play a move that worsens its
+    result.  `examples`: the first differing positions with the cells (from 0) that each may pick.
+    Raises BoardError for runs of different boards.
     """
     graph = one.common_graph(other)
     first, second = (chosen_edges(graph, run.policy_on(graph)) for run in (one, other))
@@ -51,7 +51,7 @@ def compare_runs(one: Run, other: Run) -> dict[str, Any]:
 
 
 def _keeping(graph: Any, allowed: Any, row: Any, solution: Any) -> Any:
-    """bool[U]: whether every allowed move keeps the game's value."""
+    """Return bool[U]: True where every allowed move keeps the game's value."""
     gives_away = allowed & (solution[graph.child] != solution[row])
     return np.bincount(row[gives_away], minlength=graph.first_edge.size - 1) == 0
 

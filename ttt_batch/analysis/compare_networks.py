@@ -1,6 +1,6 @@
-"""The differences between two runs of which one, at least, is of networks: weights, and moves where random games go.
+"""Differences between two runs when at least one has networks: weights, and moves in positions of random games.
 
-Networks have no list of positions, so the moves are compared in those of random games, each position once.
+Networks list no positions, so random games supply them.  Each distinct position counts once.
 """
 
 from typing import Any
@@ -24,19 +24,19 @@ from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.patterns.run import PatternRun
 
 GAMES, SEED = 1_000, 0
-"""The random games whose positions are compared."""
+"""Number and seed of the random games whose positions are compared."""
 
 Differing = dict[tuple[int, int], tuple[int, int]]
-"""What each of two players may pick, as sets of cells, by the two players' cells."""
+"""Cells that each run may pick, by position; all four are bit sets, and the key holds both players' marks."""
 
 
 def compare_networks(one: AnyRun, other: AnyRun) -> dict[str, Any]:
     """Compare two runs of one board.
 
-    Positions of a player for whom one of the two has no moves do not count.
-    Returns plain values, as `compare_runs` does: `tables` (of the weights they play with; None unless both are networks
-    of one shape), `policies` (distinct positions of random games, in how many the moves differ) and `examples`.
-    Raises BoardError for runs of different boards.
+    Positions of a player whose seat one of the runs cannot play do not count.
+    Returns plain values as `compare_runs` does.  `tables` compares the weights used in play; None unless both are
+    networks of one shape.  `policies` counts distinct positions of random games, and those where the moves differ.
+    `examples` lists the first of those.  Raises BoardError for runs of different boards.
     """
     if one.board != other.board:
         raise BoardError(f"one run plays {one.board.name}, the other {other.board.name}; compare runs of one board")
@@ -56,7 +56,7 @@ def compare_networks(one: AnyRun, other: AnyRun) -> dict[str, Any]:
 
 
 def _compare_weights(one: AnyRun, other: AnyRun) -> dict[str, Any] | None:
-    """How the weights differ that the two play with, on the scale of sums before they are squashed."""
+    """Return the differences of the weights used in play, on the scale of the sums before the squashing function."""
     if not (isinstance(one, PatternRun) and isinstance(other, PatternRun)):
         return None
     if (one.config.tuples, one.config.sharing) != (other.config.tuples, other.config.sharing):
@@ -73,13 +73,13 @@ def _compare_weights(one: AnyRun, other: AnyRun) -> dict[str, Any] | None:
 
 
 def _compare_moves(one: AnyRun, other: AnyRun) -> tuple[int, Differing]:
-    """How many positions there are in the random games, and those in which the two may not pick the same moves."""
+    """Return the number of distinct positions in the random games, and the positions where the moves differ."""
     lines, key = make_lines(one.board), stream_key(SEED, MEETINGS)
     agents, random = (playing_agent(one), playing_agent(other)), Scripted(RANDOM)
     games, seen, differing = make_block(GAMES), 0, Differing()
     left, ply = GAMES, 0
     while left:
-        # Positions of different plies differ: each is counted in its own ply.
+        # Positions of different plies differ, so duplicates occur within a ply only.
         marks, first = np.unique(games.marks, axis=1, return_index=True)
         playing = (games.outcome[first] == UNFINISHED) & all(SEATS[ply % 2] in run.seats for run in (one, other))
         chosen = []

@@ -1,10 +1,9 @@
-"""An agent made weaker on purpose, so that people of any strength have a game.
+"""Handicap: an agent weakened on purpose, so that players of any strength can win against it.
 
-With probability `epsilon` a move goes to any free cell, each equally likely, as in training; else with probability
-`1 - level` it is drawn by softmax over the agent's values; else the agent's own rule picks, with the given ties.  A run
-that keeps preferences for moves instead of values has chances by softmax already, and one that learns chances in boxes
-(`menace`) has its beads: each is drawn by those.
-At level 1 and epsilon 0 nothing is drawn here, and with ties `any` the agent plays exactly as it is.
+With probability `epsilon` a move is uniformly random, as in training.  Otherwise, with probability `1 - level`, it is
+sampled by softmax over the agent's values.  In all other cases the agent's own rule picks, with the given ties.
+A learner of action preferences is sampled by its own softmax probabilities, and `menace` by the beads in its boxes.
+At level 1 and epsilon 0 nothing is sampled here, and with ties `any` the agent's play is unchanged.
 """
 
 import random
@@ -18,21 +17,22 @@ from ttt_batch.game.board import EMPTY, UNFINISHED, Position
 from ttt_batch.runs.knowledge import Playing, StandIn
 
 TEMPERATURE = 0.25
-"""Of the softmax, as a share of the distance between the best and the worst end of a game on the learner's scale of
-worths.  So it means the same for all learners: a move worth a whole game more is e**4 = 55 times as likely, one worth
-half a game more 7.4 times."""
+"""Softmax temperature, as a share of the distance between the best and the worst result on the learner's scale.
+
+It therefore means the same for all learners: a move is e**4 = 55 times as likely if it is worth a whole game more, and
+7.4 times if half a game more."""
 
 
 class Weakened(StandIn):
-    """An agent that plays below its strength.
+    """Agent that plays below its strength.
 
-    level: share of moves by its own rule, 0 to 1 or a percentage; the others are drawn by softmax over its values.
-    epsilon: share of moves to any free cell, 0 to 1; it comes first.
-    rng: what these are drawn with; the caller draws among `candidates`, and may use the same.
-    ties: which of the moves that its own rule may pick, see `ties`; for a player with `own_ties` they are all one.
+    level: share of moves by its own rule, 0 to 1 or a percentage; the others are sampled by softmax over its values.
+    epsilon: share of uniformly random moves, 0 to 1; it applies first.
+    rng: generator for both; the caller samples from `candidates` and may use the same one.
+    ties: rule that chooses among the moves of its own rule, see `ties`; without effect on a player with `own_ties`.
 
-    Raises UsageError for a level or an epsilon outside 0 to 1, for other ties, and for `sharp` of networks; BoardError
-    for `sharp` on a board too large to enumerate.
+    Raises UsageError for a level or an epsilon outside 0 to 1, for unknown ties, and for `sharp` with networks.  Raises
+    BoardError for `sharp` on a board too large to enumerate.
     """
 
     def __init__(
@@ -51,13 +51,13 @@ class Weakened(StandIn):
             check_sharp(agent)
 
     def candidates(self, position: Position) -> list[int]:
-        """The cells to pick among for this one move: those of its rule, or the one drawn instead by this call."""
+        """Return the cells to pick among for one move: those of its rule, or the one that this call has sampled."""
         free = self.board.open_cells(position)
         if self.epsilon > 0 and self._rng.random() < self.epsilon:
             return [self._rng.choice(free)]
         if self.level < 1 and self._rng.random() >= self.level:
             shares = self.move_values(position)
-            if self.gives == "value" or isinstance(self._agent, Outsider):  # whose chances may all be 0 or 1
+            if self.gives == "value" or isinstance(self._agent, Outsider):  # an adapter's probabilities may be 0 or 1
                 shares = softmax_shares(shares, TEMPERATURE * span_of(self._agent, position))
             return self._rng.choices(list(shares), list(shares.values()))
         if isinstance(self._agent, Outsider):
@@ -70,9 +70,9 @@ class Weakened(StandIn):
 
 
 def span_of(agent: Playing, position: Position) -> float:
-    """Distance between the best and the worst end of a game for the player to move, on the agent's scale of worths.
+    """Return the distance between the best and the worst result for the player to move, on the agent's scale.
 
-    Above 0: 1 for a player to whom all ends are worth the same, whose values no temperature tells apart.
+    It is 1 if all results are worth the same, so that the temperature stays above 0.
     """
     mover = (len(position) - position.count(EMPTY)) % 2
     ends = [float(value) for outcome, value in enumerate(agent.worth[mover]) if outcome != UNFINISHED]

@@ -1,7 +1,7 @@
-"""A file of positions with results: how often an agent, the file and the exact truth agree.
+"""Comparison of an agent with a file of labelled positions and with the exact results.
 
-A run gives a position a value, whose class is what its learner's scale has nearest: a win, a draw or a loss of the
-player to move.  An agent without values plays both sides on, always its likeliest move, and the end is its answer.
+A run's value of a position counts as the nearest result on its learner's scale: a win, a draw or a loss of the player
+to move.  An agent without values plays both sides to the end with its likeliest moves, and that result counts.
 """
 
 from collections.abc import Iterable
@@ -29,11 +29,11 @@ Positions = str | Path | Iterable[str]
 
 
 Results = frozenset[int]
-"""Results of the first player that an answer stands for, 1 a win; none if there is no answer."""
+"""Results of the first player that an answer allows: 1 a win, 0 a draw, -1 a loss; empty without an answer."""
 
 
 class Agreement(NamedTuple):
-    """How many answers agree, of how many for which both are known."""
+    """Number of answers that agree, and number of positions with both answers."""
 
     agree: int
     of: int
@@ -41,14 +41,15 @@ class Agreement(NamedTuple):
 
 @dataclass(frozen=True)
 class PositionsEvaluation(Printable):
-    """How often the value of a position, its label and the exact truth agree.
+    """Agreement between the values of positions, their labels and the exact results.
 
-    agent: who is judged.  file: the positions' name.  positions: how many can occur; final: of these, ends of games.
-    left_out: how many cannot occur.  left_out_example: one of them, or None.
-    judged_by: `values` of a run, or `play` of an agent that tells none.  unvalued: positions without a value.
-    value_truth, value_label, label_truth: how many agree.
-    compared_with: `truth`, or `label` where the truth is unknown.  counts: by that result, how many are valued as what;
-    results are those of the player to move, at the end of a game of the one who would move next.
+    agent, file: names of the two.
+    positions: number of reachable positions.  final: number of these where the game is over.
+    left_out: number of unreachable positions.  left_out_example: one of them, or None.
+    judged_by: `values` for a run, `play` for an agent without values.  unvalued: number of positions without a value.
+    value_truth, value_label, label_truth: agreement of each pair; truth means the exact result.
+    compared_with: `truth`, or `label` if exact results are unknown.  counts: positions by that result, then by the
+    agent's.  Results are those of the player to move, in a final position of the player who would move next.
     """
 
     agent: str
@@ -67,18 +68,18 @@ class PositionsEvaluation(Printable):
     counts: dict[str, dict[str, int]] = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values with stable keys, as `--json` prints them."""
+        """Return plain values with stable keys, as `--json` prints them."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         agreements = ("value_truth", "value_label", "label_truth")
         return plain | {"board": self.board.name} | {name: plain[name]._asdict() for name in agreements}
 
     def records(self) -> tuple[list[dict[str, Any]], str]:
-        """Return a row for each result, with how many positions are valued as what."""
+        """Return a row for each result, with the number of positions by the agent's result."""
         return [{self.compared_with: result, **counts} for result, counts in self.counts.items()], self.compared_with
 
 
 def evaluate_positions(agent: AnyRun | Outsider, positions: Positions) -> PositionsEvaluation:
-    """Compare an agent with a file of positions, see `position_lines`.
+    """Compare an agent with a file of positions in the format of `position_lines`.
 
     Raises GamesError, BoardError for positions of another board, and AgentError.
     """
@@ -92,12 +93,12 @@ def evaluate_positions(agent: AnyRun | Outsider, positions: Positions) -> Positi
 
 
 def source_of(positions: Positions) -> GameFile | GameLines:
-    """What is read."""
+    """Return the source that reads a file or lines of positions."""
     return GameFile(positions, "position") if isinstance(positions, str | Path) else GameLines(positions)
 
 
 def _compared(agent: AnyRun | Outsider, given: LabelledPositions, file: str) -> PositionsEvaluation:
-    """Compare every position."""
+    """Return the comparison over all positions."""
     board, rows = agent.board, given.positions
     valued = _by_play(agent, rows) if isinstance(agent, Outsider) else [_by_value(agent, row.marks) for row in rows]
     truth = [frozenset(() if (true := agent.true_value(row.marks)) is None else (true,)) for row in rows]
@@ -106,7 +107,7 @@ def _compared(agent: AnyRun | Outsider, given: LabelledPositions, file: str) -> 
     counts = {result: dict.fromkeys(RESULTS, 0) for result in RESULTS}
     for value, right, row in zip(valued, truth if known else labels, rows, strict=True):
         if len(right) == 1 and value:
-            sign = -1 if _mover(row.marks) else 1  # what is counted is the mover's result
+            sign = -1 if _mover(row.marks) else 1  # counts are by the mover's result
             counts[WORDS[sign * min(right)]][WORDS[sign * min(right & value or value)]] += 1
     return PositionsEvaluation(
         agent=agent.name if isinstance(agent, Outsider) else agent.config.learner,
@@ -127,18 +128,18 @@ def _compared(agent: AnyRun | Outsider, given: LabelledPositions, file: str) -> 
 
 
 def _agreement(one: Iterable[Results], two: Iterable[Results]) -> Agreement:
-    """How often two answers may be the same result of the first player, where both are given."""
+    """Return the number of positions where two answers share a result, and the number where both are known."""
     both = [(this, that) for this, that in zip(one, two, strict=True) if this and that]
     return Agreement(sum(bool(this & that) for this, that in both), len(both))
 
 
 def _mover(marks: Position) -> int:
-    """Who moves, 0 or 1; at the end of a game, who would move next."""
+    """Return the player to move, 0 or 1; in a final position, the player who would move next."""
     return sum(mark != EMPTY for mark in marks) % 2
 
 
 def _by_value(run: AnyRun, marks: Position) -> Results:
-    """The first player's results whose worth is next to the value of a position; none if it has no value."""
+    """Return the first player's results whose worth is nearest to a position's value; empty without a value."""
     value, mover = run.value(marks), _mover(marks)
     if value != value:
         return frozenset()
@@ -149,7 +150,7 @@ def _by_value(run: AnyRun, marks: Position) -> Results:
 
 
 def _by_play(agent: Outsider, rows: list[Labelled]) -> list[Results]:
-    """The first player's result in each position if the agent plays both sides on.  Raises AgentError."""
+    """Return the first player's result from each position if the agent plays both sides.  Raises AgentError."""
     board = agent.board
     marks = np.array([row.marks for row in rows])
     outcome = np.array([board.outcome(row.marks) for row in rows], np.int8)
@@ -165,9 +166,9 @@ def _by_play(agent: Outsider, rows: list[Labelled]) -> list[Results]:
 
 
 def _moved(agent: Outsider, sides: list[Words], going: NDArray[np.int64], ply: int) -> NDArray[np.int8]:
-    """Let the agent move in some positions, all with `ply` marks; return how they are then.
+    """Make the agent's moves in the positions `going`, all with `ply` marks, and return their new outcomes.
 
-    sides: uint64[n] of both players, changed in place.
+    sides: uint64[n] for each player, changed in place.
     """
     board, mover = agent.board, ply % 2
     own, other = sides[mover][going], sides[1 - mover][going]

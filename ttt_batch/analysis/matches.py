@@ -1,4 +1,4 @@
-"""What an agent achieves against the scripted players: sampled on boards too large for exact results, else exact."""
+"""Evaluation against the scripted players: exact on enumerated boards, by search and sampled matches on larger ones."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 
 NETWORK_BUDGET = 20_000_000
-"""Positions that a proof of networks enters at most by default: half a minute."""
+"""Default limit of the positions in a proof of networks: half a minute."""
 
 GAMES = 10_000
-"""Games of a match by default: shares are known to one percent."""
+"""Default number of games in a match: shares have a 95 % interval of about +-1 percentage point."""
 
 
 def play(
@@ -39,10 +39,10 @@ def play(
     ties: Ties = "any",
     agent: Agent | NetAgent | None = None,
 ) -> Tally:
-    """A run's agent in a seat, `first` or `second`, against a scripted player.
+    """Play a run's agent in a seat, `first` or `second`, against a scripted player.
 
     games: 1 to 10**9.  seed: any integer of 64 bits.  ties: as for `Run.candidates`.
-    agent: what `make_agent` makes of the run with these ties, if it is made already.
+    agent: result of `make_agent` for the run and these ties, if available.
     Raises UsageError.  The run does not change.
     """
     games, plies, number = whole("games", games, 1, MAX_MATCH_GAMES), player_number(player), seat_number(seat)
@@ -55,12 +55,12 @@ def play(
 
 @dataclass(frozen=True)
 class GrownEvaluation(Printable):
-    """What is known of an agent on a board too large to enumerate, or of networks.
+    """Evaluation of an agent on a board too large to enumerate, or of networks.
 
-    verdicts: whether it can be beaten, by seat.  matches: by scripted player, then by seat.
-    wins: whether it always wins, in the seats in which it has learnt to.
-    budget, games, seed, ties: the parameters of both.  run: the agent itself, if it is a run; else `agent` says which.
-    samples: answers in each position of the search, of an agent that draws by chance; else None.
+    verdicts: by seat, whether the agent can be beaten.  matches: by scripted player, then by seat.
+    wins: by seat, whether it always wins; only for seats trained with that goal.
+    budget, games, seed, ties: parameters of search and matches.  run: the agent if it is a run.  agent: any other one.
+    samples: answers sampled in each position of the search if the agent is random; else None.
     """
 
     verdicts: dict[str, Verdict]
@@ -75,7 +75,7 @@ class GrownEvaluation(Printable):
     samples: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values with stable keys, as `--json` prints them; those of exact evaluations mean the same here."""
+        """Return plain values with stable keys, as `--json` prints them; keys mean the same as in exact evaluations."""
         keys = {"unbeatable": "unbeatable", "losing_line": "line", "verdict": "status", "positions": "positions"}
         return {
             **({} if self.agent is None else {"symmetric": self.agent.symmetric, "asked": self.agent.asked}),
@@ -121,12 +121,12 @@ def evaluate_grown(
     budget: Number | None = None,
     ties: Ties = "any",
 ) -> GrownEvaluation:
-    """Search for losses in both seats, and play matches against scripted players in both.  Raises UsageError.
+    """Search for losses and play matches against scripted players, in both seats.  Raises UsageError.
 
-    budget: positions that a search enters at most; None for BUDGET, with networks NETWORK_BUDGET.
-    ties: as for `Run.candidates`.  It works on enumerated boards, too, for which `Run.evaluation` is exact.
+    budget: most positions that a search enters; None for BUDGET, or NETWORK_BUDGET with networks.
+    ties: as for `Run.candidates`.  Enumerated boards are allowed, too, but `Run.evaluation` is exact there.
     """
-    # Checked before a search that may take minutes.
+    # Check first: a search may take minutes.
     games, seed = whole("games", games, 1, MAX_MATCH_GAMES), any_seed(seed)
     budget = (BUDGET if isinstance(run, Run) else NETWORK_BUDGET) if budget is None else budget
     players, budget = [choose("player", player, PLAYERS) for player in players], whole("budget", budget, 1, MAX_BUDGET)
@@ -141,14 +141,14 @@ def evaluate_grown(
 
 
 def _wins(run: AnyRun, budget: int) -> dict[str, Verdict]:
-    """Whether networks always win, in each seat in which they are to."""
+    """Return whether networks always win, for each seat trained with that goal."""
     if isinstance(run, Run) or not run.config.always_wins:
         return {}
     return {SEATS[seat]: _proved(run, SEATS[seat], ALWAYS_WINS, budget) for seat in run.config.seats}
 
 
 def _verdict(run: AnyRun, seat: str, budget: int, agent: Agent | NetAgent, wins: Verdict | None) -> Verdict:
-    """Whether an agent can be beaten in a seat; wins: what is known of whether it always wins there."""
+    """Return whether an agent can be beaten in a seat.  wins: whether it always wins there, if known."""
     if isinstance(agent, Agent):
         assert isinstance(run, Run)
         return search(run, seat, budget=budget, agent=agent)
@@ -158,13 +158,13 @@ def _verdict(run: AnyRun, seat: str, budget: int, agent: Agent | NetAgent, wins:
 
 
 def _proved(run: AnyRun, seat: str, goal: Goal, budget: int) -> Verdict:
-    """What a proof of networks finds: on one thread, so that a refutation is the same each time."""
+    """Return the verdict of a proof of networks.  One thread makes a refutation reproducible."""
     found = prove(run, seat=seat, goal=goal, budget=budget, threads=1).found[seat]
     return Verdict(found.status, found.positions, found.line)
 
 
 def scripted_evaluation(run: Run, player: str, ties: Ties = "any") -> Evaluation:
-    """Exact results of a run on an enumerated board against a scripted player.  Raises UsageError and BoardError."""
+    """Return a run's exact results against a scripted player on an enumerated board; raise UsageError or BoardError."""
     player = choose("player", player, PLAYERS)
     opponent, agent = scripted_policy(run, player), run.policy_on(run.graph, ties)
     second = match(run.graph, opponent, agent)

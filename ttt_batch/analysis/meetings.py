@@ -1,6 +1,6 @@
-"""Meetings: games of one agent as first player against another as second, exact and played.
+"""Meetings of two agents, one as first and one as second player: exact results and played games.
 
-Results are exact on an enumerated board.  Elsewhere, or on request, games are played (see `playing`).
+Results are exact on an enumerated board.  On other boards, or on request, games are played (see `playing`).
 """
 
 import functools
@@ -29,7 +29,7 @@ from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy
 
 Entrant = AnyRun | ScriptedPlayer | Outsider
-"""Who takes part: a run of any kind, an agent that is none, or in a series a scripted player."""
+"""Participant: a run of any kind, an adapter of a third-party agent or, in a series, a scripted player."""
 
 Shares = tuple[float, float, float]
 """Shares of wins, draws and losses of the player who moves first."""
@@ -37,10 +37,10 @@ Shares = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Meeting:
-    """Games with one run as first player and one as second; every share is that of the first player.
+    """Result of one participant as first player against one as second; every share is the first player's.
 
-    first, second: numbers of the runs, from 0.  tally: the games, if they were played.  exact: None if not known.
-    Without both there was no meeting: one of the two has no moves for its seat.
+    first, second: numbers of the participants, from 0.  tally: the played games, or None.
+    exact: the exact shares, or None if unknown.  Both are None if one participant cannot play its seat.
     """
 
     first: int
@@ -50,12 +50,12 @@ class Meeting:
 
     @property
     def held(self) -> bool:
-        """True if the two could meet."""
+        """Return whether the two could meet."""
         return self.tally is not None or self.exact is not None
 
     @property
     def shares(self) -> Shares:
-        """Shares of wins, draws and losses: of the games if they were played, else the exact ones."""
+        """Return the shares of wins, draws and losses: those of the played games if any, else the exact ones."""
         if self.tally is not None:
             win, drawn, loss = (count / self.tally.games for count in self.tally)
             return win, drawn, loss
@@ -63,14 +63,14 @@ class Meeting:
 
     @property
     def score(self) -> float:
-        """Points a game of the first player: a win 1, a draw one half."""
+        """Return the first player's points per game: a win 1, a draw one half."""
         return self.shares[0] + self.shares[1] / 2
 
     @property
     def variance(self) -> float:
-        """Of `score` if it was sampled; 0 if it is exact.
+        """Return the variance of a sampled `score`, or 0 for an exact one.
 
-        It is that of a sample with one more win, draw and loss: equal results do not prove that others cannot be.
+        The sample gets one extra win, draw and loss: equal results in all games do not prove a variance of 0.
         """
         if self.tally is None:
             return 0.0
@@ -80,10 +80,7 @@ class Meeting:
 
     @property
     def deviations(self) -> Shares | None:
-        """How many standard deviations each sampled share is above the exact one; None without either.
-
-        Within +-1.96 if and only if the exact share is in the interval.
-        """
+        """Return by how many standard deviations each sampled share exceeds the exact one; None if one is missing."""
         if self.tally is None or self.exact is None:
             return None
         win, drawn, loss = map(deviation, self.shares, self.exact, (self.tally.games,) * 3)
@@ -91,11 +88,11 @@ class Meeting:
 
     @property
     def inside(self) -> tuple[bool, ...]:
-        """Whether each exact share lies in the 95 % interval of the sampled one; empty without either."""
+        """Return whether each exact share lies in the sampled one's 95 % Wilson interval; empty if one is missing."""
         return tuple(abs(one) <= DEVIATIONS for one in self.deviations or ())
 
     def to_dict(self, names: Sequence[str]) -> dict[str, Any]:
-        """Plain values with stable keys, as `--json` prints them."""
+        """Return plain values with stable keys, as `--json` prints them."""
         z = self.deviations
         return {
             "first": names[self.first],
@@ -110,8 +107,8 @@ class Meeting:
 
 
 def deviation(share: float, exact: float, games: int) -> float:
-    """Standard deviations between the share of a sample and the exact one; infinite for what cannot happen and did."""
-    # Exact shares are sums of products and may pass 0 and 1 by a rounding.
+    """Return by how many standard deviations a sampled share exceeds the exact one; infinite beyond an exact 0 or 1."""
+    # Rounding may carry exact shares, which are sums of products, beyond 0 and 1.
     exact = min(1.0, max(0.0, exact))
     spread = math.sqrt(exact * (1 - exact) / games)
     if abs(share - exact) < 1e-12:
@@ -120,7 +117,7 @@ def deviation(share: float, exact: float, games: int) -> float:
 
 
 def enumerated(runs: Sequence[Entrant]) -> bool:
-    """Whether each has a policy over all positions of its board."""
+    """Return whether every participant has a policy over all positions of its board."""
     return all(
         isinstance(run, ScriptedPlayer)
         or (isinstance(run, Run) and run.grown is None)
@@ -130,18 +127,18 @@ def enumerated(runs: Sequence[Entrant]) -> bool:
 
 
 def seats_of(player: object) -> tuple[str, ...]:
-    """Return the seats in which an entrant can play: both, unless it is a run of a learner with boxes."""
+    """Return the seats that a participant can play: both, except for a run of a learner with boxes."""
     return player.seats if isinstance(player, Run) else SEATS
 
 
 class Participants:
-    """The players of a tournament or a series.
+    """Participants of a tournament or a series.
 
-    exact: whether exact results are known: all have a policy over all positions.
+    exact: True if all have a policy over all positions, so that results are exact.
     """
 
     def __init__(self, runs: Sequence[Entrant], names: Sequence[str], ties: Ties = "any") -> None:
-        """names: what to call the runs.  ties: as for `Run.candidates`.  Raises UsageError and BoardError."""
+        """Check the participants and their names.  ties: as for `Run.candidates`.  Raises UsageError and BoardError."""
         ties = check_ties(ties)
         for run in runs:
             check_gravity(run.board, "a meeting of two agents")
@@ -155,7 +152,7 @@ class Participants:
         self._asks = any(isinstance(run, Outsider) for run in runs)
         self.exact, self._seats = enumerated(runs), [seats_of(run) for run in runs]
         if self.exact and not self._asks:
-            # With occupied cells among the edges an agent that chooses one loses; without, there is no such edge.
+            # A learner that may choose occupied cells needs edges for them; such a move loses.
             occupied, resigns = any(run.learner.occupied for run in tables), any(run.learner.boxes for run in tables)
             symmetry = all(run.config.symmetry for run in tables)
             self._graph = enumerate_graph(runs[0].board, occupied, symmetry, resigns=resigns)
@@ -191,7 +188,7 @@ class Participants:
         return meets(self._seats[first], self._seats[second])
 
     def meet(self, first: int, second: int, games: int | None, seed: int) -> Meeting:
-        """Return the meeting of two runs, an empty one if they cannot meet so; games: how many are played, or None."""
+        """Return the meeting of two participants, empty if they cannot meet.  games: the number to play, or None."""
         exact = tally = None
         if not self.can_meet(first, second):
             return Meeting(first, second, None, None)
@@ -208,7 +205,7 @@ class Participants:
         return Meeting(first, second, tally, exact)
 
     def _asked(self, first: int, second: int, games: int | None, key: Any) -> tuple[Shares | None, Tally | None]:
-        """Exact shares and the tally of a meeting where agents that are no runs take part."""
+        """Return the exact shares and the tally of a meeting in which a third-party agent plays."""
         players = self._player(first), self._player(second)
         exact = shares(Rules(players[0].board), *(player.answers for player in players)) if self.exact else None
         tally = None

@@ -1,12 +1,12 @@
-"""What agents that are no runs achieve: exactly where the board is enumerated, else by search and matches.
+"""Evaluation of third-party agents: exact on an enumerated board, else by search and matches.
 
-The search asks an agent layer by layer, all positions with as many marks in one call, and ends with the first layer in
-which it has lost.
+The search queries an agent layer by layer: all positions with equally many marks in one call.  It stops after the first
+layer in which the agent has lost.
 
-An agent that draws by chance is asked N times in each position, and judged as if its moves were as likely as the shares
-of these answers.  The expected shares of such a judgement are the agent's own, because no game comes to a position
-twice.  Their variance is at most that of N games, in which each answer is used once: the average over all ways to deal
-the answers to N games is the judgement.  So Wilson's interval for N games is wide enough.
+A random agent is sampled N times in each position; the frequencies of its answers serve as its move probabilities.  The
+expected shares of such an evaluation are the agent's true ones, because no game visits a position twice.  Their
+variance is at most that of N played games: the evaluation is the average over all ways to assign the answers to N
+games, each answer used once.  So Wilson's interval for N games is wide enough.
 """
 
 import dataclasses
@@ -44,12 +44,12 @@ from ttt_batch.runs.run import Run
 MAX_SAMPLES = 1_000_000
 
 SAMPLED_CELLS = 12
-"""Cells of the largest board on which each position is sampled; on larger ones matches are."""
+"""Cells of the largest board where every position is sampled; larger boards use matches instead."""
 
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Let Python's and NumPy's own generators, by which agents may draw, start from a seed; afterwards they go on."""
+    """Seed Python's and NumPy's global generators, which agents may use, and restore their states on exit."""
     before, before_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
     random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002
@@ -61,7 +61,7 @@ def seeded(seed: int) -> Iterator[None]:
 
 
 def opponent_of(board_of: Outsider | Run, against: AnyRun | Outsider | str, ties: Ties) -> tuple[Player, str]:
-    """An opponent as a player at the same board, and what it is called.  Raises BoardError."""
+    """Return an opponent as a player on the same board, and its name.  Raises BoardError."""
     board = board_of.board
     if isinstance(against, str):
         return Player(named_agent(against, board), board), against
@@ -82,12 +82,12 @@ def judge_outsider(
     samples: Number | None = None,
     ties: Ties = "any",
 ) -> Evaluation | GrownEvaluation:
-    """Judge an agent, exactly unless its board is too large to enumerate or it is sampled.
+    """Evaluate an agent, exactly unless its board is too large to enumerate or its answers are sampled.
 
-    against: `random` (if not given), `one-ply`, `two-ply`, `optimal`, `self`, a run or another agent; on boards too
-    large to enumerate one of the first three, all three if not given.
-    games, seed, budget: as for `evaluate_grown`, there only.  ties: how an opponent that is a run plays.
-    samples: answers in each position, of agents that draw by chance; `seed` then goes with them on any board.
+    against: `random` (default), `one-ply`, `two-ply`, `optimal`, `self`, a run or another agent.
+    On boards too large to enumerate: one of the first three, by default all three.
+    games, seed, budget: as for `evaluate_grown`, there only.  ties: rule of play of an opponent that is a run.
+    samples: answers sampled in each position of a random agent; `seed` then applies on any board.
     Raises UsageError, BoardError and AgentError.
     """
     given = {name: value for name, value in (("games", games), ("seed", seed), ("budget", budget)) if value is not None}
@@ -101,7 +101,7 @@ def judge_outsider(
 def _judge(
     agent: Outsider, against: AnyRun | Outsider | str | None, samples: int, given: dict[str, Number], ties: Ties
 ) -> Evaluation | GrownEvaluation:
-    """As `judge_outsider`.  given: those of its options that are for boards too large to enumerate."""
+    """Do the work of `judge_outsider`.  given: the explicit options among games, seed and budget."""
     large = bool(samples) and agent.board.cells > SAMPLED_CELLS
     if not agent.exact or large:
         if against is not None and against not in PLAYERS:
@@ -114,8 +114,8 @@ def _judge(
     for name in ("games", "budget") if samples else given:
         if name in given:
             raise UsageError(
-                f"{option(name)} is for boards too large to enumerate; {agent.board.name} is judged "
-                f"{'in each position' if samples else 'exactly'}, leave it out"
+                f"{option(name)} is for boards too large to enumerate; {agent.board.name} is evaluated "
+                f"{'in each position' if samples else 'exactly'}; leave it out"
             )
     if against == "self":
         found = judge_exactly(agent, agent, called="self")
@@ -128,18 +128,18 @@ def _judge(
 
 
 def checked_samples(samples: Number, *players: object) -> int:
-    """Return how many answers are taken in each position.  Raises UsageError if no player draws by chance."""
+    """Return the validated number of answers per position.  Raises UsageError if no player's moves are random."""
     number = whole("samples", samples, 1, MAX_SAMPLES)
     if all(not isinstance(player, Outsider) or player.agent.own for player in players):
         raise UsageError(
-            f"{option('samples', number)} is for agents of your own that draw by chance; the moves of these players "
-            "are known: leave it out"
+            f"{option('samples', number)} is for your own agents with random moves; the move probabilities of these "
+            "players are known; leave it out"
         )
     return number
 
 
 def with_intervals(found: Evaluation, samples: int, seed: Number) -> Evaluation:
-    """Return an evaluation by samples with the intervals of its shares: those of so many games, see above."""
+    """Add confidence intervals to an evaluation by samples: those of `samples` games, as the module explains."""
     intervals = {seat: list[tuple[float, float]]() for seat in SEATS}
     for seat, ends in intervals.items():
         for share in getattr(found, seat):
@@ -156,9 +156,9 @@ def against_outsider(
     samples: Number | None = None,
     seed: Number | None = None,
 ) -> Evaluation:
-    """Exact results of a run on an enumerated board against what has no table; samples, seed: as for `judge_outsider`.
+    """Return the exact results of a run on an enumerated board against an opponent without a table.
 
-    Raises BoardError, AgentError and UsageError.
+    samples, seed: as for `judge_outsider`.  Raises BoardError, AgentError and UsageError.
     """
     if samples is None:
         return _against(run, opponent, ties)
@@ -169,7 +169,7 @@ def against_outsider(
 
 
 def _against(run: Run, opponent: PatternRun | Outsider, ties: Ties) -> Evaluation:
-    """As `against_outsider`; an opponent that draws by chance is sampled already."""
+    """Do the work of `against_outsider`; a random opponent is already set to sample its answers."""
     rival, name = opponent_of(run, opponent, ties)
     player, rules = Player(agent_of_run(run, ties), run.board), Rules(run.board)
     first = shares(rules, player.answers, rival.answers)
@@ -186,10 +186,7 @@ def _judge_grown(
     seed: Number = 0,
     budget: Number | None = None,
 ) -> GrownEvaluation:
-    """Search for losses in both seats, and play matches against scripted players in both.
-
-    An agent that draws by chance answers anew for each move of a match.
-    """
+    """Search for losses and play matches in both seats; a random agent gives a new answer for each move of a match."""
     games = (agent.samples or GAMES) if games is None else games
     budget = max(1, BUDGET // (agent.samples or 1)) if budget is None else budget
     games, seed = whole("games", games, 1, MAX_MATCH_GAMES), any_seed(seed)
@@ -206,7 +203,7 @@ def _judge_grown(
 
 
 def _searched(agent: Outsider, seat: int, budget: int) -> Verdict:
-    """Whether an agent can be beaten in a seat, by a search through all that it lets happen."""
+    """Return the verdict on whether an agent can be beaten in a seat, by a search of all positions it can reach."""
     reached = Reached(Rules(agent.board, agent.symmetric), agent.answers, seat, most=budget, stop=True)
     line = reached.losing_line()
     if line is not None:
@@ -215,7 +212,7 @@ def _searched(agent: Outsider, seat: int, budget: int) -> Verdict:
 
 
 class LostGame:
-    """Shortest game that an agent in a seat has lost in matches.  line: its cells; None before."""
+    """Observer of matches that keeps the agent's shortest lost game.  line: its cells; None before the first loss."""
 
     def __init__(self, seat: int) -> None:
         self.seat = seat
@@ -223,7 +220,7 @@ class LostGame:
         self._taken = list[Words]()
 
     def __call__(self, ply: int, games: OpenGames) -> None:
-        """Look at games after a move, see `play_agents`."""
+        """Check the games after a move for losses, as `seen` of `play_agents`."""
         if ply == 0:
             self._taken = [np.zeros_like(games.cells)]
         self._taken.append(games.marks[0] | games.marks[1])
@@ -231,18 +228,18 @@ class LostGame:
         if lost.size and (self.line is None or ply + 1 < len(self.line)):
             taken = [int(cells[lost[0]]) for cells in self._taken]
             marks = [after ^ before for before, after in itertools.pairwise(taken)]
-            # The last one may be a forfeit: an occupied cell, which the agent chose.
+            # The last move may be a forfeit: the agent chose an occupied cell, so no mark is new.
             self.line = [(mark or int(games.cells[lost[0]])).bit_length() - 1 for mark in marks]
 
     def told(self, verdict: Verdict) -> Verdict:
-        """Return a verdict, or that the agent can be beaten if a game shows it and no search did."""
+        """Return the verdict of a search, or `refuted` with the lost game if only the matches show a loss."""
         if self.line is None or verdict.line is not None:
             return verdict
         return Verdict("refuted", verdict.positions, self.line)
 
 
 def _match(agent: Outsider, player: str, lost: LostGame, games: int, seed: int) -> Tally:
-    """Games of an agent against a scripted player."""
+    """Play an agent against a scripted player, and return the agent's tally."""
     plies, lines = player_number(player), make_lines(agent.board)
     key: Any = stream_key(seed, MATCHES[2 * plies + lost.seat])
     if lost.seat == 0:

@@ -1,14 +1,14 @@
 """Games between two players, and their tally.
 
-A game is a function of the random key and its own number alone: number p of its random numbers decides
-the move of ply p.  A player that chooses an occupied cell (`minimax-q` before it has learnt better) loses the game.
+A game depends only on the random key and its own number; its random number p decides the move of ply p.  A player that
+chooses an occupied cell (an untrained `minimax-q` may) loses the game.
 
-On an enumerated board `play_walk` follows edges: a game takes less than a microsecond, and no learner's code has to be
-compiled (half a second once, against 6 s for each learner).  On any board `play_agents` plays ply by ply.
+On an enumerated board `play_walk` follows the graph's edges.  A game takes less than a microsecond, and the kernel
+compiles once for all learners.  On any board `play_agents` plays ply by ply.
 
-Shares come with Wilson's interval (Wilson, "Probable inference, the law of succession, and statistical inference",
-Journal of the American Statistical Association 22, 1927).  It stays within [0, 1], and also says something if no game
-was lost.
+Shares have Wilson's interval (Wilson, "Probable inference, the law of succession, and statistical inference",
+Journal of the American Statistical Association 22, 1927).  It stays within [0, 1], and its width is above 0 even if no
+game was lost.
 """
 
 from collections.abc import Callable
@@ -32,17 +32,17 @@ from ttt_batch.simulation.policy import Policy
 MAX_MATCH_GAMES = 10**9
 
 AT_ONCE, WALKS_AT_ONCE = 1 << 12, 1 << 18
-"""Games between two chances to interrupt, ply by ply and along edges."""
+"""Games between two chances to interrupt: of `play_agents` and of `play_walk`."""
 
 CONFIDENCE, DEVIATIONS = 0.95, 1.959963984540054
-"""The confidence of an interval, and half its width in standard deviations of a normal distribution."""
+"""Confidence level of an interval, and half its width in standard deviations of a normal distribution."""
 
 
 class OpenGames(NamedTuple):
-    """Games that are played ply by ply.
+    """Block of B games that advance ply by ply.
 
-    marks: uint64[P, B], the players' cells.  outcome: int8[B].
-    cells: uint64[B], what the player to move picks among.
+    marks: uint64[P, B], each player's cells.  outcome: int8[B].
+    cells: uint64[B], the cells that the player to move picks among.
     """
 
     marks: Any
@@ -51,7 +51,7 @@ class OpenGames(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """Games by result for one of the players."""
+    """Number of games by result, from one player's side."""
 
     win: int
     draw: int
@@ -59,16 +59,16 @@ class Tally(NamedTuple):
 
     @property
     def games(self) -> int:
-        """All games."""
+        """Return the number of all games."""
         return sum(self)
 
     def share(self, result: str) -> tuple[float, float, float]:
-        """The share of `win`, `draw` or `loss`, and its interval: (share, low, high)."""
+        """Return the share of `win`, `draw` or `loss` with its interval: (share, low, high)."""
         count = getattr(self, result)
         return count / self.games, *map(float, wilson(count, self.games))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values with stable keys, as `--json` prints them."""
+        """Return plain values with stable keys, as `--json` prints them."""
         names = ("games", "share", "low", "high")
         return {
             result: dict(zip(names, (getattr(self, result), *self.share(result)), strict=True)) for result in RESULTS
@@ -76,14 +76,14 @@ class Tally(NamedTuple):
 
 
 def wilson(count: Any, games: Any) -> tuple[Any, Any]:
-    """The interval that holds the true share with 95 % confidence if `count` of `games` (at least 1) were so.
+    """Return the ends of the 95 % confidence interval of a share, from `count` of at least one `games`.
 
-    Numbers or arrays, as the ends are then; NaN of NaN.
+    Both take numbers or arrays; NaN gives NaN.
     """
     share, z2 = count / games, DEVIATIONS**2 / games
     middle = (share + z2 / 2) / (1 + z2)
     half = np.sqrt(z2 * (share * (1 - share) + z2 / 4)) / (1 + z2)
-    # At the ends the exact value is 0 or 1, which rounding misses.
+    # These ends are exactly 0 and 1, which rounding would miss.
     return np.where(count == 0, 0.0, middle - half), np.where(count == games, 1.0, middle + half)
 
 
@@ -109,7 +109,7 @@ def walk_games(
 
 @kernel
 def list_cells(player: Any, lines: Lines, ply: int, games: OpenGames) -> None:
-    """Write what a player picks among at `ply` into `games.cells`."""
+    """Write the cells that a player picks among at `ply` into `games.cells`."""
     mover = ply & 1
     for game in range(games.outcome.shape[0]):
         if games.outcome[game] == UNFINISHED:
@@ -117,11 +117,10 @@ def list_cells(player: Any, lines: Lines, ply: int, games: OpenGames) -> None:
 
 
 def draw_answers(player: Player, ply: int, key: Any, first_game: int, games: OpenGames) -> None:
-    """Draw what a player that is asked does at `ply`, in place; it is asked once about each position.
+    """Draw the moves of a `Player` at `ply`, in place; where it resigns, the game ends.
 
-    One that is sampled is asked in every game.
-
-    Where it resigns, the game is over.  key, first_game: as for `play_ply`.
+    The player answers once for each distinct position, or in every game if it is sampled.
+    key, first_game: as for `play_ply`.
     """
     going = np.flatnonzero(games.outcome == UNFINISHED)
     own, other = games.marks[ply & 1, going], games.marks[1 - (ply & 1), going]
@@ -135,9 +134,10 @@ def draw_answers(player: Player, ply: int, key: Any, first_game: int, games: Ope
 
 @kernel
 def draw_cells(sums: Any, rows: Any, numbers: Any, ply: int, key: Any, cells: Any) -> None:
-    """Draw a cell for each game of these numbers (int64[n]) into `cells` (uint64[n], sets of one), in place.
+    """Draw one cell for each of n games into `cells` (uint64[n], single bits), in place.
 
-    sums: float64[positions, cells], probabilities added up from the first cell on.  rows: int64[n], the positions.
+    sums: float64[positions, cells], cumulative probabilities.  rows: int64[n], the position of each game.
+    numbers: int64[n], the games' numbers.
     """
     for game in range(rows.shape[0]):
         row, last = rows[game], sums.shape[1] - 1
@@ -150,9 +150,9 @@ def draw_cells(sums: Any, rows: Any, numbers: Any, ply: int, key: Any, cells: An
 
 @kernel
 def play_ply(lines: Lines, ply: int, key: Any, first_game: int, games: OpenGames) -> Any:
-    """Make the move of `ply` in every unfinished game, in place; return how many games go on.
+    """Make the move of `ply` in every unfinished game, in place; return the number of games still unfinished.
 
-    key: uint64.  first_game: the number of the first of the games.
+    key: uint64.  first_game: number of the block's first game.
     """
     mover, left = ply & 1, 0
     marks, outcome = games.marks, games.outcome
@@ -177,7 +177,7 @@ def play_ply(lines: Lines, ply: int, key: Any, first_game: int, games: OpenGames
 def play_walk(graph: Graph, first: Policy, second: Policy, games: int, key: Any) -> Tally:
     """Play two policies over one graph against each other; return the tally of the first player.
 
-    key: uint64, of the games' random numbers.
+    key: uint64, the key of the games' random numbers.
     """
     counts = np.zeros(4, np.int64)
     for start in range(0, games, WALKS_AT_ONCE):
@@ -186,7 +186,7 @@ def play_walk(graph: Graph, first: Policy, second: Policy, games: int, key: Any)
 
 
 def make_block(games: int) -> OpenGames:
-    """So many games at their beginning."""
+    """Return a block of games at the empty board."""
     return OpenGames(np.zeros((2, games), np.uint64), np.zeros(games, np.int8), np.zeros(games, np.uint64))
 
 
@@ -200,8 +200,8 @@ def play_agents(
 ) -> Tally:
     """Play two players of one board, enumerated or not, against each other; return the tally of the first player.
 
-    first, second: players that are asked, or of classes with a body for `tables.cells_of`.
-    key: uint64, of the games' random numbers.  seen: called after each ply with its number and the games.
+    first, second: a `Player`, or an object of a class registered for `tables.cells_of`.
+    key: uint64, the key of the games' random numbers.  seen: called after each ply with its number and the games.
     """
     counts = np.zeros(4, np.int64)
     for start in range(0, games, AT_ONCE):
@@ -222,5 +222,5 @@ def play_agents(
 
 
 def _tally(counts: NDArray[np.int64]) -> Tally:
-    """Games by outcome, from the first player's side."""
+    """Return the first player's tally from counts by outcome."""
     return Tally(int(counts[FIRST_WINS]), int(counts[DRAW]), int(counts[SECOND_WINS]))

@@ -1,8 +1,8 @@
-"""Everything about one position: a run's values and choices, the truth, and the position's images.
+"""Report on one position: a run's values and choices, the exact result, and the position's symmetric images.
 
-Values are on the learner's own scale and for the player to move, as `Run.value` and `Run.move_values` give them.
-Learners that keep preferences for moves have none of moves, but of positions.  The truth is the result of best play on
-both sides; on a board too large to enumerate it is unknown, but for finished games, and what depends on it is None.
+Values are on the learner's own scale and for the player to move, as `Run.value` and `Run.move_values` return them.
+Learners with action preferences have values of positions only.  The truth is the result of best play on both sides.  On
+a board too large to enumerate only final positions have one; elsewhere every field that depends on it is None.
 """
 
 import math
@@ -26,16 +26,16 @@ from ttt_batch.runs.truth import Solved
 
 
 class Move(NamedTuple):
-    """One free cell of a position, for the player to move.
+    """Move to one free cell of a position.
 
-    cell: from 0.  name: as `Board.cell_name` has it.  value: the agent's, nan if never seen, or if it keeps none.
+    cell: from 0.  name: as `Board.cell_name` returns it.
+    value: the agent's; nan if never visited or if the agent has no move values.
     probability: that the agent moves there.
-    visits: updates so far of the entry that holds `value`; None if they are not counted.
-    truth: of best play after the move, its plies counted from the position before it.
-    keeps: whether the move keeps the result of best play.  best: whether it also wins as soon or loses as late as
-    possible.
-    preference, softmax: what a learner keeps instead of a value, and the chance that softmax makes of it, with which
-    the move is made in training; None for other learners.
+    visits: updates so far of the entry that holds `value`; None if visits are not counted.
+    truth: result of best play after the move; its plies are counted from the position before the move.
+    keeps: True if the move keeps the result of best play.
+    best: True if it also wins as soon or loses as late as possible.
+    preference, softmax: action preference and its softmax probability, used in training; None for other learners.
     """
 
     cell: int
@@ -50,7 +50,7 @@ class Move(NamedTuple):
     softmax: float | None = None
 
     def to_dict(self, player: int) -> dict[str, Any]:
-        """Plain values with stable keys; `result` is that of `player` (0 or 1), who moves."""
+        """Return plain values with stable keys; `result` is for `player` (0 or 1), who moves."""
         plain = self._asdict()
         truth, keeps, best = (plain.pop(name) for name in ("truth", "keeps", "best"))
         if self.preference is None:
@@ -60,10 +60,10 @@ class Move(NamedTuple):
 
 
 class Image(NamedTuple):
-    """An image of a position under the board's symmetries.
+    """Image of a position under a symmetry of the board.
 
-    value: as `Shown.value`.  own_row: whether the table has a row for this very image; under symmetry only the lowest
-    code has one.  None for networks, which have no rows.
+    value: as `Shown.value`.
+    own_row: whether the table has a row for this very image (with symmetry only the lowest code); None for networks.
     """
 
     code: int
@@ -74,19 +74,19 @@ class Image(NamedTuple):
 
 @dataclass(frozen=True)
 class Shown(Printable):
-    """A position as a run sees it.
+    """Report on a position for one agent.
 
-    learner, worth: the learner's name, and what a win, a draw and a loss are worth to `player` on its scale.
-    player: to move, 0 or 1; None at the end of a game.  outcome: as `Board.outcome` gives it.
-    value: to the player to move, at the end of a game to the one who would move next; nan if never seen.
-    moves: the free cells, none at the end of a game.
-    forfeits: occupied cells among which the agent also chooses (`minimax-q` alone), each with equal probability.
-    resigns: it has nothing to choose and resigns (`menace` alone).  beads: in its box (`menace` alone), else None.
-    boxless: the player to move is one for whom it has no boxes.
-    keeps: probability that the agent's choice keeps the result of best play; None at the end of a game.
-    line: cells of best play for both from here on, the lowest of equals each time.
-    images: the distinct ones by code, if wanted.  ties: as for `Run.candidates`.
-    outside: it is an agent that is no run, which tells no values.
+    learner: its name.  worth: values of a win, a draw and a loss for `player` on the learner's scale.
+    player: the player to move, 0 or 1; None in a final position.  outcome: as `Board.outcome` returns it.
+    value: for the player to move, in a final position for the player who would move next; nan if never visited.
+    moves: one for each free cell; empty in a final position.
+    forfeits: occupied cells that the agent may also choose, with equal probabilities (only `minimax-q`).
+    resigns: the agent's box is empty and it resigns (only `menace`).  beads: number in its box (only `menace`) or None.
+    boxless: the agent has no boxes for the player to move.
+    keeps: probability that the agent's move keeps the result of best play; None in a final position.
+    line: cells of best play by both players from here on, the lowest cell of equals.
+    images: the distinct images by code, if requested.  ties: as for `Run.candidates`.
+    outside: True for a third-party agent, which has no values.
     """
 
     board: Board
@@ -110,21 +110,21 @@ class Shown(Printable):
 
     @property
     def code(self) -> int:
-        """The position's code."""
+        """Return the position's code."""
         return self.board.encode(self.position)
 
     @property
     def prefers(self) -> bool:
-        """Whether the learner keeps preferences for moves, not values."""
+        """Return whether the learner has action preferences instead of action values."""
         return any(move.preference is not None for move in self.moves)
 
     @property
     def counted(self) -> bool:
-        """Whether visits are counted."""
+        """Return whether visits are counted."""
         return any(move.visits is not None for move in self.moves)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values with stable keys, as `--json` prints them; players are `first` and `second`, cells from 0."""
+        """Return plain values with stable keys, as `--json` prints them; seats are words, cells count from 0."""
         truth = self.truth
         images = [one._asdict() | {"position": rows_text(self.board, one.position)} for one in self.images or ()]
         return {
@@ -147,18 +147,19 @@ class Shown(Printable):
         }
 
     def records(self) -> tuple[list[dict[str, Any]], str]:
-        """Return a row for each free cell; none at the end of a game."""
+        """Return a row for each free cell; no rows in a final position."""
         return self.to_dict()["moves"], "cell"
 
 
 def show(
     run: AnyRun | Outsider, position: str | int | Position, *, symmetric: bool = False, ties: Ties = "any"
 ) -> Shown:
-    """Gather everything about a position, given as `notation.read_position` reads it.
+    """Return the report on a position.
 
-    symmetric: its images, too.  ties: as for `Run.candidates`.
-    Raises BoardError for a position that no game reaches, UsageError for other ties, and either for `sharp` where it
-    does not apply.  The run does not change.
+    position: in a form that `notation.read_position` reads.  symmetric: include the symmetric images.
+    ties: as for `Run.candidates`.
+    Raises BoardError for a position that no game reaches, and UsageError for unknown ties.  `sharp` raises one of the
+    two where it does not apply.  The run does not change.
     """
     check_gravity(run.board, "show")
     board, marks, ties = run.board, read_position(position, run.board), check_ties(ties)
@@ -193,7 +194,7 @@ def show(
 
 
 def _beads(run: Run, marks: Position) -> float | None:
-    """The beads in the box of a position, each kind once; None if there is no box for it."""
+    """Return the number of beads in a position's box, once for edges with the same child; None without a box."""
     row, _ = run._located(marks)
     edges = slice(int(run.graph.first_edge[row]), int(run.graph.first_edge[row + 1]))
     beads = run.tables.q[edges][np.unique(run.graph.child[edges], return_index=True)[1]]
@@ -201,14 +202,14 @@ def _beads(run: Run, marks: Position) -> float | None:
 
 
 def _value(run: AnyRun | Outsider, marks: Position) -> float:
-    """What a run gives a position; nan of an agent that is none, which tells no values."""
+    """Return a run's value of a position, or nan for a third-party agent."""
     return math.nan if isinstance(run, Outsider) else run.value(marks) + 0.0  # 0 instead of -0
 
 
 def best_play(run: Solved, position: Position) -> tuple[int, ...]:
-    """Cells of best play for both players from a position of an enumerated board on, the lowest of equals each time.
+    """Return the cells of best play by both players from a position of an enumerated board.
 
-    The winner takes the shortest way and the loser the longest.  Raises BoardError.
+    The winner wins as soon and the loser loses as late as possible, with the lowest of equal cells.  Raises BoardError.
     """
     line: list[int] = []
     while best := best_moves(run, position):
@@ -218,9 +219,9 @@ def best_play(run: Solved, position: Position) -> tuple[int, ...]:
 
 
 def best_moves(run: Solved, position: Position) -> list[int]:
-    """The best replies on an enumerated board: moves that keep the result, of wins the quickest, of losses the longest.
+    """Return the best moves on an enumerated board: those that keep the result, by the quickest win or longest loss.
 
-    None at the end of a game.  Raises BoardError.
+    Empty in a final position.  Raises BoardError.
     """
     truth, after = run.truth(position), run.true_moves(position)
     if truth is None or not after:
@@ -231,7 +232,7 @@ def best_moves(run: Solved, position: Position) -> list[int]:
 def _moves(
     run: AnyRun | Outsider, marks: Position, mover: int, chosen: list[int], truth: Truth | None
 ) -> tuple[Move, ...]:
-    """Every free cell."""
+    """Return the report on every free cell."""
     if isinstance(run, Outsider):
         shares = run.shares(marks)
         values = {cell: math.nan for cell, mark in enumerate(marks) if mark == EMPTY}
@@ -259,16 +260,17 @@ def _moves(
 
 
 def _visits(run: Run, marks: Position, mover: int) -> dict[int, int]:
-    """Updates of the entry that holds each free cell's value; none if they are not counted.
+    """Return the number of updates of each free cell's entry; empty if visits are not counted.
 
-    A table of moves counts the moves; a table of positions those after them, if it learns what ends of games are worth.
+    A table of actions counts the action itself.  A table of positions counts the position after it; final positions are
+    included only if the learner has rows for them.
     """
     if not run.visits.size:
         return {}
     board, graph, symmetry = run.board, run.graph, run.config.symmetry
     free = [cell for cell, mark in enumerate(marks) if mark == EMPTY]
     if run.learner.by_moves:
-        visits = run.visits.reshape(-1, graph.child.size).sum(axis=0)  # of two tables, of either
+        visits = run.visits.reshape(-1, graph.child.size).sum(axis=0)  # the sum over two tables, if there are two
         lowest, image = board.representative(marks, symmetry)
         edges = [slice(*graph.first_edge[row : row + 2]) for row in _rows(run, lowest)]
         counted = {image[cell]: n for here in edges for cell, n in zip(graph.cell[here], visits[here], strict=True)}
@@ -284,12 +286,12 @@ def _visits(run: Run, marks: Position, mover: int) -> dict[int, int]:
 
 
 def _rows(run: Run, lowest: Position) -> NDArray[np.int64]:
-    """The row of a position, of its images that with the lowest code; empty if a growing board has none."""
+    """Return the row of a position, given by its image with the lowest code; empty if a growing table has none."""
     return np.flatnonzero(run.graph.code == run.board.encode(lowest))
 
 
 def _images(run: AnyRun | Outsider, marks: Position) -> tuple[Image, ...]:
-    """The distinct images by code."""
+    """Return the distinct images, sorted by code."""
     board = run.board
     lowest = board.encode(board.representative(marks)[0])
     positions = {tuple(marks[cell] for cell in image) for image in board.symmetries}

@@ -1,4 +1,4 @@
-"""Proofs of runs, of tables as of networks: that an agent cannot lose, or always wins; certificates for others."""
+"""Proofs that a run's agent cannot lose or always wins, with tables or networks, and certificates of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -40,11 +40,10 @@ MAX_BUDGET = 10**12
 
 @dataclass(frozen=True)
 class Proofs(Printable):
-    """What the proofs of a run have found.
+    """Results of the proofs of a run.
 
     goal: `cannot-lose` or `always-wins`.  ties: the rule of play, see `ties`.
-    found: by seat.  certificates: by seat, the file and the positions that it lists.
-    run: the run itself.
+    found: proofs by seat.  certificates: by seat, the file and the number of positions that it lists.
     """
 
     goal: Goal
@@ -55,16 +54,16 @@ class Proofs(Printable):
 
     @property
     def board(self) -> Board:
-        """The run's board."""
+        """Return the run's board."""
         return self.run.board
 
     @property
     def proved(self) -> bool:
-        """Whether the agent reaches its goal in every seat."""
+        """Return whether the agent provably reaches its goal in every seat."""
         return all(proof.status == "proved" for proof in self.found.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values with stable keys, as `--json` prints them."""
+        """Return plain values with stable keys, as `--json` prints them."""
         return {
             "goal": self.goal,
             "ties": self.ties,
@@ -102,14 +101,14 @@ def prove(
     """Prove that a run's agent reaches its goal against every opponent, or find a game in which it misses it.
 
     run: a run or the name of its file.
-    seat: `first`, `second` or `both`; goal: `cannot-lose` or `always-wins`.  Those that networks were trained for, or
-    both and `cannot-lose`, if not given.
-    budget: positions to enter at most in each seat.  ties: as for `Run.candidates`.  threads: None for all processors.
-    certificate: an `.npz` to write if a seat is proved; for two seats `-first` and `-second` are added to its name.
-    trust: read a file that another program has changed.  progress: True for a line on standard
-    error, or a function, as for `Prover.prove`.  stop: as there.
-    Raises UsageError (also if a certificate would replace the run), RunFileError, and CertificateError if a certificate
-    cannot be written.
+    seat: `first`, `second` or `both`.  goal: `cannot-lose` or `always-wins`.  By default networks take the seat and
+    goal of their training, and tables take `both` and `cannot-lose`.
+    budget: most positions to enter in each seat.  ties: as for `Run.candidates`.  threads: None for all processors.
+    certificate: an `.npz` to write if a seat is proved; with two seats `-first` and `-second` are added to its name.
+    trust: read a file that another program has changed.
+    progress: True for a line on standard error, or a function as for `Prover.prove`.  stop: as there.
+    Raises RunFileError, CertificateError if a certificate cannot be written, and UsageError, also if a certificate
+    would replace the run.
     """
     source = None
     if not isinstance(run, Run | PatternRun):
@@ -149,14 +148,14 @@ def _goal(run: AnyRun, goal: str | None) -> Goal:
 
 
 def _merges_images(run: AnyRun) -> bool:
-    """Whether the agent plays alike in all images of a position."""
+    """Return whether the agent makes the same moves in all images of a position."""
     return run.config.symmetry if isinstance(run, Run) else run.config.sharing != "none"
 
 
 def _files(
     given: str | Path | None, seats: tuple[str, ...], source: Path | None, *, overwrite: bool
 ) -> dict[str, Path]:
-    """The certificate of each seat, checked before the proof begins.  source: the file that the run is read from."""
+    """Return the certificate file of each seat, checked before the proof begins.  source: the run's file, if any."""
     if given is None:
         return {}
     path = named_file("certificate", given)
@@ -171,9 +170,9 @@ def _files(
 
 
 def check_certificate(path: Path, run: AnyRun | None) -> tuple[str, list[str]]:
-    """Return what a certificate claims, and what is wrong with it: a line at most.
+    """Return a certificate's claim and a list of its errors, at most one.
 
-    run: the one that it should be of, if given.  The claim is empty for a file that is no certificate.
+    run: the run that it must belong to, if given.  The claim is empty if the file cannot be read as a certificate.
     """
     claim = ""
     try:
@@ -192,7 +191,7 @@ def _certificate(run: AnyRun, player: Any, seat: int, goal: Goal) -> Certificate
 
 
 def _source(run: AnyRun) -> dict[str, Any]:
-    """What a certificate says of the run that it is of."""
+    """Return the facts by which a certificate identifies its run."""
     arrays = run.tables if isinstance(run, Run) else run.agent.weights
     return {
         "learner": run.config.learner,

@@ -1,9 +1,9 @@
-"""What moves are truly worth to their mover, and the review of a game: which moves gave something away.
+"""Review of a game: moves that were mistakes, and the exact results of moves.
 
-A move gives something away if it makes the result of best play worse for its mover: a won position becomes a draw or a
-loss, or a draw a loss.  Winning later than possible, or losing sooner, does not count.
+A mistake makes the result of best play worse for its mover: a won position becomes a draw or a loss, or a draw a loss.
+Winning later than possible, or losing sooner, does not count.
 
-If best play is not known, the rules still say which wins in one were passed up, and which were left to the opponent.
+Without exact results the rules still show oversights: a missed win in one move, or one left to the opponent.
 """
 
 import textwrap
@@ -16,11 +16,11 @@ from ttt_batch.game.solution import WORDS, Prospect
 
 
 class Slip(NamedTuple):
-    """A move that gave something away.
+    """Mistake: a move that worsened the result of best play.
 
-    ply: its number from 0.  player: who made it, 0 the first or 1 the second.
-    before: the result of best play for the mover until then, 1 a win or 0 a draw.  after: what the move led to.
-    better: every cell that would have kept it, with what it leads to, the quickest first.
+    ply: its number from 0.  player: the mover, 0 or 1.
+    before: the mover's result of best play before the move, 1 a win or 0 a draw.  after: the result after it.
+    better: every cell that would have kept the result, each with its result, the quickest first.
     """
 
     ply: int
@@ -32,7 +32,7 @@ class Slip(NamedTuple):
 
 
 def prospects(knowing: Knowing, position: Position) -> dict[int, Prospect] | None:
-    """What each free cell leads to for the player to move, that move counted; None if unknown.
+    """Return the mover's result of best play for each free cell, its plies including that move; None if unknown.
 
     Empty for a final position.  Raises BoardError for a position that no game reaches.
     """
@@ -44,7 +44,7 @@ def prospects(knowing: Knowing, position: Position) -> dict[int, Prospect] | Non
 
 
 def review(knowing: Knowing, game: Game) -> list[Slip] | None:
-    """The moves of a game, finished or not, that gave something away, in order; None if unknown.
+    """Return the mistakes of a game, finished or not, in order; None if exact results are unknown.
 
     A move to an occupied cell loses at once.
     """
@@ -63,10 +63,9 @@ def review(knowing: Knowing, game: Game) -> list[Slip] | None:
 
 
 class Oversight(NamedTuple):
-    """A move that the next two plies show to be wrong.
+    """Move that a look two plies ahead shows to be wrong.
 
-    ply, player: as in `Slip`.  text: what was overlooked, without the cells.
-    better: every cell that would have been right.
+    ply, player: as in `Slip`.  text: description without cells.  better: every cell that would have been right.
     """
 
     ply: int
@@ -77,8 +76,10 @@ class Oversight(NamedTuple):
 
 
 def oversights(game: Game) -> list[Oversight]:
-    """The moves of a game that passed up a win in one, or left the only cell with which the opponent then wins; on
-    misere boards those that made a line though other cells were free.  In order; known from the rules alone.
+    """Return the oversights of a game, in order; they need the rules only.
+
+    An oversight misses a win in one move, or leaves open the only cell with which the opponent then wins.  On misere
+    boards it completes a line although a cell that completes none was free.
     """
     board, found = game.board, []
     marks = [0, 0]
@@ -100,7 +101,7 @@ def oversights(game: Game) -> list[Oversight]:
 
 
 def _closing(board: Board, own: int, other: int) -> int:
-    """The cells that may be marked, as bits, with which the player of `own` completes a line."""
+    """Return the legal cells, as bits, with which the player of `own` completes a line."""
     cells = 0
     for line, fence in board.line_masks:
         missing = line & ~own
@@ -110,7 +111,7 @@ def _closing(board: Board, own: int, other: int) -> int:
 
 
 def _open(board: Board, taken: int) -> int:
-    """The cells that may be marked if `taken` are, as bits."""
+    """Return the legal cells, as bits, if the cells `taken` are marked."""
     free = ~taken & (1 << board.cells) - 1
     return free & ~(free >> board.cols) if board.gravity else free
 
@@ -118,8 +119,8 @@ def _open(board: Board, taken: int) -> int:
 def oversights_text(
     found: Sequence[Oversight], board: Board, names: tuple[str, str] = ("X", "O"), width: int = 40
 ) -> list[str]:
-    """Oversights in lines, as `review_text`; none if there are none."""
-    lines = ["What was overlooked:"] if found else []
+    """Format oversights in lines as `review_text` does; empty without oversights."""
+    lines = ["Oversights found:"] if found else []
     for one in found:
         who = f"{one.ply + 1}. {MARKS[1 + one.player]} {board.cell_name(one.cell)} ({names[one.player]})"
         better = " ".join(board.cell_name(cell) for cell in one.better)
@@ -130,12 +131,12 @@ def oversights_text(
 def review_text(
     slips: Sequence[Slip] | None, board: Board, names: tuple[str, str] = ("X", "O"), width: int = 40
 ) -> list[str]:
-    """A review in lines of at most `width` columns; `names` are the players', first and second."""
+    """Format a review in lines of at most `width` columns.  names: of the first and the second player."""
     if slips is None:
         return textwrap.wrap(f"No review: {board.name} has too many positions to solve.", width)
     if not slips:
-        return ["No move gave anything away."]
-    lines = ["What was given away:"]
+        return ["No mistakes found."]
+    lines = ["Mistakes found:"]
     for slip in slips:
         who = f"{slip.ply + 1}. {MARKS[1 + slip.player]} {board.cell_name(slip.cell)} ({names[slip.player]})"
         lines += textwrap.wrap(f"{who}: {WORDS[slip.before]} -> {slip.after}", width, subsequent_indent="   ")

@@ -1,6 +1,6 @@
-"""Whether a run's agent can be beaten, by search: exact if its game tree can be exhausted, on boards of any size.
+"""Search for a game that a run's agent can lose: exact if it exhausts the game tree, on boards of any size.
 
-`proofs` does it for any agent; here are the kernels by which it plays a learner's tables.
+`proofs` holds the search for any agent; this module registers the kernels that play a learner's tables.
 """
 
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ from ttt_batch.proofs.prover import Status, prove
 from ttt_batch.runs.run import Run
 
 BUDGET = 2_000_000
-"""Positions that a search enters at most by default: some seconds and 32 MB."""
+"""Default limit of the positions that a search enters: some seconds and 32 MB."""
 
 MAX_BUDGET = 500_000_000
 
 LEAST_MEMORY = 1 << 20
-"""Bytes for the positions of a search with the smallest budget: more are listed than entered."""
+"""Least bytes for the positions of a search: it lists more positions than it enters, even with a tiny budget."""
 
 
 class TableAgent(NamedTuple):
-    """An agent, and the code of the position that it is in: int64[1], scratch."""
+    """Agent with tables, and the code of its current position: int64[1], modified in place."""
 
     agent: Agent
     code: Any
@@ -56,12 +56,12 @@ def _picks(table: TableAgent, _lines: Any, _own: Any, _other: Any, _view: Any, p
 
 @spare.register(TableAgent)
 def _spare(table: TableAgent) -> TableAgent:
-    """All of it: positions without a row of their own borrow one of the tables'."""
+    """Return a full copy: positions without a row of their own use one of the tables' rows as scratch."""
     return _copied(table)  # type: ignore[no-any-return]
 
 
 def _copied(part: Any) -> Any:
-    """A copy of a NamedTuple with all arrays in it."""
+    """Return a deep copy of a NamedTuple of arrays."""
     if isinstance(part, tuple):
         return type(part)(*map(_copied, part))
     return part.copy() if isinstance(part, np.ndarray) else part
@@ -69,10 +69,10 @@ def _copied(part: Any) -> Any:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a search has found about an agent in one seat.
+    """Result of a search for an agent in one seat.
 
     status: `proved` (no opponent and no tie-break beats it), `refuted`, or `undecided` within the budget.
-    positions: how many were entered.  line: a game that the agent can lose, as cells, if refuted; else None.
+    positions: number of entered positions.  line: if refuted, the cells of a game that the agent can lose; else None.
     """
 
     status: Status
@@ -81,15 +81,15 @@ class Verdict:
 
     @property
     def unbeatable(self) -> bool | None:
-        """Whether nothing beats the agent in this seat; None if undecided."""
+        """Return whether the agent is unbeatable in this seat; None if undecided."""
         return None if self.status == "undecided" else self.status == "proved"
 
 
 def search(run: Run, seat: str, *, budget: Number = BUDGET, ties: Ties = "any", agent: Agent | None = None) -> Verdict:
-    """Look for a game that a run's agent can lose in a seat, `first` or `second`.
+    """Search for a game that a run's agent can lose in a seat, `first` or `second`.
 
-    budget: positions to enter at most, 1 to 500,000,000; each takes up to 32 bytes.
-    ties: as for `Run.candidates`.  agent: what `make_table_agent` makes of the run with these ties, if there is one.
+    budget: most positions to enter, 1 to 500,000,000; each takes up to 32 bytes.
+    ties: as for `Run.candidates`.  agent: result of `make_table_agent` for the run and these ties, if available.
     Raises UsageError.  The run does not change.
     """
     budget, number = whole("budget", budget, 1, MAX_BUDGET), seat_number(seat)

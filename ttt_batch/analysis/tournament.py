@@ -1,4 +1,4 @@
-"""Tournaments, all against all in both seats, and series of games between two agents."""
+"""Round-robin tournaments in both seats, and series of games between two agents."""
 
 import math
 from collections.abc import Sequence
@@ -17,18 +17,18 @@ from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 
 GAMES = 1_000
-"""Games of a sampled meeting by default."""
+"""Default number of games in a sampled meeting."""
 
 
 class Standing(NamedTuple):
-    """The place of a run in a tournament, over its meetings with all others in both seats.
+    """Place of a run in a tournament, over its meetings with all others in both seats.
 
-    place: from 1, by points a meeting; equal runs share one.  run: its number, from 0.
-    points: sum over the meetings of its points a game, a win 1 and a draw one half.
-    margin: half the width of the 95 % interval of `points`, by a normal approximation, which takes some dozens of games
-    a meeting (see `Meeting.variance`); 0 only for exact results.
-    as_first, as_second: points in each seat; nan in one that it does not play.
-    shares: of its games won, drawn and lost in all.
+    place: from 1, by points per meeting; equal runs share a place.  run: its number, from 0.
+    points: sum of its points per game over the meetings, a win 1 and a draw one half.
+    margin: half the width of the 95 % interval of `points` by a normal approximation (see `Meeting.variance`), which
+    needs some dozens of games per meeting; 0 only for exact results.
+    as_first, as_second: points in each seat; nan in a seat that it cannot play.
+    shares: of wins, draws and losses over all its meetings.
     """
 
     place: int
@@ -41,18 +41,18 @@ class Standing(NamedTuple):
     shares: Shares
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values with stable keys."""
+        """Return plain values with stable keys."""
         plain = self._asdict()
         return plain | dict(zip(RESULTS, plain.pop("shares"), strict=True))
 
 
 @dataclass(frozen=True)
 class Tournament(Printable):
-    """All against all in both seats.
+    """Round-robin tournament in both seats.
 
-    meetings: `[first][second]`, every run also against itself, which counts for no points.
-    exact: whether the results are exact.  games: played in each meeting if they are not, with this seed.
-    standings: best first, runs of equal points in the order given.  ties: as for `Run.candidates`.
+    meetings: `[first][second]`; each run also meets itself, without points.
+    exact: whether the results are exact.  games, seed: of each meeting, if they are sampled.
+    standings: best first, equal runs in the given order.  ties: as for `Run.candidates`.
     """
 
     board: str
@@ -65,7 +65,7 @@ class Tournament(Printable):
     ties: Ties = "any"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values with stable keys, as `--json` prints them; `run` counts from 0 in the order given."""
+        """Return plain values with stable keys, as `--json` prints them; `run` counts from 0 in the given order."""
         return {
             "board": self.board,
             "runs": list(self.names),
@@ -91,17 +91,16 @@ def tournament(
     seed: Number = 0,
     ties: Ties = "any",
 ) -> Tournament:
-    """Let every run meet every run in both seats, itself included.
+    """Hold a tournament: every run meets every run, itself included, in both seats.
 
-    games: played in each meeting, 1 to 10**9; None for exact results between tables of an enumerated board, and else
-    GAMES.
+    games: number in each meeting, 1 to 10**9; None for exact results if all participants allow them, else for GAMES.
     seed: any integer of 64 bits.  ties: as for `Run.candidates`.
 
-    A run that plays first alone (`menace`) meets those that play second, and no other.
-    Raises UsageError for fewer than two runs and if none plays second, BoardError for runs of different boards.
+    A run that only plays first (`menace`) meets only runs that play second.
+    Raises UsageError for fewer than two runs or if none plays second, and BoardError for runs of different boards.
     """
     if len(runs) < 2:
-        raise UsageError("a tournament takes two runs or more; evaluate judges one alone")
+        raise UsageError("a tournament takes two runs or more; use evaluate for one")
     ties, seed = check_ties(ties), any_seed(seed)
     participants = Participants(runs, names, ties)
     if games is not None:
@@ -123,13 +122,13 @@ def check_seconds(runs: Sequence[Entrant]) -> None:
 
 
 def _standings(meetings: Sequence[Sequence[Meeting]], names: Sequence[str]) -> tuple[Standing, ...]:
-    """Points and places, best first."""
+    """Return the standings, best first."""
     runs = range(len(meetings))
     as_first = [[meetings[run][j] for j in runs if j != run and meetings[run][j].held] for run in runs]
     as_second = [[meetings[j][run] for j in runs if j != run and meetings[j][run].held] for run in runs]
     first = [sum(meeting.score for meeting in as_first[run]) for run in runs]
     second = [sum(1 - meeting.score for meeting in as_second[run]) for run in runs]
-    # Points are sums of rounded shares: what differs by less than that is equal.
+    # Points are sums of rounded shares: differences below 1e-9 are rounding.
     points = [round(first[run] + second[run], 9) for run in runs]
     counts = [len(as_first[run]) + len(as_second[run]) for run in runs]
     rates = [points[run] / counts[run] for run in runs]
@@ -148,11 +147,11 @@ def _standings(meetings: Sequence[Sequence[Meeting]], names: Sequence[str]) -> t
 
 @dataclass(frozen=True)
 class Series(Printable):
-    """Games played between two agents that take turns to move first, or of one against itself.
+    """Games between two agents that alternate seats, or of one agent against itself.
 
-    games: played in all, every other one with the second of them moving first if it can.
+    games: total number; the second agent moves first in every other game if it can.
     ties: as for `Run.candidates`.
-    meetings: one in which the first of them moves first, then the other; one alone if there is but one way to meet.
+    meetings: first the one in which the first agent moves first, then the other; one only if the seats are fixed.
     """
 
     board: str
@@ -164,18 +163,18 @@ class Series(Printable):
 
     @property
     def itself(self) -> bool:
-        """Whether one agent plays itself."""
+        """Return whether one agent plays itself."""
         return all(meeting.first == meeting.second for meeting in self.meetings)
 
     @property
     def total(self) -> Tally:
-        """All games as the first of the two sees them; of one against itself, as the first player sees them."""
+        """Return the tally of all games for the first agent; in self-play, for the first player."""
         tallies = [meeting.tally[:: -1 if meeting.first else 1] for meeting in self.meetings if meeting.tally]
         return Tally(*map(sum, zip(*tallies, strict=True)))
 
     @property
     def expected(self) -> Shares | None:
-        """The exact shares of `total`; None if they are not known."""
+        """Return the exact shares of `total`; None if unknown."""
         shares = [0.0, 0.0, 0.0]
         for meeting in self.meetings:
             if meeting.exact is None or meeting.tally is None:
@@ -185,7 +184,7 @@ class Series(Printable):
         return shares[0], shares[1], shares[2]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values with stable keys, as `--json` prints them; a meeting's shares are those of its `first`."""
+        """Return plain values with stable keys, as `--json` prints them; each meeting's shares are its `first`'s."""
         return {
             "board": self.board,
             "runs": list(self.names),
@@ -215,10 +214,10 @@ def series(
     seed: Number = 0,
     ties: Ties = "any",
 ) -> Series:
-    """Play games between two agents, the first of them moving first in every other game, beginning with the first.
+    """Play a series between two agents; they alternate seats, and the first agent moves first in the first game.
 
-    All games of a run against itself are one meeting, and so are those of a run that plays first alone (`menace`).
-    The sample comes with what is expected exactly, if the board is enumerated.
+    Self-play is a single meeting, and so are the games of a run that only plays first (`menace`).
+    On an enumerated board the exact expected shares are included.
     games: 1 to 10**9.  seed: any integer of 64 bits.  ties: as for `Run.candidates`.  Raises UsageError and BoardError.
     """
     ties, games, seed = check_ties(ties), whole("games", games, 1, MAX_MATCH_GAMES), any_seed(seed)

@@ -1,8 +1,8 @@
-"""Compiling everything beforehand: every job here runs the real thing on a handful of games.
+"""Kernel warm-up: fills the cache by running every feature on a handful of games.
 
-Each job calls what a user calls, and what that compiles is in the cache from then on.  Jobs whose kernels are missing
-run in processes of their own, one a processor, since Numba compiles under a lock.  Two of them may compile the same
-kernel; that costs no time, for the other one would have had to wait for it.
+Each job calls the public functions, so the cache then holds every kernel that they need.  Jobs with missing kernels run
+in separate processes, one per processor, because Numba compiles under a lock.  Two of them may compile the same kernel;
+that costs no time, since one would otherwise wait for the other.
 """
 
 import subprocess
@@ -45,15 +45,15 @@ from ttt_batch.training.train import train, train_table
 from ttt_batch.training.trainers.walk import Walking
 
 ENUMERATED, GROWN = "2x5x3", "5x5x5"
-"""Boards of more than nine cells: one whose positions are enumerated, one that grows."""
+"""Boards of more than nine cells: one with enumerated positions, one with a growing table."""
 
 BEYOND = ", beyond 3x3"
 
 GAMES = 4
-"""Games of each training: more than a batch, so that the loop goes round."""
+"""Games of each training: more than one batch, so that the training loop repeats."""
 
 IN_PIECES = 2 * Walking.games_per_thread
-"""Games of a batch that two threads walk in pieces."""
+"""Games of a batch that is large enough to be split between two threads."""
 
 SMALL: tuple[dict[str, Any], ...] = (
     {"batch": 2},
@@ -69,13 +69,13 @@ LARGE: tuple[dict[str, Any], ...] = (
     {"board": GROWN, "opponent": "random"},
     {"board": GROWN, "batch": 2, "engine": "flow"},
 )
-"""The trainings for which each learner has kernels of its own, on 3x3 and on larger boards."""
+"""Trainings that need kernels specific to a learner, on 3x3 and on larger boards."""
 
 STUDIED: dict[bool, tuple[dict[str, Any], ...]] = {
     False: ({"batch": 2}, {"batch": 2, "engine": "flow"}),
     True: ({"board": ENUMERATED, "batch": 2},),
 }
-"""The same for studies; larger or not."""
+"""The same for studies, by whether the board is larger than 3x3."""
 
 OTHERS: dict[str, Callable[[], object]] = {
     "agents": lambda: _judge_agents(),
@@ -83,7 +83,7 @@ OTHERS: dict[str, Callable[[], object]] = {
     "meetings": lambda: play_walk(*_random_players(), 1, stream_key(0)),
     "random play": lambda: random_games(Board(), GAMES),
 }
-"""What needs kernels and no learner."""
+"""Jobs that need kernels but no learner, by name."""
 
 NETWORKS = "pattern networks"
 
@@ -94,7 +94,7 @@ def _random_players() -> tuple[Graph, Policy, Policy]:
 
 
 def _learn(learner: str, folder: Path, *, large: bool) -> None:
-    """Whatever a learner does with kernels of its own."""
+    """Run every feature that compiles kernels for a learner.  large: on boards of more than nine cells."""
     for options in LARGE if large else SMALL:
         run = train_table(**{"games": GAMES, "learner": learner, **options})
         if options.get("board") != GROWN and not {"engine", "opponent", "games"} & options.keys():
@@ -115,14 +115,14 @@ def _learn(learner: str, folder: Path, *, large: bool) -> None:
 
 
 def _judge_agents() -> None:
-    """What takes agents that are no runs."""
+    """Run every feature that takes third-party agents."""
     agent = Outsider(named_agent("two-ply", Board()), Board())
     judge_outsider(agent)
     series(agent, agent, ("", ""), games=1)
 
 
 def _learn_networks(folder: Path) -> None:
-    """Whatever networks do with kernels of their own."""
+    """Run every feature that compiles kernels for networks."""
     shared: dict[str, Any] = {"objective": "plain", "batch": WORTH_SHARING, "threads": 2, "prove_every": 0}
     train(GAMES, learner="patterns", board=ENUMERATED, **shared)
     run = train(GAMES, learner="patterns", board="3x3", prove_every=GAMES)
@@ -133,7 +133,7 @@ def _learn_networks(folder: Path) -> None:
 
 
 def _learn_boxes(learner: str) -> None:
-    """Learn game by game and in batches of either engine, and judge that."""
+    """Train a learner with boxes game by game and in batches with either engine, and evaluate it."""
     for options in ({"batch": 1}, {"batch": 20}, {"batch": 20, "engine": "flow"}):
         run = train(GAMES, learner=learner, threads=1, **options)
     run.evaluation()
@@ -142,7 +142,7 @@ def _learn_boxes(learner: str) -> None:
 
 
 def run_job(name: str) -> None:
-    """Do what the job of that name does, compiling what it needs."""
+    """Run the job of this name, which compiles the kernels it needs."""
     if name in OTHERS:
         OTHERS[name]()
         return
@@ -158,9 +158,10 @@ def run_job(name: str) -> None:
 
 @dataclass(frozen=True)
 class Warmth:
-    """The result of warming up.  compiled: the jobs that had something to compile, in `seconds`.
+    """Result of `warm_up`.
 
-    kernels, bytes: compiled kernels in the cache, and their size.  cache: the folder.
+    compiled: names of the jobs with missing kernels.  seconds: total duration.
+    kernels, bytes: number and total size of the cached kernels.  cache: the folder.
     """
 
     compiled: list[str]
@@ -177,14 +178,13 @@ def warm_up(
     larger: bool | Collection[str] = True,
     report: Callable[[str, float, int, int], None] | None = None,
 ) -> Warmth:
-    """Compile every kernel that the cache lacks.
+    """Compile every kernel that is missing from the cache.
 
-    learners: for which ones; None for all.  larger: also those for boards of more than nine cells, or for whom of them.
-    processes: how many at once; None for all processors.
-    report: called, if anything has to be compiled, with an empty name at first, and after each job with its name, its
-    seconds, and how many jobs are done of how many.
-
-    Raises UsageError, and TttBatchError if kernels cannot be kept, or a job fails.
+    processes: number that run at once; None for all processors.  learners: names; None for all.
+    larger: include the kernels for boards of more than nine cells, or the names of the learners that need them.
+    report: if anything must be compiled, called as (name, seconds, done, total): after each job, and once before the
+    first one with an empty name.
+    Raises UsageError, and TttBatchError if the cache cannot be written or a job fails.
     """
     started = time.perf_counter()
     at_once = thread_count(processes, "processes")
@@ -192,7 +192,7 @@ def warm_up(
     named = LEARNERS if learners is None else learners
     wanted = larger if isinstance(larger, Collection) else named if larger else ()
     beyond = [*([NETWORKS] if wanted else []), *(name + BEYOND for name in wanted if not LEARNERS[name].boxes)]
-    # The longest first, so that none of them goes on alone while the other processors have nothing left to do.
+    # Longest first, so that no long job runs alone at the end while other processors are idle.
     missing = [name for name in (*beyond, *named, *OTHERS) if not _is_warm(name)]
     if missing:
         _run_jobs(missing, at_once, report or (lambda *_: None))
@@ -204,11 +204,11 @@ def warm_up(
 
 
 class _MissingKernel(Exception):
-    """Instead of compiling."""
+    """Raised instead of compiling a missing kernel."""
 
 
 def _is_warm(name: str) -> bool:
-    """Whether a job finds all its kernels in the cache, found out by running it; nothing is compiled."""
+    """Return whether the cache holds all kernels of a job.  Runs the job without compiling."""
 
     def refuse() -> None:
         raise _MissingKernel
@@ -224,17 +224,17 @@ def _is_warm(name: str) -> bool:
 
 
 def _run_jobs(names: list[str], at_once: int, report: Callable[[str, float, int, int], None]) -> None:
-    """Run each job in a process of its own, `at_once` at a time."""
+    """Run each job in a separate process, `at_once` at a time."""
     processes: list[subprocess.Popen[str]] = []
     ended = threading.Event()
 
     def compile_in_child(name: str) -> float:
-        """Run a job; return its seconds."""
+        """Run a job in a child process; return its seconds."""
         began, pipe, nothing = time.perf_counter(), subprocess.PIPE, subprocess.DEVNULL
         command, environment = module_command(__name__, name), module_environment()
         process = subprocess.Popen(command, env=environment, stdin=nothing, stdout=nothing, stderr=pipe, text=True)
         processes.append(process)
-        if ended.is_set():  # while it was started
+        if ended.is_set():  # the pool was stopped while the process started
             process.kill()
         lines = process.communicate()[1].strip().splitlines() or [f"exit status {process.returncode}"]
         if process.returncode:
@@ -255,16 +255,16 @@ def _run_jobs(names: list[str], at_once: int, report: Callable[[str, float, int,
 
 
 def warmth_summary(warmth: Warmth) -> dict[str, Any]:
-    """What `warmup --json` prints."""
+    """Return the output of `warmup --json`."""
     return asdict(warmth) | {"cache": str(warmth.cache)}
 
 
 def warmth_text(warmth: Warmth) -> str:
-    """What `warmup` prints."""
+    """Return the output of `warmup`."""
     if warmth.compiled:
         first = f"compiled in {warmth.seconds:.1f} s, for {', '.join(warmth.compiled)}"
     else:
-        first = f"everything is compiled already (looked for {warmth.seconds:.1f} s)"
+        first = f"all kernels are already compiled (checked in {warmth.seconds:.1f} s)"
     kernels = f"{counted(warmth.kernels, 'kernel')}, {warmth.bytes / 1e6:.1f} MB"
     return f"{first}\n{kernels}, in {shown(warmth.cache)}"
 

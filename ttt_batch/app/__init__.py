@@ -1,1 +1,1 @@
-"""What people see: commands, the terminal, reports, pictures, the page, and the functions of the Python API."""
+"""User interfaces: commands, terminal output, reports, pictures, the page, and the Python API."""

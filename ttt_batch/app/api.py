@@ -1,12 +1,12 @@
-"""The public API: all that `ttt_batch` offers is listed here, and the functions that do what commands do are here.
+"""Public Python API: the names that `ttt_batch` exports, and the functions behind its commands.
 
-A run, the name of its file, or an agent goes in.  Results print as the command does, in notebooks, too.  They have
-`to_dict()` (the keys of `--json`) and `to_frame()` (a table for pandas).  `train`, `load` and `import_run` return runs,
-which have both.  `learn_from` returns a run and the bad lines.  `plot` and `export_run` return the files written, and
-that of a plot shows itself in a notebook.
+Functions take a run, the name of its file, or an agent.  Results print like the command's output, also in notebooks.
+They have `to_dict()` (the keys of `--json`) and `to_frame()` (a table for pandas).  `train`, `load` and `import_run`
+return runs, which have both methods.  `learn_from` returns a run and the bad lines.  `plot` and `export_run` return the
+written files; a notebook shows the picture of a plot.
 
-Cells are numbers from 0 wherever a function takes or returns them.  Text is read as on the command line: a digit names
-a cell from 1, as on screen, and letters such as `b2` count from nothing.  Where cells come back, digits are refused.
+Functions take and return cells as numbers from 0.  Text is read as on the command line: a digit names a cell from 1, as
+on screen, and `b2` means column and row.  Functions that return cells refuse digits in text.
 """
 
 import sys
@@ -115,14 +115,14 @@ def tournament(
     seed: int = 0,
     ties: Ties = "any",
 ) -> Tournament:
-    """Let every run play every run in both seats: exactly, or by `games` games a meeting.
+    """Play every run against every run in both seats: exactly, or with `games` games per meeting.
 
-    runs: also agents (see `judge`); these play on the board of the first run, or on 3x3 if there is none.
-    names: what to call them; if not given, their files' names, learners or agents' names.
+    runs: may include agents (see `judge`), which play on the board of the first run, or on 3x3 without a run.
+    names: one for each; by default names of files, learners or agents.
     Raises UsageError, BoardError, RunFileError and AgentError.
     """
     if isinstance(runs, AnyRunOrPath):
-        raise UsageError("a tournament takes two runs or more; evaluate judges one alone")
+        raise UsageError("a tournament takes two runs or more; use evaluate for one")
     _check_names(names)
     given = _several(runs)
     with seated(given) as entrants:
@@ -131,9 +131,9 @@ def tournament(
 
 
 def show(run: Player, position: str | int | Position = 0, *, symmetric: bool = False, ties: Ties = "any") -> Shown:
-    """Gather everything about a position: its value, each move's value and visits, the truth, the best replies.
+    """Return a report on a position: its value, each move's value and visits, the exact result, the best replies.
 
-    position: as `Run.position` reads it; the empty board if not given.  symmetric: its images, too.
+    position: as `Run.position` reads it; by default the empty board.  symmetric: include its symmetric images.
     Raises BoardError for a position that no game reaches.
     """
     with seated([run]) as (player,):
@@ -150,12 +150,12 @@ def play(
     ties: Ties | None = None,
     plain: bool = False,
 ) -> Score:
-    """Play against a run in the terminal until the person leaves; return the person's score.
+    """Play against a run in the terminal until the user leaves; return the user's score.
 
-    seat: the person's, `first`, `second` or `alternate`; if not given, `first`, and against `menace` `second`.
+    seat: the user's, `first`, `second` or `alternate`; by default `first`, against `menace` `second`.
     level, epsilon: the agent's strength, 0 to 1.
-    seed: of the agent's choices.  plain: lines of text on a terminal, too; elsewhere there is nothing else.
-    ties: `sharp` if not given, or `soonest` on a board too large to enumerate.
+    seed: of the agent's choices.  plain: print lines of text on a terminal, too; other outputs always get them.
+    ties: by default `sharp`, or `soonest` on a board too large to enumerate.
     Raises UsageError and BoardError.
     """
     from ttt_batch.app.terminal import playing
@@ -184,18 +184,16 @@ def plot(
     only: Mapping[str, object] | None = None,
     overwrite: bool = False,
 ) -> "Picture":
-    """Draw one run or several, or a study, into the file `out`, a `.png` or `.svg`, and return its path.
+    """Plot one or several runs, or a study, into the file `out`, a `.png` or `.svg`, and return its path.
 
-    In a notebook the path shows the picture.
-    runs: also names of their files.
-
-    names: what to call the runs; if not given, their files' names, or learners.
-    out: a new name, such as `td-3x3-curves.png`, if not given.
-    kind: `curves`, `opening`, `coverage`, or `movie` (a `.gif` of one run that was trained with `keep_points`);
-    of a study `curves`, `sensitivity`, `settling` or `heat`.
-    metric: of a study, what `sensitivity` and `heat` show, and by which the others choose the best eight settings.
-    only: of a study, values by option, such as `{"alpha": "0.1,0.2"}`; other settings are left out.
-    Raises as `plots.plot` and `plots.plot_study` do, and RunFileError.
+    A notebook shows the returned path as a picture.
+    runs: runs or names of their files.  names: of the runs; by default names of files or learners.
+    out: by default a new name such as `td-3x3-curves.png`.
+    kind: `curves`, `opening`, `coverage`, or `movie` (a `.gif` of one run that was trained with `keep_points`).  For a
+    study `curves`, `sensitivity`, `settling` or `heat`.
+    metric: for a study, the quantity of `sensitivity` and `heat`; the others choose the best eight settings by it.
+    only: for a study, values by option, such as `{"alpha": "0.1,0.2"}`; other settings are left out.
+    Raises RunFileError and the errors of `plots.plot` and `plots.plot_study`.
     """
     from ttt_batch.app.notebooks import Picture
     from ttt_batch.app.plots import plot as draw
@@ -228,36 +226,36 @@ def plot(
 def random_games(
     board: Board | str = "3x3", games: Number = 1_000_000, *, seed: Number = 0, threads: Number | None = None
 ) -> NDArray[np.int64]:
-    """Play games of uniformly random moves, without learning; return how they ended.
+    """Play games of uniformly random moves without learning, and return their results.
 
     The result is int64[3]: wins of the first player, draws, wins of the second player; it sums to `games`.
-    games: up to 10**15, of which a processor plays about a billion a second on 3x3.  threads: None for all processors.
-    Raises UsageError, and BoardError for an `-exact` board and for one of more than 36 cells.
+    games: up to 10**15; a processor plays about a billion per second on 3x3.  threads: None for all processors.
+    Raises UsageError, and BoardError for an `-exact` board or one of more than 36 cells.
     """
     at_once, n_games = thread_count(threads), whole("games", games, 0, bulk.MAX_RANDOM_GAMES)
     return bulk.random_games(parse_board(board), n_games, seed=any_seed(seed), threads=at_once)
 
 
 def _several(runs: Any) -> list[Any]:
-    """One run, or what may be one, as a list; or all of several."""
+    """Return the runs as a list, also for a single run or a study."""
     return list(runs) if isinstance(runs, Iterable) and not isinstance(runs, AnyRunOrPath) else [runs]
 
 
 def _check_names(names: object) -> None:
-    """Raise UsageError for names of runs that are one text, whose letters would be the names."""
+    """Raise UsageError if the names of runs are a single string, whose letters would become the names."""
     if isinstance(names, str):
-        raise UsageError(f"names {quoted(names)} is one text; give a list with a name for each run, or leave it out")
+        raise UsageError(f"names {quoted(names)} is one string; give a list with a name for each run, or leave it out")
 
 
 def _file(given: Study | Path | None) -> Path | None:
-    """Return the file of what is to be drawn, None if it has none."""
+    """Return the file of a study or run; None if it is in memory only."""
     if isinstance(given, Study):
         return None if given.path == MEMORY else given.path
     return given
 
 
 def _name(given: object, read: AnyRun | Outsider | None = None) -> str:
-    """Return what a run or an agent is called.  read: the run or agent itself, if `given` only names it."""
+    """Return the name of a run, a study or an agent.  read: the run or agent itself, if `given` is not one."""
     if isinstance(given, str | Path):
         return str(given)
     if isinstance(given, Study):

@@ -1,4 +1,4 @@
-"""The command line: every command by its name, in the order in which `--help` lists them."""
+"""Command line: every command by name, in the order of `--help`."""
 
 import sys
 from collections.abc import Callable
@@ -33,17 +33,17 @@ proves whether they can be beaten. Three things to try first:
 
   ttt-batch train   a million games against itself, and the proof
   ttt-batch play    a game against an agent, here in the terminal
-  ttt-batch page    a page for your browser, on which a table learns
+  ttt-batch page    a page for your browser that shows a table learning
 
-ttt-batch --help lists every command; after a command it explains that one."""
-"""What the program says if it is called by its name alone."""
+ttt-batch --help lists every command; ttt-batch COMMAND --help explains one."""
+"""Output of the program without a command."""
 
 
 @app.callback()
 def _program(
     ctx: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", "-V", help="Show the version and leave.", callback=_show_version, is_eager=True)
+        bool, typer.Option("--version", "-V", help="Show the version and exit.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
     if ctx.invoked_subcommand is None:
@@ -52,29 +52,29 @@ def _program(
 
 COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "train": (train.train, "Train a learner by self-play and prove how good it is."),
-    "study": (study.study, "Compare settings over many seeds, all of them judged exactly."),
-    "evaluate": (judge.evaluate, "Judge a run: results per seat, and how to beat it."),
+    "study": (study.study, "Compare settings over many seeds, each evaluated exactly."),
+    "evaluate": (judge.evaluate, "Evaluate a run: results per seat, and how to beat it."),
     "prove": (prove.prove, "Prove that an agent cannot lose, and let others check it."),
     "play": (play.play, "Play against an agent in the terminal."),
-    "page": (page.page, "Write a page on which a table learns before your eyes."),
-    "watch": (play.watch, "Watch two agents play, or count many of their games."),
-    "plot": (pictures.plot, "Draw how agents learnt, into a picture or on the terminal."),
-    "show": (judge.show, "Say everything about a position: values, truth, best replies."),
+    "page": (page.page, "Write a page that shows a table learning."),
+    "watch": (play.watch, "Watch two agents play, or count the results of many games."),
+    "plot": (pictures.plot, "Draw learning curves, as a picture or on the terminal."),
+    "show": (judge.show, "Show everything about a position: values, truth, best replies."),
     "tournament": (judge.tournament, "Play agents against each other, all pairs in both seats."),
     "learners": (no_run.learners, "List the learners, or describe one."),
     "boards": (no_run.boards, "List boards, or count and solve one."),
-    "compare": (judge.compare, "Say where the tables of two runs differ."),
-    "learn-from": (learn_from.learn_from, "Learn from games written down."),
+    "compare": (judge.compare, "Show where the tables of two runs differ."),
+    "learn-from": (learn_from.learn_from, "Learn from recorded games."),
     "export": (files.export_, "Write a run's table in another program's format."),
     "import": (files.import_, "Read another program's table into a run file."),
-    "info": (files.info, "Say what a run file holds."),
-    "check": (files.check, "Look for everything that is wrong with a run file."),
-    "warmup": (no_run.warmup, "Compile everything once."),
-    "bench": (no_run.bench, "Measure what this machine can do."),
+    "info": (files.info, "Show the contents of a run file."),
+    "check": (files.check, "Check a run file and list all errors."),
+    "warmup": (no_run.warmup, "Compile all kernels once."),
+    "bench": (no_run.bench, "Measure the speed of this machine."),
 }
-"""Each command with its line in `--help`; a terminal of 80 columns shows 64 characters of it."""
+"""Each command with its line in `--help`; a terminal of 80 columns shows 64 characters of the line."""
 
 for name, (command, line) in COMMANDS.items():
     app.command(name, cls=Command, short_help=line)(command)
 
-program = typer.main.get_command(app)  # once a process: it takes 20 ms, as long as many a command
+program = typer.main.get_command(app)  # once per process: it takes 20 ms, as long as some commands

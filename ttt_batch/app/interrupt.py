@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: the first requests a stop, the second stops."""
+"""Signal handling for Ctrl-C, SIGTERM and SIGHUP: the first requests a stop, the second stops at once."""
 
 import _thread
 import signal
@@ -12,32 +12,30 @@ from ttt_batch.base.errors import InterruptedTraining
 
 
 def heeded(*names: str) -> dict[int, Any]:
-    """The signals of these names that the system has, with their handlers; not those that the program was started to
-    ignore, as by nohup: it goes on ignoring them."""
+    """Return the handlers of the named signals, without signals ignored from the start, as by nohup."""
     handlers = {number: signal.getsignal(number) for number in signal.Signals if number.name in names}
     return {number: handler for number, handler in handlers.items() if handler is not signal.SIG_IGN}
 
 
 class Interrupt:
-    """Turns the first Ctrl-C, SIGTERM or SIGHUP into a request to stop after the current batch.
+    """Context manager that turns the first Ctrl-C, SIGTERM or SIGHUP into a request to stop after the current batch.
 
-    A second one, or one before any batch was learnt (kernels being compiled), stops at once.  An exception that arises
-    while LLVM calls back, or something is finalised, is printed and dropped by Python; so the signal is sent again
-    until it gets through.  After the end all of them are ignored for good: what remains is to print how it ended, and
-    in one of twenty tries a further signal killed the process before that.
-    message: how it ended, or a function that gives it then.
+    A second signal stops at once, and so does one before the first batch (while kernels compile).  Python prints and
+    drops an exception raised in an LLVM callback or a finaliser, so the signal is resent until it arrives.  After a
+    stop all of these signals stay ignored: another one could kill the process before it prints its last message.
+    message: the last message, or a function that returns it at the end.
 
-    Raises InterruptedTraining at the end if a signal stopped the work.  Ctrl-C that was taken as the way to leave (a
-    game, a curve) is no error; SIGTERM and SIGHUP always are.
+    Raises InterruptedTraining at the end if a signal stopped the work.  Ctrl-C caught inside the block (to leave a game
+    or a curve) is not an error; SIGTERM and SIGHUP always are.
     """
 
     def __init__(self, message: str | Callable[[], str]) -> None:
         self.gently, self.message = False, message
         self._requested, self._stopped_by, self._leaving = False, 0, False
-        self._over = threading.Lock()  # taken for good once nothing may be sent any more
+        self._over = threading.Lock()  # held from the end on, so that no more signals are sent
 
     def requested(self) -> bool:
-        """Whether to stop after the current batch."""
+        """Return whether to stop after the current batch."""
         return self._requested
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
@@ -56,7 +54,7 @@ class Interrupt:
 
     def _send_again(self) -> None:
         if not self._over.acquire(blocking=False):
-            return  # what it was to interrupt has ended
+            return  # the work has already ended
         try:
             number = signal.Signals(self._stopped_by or signal.SIGINT)
             if hasattr(signal, "pthread_kill"):  # unlike interrupt_main, it ends a wait
@@ -74,7 +72,7 @@ class Interrupt:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._leaving = True  # what comes from now on comes too late
+        self._leaving = True  # later signals are too late
         sys.unraisablehook = self._hook_before
         self._over.acquire()
         ended = kind is KeyboardInterrupt or (kind is None and self._stopped_by not in (0, signal.SIGINT))

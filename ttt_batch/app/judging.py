@@ -1,4 +1,4 @@
-"""Judging in Python: `evaluate` for runs, `judge` for agents of any kind."""
+"""Evaluation from Python: `evaluate` for runs, `judge` for agents of any kind."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -31,10 +31,10 @@ AnyRunOrPath = AnyRun | str | Path
 """A run of any kind, or the name of its file."""
 
 Player = AnyRunOrPath | Outsider | AgentLike
-"""Who plays: a run, the name of its file, or an agent (see `judge`).  A name of an agent is preferred to a file's."""
+"""Player: a run, the name of its file, or an agent (see `judge`).  A name is read as an agent's before a file's."""
 
 Asked = Callable[[int], None] | bool | None
-"""What is called with the number of answers that agents have given so far, or True for a line on a terminal."""
+"""Callback that receives the number of the agents' answers so far, or True for a line on a terminal."""
 
 AGAINST = tuple(dict.fromkeys((*PLAYERS, *EXACT_OPPONENTS)))
 """Opponents by name."""
@@ -42,10 +42,10 @@ AGAINST = tuple(dict.fromkeys((*PLAYERS, *EXACT_OPPONENTS)))
 
 @contextmanager
 def seated(players: Sequence[object]) -> Iterator[list[AnyRun | Outsider]]:
-    """Yield the players as runs, and agents at the board of the first player that has one, else 3x3.
+    """Yield the players: runs, and agents on the board of the first player that has one, else on 3x3.
 
-    Programs that were begun for them end with the block.
-    Raises UsageError for what is neither a run nor an agent, RunFileError and AgentError.
+    Programs that were started for agents end with the block.
+    Raises UsageError for a player that is neither a run nor an agent, RunFileError and AgentError.
     """
     read = [one if isinstance(one, Outsider) else None if is_agent(one) else any_run(one) for one in players]
     board = next((one.board for one in read if one is not None), parse_board("3x3"))
@@ -71,31 +71,33 @@ def judge(
     ties: Ties = "any",
     progress: Asked = None,
 ) -> Evaluation | GrownEvaluation:
-    """Judge an agent of your own, exactly unless the board is too large to enumerate or it draws by chance.
+    """Evaluate your own agent, exactly unless the board is too large to enumerate or its answers are sampled.
 
-    agent: a callable `agent(boards, to_move, legal)`, which gets int8[n, rows, cols] (1 marks of the player to move, -1
-    of the other, 0 free), int8[n] (0 if the first player moves, 1 if the second) and bool[n, cells] (free cells), and
-    returns int[n], a cell for each (from 0), or float[n, cells], probabilities; or, simpler and slower, a callable
-    `agent(board)`, which gets int8[rows, cols], one position, and returns a cell, a pair (row, column), or its
-    probabilities, a number for each cell (the first player moves where `board.sum() == 0`); or `FILE.py:NAME`, either
-    of them in a file, whose code then runs with your rights; or `cmd:PROGRAM ARGUMENTS` (see
-    `ttt_batch.agents.programs`); or `random`, `one-ply`, `two-ply` or `optimal`; or a run or its file; or what
-    `ttt_batch.agents.from_openspiel` makes of a policy.
-    It is asked about each position that its own play lets happen once, all with as many marks in one call, and about
-    up to 100 of them again, in other company.  With probabilities it is unbeatable if no move above 0 loses.
-    board: 3x3 if not given; a run has its own.
-    against: the opponent of the shares of wins, draws and losses, as for `evaluate`; also another agent.
-    symmetric: ask about one image of each position alone; the verdict is that of an agent that plays alike in all.
+    agent: one of
+    - a callable `agent(boards, to_move, legal)`.  It gets int8[n, rows, cols] (1 own marks, -1 the opponent's, 0 free),
+      int8[n] (0 if the first player moves, 1 if the second) and bool[n, cells] (free cells).  It returns int[n], cells
+      from 0, or float[n, cells], probabilities.
+    - a callable `agent(board)`, simpler and slower.  It gets one position, int8[rows, cols]; the first player moves if
+      `board.sum() == 0`.  It returns a cell, a pair (row, column), or a probability for each cell.
+    - `FILE.py:NAME`, a callable of either kind in a file, whose code runs with your rights.
+    - `cmd:PROGRAM ARGUMENTS`, see `ttt_batch.agents.programs`.
+    - `random`, `one-ply`, `two-ply` or `optimal`; a run or its file; a result of `ttt_batch.agents.from_openspiel`.
+    The agent answers once in each position that its own play can reach, one call for each number of marks.  Up to 100
+    positions are repeated in other batches as a check.  An agent with probabilities is unbeatable if no move with a
+    probability above 0 loses.
+    board: 3x3 by default; a run has its own.  against: the opponent, as for `evaluate`, or another agent.
+    symmetric: query one image of each position only; the verdict assumes that the agent plays alike in all images.
     illegal: `error`, or `loses`: a move to an occupied cell loses the game.
-    time_limit: seconds for each answer of a program or of `agent(board)`, or for each 10,000 positions of a callable
-    that takes batches; 10 if not given.
-    games, seed, budget: as for `evaluate`.  ties: how an opponent that is a run plays.
-    samples: of an agent that draws by chance without telling its probabilities, and of such an opponent: the answers in
-    each position, 1 to 1,000,000.  Their shares are judged, with 95 % intervals.  Nothing is proved then, but a line
-    that the agent was seen to allow.  On boards of more than 12 cells each match has so many games (see `games`), and
-    the agent answers anew in each.  `seed` is that of Python's and NumPy's generators before the first answer.
-    progress: called with the number of answers so far; True shows it on standard error, if that is a terminal.
-    Raises AgentError for an answer that is none, for an exception and after the time limit; UsageError, BoardError.
+    time_limit: seconds for each answer of a program or of `agent(board)`, or for every 10,000 positions of a callable
+    with batches; 10 by default.
+    games, seed, budget: as for `evaluate`.  ties: rule of play of an opponent that is a run.
+    samples: answers in each position, 1 to 1,000,000, of an agent or opponent whose moves are random with unknown
+    probabilities.  The frequencies of the answers are evaluated, with 95 % intervals.  Such an evaluation proves
+    nothing, except that a line in which the agent lost is possible.  On boards of more than 12 cells each match has
+    this many games (unless `games` is given), and the agent gives a new answer in each.  `seed` seeds Python's and
+    NumPy's generators before the first answer.
+    progress: called with the number of answers so far; True shows it on standard error if that is a terminal.
+    Raises AgentError for an invalid answer, an exception or an exceeded time limit; UsageError and BoardError.
     """
     options: dict[str, Any] = {"games": games, "seed": seed, "budget": budget, "samples": samples}
     options["ties"] = check_ties(ties)
@@ -104,8 +106,8 @@ def judge(
             return _judged(agent, against, **options)
         if not is_agent(agent):
             run = load_any(agent) if isinstance(agent, str | Path) else agent
-            if isinstance(run, AnyRun):  # of networks, too: what is judged exactly is what it answers
-                if isinstance(run, Run) and run.learner.boxes:  # it plays one seat, and no answer resigns
+            if isinstance(run, AnyRun):  # networks, too: their answers are evaluated exactly
+                if isinstance(run, Run) and run.learner.boxes:  # plays one seat and may resign, which no answer can
                     return cast("Evaluation", evaluate(run, against, **options))
                 if board is not None and parse_board(board) != run.board:
                     name = parse_board(board).name
@@ -160,18 +162,18 @@ def evaluate(
     positions: Positions | None = None,
     progress: Asked = None,
 ) -> Evaluation | GrownEvaluation | PlayedEvaluation | PositionsEvaluation:
-    """Judge a run, exactly unless its board is too large to enumerate or it is of networks; an agent as `judge` does.
+    """Evaluate a run, exactly unless its board is too large to enumerate or it has networks; an agent as `judge` does.
 
-    against: `random` (if not given), `one-ply`, `two-ply`, `optimal`, `self`, another run or an agent.  On boards
-    too large to enumerate `random`, `one-ply` or `two-ply`; all three if not given.  Networks meet these in matches,
-    and on enumerated boards the others exactly.
-    games: games per match, there only.  seed: of these matches.  budget: positions to search in each seat for
-    a way to beat the agent.  ties: as for `Run.candidates`.
-    as_played: judge a run of tables as it plays while it learns, against random moves and the best opponent; the other
-    options do not go with it.
-    samples, progress: of agents, as for `judge`.
-    positions: a file of positions with results, or its lines: say how often values, labels and the exact truth agree.
-    Raises GamesError for a file that holds none, UsageError, BoardError and RunFileError.
+    against: `random` (default), `one-ply`, `two-ply`, `optimal`, `self`, another run or an agent.  On boards too large
+    to enumerate `random`, `one-ply` or `two-ply`; by default all three.  Networks play matches against these three, and
+    on enumerated boards have exact results against the others.
+    games, seed: number of games and seed of each match.  budget: positions to search in each seat for a way to beat the
+    agent.  All three are for boards with matches only.  ties: as for `Run.candidates`.
+    as_played: evaluate a run of tables as it plays while it learns, against random moves and the best opponent; no
+    other option applies.
+    samples, progress: for agents, as for `judge`.
+    positions: a file of labelled positions, or its lines; compares values, labels and exact results.
+    Raises GamesError for a file without positions, UsageError, BoardError and RunFileError.
     """
     ties = check_ties(ties)
     options = {"games": games, "seed": seed, "budget": budget, "samples": samples}
@@ -185,10 +187,10 @@ def evaluate(
 
 
 def _evaluated(run: Player, against: Player | None, options: dict[str, Any]) -> Evaluation | GrownEvaluation:
-    """As `evaluate`.  options: those of `judge_outsider`."""
+    """Do the work of `evaluate`.  options: those of `judge_outsider`."""
     if isinstance(run, Outsider):
         return _judged(run, against, **options)
-    if is_agent(run):  # on the board of an opponent that has one
+    if is_agent(run):  # plays on the opponent's board if it has one
         named = against is None or find_name(against, AGAINST) is not None
         with seated([run] if named else [run, against]) as (player, *others):
             return _evaluated(player, others[0] if others else against, options)
@@ -202,7 +204,7 @@ def _evaluated(run: Player, against: Player | None, options: dict[str, Any]) -> 
         return evaluate_grown(agent, PLAYERS if against is None else [_scripted(against, agent)], ties=ties, **given)
     if unfit := [name for name in given if name != "seed" or samples is None]:
         raise UsageError(
-            f"{option(unfit[0])} is for boards too large to enumerate; {agent.board.name} is judged exactly, "
+            f"{option(unfit[0])} is for boards too large to enumerate; {agent.board.name} is evaluated exactly; "
             "leave it out"
         )
     opponent: Any = against if against is not None else "random"
@@ -221,7 +223,7 @@ def _evaluated(run: Player, against: Player | None, options: dict[str, Any]) -> 
 
 
 def _by_positions(run: Any, positions: Positions, given: list[str], ties: Ties) -> PositionsEvaluation:
-    """Compare a run or an agent with a file of positions.  given: other options, of which there must be none."""
+    """Compare a run or an agent with a file of positions.  given: names of other options, which must be empty."""
     if given or ties != "any":
         first = option(given[0] if given else "ties")
         raise UsageError(f"{option('positions')} compares values of positions; leave {first} out")
@@ -232,7 +234,7 @@ def _by_positions(run: Any, positions: Positions, given: list[str], ties: Ties) 
 
 
 def _as_played(run: Any, given: list[str], ties: Ties) -> PlayedEvaluation:
-    """A run as it plays while it learns.  given: other options, of which there must be none; nor are ties chosen."""
+    """Evaluate a run as it plays while it learns.  given: names of other options, which must be empty; ties: `any`."""
     switched = option("as_played", True)
     if given or ties != "any":
         first = option(given[0] if given else "ties")
@@ -244,7 +246,7 @@ def _as_played(run: Any, given: list[str], ties: Ties) -> PlayedEvaluation:
 
 
 def _judged(agent: Outsider, against: Player | None, **options: Any) -> Evaluation | GrownEvaluation:
-    """Judge an agent at its board; see `judge`.  Raises UsageError for ties, which are a matter of runs."""
+    """Evaluate an agent on its board; see `judge`.  Raises UsageError for ties without an opponent that is a run."""
     if options["ties"] != "any" and (against is None or _is_outside(against) or find_name(against, AGAINST)):
         raise UsageError(
             f"{option('ties', options['ties'])} is for runs, and {agent.name} makes its own choices; leave it out"
@@ -257,24 +259,24 @@ def _judged(agent: Outsider, against: Player | None, **options: Any) -> Evaluati
     if isinstance(against, AnyRun):
         return judge_outsider(agent, against, **options)
     if not isinstance(against, str | Path):
-        raise UsageError(f"opponent {quoted(against)} is none; give a run, a name or an agent")
+        raise UsageError(f"unknown opponent {quoted(against)}; give a run, a name or an agent")
     meant = name_or_run("opponent", against, AGAINST, others=RUNS_OR_AGENTS)
     return judge_outsider(agent, load_any(meant) if isinstance(meant, Path) else meant, **options)
 
 
 def _is_outside(given: object) -> bool:
-    """Whether an opponent is an agent of somebody's own, neither a run nor a name."""
+    """Return whether an opponent is a third-party agent, neither a run nor the name of a built-in opponent."""
     return isinstance(given, Outsider) or (is_agent(given) and find_name(given, AGAINST) is None)
 
 
 def _is_scripted(given: object) -> bool:
-    """Return whether an opponent is the name of a scripted player, which networks meet in matches on any board."""
+    """Return whether an opponent is a scripted player's name; networks play matches against these on any board."""
     return isinstance(given, str) and find_name(given, PLAYERS) is not None
 
 
 @contextmanager
 def _seated(opponent: Any, board: Board) -> Iterator[Outsider]:
-    """An opponent at a board; what was begun for it ends."""
+    """Yield an opponent on a board; programs started for it end with the block."""
     if isinstance(opponent, Outsider):
         yield opponent
         return
@@ -283,7 +285,7 @@ def _seated(opponent: Any, board: Board) -> Iterator[Outsider]:
 
 
 def _scripted(against: Player, agent: AnyRun) -> str:
-    """The scripted player that is meant.  Raises UsageError and RunFileError for other opponents."""
+    """Return the name of a scripted player.  Raises BoardError, UsageError and RunFileError for other opponents."""
     what = "an agent" if _is_outside(against) else "another run"
     if isinstance(against, str | Path) and not _is_outside(against):
         if (known := find_name(against, EXACT_OPPONENTS)) is not None and known not in PLAYERS:
@@ -292,5 +294,5 @@ def _scripted(against: Player, agent: AnyRun) -> str:
             return found
     remedy = f"choose {either(PLAYERS)}"
     if isinstance(agent, PatternRun):
-        raise BoardError(f"{what} needs a table of all positions, which networks do not have: {remedy}")
+        raise BoardError(f"{what} needs a table of all positions, which networks do not have; {remedy}")
     raise too_large(what, agent.board, remedy)

@@ -1,8 +1,8 @@
-"""The keyboard: one table of what keys mean wherever they are pressed, and a terminal's keys without an echo.
+"""Keyboard input: one table of all key commands, and unechoed keys of a terminal.
 
-`Command` is that table: prompts, help, the screen and what only shows (`watch`, `plot --live`) read it.
-`Keyboard` lets such a show be left as a game can; what is typed while a program loads or draws is neither shown by the
-terminal nor left for the shell.
+`Command` is the table: prompts, help, the screen and the shows (`watch`, `plot --live`) use it.
+`Keyboard` lets the user leave a show with the keys that leave a game.  The terminal does not echo keys typed while the
+program loads or draws, and the shell does not receive them.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from ttt_batch.base.console import is_live
 
 
 class Place(enum.Flag):
-    """Where a key is of use: in a game, after it, after one that was learnt from, and while two agents are shown."""
+    """Contexts in which a key works: in a game, after it, after a game that was learnt from, and in a show."""
 
     GAME = enum.auto()
     AFTER = enum.auto()
@@ -26,17 +26,17 @@ class Place(enum.Flag):
 
 
 class Command(enum.Enum):
-    """What a person can ask for besides a cell.
+    """Commands that a user can enter instead of a cell.
 
-    keys: keys and words.  label: its name among the keys below a board.  meaning: its line of help in a game.
-    places: where it is of use; a key means the same in all of them.
+    keys: keys and words.  label: name in the list of keys below a board.  meaning: line of help in a game.
+    places: contexts in which it works; a key means the same in all of them.
     """
 
     HINTS = (("h", "hints"), "hints", "what each cell is worth", Place.GAME)
-    UNDO = (("u", "undo"), "undo", "take your last move back", Place.GAME | Place.LEARNT)
+    UNDO = (("u", "undo"), "undo", "undo your last move", Place.GAME | Place.LEARNT)
     REPLAY = (("r", "replay"), "replay", "the game so far, move by move", Place.GAME | Place.AFTER)
     NEW = (("n", "new"), "new", "a new game", Place.GAME | Place.AFTER)
-    SWITCH = (("s", "switch"), "sides", "a new game, sides changed", Place.AFTER)
+    SWITCH = (("s", "switch"), "sides", "a new game with sides swapped", Place.AFTER)
     HELP = (("?", "help"), "keys", "these keys", Place.GAME | Place.AFTER)
     LEAVE = (("q", "quit", "exit", "0"), "leave", "leave", Place.GAME | Place.AFTER | Place.SHOW)
 
@@ -48,29 +48,29 @@ class Command(enum.Enum):
 
 
 YES = ("", "y", "yes")
-"""Further answers to "another game?" that mean a new one; Enter alone is one of them."""
+"""Further answers to "another game?" that start a new one; the empty answer is Enter alone."""
 
 
 def commands_in(place: Place) -> list[Command]:
-    """The commands that are of use in a place (or in one of several), in the order in which they are shown."""
+    """Return the commands that work in a context (or in one of several), in display order."""
     return [command for command in Command if command.places & place]
 
 
 LEAVING = tuple(key for command in commands_in(Place.SHOW) for key in command.keys)
-"""What leaves a show; nothing else can be asked of one."""
+"""Keys and words that leave a show, which has no other commands."""
 
 NEXT_KEY = 0.3
-"""Seconds within which a person who types a word presses its next key."""
+"""Most seconds between two keys of a typed word."""
 
 SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.)?")
-"""What a terminal sends for an arrow, a function key, or Escape."""
+"""Pattern of a terminal's code for an arrow, a function key, or Escape."""
 
 
 class Keyboard:
-    """The keys of a terminal, inside a `with` block; without a terminal there are none.
+    """Context manager that reads the keys of a terminal; without a terminal it reads none.
 
-    Keys are read without Enter and without an echo, and Ctrl-C stays a signal.  What was typed and never read is
-    dropped at the end.  Only a program in the foreground reads keys: the system would stop another one.
+    Keys are read without Enter and without an echo, and Ctrl-C stays a signal.  Unread keys are dropped at the end.
+    Only a program in the foreground reads keys: the system would stop one in the background.
     """
 
     def __init__(self, stdin: TextIO | None) -> None:
@@ -85,13 +85,13 @@ class Keyboard:
         return self
 
     def _take(self, number: int) -> None:
-        """Read the keys of this terminal one by one, if it permits that."""
+        """Switch the terminal to reading single keys, if it permits that.  number: its file descriptor."""
         import termios
         import tty
 
         if os.tcgetpgrp(number) != os.getpgrp():
             return
-        with contextlib.suppress(termios.error):  # which is no OSError
+        with contextlib.suppress(termios.error):  # not an OSError
             self._number, self._before = number, termios.tcgetattr(number)
             tty.setcbreak(number, termios.TCSANOW)
 
@@ -105,11 +105,11 @@ class Keyboard:
 
     @property
     def how_to_leave(self) -> str:
-        """How to leave, as a line of text."""
+        """Return a line of text that says how to leave."""
         return f"{Command.LEAVE.keys[0] if self._before is not None else 'Ctrl-C'} {Command.LEAVE.label}"
 
     def wait(self, seconds: float) -> None:
-        """Wait.  Raises KeyboardInterrupt, as Ctrl-C does, at a key or a word that leaves."""
+        """Wait some seconds.  Raises KeyboardInterrupt, as Ctrl-C does, at a key or a word that leaves."""
         until = time.monotonic() + seconds
         while True:
             keys = SEQUENCE.sub("", self._read(until - time.monotonic())).lower()
@@ -123,9 +123,9 @@ class Keyboard:
                 return
 
     def finish(self, typed: str, key: str = "") -> None:
-        """Read the rest of a word that was understood by its first letter, as `quit` is, and the Enter after it.
+        """Read the rest of a word such as `quit`, whose first letter was enough, and the Enter after it.
 
-        key: what was read of it already.
+        typed: the part that was recognised.  key: the keys already read after it.
         """
         rests = [word[len(typed) :] + "\n" for word in LEAVING if word.startswith(typed)]
         while rests:
@@ -133,7 +133,7 @@ class Keyboard:
             rests, key = [rest[len(key) :] for rest in rests if key and rest.startswith(key) and rest != key], ""
 
     def _read(self, seconds: float) -> str:
-        """What was typed, after waiting at most `seconds` for it; may be empty."""
+        """Return the typed text after waiting at most `seconds`; it may be empty."""
         if self._before is None:
             time.sleep(max(seconds, 0))
             return ""
@@ -141,7 +141,7 @@ class Keyboard:
         key = b""
         with contextlib.suppress(OSError):
             key = os.read(self._number, 64) if ready else b""
-        if ready and not key:  # the terminal is gone; there is nothing more to wait for
+        if ready and not key:  # the terminal is gone
             self._before = None
             return self._read(seconds)
         return key.decode("ascii", "replace")

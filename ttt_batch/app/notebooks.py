@@ -1,4 +1,4 @@
-"""Runs and pictures in a notebook: a run's small table above its learning curve, and the pictures of `plot`."""
+"""Notebook output: a run as a small table above its learning curve, and the pictures of `plot`."""
 
 import base64
 from contextlib import suppress
@@ -12,19 +12,19 @@ from ttt_batch.base.errors import TttBatchError
 from ttt_batch.runs.loading import AnyRun
 
 LEAST_POINTS = 2
-"""Recorded points of which a curve is drawn; a table from elsewhere has one."""
+"""Fewest recorded points for a curve; an imported table has one."""
 
 if TYPE_CHECKING:
     _Path = Path
 else:
-    _Path = type(Path())  # what `Path` makes on this system; before Python 3.12 it alone can be derived from
+    _Path = type(Path())  # the concrete class of this system; before Python 3.12 `Path` cannot be subclassed
 
 
 class Picture(_Path):
-    """Path of a picture that `plot` has drawn; a notebook shows the picture."""
+    """Path of a picture drawn by `plot`; a notebook shows the picture."""
 
     def _content(self, suffix: str) -> bytes | None:
-        """Return the file, None if it has another suffix or cannot be read."""
+        """Return the file's content, or None if it has another suffix or cannot be read."""
         with suppress(OSError):
             return self.read_bytes() if self.suffix.lower() == suffix else None
         return None
@@ -47,13 +47,13 @@ def _data(kind: str, content: bytes) -> str:
 
 
 def notebook_html(run: AnyRun) -> str:
-    """Return HTML, a single element: the table, and the curve as a picture within the text."""
+    """Return a single HTML element with the table and, if available, the curve as an embedded picture."""
     table = run_html(run)
     if run.statistics["games"].size < LEAST_POINTS:
         return table
     try:
         with styled():
             picture = _data("png", render(figure(run), "png"))
-    except TttBatchError:  # without matplotlib; or nothing is recorded that could be drawn
+    except TttBatchError:  # matplotlib is missing, or no recorded quantity can be drawn
         return table
     return f'<div>{table}<img alt="learning curve" width="800" src="{picture}"/></div>'

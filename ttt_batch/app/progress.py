@@ -1,6 +1,6 @@
-"""Everything that moves on standard error: how far training, reading and measuring are, and that kernels compile.
+"""Progress display on standard error for training, reading, measuring and compiling.
 
-On a terminal a live bar or a spinner, elsewhere plain lines.
+A terminal shows a live bar or a spinner, other outputs plain lines.
 """
 
 import gc
@@ -28,21 +28,21 @@ FIRST_LINE = 8  # kernels until the first line about them off a terminal, if the
 
 
 class CompiledKernels:
-    """How many kernels are compiled, of how many if known.  since: `time.perf_counter` at the first; None before."""
+    """Counter of compiled kernels.  since: `time.perf_counter` at the first; None before it."""
 
     def __init__(self) -> None:
         self.since: float | None = None
         self._done, self._needed, self._next_line, self._ended = 0, 0, 0, False
 
     def begin(self, needed: int) -> None:
-        """The first one is being compiled, of `needed`; 0 if that is not known."""
+        """Start at the first kernel.  needed: the total number, or 0 if unknown."""
         self.since, self._needed = time.perf_counter(), needed
         self._next_line = math.ceil(needed / 4) if needed else FIRST_LINE
 
     def count(self) -> bool:
-        """One more is compiled; whether it is time for a line: after each quarter, or each doubling."""
+        """Count one kernel; return whether to print a line: after each quarter, or doubling if the total is unknown."""
         self._done += 1
-        if 0 < self._needed < self._done:  # another version of the compiler needs more
+        if 0 < self._needed < self._done:  # other versions of the compiler need more kernels
             self._needed, self._next_line = 0, 2 * self._done
         due = self._done == self._next_line and not self._ended
         if due:
@@ -50,13 +50,13 @@ class CompiledKernels:
         return due and self._done != self._needed
 
     def text(self) -> str:
-        """What is done and needed, on a line."""
+        """Return a line with the numbers of compiled and needed kernels."""
         if self._needed:
             return f"{COMPILING}: {self._done} of {self._needed}"
         return f"{COMPILING}: {self._done} done" if self._done else COMPILING
 
     def end(self) -> str:
-        """The last line, once; empty if nothing was compiled."""
+        """Return the last line at the first call; empty later, and if nothing was compiled."""
         if self.since is None or self._ended:
             return ""
         self._ended = True
@@ -64,18 +64,19 @@ class CompiledKernels:
 
 
 RECENT_SECONDS, LEAST_SECONDS = 10.0, 0.5
-"""The time left is estimated from the speed of the last seconds, as soon as that many have passed."""
+"""Seconds of recent speed that estimate the time left, and the fewest seconds for an estimate."""
 
 MEASURING_LINES = 6
-"""Lines of progress that `bench` prints off a terminal, but for the last one."""
+"""Lines of progress that `bench` prints without a terminal, not counting the last one."""
 
 
 class Reporter:
-    """Shows progress on standard error, and that kernels are being compiled, inside a `with` block.
+    """Context manager that shows progress and compilation on standard error.
 
-    On a terminal a live bar and a spinner, of which nothing remains; elsewhere a few lines for the compiler.  In both
-    cases the recorded points remain as plain lines, at doubling numbers of games: they show how learning went.
-    live: which of the two; by `is_live` if not given.  quiet: nothing of all that.  notice: wiped by the first report.
+    A terminal shows a live bar and a spinner and wipes them at the end; other outputs get a few lines about the
+    compiler.  Both keep the recorded points at doubling numbers of games as plain lines, as a record of the learning.
+    live: whether to use the terminal's display; by default `is_live` decides.  quiet: show no progress.
+    notice: wiped by the first report.
     """
 
     def __init__(self, *, live: bool | None = None, quiet: bool = False, notice: Notice | None = None) -> None:
@@ -89,7 +90,7 @@ class Reporter:
 
     @property
     def compiled(self) -> bool:
-        """Whether kernels had to be compiled meanwhile."""
+        """Return whether kernels were compiled inside the block."""
         return self._kernels.since is not None
 
     def __enter__(self) -> Self:
@@ -105,32 +106,32 @@ class Reporter:
             self._print(end)
 
     def note(self, line: str) -> None:
-        """Print a line, which stays."""
+        """Print a permanent line."""
         self.clear()
         self._say(line)
 
     def warn(self, line: str) -> None:
-        """Print a warning; it is printed even if progress is not."""
+        """Print a warning, even if progress is quiet."""
         self.clear()
         tell(f"ttt-batch: {line}")
 
     def _say(self, line: str) -> None:
-        """Print a line of progress, after the last one about the compiler."""
+        """Print a line of progress, after the compiler's last line."""
         if not self._live and (end := self._kernels.end()):
             self._print(end)
         self._print(line)
 
     def _print(self, line: str) -> None:
-        """Print a line.  If its reader has gone (`train 2>&1 | head`), the work goes on unseen."""
+        """Print a line unless quiet.  Work continues if the reader is gone (`train 2>&1 | head`)."""
         if not self._quiet:
             tell(line)
 
     def clear(self) -> None:
-        """Remove the notice, the bar or the spinner; the next report brings the last two back."""
+        """Remove the notice, the bar or the spinner; the next report redraws the last two."""
         if self._notice is not None:
             self._notice.wipe()
         if self._display is not None:
-            with suppress(OSError):  # the terminal may be gone, and what was done is still to be saved or printed
+            with suppress(OSError):  # the terminal may be gone, but the results must still be saved or printed
                 self._display.stop()
             self._display, self._spins = None, False
 
@@ -139,7 +140,7 @@ class Reporter:
         first = self._kernels.since is None
         if first:
             self._kernels.begin(kernels_to_compile())
-            # The program postpones collections to start faster; the compiler leaves cycles, 25 MB in the end.
+            # The program postpones garbage collection for a fast start, but the compiler leaves 25 MB of cycles.
             gc.set_threshold(200, 5, 5)
         if self._live:
             self.spin(self._kernels.text, self._kernels.since)
@@ -147,19 +148,19 @@ class Reporter:
             self._print(f"{self._kernels.text()} ...")
 
     def compiled_one(self) -> None:
-        """Count a compiled kernel; off a terminal some are announced."""
+        """Count a compiled kernel; without a terminal, print a line from time to time."""
         due = self._kernels.count()
         if due and not self._live:
             self._print(f"{self._kernels.text()} ...")
 
     def spin(self, text: Callable[[], str], since: float | None = None) -> None:
-        """Show a spinner, `text` and the seconds since then (or since now) until `clear`, in place of what is shown.
+        """Show a spinner, a text and the elapsed seconds until `clear`, in place of the current display.
 
-        text: called whenever the spinner is drawn.
+        text: called for each redraw.  since: start of the seconds, a `time.perf_counter`; None for now.
         """
         from rich.spinner import Spinner
 
-        # Only ASCII: not every terminal has the signs of the prettier ones.
+        # ASCII only: not every terminal has the characters of other spinners.
         spinner, began = Spinner("line"), time.perf_counter() if since is None else since
 
         def now() -> Any:
@@ -170,7 +171,7 @@ class Reporter:
         self._display, self._spins = _live_display(now), True
 
     def warming(self, name: str, seconds: float, done: int, total: int) -> None:
-        """Show that one more job of `warmup.warm_up` is done; an empty name before the first."""
+        """Show that one more job of `warmup.warm_up` is done; the name is empty before the first."""
         self.clear()
         if name:
             self._print(f"{name:<14}{seconds:6.1f} s   {done} of {total}")
@@ -183,9 +184,9 @@ class Reporter:
             self.spin(lambda: f"{jobs}, {len(cached_kernels())} kernels", self._warming_since)
 
     def measuring(self, done: int, total: int) -> None:
-        """Show how many measurements of `bench.bench` are done.
+        """Show the number of completed measurements of `bench.bench`.
 
-        Drawn between measurements only: a display that moves by itself would take time from what is measured.
+        Draws between measurements only: an animated display would slow them down.
         """
         if self._live:
             self._draw(done, total, moving=False)
@@ -197,14 +198,14 @@ class Reporter:
             self._say(f"measuring: {done} of {total}")
 
     def asking(self, answers: int) -> None:
-        """Show on a terminal how many answers agents have given, until `clear`; `answers` is 0 before the first."""
+        """Show the number of the agents' answers on a terminal until `clear`; `answers` is 0 before the first."""
         self._answers = answers
         self._asking_since = self._asking_since if answers else time.perf_counter()
         if self._live and self._display is None:
-            self.spin(lambda: f"asking the agent: {counted(self._answers, 'answer')}", self._asking_since)
+            self.spin(lambda: f"waiting for the agent: {counted(self._answers, 'answer')}", self._asking_since)
 
     def reading(self, now: Learnt) -> None:
-        """Show how far learning from given games has come: a bar, or a line at doubling numbers of games."""
+        """Show the progress of learning from given games: a bar, or a line at doubling numbers of games."""
         self._first = self._first or now
         pace = pace_text(now, self._first)
         if self._live:
@@ -216,7 +217,7 @@ class Reporter:
             self._say(f"{counted(now.games, 'game'):>19}  {pace:>9}{done}".rstrip())
 
     def studying(self, now: "StudyProgress") -> None:
-        """Show how far a study is: a bar, or a line at doubling numbers of learners."""
+        """Show the progress of a study: a bar, or a line at doubling numbers of learners."""
         pace = f"{short_number(now.games / now.seconds)} games/s" if now.games else ""
         learners = f"{now.done:,} of {counted(now.total, 'learner')}"
         learners += f", {now.failed:,} failed" if now.failed else ""
@@ -228,7 +229,7 @@ class Reporter:
             self._say(f"{learners}  {pace}".rstrip())
 
     def __call__(self, now: Progress, beside: Callable[[Progress], list[str]] = lambda _: []) -> None:
-        """Show how far training has come, and on a terminal the lines of `beside`."""
+        """Show the progress of training, and on a terminal the lines of `beside`."""
         self._first = self._first or now
         line = progress_text(now, self._first)
         if self._live:
@@ -236,15 +237,15 @@ class Reporter:
             self._draw(now.games, now.total, f"{now.games:,} of {counted(now.total, 'game')}{left}", line, *beside(now))
         if now.recorded and (now.games >= self._next_line or now.games == now.total):
             self._next_line = 2 * now.games
-            point = f"{counted(now.games, 'game'):>19}  {line}"  # 80 columns up to ten thousand million games
+            point = f"{counted(now.games, 'game'):>19}  {line}"  # 80 columns up to 10**10 games
             if self._live:
                 self._display.console.print(point, soft_wrap=True, markup=False, highlight=False)
             else:
                 self._say(point)
 
     def _draw(self, done: int, total: int, *lines: str, moving: bool = True) -> None:
-        """Draw a bar, unless there is no total, and lines below it."""
-        # Imported here: rich takes a tenth of a second, which only a terminal needs.
+        """Draw a bar and lines below it; without a total only the lines."""
+        # Imported here: rich takes 0.1 s to load, and only a terminal needs it.
         from rich.console import Group
         from rich.padding import Padding
         from rich.progress_bar import ProgressBar
@@ -258,7 +259,7 @@ class Reporter:
         self._display.update(Group(*bar, *map(Text, lines)))
 
     def _time_left(self, done: int, total: int, seconds: float) -> str:
-        """How long the rest takes at the speed of the last seconds; empty while that is unknown."""
+        """Return a text with the time left at the speed of the last seconds; empty while unknown."""
         self._recent.append((done, seconds))
         while seconds - self._recent[0][1] > RECENT_SECONDS and len(self._recent) > 2:
             self._recent.popleft()
@@ -270,7 +271,7 @@ class Reporter:
 
 @contextmanager
 def shown(what: str) -> Iterator[Callable[..., None]]:
-    """Yield what shows on standard error how far work is: `training`, `studying`, `reading`, `proving` or `asking`."""
+    """Yield a function that shows progress of `training`, `studying`, `reading`, `proving` or `asking`."""
     collections, entered = gc.get_threshold(), [0]
 
     def proving(positions: int, _lost: int) -> None:
@@ -288,14 +289,14 @@ def shown(what: str) -> Iterator[Callable[..., None]]:
 
 
 def _live_display(renderable: Callable[[], Any] | None = None, *, moving: bool = True) -> Any:
-    """A running display on standard error that leaves nothing when it stops.
+    """Return a running display on standard error that wipes itself when it stops.
 
-    moving: redrawn ten times a second; else by its `refresh` only.
+    moving: redraw ten times per second, else only at `refresh`.
     """
     from rich.console import Console
     from rich.live import Live
 
-    # Standard output stays untouched: it may be a file while standard error is a terminal.
+    # Do not redirect standard output: it may be a file while standard error is a terminal.
     display = Live(
         console=Console(stderr=True),
         transient=True,
@@ -309,13 +310,13 @@ def _live_display(renderable: Callable[[], Any] | None = None, *, moving: bool =
 
 
 def pace_text(now: Progress | Learnt, first: Progress | Learnt) -> str:
-    """Games a second since the first report, which waits for the compiler; empty while there are none."""
+    """Return the games per second since the first report, so without compilation; empty while unknown."""
     seconds, games = now.seconds - first.seconds, now.games - first.games
     return f"{short_number(games / seconds)}/s" if seconds > 0 and games else ""
 
 
 def progress_text(now: Progress, first: Progress | Learnt) -> str:
-    """Speed, shares in play and the verdict so far, in a line."""
+    """Return a line with the speed, the shares of results in training and the verdict so far."""
     played = max(1, sum(now.outcomes))
     x_wins, draws, o_wins = (100 * n / played for n in now.outcomes)
     if now.proofs is not None:

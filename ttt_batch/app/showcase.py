@@ -1,4 +1,4 @@
-"""Games of the table that is being learnt, shown beside the progress of a training: `train --watch`."""
+"""Sample games of the current table, shown below the progress of a training: `train --watch`."""
 
 import random
 
@@ -7,16 +7,16 @@ from ttt_batch.runs.run import Run
 from ttt_batch.training.session import Progress
 
 WIDTH = 60
-"""Columns that the boards may take."""
+"""Most columns for the boards."""
 
 MOST_GAMES = 5
 BETWEEN = "   "
 
 
 class Showcase:
-    """A few greedy games of the current table against itself each second, move by move; ties are drawn.
+    """Animation of greedy self-play games of the current table, a few new ones each second; ties are random.
 
-    No game of the training, and none of its random numbers, is touched.
+    It does not affect the training's games or random numbers.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Showcase:
         self._began = -1.0
 
     def lines(self, now: Progress) -> list[str]:
-        """The boards side by side, as they stand at this moment; none where a training knows no table yet."""
+        """Return the current boards side by side as lines; empty if the training reports no run."""
         if now.run is None:
             return []
         if not self._games or now.seconds >= self._began + 1.0:
@@ -33,7 +33,7 @@ class Showcase:
             count = max(1, min(MOST_GAMES, WIDTH // (2 * run.board.cols + len(BETWEEN))))
             self._games = [self._play(run) for _ in range(count)]
         longest = max(len(game.moves) for game in self._games)
-        shown = int((longest + 2) * (now.seconds - self._began))  # the end stays for a moment
+        shown = int((longest + 2) * (now.seconds - self._began))  # the final position stays for a moment
         return side_by_side([Game(game.board, game.moves[:shown]) for game in self._games])
 
     def _play(self, run: Run) -> Game:
@@ -44,7 +44,7 @@ class Showcase:
 
 
 def side_by_side(games: list[Game]) -> list[str]:
-    """Boards of equal size in lines."""
+    """Return boards of equal size, drawn side by side, as lines."""
     board = games[0].board
     positions = [game.position for game in games]
     rows = (range(row * board.cols, (row + 1) * board.cols) for row in range(board.rows))

@@ -1,4 +1,4 @@
-"""Tables of other programs, written and read: the Python functions of `export` and `import`."""
+"""Python functions of `export` and `import`: write and read tables in other programs' formats."""
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -24,21 +24,21 @@ from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.run import Run
 
 WHOLE = {"html": "a page", "boxes": "a kit", "hdf5": "a plain HDF5 file"}
-"""Formats of a run as a whole, networks among them, and what a file is called."""
+"""Formats that take a whole run, also one of networks, and the word for such a file in messages."""
 
 ENDINGS = {
     **{".html": "html", ".htm": "html", ".pdf": "boxes", ".h5": "hdf5", ".hdf5": "hdf5", ".csv": "csv", ".txt": "csv"},
     **{".npy": "npy", ".npz": "npz", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet", ".pq": "parquet"},
     **{".pkl": "pickle-text", ".pickle": "pickle-text"},
 }
-"""The format that the ending of a file's name means.  Programs give `.bin` to several."""
+"""Format by the suffix of a file's name; `.bin` is left out, since several formats use it."""
 
 AGENT_FORMATS = ("html", "json", "csv")
-"""Formats in which an agent that is no run can be written."""
+"""Formats for a third-party agent."""
 
 
 class ExportOptions(TypedDict, total=False):
-    """Options of `export_run`; each goes with some formats."""
+    """Options of `export_run`; each applies to some formats."""
 
     overwrite: bool
     ties: Ties | None
@@ -66,7 +66,7 @@ class TableOptions(LearnerOptions, total=False):
 def export_agent(agent: Outsider, out: str | Path, to: str, *, overwrite: bool = False) -> list[Path]:
     """Write an agent's choices to `out`: a page to play on (`html`), or a table as `json` or `csv`; return the file.
 
-    Raises UsageError for another format, BoardError on a board too large to enumerate, AgentError and FormatError.
+    Raises UsageError for another format, BoardError for a board too large to enumerate, AgentError and FormatError.
     """
     to, path = choose("format", to, AGENT_FORMATS), Path(out)
     if to == "html":
@@ -79,25 +79,25 @@ def export_agent(agent: Outsider, out: str | Path, to: str, *, overwrite: bool =
 
 
 def format_meant(to: str | None, files: Sequence[Path], names: Collection[str]) -> str:
-    """Return the one of the formats `names` that is named, else the one that the first file's ending means.
+    """Return the format `to`, or else the one that the first file's suffix means; one of `names`.
 
-    Raises UsageError if neither is there.
+    Raises UsageError for an unknown format, and if neither gives one.
     """
     if to is not None:
         return choose("format", to, names, words={"h5": "hdf5"})
     listed = f"one of: {', '.join(names)}{with_option('to')}"
     if not files:
-        raise UsageError(f"no format is named; name a file such as table.h5{with_option('out')}, or {listed}")
+        raise UsageError(f"no format given; name a file such as table.h5{with_option('out')}, or {listed}")
     meant = ENDINGS.get(files[0].suffix.lower(), "")
     if meant in names:
         return meant
-    raise UsageError(f"the name of {shown(files[0])} tells no format; choose {listed}")
+    raise UsageError(f"the name of {shown(files[0])} does not end in a known format; choose {listed}")
 
 
 def export_whole(run: AnyRun, to: str, path: Path, *, ties: Ties | None = None, overwrite: bool = False) -> Path:
     """Write a page to play on (`html`), the kit of menace's boxes (`boxes`) or plain HDF5 (`hdf5`); return its path.
 
-    ties: for a page, see `web.export_page`.  Raises as that and `kit.export_boxes` do.
+    ties: for a page, see `web.export_page`.  Raises UsageError and the errors of that and `kit.export_boxes`.
     """
     if to == "hdf5":
         from ttt_batch.runs.plain_hdf5 import encode
@@ -126,22 +126,20 @@ def export_run(
     player: str | None = None,
     **options: Unpack[ExportOptions],
 ) -> list[Path]:
-    """Write a run to `out` as a page to play on (`html`), as a kit of menace's boxes (`boxes`: .pdf or .html), or its
-    table as the format `to`; return the files written.
+    """Write a run to `out` in the format `to`, and return the written files.
 
-    to: if not given, the format that the ending of the file's name means (`ENDINGS`).
-
-    run: also an agent (see `judge`), which has the formats of `export_agent`; its board is 3x3 unless it has one.
-
-    out: one file, or for formats with a file for each player one or two.  player: whose values go into one file.
+    run: a run, its file, or an agent (see `judge`) with the formats of `export_agent`, on 3x3 unless it has a board.
+    out: one file, or for formats with a file for each player one or two.
+    to: `html` (a page to play on), `boxes` (a kit of menace's boxes, .pdf or .html) or a table's format; by default the
+    suffix decides (`ENDINGS`).  Networks have only a page, and plain HDF5 of their weights and tuples.
+    player: the player whose values go into a single file.
     options: `overwrite`; for a page also `ties`, for tables `warn`, see `exchange.export_run`.
-    Networks have a page, and plain HDF5 of their weights and tuples.
     Raises UsageError, BoardError, FormatError and RunFileError.
     """
     given: dict[str, Any] = dict(options)
     if isinstance(run, Outsider) or is_agent(run):
         if player is not None or not isinstance(out, str | Path):
-            raise UsageError("an agent's choices are one file for both players; give one file and no player")
+            raise UsageError("an agent's choices go into one file for both players; give one file and no player")
         with seated([run]) as (agent,):
             assert isinstance(agent, Outsider)
             return export_agent(agent, out, format_meant(to, _named("out", out), AGENT_FORMATS), **given)
@@ -168,13 +166,13 @@ def import_run(
     overwrite: bool = False,
     **options: Unpack[ImportOptions],
 ) -> Run:
-    """Read another program's table into a run of `learner`, saved to `out` if that is given.
+    """Read another program's table into a run of `learner`, and save it to `out` if given.
 
-    learner: if not given, the one that the file names, or that has such a table.
-
-    files: one file, or two, a player each.  options: `form`, `board`, `player`, `keys`, `warn` and those of `Config`.
-    keys: how keys are written, if the table does not tell, such as `0,1,2,low`, see `import_table`.
-    `notes` of the run say what the files were taken for.
+    files: one file, or one for each player.
+    learner: by default the one named in the file, or one with such a table.
+    options: `form`, `board`, `player`, `keys`, `warn` and those of `Config`.
+    keys: notation of the keys, such as `0,1,2,low`, if the table leaves it open; see `import_table`.
+    The run's `notes` describe how the files were read.
     Raises UsageError, FormatError and RunFileError.
     """
     paths = _named("files", files)
@@ -189,11 +187,11 @@ def import_run(
 
 
 class Frame(Protocol):
-    """A frame of pandas, or one like it."""
+    """Data frame of pandas or a compatible library."""
 
     @property
     def columns(self) -> Any:
-        """Names of the columns."""
+        """Return the names of the columns."""
 
     def to_numpy(self) -> Any:
         """Return the numbers as an array."""
@@ -207,16 +205,16 @@ def import_table(
     overwrite: bool = False,
     **options: Unpack[TableOptions],
 ) -> Run:
-    """Read a table in memory into a run of `learner`, saved to `out` if that is given.
+    """Read a table in memory into a run of `learner`, and save it to `out` if given.
 
     table: a dictionary from positions to values, to numbers for all cells, or to dictionaries of moves; or from
-    (position, move) to numbers.  Also an array by the positions' numbers, or a frame of pandas.
-    learner: if not given, one that has such a table.
-    options: `board`, `player` (whose values they are), `keys`, `warn` and those of `Config`.
-    keys: what stands for an empty cell, the first player and the second, such as `0,1,2` or `space,X,O`.  Then `mover`
-    if the second of these is the player to move, and `low` if the first cell is the lowest digit of a number.  If not
-    given, the table tells, or UsageError lists what is possible.
-    `notes` of the run say what the table was taken for.
+    (position, move) to numbers.  Also an array indexed by position number, or a frame of pandas.
+    learner: by default one with such a table.
+    options: `board`, `player` (the owner of the values), `keys`, `warn` and those of `Config`.
+    keys: signs for an empty cell, the first and the second player, such as `0,1,2` or `space,X,O`.  Then `mover` if the
+    second sign means the player to move, and `low` if the first cell is the lowest digit of a number.  By default the
+    table decides, or UsageError lists the possible keys.
+    The run's `notes` describe how the table was read.
     Raises UsageError, FormatError and RunFileError.
     """
     given: dict[str, Any] = dict(options)
@@ -227,9 +225,9 @@ def import_table(
 
 
 def _named(name: str, given: Any) -> list[Path]:
-    """The path of one file or of several.  Raises UsageError for no file, and for what names none."""
+    """Return the paths of one or several files.  Raises UsageError for an empty list or a value that is not a path."""
     several = isinstance(given, Iterable) and not isinstance(given, str | bytes | os.PathLike)
     files = [named_file(name, one) for one in (given if several else [given])]
     if not files:
-        raise UsageError(f"{option(name)} names no file; give one")
+        raise UsageError(f"{option(name)} is empty; give a file")
     return files

@@ -1,7 +1,6 @@
-"""Two agents play a game, move by move, with the mover's value of each cell and its true result.
+"""Display of a game between two agents, move by move, with the mover's value and exact result of each cell.
 
-On a real terminal each position stands in the place of the one before, at a pace to follow; elsewhere they are
-printed one below the other.
+A terminal shows each position in place of the previous one, at a readable pace; other outputs print them in sequence.
 """
 
 import contextlib
@@ -26,13 +25,13 @@ from ttt_batch.game.state_space import check_gravity
 from ttt_batch.runs.knowledge import Playing
 
 PACE = 1.0
-"""Seconds a move on a terminal, if no pace is given."""
+"""Default seconds per move on a terminal."""
 
 
 class Scene(NamedTuple):
-    """What there is to see at a moment.
+    """Content of the display at one moment, in lines.
 
-    board: the position in lines.  said: what happens.  legend: what the values mean; none at the end.
+    board: the position.  said: the move or result.  legend: the meaning of the values; empty at the end of the game.
     """
 
     board: list[str]
@@ -41,7 +40,7 @@ class Scene(NamedTuple):
 
 
 Show = Callable[[Scene], None]
-"""Shows a scene, and waits for the pace."""
+"""Function that shows a scene and waits according to the pace."""
 
 
 def watch(
@@ -58,23 +57,22 @@ def watch(
     ties: Ties = "any",
     pause: Callable[[float], object] | None = None,
 ) -> int:
-    """Let two agents of one board play a game; return its outcome, UNFINISHED if the person left before.
+    """Show a game between two agents of one board; return its outcome, UNFINISHED if the user left early.
 
-    names: what the agents are called, first and second.
-    pace: seconds a move, 0 and more; PACE on a terminal and 0 elsewhere if not given.  Without a pace, positions are
-    printed one below the other on a terminal, too.
-    seed: fixes everything that is drawn.
-    stdin: where the person may type what leaves; Ctrl-C leaves, too.
-    level, epsilon, ties: how agents play, see `Weakened`; scripted players have their own rule.
-    pause: waits; by the keyboard if not given.
-
-    Raises UsageError for a number outside its range or other ties, and BoardError for agents of different boards and
-    for ties `sharp` on one too large to enumerate.
+    names: of the first and the second agent.
+    stdin: source of the keys that leave; Ctrl-C leaves, too.
+    pace: seconds per move, at least 0; by default PACE on a terminal, else 0.  With 0 a terminal, too, prints positions
+    in sequence.
+    seed: of all random choices.
+    level, epsilon, ties: as for `Weakened`; scripted players keep their own rule.
+    pause: function that waits; by default the keyboard's.
+    Raises UsageError for a number outside its range or unknown ties.  Raises BoardError for agents of different boards,
+    and for ties `sharp` on a board too large to enumerate.
     """
     live = is_live(stdout)
-    pace = real("pace", (PACE if live else 0.0) if pace is None else pace, "seconds a move, e.g. 0.5")
+    pace = real("pace", (PACE if live else 0.0) if pace is None else pace, "seconds per move, e.g. 0.5")
     if not 0 <= pace <= 3600:
-        raise UsageError(f"pace {pace:g} is outside 0 to 3600 seconds a move; 0 does not wait")
+        raise UsageError(f"pace {pace:g} is outside 0 to 3600 seconds per move; give 0 for no pause")
     check_gravity(first.board, "watch")
     if first.board != second.board:
         raise BoardError(
@@ -104,7 +102,7 @@ def watch(
 
 
 def _play(agents: tuple[Playing, ...], names: tuple[str, str], rng: random.Random, show: Show, colour: bool) -> Game:
-    """Play and show a game."""
+    """Play and show a game; return the finished game."""
     game = Game(agents[0].board)
     while game.outcome == UNFINISHED:
         agent = agents[game.mover - FIRST]
@@ -123,7 +121,7 @@ def _play(agents: tuple[Playing, ...], names: tuple[str, str], rng: random.Rando
 
 
 def _said(game: Game, hints: Hints) -> str:
-    """The last move of a game, its player's value or chance and its true result: `3. X b2: +0.12, W5`."""
+    """Return the last move with its value or probability and exact result, such as `3. X b2: +0.12, W5`."""
     cell = game.moves[-1]
     value = hints.values.get(cell)
     truth = hints.truths.get(cell) if hints.truths is not None else None
@@ -133,7 +131,7 @@ def _said(game: Game, hints: Hints) -> str:
 
 
 def _ended(game: Game, names: tuple[str, str]) -> str:
-    """How a game ended."""
+    """Return a sentence about the result of a game."""
     if game.outcome == DRAW:
         return "Draw."
     winner = 0 if game.outcome == FIRST_WINS else 1
@@ -143,7 +141,7 @@ def _ended(game: Game, names: tuple[str, str]) -> str:
 
 
 def _reviewed(agent: Playing, game: Game, names: tuple[str, str]) -> list[str]:
-    """Who gave what away, if that is known, or else overlooked what."""
+    """Return the review of a game, or its oversights if exact results are unknown."""
     slips = review(agent, game)
     if slips is None:
         return oversights_text(oversights(game), game.board, names, NARROW)
@@ -154,13 +152,13 @@ def _reviewed(agent: Playing, game: Game, names: tuple[str, str]) -> list[str]:
 def _stage(
     stdout: TextIO, title: list[str], pace: float, pause: Callable[[float], object], leaving: str
 ) -> Iterator[Show]:
-    """Where scenes are shown under a title: in place, with a line that says how to leave, or printed without one."""
+    """Yield a function that shows scenes under a title: in place if `leaving` says how to leave, else in sequence."""
     if not leaving:
         put("\n".join(title), stdout)
         explained: set[str] = set()
 
         def print_scene(scene: Scene) -> None:
-            """Print a scene below the one before, without what was explained before."""
+            """Print a scene below the previous one, without legend lines that were already printed."""
             legend = [line for line in scene.legend if line not in explained]
             explained.update(legend)
             lines = [*scene.board, "", *legend, *([""] if legend else []), *scene.said, ""]
@@ -183,7 +181,7 @@ def _stage(
                 board, said, legend = scene
                 last[:] = [*title, *board, "", *said]
                 room = console.size.height
-                for lines in (  # what is always the same goes first
+                for lines in (  # a low terminal drops the legend first, then the way to leave, then the title
                     [*last, *([""] if legend else []), *legend, "", leaving],
                     [*last, leaving],
                     last,
@@ -192,7 +190,7 @@ def _stage(
                     if len(lines) <= room:
                         break
                 shown.update(Text.from_ansi("\n".join(lines), no_wrap=True, overflow="crop"), refresh=True)
-                pause(pace if scene.legend else 3 * pace)  # the end of a game has more to read
+                pause(pace if scene.legend else 3 * pace)  # the last scene has more to read
 
             yield show
     finally:

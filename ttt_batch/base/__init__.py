@@ -1,1 +1,1 @@
-"""What knows no game: errors, files, memory, names and numbers as people write them, kernels, random numbers."""
+"""Helpers that do not depend on a game: errors, files, memory, parsing names and numbers, kernels, random numbers."""

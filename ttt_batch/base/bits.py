@@ -1,7 +1,7 @@
-"""Sets of up to 64 cells, a bit each in one word (uint64): how many there are, and which is the lowest.
+"""Operations on sets of up to 64 cells, one bit per cell in a word (uint64).
 
-One instruction each; Numba has neither.  Numba turns the sum of an unsigned and a signed number into a float, so counts
-and numbers of cells are signed (int64), and words are combined with words only.
+Numba lacks the count of bits and the lowest bit, which take one instruction each.  Numba turns the sum of an unsigned
+and a signed number into a float.  So counts and cell numbers are signed (int64), and words combine with words only.
 """
 
 from collections.abc import Callable
@@ -23,22 +23,22 @@ Lowering = Callable[[Any, Any, Any, Any], Any]
 
 
 def _n_members(bits: Any) -> int:
-    """How many cells a set has (int64)."""
+    """Return the number of cells of a set (int64)."""
     return int(bits).bit_count()
 
 
 def _lowest(bits: Any) -> int:
-    """The lowest cell of a set (int64); 64 if it is empty."""
+    """Return the lowest cell of a set (int64); 64 if it is empty."""
     return (int(bits) & -int(bits)).bit_length() - 1 if bits else 64
 
 
 def _typed_n_members(_context: Any, _bits: Any) -> tuple[Any, Lowering]:
-    """An intrinsic for Numba: its signature, and the function that writes its LLVM code."""
+    """Return the signature of a Numba intrinsic and the function that emits its LLVM code."""
     return types.int64(types.uint64), lambda _context, builder, _signature, arguments: builder.ctpop(arguments[0])
 
 
 def _typed_lowest(_context: Any, _bits: Any) -> tuple[Any, Lowering]:
-    """As `_typed_n_members`."""
+    """Return the signature and the LLVM code emitter of `lowest`."""
 
     def lower(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
@@ -52,27 +52,27 @@ lowest = _lowest if JIT_DISABLED else intrinsic(_typed_lowest)
 
 @inlined
 def single(cell: Any) -> Any:
-    """The set of one cell (uint64)."""
+    """Return the set of one cell (uint64)."""
     return ONE << np.uint64(cell)
 
 
 @inlined
 def all_cells(cells: Any) -> Any:
-    """The set of all cells of a board (uint64), which has 1 to 64."""
+    """Return the set of all cells (uint64) of a board with 1 to 64 cells."""
     return ~NONE >> np.uint64(64 - cells)
 
 
 @inlined
 def nth_member(bits: Any, n: Any) -> Any:
-    """Cell number `n`, from 0, of a set (uint64) that has more than `n` (int64).
+    """Return cell number `n` (int64, from 0) of a set (uint64) with more than `n` cells.
 
-    First its byte, from the sums of all bytes at once: no processor needs an instruction for it, and no loop passes
-    more than seven members.
+    The counts of all bytes, computed at once, give the cell's byte.  The loop then skips at most seven members.  It
+    needs no special instruction of the processor.
     """
     pairs = bits - ((bits >> ONE) & PAIRS)
     fours = (pairs & FOURS) + ((pairs >> np.uint64(2)) & FOURS)
     sums = ((fours + (fours >> np.uint64(4))) & EIGHTS) * BYTES  # byte b: the members of bytes 0 to b
-    passed = (((np.uint64(n) * BYTES) | TOPS) - sums) & TOPS  # the top bit of each byte up to which there are n or less
+    passed = (((np.uint64(n) * BYTES) | TOPS) - sums) & TOPS  # top bits of bytes with sums up to n
     place = (((passed >> np.uint64(7)) * BYTES) >> np.uint64(56)) << np.uint64(3)
     left = np.int64(n) - np.int64(((sums << np.uint64(8)) >> place) & np.uint64(0xFF))
     rest = (bits >> place) & np.uint64(0xFF)
@@ -82,28 +82,28 @@ def nth_member(bits: Any, n: Any) -> Any:
 
 
 def _raised(bits: Any, by: Any) -> Any:
-    """A word of any width with every bit moved `by` places up; by: an integer below the width, which nothing checks."""
+    """Return a word of any width shifted up by `by` bits (an integer below the width, not checked)."""
     return type(bits)(bits << type(bits)(by))
 
 
 def _lowered(bits: Any, by: Any) -> Any:
-    """The same, down."""
+    """Return a word of any width shifted down by `by` bits (an integer below the width, not checked)."""
     return type(bits)(bits >> type(bits)(by))
 
 
 def _both(bits: Any, others: Any) -> Any:
-    """The members of both words, of one width."""
+    """Return the common members of two words of equal width."""
     return bits & others
 
 
 def _odd(bits: Any) -> Any:
-    """Whether a word of any width has an odd number of members: uint8, 0 or 1."""
+    """Return 1 if a word of any width has an odd number of members, else 0 (uint8)."""
     return np.uint8(int(bits).bit_count() & 1)
 
 
 def _typed_shift(method: str) -> Callable[[Any, Any, Any], tuple[Any, Lowering]]:
     def typed(_context: Any, bits: Any, by: Any) -> tuple[Any, Lowering]:
-        """As `_typed_n_members`."""
+        """Return the signature and the LLVM code emitter of a shift."""
 
         def lower(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             word, distance = arguments
@@ -119,7 +119,7 @@ def _typed_shift(method: str) -> Callable[[Any, Any, Any], tuple[Any, Lowering]]
 
 
 def _typed_odd(_context: Any, bits: Any) -> tuple[Any, Lowering]:
-    """As `_typed_n_members`."""
+    """Return the signature and the LLVM code emitter of `odd`."""
 
     def lower(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         count = builder.ctpop(arguments[0])
@@ -129,11 +129,11 @@ def _typed_odd(_context: Any, bits: Any) -> tuple[Any, Lowering]:
 
 
 def _typed_both(_context: Any, bits: Any, others: Any) -> tuple[Any, Lowering]:
-    """As `_typed_n_members`."""
+    """Return the signature and the LLVM code emitter of `both`."""
     return bits(bits, others), lambda _context, builder, _signature, arguments: builder.and_(*arguments)
 
 
-# Numba widens the results of its own operators to 64 bits: half as many boards would fit into a vector.
+# Numba's own operators widen results to 64 bits, so only half as many boards would fit into a vector.
 raised = _raised if JIT_DISABLED else intrinsic(_typed_shift("shl"))
 lowered = _lowered if JIT_DISABLED else intrinsic(_typed_shift("lshr"))
 both = _both if JIT_DISABLED else intrinsic(_typed_both)

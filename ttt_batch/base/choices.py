@@ -1,7 +1,6 @@
-"""Choosing among names as people write them: `TD` is td, `sutton_barto` is sutton-barto, and `X` is the first player.
+"""Parsing of names in commands and Python functions: `TD` is td, `sutton_barto` is sutton-barto, `X` is first.
 
-A word with one meaning is accepted.  Any other is refused with the names there are, and the one probably meant.  Every
-name that a command or a Python function takes is read here.
+A word with exactly one meaning is accepted.  Any other raises an error that lists the names and suggests a similar one.
 """
 
 import re
@@ -11,7 +10,7 @@ from typing import Literal, cast, get_args
 from ttt_batch.base.errors import UsageError, quoted
 
 Ties = Literal["sharp", "soonest", "any"]
-"""Rules of play among moves that an agent's rule may pick, see `ties`."""
+"""Rules of choice among tied moves, see `ties`."""
 
 TIES: tuple[Ties, ...] = get_args(Ties)
 
@@ -20,29 +19,29 @@ Textbook = Literal["q-learning", "sarsa", "expected-sarsa", "double-q", "td-lamb
 TableLearner = Literal["td", Classic, Textbook, "reinforce", "actor-critic", "menace"]
 TEXTBOOK: tuple[str, ...] = get_args(Textbook)
 LEARNER_NAMES: tuple[str, ...] = get_args(TableLearner)
-"""The package's learners, each a file of that name in `learners`; here because completion has no time to load them."""
+"""Learners with a table, each a file of that name in `learners`; listed here so that completion need not load them."""
 
 NetworkLearner = Literal["patterns", "ntuple-td"]
 PATTERN_LEARNERS: tuple[str, ...] = get_args(NetworkLearner)
-"""Learners of pattern networks, which have no table of positions."""
+"""Learners of pattern networks, without a table of positions."""
 
 ALL_LEARNERS = (*LEARNER_NAMES, *PATTERN_LEARNERS)
 
 AGENT_NAMES = ("random", "one-ply", "two-ply", "optimal")
-"""Agents that need no file: the three scripted players, and one that is uniform among the best moves."""
+"""Agents that need no file: three scripted players, and one that plays uniformly among the best moves."""
 
 ILLEGAL = ("error", "loses")
-"""What an agent's move to an occupied cell is."""
+"""Treatments of an agent's move to an occupied cell."""
 
 DIGITS_MEAN = ("numbers", "row-col", "col-row", "columns")
-"""What digits may be in a file of games: the number of a cell, its row and column in either order, or its column."""
+"""Meanings of digits in a file of games: a cell's number, its row and column in either order, or its column."""
 
 SEATS = ("first", "second")
 RESULTS = ("win", "draw", "loss")
 
 SEAT_WORDS = {"x": "first", "1": "first", "1st": "first", "o": "second", "2": "second", "2nd": "second"}
 SWITCH_WORDS = {"yes": "on", "true": "on", "no": "off", "false": "off"}
-"""Other words for a name, folded."""
+"""Folded synonyms of a name."""
 
 OPPONENT_HINTS = {
     "minimax": "optimal",
@@ -52,16 +51,16 @@ OPPONENT_HINTS = {
     "solver": "optimal",
     "itself": "self",
 }
-"""Words, folded, that are no names and suggest one."""
+"""Folded words that are not accepted but suggest a name."""
 
 
 def fold(name: str) -> str:
-    """A name without what people write in several ways: case, and `-`, `_` and spaces."""
+    """Return a name without its case, hyphens, underscores and spaces, which people write in several ways."""
     return re.sub(r"[-_\s]+", "", name).casefold()
 
 
 def find_name(given: object, names: Collection[str], words: Mapping[str, str] | None = None) -> str | None:
-    """The one of `names` that is given, or the only one equal to it when folded.  words: others for them, folded."""
+    """Return the name equal to `given`, or the only one equal when folded, else None.  words: folded synonyms."""
     if not isinstance(given, str):
         return None
     if given in names:
@@ -74,14 +73,14 @@ def find_name(given: object, names: Collection[str], words: Mapping[str, str] | 
 
 
 def suggested_name(given: object, names: Collection[str], hints: Mapping[str, str] | None = None) -> str | None:
-    """The one of `names` that was probably meant, if any.  hints: as `OPPONENT_HINTS`."""
+    """Return the name that was probably meant, or None.  hints: as `OPPONENT_HINTS`."""
     import difflib
 
     if not isinstance(given, str) or not fold(given):
         return None
     if (hinted := (hints or {}).get(fold(given))) in names:
         return hinted
-    folded = {fold(name): name for name in reversed(list(names))}  # of equal ones the first
+    folded = {fold(name): name for name in reversed(list(names))}  # the first of equal names wins
     longer = [name for short, name in folded.items() if short.startswith(fold(given))]
     if len(longer) == 1:
         return longer[0]
@@ -98,9 +97,10 @@ def choose(
     hints: Mapping[str, str] | None = None,
     others: str = "",
 ) -> str:
-    """The one of `names` that `given` means, in its own spelling.  Raises UsageError.
+    """Return the name that `given` means, in its standard spelling.  Raises UsageError for an unknown name.
 
-    what: what is named.  words, hints: see `find_name` and `suggested_name`.  others: what else may be given.
+    what: the kind of name, for the message.  words, hints: see `find_name` and `suggested_name`.  others: other
+    accepted values, for the message.
     """
     if (found := find_name(given, names, words)) is None:
         raise unknown_name(what, given, names, hints=hints, others=others)
@@ -110,7 +110,7 @@ def choose(
 def unknown_name(
     what: str, given: object, names: Collection[str], *, hints: Mapping[str, str] | None = None, others: str = ""
 ) -> UsageError:
-    """The error for a name that is none of `names`, with the one that was probably meant."""
+    """Return the error for a name that is not among `names`, with a suggestion."""
     meant = suggested_name(given, names, hints)
     asked = f" (did you mean {meant}?)" if meant is not None else ""
     there = [*names, *([others] if others else [])]
@@ -119,27 +119,27 @@ def unknown_name(
 
 
 def either(names: Sequence[str]) -> str:
-    """Names as alternatives: `a, b or c`."""
+    """Return names as alternatives: `a, b or c`."""
     return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def check_switches(**given: object) -> None:
-    """Raise UsageError for what is neither True nor False: `overwrite="no"` must not replace a file."""
+    """Raise UsageError for a value that is not a bool: `overwrite="no"` must not replace a file."""
     for name, value in given.items():
-        if type(value).__name__ not in ("bool", "bool_"):  # NumPy's, too, which is not loaded for this
+        if type(value).__name__ not in ("bool", "bool_"):  # also NumPy's bool, without importing NumPy
             raise UsageError(f"{name} is {quoted(value)}; give True or False")
 
 
 def choose_seat(given: object, *others: str, what: str = "seat") -> str:
-    """A player by the order of moving, `first` or `second`, also as X and O; or one of the `others`."""
+    """Return a seat, `first` or `second` (also given as X or O), or one of the `others`.  Raises UsageError."""
     return choose(what, given, (*SEATS, *others), words=SEAT_WORDS)
 
 
 def choose_person(given: object) -> int | None:
-    """A person's seat: 0 for `first`, 1 for `second`, None for `alternate`.  Raises UsageError."""
+    """Return a person's seat: 0 for `first`, 1 for `second`, None for `alternate`.  Raises UsageError."""
     return {"first": 0, "second": 1, "alternate": None}[choose_seat(given, "alternate")]
 
 
 def check_ties(name: object) -> Ties:
-    """The rule of play of that name, however it is spelled.  Raises UsageError."""
+    """Return the rule for ties with that name, in any spelling.  Raises UsageError."""
     return cast(Ties, choose("ties", name, TIES))

@@ -27,12 +27,12 @@ binding.Target.from_default_triple().create_target_machine(**{sys.argv[1]: sys.a
 def check_compiler_settings() -> None:
     """Raise UsageError for an environment variable that Numba cannot use.
 
-    Numba itself prints a traceback and goes on, fails, or lets LLVM end the process.  Without such a variable nothing
-    is imported.
+    Numba itself would print a traceback and continue, fail, or let LLVM abort the process.  Numba is imported only if
+    such a variable is set.
     """
     if not any(name.startswith("NUMBA_") for name in os.environ):
         return
-    # Another process asks: LLVM prints what it does not know, or aborts.
+    # Test in another process: LLVM prints unknown names, or aborts.
     for name, parameter in (("NUMBA_CPU_NAME", "cpu"), ("NUMBA_CPU_FEATURES", "features")):
         if value := os.environ.get(name):
             done = subprocess.run([sys.executable, "-c", _ASK_LLVM, parameter, value], capture_output=True, check=False)
@@ -47,7 +47,7 @@ def check_compiler_settings() -> None:
             if found is None:
                 raise
             for module in [module for module in sys.modules if module.partition(".")[0] == "numba"]:
-                del sys.modules[module]  # half of it is loaded; all of it is once the variable is mended
+                del sys.modules[module]  # half loaded: import all of Numba again once the variable is corrected
             raise _refused(found[1] or "NUMBA_NUM_THREADS") from None
 
 

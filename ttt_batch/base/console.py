@@ -1,9 +1,8 @@
-"""What a text stream can show, and how text is written to it.
+"""Output to terminals and other text streams.
 
-A terminal obeys control characters, and Unicode has characters that turn the direction of a line or take no room: with
-them the name of a file could clear the screen, or forge a line of its own.  So text that others wrote is shown with
-escapes for what cannot be printed, as Python writes them: `\\x1b`, `\\n`, `\\u202e`; bytes of a name that are no text
-as `\\udcff`.  Results go through `put`, messages through `tell`, which both do so.
+A terminal obeys control characters, and Unicode characters can reverse a line or take no room.  With them the name of
+a file could clear the screen or forge a line.  `put` for results and `tell` for messages therefore write unprintable
+characters as Python's escapes: `\\x1b`, `\\n`, `\\u202e`, and `\\udcff` for undecodable bytes of a name.
 """
 
 import os
@@ -16,15 +15,15 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppres
 from typing import Any, TextIO
 
 LONGEST = 1000
-"""Characters of a message; of a longer one, such as one about a number of 5,000 digits, the middle is left out."""
+"""Maximum number of characters of a message; a longer one, e.g. with a number of 5,000 digits, loses its middle."""
 
 _COLOUR = re.compile(r"(\x1b\[[0-9;]{0,20}m)")
 
 
 def one_line(text: str) -> str:
-    """Return `text` on one line, every character that cannot be printed as an escape.
+    """Return `text` on one line, with escapes for unprintable characters.
 
-    A second time changes nothing more.
+    A second call changes nothing.
     """
     if text.isprintable():
         return text
@@ -32,55 +31,55 @@ def one_line(text: str) -> str:
 
 
 def all_lines(text: str, *, colour: bool = False) -> str:
-    """Return `text` with its line ends, and with our own colours if `colour`; otherwise as `one_line`."""
+    """Return `text` escaped as in `one_line`, but with its line ends, and with our colour codes if `colour`."""
     if colour:
         return "".join(part if number % 2 else all_lines(part) for number, part in enumerate(_COLOUR.split(text)))
     return "\n".join(map(one_line, text.split("\n")))
 
 
 def shortened(text: str, width: int) -> str:
-    """Return `text` in at most `width` characters: of a longer one its beginning and its end."""
+    """Return `text` in at most `width` characters; a longer text keeps its beginning and end."""
     return text if len(text) <= width else f"{text[: width * 2 // 3 - 5]} ... {text[len(text) - width // 3 :]}"
 
 
 def for_shell(name: str) -> str:
-    """Return `name` as one word of a command to copy; `$'...'` holds what cannot be printed."""
+    """Return `name` quoted as one word of a shell command; `$'...'` encodes unprintable characters."""
     if name.isprintable():
         return shlex.quote(name)
     found = []
     for character in name:
         if character.isprintable():
             found.append(f"\\{character}" if character in "\\'" else character)
-        else:  # octal digits end after three, so what follows is never taken for one more
+        else:  # three octal digits, so that a following digit is not read as part of it
             found += [f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape")]
     return f"$'{''.join(found)}'"
 
 
 def is_live(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether a stream shows moving pictures: a terminal that can do more than print lines.
+    """Return whether a stream is a terminal that can move the cursor.
 
-    Windows' own terminals can, and do not set TERM.
+    Windows' own terminals can, without setting TERM.
     """
     term = environ.get("TERM", "xterm" if os.name == "nt" else "")
     return stream.isatty() and term not in ("", "dumb", "unknown")
 
 
 def wants_colour(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether to write colour: to a terminal that is not dumb, unless NO_COLOR is set (no-color.org)."""
+    """Return whether to write colour: on a terminal as in `is_live`, unless NO_COLOR is set (no-color.org)."""
     return is_live(stream, environ) and not environ.get("NO_COLOR")
 
 
 def put(text: str, stream: TextIO, *, end: str = "\n", colour: bool = False) -> None:
-    """Write the lines of a result and flush them.  Raises OSError if the stream takes no more.
+    """Write the lines of a result and flush them.  Raises OSError if the stream cannot be written.
 
-    colour: the text may hold colours of ours.
+    colour: keep our colour codes in the text.
     """
     stream.write(all_lines(text, colour=colour) + end)
     stream.flush()
 
 
 def tell(message: str, *, end: str = "\n") -> None:
-    """Write a message, one line on standard error.  Once its reader has gone, nothing more is written."""
+    """Write a message as one line to standard error.  After a failed write, standard error is discarded."""
     if sys.stderr is None:  # in programs without a terminal
         return
     try:
@@ -91,13 +90,13 @@ def tell(message: str, *, end: str = "\n") -> None:
 
 
 def escape_what_it_lacks(stream: TextIO) -> None:
-    """Let a stream write characters that its encoding lacks (`LANG=C`) as escapes, rather than fail."""
+    """Make a stream escape characters that its encoding lacks (`LANG=C`) instead of raising an error."""
     with suppress(AttributeError, OSError, ValueError):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[attr-defined]
 
 
 def refuses(stream: TextIO) -> bool:
-    """Whether a stream takes no more: its reader has gone, or its disk is full; what it still holds is lost."""
+    """Return whether flushing a stream fails: its reader has closed it, or the disk is full."""
     try:
         stream.flush()
     except OSError:
@@ -106,13 +105,13 @@ def refuses(stream: TextIO) -> bool:
 
 
 def silence(stream: TextIO) -> None:
-    """Discard everything that is still written to a stream, also what Python writes when it ends."""
+    """Discard all further output to a stream, including Python's output at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class _Unclosed:
-    """A stream that others may write to and cannot close."""
+    """Wrapper of a stream that ignores `close`."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -121,14 +120,14 @@ class _Unclosed:
         return getattr(self._stream, name)
 
     def close(self) -> None:
-        """Leave it open."""
+        """Leave the stream open."""
 
 
 @contextmanager
 def printing_aside() -> Iterator[None]:
-    """Meanwhile what code of others prints goes to standard error, so that results stay what they are.
+    """Redirect the prints of third-party code to standard error within the block, to keep them out of results.
 
-    Both streams are as before afterwards, whatever that code did with them.
+    Both streams are restored afterwards, even if that code replaced or closed them.
     """
     stream: Any = sys.stderr if sys.stderr is None else _Unclosed(sys.stderr)
     with redirect_stdout(stream), redirect_stderr(stream):
@@ -136,9 +135,9 @@ def printing_aside() -> Iterator[None]:
 
 
 class Notice:
-    """A line on a terminal that shows what is being done, until it is wiped; elsewhere nothing.
+    """Status line on a terminal until `wipe`; other streams get no output.
 
-    It needs no import, so it appears at once.  The cursor stays at its beginning.
+    It needs no import, so it appears at once.  The cursor stays at the beginning of the line.
     """
 
     def __init__(self, text: str, stream: TextIO) -> None:
@@ -147,7 +146,7 @@ class Notice:
         self._write(f"{one_line(text)[:room]} ...\r")
 
     def wipe(self) -> None:
-        """Take the line away."""
+        """Clear the line."""
         self._write("\x1b[K")
         self._stream = None
 

@@ -1,6 +1,6 @@
-"""The package's exceptions: each is one line for a person, with the exit status it deserves.
+"""Exceptions of the package, each with a one-line message and an exit status.
 
-A message names its remedy as the reader writes it: an option of a command, or a parameter in Python (`option`).
+Messages name remedies in the caller's form: an option of a command, or a parameter in Python (see `option`).
 """
 
 import sys
@@ -13,15 +13,15 @@ from types import FrameType
 from ttt_batch.base.console import one_line
 
 LONGEST = 60
-"""Characters of what was given that a message repeats."""
+"""Maximum number of characters of a given value that a message repeats."""
 
 _COMMAND_LINE = ContextVar("command_line", default=False)
 _OTHER_NAMES = {"seat": "as", "form": "format", "trace": "lambda", "lambda_": "lambda"}
-"""Parameters whose option has another name."""
+"""Parameters whose command-line option has a different name."""
 
 
 class TttBatchError(Exception):
-    """Something could not be done; the message, one printable line, names the value, the limit and the remedy."""
+    """Expected failure; the message, one printable line, names the value, the limit and the remedy."""
 
     exit_status = 1
 
@@ -30,64 +30,64 @@ class TttBatchError(Exception):
 
 
 class InterruptedTraining(TttBatchError):
-    """A person stopped the program before there was anything to keep."""
+    """Interrupt before there was a result to save."""
 
     exit_status = 130
 
 
 class UsageError(TttBatchError, ValueError):
-    """An argument is outside its range or names nothing that exists."""
+    """Argument that is outside its range or an unknown name."""
 
     exit_status = 2
 
 
 class BoardError(UsageError):
-    """A board, position, cell or move that does not exist under the rules."""
+    """Board, position, cell or move that the rules do not allow."""
 
 
 class RunFileError(TttBatchError):
-    """A run file is damaged, foreign, too new, or cannot be written."""
+    """Run file that is damaged, foreign or too new, or cannot be written."""
 
 
 class StudyFileError(TttBatchError):
-    """A study's file is damaged, foreign, too new, or cannot be written."""
+    """Study file that is damaged, foreign or too new, or cannot be written."""
 
 
 class LostStudyError(StudyFileError):
-    """A study's file is no longer what the study wrote, while the study goes on."""
+    """Study file that others changed or removed while the study runs."""
 
 
 class GamesError(TttBatchError):
-    """A game that the rules do not allow, or a line that is no game or no position."""
+    """Game that the rules do not allow, or a line that cannot be read as a game or position."""
 
 
 class CertificateError(TttBatchError):
-    """A certificate is damaged, foreign, too new, proves nothing, or cannot be written."""
+    """Certificate that is damaged, foreign, too new or proves nothing, or cannot be written."""
 
 
 class AgentError(TttBatchError):
-    """An agent gave no answer, or one that is none."""
+    """Agent that gave no answer or an invalid one."""
 
 
 class ClusterError(TttBatchError):
-    """A scheduler or its workers are not there, or not there any more."""
+    """Scheduler or workers that cannot be reached or have gone."""
 
 
 class NameTakenError(TttBatchError):
-    """The name is in use, by a file or by a process that is about to write one; another name is free."""
+    """File name in use by a file, or by a process that will write one; choose another name."""
 
 
 class TakenError(RunFileError, NameTakenError):
-    """The name of a run file is in use."""
+    """Name of a run file that is in use."""
 
 
 class StudyTakenError(StudyFileError, NameTakenError):
-    """The name of a study's file is in use."""
+    """Name of a study file that is in use."""
 
 
 @contextmanager
 def command_line_words() -> Iterator[None]:
-    """Meanwhile messages speak of options instead of parameters: a person typed a command."""
+    """Use command-line options instead of Python parameters in messages within a `with` block."""
     before = _COMMAND_LINE.set(True)
     try:
         yield
@@ -96,9 +96,9 @@ def command_line_words() -> Iterator[None]:
 
 
 def option(name: str, value: object = None) -> str:
-    """A parameter in a message, as the reader writes it: `--engine walk` in a command, `engine='walk'` in Python.
+    """Return a parameter in the caller's form: `--engine walk` for a command, `engine='walk'` for Python.
 
-    value: None for the name alone, True for a switch; text in capitals stands for any value.
+    value: None for the name alone, True for a switch.  Text in capitals stands for any value and is not quoted.
     """
     if _COMMAND_LINE.get():
         dashed = f"--{_OTHER_NAMES.get(name, name).replace('_', '-')}"
@@ -109,17 +109,17 @@ def option(name: str, value: object = None) -> str:
 
 
 def spoken(name: str) -> str:
-    """A parameter in tables and pictures: `prove every`, `lambda`."""
+    """Return a parameter's name for tables and plots: `prove every`, `lambda`."""
     return _OTHER_NAMES.get(name, name).replace("_", " ")
 
 
 def command_name(command: str) -> str:
-    """A command in a message: `learn-from`, or in Python the function `learn_from`."""
+    """Return a command's name for a message: `learn-from`, or in Python the function `learn_from`."""
     return command if _COMMAND_LINE.get() else command.replace("-", "_")
 
 
 def command_with(command: str, name: str, value: object = None) -> str:
-    """A command with an option in a message: `train --start`, or in Python `train(start=...)`.
+    """Return a command with an option for a message: `train --start`, or in Python `train(start=...)`.
 
     value: as for `option`.
     """
@@ -129,26 +129,26 @@ def command_with(command: str, name: str, value: object = None) -> str:
 
 
 def worded(command: str, python: str) -> str:
-    """Return the words for a person who typed a command, or those for one who writes Python."""
+    """Return `command` in a command, and `python` in a call from Python code."""
     return command if _COMMAND_LINE.get() else python
 
 
 def with_option(name: str) -> str:
-    """` with --out` in a command; nothing in Python, where it may be a parameter of another name."""
+    """Return ` with --out` for a command, and an empty text in Python, where the parameter may have another name."""
     return f" with {option(name)}" if _COMMAND_LINE.get() else ""
 
 
 def quoted(given: object) -> str:
-    """What was given, for a message: one line, safe for any terminal, of `LONGEST` characters at most."""
+    """Return a given value for a message: one ASCII line of at most `LONGEST` characters."""
     try:
         text = ascii(given)
-    except ValueError:  # Python writes no number of more than 4,300 digits
+    except ValueError:  # Python refuses to write more than 4,300 digits
         text = "with thousands of digits"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def warn_python(line: str) -> None:
-    """Issue a line as a Python warning of the line outside the package that led here: the default way to warn."""
+    """Issue a RuntimeWarning that points to the nearest caller outside the package: the default way to warn."""
     depth, frame = 1, sys._getframe()
     while (caller := frame.f_back) is not None and _is_ours(frame):
         depth, frame = depth + 1, caller

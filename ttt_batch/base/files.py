@@ -1,7 +1,6 @@
-"""What files need: hidden names beside a target, locks of the system, renames that replace nothing; and ordinary files
-opened for reading.
+"""File operations: hidden names beside a target, system locks, renames without replacement, opening ordinary files.
 
-Everything here raises what the system raises; `outputs` words it.
+The functions raise the system's exceptions; `outputs` turns them into messages.
 """
 
 import errno
@@ -29,18 +28,17 @@ HAS_LOCKS = fcntl is not None
 Content = bytes | bytearray | memoryview
 
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
-"""Without waiting, should a pipe take a file's place between looking and opening."""
-
+"""Flags for reading; opening must not wait if a pipe replaces the file after the check."""
 
 _ENDING = re.compile(r"\.[a-zA-Z]\w*")
-"""How the name of a file ends, and no number, as in `td-0.1`, does."""
+"""Extension of a file name; the number of `td-0.1` does not match."""
 
 _LONGEST = 200
-"""Bytes of a name that a hidden one repeats; systems allow 255, beginning and ending included."""
+"""Maximum number of bytes of a name that a hidden name repeats; systems allow 255 in all."""
 
 
 def shown(path: Path) -> str:
-    """The path for a message, on one line whatever its name holds."""
+    """Return the path for a message, on one line."""
     return str(path) if str(path).isprintable() else repr(str(path))
 
 
@@ -51,33 +49,33 @@ def remove(path: Path) -> None:
 
 
 def has_ending(path: Path) -> bool:
-    """Return whether a name has an ending of a file; that of `td-0.1` is a number."""
+    """Return whether a name has a file extension; the one of `td-0.1` is a number."""
     return _ENDING.fullmatch(path.suffix) is not None
 
 
 def with_ending(path: Path, ending: str) -> Path:
-    """Return the path with an ending if a person typed a new name without any; `-` is refused elsewhere as it is."""
+    """Return a new path with `ending` added if it has none; existing paths and `-` stay unchanged."""
     if has_ending(path) or path.name in ("", "-") or os.path.lexists(path):
         return path
     return path.with_name(path.name + ending)
 
 
 def is_there(path: Path) -> bool:
-    """Whether something has that name; False for a name that the system refuses, such as one of 300 characters."""
+    """Return whether the path exists; False for an invalid name, e.g. one of 300 characters."""
     return os.path.exists(path)  # noqa: PTH110 - Path's own raises before Python 3.12
 
 
 def is_file(path: Path) -> bool:
-    """Return whether an ordinary file has that name, False as in `is_there`."""
+    """Return whether the path is an ordinary file; False for an invalid name, as in `is_there`."""
     return os.path.isfile(path)  # noqa: PTH113 - Path's own raises for a name of 300 characters
 
 
 EVERYWHERE: dict[str, str] = {}
-"""Options that every command of a person needs, too, who gave them to this one: `--learner FILE.py:NAME`."""
+"""Options of this command that suggested commands must repeat: `--learner FILE.py:NAME`."""
 
 
 def command_text(*words: str | Path) -> str:
-    """A command of this program as a person may paste it."""
+    """Return a command of this program that a person can paste into a shell."""
     words = *words, *(word for option in EVERYWHERE.items() for word in option)
     # A path that begins with a dash would be read as an option.
     written = [f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word) for word in words]
@@ -85,14 +83,14 @@ def command_text(*words: str | Path) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """What went wrong, without number and file name if the system worded it."""
-    if isinstance(error, ValueError) and "null" in str(error):  # worded differently by each version of Python
+    """Return the text of an error, for errors of the system without number and file name."""
+    if isinstance(error, ValueError) and "null" in str(error):  # the text differs between versions of Python
         return "a name cannot have a null byte"
     return getattr(error, "strerror", None) or str(error)
 
 
 def hidden(target: Path, ending: str) -> Path:
-    """A hidden name beside `target`, which it names; by its digest if it would be too long for a name."""
+    """Return a hidden path beside `target` that contains its name, or the digest of a long name."""
     name = target.name
     if len(os.fsencode(name)) > _LONGEST:
         name = hashlib.sha256(os.fsencode(name)).hexdigest()[:32]
@@ -100,12 +98,12 @@ def hidden(target: Path, ending: str) -> Path:
 
 
 def temporary_name(target: Path) -> Path:
-    """A hidden name beside `target` that nothing has yet."""
+    """Return a random hidden path beside `target`."""
     return hidden(target, f"ttt-batch.{secrets.token_hex(6)}.tmp")
 
 
 def free_names(path: Path) -> Iterator[Path]:
-    """`run.h5`, `run-2.h5`, `run-3.h5` ... that are free; another process may take one at any time."""
+    """Yield unused paths of `run.h5`, `run-2.h5`, `run-3.h5` ...; another process may create one at any time."""
     for number in itertools.count(1):
         name = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
         if not os.path.lexists(name):
@@ -113,12 +111,12 @@ def free_names(path: Path) -> Iterator[Path]:
 
 
 def create(path: Path) -> int:
-    """The descriptor of a new, empty file with the usual permissions.  Raises FileExistsError if the name is taken."""
+    """Create an empty file with default permissions; return its descriptor.  Raises FileExistsError if it exists."""
     return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
 
 
 def create_locked(target: Path) -> tuple[Path, int]:
-    """A new, empty temporary file beside `target`, and its descriptor, which holds the file's lock while open."""
+    """Create an empty temporary file beside `target`; return its path and its descriptor, which holds the lock."""
     for _ in range(20):
         path = temporary_name(target)
         descriptor = create(path)
@@ -128,19 +126,19 @@ def create_locked(target: Path) -> tuple[Path, int]:
         except BaseException:
             discard(path, descriptor)
             raise
-        discard(path, descriptor)  # `remove_left` of another process came between the two calls
+        discard(path, descriptor)  # `remove_left` of another process removed it before the lock
     raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
 
 
 def discard(path: Path, descriptor: int) -> None:
-    """Close a temporary file and remove it, if it still has this name."""
+    """Close a temporary file and remove it, if that is possible."""
     os.close(descriptor)
     remove(path)
 
 
 def write_all(descriptor: int, content: Content) -> None:
-    """Write all bytes, however many calls that takes."""
-    # Views are released even if the disk refuses: a traceback would keep them, and the buffer could not be closed.
+    """Write all bytes, in several calls if needed."""
+    # Release the views also after an error: the traceback would keep them, and the buffer could not be closed.
     with memoryview(content) as view:
         written = 0
         while written < len(view):
@@ -149,17 +147,17 @@ def write_all(descriptor: int, content: Content) -> None:
 
 
 def allocate(descriptor: int, size: int) -> None:
-    """Make an open, empty file `size` zero bytes long, with room on the disk for them if the system can tell."""
+    """Extend an open, empty file to `size` zero bytes, and reserve the disk space if the system can."""
     try:
         os.posix_fallocate(descriptor, 0, size)
-    except (AttributeError, OSError) as exc:  # Windows and macOS have no such call, some folders do not support it
+    except (AttributeError, OSError) as exc:  # missing on Windows and macOS, unsupported on some file systems
         if getattr(exc, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
             raise
         os.truncate(descriptor, size)
 
 
 def locked(descriptor: int) -> bool | None:
-    """Lock an open file: True, or False if another process has it; None if the system has no such locks."""
+    """Lock an open file: return True, False if another process holds the lock, or None without system locks."""
     if not HAS_LOCKS:
         return None
     try:
@@ -172,7 +170,7 @@ def locked(descriptor: int) -> bool | None:
 
 
 def is_same(descriptor: int, path: Path) -> bool:
-    """Whether `path` still names the open file."""
+    """Return whether `path` still names the open file."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     except FileNotFoundError:
@@ -180,7 +178,7 @@ def is_same(descriptor: int, path: Path) -> bool:
 
 
 def rename_new(temporary: Path, target: Path) -> None:
-    """Give the file its name.  Raises FileExistsError if the name is taken, FileNotFoundError if the file is gone.
+    """Rename a file to an unused name.  Raises FileExistsError if `target` exists, FileNotFoundError without a file.
 
     `temporary` may remain as a second name; the caller removes it.
     """
@@ -189,21 +187,21 @@ def rename_new(temporary: Path, target: Path) -> None:
     except (FileExistsError, FileNotFoundError):
         raise
     except (OSError, NotImplementedError):
-        # No hard links here (FAT, some network folders): claim the name with an empty file, replace that.
+        # No hard links here (FAT, some network folders): claim the name with an empty file, then replace that file.
         descriptor = create(target)
         claim = os.fstat(descriptor)
-        os.close(descriptor)  # Windows replaces no open file
+        os.close(descriptor)  # Windows cannot replace an open file
         try:
             temporary.replace(target)
         except BaseException:
             with suppress(OSError):
-                if os.path.samestat(claim, target.lstat()):  # not what another process has put there since
+                if os.path.samestat(claim, target.lstat()):  # not a newer file of another process
                     target.unlink()
             raise
 
 
 def flush_folder(folder: Path) -> None:
-    """Make a rename last through a power cut, if the system can."""
+    """Flush a folder, so that a rename in it survives a power cut, if the system can."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -218,9 +216,9 @@ def flush_folder(folder: Path) -> None:
 
 
 def remove_left(target: Path) -> None:
-    """Remove the temporary files beside `target` that no living process holds.  What cannot be removed stays.
+    """Remove the temporary files beside `target` that no process has locked, if possible.
 
-    A process holds its file by the system's lock on it; without such locks everything stays.
+    On systems without such locks all files stay.
     """
     form = re.compile(re.escape(hidden(target, "ttt-batch.").name) + r"[0-9a-f]{12}\.tmp")
     with suppress(OSError):
@@ -233,7 +231,7 @@ def _remove_dead(path: Path) -> None:
     """Remove an ordinary file that no process has locked."""
     if not stat.S_ISREG(path.lstat().st_mode):
         return
-    # Network file systems lock only what is open for writing.
+    # Network file systems lock only files that are open for writing.
     descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     try:
         if locked(descriptor) and is_same(descriptor, path):
@@ -243,7 +241,7 @@ def _remove_dead(path: Path) -> None:
 
 
 def identity(path: Path) -> tuple[int, ...] | None:
-    """What changes whenever a file is replaced or written to; None if there is none."""
+    """Return a tuple that changes when the file is replaced or written; None without a file."""
     try:
         return identity_in(path.stat())
     except FileNotFoundError:
@@ -251,12 +249,12 @@ def identity(path: Path) -> tuple[int, ...] | None:
 
 
 def identity_in(status: os.stat_result) -> tuple[int, ...]:
-    """`identity` of a file whose status is known."""
+    """Return the `identity` of a file from its status."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class NotOrdinaryError(Exception):
-    """A folder, a pipe or a device; `folder` says whether it is the first."""
+    """Error for a folder, a pipe or a device; `folder` is True for a folder."""
 
     def __init__(self, mode: int) -> None:
         super().__init__("it is not an ordinary file")
@@ -264,8 +262,8 @@ class NotOrdinaryError(Exception):
 
 
 def open_ordinary(path: Path) -> BufferedReader:
-    """Open an ordinary file for reading: it has an end, and never waits for a writer.  Raises NotOrdinaryError."""
-    _check(path.stat())  # opening alone may do something to a device
+    """Open an ordinary file for reading.  Raises NotOrdinaryError for folders, pipes and devices."""
+    _check(path.stat())  # before opening, which may have effects on a device
     with ExitStack() as stack:
         file = stack.enter_context(os.fdopen(os.open(path, _READING), "rb"))
         _check(os.fstat(file.fileno()))
@@ -274,24 +272,24 @@ def open_ordinary(path: Path) -> BufferedReader:
 
 
 def begins_with(path: Path, start: bytes) -> bool:
-    """Return whether an ordinary file that can be read begins with these bytes."""
+    """Return whether the path is a readable ordinary file that begins with these bytes."""
     with suppress(OSError, ValueError, NotOrdinaryError), open_ordinary(path) as file:
         return file.read(len(start)) == start
     return False
 
 
 def size_of(file: BufferedReader) -> int:
-    """Bytes of an open file: no more are worth reading, even if some are appended meanwhile.
+    """Return the size of an open file in bytes, the limit for reading it even if another program appends.
 
-    Python allocates all that a read asks for, however little there is.
+    Python allocates the full size of a read, even if the file is shorter.
     """
     return os.fstat(file.fileno()).st_size
 
 
 def unpacked_size(file: IO[bytes]) -> int:
-    """Return the bytes that an archive such as `.npz` unpacks to; `file` is at its beginning then.
+    """Return the unpacked size in bytes of an archive such as `.npz`, and rewind `file`.
 
-    Raises as `zipfile` does.
+    Raises the exceptions of `zipfile`.
     """
     import zipfile
 

@@ -1,9 +1,9 @@
-"""What Numba lacks, in LLVM's own code: entries read and added up together, and numbers that threads claim.
+"""Numba intrinsics in LLVM code: vector operations on array entries, and an atomic counter shared by threads.
 
-A loop over a row's few moves takes a step for each.  With vectors of 64 bytes the two operations on eight entries are a
-few instructions, elsewhere two to four times as many.  Records of four numbers are added up in a register.
+`exceeding` and `highest` handle eight entries in a few instructions with vectors of 64 bytes, and in two to four times
+as many with shorter vectors.  A loop would take a step per move.  Records of four numbers are added in a register.
 
-Games are shared out to threads while they are played: a free thread claims the next ones, so none waits long.
+`claim` distributes games to threads during play: a free thread claims the next ones, so threads hardly wait.
 """
 
 import threading
@@ -18,42 +18,42 @@ from numba.extending import intrinsic, models, register_model
 from ttt_batch.base.kernel_cache import JIT_DISABLED
 
 LANES = 8
-"""Entries read together."""
+"""Entries that are read together."""
 
 _one_at_a_time = threading.Lock()
 Lowering = Callable[[Any, Any, Any, Any], Any]
 
 
 def _exceeding(values: Any, start: Any, limit: Any) -> Any:
-    """Which of the eight entries of `values` (float64[N]) from `start` on are above `limit`: uint64, a bit each.
+    """Return a bit mask (uint64) of the eight entries of `values` (float64[N]) from `start` on that exceed `limit`.
 
-    start: uint64, at most N - 8: nothing checks it.
+    start: uint64, at most N - 8, not checked.
     """
     return np.uint64(sum(1 << lane for lane in range(LANES) if values[int(start) + lane] > limit))
 
 
 def _highest(values: Any, start: Any, members: Any) -> Any:
-    """The greatest of the `members` of the eight entries of `values` (float64[N], no NaN) from `start` on, or -inf.
+    """Return the maximum of the `members` of eight entries of `values` (float64[N], no NaN) from `start` on, or -inf.
 
-    start: as for `exceeding`.  members: uint64, a bit for each of the eight; other bits are ignored.
+    start: as for `exceeding`.  members: uint64, one bit per entry; other bits are ignored.
     """
     return max((float(values[int(start) + lane]) for lane in range(LANES) if int(members) >> lane & 1), default=-np.inf)
 
 
 def _some(builder: Any, vector: Any, lanes: Sequence[int]) -> Any:
-    """These lanes of a vector."""
+    """Return these lanes of a vector."""
     order = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), list(lanes))
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), order)
 
 
 def _place(context: Any, builder: Any, array_type: Any, array: Any, start: Any, lanes: int = LANES) -> Any:
-    """The address of the `lanes` entries of an array from `start` on."""
+    """Return the address of the `lanes` entries of an array from `start` on."""
     data = context.make_array(array_type)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [start]), ir.VectorType(ir.DoubleType(), lanes).as_pointer())
 
 
 def _typed_exceeding(_context: Any, values: Any, _start: Any, _limit: Any) -> tuple[Any, Lowering]:
-    """An intrinsic for Numba: its signature, and the function that writes its LLVM code."""
+    """Return the signature of a Numba intrinsic and the function that emits its LLVM code."""
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         eight = builder.load(_place(context, builder, signature.args[0], arguments[0], arguments[1]), align=8)
@@ -66,13 +66,13 @@ def _typed_exceeding(_context: Any, values: Any, _start: Any, _limit: Any) -> tu
 
 
 def _typed_highest(_context: Any, values: Any, _start: Any, _members: Any) -> tuple[Any, Lowering]:
-    """As `_typed_exceeding`."""
+    """Return the signature and the LLVM code emitter of `highest`."""
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         left = builder.load(_place(context, builder, signature.args[0], arguments[0], arguments[1]), align=8)
         chosen = builder.bitcast(builder.trunc(arguments[2], ir.IntType(LANES)), ir.VectorType(ir.IntType(1), LANES))
         left = builder.select(chosen, left, ir.Constant(left.type, [float("-inf")] * LANES))
-        while left.type.count > 1:  # half against half
+        while left.type.count > 1:  # compare the two halves
             half = left.type.count // 2
             one, other = _some(builder, left, range(half)), _some(builder, left, range(half, 2 * half))
             left = builder.select(builder.fcmp_ordered(">", one, other), one, other)
@@ -85,11 +85,11 @@ exceeding = _exceeding if JIT_DISABLED else intrinsic(_typed_exceeding)
 highest = _highest if JIT_DISABLED else intrinsic(_typed_highest)
 
 FOUR = 4
-"""Numbers in a record."""
+"""Numbers per record."""
 
 
 class _Four(types.Type):  # type: ignore[misc]
-    """Four float64 in a register; without the JIT an array."""
+    """Numba type of four float64 in a register; without the JIT they are an array."""
 
     def __init__(self) -> None:
         super().__init__("Four")
@@ -97,7 +97,7 @@ class _Four(types.Type):  # type: ignore[misc]
 
 @register_model(_Four)
 class _FourModel(models.PrimitiveModel):  # type: ignore[misc]
-    """How Numba holds them."""
+    """Data model of `_Four`: a vector of four doubles."""
 
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, ir.VectorType(ir.DoubleType(), FOUR))
@@ -107,7 +107,7 @@ _four = _Four()
 
 
 def _load_four(values: Any, start: Any) -> Any:
-    """Four entries of `values` (float64[N]) from `start` (uint64, at most N - 4: nothing checks it) on."""
+    """Return four entries of `values` (float64[N]) from `start` (uint64, at most N - 4, not checked) on."""
     return values[int(start) : int(start) + FOUR].copy()
 
 
@@ -117,17 +117,17 @@ def _store_four(values: Any, start: Any, four: Any) -> None:
 
 
 def _add_fours(one: Any, other: Any) -> Any:
-    """The sums of four pairs of numbers."""
+    """Return the sums of four pairs of numbers."""
     return one + other
 
 
 def _divide_four(four: Any, divisor: Any) -> Any:
-    """Four quotients; divisor: float64."""
+    """Return the four quotients; divisor: float64."""
     return four / divisor
 
 
 def _typed_load_four(_context: Any, values: Any, _start: Any) -> tuple[Any, Lowering]:
-    """As `_typed_exceeding`."""
+    """Return the signature and the LLVM code emitter of `load_four`."""
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.load(_place(context, builder, signature.args[0], arguments[0], arguments[1], FOUR), align=8)
@@ -136,7 +136,7 @@ def _typed_load_four(_context: Any, values: Any, _start: Any) -> tuple[Any, Lowe
 
 
 def _typed_store_four(_context: Any, values: Any, _start: Any, _four_: Any) -> tuple[Any, Lowering]:
-    """As `_typed_exceeding`."""
+    """Return the signature and the LLVM code emitter of `store_four`."""
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         builder.store(
@@ -148,7 +148,7 @@ def _typed_store_four(_context: Any, values: Any, _start: Any, _four_: Any) -> t
 
 
 def _typed_add_fours(_context: Any, _one: Any, _other: Any) -> tuple[Any, Lowering]:
-    """As `_typed_exceeding`."""
+    """Return the signature and the LLVM code emitter of `add_fours`."""
 
     def lower(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.fadd(*arguments)
@@ -157,7 +157,7 @@ def _typed_add_fours(_context: Any, _one: Any, _other: Any) -> tuple[Any, Loweri
 
 
 def _typed_divide_four(_context: Any, _dividend: Any, _divisor: Any) -> tuple[Any, Lowering]:
-    """As `_typed_exceeding`."""
+    """Return the signature and the LLVM code emitter of `divide_four`."""
 
     def lower(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         undefined = ir.Constant(arguments[0].type, ir.Undefined)
@@ -174,9 +174,10 @@ divide_four = _divide_four if JIT_DISABLED else intrinsic(_typed_divide_four)
 
 
 def _claim(next_free: Any, n: int) -> int:
-    """Claim `n` numbers from `next_free` (int64[1], the first free one, modified in place); return the first.
+    """Claim the next `n` numbers from the counter `next_free` (int64[1], modified in place); return the first.
 
-    Any number of threads may do so at once.  What one has written before, others read after a claim that sees its own.
+    Any number of threads may call it at once.  A claim has acquire and release ordering: a later claim of another
+    thread makes the earlier writes of this thread visible.
     """
     with _one_at_a_time:
         first = int(next_free[0])
@@ -185,7 +186,7 @@ def _claim(next_free: Any, n: int) -> int:
 
 
 def _typed_claim(_context: Any, next_free: Any, _n: Any) -> tuple[Any, Lowering]:
-    """As `_typed_exceeding`."""
+    """Return the signature and the LLVM code emitter of `claim`."""
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])

@@ -1,6 +1,6 @@
-"""The one jit decorator: `kernel` for what Python calls, `inlined` for what only kernels call.
+"""JIT decorators: `kernel` for functions that Python calls, `inlined` for functions that only kernels call.
 
-`generic` is a kernel with one body for each class of tables.
+`generic` makes a kernel with one body per class of tables.
 """
 
 import functools
@@ -18,11 +18,9 @@ from ttt_batch.base.kernel_cache import JIT_DISABLED, KernelCache, in_work, of_p
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# _nrt=False: kernels allocate nothing, so nothing needs a reference count; with counting on, every call that
-# passes NamedTuples raises and lowers the count of each array (ordering the rows took three times as long).
-# error_model="numpy": no zero-division branch in the loops.  fastmath stays off: sums must not be
-# reassociated, or the same counts would give other bytes on another processor.
-# no_cfunc_wrapper=True: no kernel is called by its address.
+# _nrt=False: kernels allocate nothing, and counting references in calls with NamedTuples of arrays is ~3x slower.
+# error_model="numpy": no zero-division branch in the loops.  fastmath stays off: reassociated sums would differ
+# between processors.  no_cfunc_wrapper=True: no kernel is called by its address.
 OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
@@ -32,14 +30,14 @@ OPTIONS: dict[str, Any] = {
     "no_cfunc_wrapper": True,
 }
 WITHIN_KERNELS = OPTIONS | {"no_cpython_wrapper": True}
-"""For functions that only kernels call: without what Python would call, compiling takes a quarter less time."""
+"""Options for functions that only kernels call: no wrapper for Python, which saves a quarter of the compile time."""
 
 
 def _never_free_modules() -> None:
-    """Keep all that LLVM has at this moment until the process ends.
+    """Keep all current LLVM objects until the process ends.
 
-    An interrupt may have come after LLVM took a module over (while it linked it, say) and before llvmlite noted that.
-    The module would be freed twice, which crashed the process in one of thirty tries.
+    An interrupt may arrive after LLVM has taken ownership of a module and before llvmlite has recorded that.  The
+    module would then be freed twice, which crashed one process in thirty.
     """
     for one in gc.get_objects():
         if issubclass(type(one), ObjectRef):
@@ -47,16 +45,16 @@ def _never_free_modules() -> None:
 
 
 def kernel(function: F) -> F:
-    """Compile `function` with Numba, cached on disk; with NUMBA_DISABLE_JIT=1 it stays plain Python."""
+    """Compile `function` with Numba, cached on disk.  NUMBA_DISABLE_JIT=1 keeps it in Python."""
     if JIT_DISABLED:
-        # Machine arithmetic wraps round and divides by zero silently; NumPy's scalars would warn.
+        # Compiled code overflows and divides by zero silently; NumPy's scalars would warn.
         return np.errstate(over="ignore", divide="ignore", invalid="ignore")(function)
     dispatcher = numba.njit(**OPTIONS)(function)
     dispatcher._cache = KernelCache(function)
     compile_signature = dispatcher.compile
 
     def compile_or_forget(signature: Any) -> Any:
-        """Numba's own, but a compilation that is interrupted (Ctrl-C) is forgotten, and never freed."""
+        """Compile with Numba; after an interrupt (Ctrl-C) clear `in_work` and keep the LLVM objects."""
         try:
             return compile_signature(signature)
         except BaseException as error:
@@ -70,10 +68,10 @@ def kernel(function: F) -> F:
 
 
 def entry_point(function: Any, *arguments: Any) -> Callable[..., Any]:
-    """The machine code of a kernel for arguments of these types, which it does not look at.
+    """Return the machine code of a kernel for arguments of these types; calls do not check the types.
 
-    Numba looks at the types of all arguments in every call: 7 us for six NamedTuples of arrays, of which 1 is left.
-    The caller passes arguments of the same types, readable arrays for writable ones at most.
+    Numba's check in every call takes 6 of 7 us for six NamedTuples of arrays.  The caller must pass arguments of the
+    same types, except that read-only arrays may replace writable ones.
     """
     if JIT_DISABLED:
         return function  # type: ignore[no-any-return]
@@ -84,8 +82,7 @@ def entry_point(function: Any, *arguments: Any) -> Callable[..., Any]:
 def inlined(function: F) -> F:
     """Compile a small function into each kernel that calls it; called from Python it raises TypeError.
 
-    Numba leaves a call that passes NamedTuples of arrays with a reference count to raise and lower for every array,
-    unless it is inlined: 180 ns a call, measured on ordering one row of 3x3.
+    Without inlining, a call with NamedTuples of arrays updates the reference count of every array, ~180 ns a call.
     """
     if JIT_DISABLED:
         return kernel(function)
@@ -94,16 +91,16 @@ def inlined(function: F) -> F:
     def refuse(*_args: Any, **_settings: Any) -> None:
         raise TypeError(f"{function.__name__} is compiled into kernels only; from Python, call one of them")
 
-    dispatcher._insert = lambda *_: None  # Python finds nothing compiled, and asks for it
+    dispatcher._insert = lambda *_: None  # Python finds no compiled version and calls refuse
     dispatcher._compile_for_args = refuse
     return dispatcher  # type: ignore[no-any-return]
 
 
 class GenericKernel:
-    """A kernel with one body per class of its first argument, a NamedTuple of arrays.
+    """Kernel with one body per class of its first argument, a NamedTuple of arrays.
 
-    The choice is made when a calling kernel is compiled, so it costs nothing in the loop; without the JIT it is a
-    dictionary look-up.  Unlike functions passed as arguments, it survives the disk cache.
+    The body is chosen when a calling kernel is compiled, so loops pay nothing.  Without the JIT a dictionary look-up
+    chooses it.  Unlike functions passed as arguments, it works with the disk cache.
     """
 
     __name__: str
@@ -116,7 +113,7 @@ class GenericKernel:
         """Use the decorated function if the first argument is a `cls`."""
 
         def keep(body: F) -> F:
-            # A foreign body for a class of the package would have its machine code kept under the package's hash.
+            # Otherwise foreign machine code for a class of the package would be cached under the package's hash.
             if cls in self._bodies or (of_package(cls) and not of_package(body)):
                 raise UsageError(
                     f"{self.__name__} has a body for {cls.__name__} already; give your tables a class of their own"
@@ -127,7 +124,7 @@ class GenericKernel:
         return keep
 
     def body(self, cls: type | None) -> Callable[..., Any] | None:
-        """The function registered for `cls`, or None."""
+        """Return the function registered for `cls`, or None."""
         return None if cls is None else self._bodies.get(cls)
 
     def __call__(self, first: Any, *rest: Any) -> Any:

@@ -1,8 +1,8 @@
-"""The files of compiled kernels: where they lie, and what makes them safe to load.
+"""Files of compiled kernels: their folder, and safe reading and writing.
 
-Loading a kernel is unpickling it, which runs whatever its writer planted.  So nothing is read that others could have
-written, be it the file or a folder above it.  A damaged kernel crashes LLVM, and with it the interpreter.  So a file
-begins with a digest of the rest, of its name and of its folder's name; if that does not fit, the kernel is compiled.
+Loading a kernel unpickles it, which runs code that the file contains.  So the file and all folders above it must be
+private (`ownership`).  A damaged kernel crashes LLVM and the interpreter.  So a file begins with a digest of its
+content, its name and its folder's name.  If the digest does not match, the kernel is compiled.
 """
 
 import contextlib
@@ -26,12 +26,12 @@ DIGEST_SIZE = 32
 
 
 def cache_root() -> Path:
-    """The directory that holds the folders of all versions: the user's cache directory by convention."""
+    """Return the directory with the folders of all versions, by default in the user's cache directory."""
     return next(_roots())
 
 
 def _roots() -> Iterator[Path]:
-    """Directories for the folders of all versions: the one to use, and those to fall back on."""
+    """Yield directories for the folders of all versions: the preferred one, then fallbacks."""
     if chosen := os.environ.get("TTT_BATCH_CACHE_DIR"):
         yield Path(chosen)
     if os.name == "nt":
@@ -46,7 +46,7 @@ def _roots() -> Iterator[Path]:
 
 
 def _homes() -> Iterator[Path]:
-    """The user's home as the environment names it, and as the system does: `sudo` may leave another user's in HOME."""
+    """Yield the user's home from the environment, then from the system: `sudo` may leave another user's in HOME."""
     import pwd
 
     with contextlib.suppress(RuntimeError):
@@ -57,10 +57,10 @@ def _homes() -> Iterator[Path]:
 
 @functools.cache
 def usable_folder(wished: Path) -> Path | None:
-    """The folder to use for `wished`, made if it was not there, with links followed.
+    """Return the folder to use for `wished`, created if necessary, with links resolved.
 
-    If others could write to `wished`, one line says so, and a folder of that name in one of `_roots` takes its place;
-    None if there is none.
+    If others could write to `wished`, print a warning and use a folder of that name in one of `_roots`.  Return None if
+    all fail.
     """
     refused = ""
     for folder in (wished, *(root / wished.name for root in _roots())):
@@ -68,7 +68,7 @@ def usable_folder(wished: Path) -> Path | None:
             found = private_folder(folder)
         except SharedError as error:
             refused = refused or str(error.strerror)
-        except (OSError, RuntimeError):  # read-only, a file in the way, links in a circle
+        except (OSError, RuntimeError):  # read-only, a file in the path, a loop of links
             if not refused:
                 return folder
         else:
@@ -83,7 +83,7 @@ _said: list[str] = []
 
 
 def _say_once(line: str) -> None:
-    """Warn of what others could write to, once a process."""
+    """Print a warning, only once per process."""
     if not _said:
         _said.append(line)
         tell(f"ttt-batch: {line}")
@@ -91,7 +91,7 @@ def _say_once(line: str) -> None:
 
 @functools.cache
 def _tidy(folder: Path) -> None:
-    """Drop folders beside this one that no version has used for a month, and files of writes that were killed."""
+    """Remove kernel folders unused for `STALE_AFTER_DAYS`, and temporary files of killed writes."""
     for other in folder.parent.glob("kernels-*"):
         if other != folder and _age(other) > STALE_AFTER_DAYS * 86_400:
             shutil.rmtree(other, ignore_errors=True)
@@ -101,7 +101,7 @@ def _tidy(folder: Path) -> None:
 
 
 def _age(path: Path) -> float:
-    """Seconds since the last change; 0 if another process has just removed it."""
+    """Return the seconds since the last change of a path, or 0 if another process has just removed it."""
     try:
         return time.time() - path.stat().st_mtime
     except OSError:
@@ -110,13 +110,13 @@ def _age(path: Path) -> float:
 
 @functools.cache
 def _note_use(folder: Path) -> None:
-    """Mark the folder as used today, so that it is not dropped; once a process, if that is possible."""
+    """Update the folder's time of use, so that it is not removed; once per process, if possible."""
     with contextlib.suppress(OSError):
         os.utime(folder)
 
 
 def read_kernel(wished: Path, name: str) -> memoryview:
-    """Read what was written under `name`.  Raises some exception if there is nothing that can be trusted."""
+    """Return the content written under `name`.  Raises an exception if it is missing, damaged or not private."""
     folder = usable_folder(wished)
     if folder is None:
         raise FileNotFoundError(name)
@@ -132,7 +132,7 @@ def read_kernel(wished: Path, name: str) -> memoryview:
 
 
 def write_kernel(wished: Path, name: str, content: bytes) -> None:
-    """Write `content` under `name`, whole or not at all; not at all if there is no folder for it."""
+    """Write `content` under `name` atomically; do nothing without a usable folder."""
     folder = usable_folder(wished)
     if folder is None:
         return
@@ -149,7 +149,7 @@ def write_kernel(wished: Path, name: str, content: bytes) -> None:
 
 
 def _digest(wished: Path, name: str, content: bytes | memoryview) -> bytes:
-    """The digest that a kernel's file begins with."""
+    """Return the digest at the start of a kernel's file."""
     digest = hashlib.blake2b(f"{wished.name}/{name}\0".encode(), digest_size=DIGEST_SIZE)
     digest.update(content)
     return digest.digest()

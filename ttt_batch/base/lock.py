@@ -1,7 +1,7 @@
-"""One writer at a time: a lock file beside the run file names the process that writes it.
+"""Lock file beside a run file, which allows one writer at a time and names its process.
 
-The system's own lock on that file decides, and it ends with its process however that ends.  If the file system has no
-such locks (some network folders), the process that the lock file names holds it while it lives.
+The operating system's lock on that file decides; it ends with its process, also after a crash.  Some network folders
+have no such locks.  There, the named process holds the lock file as long as it lives.
 """
 
 import errno
@@ -17,14 +17,14 @@ from ttt_batch.base.errors import RunFileError, TakenError
 from ttt_batch.base.files import is_same, locked, reason, shown
 
 _TRIES = 20
-"""How often to try again, 10 ms apart, if the holder of a lock is gone: another process may remove the file, too."""
+"""Attempts, 10 ms apart, if the holder of a lock has ended: another process may be removing the file, too."""
 
 
 class Lock:
-    """Held from `acquire` to `release`, or within a `with` block."""
+    """Exclusive lock of a run file, held from `acquire` to `release` or within a `with` block."""
 
     def __init__(self, target: Path) -> None:
-        """target: the run file, links followed; nothing happens yet."""
+        """target: the run file, with links resolved.  The lock is not acquired yet."""
         self._target = target
         self.path = files.hidden(target, "lock")
         self._descriptor: int | None = None
@@ -36,12 +36,12 @@ class Lock:
     def __exit__(self, *_: object) -> None:
         try:
             self.release()
-        except BaseException:  # a second interrupt, just then: the lock file must not stay
+        except BaseException:  # a second interrupt: still remove the lock file
             self.release()
             raise
 
     def acquire(self) -> None:
-        """Take the lock.  Raises TakenError at once if another process has it, with its number and since when."""
+        """Acquire the lock.  Raises TakenError at once if another process holds it, with its id and starting time."""
         try:
             for again in range(_TRIES):
                 if self._take() or self._remove_left(last=again == _TRIES - 1):
@@ -53,7 +53,7 @@ class Lock:
             raise RunFileError(f"cannot lock {shown(self._target)}: {reason(exc)}; {remedy}") from exc
 
     def release(self) -> None:
-        """Give it back and remove the lock file, unless another process has made that."""
+        """Release the lock and remove the lock file, unless another process has created it."""
         if self._descriptor is not None:
             with suppress(OSError):
                 if is_same(self._descriptor, self.path):
@@ -62,7 +62,7 @@ class Lock:
             os.close(descriptor)
 
     def _take(self) -> bool:
-        """Make the lock file, whole and locked from the start; False if there is one."""
+        """Create the lock file, complete and locked; return False if one exists."""
         text = f"pid {os.getpid()}\nbirth {_birth(os.getpid())}\nsince {time.strftime('%Y-%m-%d %H:%M:%S')}\n"
         temporary = files.temporary_name(self._target)
         descriptor = files.create(temporary)
@@ -72,7 +72,7 @@ class Lock:
             files.rename_new(temporary, self.path)
         except BaseException as exc:
             os.close(descriptor)
-            removed = isinstance(exc, FileNotFoundError) and self._target.parent.is_dir()  # by the lock's holder
+            removed = isinstance(exc, FileNotFoundError) and self._target.parent.is_dir()  # by the holder
             if removed or isinstance(exc, FileExistsError):
                 return False
             raise
@@ -82,9 +82,9 @@ class Lock:
         return True
 
     def _remove_left(self, *, last: bool) -> bool:
-        """Remove a lock file whose process is gone; return False, to try again.
+        """Remove a lock file whose process has ended; return False, so that the caller tries again.
 
-        Raises TakenError if a process has it.  last: also if it only seems that one has.
+        Raises TakenError if a living process holds the lock.  last: raise it whenever the lock is not free.
         """
         try:
             descriptor = os.open(self.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
@@ -104,10 +104,10 @@ class Lock:
         return False
 
     def _remove(self, content: str) -> None:
-        """Remove the lock file with this content, without locks of the system.
+        """Remove the lock file if it has this content, on a file system without locks.
 
-        One process at a time looks and removes: of two that both saw a dead lock, the slower one would remove what the
-        faster one has put there since.
+        A second lock admits one process at a time.  Of two processes that found a dead lock, the slower one would
+        otherwise remove the new lock of the faster one.
         """
         with suppress(RunFileError, FileNotFoundError), Lock(self.path):
             if self.path.read_text(errors="replace") == content:
@@ -120,12 +120,12 @@ class Lock:
 
 
 def _lives(content: str) -> bool:
-    """Whether the process that a lock file names lives, and is not another one with the same number."""
+    """Return whether the process of a lock file lives; its birth excludes another process that reused the number."""
     found = re.match(r"pid (\d{1,9})\nbirth (\w*)\n", content)
     if found is None:
         return False
     number = int(found[1])
-    if sys.platform != "win32":  # os.kill ends processes there; a left lock has to be removed by hand
+    if sys.platform != "win32":  # os.kill ends processes there, so people must remove a leftover lock
         try:
             os.kill(number, 0)
         except ProcessLookupError:
@@ -136,7 +136,7 @@ def _lives(content: str) -> bool:
 
 
 def _birth(number: int) -> str:
-    """When a process began, in ticks of the system's clock; empty if the system does not say."""
+    """Return the starting time of a process in ticks of the system's clock, or an empty text if unknown."""
     try:
         return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):

@@ -1,7 +1,6 @@
-"""How much memory there is, how much of it the system gives this process, and how people write a number of bytes.
+"""Free memory, memory limits, and parsing of memory sizes.
 
-LLVM aborts the whole process if it gets no memory, so its caller looks first (`check_room`): it asks the system for
-that much and gives it back.
+LLVM aborts the whole process if it runs out of memory.  So `check_room` first allocates the needed memory and frees it.
 """
 
 import math
@@ -22,11 +21,11 @@ except ImportError:  # Windows
 PAGES = Path("/proc/self/statm")
 MEMINFO = Path("/proc/meminfo")
 UNKNOWN = 2 * 10**9
-"""Bytes taken for free if the system does not say."""
+"""Bytes assumed to be free if the system does not say."""
 
 
 def free_memory() -> int:
-    """Bytes that are free or can be made so."""
+    """Return the number of bytes that are free or can be reclaimed."""
     try:
         found = re.search(r"MemAvailable:\s+(\d+) kB", MEMINFO.read_text())
     except OSError:
@@ -35,7 +34,7 @@ def free_memory() -> int:
 
 
 def parse_memory(given: Number | None) -> int:
-    """Read a number of bytes such as `2GB`, `1,000MB` or `1e9`; None is half of what is free.  Raises UsageError."""
+    """Parse bytes such as `2GB`, `1,000MB` or `1e9`; None means half of the free memory.  Raises UsageError."""
     if given is None:
         return free_memory() // 2
     text = " ".join(str(given).split())
@@ -48,7 +47,7 @@ def parse_memory(given: Number | None) -> int:
 
 
 def address_limit() -> int | None:
-    """Bytes of address space that this process may have (`ulimit -v`); None without a limit."""
+    """Return the limit of this process's address space in bytes (`ulimit -v`), or None without a limit."""
     if resource is None:
         return None
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
@@ -56,7 +55,7 @@ def address_limit() -> int | None:
 
 
 def has_room(size: int) -> bool:
-    """Whether the system would give `size` bytes more."""
+    """Return whether the system can allocate `size` more bytes."""
     try:
         if hasattr(mmap, "MAP_PRIVATE"):  # shared memory would escape some limits
             mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
@@ -68,7 +67,7 @@ def has_room(size: int) -> bool:
 
 
 def check_room(size: int, work: str) -> None:
-    """Raise TttBatchError unless the system would give `size` bytes more, which `work` needs."""
+    """Raise TttBatchError unless the system can allocate `size` more bytes, which `work` needs."""
     if has_room(size):
         return
     limit, held = address_limit(), _held()
@@ -82,7 +81,7 @@ def check_room(size: int, work: str) -> None:
 
 
 def _held() -> int:
-    """Bytes of address space that this process has; 0 if the system does not say."""
+    """Return the bytes of address space in use, or 0 if the system does not say."""
     try:
         return int(PAGES.read_text().split()[0]) * mmap.PAGESIZE
     except (OSError, ValueError):

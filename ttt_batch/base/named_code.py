@@ -1,7 +1,7 @@
-"""Code that a person names as `FILE.py:NAME`.
+"""Loader of code that a person names as `FILE.py:NAME`.
 
-It runs with the rights of the person who named it, as `python FILE.py` would.  No other file, not even a run's record
-of its opponent or its learner, makes the package run any.
+The code runs with that person's rights, as with `python FILE.py`.  No other file makes the package run code, not even a
+run file that names its opponent or learner.
 """
 
 import hashlib
@@ -18,20 +18,20 @@ from ttt_batch.base.errors import TttBatchError, UsageError, quoted
 from ttt_batch.base.files import is_file, reason, shown
 
 AS_AGENT = (
-    "a table of another shape plays as an agent, FILE.py:NAME or cmd:PROGRAM: ttt-batch evaluate --help shows eight "
-    "lines that wrap a dictionary"
+    "wrap a table of another shape as an agent, FILE.py:NAME or cmd:PROGRAM: ttt-batch evaluate --help shows eight "
+    "lines for a dictionary"
 )
-"""The way that is open to every table that cannot be read: how its refusal goes on after `; `."""
+"""Remedy in messages about tables that cannot be read, after `; `."""
 
 LONGEST_REASON = 200
-"""Characters of an exception's text that a message repeats."""
+"""Maximum number of characters of an exception's text that a message repeats."""
 
 _kept: dict[str, Any] = {}
-"""Modules that hold learners, by their own names: a learner is registered once, however often its file is named."""
+"""Modules with learners, by module name, so that each learner is registered only once."""
 
 
 def is_callable_name(text: str) -> bool:
-    """Return whether a text is of the form `FILE.py:NAME`."""
+    """Return whether a text has the form `FILE.py:NAME`."""
     return re.fullmatch(r".+\.py:[^:/\\]*", text) is not None
 
 
@@ -43,10 +43,10 @@ def named_object(
     *,
     keep: bool = False,
 ) -> tuple[Path, str, Any]:
-    """Run the file that `FILE.py:NAME` names; return the file, the name and what the file has under that name.
+    """Run the file of `FILE.py:NAME`; return the file, the name and the object with that name.
 
-    what: what is named, for messages.  fits: tells what else of the file could be.
-    keep: do not run the file again in this process.
+    what: the kind of object, for messages.  fits: selects the objects of the file that a message suggests.
+    keep: run the file only once in this process.
     Raises UsageError, and `error` if the file cannot be run.
     """
     file, _, name = text.rpartition(":")
@@ -64,9 +64,9 @@ def named_object(
 
 
 def _module(path: Path, error: type[TttBatchError], *, keep: bool) -> Any:
-    """Return the module of a file, executed; what lies beside it can be imported.
+    """Execute a file as a module and return it; the file can import modules beside it.
 
-    Its own name is the same in every process that reads the same file, so its classes can be sent between them.
+    The module's name is the same in every process that reads the same file, so its classes can be pickled.
     """
     try:
         content = path.read_bytes()
@@ -78,7 +78,7 @@ def _module(path: Path, error: type[TttBatchError], *, keep: bool) -> Any:
         return _kept[name]
     specification = importlib.util.spec_from_file_location(name, path)
     if specification is None or specification.loader is None:
-        raise error(f"{shown(path)} is no Python file")
+        raise error(f"{shown(path)} is not a Python file")
     module = importlib.util.module_from_spec(specification)
     sys.modules[name] = module
     folder = str(path.resolve().parent)
@@ -98,7 +98,7 @@ def _module(path: Path, error: type[TttBatchError], *, keep: bool) -> Any:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return what an exception of somebody's own says, with its type; only the type if it cannot say it."""
+    """Return type and text of a third-party exception, or only the type if `str` fails."""
     text = ""
     with suppress(Exception):
         text = str(error)

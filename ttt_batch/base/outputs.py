@@ -1,8 +1,7 @@
-"""Outputs: ordinary files that appear whole or not at all, each under a name of its own.
+"""Atomic writer of output files: a file appears complete or not at all.
 
-A temporary file beside the target is written, flushed to disk and renamed.  Links are followed and stay links.
-Devices, pipes and folders are refused, and so is an existing file unless it is to be replaced.  This is the one writer
-of files for users.
+It writes a temporary file beside the target, flushes it to disk and renames it.  Links are followed and stay links.
+Devices, pipes and folders are refused, and existing files without `overwrite`.  All files for users are written here.
 """
 
 import errno
@@ -22,7 +21,7 @@ from ttt_batch.base.lock import Lock
 
 
 class Draft:
-    """A temporary file `path` that is to become the file `target`; `files.remove_left` spares it until it is closed."""
+    """Temporary file `path` that becomes the file `target`; `files.remove_left` skips it until it is closed."""
 
     def __init__(self, target: Path) -> None:
         files.remove_left(target)
@@ -30,31 +29,31 @@ class Draft:
         self.path, self._descriptor = files.create_locked(target)
 
     def write(self, content: files.Content) -> None:
-        """Append to it."""
+        """Append `content`."""
         files.write_all(self._descriptor, content)
 
     def identity(self) -> tuple[int, ...]:
-        """The file's `files.identity`, which a rename leaves as it is."""
+        """Return the file's `files.identity`, which a rename does not change."""
         return files.identity_in(os.fstat(self._descriptor))
 
     def flush(self) -> None:
-        """Make what was written last through a power cut."""
+        """Flush the content to disk, so that it survives a power cut."""
         os.fsync(self._descriptor)
 
     def publish(self, *, overwrite: bool, target: Path | None = None) -> None:
-        """Give it the target's name, or that of another `target`.  Raises FileExistsError unless `overwrite`."""
+        """Rename the draft to its target, or to another one.  Raises FileExistsError unless `overwrite`."""
         target = target or self._target
-        if not files.HAS_LOCKS:  # Windows renames no open file
+        if not files.HAS_LOCKS:  # Windows cannot rename an open file
             self._close()
         if not overwrite:
             files.rename_new(self.path, target)
-        elif target.is_symlink() or (target.exists() and not target.is_file()):  # put there since `Kind.place` looked
-            raise OSError(errno.EINVAL, "something that is no ordinary file has the name now")
+        elif target.is_symlink() or (target.exists() and not target.is_file()):  # created after `Kind.place`
+            raise OSError(errno.EINVAL, "the name now belongs to something other than an ordinary file")
         else:
             self.path.replace(target)
 
     def close(self) -> None:
-        """Remove what is temporary."""
+        """Close and remove the temporary file."""
         self._close()
         files.remove(self.path)
 
@@ -73,10 +72,10 @@ _REMEDIES = {
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of output, and the words of its refusals.
+    """Kind of output, with the words of its error messages.
 
-    error: what is raised.  option: the option of commands that names another file, without its dashes.
-    writing: what is done to the file.  taken: what is raised if the name is in use, unless that is `error`.
+    error: class of its errors.  option: the command-line option that names another file, without dashes.
+    writing: the verb of the messages.  taken: class of the error for a name in use, by default `error`.
     """
 
     error: type[TttBatchError]
@@ -85,14 +84,12 @@ class Kind:
     taken: type[TttBatchError] | None = None
 
     def place(self, path: Path, *, overwrite: bool) -> Path:
-        """Where an output goes, links followed.  Raises `error` if it cannot, or must not, be written there."""
+        """Return the path of an output, with links resolved.  Raises `error` if it cannot or must not be written."""
         check_switches(overwrite=overwrite)
         if str(path) == "-":
-            raise UsageError(
-                f"- is no file, and nothing is written to standard output; {self.with_option('name a file')}"
-            )
+            raise UsageError(f"cannot write to standard output (-); {self.with_option('name a file')}")
         with self.refusing(path):
-            # A link of /proc to a pipe cannot be resolved, so its target is looked at first.
+            # Call stat before resolve: a link of /proc to a pipe cannot be resolved.
             try:
                 mode = path.stat().st_mode
             except FileNotFoundError:
@@ -111,7 +108,7 @@ class Kind:
             return path.resolve()
 
     def check(self, path: Path, *, overwrite: bool) -> Path:
-        """Make sure by a temporary file, before hours of work, that an output can be written; return its place."""
+        """Check with a temporary file, before hours of work, that an output can be written; return its path."""
         with self.refusing(path):
             target = self.place(path, overwrite=overwrite)
             Draft(target).close()
@@ -119,9 +116,10 @@ class Kind:
 
     @contextmanager
     def drafts(self, paths: Sequence[Path], *, overwrite: bool) -> Iterator[list[Draft]]:
-        """Drafts of files that get their names when the block ends, once all are on disk; none does if it fails.
+        """Yield drafts, and publish them at the end of the block, once all are on disk.
 
-        Without `overwrite` no existing file is replaced, even one that appears meanwhile.
+        If the block or a write fails, no file appears.  Without `overwrite` no existing file is replaced, even a file
+        created during the block.
         """
         named: list[Path] = []
         targets = [self.place(path, overwrite=overwrite) for path in paths]
@@ -149,7 +147,7 @@ class Kind:
                 files.flush_folder(target.parent)
 
     def write(self, paths: Sequence[Path], contents: Sequence[files.Content], *, overwrite: bool) -> None:
-        """Write files whole; none gets its name before all are on disk."""
+        """Write complete files and rename them only when all are on disk."""
         with self.drafts(paths, overwrite=overwrite) as drafts:
             for path, draft, content in zip(paths, drafts, contents, strict=True):
                 with self.refusing(path):
@@ -157,9 +155,10 @@ class Kind:
 
     @contextmanager
     def alone(self, target: Path, *, patience: float = 0.0, necessary: bool = True) -> Iterator[None]:
-        """Keep other processes from writing `target` meanwhile.  Raises `error` if one does.
+        """Lock `target` against other processes within the block.  Raises `taken`, or `error`, if one holds the lock.
 
-        patience: seconds to wait for it.  necessary: whether a folder that takes no lock file is refused.
+        patience: seconds to wait for that process.  necessary: raise `error` if no lock file can be written; else
+        continue without a lock.
         """
         until, lock = time.monotonic() + patience, Lock(target)
         with ExitStack() as stack:
@@ -178,12 +177,12 @@ class Kind:
 
     @contextmanager
     def refusing(self, path: Path) -> Iterator[None]:
-        """Turn what the system refuses into one line about `path`."""
+        """Turn errors of the system into one-line errors about `path`."""
         try:
             yield
         except FileExistsError as exc:
             raise self._taken(path) from exc
-        # RuntimeError is what Path.resolve makes of a loop of links before Python 3.13.
+        # Path.resolve raises RuntimeError for a loop of links before Python 3.13.
         except (OSError, ValueError, RuntimeError) as exc:
             if isinstance(exc, TttBatchError):
                 raise
@@ -191,7 +190,7 @@ class Kind:
             raise self.refusal(path, f"{reason(exc)}; {self.with_option(remedy)}") from exc
 
     def refusal(self, path: Path, why: str) -> TttBatchError:
-        """The error that says why `path` cannot be written."""
+        """Return the error that says why `path` cannot be written."""
         return self.error(f"cannot {self.writing} {shown(path)}: {why}")
 
     def _taken(self, path: Path) -> TttBatchError:
@@ -200,12 +199,12 @@ class Kind:
         return kind(f"{shown(path)} exists already; {replaced}, or {self.with_option('name another file')}")
 
     def with_option(self, remedy: str) -> str:
-        """A remedy with the option that it is about."""
+        """Return a remedy with the option that names another file."""
         return f"{remedy}{with_option(self.option)}" if self.option else remedy
 
 
 def named_file(name: str, given: object) -> Path:
-    """The path that a parameter, called `name`, means.  Raises UsageError for what is none."""
+    """Return the path given for the parameter `name`.  Raises UsageError for other types and an empty text."""
     if isinstance(given, str | os.PathLike) and given != "":
         return Path(given)
     raise UsageError(f"{option(name)} {quoted(given)} is not the name of a file; give text or a path")
@@ -216,13 +215,12 @@ def check_distinct(
     inputs: Iterable[tuple[str, Path | int]] = (),
     error: type[TttBatchError] = UsageError,
 ) -> None:
-    """Refuse, before any work, to write one file twice, or over one that is read.
+    """Raise `error` if two outputs are the same file, or an output is also an input.
 
-    Outputs and inputs are pairs: the option or argument that names the file, and its path; for an input also the
-    descriptor of an open file.  Links, hard links and `..` are followed; names of new files are compared, too.
-    Raises `error`.
+    Outputs and inputs are pairs of the option or argument that names the file and its path.  An input may be the
+    descriptor of an open file.  Links, hard links and `..` are resolved; names of new files are compared, too.
     """
-    read = {_key(path): (name, path) for name, path in reversed(list(inputs))}  # of equal ones the first
+    read = {_key(path): (name, path) for name, path in reversed(list(inputs))}  # the first of equal files wins
     written: dict[object, tuple[str, Path]] = {}
     for name, path in outputs:
         key = _key(path)
@@ -237,7 +235,7 @@ def check_distinct(
 
 
 def _key(path: Path | int) -> object:
-    """A key that two names of one file share, whether it exists or not, and its descriptor, too."""
+    """Return a key that all names and descriptors of a file share; the file need not exist."""
     with suppress(OSError, ValueError):
         status = os.stat(path)  # noqa: PTH116 - it may be a descriptor
         return status.st_dev, status.st_ino

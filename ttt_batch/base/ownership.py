@@ -1,9 +1,9 @@
-"""Who else could write here: compiled kernels are unpickled, and unpickling runs whatever the writer planted.
+"""Checks that other users cannot write to a file or folder: unpickling a planted kernel would run its code.
 
-A folder is private if it and every folder above it belong to this user or to root, and others may write to none of
-them; ssh and sudo check the same.  A folder above may be open to all if only an entry's owner may rename it (the sticky
-bit, as on /tmp).  A group counts as others unless it is the user's own: many systems give every user a group of that
-name, and make what the user creates writable for it.  On Windows, which has no such owners, nothing is refused.
+A folder is private if it and every folder above it belong to this user or to root, and others cannot write to them;
+ssh and sudo check the same.  A folder above may be writable for all if it has the sticky bit, as /tmp has.  The user's
+own group does not count as others: many systems give every user a group of that name, with write permission by default.
+On Windows, which has no such owners, everything passes.
 """
 
 import errno
@@ -16,16 +16,16 @@ from ttt_batch.base.files import shown
 
 
 class SharedError(PermissionError):
-    """Others could write to a file or folder; the message names it and says why."""
+    """Error for a file or folder that others could write to; the message names it and the reason."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(errno.EACCES, f"{shown(path)} {why}")
 
 
 def why_shared(status: os.stat_result, *, above: bool = False) -> str:
-    """Why others could write to what has this status, to follow its name; empty if they could not.
+    """Return why others could write to a file or folder, worded to follow its name, or an empty text.
 
-    above: it is a folder, and the question is whether others could replace what it holds.
+    above: check for a folder only whether others could replace its entries.
     """
     if not hasattr(os, "geteuid"):
         return ""
@@ -47,7 +47,7 @@ def _user_name(uid: int) -> str:
 
 
 def _own_group(gid: int) -> bool:
-    """Whether a group is named like the user and has no other member."""
+    """Return whether a group has the user's name and no other member."""
     import grp
     import pwd
 
@@ -58,7 +58,7 @@ def _own_group(gid: int) -> bool:
 
 
 def check_private(folder: Path) -> None:
-    """Raise SharedError if others could put files into `folder`, which has no links in it and need not exist."""
+    """Raise SharedError if others could put files into `folder`, a path without links that need not exist."""
     for place in (folder, *folder.parents):
         with suppress(FileNotFoundError):
             if why := why_shared(place.lstat(), above=place != folder):
@@ -66,9 +66,9 @@ def check_private(folder: Path) -> None:
 
 
 def private_folder(folder: Path) -> Path:
-    """Make a folder for this user alone, unless it is there, and return it with links followed.
+    """Create a folder for this user alone, unless it exists, and return it with links resolved.
 
-    What is missing above it is made for this user alone, too.  Raises SharedError, and what the system raises.
+    Missing parents are created for this user alone, too.  Raises SharedError, and OSError of the system.
     """
     real = folder.resolve()
     check_private(real)
@@ -76,20 +76,20 @@ def private_folder(folder: Path) -> Path:
         with suppress(FileExistsError):
             if not place.is_dir():
                 place.mkdir(mode=0o700)
-    check_private(real)  # in a folder open to all, another user may have been faster
+    check_private(real)  # again: another user may have created one of them first
     return real
 
 
 def read_own(path: Path) -> bytes:
-    """The content of an ordinary file that others could not have written.  Raises SharedError, and OSError.
+    """Return the content of an ordinary file that others could not have written.  Raises SharedError and OSError.
 
-    The open file is looked at and read, not the name, which could be given to another file in between.
+    The open file is checked, not its name, which another file could get in between.
     """
     flags = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
     with os.fdopen(os.open(path, os.O_RDONLY | flags), "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, f"{path} is no ordinary file")
+            raise OSError(errno.EINVAL, f"{path} is not an ordinary file")
         if why := why_shared(status):
             raise SharedError(path, why)
         return file.read()

@@ -1,7 +1,7 @@
-"""What every result of a function offers: plain values, a table for pandas, and the text that its command prints.
+"""Base class of results, with plain values, a pandas table, and the text that the command prints.
 
-Hooks are methods of lower folders that a higher folder carries out, such as `run.plot()`; the package's `__init__`
-registers the functions.
+A hook lets a lower folder call a function of a higher one, e.g. for `run.plot()`.  The package's `__init__` registers
+the functions.
 """
 
 import importlib
@@ -22,7 +22,7 @@ _homes: dict[str, str] = {}
 
 
 def register_hook(name: str, home: str) -> None:
-    """Let the hook `name` call the function at `home`, written `package.module:function`; it is loaded then."""
+    """Register the function at `home` (`package.module:function`) for the hook `name`; the first call imports it."""
     _homes[name] = home
 
 
@@ -34,9 +34,9 @@ def call_hook(name: str, *arguments: Any, **options: Any) -> Any:
 
 @contextmanager
 def followed(progress: Callable[..., None] | bool | None, what: str) -> Iterator[Callable[..., None] | None]:
-    """Yield the function that is told how far work is: `progress`, or for True one that shows it on standard error.
+    """Yield the progress callback: `progress`, for True a bar on standard error, else None.
 
-    what: the work, as `app.progress.shown` names it.  Raises UsageError for what is no function.
+    what: the kind of work, as in `app.progress.shown`.  Raises UsageError if `progress` cannot be called.
     """
     if progress is None or progress is False:
         yield None
@@ -50,14 +50,14 @@ def followed(progress: Callable[..., None] | bool | None, what: str) -> Iterator
 
 
 class Printable:
-    """A result of a function of the package.  `print(result)` shows what its command prints."""
+    """Result of a function of the package.  `print(result)` prints the same text as the command."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values with stable keys, as `--json` prints them; a number that does not exist is NaN here."""
+        """Return plain values with stable keys, as `--json` prints them; a missing number is NaN."""
         raise NotImplementedError
 
     def records(self) -> tuple[Sequence[Mapping[str, Any]], str]:
-        """Return the rows of `to_frame`, and the key that names them."""
+        """Return the rows of `to_frame` and the key that becomes its index."""
         raise NotImplementedError
 
     def to_frame(self) -> "DataFrame":
@@ -65,7 +65,7 @@ class Printable:
         return make_frame(*self.records())
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """Return what notebooks show: the text of the command, escaped where it stands in HTML."""
+        """Return the text of the command for notebooks, plain and as escaped HTML."""
         text = str(self)
         return {"text/plain": text, "text/html": f"<pre>{escape(text)}</pre>"}
 
@@ -74,9 +74,9 @@ class Printable:
 
 
 def make_frame(records: Iterable[Mapping[str, Any]], index: str) -> "DataFrame":
-    """Return a pandas DataFrame with a row for each record, under the column `index`.
+    """Return a pandas DataFrame with one row per record and the column `index` as its index.
 
-    Values that are mappings become columns of their own, `first.win` for `{"first": {"win": ...}}`.
+    Nested mappings become columns: `first.win` for `{"first": {"win": ...}}`.
     Raises TttBatchError if pandas is missing.
     """
     try:
@@ -88,7 +88,7 @@ def make_frame(records: Iterable[Mapping[str, Any]], index: str) -> "DataFrame":
 
 
 def point_records(statistics: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a record for each recorded point of a run; seats and results become nested mappings.
+    """Return one record per recorded point of a run; seats and results become nested mappings.
 
     statistics: arrays of shape [T], [T, seats], [T, 3] or [T, seats, 3], as `runfile` declares them.
     """

@@ -1,9 +1,9 @@
-"""How many processors this process may use, less what affinity and containers take away, and how it starts others.
+"""Number of processors that this process may use, and the start of other processes.
 
-A container's share is a quota of processor time per period, which the system's count of processors does not show: with
-half of a processor's time on a machine of 64, more than one thread only waits for its turn.  Linux writes it in files:
-version 2 of control groups in `cpu.max` ("200000 100000", or "max 100000" for no limit), version 1 in
-`cpu.cfs_quota_us` (-1 for no limit) and `cpu.cfs_period_us`.  The process's own group and all groups above it limit it.
+Affinity and containers limit the processors.  A container has a quota of processor time per period, which the system's
+count of processors does not include.  Linux shows the quota in files: version 2 of control groups in `cpu.max` ("200000
+100000", or "max 100000" for no limit), version 1 in `cpu.cfs_quota_us` (-1 for no limit) and `cpu.cfs_period_us`.
+The limits of the process's own group and of all groups above it apply.
 """
 
 import os
@@ -20,23 +20,23 @@ from ttt_batch.base.quantities import Number, whole
 PROC = Path("/proc/self")
 GROUPS = Path("/sys/fs/cgroup")
 THREAD_ROOM = 200_000_000
-"""Bytes that must be free to start a thread: its stack, what the C library reserves for it, and some to work with."""
+"""Bytes that must be free to start a thread: its stack, the C library's reserve for it, and working memory."""
 
 
 def available_threads() -> int:
-    """Threads that can run at the same time in this process; at least 1."""
+    """Return the number of threads that can run at the same time in this process, at least 1."""
     return max(1, int(min(allowed_processors(), group_limit())))
 
 
 def thread_count(given: Number | None, name: str = "threads") -> int:
-    """How many threads are meant, all that can run at the same time for None.  Raises UsageError beyond 1 .. 1024."""
+    """Return a number of threads in 1 .. 1024, by default `available_threads`.  Raises UsageError for any other."""
     return available_threads() if given is None else whole(name, given, 1, 1024)
 
 
 def startable_threads(wanted: int) -> int:
-    """How many more threads the system starts, up to `wanted` (`ulimit -u` and `-v`): found out by starting them.
+    """Return how many more threads the system can start, at most `wanted`, by starting them.
 
-    A thread that begins with too little memory ends the process.
+    `ulimit -u` and `-v` limit them.  The free memory is checked first: a thread without enough memory ends the process.
     """
     over, started = threading.Event(), list[threading.Thread]()
     try:
@@ -54,23 +54,23 @@ def startable_threads(wanted: int) -> int:
 
 
 def allowed_processors() -> int:
-    """Processors that the process may be scheduled on."""
+    """Return the number of processors on which the system may run this process."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def processor_name() -> str:
-    """What the machine's processor is called."""
+    """Return the name of the machine's processor."""
     found = re.search(r"^model name[^:\n]*:(.*)", _read(Path("/proc/cpuinfo")), re.MULTILINE)
     return found[1].strip() if found else platform.processor() or platform.machine()
 
 
 def group_limit(proc: Path = PROC, groups: Path = GROUPS) -> float:
-    """Processors that the limits of the process's control groups leave, rounded up; infinite without a limit.
+    """Return the number of processors that control groups allow, rounded up; infinity without a limit.
 
-    proc: the process's folder in /proc.  groups: where control groups are mounted.  Never fails: what is missing or
-    cannot be read sets no limit.
+    proc: the process's folder in /proc.  groups: the mount of control groups.  Missing and unreadable files set no
+    limit.
     """
     limits = []
     for folder in _folders(proc, groups):
@@ -83,18 +83,18 @@ def group_limit(proc: Path = PROC, groups: Path = GROUPS) -> float:
 
 
 def _folders(proc: Path, groups: Path) -> Iterator[Path]:
-    """The folders of the process's groups and of all above them, in both layouts.
+    """Yield the folders of the process's groups and of all groups above them, in both layouts.
 
-    A line of `proc/cgroup` reads "0::/path" in version 2 and "4:cpu,cpuacct:/path" in version 1, whose controllers
-    are mounted side by side.  Seen from within a container the path may name folders that are not there; the limits
-    are then in the mount itself, so the walk up always ends there.
+    A line of `proc/cgroup` is "0::/path" in version 2 and "4:cpu,cpuacct:/path" in version 1, which mounts controllers
+    side by side.  Within a container the path may name folders that do not exist.  The limits are then in the mount
+    itself, so the last folder is always the mount.
     """
     for line in _read(proc / "cgroup").splitlines():
         controllers, _, path = line.partition(":")[2].partition(":")
         if controllers and "cpu" not in controllers.split(","):
             continue
         below = PurePosixPath(path.lstrip("/"))
-        if ".." in below.parts:  # a group outside of what this process may see
+        if ".." in below.parts:  # a group that this process cannot see
             below = PurePosixPath()
         for mount in (groups / controllers, groups / ("cpu" if controllers else "unified")):
             for part in (below, *below.parents):
@@ -110,11 +110,11 @@ def _read(path: Path) -> str:
 
 
 def module_command(name: str, *words: str) -> list[str]:
-    """The command that runs module `name` with this interpreter."""
+    """Return the command that runs module `name` with this interpreter."""
     return [sys.executable, "-m", name, *words]
 
 
 def module_environment() -> dict[str, str]:
-    """This process's environment, with this very package first where modules are looked for."""
+    """Return this process's environment with the folder of this package first in PYTHONPATH."""
     path = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
     return os.environ | {"PYTHONPATH": os.pathsep.join(path)}

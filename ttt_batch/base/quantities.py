@@ -1,6 +1,6 @@
-"""Numbers as people write them: `10M`, `10k`, `1e6`, `1,000,000`, `1_000_000`, `0.7`, `70%`.
+"""Parser and formatter of numbers: `10M`, `10k`, `1e6`, `1,000,000`, `1_000_000`, `0.7`, `70%`.
 
-There is one reader for the command line and for Python, so that `--games 10M` and `train(games="10M")` are the same.
+The command line and Python use the same parser, so `--games 10M` and `train(games="10M")` are equal.
 """
 
 import math
@@ -12,7 +12,7 @@ from typing import Any
 from ttt_batch.base.errors import UsageError, quoted
 
 Number = int | float | str
-"""A number, or the text of one."""
+"""Number, or the text of one."""
 
 UNITS = {"": 0, "k": 3, "m": 6, "g": 9, "b": 9, "t": 12}
 """Powers of ten; b is a billion."""
@@ -23,10 +23,10 @@ _FORM = rf"([+-]?(?:{_DIGITS})(?:\.\d*)?)(?:e([+-]?\d{{1,3}}))? ?([kmgbt%]?)"
 
 
 def exact_number(text: str, *, shares: bool = False) -> Any:
-    """The exact number that a text stands for (a Decimal), or None.  shares: whether `70%` stands for 0.7."""
-    from decimal import Decimal  # 2 ms, which `--help` need not spend
+    """Return the exact value of a text as a Decimal, or None.  shares: read `70%` as 0.7."""
+    from decimal import Decimal  # imported here: 2 ms
 
-    found = re.fullmatch(_FORM, text.strip(), re.ASCII | re.IGNORECASE)  # compiled then: 2 ms
+    found = re.fullmatch(_FORM, text.strip(), re.ASCII | re.IGNORECASE)  # compiled on first use: 2 ms
     if found is None or (found[3] == "%" and not shares):
         return None
     power = -2 if found[3] == "%" else UNITS[found[3].lower()]
@@ -35,9 +35,9 @@ def exact_number(text: str, *, shares: bool = False) -> Any:
 
 
 def whole(name: str, value: Number, low: int, high: int) -> int:
-    """The whole number that `value` is or stands for.
+    """Return the whole number given by `value`.
 
-    Raises UsageError with the limits and an example unless it is one from `low` to `high`.
+    Raises UsageError with the limits and an example unless it is a whole number from `low` to `high`.
     """
     number = whole_number(value)
     if number is None:
@@ -53,28 +53,28 @@ def whole(name: str, value: Number, low: int, high: int) -> int:
 
 
 def any_seed(value: Number) -> int:
-    """A seed: any whole number of 64 bits.  Raises UsageError."""
+    """Return a seed: any whole number of 64 bits, signed.  Raises UsageError."""
     if whole_number(value) is None:
-        raise UsageError(f"seed {number_text(value)} is not a whole number; give any, e.g. 7: it fixes all chance")
+        raise UsageError(f"seed {number_text(value)} is not a whole number; give any, e.g. 7: it fixes the randomness")
     return whole("seed", value, -(2**63), 2**63 - 1)
 
 
 def drawn_seed() -> int:
-    """Return a seed that the system's entropy draws."""
+    """Return a random seed from the system's entropy."""
     return int.from_bytes(os.urandom(8), "big") >> 1
 
 
 def real(name: str, value: Number, expected: str, *, shares: bool = False) -> float:
-    """The number that `value` is or stands for, whatever its range; NaN and infinity only if they are no text.
+    """Return the number given by `value`, in any range; NaN and infinity only as floats, not as text.
 
-    expected: what to give, for the message of UsageError.  shares: whether percentages are read.
+    expected: the accepted values, for the message of UsageError.  shares: read percentages, too.
     """
     with suppress(TypeError, ValueError):
         number = exact_number(value, shares=shares) if isinstance(value, str) else value
         if number is not None and not _is_flag(number):
             try:
                 return float(number)
-            except OverflowError:  # a whole number beyond every float, and so beyond every limit
+            except OverflowError:  # a whole number beyond all floats, hence beyond all limits
                 return math.inf if number > 0 else -math.inf
     if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d*,\d+%?\s*", value, re.ASCII):
         expected = f"{value.strip().replace(',', '.')}, with a point"
@@ -82,7 +82,7 @@ def real(name: str, value: Number, expected: str, *, shares: bool = False) -> fl
 
 
 def share(name: str, value: Number, meaning: str) -> float:
-    """A share: a number from 0 to 1, or a percentage.  meaning: what it is, for the message of UsageError."""
+    """Return a share given as a number from 0 to 1 or a percentage.  meaning: its meaning, for UsageError."""
     number = real(name, value, f"one from 0 to 1, or a percentage such as 70%; {meaning}", shares=True)
     if not 0 <= number <= 1:  # refuses NaN, too
         raise UsageError(f"{name} {number_text(value)} is outside 0 to 1; {meaning}")
@@ -90,7 +90,7 @@ def share(name: str, value: Number, meaning: str) -> float:
 
 
 def whole_number(value: object) -> int | None:
-    """The whole number that a value is or stands for, if any."""
+    """Return the whole number given by a value or text, or None."""
     given: Any = exact_number(value) if isinstance(value, str) else value
     with suppress(TypeError, ValueError, OverflowError):
         if not _is_flag(given) and int(given) == given:
@@ -99,38 +99,38 @@ def whole_number(value: object) -> int | None:
 
 
 def _is_flag(given: object) -> bool:
-    """Return whether this is a bool, NumPy's included, which counts as 0 or 1 in Python and is no number here."""
+    """Return whether a value is a bool, also of NumPy: Python counts it as 0 or 1, but here it is not a number."""
     return type(given).__name__ in ("bool", "bool_")
 
 
 def number_text(value: object) -> str:
-    """What was given for a number, for a message: without quotes if it is one, and not longer than a line can be."""
+    """Return a given value for a message: a number without quotes, anything else as in `quoted`."""
     plain = isinstance(value, str) and len(value) <= 24 and exact_number(value, shares=True) is not None
     return str(value) if plain or isinstance(value, float) else quoted(value)
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """A number of things: `1 game`, `10,000 games`.  one: what one is called.  many: several, if not `one`s."""
+    """Return a number of things: `1 game`, `10,000 games`.  one: singular.  many: plural, by default with an s."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def short_number(number: float) -> str:
-    """A number of games or positions with a unit: 500, 10 k, 2.5 M, 1 G, 1 T, 1 P; from a thousand P on 1e+18."""
+    """Return a number with three digits and a unit: 500, 10 k, 2.5 M, 1 G, 1 T, 1 P; from a thousand P on 1e+18."""
     if number >= 1e18:
         return f"{number:.3g}"
     for limit, unit in ((1e15, " P"), (1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if number >= 0.9995 * limit:  # which three digits show as 1 of the unit
+        if number >= 0.9995 * limit:  # rounds to 1 of the unit
             return f"{number / limit:.3g}{unit}"
     return f"{number:.3g}"
 
 
 def size_text(size: int) -> str:
-    """Bytes as `12.3 MB` or `1.2 GB`."""
+    """Return bytes as `12.3 MB` or `1.2 GB`."""
     return f"{size / 1e6:,.1f} MB" if size < 1e9 else f"{size / 1e9:,.1f} GB"
 
 
 def duration_text(seconds: float) -> str:
-    """A time: `8 s`, `3 min`, `2 h 10 min`, `11 days`."""
+    """Return a duration: `8 s`, `3 min`, `2 h 10 min`, `11 days`."""
     if seconds < 99.5:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -142,5 +142,5 @@ def duration_text(seconds: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of 1 in few columns: `33 %`."""
+    """Return a share of 1 in whole percent: `33 %`."""
     return f"{100 * share:.0f} %"

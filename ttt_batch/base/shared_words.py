@@ -1,6 +1,6 @@
-"""Words (uint64) that several threads write at once without a lock, and words fetched before they are needed.
+"""Atomic access to words (uint64) shared by threads, and prefetching of words.
 
-Numba has neither.  Without the JIT a lock stands in.
+Numba has neither.  Without the JIT a lock replaces the atomic instructions.
 """
 
 import threading
@@ -20,9 +20,9 @@ _one_at_a_time = threading.Lock()
 
 
 def _swap_word(words: Any, index: Any, old: Any, new: Any) -> Any:
-    """Write `new` into `words[index]` if it holds `old`; return what it held (uint64).
+    """Write `new` into `words[index]` if it holds `old`; return its previous value (uint64).
 
-    words: uint64[N].  index: uint64 below N: nothing checks it.  old, new: uint64.
+    words: uint64[N].  index: uint64 below N, not checked.  old, new: uint64.
     """
     with _one_at_a_time:
         held = np.uint64(words[index])
@@ -32,17 +32,17 @@ def _swap_word(words: Any, index: Any, old: Any, new: Any) -> Any:
 
 
 def _read_word(words: Any, index: Any) -> Any:
-    """`words[index]`; what its writer wrote before it is then seen, too.  Parameters: as for `swap_word`."""
+    """Return `words[index]`, with acquire ordering: earlier writes of its writer are visible."""
     return np.uint64(words[index])
 
 
 def _write_word(words: Any, index: Any, word: Any) -> None:
-    """Write a word for `read_word`."""
+    """Write a word, with release ordering for `read_word`."""
     words[index] = word
 
 
 def _fetch_word(words: Any, index: Any) -> None:
-    """Have the processor bring `words[index]` into its cache meanwhile."""
+    """Prefetch `words[index]` into the processor's cache."""
 
 
 def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -51,7 +51,7 @@ def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 
 def _typed_swap_word(_context: Any, words: Any, _index: Any, _old: Any, _new: Any) -> tuple[Any, Lowering]:
-    """An intrinsic for Numba: its signature, and the function that writes its LLVM code."""
+    """Return the signature of a Numba intrinsic and the function that emits its LLVM code."""
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place = _address(context, builder, signature, arguments)
@@ -61,7 +61,7 @@ def _typed_swap_word(_context: Any, words: Any, _index: Any, _old: Any, _new: An
 
 
 def _typed_read_word(_context: Any, words: Any, _index: Any) -> tuple[Any, Lowering]:
-    """As `_typed_swap_word`."""
+    """Return the signature and the LLVM code emitter of `read_word`."""
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.load_atomic(_address(context, builder, signature, arguments), "acquire", 8)
@@ -70,7 +70,7 @@ def _typed_read_word(_context: Any, words: Any, _index: Any) -> tuple[Any, Lower
 
 
 def _typed_write_word(_context: Any, words: Any, _index: Any, _word: Any) -> tuple[Any, Lowering]:
-    """As `_typed_swap_word`."""
+    """Return the signature and the LLVM code emitter of `write_word`."""
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         builder.store_atomic(arguments[2], _address(context, builder, signature, arguments), "release", 8)
@@ -80,7 +80,7 @@ def _typed_write_word(_context: Any, words: Any, _index: Any, _word: Any) -> tup
 
 
 def _typed_fetch_word(_context: Any, words: Any, _index: Any) -> tuple[Any, Lowering]:
-    """As `_typed_swap_word`."""
+    """Return the signature and the LLVM code emitter of `fetch_word`."""
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)

@@ -1,4 +1,4 @@
-"""Options that several functions take by name and pass on: declared once as a TypedDict, shown in every signature."""
+"""Keyword options shared by several functions: declared once as a TypedDict and shown in every signature."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -10,9 +10,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def with_options(options: type) -> Callable[[F], F]:
-    """Show the options of a function with `**options` by name, in `help` and to completion; None is their default.
+    """Return a decorator that lists the `**options` of a function in its signature, each with the default None.
 
-    options: the TypedDict that `**options` unpacks.  The function reads them with `given_options`.
+    options: the TypedDict that `**options` unpacks.  The function reads the options with `given_options`.
     """
 
     def spelled_out(function: F) -> F:
@@ -22,7 +22,7 @@ def with_options(options: type) -> Callable[[F], F]:
             inspect.Parameter(name, by_name, default=None, annotation=hint)
             for name, hint in get_type_hints(options).items()
         ]
-        # Stable: what may be given by position comes first, then the options, then the function's own.
+        # A stable sort: positional parameters first, then the options, then the function's own keyword parameters.
         parameters = sorted([*added, *own], key=lambda given: given.kind)
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return function
@@ -31,9 +31,9 @@ def with_options(options: type) -> Callable[[F], F]:
 
 
 def given_options(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the `**options` of `function` that are not None.
+    """Return the `**options` of `function` that are not None.
 
-    Raises TypeError for names that `function` does not have, which says what was probably meant.
+    Raises TypeError for a name that `function` does not have; the message suggests a similar one.
     """
     names = inspect.signature(function).parameters
     for name in options:

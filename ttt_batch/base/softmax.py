@@ -1,13 +1,13 @@
-"""Softmax over what an agent knows of its moves, for people to see and to play against; kernels have their own."""
+"""Softmax over the values of an agent's moves, for display and for play against people; kernels have their own."""
 
 import math
 from collections.abc import Mapping
 
 
 def softmax_shares(values: Mapping[int, float], temperature: float) -> dict[int, float]:
-    """The probability of each cell: proportional to `exp(value / temperature)`; they add up to 1.
+    """Return the probability of each cell, proportional to `exp(value / temperature)`; the sum is 1.
 
-    A cell never seen (NaN) counts like the average of those seen.  If none was seen, all are equally likely.
+    A cell never seen (NaN) counts as the average of the seen cells.  If no cell was seen, all are equally likely.
     temperature: above 0.
     """
     seen = [value for value in values.values() if not math.isnan(value)]

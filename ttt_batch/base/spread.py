@@ -1,12 +1,10 @@
-"""Sets of cells as bytes: a byte, 0 or 1, for each bit of a word, many at once.
+"""Unpacking of the bits of words into bytes of 0 or 1, 64 at a time.
 
-LLVM turns a vector of bits into one of bytes with the best that a processor has: broadcast, shuffle and compare, or one
-instruction.  A loop over the bits takes ten times as long.
+LLVM unpacks a vector of bits with the best instructions of the processor, ten times as fast as a loop over the bits.
 
-`spread_rows` is for words of more than 32 bits, which one store of 64 bytes each would write across the borders of the
-processor's lines of memory.  It joins the words of ROWS rows without a gap, so that every store fills a line.  Shifts
-are constants, for which the width has to be known when a kernel is compiled.  With variable shifts, from tables or in
-vector code, a step of `Batch` gained nothing.
+`spread_rows` is for words of more than 32 bits.  One store of 64 bytes per word would cross cache lines, so it joins
+the words of ROWS rows without gaps, and every store fills a line.  The shifts are constants, so the width must be known
+when a kernel is compiled.  Variable shifts do not make `Batch` faster.
 """
 
 from collections.abc import Callable
@@ -21,25 +19,25 @@ from numpy.typing import NDArray
 from ttt_batch.base.kernel_cache import JIT_DISABLED
 
 WIDTH = 64
-"""Bits that are spread together."""
+"""Bits that are unpacked together."""
 
 ROWS = 64
-"""Rows that `spread_rows` writes: for any width they end where a word ends."""
+"""Rows that `spread_rows` writes: for any width, their bits fill whole words."""
 
 Lowering = Callable[[Any, Any, Any, Any], Any]
 
 
 def _spread(bytes_: Any, start: Any, bits: Any) -> None:
-    """Write the bits of a word (uint64) to `bytes_` (uint8[N]) from `start` (uint64) on, the lowest first.
+    """Write the bits of a word (uint64), lowest first, to 64 entries of `bytes_` (uint8[N]) from `start` (uint64) on.
 
-    Nothing checks that there is room for 64.
+    The length of `bytes_` is not checked.
     """
     number = int(bits)
     bytes_[int(start) : int(start) + WIDTH] = [number >> bit & 1 for bit in range(WIDTH)]
 
 
 def _store(builder: Any, data: Any, start: Any, bits: Any) -> None:
-    """Write LLVM code that stores the bits of a word as bytes from `start` on."""
+    """Emit LLVM code that stores the bits of a word as bytes from `start` on."""
     lanes = builder.bitcast(bits, ir.VectorType(ir.IntType(1), WIDTH))
     wide = builder.zext(lanes, ir.VectorType(ir.IntType(8), WIDTH))
     place = builder.bitcast(builder.gep(data, [start]), wide.type.as_pointer())
@@ -47,7 +45,7 @@ def _store(builder: Any, data: Any, start: Any, bits: Any) -> None:
 
 
 def _typed_spread(_context: Any, bytes_: Any, _start: Any, _bits: Any) -> tuple[Any, Lowering]:
-    """An intrinsic for Numba: its signature, and the function that writes its LLVM code."""
+    """Return the signature of a Numba intrinsic and the function that emits its LLVM code."""
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -58,15 +56,15 @@ def _typed_spread(_context: Any, bytes_: Any, _start: Any, _bits: Any) -> tuple[
 
 
 def ruler(width: int) -> NDArray[np.bytes_]:
-    """An array that tells kernels a width when they are compiled: by its type, as the size of its items."""
+    """Return an empty array whose item size gives kernels a width at compile time."""
     return np.zeros(0, f"S{width}")
 
 
 def _spread_rows(ruler: Any, bytes_: Any, start: Any, columns: Any, row: Any) -> None:
     """Write ROWS rows, from `row` on, of one or more columns of words to `bytes_` (uint8[N]) from `start` (uint64) on.
 
-    ruler: see `ruler`; so many bits of each word are written, and higher ones are 0.  columns: a tuple of W[n], whose
-    words follow each other in a row.  Nothing checks that there is room.
+    ruler: see `ruler`.  Its width is the number of bits written per word; higher bits must be 0.  columns: a tuple of
+    W[n], whose words follow each other in a row.  The length of `bytes_` is not checked.
     """
     place, width = int(start), ruler.dtype.itemsize
     for at in range(row, row + ROWS):
@@ -77,7 +75,7 @@ def _spread_rows(ruler: Any, bytes_: Any, start: Any, columns: Any, row: Any) ->
 
 
 def _typed_spread_rows(_context: Any, ruler: Any, bytes_: Any, _start: Any, columns: Any, _row: Any) -> Any:
-    """As `_typed_spread`."""
+    """Return the signature and the LLVM code emitter of `spread_rows`."""
     width, long = ruler.dtype.count, ir.IntType(64)
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -95,7 +93,7 @@ def _typed_spread_rows(_context: Any, ruler: Any, bytes_: Any, _start: Any, colu
             low = number * width - place
             bits = builder.or_(bits, builder.shl(word, ir.Constant(long, low)))
             left = low + width - WIDTH
-            if left >= 0:  # 64 bits are together, and what is left of this word begins the next 64
+            if left >= 0:  # 64 bits are complete; the rest of this word starts the next 64
                 _store(builder, data, builder.add(start, ir.Constant(long, place)), bits)
                 place += WIDTH
                 bits = builder.lshr(word, ir.Constant(long, width - left)) if left else ir.Constant(long, 0)

@@ -1,8 +1,8 @@
-"""Random numbers as a pure function of (seed, game, draw): counter-based, so there is no state to lose.
+"""Counter-based random numbers: a pure function of (seed, game, draw) without state.
 
-One SplitMix64 sequence per seed (Steele, Lea and Flood, "Fast splittable pseudorandom number
-generators", OOPSLA 2014, figure 15); game `g` owns its numbers `DRAWS * g` to `DRAWS * (g + 1) - 1`.  Any thread
-can therefore play any game, in any order, and draw what it would have drawn alone.
+Each seed has one SplitMix64 sequence (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA
+2014, figure 15).  Game `g` uses its numbers `DRAWS * g` to `DRAWS * (g + 1) - 1`.  Any thread can therefore play any
+game in any order and draw the same numbers.
 """
 
 from typing import Any
@@ -12,23 +12,23 @@ import numpy as np
 from ttt_batch.base.jit import inlined
 
 DRAWS = 128
-"""Numbers that each game owns: enough for a mask and a choice at each ply of a board of 36 cells."""
+"""Random numbers per game: enough for a mask and a choice at each ply of a board of 36 cells."""
 
 PLAY, FLOW, NEW_ROWS, RULE = 0, 1, 2, 3
-"""Purposes of numbers: games of a training; how many games of a batch take each move; values of a growing board's new
-rows; what a learner's own rule draws, a batch's under the number of its first game."""
+"""Purposes of random numbers: games of a training, counts of moves in a batch, initial values of a growing board's new
+rows, and draws of a learner's own rule (a batch uses the number of its first game)."""
 
 PATTERNS = range(4, 7)
 """Purposes of games of pattern networks: safe as first, safe as second, and for both players."""
 
 OPPONENT, SAMPLED = 8, 9
-"""Purposes of environments' numbers: moves of the opponent, and actions that are drawn for the caller."""
+"""Purposes in environments: moves of the opponent, and actions sampled for the caller."""
 
 MATCHES = range(16, 64)
 """Purposes of matches against scripted players: one for each player and seat."""
 
 MEETINGS = 64
-"""First purpose of tournaments: MEETINGS + (first << 20) + second for the numbers of two runs.  All are below
+"""First purpose of tournaments: runs number `first` and `second` use MEETINGS + (first << 20) + second.  All are below
 RANDOM_PLAY for up to 1,316 runs."""
 
 RANDOM_PLAY = 0x52414E44
@@ -43,7 +43,7 @@ MASK_64 = 2**64 - 1
 
 
 def stream_key(seed: int, purpose: int = PLAY) -> np.uint64:
-    """Return where the sequence of `seed` (any int, modulo 2**64) starts for a `purpose`, one of those above."""
+    """Return the first counter of the sequence of `seed` (any int, modulo 2**64) for a `purpose` defined above."""
 
     def mix(z: int) -> int:
         z = ((z ^ (z >> 30)) * int(MIX_1)) & MASK_64
@@ -55,13 +55,13 @@ def stream_key(seed: int, purpose: int = PLAY) -> np.uint64:
 
 @inlined
 def game_base(key: Any, game: Any) -> Any:
-    """Counter (uint64) of draw 0 of `game` (int, from 0)."""
+    """Return the counter (uint64) of draw 0 of `game` (int, from 0)."""
     return key + np.uint64(game) * STRIDE
 
 
 @inlined
 def mix(counter: Any) -> Any:
-    """SplitMix64's output for a counter: uint64."""
+    """Return SplitMix64's output (uint64) for a counter."""
     z = counter
     z = (z ^ (z >> S30)) * MIX_1
     z = (z ^ (z >> S27)) * MIX_2
@@ -70,17 +70,17 @@ def mix(counter: Any) -> Any:
 
 @inlined
 def draw(base: Any, number: Any) -> Any:
-    """Draw `number` (0 to DRAWS - 1) of the game whose counter is `base`: uint64, uniform over all 64 bits."""
+    """Return draw `number` (0 to DRAWS - 1) of the game with counter `base`: uint64, uniform over all 64 bits."""
     return mix(base + np.uint64(number) * GOLDEN)
 
 
 @inlined
 def unit(bits: Any) -> Any:
-    """A float in [0, 1), a multiple of 2**-53, from 64 random bits."""
+    """Return a float in [0, 1), a multiple of 2**-53, from 64 random bits."""
     return np.float64(np.int64(bits >> S11)) * 2.0**-53
 
 
 @inlined
 def below(bits: Any, n: Any) -> Any:
-    """A number in 0 .. n - 1 from 64 random bits (n < 2**16); no value is off by more than n / 2**32."""
+    """Return a number in 0 .. n - 1 (n < 2**16) from 64 random bits, each with probability 1/n * (1 +- n / 2**32)."""
     return np.int64(((bits >> S32) * np.uint64(n)) >> S32)

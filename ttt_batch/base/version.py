@@ -1,3 +1,3 @@
-"""The version of the package, in the one place that everything else reads it from."""
+"""The version of the package; every other place reads it from here."""
 
 VERSION = "0.9.0"

@@ -1,1 +1,1 @@
-"""Work on other processes and machines, by Dask: who may work, how tasks get there, and what becomes of them."""
+"""Work on other processes and machines with Dask: workers, tasks and their results."""

@@ -1,8 +1,7 @@
-"""Tasks on the workers of a Dask cluster: results come back in any order, through every fault that a cluster has.
+"""Worker pool on a Dask cluster, which returns results in any order and survives the faults of a cluster.
 
-Dask brings tasks to workers, gives them to others when a worker dies, and lets workers join at any time.  What is left
-is done here: workers are tried before they get work, a lost scheduler is looked for and given its tasks again, and what
-happens is told in a line each.
+Dask sends tasks to workers, reassigns the tasks of a dead worker, and lets workers join at any time.  This module
+checks workers before they get tasks.  It reconnects to a lost scheduler, submits the tasks again and reports events.
 """
 
 import time
@@ -19,17 +18,17 @@ from ttt_batch.cluster.place import CALL_SECONDS, CONNECT_SECONDS, Place, connec
 from ttt_batch.cluster.roster import PATIENCE, Roster
 
 AHEAD = 4
-"""Tasks that are given out for each thread of a worker: some wait at the scheduler, which has the next one at hand at
-once, and an adaptive cluster sees that more workers would have work."""
+"""Tasks submitted per thread of a worker.  Waiting tasks save idle time, and show an adaptive cluster that more workers
+would have work."""
 
 START_SECONDS = 2.0
-"""How often it is seen to that missing workers of this machine are started."""
+"""Seconds between attempts to start missing workers of this machine."""
 
 
 class Task(NamedTuple):
-    """A function of the package by its importable name, with plain data and arrays.
+    """Call of an importable function of the package with plain data and arrays.
 
-    key: names its result: tasks with equal keys are done once, whoever asks.
+    key: name of its result; Dask runs tasks with equal keys only once.
     """
 
     key: str
@@ -38,7 +37,7 @@ class Task(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """The result of a task, or why there is none (one line; empty if there is a result)."""
+    """Result of a task, or the reason of its failure (one line, empty if there is a result)."""
 
     tag: Any
     result: Any
@@ -47,7 +46,7 @@ class Ended(NamedTuple):
 
 @dataclass(eq=False)
 class _Begun:
-    """A task on its way.  allowed: the workers that it was restricted to, if any."""
+    """Submitted task.  allowed: the workers that may run it; empty for all."""
 
     tag: Any
     task: Task
@@ -57,10 +56,10 @@ class _Begun:
 
 
 class Crew:
-    """The workers of a cluster, inside a `with` block.
+    """Worker pool of a cluster, used in a `with` block.
 
-    say: called with a line if something happens to workers or scheduler; note: also if all is as it should be.
-    Raises ClusterError if there is no scheduler, or workers cannot be started.
+    say: called with a line about problems and changes of workers or scheduler.  note: called with other information.
+    Raises ClusterError if the scheduler does not answer, or workers cannot be started.
     """
 
     def __init__(self, place: Place, say: Callable[[str], None], note: Callable[[str], None] | None = None) -> None:
@@ -86,27 +85,27 @@ class Crew:
 
     @property
     def workers(self) -> int:
-        """How many may have work."""
+        """Return the number of accepted workers."""
         return len(self._roster.accepted)
 
     @property
     def slots(self) -> int:
-        """Tasks that they do at the same time."""
+        """Return the number of tasks that the workers run at the same time."""
         return self._roster.slots
 
     @property
     def wanted(self) -> int:
-        """How many tasks more should be begun now."""
+        """Return the number of further tasks to begin now."""
         return max(AHEAD * self.slots - len(self._begun), 0)
 
     def begin(self, tag: Any, task: Task) -> None:
-        """Give a task to the workers."""
+        """Submit a task."""
         self._send(_Begun(tag, task))
 
     def ended(self, seconds: float) -> list[Ended]:
-        """What has ended meanwhile; waits up to about so many seconds if there is nothing.
+        """Return the tasks that have ended; wait up to about `seconds` for the first.
 
-        Raises ClusterError if for a minute there was no scheduler or no worker that can work.
+        Raises ClusterError after a minute without a scheduler or a working worker.
         """
         if not self._is_connected(seconds):
             return []
@@ -122,7 +121,7 @@ class Crew:
         return found
 
     def give_up(self) -> None:
-        """Let no task be done that is not done yet."""
+        """Cancel all unfinished tasks."""
         with suppress(Exception):  # the scheduler may be gone
             self._client.cancel([begun.future for begun in self._begun.values()])
         self._begun.clear()
@@ -136,12 +135,12 @@ class Crew:
         self._ready = as_completed(loop=self._client.loop, with_results=True, raise_errors=False)
 
     def _send(self, begun: _Begun) -> None:
-        """Give a task to the scheduler, under another name than before: what it has of that one may be lost."""
+        """Submit a task, with a new name at each attempt: the earlier result may be lost."""
         self._keep_group(begun.task.key)
         if begun.future is not None:
             self._begun.pop(begun.future.key, None)
         begun.attempt += 1
-        # Only where somebody must not have it: Dask lets no restricted task wait at the scheduler.
+        # Restrict only if a worker must not run it: Dask does not queue restricted tasks at the scheduler.
         begun.allowed = frozenset(self._roster.accepted) if self._roster.doubtful else frozenset()
         task = begun.task
         begun.future = self._client.submit(
@@ -156,17 +155,17 @@ class Crew:
         self._ready.add(begun.future)
 
     def _keep_group(self, key: str) -> None:
-        """Let the scheduler have a task of the group of `key`, which does nothing, until the end.
+        """Keep an empty task of the group of `key` at the scheduler until the end.
 
-        Once all tasks of a group are gone, Dask begins a new record (a span) for the next one, and keeps the old ones,
-        each of about 10 KB: as many as a run has batches.
+        When a group has no task left, Dask starts a new record (a span) for the next task and keeps the old one.  That
+        costs about 10 KB per batch of a run.
         """
         group = key.partition("-")[0]
         if group not in self._kept or self._kept[group].status not in ("pending", "finished"):
             self._kept[group] = self._client.submit(bool, key=f"{group}-{uuid.uuid4().hex}")
 
     def _forget(self, n: int) -> None:
-        """Note that `n` tasks more have ended; let the scheduler forget such tasks now and then."""
+        """Count `n` more ended tasks; after every `OFTEN` tasks remove their records from the scheduler."""
         before, self._n_ended = self._n_ended, self._n_ended + n
         if before // OFTEN == self._n_ended // OFTEN:
             return
@@ -175,21 +174,21 @@ class Crew:
             client.sync(client._run_on_scheduler, forget, [*self._kept], callback_timeout=CALL_SECONDS)
 
     def _start_again(self) -> None:
-        """Let workers of this machine be started that are missing.
+        """Start missing workers of this machine.
 
-        Dask restarts one that dies, but gives it up if it is not back after a while, or dies while it starts.
+        Dask restarts a dead worker, but gives up if that takes too long or the worker dies while it starts.
         """
         cluster, now = self._cluster, time.monotonic()
         if cluster is None or self.workers == self._place.workers or now < self._start_at:
             return
         self._start_at = now + START_SECONDS
         for name, nanny in list(cluster.workers.items()):
-            if nanny.status.name in ("failed", "closed"):  # it died as it first started: it would keep its place
+            if nanny.status.name in ("failed", "closed"):  # it died in its first start, and would block a place
                 cluster.worker_spec.pop(name, None)
         cluster.scale(self._place.workers)
 
     def _send_again(self) -> None:
-        """Give tasks again that were lost, or that may be done only by workers that have left."""
+        """Submit lost tasks again, and tasks restricted to workers that have left."""
         for begun in self._begun.values():
             if begun.allowed and not begun.allowed & self._roster.accepted.keys() and begun not in self._to_send:
                 self._to_send.append(begun)
@@ -198,7 +197,7 @@ class Crew:
             self._send(begun)
 
     def _taken(self, future: Any, result: Any) -> Iterator[Ended]:
-        """What a future that ended stands for, if it is a task that has ended."""
+        """Yield the result or failure of an ended future, if it belongs to a current task."""
         begun = self._begun.get(future.key)
         if self._roster.answered(future, result) or begun is None or begun.future is not future:
             return
@@ -209,18 +208,19 @@ class Crew:
         elif future.status == "error":
             del self._begun[future.key]
             yield Ended(begun.tag, None, _why(result[1]))
-        else:  # it was lost with its scheduler, or refused by a worker that had not been asked yet
+        else:  # lost with its scheduler, or refused by a worker not yet examined
             self._to_send.append(begun)
 
     def _is_connected(self, seconds: float) -> bool:
-        """Whether there is a scheduler; if not, it is looked for once.  Raises ClusterError after PATIENCE seconds.
+        """Return whether a scheduler is connected; if not, try once to reconnect.
 
-        Dask's client looks for it, too, for a while; its futures are lost in any case.
+        Raises ClusterError after PATIENCE seconds without a scheduler.  Dask's client reconnects, too, for a while, but
+        loses its futures in any case.
         """
         now = time.monotonic()
         if self._client.status != "running" and self._lost_at is None:
             self._lost_at = now
-            self._say(f"the scheduler {self._place} is gone; it is looked for")
+            self._say(f"the scheduler {self._place} is gone; trying to reconnect")
             self._roster.forget()
         if self._client.status == "closed":
             self._connection.close()
@@ -240,9 +240,9 @@ class Crew:
 
 
 def _why(error: BaseException) -> str:
-    """Why a task failed, in a line."""
+    """Return the reason of a task's failure, in a line."""
     from distributed import KilledWorker
 
     if isinstance(error, KilledWorker):
-        return f"{error.allowed_failures + 1} workers died while they had it; it may need more memory than they have"
+        return f"{error.allowed_failures + 1} workers died while running it; it may need more memory than they have"
     return str(error) or type(error).__name__

@@ -1,19 +1,19 @@
-"""What a scheduler would keep of tasks that have ended: 0.6 KB a task, and the arguments of the last 1,000 calls."""
+"""Removal of records that a scheduler keeps of ended tasks: 0.6 KB a task, and arguments of the last 1,000 calls."""
 
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 OFTEN = 50
-"""After how many tasks it is let go: the arguments of a task with 200 short learners take 10 KB."""
+"""Ended tasks per removal: the arguments of a task with 200 short learners take 10 KB."""
 
 
 def forget(groups: Sequence[str], dask_scheduler: Any = None) -> None:
-    """Let go what Dask keeps of the tasks of these groups that have ended; run on the scheduler, which stays as it is.
+    """Remove records of ended tasks of these groups; Dask calls this on the scheduler.
 
-    An entry for every call of `submit` in the record (the span) of a group, all of them equal: one is kept.  And the
-    names of the last 100,000 tasks, of which Dask remembers the groups.  And the last 1,000 messages to each worker and
-    client, for debugging: they hold the tasks' arguments.
+    - equal entries, one per call of `submit`, in the record (the span) of a group, except for one;
+    - the cached groups of the last 100,000 task names;
+    - the last 1,000 messages to each worker and client, kept for debugging, which contain the tasks' arguments.
     """
     from dask.utils import key_split
 
@@ -22,7 +22,7 @@ def forget(groups: Sequence[str], dask_scheduler: Any = None) -> None:
         with suppress(AttributeError):
             stream.recent_message_log.clear()
     for group in groups:
-        with suppress(AttributeError, KeyError, TypeError):  # the group or the record is not there
+        with suppress(AttributeError, KeyError, TypeError):  # the group or its record does not exist
             entries = dask_scheduler.extensions["spans"].spans[dask_scheduler.task_groups[group].span_id].metadata
             kept: list[Any] = []
             for entry in entries["collections"]:

@@ -1,4 +1,4 @@
-"""What a worker must have in common with whoever gives it work: other sources or versions may give other bytes."""
+"""Comparison of sources and versions between a worker and its client, as other versions may give different bytes."""
 
 import functools
 import hashlib
@@ -14,7 +14,7 @@ from ttt_batch.base.version import VERSION
 
 
 class Identity(NamedTuple):
-    """Versions, as a person reads them; that of the package with the first digits of a hash of its sources."""
+    """Versions as text; the version of the package includes the first digits of a hash of its sources."""
 
     ttt_batch: str
     numpy: str
@@ -22,19 +22,19 @@ class Identity(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """What a worker answers instead of a result if it is another than it should be."""
+    """Answer of a worker with other versions, instead of a result."""
 
     identity: Identity
 
 
 @functools.cache
 def identity() -> Identity:
-    """That of this process."""
+    """Return the identity of this process."""
     return Identity(f"{VERSION} ({sources_hash(ROOT)})", np.__version__, numba.__version__)
 
 
 def sources_hash(package: Path) -> str:
-    """8 hex digits of the SHA-256 of a package's names and sources."""
+    """Return the first 8 hex digits of the SHA-256 of a package's file names and sources."""
     digest = hashlib.sha256()
     for source in sorted(package.rglob("*.py")):
         digest.update(source.relative_to(package).as_posix().encode())
@@ -43,7 +43,7 @@ def sources_hash(package: Path) -> str:
 
 
 def difference(here: Identity, there: Identity) -> str:
-    """The first thing in which a worker differs, in words; empty if there is none."""
+    """Return the first difference of a worker in words, or an empty text."""
     for name, own, other in zip(Identity._fields, here, there, strict=True):
         if own != other:
             return f"it has {name.replace('_', '-')} {other}, and here it is {own}"
@@ -51,9 +51,9 @@ def difference(here: Identity, there: Identity) -> str:
 
 
 def perform(expected: Identity, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """Do a task on a worker; return what `function` returns, or a `Refusal`.
+    """Call `function` on a worker; return its result, or a `Refusal` if the worker differs.
 
-    expected: who gave it.  Raises whatever `function` raises.
+    expected: identity of the client.  Exceptions of `function` pass through.
     """
     mine = identity()
     if mine != tuple(expected):

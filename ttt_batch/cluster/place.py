@@ -1,4 +1,4 @@
-"""Where workers are: on this machine, started and ended with the work, or wherever an existing scheduler has some."""
+"""Cluster configuration: workers started on this machine for the work, or an existing scheduler with its workers."""
 
 import logging
 import os
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 MOST_WORKERS = 1024
 
 CONNECT_SECONDS, CALL_SECONDS = 8, 5
-"""How long a scheduler may take to answer, at first and later."""
+"""Seconds that a scheduler may take to answer, at first and later."""
 
 LOOPBACK = "127.0.0.1"
 
 SILENT = logging.CRITICAL + 1
 
 _LOCAL_SETTINGS = {
-    # A task that was on three workers when they died has failed.  Workers queue none, so no other task is suspected.
+    # A task fails when three workers died while running it.  Workers queue no tasks, so only that task is counted.
     "distributed.scheduler.allowed-failures": 2,
     "distributed.scheduler.worker-saturation": 1.0,
-    # Nobody looks at Dask's own profiles of kernels.  Both cost each process 2 to 3 % of a core, idle or not.
+    # Profiles of kernels are not used.  Both settings save each process 2 to 3 % of a core, idle or not.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
-    # Their pages know no password: they would tell every user of the machine what runs, and where.
+    # Their pages need no password: every user of the machine could see the running work.
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
 }
 
 
 class Place(NamedTuple):
-    """workers: so many processes on this machine.  address: that of a scheduler instead, such as tcp://host:8786."""
+    """Cluster: the number of worker processes on this machine, or a scheduler's address, e.g. tcp://host:8786."""
 
     workers: int = 0
     address: str = ""
@@ -51,13 +51,13 @@ class Place(NamedTuple):
 
 
 def place_of(workers: Number | None, scheduler: str | None, threads: Number | None) -> Place | None:
-    """Where the work is to be done, None for this process.  Raises UsageError, and TttBatchError without Dask."""
+    """Return the cluster to use, or None for this process.  Raises UsageError, and TttBatchError without Dask."""
     if workers is None and scheduler is None:
         return None
     named = "scheduler" if workers is None else "workers"
     if workers is not None and scheduler is not None:
         raise UsageError(
-            f"{option('workers')} starts a cluster and {option('scheduler')} uses one that is there; leave out either"
+            f"{option('workers')} starts a cluster and {option('scheduler')} uses an existing one; leave out either"
         )
     if threads is not None:
         raise UsageError(
@@ -70,23 +70,23 @@ def place_of(workers: Number | None, scheduler: str | None, threads: Number | No
 
 
 def _address(given: object) -> str:
-    """The address of a scheduler, tcp:// if nothing else is said.  Raises UsageError."""
+    """Return the address of a scheduler, with tcp:// by default.  Raises UsageError."""
     found = re.fullmatch(r"(?:([a-z]+)://)?(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):([0-9]{1,5})", str(given))
     if found is None or not 0 < int(found[3]) < 65_536 or found[1] not in (None, "tcp", "tls"):
         raise UsageError(
-            f"scheduler {quoted(given)} is no address; give one such as tcp://host:8786 or tls://host:8786"
+            f"scheduler {quoted(given)} is not an address; give one such as tcp://host:8786 or tls://host:8786"
         )
     return f"{found[1] or 'tcp'}://{found[2]}:{found[3]}"
 
 
 def _variables() -> str:
-    """Dask's environment variables that are set, for a message."""
+    """Return Dask's environment variables that are set, for a message."""
     return ", ".join(f"{name}={quoted(value)}" for name, value in sorted(os.environ.items()) if name[:5] == "DASK_")
 
 
 @contextmanager
 def _reading_settings() -> Iterator[None]:
-    """Raise UsageError where Dask cannot read its own settings."""
+    """Raise UsageError if Dask cannot read its own settings in the block."""
     try:
         yield
     except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -94,12 +94,12 @@ def _reading_settings() -> Iterator[None]:
             raise
         cause = f"{error.args[0] if error.args else error}".partition("\n")[0]
         place = _variables() or "the files in ~/.config/dask"
-        raise UsageError(f"Dask cannot use its settings ({cause:.120}); mend or unset {place}") from None
+        raise UsageError(f"Dask cannot use its settings ({cause:.120}); correct or unset {place}") from None
 
 
 @_reading_settings()
 def check_installed(*, local: bool) -> None:
-    """Raise TttBatchError if Dask is missing, or what it makes certificates with for a cluster of this machine."""
+    """Raise TttBatchError if Dask is missing, or, if `local`, the package for its TLS certificates."""
     try:
         import distributed  # noqa: F401
 
@@ -114,10 +114,10 @@ def check_installed(*, local: bool) -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Meanwhile Dask says nothing: what happens is told in words of our own."""
-    import distributed  # noqa: F401 - it sets up its loggers when it is imported
+    """Silence the loggers of Dask within the block; this package prints its own messages."""
+    import distributed  # noqa: F401 - the import sets up its loggers
 
-    # Tornado tells in tracebacks of results that were on their way when a connection ended.
+    # Tornado logs tracebacks for results in transit when a connection ends.
     names = ["tornado.application", *(n for n in logging.root.manager.loggerDict if n.startswith("distributed"))]
     loggers = [logging.getLogger(name) for name in names]
     before = [logger.level for logger in loggers]
@@ -132,11 +132,11 @@ def quiet() -> Iterator[None]:
 
 @_reading_settings()
 def start_workers(place: Place, stack: ExitStack) -> Any:
-    """Start the workers of a place on this machine, which end with `stack`.
+    """Start the workers of a place on this machine and return the cluster; the workers end with `stack`.
 
-    They listen on the loopback only, which every user of the machine can reach.  So all connections are encrypted, and
-    only processes that hold this cluster's own key may connect.  Their folder is private, too: scheduler and workers
-    look there for modules first, and Dask's own default is a fixed name in a folder for all.
+    They listen on the loopback interface only.  Every user of the machine can reach it, so all connections are
+    encrypted and need this cluster's own key.  Their folder is private, too, because scheduler and workers first look
+    there for modules; Dask's default is a fixed name in a shared folder.
 
     Raises ClusterError.
     """
@@ -155,14 +155,14 @@ def start_workers(place: Place, stack: ExitStack) -> Any:
         "scheduler_kwargs": {"dashboard": False},
         "silence_logs": SILENT,
     }
-    # What a person's own configuration says of TLS is for other clusters.
+    # Ignore the TLS settings of the user's configuration, which are for other clusters.
     tls = {"tls_min_version": ssl.TLSVersion.TLSv1_3, "tls_max_version": None, "tls_ciphers": None}
     with dask.config.set(_LOCAL_SETTINGS), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             folder = stack.enter_context(TemporaryDirectory(prefix="ttt-batch-", ignore_cleanup_errors=True))
             settings |= {"security": Security.temporary(**tls), "local_directory": folder}
-            with dask.config.set({"temporary-directory": folder}):  # for the scheduler
+            with dask.config.set({"temporary-directory": folder}):  # used by the scheduler
                 return stack.enter_context(LocalCluster(**settings))
         except (OSError, RuntimeError, TimeoutError) as error:
             why = getattr(error, "strerror", None) or "one ended, or did not answer, before it could work"
@@ -174,10 +174,10 @@ def start_workers(place: Place, stack: ExitStack) -> Any:
 
 
 def _loop(stack: ExitStack) -> Any:
-    """What Dask runs on until `stack` ends.
+    """Start and return the event loop of Dask, which runs until `stack` ends.
 
-    A terminal sends Ctrl-C to all processes; workers leave it to whoever started them, from their first moment on: a
-    process inherits which signals are blocked from the thread that starts it.
+    A terminal sends Ctrl-C to all processes, but only the client must handle it.  So the loop's thread blocks the
+    signal, and workers inherit that from their start.
     """
     from distributed.utils import LoopRunner
 
@@ -193,7 +193,7 @@ def _loop(stack: ExitStack) -> Any:
 
 
 def _silence_tracker() -> None:
-    """Let the process that removes what a killed process of multiprocessing left behind do so without a word."""
+    """Start the resource tracker of multiprocessing without its warnings about leaks of killed processes."""
     if os.name != "posix":
         return
     from multiprocessing import resource_tracker
@@ -209,14 +209,13 @@ def _silence_tracker() -> None:
 
 
 def connect(address: Any, stack: ExitStack, seconds: float = CONNECT_SECONDS) -> "Client":
-    """A client of a scheduler, closed with `stack`.  Raises ClusterError if it does not answer within `seconds`."""
+    """Return a client, closed with `stack`.  Raises ClusterError if the scheduler does not answer in `seconds`."""
     from distributed import Client
 
     class ClosingClient(Client):  # type: ignore[misc]
         """Client that closes as soon as it fails to start.
 
-        Otherwise it closes when Python collects it.  That may be while another thread starts, and then both wait for
-        one lock for ever.
+        Otherwise it closes when Python collects it.  If another thread starts at that moment, both deadlock.
         """
 
         def start(self, **options: Any) -> Any:
@@ -226,17 +225,17 @@ def connect(address: Any, stack: ExitStack, seconds: float = CONNECT_SECONDS) ->
                 self.close()
                 raise
 
-    with warnings.catch_warnings():  # about versions: those that matter are compared here
+    with warnings.catch_warnings():  # about versions: `identity` compares those that matter
         warnings.simplefilter("ignore")
         try:
             client = stack.enter_context(
                 ClosingClient(address, timeout=seconds, set_as_default=False, name="ttt-batch")
             )
-            client.run_on_scheduler(identity)  # it reads tasks before it passes them on
+            client.run_on_scheduler(identity)  # the scheduler unpickles tasks, so it needs the package
             return client
         except ImportError as error:
             raise ClusterError(
-                f"the scheduler at {address} cannot load ttt-batch ({error}); install the same there as here"
+                f"the scheduler at {address} cannot load ttt-batch ({error}); install the same version there as here"
             ) from None
         except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
             if isinstance(error, RuntimeError):

@@ -1,4 +1,4 @@
-"""Who works: workers are asked what they are before they get work, and it is told when they come and go."""
+"""List of workers: checks their versions before they get tasks, and reports when they join and leave."""
 
 import time
 import urllib.error
@@ -15,25 +15,25 @@ from ttt_batch.cluster.identity import Identity, difference, identity
 from ttt_batch.cluster.place import CALL_SECONDS, Place
 
 LOOK_SECONDS = 0.5
-"""How often workers are counted."""
+"""Seconds between counts of the workers."""
 
 EXAMINE_SECONDS = 10.0
-"""Without a result for so long, workers are asked how they are."""
+"""Seconds without a result after which the state of the workers is queried."""
 
 FIRST_SECONDS, TOLD_SECONDS = 2.0, 5.0
-"""When workers are told of first, and how often at most that some joined or left."""
+"""Seconds until the first report of workers, and the minimum between reports of changes."""
 
 PATIENCE = 60.0
-"""Seconds without a scheduler, or without a worker that can work, after which the work ends."""
+"""Seconds without a scheduler or a working worker after which the work ends."""
 
 _IDENTITY = f"{identity.__module__}:{identity.__name__}"
 
 
 class Roster:
-    """The workers of a cluster.
+    """List of the workers of a cluster.
 
-    place: what it is called.  say: called with a line if something happens to workers; note: if all is as it should be.
-    accepted: the threads of each worker that may have work, by its address.
+    place: the cluster, named in messages.  say: called with a line about problems and changes of workers.  note: called
+    with other information.  accepted: number of threads of each accepted worker, by its address.
     """
 
     def __init__(self, place: Place, say: Callable[[str], None], note: Callable[[str], None]) -> None:
@@ -48,29 +48,30 @@ class Roster:
 
     @property
     def slots(self) -> int:
-        """Tasks that they do at the same time."""
+        """Return the number of tasks that the accepted workers run at the same time."""
         return sum(self.accepted.values())
 
     @property
     def doubtful(self) -> bool:
-        """Whether there is a worker that must not have work."""
+        """Return whether a worker is refused or not yet checked."""
         return bool(self._refused or self._asked)
 
     def note_result(self) -> None:
-        """All is well: a task has ended, or the scheduler is there again."""
+        """Restart the clocks of `look`: a task has ended, or the scheduler is back."""
         self._well = time.monotonic()
         self._examine_at = self._well + EXAMINE_SECONDS
 
     def forget(self) -> None:
-        """The scheduler is gone, and whoever it had."""
+        """Forget all workers, after the scheduler is gone."""
         self.accepted.clear()
         self._asked.clear()
         self._refused.clear()
 
     def look(self, client: Any, ready: Any) -> None:
-        """Notice who has joined and left; questions to new ones are added to `ready`, which yields the answers.
+        """Update the workers that have joined and left, and query the versions of new ones.
 
-        Raises ClusterError if nobody could work for PATIENCE seconds.
+        The queries are added to `ready`, which yields their results for `answered`.
+        Raises ClusterError if no worker could work for PATIENCE seconds.
         """
         now = time.monotonic()
         if now < self._look_at:
@@ -81,20 +82,20 @@ class Roster:
             for worker in self.accepted.keys() - there.keys():
                 del self.accepted[worker]
             for worker in self._asked.keys() - there.keys():
-                client.cancel(list(self._asked.pop(worker)))  # else the scheduler keeps the question
+                client.cancel(list(self._asked.pop(worker)))  # else the scheduler keeps the query
             self._refused &= there.keys()
             for worker in there.keys() - self.accepted.keys() - self._asked.keys() - self._refused:
-                # By name: a function of the package ends a worker that cannot load it.
+                # By name: unpickling a function of the package would end a worker that cannot import it.
                 alone = {"workers": [worker], "pure": False, "priority": 10}
                 found = client.submit(resolve_name, _IDENTITY, **alone)
-                self._asked[worker] = client.submit(call, found, **alone), found  # kept: released too soon, it is lost
+                self._asked[worker] = client.submit(call, found, **alone), found  # a released future is cancelled
                 ready.add(self._asked[worker][0])
         if now >= self._examine_at or not self.accepted:
             self._examine(client, now)
         self._tell(client, now)
 
     def answered(self, future: Any, result: Any) -> bool:
-        """Whether a future is an answer to `look`; its worker is accepted or refused then."""
+        """Return whether a future is a query of `look`; if so, accept or refuse its worker."""
         worker = next((worker for worker, (asked, _) in self._asked.items() if asked is future), None)
         if worker is None:
             return False
@@ -102,21 +103,20 @@ class Roster:
         if future.status == "finished":
             why = difference(self._here, Identity(*result))
         elif future.status == "error":
-            why = f"it cannot load ttt-batch as it is here: {result[1]}"
+            why = f"it cannot load this ttt-batch: {result[1]}"
         else:
-            return True  # it is gone, or asked again
+            return True  # the worker is gone, or queried again
         if why:
             self._refused.add(worker)
-            self._say(f"worker {worker} is refused: {why}; install the same there")
+            self._say(f"worker {worker} is refused: {why}; install the same version there")
         else:
             self.accepted[worker] = self._threads.get(worker, 1)
         return True
 
     def _examine(self, client: Any, now: float) -> None:
-        """See whether anybody can work.
+        """Check whether workers can work; raise ClusterError if they could not for PATIENCE seconds.
 
-        A worker that has too little memory left is paused, maybe for good.  One that has just joined may have been
-        given a task before its question.
+        Dask pauses a worker with too little free memory, maybe for good.  A new worker may run a task before its query.
         """
         self._examine_at = now + EXAMINE_SECONDS
         limits = []
@@ -134,14 +134,14 @@ class Roster:
             raise ClusterError(f"no worker {self._place} could work for a minute{why}{least}")
 
     def _tell(self, client: Any, now: float) -> None:
-        """Tell who joined and left since that was told last."""
+        """Report the workers that joined and left since the last report."""
         if now < self._tell_at or self._told == self.accepted.keys():
             return
-        if self._told is None:  # the first ones are told together
+        if self._told is None:  # report the first workers together
             if self._asked:
                 return
             if not self.accepted:
-                self._note(f"there is no worker {self._place} yet; some are waited for")
+                self._note(f"there is no worker {self._place} yet; waiting for workers")
             elif self._place.address:
                 self._note(f"{self._count()} {self._place}{_openness(self._place)}{_dashboard(client)}")
         else:
@@ -165,13 +165,13 @@ def _openness(place: Place) -> str:
 
 
 def _dashboard(client: Any) -> str:
-    """Where the scheduler's dashboard is, if a page answers there."""
-    with suppress(OSError, ValueError):  # Dask asks the scheduler for the link, which may have gone just now
+    """Return the link to the scheduler's dashboard for the end of a message, if its page answers."""
+    with suppress(OSError, ValueError):  # the link is fetched from the scheduler, which may be gone
         link = str(client.dashboard_link)
         try:
             urllib.request.urlopen(link, timeout=1).close()
         except urllib.error.HTTPError as refused:
-            refused.close()  # it holds the answer's body
+            refused.close()  # it holds the response
         else:
             return f"; dashboard: {link}"
     return ""

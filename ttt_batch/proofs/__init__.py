@@ -1,1 +1,1 @@
-"""Proofs by exhausting every game that an agent lets happen, on boards of up to 64 cells, and their certificates."""
+"""Proofs by exhaustive search of the games that an agent allows, on boards of up to 64 cells, and certificates."""

@@ -1,8 +1,7 @@
-"""Certificates: a move for every position that an agent lets happen, by which anybody can check a proof.
+"""Certificates, which list a move for every position that an agent allows and so let others check a proof.
 
-A certificate holds one move for each position, of those that tie the one to the lowest cell.  So it proves the agent
-that plays these moves; a proof covers every one that may break the ties in any way.  Where images are merged, a
-position stands for all of them, and its move for the images of it.
+Of tied moves a certificate holds the one to the lowest cell.  So it proves an agent that plays these moves, while a
+proof covers all ways to break ties.  If images are merged, a position and its move stand for all their images.
 
 The file is an `.npz`, readable with NumPy alone: see `FIELDS`.  `scripts/check_certificate.py` checks it without this
 package.
@@ -43,17 +42,17 @@ FIELDS = {
     "move": "uint8[n], the cell that the agent marks",
     "source": "text, JSON: where it comes from",
 }
-"""The arrays of a certificate's file."""
+"""Arrays of a certificate's file."""
 
 MOST_UNPACKED = 100
-"""How many times larger than its file a certificate may be: sorted positions shrink by less than 10."""
+"""Maximum ratio of unpacked to packed size; sorted positions are compressed by less than 10."""
 
 _OUTPUT = Kind(CertificateError, "certificate")
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """A move for every position that an agent in `seat` (0 or 1) lets happen; arrays as in `FIELDS`."""
+    """Moves for all positions that an agent in `seat` (0 or 1) allows; arrays as in `FIELDS`."""
 
     board: Board
     seat: int
@@ -70,8 +69,8 @@ def certify(
 ) -> Certificate:
     """Make the certificate of a proved agent; parameters as for `Prover.prove`.
 
-    source: what is known of the agent, as JSON takes it; the version of this program is added.
-    Raises CertificateError, with the position, if the agent misses its goal by the moves that it would hold.
+    source: JSON-compatible description of the agent; the version of this program is added.
+    Raises CertificateError, with the position, if the agent misses its goal with the certificate's moves.
     """
     lines, moves, kept = make_lines(board), list[NDArray[np.uint8]](), list[Layer]()
 
@@ -93,19 +92,19 @@ def certify(
 
 
 def check_name(path: Path) -> None:
-    """Raise CertificateError for what is no name of a certificate."""
+    """Raise CertificateError if `path` does not end in .npz."""
     if path.suffix != ".npz":
-        raise CertificateError(f"cannot write a certificate into {shown(path)}: one is an .npz file; name such a file")
+        raise CertificateError(f"cannot write a certificate to {shown(path)}; give a name such as proof.npz")
 
 
 def check_path(path: Path, *, overwrite: bool = False) -> None:
-    """Make sure, before hours of work, that a certificate can be written to `path`.  Raises CertificateError."""
+    """Check, before hours of work, that a certificate can be written to `path`.  Raises CertificateError."""
     check_name(path)
     _OUTPUT.check(path, overwrite=overwrite)
 
 
 def write_certificate(certificate: Certificate, path: Path, *, overwrite: bool = False) -> None:
-    """Write a certificate; the same one gives the same bytes.  Raises CertificateError as `check_path` does."""
+    """Write a certificate; equal ones give equal bytes.  Raises CertificateError as `check_path` does."""
     check_path(path, overwrite=overwrite)
     board, content = certificate.board, io.BytesIO()
     np.savez_compressed(
@@ -125,25 +124,25 @@ def write_certificate(certificate: Certificate, path: Path, *, overwrite: bool =
 
 
 def claim_of(certificate: Certificate) -> str:
-    """Return what a certificate claims: board, seat and goal, and the number of its positions."""
+    """Return a certificate's claim in words, with its board, seat, goal and number of positions."""
     does = "cannot lose" if certificate.goal == GOALS[0] else "always wins"
     size = counted(certificate.move.size, "position")
     return f"board {certificate.board.name}, the {SEATS[certificate.seat]} player {does}, {size}"
 
 
 def load_certificate(path: Path) -> Certificate:
-    """Read a certificate of the right form; whether its moves hold is not checked.  Raises CertificateError."""
+    """Read a certificate and check its form, but not its moves.  Raises CertificateError."""
     arrays = _arrays(path)
     try:
         return _certificate_of(arrays)
     except (ValueError, BoardError) as error:
-        raise CertificateError(f"{shown(path)} is no whole certificate: {error}") from error
+        raise CertificateError(f"{shown(path)} is not a valid certificate: {error}") from error
 
 
 def read_certificate(path: Path) -> Certificate:
-    """Read a certificate and check all that it says: rules, closure and goal.
+    """Read a certificate and check its rules, closure and goal.
 
-    Raises CertificateError, with the position, for one that is damaged or incomplete, or proves nothing.
+    Raises CertificateError, with the position, if it is damaged or incomplete, or does not prove its claim.
     """
     certificate = load_certificate(path)
     check_holds(certificate, path)
@@ -153,16 +152,13 @@ def read_certificate(path: Path) -> Certificate:
 def check_holds(certificate: Certificate, path: Path) -> None:
     """Check the rules, closure and goal of the certificate of a file.  Raises CertificateError, with the position."""
     if (wrong := fault_of(certificate)) is not None:
-        raise CertificateError(f"{shown(path)} proves nothing: {wrong}")
+        raise CertificateError(f"{shown(path)} does not prove its claim: {wrong}")
 
 
 def check_match(certificate: Certificate, board: Board, source: Mapping[str, Any]) -> None:
-    """Make sure that a certificate is of this board, and comes from what `source` says, as far as both do.
-
-    Raises CertificateError.
-    """
+    """Raise CertificateError if a certificate is of another board, or differs from `source` in an entry of both."""
     if certificate.board != board:
-        raise CertificateError(f"the certificate is of board {certificate.board.name}, not of {board.name}")
+        raise CertificateError(f"the certificate is for board {certificate.board.name}, not for {board.name}")
     for name, value in source.items():
         if certificate.source.get(name, value) != value:
             raise CertificateError(
@@ -171,13 +167,13 @@ def check_match(certificate: Certificate, board: Board, source: Mapping[str, Any
 
 
 def fault_of(certificate: Certificate) -> str | None:
-    """What is wrong with the positions and moves of a certificate, in words; None if they prove what it says."""
+    """Describe the first fault in the positions and moves of a certificate; return None if they prove its claim."""
     board, goal = certificate.board, GOALS.index(certificate.goal)
     ply = (np.bitwise_count(certificate.first) + np.bitwise_count(certificate.second)).astype(np.int64)
     moves, reached, wrong = certificate.move, np.zeros(ply.size, np.bool_), list[str]()
 
     def choose(layer: Layer) -> NDArray[np.uint8]:
-        """The moves of a layer, which should hold exactly the positions that are listed."""
+        """Return the moves of a layer, and note if its positions differ from the listed ones."""
         nonlocal moves
         listed = ply == layer.ply
         same = Layer(layer.ply, certificate.first[listed], certificate.second[listed])
@@ -195,20 +191,20 @@ def fault_of(certificate: Certificate) -> str | None:
             return _said(board, last, moves, found)
         last = found
     for number in np.flatnonzero(~reached)[:1]:
-        return f"no game comes to position {_rows(board, certificate.first[number], certificate.second[number])}"
+        return f"no game reaches position {_rows(board, certificate.first[number], certificate.second[number])}"
     return None
 
 
 def _difference(board: Board, listed: Layer, reached: Layer) -> str:
-    """Say how the positions listed differ from those reached."""
+    """Describe the first difference between the positions listed and those reached."""
     here, wanted = (set(zip(layer.first.tolist(), layer.second.tolist(), strict=True)) for layer in (listed, reached))
     for pair in sorted(wanted - here)[:1]:
         return f"position {_rows(board, *pair)} is not listed"
-    return f"no game comes to position {_rows(board, *min(here - wanted))}"
+    return f"no game reaches position {_rows(board, *min(here - wanted))}"
 
 
 def _said(board: Board, layer: Layer, moves: NDArray[np.uint8], fault: Fault) -> str:
-    """Say what is wrong with a move of a layer, or with the empty board if it is not the agent's."""
+    """Describe the fault of a move of a layer, or of the empty board if `moves` is empty."""
     number, ended = fault.number, "does not win" if fault.why == NOT_WON else "loses"
     position = (
         f"position {_rows(board, layer.first[number], layer.second[number])}" if moves.size else "the empty board"
@@ -216,13 +212,13 @@ def _said(board: Board, layer: Layer, moves: NDArray[np.uint8], fault: Fault) ->
     cell = int(moves[number]) if moves.size else 0
     move = board.cell_name(cell) if cell < board.cells else str(cell)
     if fault.why == TAKEN:
-        return f"in {position} the move {move} goes to no free cell"
+        return f"in {position} the move {move} is not to a free cell"
     reply = f" after the reply {board.cell_name(fault.reply)}" if fault.reply >= 0 else ""
     return f"in {position} the move {move} {ended}{reply}"
 
 
 def _rows(board: Board, first: Any, second: Any) -> str:
-    """A position as `X.O/.X./...`."""
+    """Format a position as `X.O/.X./...`."""
     here = range(board.cells)
     marks = (FIRST if int(first) >> cell & 1 else SECOND if int(second) >> cell & 1 else EMPTY for cell in here)
     return rows_text(board, tuple(marks))
@@ -233,14 +229,14 @@ _POSITIONS = {"first": np.uint64, "second": np.uint64, "move": np.uint8}
 
 
 def _arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of a file.  Raises CertificateError if it lacks one, or is no `.npz` file."""
+    """Read the arrays of a file.  Raises CertificateError if one is missing, or the file is not an `.npz` file."""
     try:
         with open_ordinary(path) as file:
             size = unpacked_size(file)
             if size > 2**20 + MOST_UNPACKED * size_of(file):
                 raise CertificateError(
-                    f"{shown(path)} is no whole certificate: it unpacks to {size:,} bytes, more than {MOST_UNPACKED} "
-                    "times its size"
+                    f"{shown(path)} is not a valid certificate: it unpacks to {size:,} bytes, more than "
+                    f"{MOST_UNPACKED} times its size"
                 )
             with np.load(file, allow_pickle=False) as content:
                 return {name: content[name] for name in FIELDS}
@@ -251,20 +247,20 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
     except OSError as error:
         raise CertificateError(f"cannot read {shown(path)}: {reason(error)}") from error
     except Exception as error:  # a damaged archive makes zipfile and NumPy raise almost anything
-        raise CertificateError(f"{shown(path)} is no whole certificate: it is damaged, or no .npz file") from error
+        raise CertificateError(f"{shown(path)} is not a valid certificate: damaged, or not an .npz file") from error
 
 
 def _certificate_of(arrays: Mapping[str, NDArray[Any]]) -> Certificate:
-    """The certificate of these arrays.  Raises ValueError and BoardError if they are not those of one."""
+    """Return the certificate of these arrays.  Raises ValueError and BoardError if they are invalid."""
     numbers = {name: arrays[name] for name in _NUMBERS}
     if any(array.dtype != np.int64 or array.shape != _NUMBERS[name] for name, array in numbers.items()):
-        raise ValueError("its numbers are not what they should be")
+        raise ValueError("its numbers have a wrong type or shape")
     if int(arrays["format"]) != FORMAT:
-        raise ValueError(f"it is of format {int(arrays['format'])}, and this program reads format {FORMAT}")
+        raise ValueError(f"it has format {int(arrays['format'])}, and this program reads format {FORMAT}")
     rows, cols, k, misere, exact = map(int, arrays["board"])
     seat, goal, symmetric = int(arrays["seat"]), int(arrays["goal"]), arrays["symmetric"]
     if not {seat, goal, misere, exact} <= {0, 1} or symmetric.dtype != np.bool_ or symmetric.shape:
-        raise ValueError("its numbers are not what they should be")
+        raise ValueError("its seat, goal, symmetry or rules are invalid")
     board = Board(rows, cols, k, misere=bool(misere), exact=bool(exact))
     _check_positions(board, seat, arrays)
     first, second, move = (arrays[name] for name in _POSITIONS)
@@ -272,27 +268,27 @@ def _certificate_of(arrays: Mapping[str, NDArray[Any]]) -> Certificate:
 
 
 def _source_of(text: NDArray[Any]) -> dict[str, Any]:
-    """Where a certificate comes from.  Raises ValueError if it does not say so."""
+    """Parse the source of a certificate.  Raises ValueError if it is not a JSON object."""
     try:
         source = json.loads(str(text[()]))
     except (ValueError, RecursionError):
         source = None
     if not isinstance(source, dict):
-        raise ValueError("it does not say where it comes from")
+        raise ValueError("its source is not a JSON object")
     return source
 
 
 def _check_positions(board: Board, seat: int, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Raise ValueError unless the positions are lists of the same length, sorted, and possible on the board."""
+    """Raise ValueError unless the position arrays have equal length, and are sorted and possible on the board."""
     first, second, move = (arrays[name] for name in _POSITIONS)
     kinds = zip((first, second, move), _POSITIONS.values(), strict=True)
     if any(array.dtype != kind or array.shape != (first.size,) for array, kind in kinds):
-        raise ValueError("its lists are not what they should be")
+        raise ValueError("its lists have a wrong type or length")
     counts = np.bitwise_count(first).astype(np.int64), np.bitwise_count(second).astype(np.int64)
     off = np.uint64((1 << 64) - (1 << board.cells))
     impossible = (first & second) | ((first | second) & off) | (counts[0] - counts[1] != seat)
     for number in np.flatnonzero(impossible)[:1]:
-        raise ValueError(f"position {number} (first {first[number]}, second {second[number]}) is none of the board's")
+        raise ValueError(f"position {number} (first {first[number]}, second {second[number]}) is impossible")
     later = (first[1:] > first[:-1]) | ((first[1:] == first[:-1]) & (second[1:] > second[:-1]))
     for number in np.flatnonzero(~later)[:1]:
         raise ValueError(

@@ -1,8 +1,8 @@
-"""All positions that one move for each position lets happen, layer by layer: the games that a certificate covers.
+"""Enumeration, layer by layer, of the positions that can occur if an agent has one fixed move in each position.
 
-A layer holds the positions after equally many moves in which the agent is to move, each by its lowest image: the one
-with the lowest pair of sets, the first player's cells before the second's.  Every reply to every move leads into the
-next layer, unless the game ends or the goal is decided.
+A layer holds the positions after the same number of moves with the agent to move.  Each is represented by its lowest
+image, which has the lowest pair of sets (first player's cells, second player's cells).  Every reply to every move leads
+into the next layer, unless the game ends or the goal is decided.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,14 +20,14 @@ from ttt_batch.proofs.positions import Pairs, find, make_positions
 from ttt_batch.proofs.search import ALWAYS_WINS, CANNOT_LOSE, Task, make_task
 
 AT_ONCE = 1 << 14
-"""Positions whose replies are listed together."""
+"""Number of positions whose replies are listed together."""
 
 NO_FAULT, TAKEN, LOST, NOT_WON = range(4)
-"""What may be wrong with a move: it goes to no free cell, the agent loses by it or by a reply, or it does not win."""
+"""Faults of a move: none, its cell is not free, the agent loses by it or by a reply, or the agent does not win."""
 
 
 class Layer(NamedTuple):
-    """Positions after `ply` moves, by their lowest images, sorted: uint64[n] both, the two players' cells."""
+    """Positions after `ply` moves, as sorted lowest images.  first, second: uint64[n], the players' cells."""
 
     ply: int
     first: NDArray[np.uint64]
@@ -35,7 +35,7 @@ class Layer(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """A position of a layer, by its number there, whose move misses the goal: how, and after which reply (or -1)."""
+    """Fault `why` of the move in position `number` of a layer, after the opponent's `reply` or -1."""
 
     number: int
     why: int
@@ -44,7 +44,7 @@ class Fault(NamedTuple):
 
 @kernel
 def first_picks(agent: Any, lines: Lines, firsts: Any, seconds: Any, moves: Any) -> None:
-    """Write the lowest cell that an agent may pick in each position of its own into `moves` (uint8[n]), in place."""
+    """Write the lowest cell that an agent may pick in each of its positions into `moves` (uint8[n]), in place."""
     for number in range(firsts.shape[0]):
         left, ply = (firsts[number], seconds[number]), 0
         reset(agent)
@@ -73,9 +73,9 @@ def take_image(positions: Pairs, images: Any, first: Any, second: Any) -> None:
 def list_replies(
     positions: Pairs, task: Task, images: Any, keys: Any, n: Any, agents: Any, replier: Any, ply: Any
 ) -> Any:
-    """Append the positions that replies after `ply` moves lead to, as keys; return how many there are then, and the
-    reply by which the agent misses its goal, or -1.
+    """Append the positions after each reply at ply `ply`, as keys.
 
+    Return the new number of keys, and the reply by which the agent misses its goal, or -1.
     agents, replier: uint64, marks of the agent and of its opponent, who is to move.
     """
     lines, player = task.lines, ply & 1
@@ -105,9 +105,10 @@ def list_replies(
 
 @kernel
 def list_layer(positions: Any, task: Task, ply: int, layer: Any, moves: Any, images: Any, keys: Any) -> Any:
-    """List what follows positions after `ply` moves, as keys; return (keys, number of a faulty one or -1, why, reply).
+    """Write the successors of positions after `ply` moves as keys.
 
-    layer: two uint64[n].  moves: uint8[n], the agent's; if it is not the agent's turn, replies come at once.
+    Return (number of keys, index of a faulty position or -1, why, reply).
+    layer: two uint64[n].  moves: uint8[n], the agent's; unused if the opponent is to move first.
     """
     lines, n, mine = task.lines, np.int64(0), ply & 1 == task.seat
     for number in range(layer[0].shape[0]):
@@ -145,11 +146,11 @@ def list_layer(positions: Any, task: Task, ply: int, layer: Any, moves: Any, ima
 
 
 Choice = Callable[[Layer], NDArray[np.uint8]]
-"""What gives a move for each position of a layer."""
+"""Function that returns a move for each position of a layer."""
 
 
 def layers_of(board: Board, seat: int, goal: int, *, symmetric: bool, choose: Choice) -> Iterator[Layer | Fault]:
-    """Every layer in turn, after `choose` was asked for its moves; a fault comes after its layer and ends all.
+    """Yield every layer, after `choose` has returned its moves; after a faulty layer, yield the fault and end.
 
     seat: 0 or 1, the agent's.  goal: as in `search`.  symmetric: merge images.
     """
@@ -180,7 +181,7 @@ def layers_of(board: Board, seat: int, goal: int, *, symmetric: bool, choose: Ch
 
 
 def _unique(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Pairs of words, sorted, each once."""
+    """Return pairs of words, sorted and without duplicates."""
     order = np.lexsort((second, first))
     first, second = first[order], second[order]
     new = np.ones(first.size, np.bool_)

@@ -1,10 +1,10 @@
-"""The positions that a search has reached, each once, by exact keys in a hash table that threads share.
+"""Hash table of the positions that a search has reached, with exact keys, which threads share.
 
-A position's key is that of its lowest image under the symmetries that are merged.  On boards of up to 40 cells it is
-the base-3 code of the position, in one word; on larger ones the two players' cells, in two.  The empty board, whose
-words would be 0 like an empty slot, is never kept: no game comes back to it.
+A position's key is that of its lowest image under the merged symmetries.  On boards of up to 40 cells the key is the
+position's base-3 code, in one word.  On larger boards it is the two players' cells, in two words.  The empty board is
+never stored, since its key 0 marks an empty slot; no game returns to it.
 
-The keys of all images follow from those of the parent by one addition each.
+The keys of all images follow from those of the parent by one operation each.
 """
 
 import functools
@@ -19,10 +19,10 @@ from ttt_batch.game.bitboards import hash_of
 from ttt_batch.game.board import Board
 
 CODE_CELLS = 40
-"""Cells of the largest board whose codes fit into one word."""
+"""Number of cells of the largest board whose codes fit into one word."""
 
 TOGETHER = 4
-"""Images whose keys are computed together; fewer are repeated."""
+"""Number of images whose keys are computed together; fewer images are repeated up to it."""
 
 S32 = np.uint64(32)
 
@@ -30,9 +30,9 @@ inlined_generic = functools.partial(generic, inline=True)
 
 
 class Codes(NamedTuple):
-    """Positions by their codes.
+    """Table of positions by their codes.
 
-    power: uint64[P, cells, images], what a mark adds to the code of each image.  slots: uint64[S], 0 if empty.
+    power: uint64[P, cells, images], what a mark adds to each image's code.  slots: uint64[S], 0 if empty.
     """
 
     power: Any
@@ -40,10 +40,11 @@ class Codes(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Positions by the two players' cells.
+    """Table of positions by the two players' cells.
 
-    image: uint64[cells, images], the image of each cell, as a set.  slots: uint64[2 S]: the first player's cells (0 if
-    empty), and the complement of the second's (0 while it is being written).
+    image: uint64[cells, images], the image of each cell, as a set.
+    slots: uint64[2 S], pairs of the first player's cells (0 if empty) and the complement of the second player's cells
+    (0 while it is being written).
     """
 
     image: Any
@@ -54,10 +55,10 @@ Positions = Codes | Pairs
 
 
 def make_positions(board: Board, *, symmetric: bool, wide: bool | None = None) -> Positions:
-    """No positions yet, and no slots.  symmetric: merge images.  wide: whether keys have two words; None: if needed."""
+    """Return a table without slots.  symmetric: merge images.  wide: use keys of two words; None for only if needed."""
     images = board.images(symmetric)
     images *= -(-TOGETHER // len(images))
-    target = np.array([np.argsort(image) for image in images]).T  # where the mark of each cell stands in each image
+    target = np.array([np.argsort(image) for image in images]).T  # each cell's place in each image
     if board.cells > CODE_CELLS if wide is None else wide:
         return Pairs(ONE << target.astype(np.uint64), np.zeros(0, np.uint64))
     power = np.array([3**cell for cell in range(board.cells)], np.uint64)[target]
@@ -65,13 +66,13 @@ def make_positions(board: Board, *, symmetric: bool, wide: bool | None = None) -
 
 
 def words_of(positions: Positions) -> int:
-    """Words of a key."""
+    """Return the number of words of a key."""
     return 1 if isinstance(positions, Codes) else 2
 
 
 @inlined_generic
 def extend(positions: Any, images: Any, ply: Any, cell: Any, player: Any) -> None:
-    """Write the keys of all images after `ply` + 1 moves, the last one to `cell`, into `images`, in place.
+    """Write the keys of all images after a move of `player` to `cell` into row `ply + 1` of `images`, in place.
 
     images: uint64[cells + 1, words x images], after each number of moves.
     """
@@ -79,26 +80,26 @@ def extend(positions: Any, images: Any, ply: Any, cell: Any, player: Any) -> Non
 
 @inlined_generic
 def find(positions: Any, images: Any, ply: Any, cell: Any, player: Any, keys: Any, number: Any) -> None:
-    """Write the key of the position that a move leads to into `keys`, as its `number`-th, and fetch its slot."""
+    """Write the key of the position after a move to index `number` of `keys`, and prefetch its slot."""
 
 
 @inlined_generic
 def enter(positions: Any, keys: Any, number: Any) -> Any:
-    """Keep the position whose key is the `number`-th of `keys`; return whether it is new.  Threads may do so at once.
+    """Store the position with the key at index `number` of `keys`; return whether it is new.
 
-    There must be an empty slot: nothing checks it.
+    Thread-safe.  The table must have an empty slot, which is not checked.
     """
 
 
 @inlined
 def _first_slot(key: Any, n_slots: Any) -> Any:
-    """The slot (uint64) to try first for a code; there are fewer than 2**32."""
+    """Return the first slot (uint64) to try for a code; `n_slots` must be below 2**32."""
     return ((hash_of(key) >> S32) * np.uint64(n_slots)) >> S32
 
 
 @inlined
 def _first_pair(one: Any, other: Any, n_slots: Any) -> Any:
-    """The first of the two slots to try first for a key of two words."""
+    """Return the index of the first word of the slot to try first for a key of two words."""
     return _first_slot(one ^ hash_of(other), n_slots >> 1) << ONE
 
 
@@ -185,7 +186,7 @@ def _enter_pairs(positions: Pairs, keys: Any, number: Any) -> Any:
 
 @kernel
 def move_over(positions: Any, keys: Any, words: int) -> None:
-    """Keep the keys in other slots, `keys`, of `words` words each, in `positions`, which has room for them."""
+    """Store the keys of another table's slots in `positions`, which must have room.  words: words of a key."""
     for number in range(keys.shape[0] // words):
         if keys[words * number] != NONE:
             enter(positions, keys, number)

@@ -1,11 +1,11 @@
-"""Whether an agent can be beaten, or always wins: exact if all its games can be exhausted, on boards of any size.
+"""Proofs that an agent cannot lose, or always wins, by exhaustive search of its games, on boards of any size.
 
-The opponent may make any move, and the tie-breaks any that the agent's rule may pick.  The walk is `search`; here its
-memory grows, threads share it, and it stops for what a person wants.
+The opponent may make any move, and the agent any that its rule may pick.  The search itself is `search`.  This module
+adds growing memory, threads, progress and early stops.
 
-Threads share the positions reached.  Each has a stack of its own; one that has nothing left to do takes half of the
-moves at the bottom of another's.  What is reached from the empty board does not depend on who looks there first, so a
-proof enters the same number of positions with any number of threads.  A refutation depends on chance with several.
+Threads share the positions reached, and each has its own stack.  An idle thread receives half of the moves at the
+bottom of another's stack.  The positions reachable from the empty board do not depend on the order of the search.  So a
+proof enters the same number of positions with any number of threads.  With several threads, refutations may vary.
 """
 
 import time
@@ -51,10 +51,10 @@ GOALS: tuple[Goal, ...] = get_args(Goal)
 Status = Literal["proved", "refuted", "undecided"]
 
 BUDGET = 100_000_000
-"""Positions that a proof enters at most by default: about a minute."""
+"""Default maximum of positions that a proof enters, in about a minute."""
 
 AT_ONCE = 1 << 16
-"""Positions between two chances to interrupt."""
+"""Positions that a thread enters between two checks of progress and `stop`."""
 
 WORTH_SHARING = 1 << 13
 """Positions that the first thread enters before others join it."""
@@ -62,11 +62,12 @@ WORTH_SHARING = 1 << 13
 
 @dataclass(frozen=True)
 class Proof:
-    """What a prover has found about an agent in one seat.
+    """Result of a proof for an agent in one seat.
 
-    status: `proved` (no opponent and no tie-break keeps it from its goal), `refuted`, or `undecided`.
-    positions: how many were entered, images merged.  lost: int8[n, cells], games in which it misses its goal, as cells,
-    -1 after the end, in the order found; full: whether memory ended the search.  seconds: what it took.
+    status: `proved` (the agent reaches its goal against all opponents, with all tie-breaks), `refuted` or `undecided`.
+    positions: number entered, with images merged.
+    lost: int8[n, cells], games in which the agent misses its goal, as cells in the order found, -1 after the end.
+    full: whether memory ended the search.  seconds: duration.
     """
 
     status: Status
@@ -77,15 +78,15 @@ class Proof:
 
     @property
     def line(self) -> list[int] | None:
-        """The first lost game, if refuted."""
+        """Return the cells of the first lost game, or None without one."""
         return None if not len(self.lost) else [int(cell) for cell in self.lost[0] if cell >= 0]
 
 
 class Prover:
-    """Proves agents on one board, and keeps its memory from one to the next.
+    """Prover of agents on one board, which reuses its memory.
 
-    memory: bytes that the positions reached may take; None for half of what is free at each proof.
-    wide: give positions keys of two words even if one suffices.
+    memory: bytes that the positions reached may take; None for half of the free memory at each proof.
+    wide: use keys of two words even if one suffices.
     """
 
     def __init__(self, board: Board, memory: int | None = None, *, wide: bool | None = None) -> None:
@@ -109,12 +110,14 @@ class Prover:
     ) -> Proof:
         """Prove that `agent` reaches its goal in a seat (0 or 1), or find games in which it misses it.
 
-        agent: of a class with bodies for the kernels of `playing`; its scratch is written to.
-        budget: positions to enter at most.  lost: lost games to look for, at least 1; a position's other moves are not
-        tried after the first that loses.  symmetric: merge images of a position; only right if the agent's rule is the
-        same in all of them.  occupied: whether the agent may pick occupied cells, by which it loses; then no branch
-        ends early.  progress: called with the positions entered and lost games found, every 65,536 positions a thread;
-        stop: called then, too, and the proof stays undecided if it says so.
+        agent: of a class with bodies for the kernels of `playing`; its scratch is modified.
+        budget: maximum of positions to enter.
+        lost: number of lost games to find, at least 1.  After the first losing move the other moves of a position are
+        not tried.
+        symmetric: merge images of a position; only correct if the agent's rule is the same in all of them.
+        occupied: whether the agent may pick occupied cells, by which it loses; then no branch ends early.
+        progress: called with the positions entered and lost games found, every 65,536 positions of a thread.
+        stop: called as often; once it returns True, the search ends, `undecided` if no lost game was found.
         """
         began = time.perf_counter()
         positions = make_positions(self.board, symmetric=symmetric, wide=self._wide)
@@ -139,12 +142,12 @@ class Prover:
 def prove(
     agent: Any, board: Board, seat: int, goal: Goal = CANNOT_LOSE, *, memory: int | None = None, **how: Any
 ) -> Proof:
-    """`Prover.prove` with a prover of its own."""
+    """Call `Prover.prove` on a new prover."""
     return Prover(board, memory).prove(agent, seat, goal, **how)
 
 
 class _Hunt:
-    """One search by several threads, in rounds: after each the slots grow, and moves are handed over."""
+    """Search by several threads, in rounds; between rounds the slots grow and idle threads receive moves."""
 
     def __init__(
         self,
@@ -161,11 +164,11 @@ class _Hunt:
         self._idle = np.zeros(1, np.int64)
 
     def count(self, what: int) -> int:
-        """The sum over all walks of one of the numbers in `Walk.at`."""
+        """Return the sum over all walks of one entry of `Walk.at`."""
         return sum(int(walk.at[what]) for _, walk in self.crew)
 
     def run(self, lost: int, progress: Callable[[int, int], None] | None, stop: Callable[[], bool] | None) -> int:
-        """Search until the end, or until something ends it; return why, as `search` does.  Stopped is BUDGET_SPENT."""
+        """Search until done or ended early; return the reason as in `search`, BUDGET_SPENT if `stop()` was true."""
         busy = [0]
         while True:
             if self._threads > 1 and self.count(ENTERED) >= WORTH_SHARING:
@@ -188,20 +191,20 @@ class _Hunt:
                 return BUDGET_SPENT
 
     def _make_room(self, busy: int) -> bool:
-        """Make more slots if few are left; False if there are too few for the busy threads to go on."""
+        """Grow the slots if few are left; return whether the busy threads have enough to continue."""
         needed = busy * self._task.lines.cells
         if self._slots.room - self.count(KEPT) < max(needed, self._slots.room // 8):
             self._slots.grow()
         return self._slots.room - self.count(KEPT) >= needed
 
     def _round(self, busy: Sequence[int]) -> list[int]:
-        """Let each of the busy walks go on for a while, in a thread each; return why each came back."""
+        """Continue each busy walk for a while, in a thread each; return the reasons why they stopped."""
         budget, room = self._budget - self.count(ENTERED), (self._slots.room - self.count(KEPT)) // len(busy)
         self._idle[0] = len(busy) < self._threads and self._pool is not None
 
         def go_on(turn: int) -> int:
             agent, walk = self.crew[busy[turn]]
-            until = AT_ONCE - int(walk.at[ENTERED]) % AT_ONCE  # the slots, which may be kept, do not show in it
+            until = AT_ONCE - int(walk.at[ENTERED]) % AT_ONCE  # independent of the slots, which may be reused
             until = min(until, budget // len(busy) + (turn < budget % len(busy)))
             if self._threads > 1 and self._pool is None:
                 until = min(until, WORTH_SHARING)
@@ -217,7 +220,7 @@ class _Hunt:
         return [go_on(0), *(other.result() for other in others)]
 
     def _share(self, busy: list[int]) -> list[int]:
-        """Hand moves over to walks that have none, as long as there are such; return which are busy then."""
+        """Move work from busy to idle walks, up to the number of threads; return the walks that are then busy."""
         if self._pool is None:
             self._threads = 1 + startable_threads(self._threads - 1)
             self._pool = self._stack.enter_context(ThreadPoolExecutor(max(1, self._threads - 1)))
@@ -237,14 +240,14 @@ class _Hunt:
 
 
 def _fresh(walk: Walk) -> Walk:
-    """A walk like another that has done nothing yet."""
+    """Return a new, empty walk with the shapes of `walk`."""
     fresh = Walk(*map(np.zeros_like, walk))
     fresh.lost[:] = -1
     return fresh
 
 
 def _bottom(walk: Walk) -> int:
-    """After how many plies a walk's lowest moves are that it has not made yet; one more than it has made if none."""
+    """Return the lowest ply at which a walk has moves left, or one more than its current ply if it has none."""
     ply = int(walk.at[BASE])
     while ply <= walk.at[PLY] and walk.tried[ply] == walk.listed[ply]:
         ply += 1
@@ -252,7 +255,7 @@ def _bottom(walk: Walk) -> int:
 
 
 def _hand_over(walk: Walk, agent: Any, idle: Walk, positions: Positions, ply: int) -> None:
-    """Give half of the moves that a walk has yet to make after `ply` plies, every other one, to one that has none."""
+    """Move every other remaining move of `walk` at ply `ply` to the walk `idle`."""
     tried, listed = int(walk.tried[ply]), int(walk.listed[ply])
     moves = walk.moves[ply, tried:listed].copy()
     given = moves[1::2] if len(moves) > 1 else moves

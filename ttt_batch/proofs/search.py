@@ -1,12 +1,11 @@
-"""The search through all games that an agent lets happen: depth first, from position to position, with its own stack.
+"""Depth-first search through all games that an agent allows, with an explicit stack.
 
 The opponent may make any move, and the agent any that its rule may pick.  A position is listed when a move to it is
-found, unless it or an image of it was listed before, and entered in its turn.  Among those listed, a branch ends as
-soon as the goal is decided there: if nobody can fill a line whose filling would beat the agent, or, if the agent must
-win, any with which it would.
+found, unless it or an image of it was listed before.  It is entered later, in depth-first order.  A branch ends when
+the goal is decided: no line can be filled any more by which the agent would lose or, if it must win, would win.
 
-The opponent's most promising moves come first: by the marks in the lines that a move goes on or stops, its own before
-the agent's, and cells of two such lines before those of one.
+The opponent's most promising moves are tried first.  They are ranked by the marks in the lines that a move extends or
+blocks, its own lines before the agent's, and cells of two such lines before cells of one.
 """
 
 from typing import Any, NamedTuple
@@ -21,28 +20,28 @@ from ttt_batch.proofs.playing import mark, picks, reset, unmark
 from ttt_batch.proofs.positions import Positions, enter, extend, find
 
 CANNOT_LOSE, ALWAYS_WINS = 0, 1
-"""Goals as kernels know them."""
+"""Goals in kernels, as indices of `prover.GOALS`."""
 
 DONE, ENOUGH, BUDGET_SPENT, NO_ROOM, CALLED = range(5)
-"""Why a search came back: no move is left, enough lost games were found, it has entered as many positions as it may,
-the slots are too few for more, or another thread has nothing to do."""
+"""Reasons why a search returns: no moves are left, enough lost games were found, the limit of positions is reached, the
+slots are nearly full, or another thread is idle."""
 
 PLY, BASE, ARRIVING, ENTERED, KEPT, LOST = range(6)
-"""What `Walk.at` holds: marks on the board, marks at the bottom of the stack, whether the current position has yet to
-be entered; positions entered, keys kept, and lost games found, all three since the search began."""
+"""Indices of `Walk.at`: marks on the board, marks at the bottom of the stack, and whether the current position is still
+to be entered; then positions entered, keys stored and lost games found since the start of the search."""
 
 PATIENCE = 1024
-"""Positions that a thread enters at least before it looks for others that have nothing to do."""
+"""Least number of positions that a thread enters before it checks for idle threads."""
 
 
 class Walk(NamedTuple):
-    """Where a thread is in a search.  After every ply of the current game:
+    """State of a thread's search.  The first five arrays have a row for each number of moves of the current game.
 
     images: see `positions`.  marks: uint64[cells + 1, P].  moves: uint8[cells + 1, cells], the moves to new positions.
-    tried, listed: int64[cells + 1], how many of them were made, and how many there are.
+    tried, listed: int64[cells + 1], the number of these moves that were made, and of all.
 
     played: int8[cells], the moves of the current game.  keys: uint64[words x cells], scratch.
-    ranks: uint64[4 k + 4], scratch: sets of cells by their promise, first those of the least: all.
+    ranks: uint64[4 k + 4], scratch, sets of cells by ascending rank; the lowest set holds all cells.
     lost: int8[limit, cells], lost games, -1 after their ends.  at: int64[6], see `PLY`.
     """
 
@@ -59,11 +58,11 @@ class Walk(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What is to be proved.  seat: 0 or 1, the agent's.  goal: CANNOT_LOSE or ALWAYS_WINS.
+    """Claim to be proved.  seat: 0 or 1, the agent's.  goal: CANNOT_LOSE or ALWAYS_WINS.
 
-    cut: 1 if a branch ends as soon as the goal is decided there.
-    filler: the player whose lines matter: the agent if it must win, else its opponent; on misere boards, where the
-    player who fills a line loses, the other one.
+    cut: 1 if a branch ends as soon as the goal is decided.
+    filler: the player whose lines matter.  That is the agent if it must win, else its opponent; on misere boards, where
+    the player who fills a line loses, the other way round.
     """
 
     lines: Lines
@@ -74,13 +73,13 @@ class Task(NamedTuple):
 
 
 def make_task(board: Board, seat: int, goal: int, *, occupied: bool = False) -> Task:
-    """The task of an agent in `seat`.  occupied: whether it may pick occupied cells, by which it loses."""
+    """Return the task of an agent in `seat`.  occupied: whether it may pick occupied cells, by which it loses."""
     cut = int(goal == ALWAYS_WINS or not occupied)
     return Task(make_lines(board), seat, goal, cut, seat ^ (goal == CANNOT_LOSE) ^ board.misere)
 
 
 def make_walk(board: Board, positions: Positions, words: int, lost: int) -> Walk:
-    """A walk that stands before the empty board, with room for `lost` lost games."""
+    """Return a walk at the empty board, with room for `lost` lost games."""
     cells = board.cells
     n_images = positions[0].shape[-1]
     return Walk(
@@ -99,7 +98,7 @@ def make_walk(board: Board, positions: Positions, words: int, lost: int) -> Walk
 
 @inlined
 def make_move(agent: Any, positions: Any, walk: Walk, ply: Any, cell: Any) -> None:
-    """Follow a move, from the position after `ply` others, in all that follows the game but `walk.at`."""
+    """Update walk and agent, except `walk.at`, for the move to `cell` after `ply` moves."""
     player = ply & 1
     walk.played[ply] = cell
     walk.marks[ply + 1, player] = walk.marks[ply, player] | single(cell)
@@ -110,7 +109,7 @@ def make_move(agent: Any, positions: Any, walk: Walk, ply: Any, cell: Any) -> No
 
 @kernel
 def begin(agent: Any, positions: Any, walk: Walk, moves: Any) -> None:
-    """Go to the position after `moves` (int8[n]), in place: the bottom of the stack."""
+    """Set walk and agent to the position after `moves` (int8[n]), the bottom of the stack, in place."""
     reset(agent)
     for ply in range(moves.shape[0]):
         make_move(agent, positions, walk, ply, np.int64(moves[ply]))
@@ -119,9 +118,9 @@ def begin(agent: Any, positions: Any, walk: Walk, moves: Any) -> None:
 
 @inlined
 def rank_cells(lines: Lines, ranks: Any, own: Any, other: Any) -> None:
-    """Sort the cells by their promise for the player to move into `ranks`: in cells of one line, and of more.
+    """Write the cells into `ranks` by their promise for the player to move; cells of several lines rank above one.
 
-    On misere boards the other way round: who builds lines will have to fill one.
+    On misere boards the order is reversed, since a player who builds lines must fill one later.
     """
     ranks[:] = NONE
     for number in range(lines.mask.shape[0]):
@@ -146,10 +145,10 @@ def rank_cells(lines: Lines, ranks: Any, own: Any, other: Any) -> None:
 
 @inlined
 def list_moves(positions: Any, walk: Walk, task: Task, ply: Any, cells: Any, highest: Any) -> None:
-    """List the moves to those of `cells` that lead to new positions, those in `walk.ranks[highest]` first, and keep
-    the positions.  All are found before any is looked up, so that their slots are fetched together.
+    """List the moves to those of `cells` that lead to new positions, from `walk.ranks[highest]` down, and store these.
 
-    Not listed are moves that close the last line that matters: on 5x5x5 they would be a third of all positions kept.
+    All keys are computed before any lookup, so that their slots are prefetched together.
+    Moves that block the last line that matters are not listed; on 5x5x5 they are a third of all positions stored.
     """
     moves, player, found = walk.moves, ply & 1, 0
     own, other = walk.marks[ply, player], walk.marks[ply, 1 - player]
@@ -177,7 +176,7 @@ def list_moves(positions: Any, walk: Walk, task: Task, ply: Any, cells: Any, hig
 
 @inlined
 def note_loss(walk: Walk, length: Any) -> Any:
-    """Note the first `length` moves played as a lost game; return whether there is room for no other."""
+    """Store the first `length` moves played as a lost game; return whether `walk.lost` is full."""
     game = walk.at[LOST]
     for ply in range(length):
         walk.lost[game, ply] = walk.played[ply]
@@ -187,7 +186,7 @@ def note_loss(walk: Walk, length: Any) -> Any:
 
 @inlined
 def losing_cells(task: Task, view: View, cells: Any, taken: Any, mine: Any, last: Any) -> Any:
-    """Those of `cells`, where the player to move may go, with which the agent misses its goal at once.
+    """Return those of `cells`, the possible moves, after which the agent has missed its goal.
 
     taken: all marks.  mine: whether the agent is to move.  last: whether it is the last move.
     """
@@ -203,7 +202,7 @@ def losing_cells(task: Task, view: View, cells: Any, taken: Any, mine: Any, last
 
 @inlined
 def go_on(agent: Any, positions: Any, walk: Walk, task: Task, ply: Any, view: View) -> Any:
-    """Enter the position after `ply` moves: list what comes next, or note a lost game; return as `note_loss`."""
+    """Enter the position after `ply` moves; list its moves or store a lost game; return whether `walk.lost` is full."""
     lines = task.lines
     own, other = walk.marks[ply, ply & 1], walk.marks[ply, 1 - (ply & 1)]
     mine, cells = ply & 1 == task.seat, all_cells(lines.cells) & ~(own | other)
@@ -222,9 +221,9 @@ def go_on(agent: Any, positions: Any, walk: Walk, task: Task, ply: Any, view: Vi
 
 @kernel
 def search(agent: Any, positions: Any, walk: Walk, task: Task, until: int, room: int, idle: Any) -> Any:
-    """Go on with a search until it has entered `until` positions or kept `room` keys; return why it came back.
+    """Continue a search until it has entered `until` positions or stored `room` keys; return the reason for the end.
 
-    idle: int64[1], not 0 if a thread has nothing to do.  Agent, positions and walk are modified in place.
+    idle: int64[1], not 0 if a thread is idle.  Agent, positions and walk are modified in place.
     """
     lines, at, patience = task.lines, walk.at, walk.at[ENTERED] + PATIENCE
     ply, arriving = at[PLY], at[ARRIVING] != 0

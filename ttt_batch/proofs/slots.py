@@ -1,4 +1,4 @@
-"""The memory of the positions that a search has reached: it grows within a limit, and says when it is full."""
+"""Memory for the positions that a search has reached, which grows up to a limit."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,17 +7,17 @@ from ttt_batch.proofs.positions import Positions, move_over, words_of
 
 FEWEST_SLOTS, MOST_SLOTS = 1 << 12, (1 << 32) - 1
 GROWTH = 4
-"""How many times as many slots there are after a growth: to move the keys takes a third of the time to find them."""
+"""Growth factor of the slots.  Moving the keys takes a third of the time of finding them."""
 
 FILLED, CROWDED = 0.5, 0.85
-"""Shares of the slots in use at which they grow, and beyond which they are full if they cannot."""
+"""Load factors at which the slots grow, and at which they are full if they cannot grow."""
 
 
 class Slots:
-    """The slots of the positions reached, which grow within a limit of memory."""
+    """Slots of the positions reached, which grow up to a memory limit."""
 
     def __init__(self, positions: Positions, kept: NDArray[np.uint64], limit: int, needed: int) -> None:
-        """kept: memory of an earlier proof.  limit: bytes.  needed: keys that the earlier proof kept."""
+        """Reuse the memory `kept` of an earlier proof, or allocate more for its `needed` keys, up to `limit` bytes."""
         self._bytes, self._limit = 8 * words_of(positions), limit
         self.array = kept
         self._words = words_of(positions)
@@ -27,11 +27,11 @@ class Slots:
         self._view(positions, kept[: wanted * self._words])
 
     def _view(self, positions: Positions, slots: NDArray[np.uint64]) -> None:
-        slots[:] = 0  # not np.zeros: NumPy asks for huge pages only without it
+        slots[:] = 0  # not np.zeros, for which NumPy does not request huge pages
         self.positions = positions._replace(slots=slots)
 
     def _most(self, beside: int = 0) -> int:
-        """Slots that there may be, `beside` so many others."""
+        """Return the maximum of slots if `beside` other slots stay allocated."""
         return max(1, min((self._limit // self._bytes) - beside, MOST_SLOTS))
 
     @property
@@ -39,17 +39,17 @@ class Slots:
         return int(self.positions.slots.size) // self._words
 
     def _next(self) -> int:
-        """How many slots there will be after growing, or 0 if that does not pay any more."""
+        """Return the number of slots after growing, or 0 if growing does not pay any more."""
         number = min(GROWTH * self._number, self._most(self._number))
         return number if number > self._number * 5 // 4 else 0
 
     @property
     def room(self) -> int:
-        """Keys that there is room for."""
+        """Return the number of keys that fit before the next growth."""
         return int(self._number * (FILLED if self._next() else CROWDED))
 
     def grow(self) -> bool:
-        """Make more slots; False if memory is full."""
+        """Add slots; return False if memory is full."""
         number = self._next()
         if not number:
             return False

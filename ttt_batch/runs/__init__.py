@@ -1,1 +1,1 @@
-"""What is stored: configuration, state, the run, its file, and other people's formats."""
+"""Storage of runs: configuration, training state, run files and foreign formats."""

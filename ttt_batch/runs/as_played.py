@@ -1,4 +1,4 @@
-"""A run as it plays while it learns, by its chances, instead of by its best moves alone; judged exactly."""
+"""Exact evaluation of a run's exploring policy, as it plays while it learns."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,16 +16,16 @@ from ttt_batch.simulation.chances import BY_BEADS, Chances, Exploring, Softmax, 
 from ttt_batch.simulation.policy import random_policy
 
 PLAYED_AGAINST = ("random", "best")
-"""Opponents of a run as it plays: random moves, and the best opponent."""
+"""Opponents of the exploring policy: random moves, and the best opponent."""
 
 
 @dataclass(frozen=True)
 class PlayedEvaluation(Printable):
-    """Exact results of a run as it plays while it learns.
+    """Exact results of a run's exploring policy, as it plays while it learns.
 
-    how: `softmax:0.1`, `chances` that it learns, or `epsilon 0.1` of its last game.
-    random, best: (win, draw, loss) as first and as second, against random moves and the best opponent; as first alone
-    of one that cannot play second.
+    how: `softmax:0.1`, `chances` for a learnt policy, or `epsilon 0.1` with the epsilon of the last game.
+    random, best: (win, draw, loss) as first and as second player, against random moves and against the best opponent.
+    A learner that cannot play second has only the first entry.
     """
 
     how: str
@@ -34,7 +34,7 @@ class PlayedEvaluation(Printable):
     run: Judged | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values with stable keys, as `--json` prints them."""
+        """Return plain values with stable keys, as `--json` prints them."""
         return {"judged": "as played", "how": self.how} | {
             against: {
                 seat: dict(zip(RESULTS, shares, strict=True))
@@ -53,7 +53,7 @@ class PlayedEvaluation(Printable):
 
 
 def how_to_play(config: Config, games: int = 0) -> Any:
-    """How a learner plays in a game before which there were `games`, see `chances.write_chances`."""
+    """Return the exploration of a learner after `games` games, for `chances.write_chances`."""
     if learner_named(config.learner).boxes:
         return BY_BEADS
     if config.temperature is not None:
@@ -62,12 +62,12 @@ def how_to_play(config: Config, games: int = 0) -> Any:
 
 
 def played_chances(run: Judged) -> Chances:
-    """How likely a run makes each move as in its last game.  Raises BoardError on a growing board."""
+    """Return the move probabilities of a run in its last game.  Raises BoardError on a growing board."""
     return chances_of(how_to_play(run.config, max(run.games - 1, 0)), run.tables, run.graph, run.learner.choice)
 
 
 def evaluate_as_played(run: Judged) -> PlayedEvaluation:
-    """Exact shares of a run as it plays, against random moves and the best opponent.
+    """Return the exact shares of a run's exploring policy against random moves and the best opponent.
 
     Raises BoardError on a board too large to enumerate.
     """

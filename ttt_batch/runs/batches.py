@@ -1,7 +1,7 @@
-"""Where batches end: functions of the game number alone, so that no run shows where it was interrupted.
+"""Batch boundaries, computed from the game number alone, so that an interruption leaves no trace in a run.
 
-A batch is played with the tables as they stood when it began, so its games learn nothing from each other.  `auto`
-keeps that a fixed share: a batch is at most a sixteenth of the games before it (measured at the end of this file).
+All games of a batch are played with the tables from its start, so they do not learn from each other.  With `auto`, a
+batch is at most a sixteenth of the games before it (measurements at the end of this file).
 """
 
 from collections.abc import Iterator
@@ -19,10 +19,10 @@ MAX_GAMES = 10**15
 
 
 class Batches(NamedTuple):
-    """Sizes of batches: `least` for the first ones; doubled, up to `most`, once `games_per_game` times twice the size
-    were played.
+    """Batch sizes: start at `least` and double up to `most`.
 
-    All are powers of two unless `least` equals `most`, so a batch begins at a multiple of its size.
+    A size doubles after `2 * size * games_per_game` games.
+    Sizes are powers of two unless `least` equals `most`, so a batch begins at a multiple of its size.
     """
 
     least: int
@@ -31,7 +31,7 @@ class Batches(NamedTuple):
 
 
 def make_batches(batch: int | str, most: int = MAX_GAMES) -> Batches:
-    """The batches of a configuration: `batch` games each, or as `auto` has them, with at most `most` games."""
+    """Return batches of `batch` games each, or the growing batches of `auto` with at most `most` games."""
     if batch == AUTO:
         return Batches(1024, 1 << (most.bit_length() - 1), 16)
     return Batches(int(batch), int(batch), 1)
@@ -49,7 +49,7 @@ def parse_batch(text: Number) -> int | str:
 
 
 def check_batch(batch: Number, engine: str) -> int | str:
-    """Return `batch` as the configuration keeps it.  Raises UsageError if the engine cannot play such batches."""
+    """Return `batch` as the configuration stores it.  Raises UsageError if the engine cannot play such batches."""
     games = parse_batch(batch)
     if games == 1 and engine == "flow":
         walk = option("engine", "walk")
@@ -63,7 +63,7 @@ def check_batch(batch: Number, engine: str) -> int | str:
 
 
 def batch_bounds(batches: Batches, game: int) -> tuple[int, int]:
-    """First game of the batch to which `game` (int, from 0) belongs, and the first game after it."""
+    """Return the first game of the batch that contains `game` (int, from 0), and the first game after that batch."""
     size = batches.least
     while size < batches.most and game >= 2 * size * batches.games_per_game:
         size *= 2
@@ -76,13 +76,13 @@ bounds_in_kernels: Any = inlined(batch_bounds)
 
 
 def batch_parity(batches: Batches, game: int) -> int:
-    """Whether the batch to which `game` belongs is an even (0) or an odd one (1), counted from 0."""
+    """Return 0 if the batch that contains `game` has an even number, else 1; batches count from 0."""
     start, end = batch_bounds(batches, game)
     return start // (end - start) % 2
 
 
 def first_game_of_size(batches: Batches, size: int) -> int | None:
-    """First game whose batch has at least `size` games; None if there is none."""
+    """Return the first game whose batch has at least `size` games; None if batches never grow that large."""
     if batches.most < size:
         return None
     if batches.least >= size:
@@ -94,7 +94,7 @@ def first_game_of_size(batches: Batches, size: int) -> int | None:
 
 
 def recorded_points(batches: Batches) -> Iterator[int]:
-    """Games after which the tables are judged: every batch at first, then eight times an octave."""
+    """Yield the games after which the tables are judged: every batch at first, then eight times per doubling."""
     games, number = 0, 0
     while True:
         number += 1
@@ -116,5 +116,5 @@ def recorded_points(batches: Batches) -> Iterator[int]:
 #     4,096          20,480 .. 36,864, 3.3     143,360, 9.5
 #     16,384         32,768 .. 49,152, 2.1     180,224, 4.7
 #
-# First batches of 256 games, or batches of up to an eighth of the games before, take sutton-barto to 180,000 to
-# 330,000 games: its constant step size remembers a large batch's policy too long.  A thirty-second gains nothing.
+# With first batches of 256 games, or batches of up to an eighth of the games before, sutton-barto needs 180,000 to
+# 330,000 games: its constant step size keeps a large batch's policy too long.  A thirty-second gains nothing.

@@ -1,4 +1,4 @@
-"""What a learner with matchboxes can do, and what not, with the reason."""
+"""Checks of the uses that a learner with matchboxes supports."""
 
 from collections.abc import Collection
 
@@ -11,9 +11,9 @@ BOXED_BOARD = Board(3, 3, 3)
 
 
 def check_boxes(name: str, board: Board, symmetry: bool | str, seat: str) -> None:
-    """Raise UsageError for another board, a box for each image of a position, and any seat but the first.
+    """Raise UsageError unless the board is 3x3, symmetry is on, and the seat is the first.
 
-    name: of the learner.  seat: empty if none is given.
+    name: of the learner.  seat: empty if the user chose no seat.
     """
     if board != BOXED_BOARD:
         raise UsageError(
@@ -32,14 +32,14 @@ def check_boxes(name: str, board: Board, symmetry: bool | str, seat: str) -> Non
 
 
 def no_boxes(name: str) -> UsageError:
-    """The error for what prints boxes, of a learner that has none."""
+    """Return the error for printing boxes of a learner without boxes."""
     return UsageError(
-        f"boxes are those of menace, and {name} has none; train {option('learner', 'menace')}, or choose another format"
+        f"only menace has boxes, not {name}; train {option('learner', 'menace')}, or choose another format"
     )
 
 
 def not_second(name: str, what: str, remedy: str) -> UsageError:
-    """The error for what needs a learner with boxes in the second seat."""
+    """Return the error for `what`, which needs a learner with boxes in the second seat."""
     return UsageError(f"{what} is not applicable to {name}, which has boxes for the first player alone; {remedy}")
 
 

@@ -1,4 +1,4 @@
-"""Claims of a run file: those that follow from its tables, and those that the file alone cannot show."""
+"""Claims of a run file: the verifiable ones, which follow from its tables, and the ones taken on trust."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -12,13 +12,13 @@ from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 
 _TOLERANCE = 1e-9
-"""How far a recorded number may be from the same one computed here: another processor may round differently."""
+"""Allowed difference between a recorded and a recomputed number: processors may round differently."""
 
 _ORIGIN = "the seconds, the goal and where the run comes from"
 
 
 class Grounds(NamedTuple):
-    """Lists in words: what `check` has verified of a sound file, and what it has taken on trust."""
+    """Facts about a sound file, in words: those that `check` has verified, and those that it takes on trust."""
 
     verified: tuple[str, ...]
     trusted: tuple[str, ...]
@@ -43,7 +43,7 @@ def recorded_misfits(run: Run) -> Iterator[str]:
 
 
 def _earlier(run: Run) -> Iterator[tuple[int, Any]]:
-    """Yield the tables of earlier points that a file keeps, with the games of each."""
+    """Yield (games, tables) of each earlier point whose tables the file stores."""
     if run.batch_start is not None:
         yield run.batch_start.games, run.batch_start.tables
     if run.points is not None:
@@ -57,7 +57,7 @@ def _earlier(run: Run) -> Iterator[tuple[int, Any]]:
 
 
 def _unlike(run: Run, row: int, verdict: dict[str, Any], what: str) -> Iterator[str]:
-    """Yield the statistics of a recorded point that are not those of a verdict."""
+    """Yield a message for each statistic of a recorded point that differs from a verdict."""
     last = row == run.statistics["games"].size - 1
     which = "the last row" if last else f"the row of {counted(int(run.statistics['games'][row]), 'game')}"
     for name, found in run.statistics.items():
@@ -66,8 +66,8 @@ def _unlike(run: Run, row: int, verdict: dict[str, Any], what: str) -> Iterator[
 
 
 def grounds_of(run: Run | PatternRun, *, digest: bool) -> Grounds:
-    """Return what stands behind the claims of a run without findings.  digest: whether that of its file is right."""
-    games = f"that {counted(run.games, 'game')} by its configuration taught it, and how they ended"
+    """Return the grounds for the claims of a run without findings.  digest: True if the file's digest is right."""
+    games = f"that it learnt from {counted(run.games, 'game')} by its configuration, and how they ended"
     verified, trusted = ["digest"] if digest else [], [games, _ORIGIN]
     if isinstance(run, PatternRun):
         proved = [f"{SEATS[seat]} by {counted(run.proved_positions(seat), 'position')}" for seat in run.config.seats]

@@ -1,4 +1,4 @@
-"""What determines a run's result, checked: board, learner, its numbers, batch, engine and seed."""
+"""Checked configuration of a run: board, learner and its numbers, batch, engine and seed."""
 
 import functools
 import re
@@ -23,31 +23,31 @@ from ttt_batch.runs.schedules import Schedule, parse_schedule
 from ttt_batch.simulation.walk import MAX_WALKED
 
 DEFAULT_BATCH = AUTO
-"""Batches that begin small, so that the curve begins before the learning is over; 1 on boards too large to enumerate,
-on which few positions of a batch would occur twice."""
+"""Batches that grow from small ones, so that the curve shows the early learning.  Boards too large to enumerate use 1
+instead, because few of their positions occur twice in a batch."""
 
 SMALL_CELLS = 9
-"""Cells up to which games are played by greedy paths; larger boards are played ply by ply."""
+"""Largest number of cells for play by greedy paths; larger boards are played ply by ply."""
 
 ENGINES = ("walk", "flow")
 GIVEN = "given"
-"""The engine of a run whose games were not played here."""
+"""Engine of a run whose games were played elsewhere."""
 
 SEATS_IN_TURN = {"first": (0, 0), "second": (1, 1), "both": (0, 1), "": (-1, -1)}
-"""The learner's seat in batches of even and odd numbers; -1 in self-play."""
+"""The learner's seat in even and in odd batches; -1 in self-play."""
 
 OPPONENTS = ("random", "optimal")
-"""Opponents with a name; any other is the digest of a run's tables."""
+"""Named opponents; any other opponent is the digest of a run's tables."""
 
 DIGEST = "[0-9a-f]{16}"
-"""What stands for the tables of a run (`state.table_digest`)."""
+"""Pattern of a digest of a run's tables (`state.table_digest`)."""
 
 _START = rf"({DIGEST}(@[0-9]{{1,16}})?)?"
 _OPPONENT = rf"({'|'.join(OPPONENTS)}|{DIGEST})?"
 
 
 class LearnerOptions(OwnOptions, total=False):
-    """What a person may choose about a learner, also as text; None stands for the default."""
+    """Options of a learner, as values or as text; None means the default."""
 
     board: str | Board | None
     epsilon: Number | Schedule | None
@@ -66,32 +66,32 @@ class PlayOptions(LearnerOptions, total=False):
 
 
 class Options(PlayOptions, total=False):
-    """Options of a training, as a person gives them; `Config` has them read and checked."""
+    """Options of a training, as the user gives them; `Config` holds the parsed and checked values."""
 
     learner: str | None
 
 
 DEFAULTS: Options = {"learner": "td", "board": "3x3", "engine": "walk", "seed": 0, "symmetry": "auto"}
-"""What holds unless a person or the learner chooses otherwise; the default of `batch` depends on board and engine."""
+"""Defaults of options that neither the user nor the learner sets; that of `batch` depends on board and engine."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """The configuration of a run, read and checked.  The same one gives the same bytes on any number of threads.
+    """Checked configuration of a run.  Equal configurations give equal bytes on any number of threads.
 
-    board: the board itself.  learner: a registered name.
+    board: the board.  learner: a registered name.
     epsilon, alpha: schedules (`schedules`).  gamma, draw_worth: see `Settings`.
     batch: games played with the same tables, or `auto` (`batches`).
-    engine: `walk` plays every game, `flow` draws how many games take each move; `given` games were not played here.
+    engine: `walk` plays every game, `flow` draws how many games take each move, `given` games were played elsewhere.
     seed: any integer of 64 bits.
-    symmetry: a row of the table stands for all images of a position under the board's symmetries.
-    start_value, lambda_, cut, beta, beads, rewards: see `Settings`; None if the learner has none, or its own start.
-    explore: `softmax:T`, how moves are drawn instead of by epsilon, see `explorations`; None for epsilon-greedy play.
-    horizon: games over which schedules run; 0 if none depends on games.
-    start: digest of the tables it begins from, of a fork with `@` and the games that they had learnt; empty for the
-    learner's own start.
-    opponent: `random`, `optimal` or digest of a run's tables; empty in self-play.
-    seat: the learner's seat against an opponent, `first`, `second` or `both` (batches in turn); empty in self-play.
+    symmetry: True if a row of the table stands for all images of a position under the board's symmetries.
+    start_value, lambda_, cut, beta, beads, rewards: see `Settings`; None if the learner lacks it or has its own start.
+    explore: `softmax:T` to draw moves by softmax (see `explorations`); None for epsilon-greedy play.
+    horizon: games over which schedules run; 0 if no schedule depends on games.
+    start: digest of the tables from which training begins, empty for the learner's own start.  A fork adds `@` and
+    the number of games that those tables had learnt from.
+    opponent: `random`, `optimal` or the digest of a run's tables; empty in self-play.
+    seat: the learner's seat against an opponent, `first`, `second` or `both` (batches alternate); empty in self-play.
     """
 
     board: Board
@@ -118,68 +118,68 @@ class Config:
 
     @functools.cached_property
     def grown(self) -> bool:
-        """Whether rows are added as play reaches them, since there are too many positions to enumerate."""
+        """Return whether the table grows as play reaches positions, because there are too many to enumerate."""
         return space_of(self.board, self.symmetry).grown
 
     @property
     def small(self) -> bool:
-        """Whether the board is small enough for play by greedy paths."""
+        """Return whether the board is small enough for play by greedy paths."""
         return self.board.cells <= SMALL_CELLS
 
     @property
     def graph(self) -> Graph:
-        """The enumerated board as the learner sees it.  Raises BoardError if it is too large for that."""
+        """Return the enumerated board as the learner sees it.  Raises BoardError if the board is too large."""
         return self.graph_of(None)
 
     def graph_of(self, counts: tuple[int, ...] | None) -> Graph:
-        """The enumerated board, if it has as many positions of each ply as `counts` (see `enumerate_graph`)."""
+        """Return the enumerated board, checked against `counts` of positions by ply (see `enumerate_graph`)."""
         check_enumerable(self.board, self.grown, "this")
         learner = learner_named(self.learner)
         return enumerate_graph(self.board, learner.occupied, self.symmetry, counts, resigns=learner.boxes)
 
     @property
     def temperature(self) -> float | None:
-        """The temperature of play by softmax, chosen or the learner's own; None for epsilon-greedy play."""
+        """Return the softmax temperature, chosen or the learner's own; None for epsilon-greedy play."""
         own = learner_named(self.learner).temperature
         return own if self.explore is None else temperature_of(self.explore)
 
     @property
     def by_chances(self) -> bool:
-        """Whether moves are drawn from chances, and not epsilon-greedily."""
+        """Return whether moves are drawn from action probabilities instead of epsilon-greedily."""
         return self.explore is not None or learner_named(self.learner).by_chances
 
     @property
     def inherited(self) -> int:
-        """Games learnt by the tables that a fork began from; 0 for any other run."""
+        """Return the number of games that a fork's first tables had learnt from; 0 for any other run."""
         return int(self.start.partition("@")[2] or 0)
 
     @functools.cached_property
     def batches(self) -> Batches:
-        """Where batches end, as far as the engine can play them."""
+        """Return the batch sizes, limited to those that the engine can play."""
         return make_batches(self.batch, MAX_WALKED if self.engine == "walk" else MAX_GAMES)
 
     @property
     def settings(self) -> Settings:
-        """The learner's numbers, those of the first game if they change."""
+        """Return the learner's numbers; schedules give their value at the first game."""
         return Settings(self.epsilon.start, self.alpha.start, self.gamma, self.draw_worth, **self.own)
 
     @property
     def own(self) -> dict[str, Any]:
-        """The options of some learners only, None for those that this one does not have, see `own_options`."""
+        """Return the options that only some learners have (see `own_options`); None where this learner lacks one."""
         return {name: getattr(self, name) for name in READ}
 
     @property
     def written(self) -> dict[str, Any]:
-        """Every field with its value, as a person writes it: the board and the schedules as text."""
+        """Return every field with its value, with the board and the schedules as text."""
         return {field.name: _written(getattr(self, field.name)) for field in fields(self)}
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as the run file keeps them: those of some learners only as far as this one has them."""
+        """Return plain values, as the run file stores them; options that this learner lacks are left out."""
         values = {**self.written, "draw_worth": list(self.draw_worth)}
         return {name: value for name, value in values.items() if value is not None}
 
     def to_report(self) -> dict[str, Any]:
-        """Plain values, as `--json` prints them: epsilon and alpha are numbers unless they change."""
+        """Return plain values, as `--json` prints them: epsilon and alpha are numbers unless they change."""
         return {**self.to_dict(), "epsilon": self.epsilon.plain, "alpha": self.alpha.plain}
 
 
@@ -191,7 +191,7 @@ def _written(value: Any) -> Any:
 def make_config(
     *, horizon: int = 0, start: str = "", opponent: str = "", seat: str = "", **options: Unpack[Options]
 ) -> Config:
-    """Check every value, read what is text, spell names as they are spelled here, and fill in the learner's defaults.
+    """Return the configuration of checked and parsed options, with canonical names and the learner's defaults.
 
     Raises UsageError.
     """
@@ -240,26 +240,26 @@ def make_config(
 
 
 def horizon_of(epsilon: Schedule, alpha: Schedule, games: int) -> int:
-    """The `horizon` of a configuration with these schedules, for a run of `games` games."""
+    """Return the `horizon` of a configuration with these schedules, for a run of `games` games."""
     return games if epsilon.by_games or alpha.by_games else 0
 
 
 def _check_opponent(start: str, opponent: str, seat: str) -> None:
-    """Raise UsageError if what begins the table or plays against it has no name here, or a seat no opponent."""
+    """Raise UsageError for an invalid `start` or `opponent`, or if only one of opponent and seat is given."""
     if re.fullmatch(_START, start) is None:
-        raise UsageError(f"start {quoted(start)} is no digest of a table; give a run to start from")
+        raise UsageError(f"start {quoted(start)} is not the digest of a table; give a run to start from")
     if re.fullmatch(_OPPONENT, opponent) is None:
         raise UsageError(
             f"opponent {quoted(opponent)} is neither random, optimal nor the digest of a table; give a run"
         )
     if seat and not opponent:
-        raise UsageError(f"seat {seat!r} goes with an opponent; name one, or leave the seat out for self-play")
+        raise UsageError(f"seat {seat!r} needs an opponent; name one, or leave the seat out for self-play")
     if opponent and not seat:
         raise UsageError(f"opponent {opponent} needs the learner's seat; choose first, second or both")
 
 
 def config_from_dict(values: dict[str, Any]) -> Config:
-    """The configuration of a run file.  Raises RunFileError if it is not one of ours."""
+    """Return the configuration of a run file.  Raises RunFileError if this version cannot use it."""
     _check_types(values)
     if foreign := foreign_learner(values["learner"]):
         raise RunFileError(foreign)
@@ -274,7 +274,7 @@ def config_from_dict(values: dict[str, Any]) -> Config:
 
 
 def _check_types(values: dict[str, Any]) -> None:
-    """Raise RunFileError for a key that is missing, unknown, or holds something of another type."""
+    """Raise RunFileError for a key that is missing, unknown or of the wrong type."""
     declared = {field.name: field for field in fields(Config)}
     for name in sorted(values.keys() - declared.keys()):
         raise not_usable(f"unknown key {name!r:.60}")
@@ -285,16 +285,16 @@ def _check_types(values: dict[str, Any]) -> None:
         if name == "draw_worth":
             if not isinstance(value, list) or [type(number) for number in value] != [float, float]:
                 raise not_usable(f"{name} is {value!r:.60}, it must be two numbers such as [0.5, 0.5]")
-        # Exactly: True counts as 1 in Python, and 1.0 equals it, but neither is written for a whole number.
+        # Compare types exactly: True == 1 and 1.0 == 1 in Python, but the file stores an int.
         elif type(value) not in _stored_as(field.type):
             raise not_usable(f"{name} is {value!r:.60}, of the wrong type")
 
 
 def _stored_as(kind: Any) -> tuple[type, ...]:
-    """The types that a run file has for a field of `Config`."""
+    """Return the types that a run file stores for a field of `Config`."""
     return (str,) if kind in (Board, Schedule) else getattr(kind, "__args__", (kind,))
 
 
 def not_usable(finding: str) -> RunFileError:
-    """What is said of a configuration that this version cannot use."""
+    """Return the error for a configuration that this version cannot use."""
     return RunFileError(f"the run's configuration is not usable ({finding[:300]}); was it made by another version?")

@@ -1,4 +1,4 @@
-"""Whether what a run file holds fits its own configuration: the board's positions, the learner's tables."""
+"""Checks that the contents of a run file fit its configuration: the board's positions, the learner's tables."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ _FOREIGN = "the file is damaged or foreign"
 
 
 class Parts(NamedTuple):
-    """What a file's data stand on: configuration, positions and moves, and the growing board, if it is one."""
+    """Configuration, graph of positions and moves, and the growing board (None if enumerated) of a file."""
 
     config: Config
     graph: Graph
@@ -29,9 +29,9 @@ class Parts(NamedTuple):
 
 
 def parts_of(data: RunData, check: Callable[[Config], None] | None = None) -> Parts:
-    """What a file's data stand on.  Raises RunFileError if there is no such thing.
+    """Return configuration and graph of a file's data.  Raises RunFileError if the data do not define them.
 
-    check: called with the configuration before a board is built for it; may raise.
+    check: called with the configuration before its board is built; may raise.
     """
     config = config_from_dict(data.config)
     if not data.states:
@@ -44,7 +44,7 @@ def parts_of(data: RunData, check: Callable[[Config], None] | None = None) -> Pa
     code = data.states["code"]
     plies = plies_of(code[code >= 0], config.board.cells)
     try:
-        # The file's own positions bound what the enumeration takes.
+        # The counts of the file's own positions limit the cost of the enumeration.
         graph = config.graph_of(tuple(np.bincount(plies, minlength=config.board.cells + 1).tolist()))
     except BoardError:
         raise RunFileError(f"its states/code is not that of board {config.board.name}; {_FOREIGN}") from None
@@ -52,7 +52,7 @@ def parts_of(data: RunData, check: Callable[[Config], None] | None = None) -> Pa
 
 
 def _grown_of(config: Config, data: RunData) -> GrowingTable:
-    """The growing board of a file, with its tables.  Raises RunFileError if it is none that play can have made."""
+    """Return the growing board of a file, with its tables.  Raises RunFileError if play cannot have produced it."""
     learner, grown, counted = learner_named(config.learner), grow(config), config.alpha.power > 0
     code, outcome = data.states["code"], data.states["outcome"]
     try:
@@ -68,7 +68,7 @@ def _grown_of(config: Config, data: RunData) -> GrowingTable:
 
 
 def misfits(data: RunData, parts: Parts) -> Iterator[str]:
-    """What does not fit, in order; `data` has passed the checks of `runfile`."""
+    """Yield a message for each contradiction, in order; `data` has passed the checks of `runfile`."""
     config, graph, grown = parts
     yield from course_misfits(data)
     learner = learner_named(config.learner)
@@ -77,7 +77,7 @@ def misfits(data: RunData, parts: Parts) -> Iterator[str]:
         if not np.array_equal(found, wanted[name]):
             yield f"its states/{name} is not that of board {config.board.name}; {_FOREIGN}"
     if any(found.shape != wanted[name].shape for name, found in data.states.items()):
-        return  # the learner's own tables below may be far larger than the file, and its tables cannot fit them
+        return  # the tables cannot fit either, and start tables may take far more memory than the file
     seed = np.random.default_rng(config.seed % 2**64)
     start = learner.fresh(graph, config.settings, seed) if grown is None else grown.fresh()
     yield from table_misfits("", data.tables, data, config, start)
@@ -89,7 +89,7 @@ def misfits(data: RunData, parts: Parts) -> Iterator[str]:
         led_to = np.bincount(graph.child, minlength=graph.code.size) > 0
         led_to[:1] = True
         if not led_to[graph.code >= 0].all():
-            yield f"its states/code holds a position to which no move of the others leads; {_FOREIGN}"
+            yield f"its states/code holds a position that no move leads to; {_FOREIGN}"
     if grown is not None and data.resume:
         rows, finals = data.progress.get("batch_positions", np.zeros(2, np.int64)).tolist()
         if not 0 < rows <= grown.used.rows or not 0 <= finals <= grown.used.finals:
@@ -97,7 +97,7 @@ def misfits(data: RunData, parts: Parts) -> Iterator[str]:
 
 
 def course_misfits(data: RunData) -> Iterator[str]:
-    """The quick part of `misfits`: how configuration, games, recorded points and batches contradict each other."""
+    """Yield contradictions between configuration, games, recorded points and batches: the quick part of `misfits`."""
     try:
         config = config_from_dict(data.config)
     except RunFileError as error:
@@ -108,14 +108,14 @@ def course_misfits(data: RunData) -> Iterator[str]:
         yield f"its statistics are not those that board {config.board.name} has; {_FOREIGN}"
     games, points, before = data.games, data.statistics["games"], data.progress.get("batch_games")
     if not points.size:
-        yield f"it has no recorded points, and training always leaves one; {_FOREIGN}"
+        yield f"it has no recorded points, but training always writes one; {_FOREIGN}"
     elif points[-1] != games and data.version >= RESUME_SINCE:
-        yield f"its last recorded point is at {counted(int(points[-1]), 'game')}, and it has {games:,}; {_FOREIGN}"
+        yield f"its last recorded point is at {counted(int(points[-1]), 'game')}, but it has {games:,}; {_FOREIGN}"
     if config.inherited > games:
-        yield f"it began with {counted(config.inherited, 'game')}, and has {games:,}; {_FOREIGN}"
+        yield f"it began with {counted(config.inherited, 'game')}, but has {games:,}; {_FOREIGN}"
     if config.engine == "given":
         if before is not None:
-            yield f"it keeps a batch, but was not played in batches; {_FOREIGN}"
+            yield f"it stores a batch, but was not played in batches; {_FOREIGN}"
         return
     for name, number in (("games", games), ("goal", int(data.progress.get("goal", 0)))):
         if number > MAX_GAMES:
@@ -131,7 +131,7 @@ def course_misfits(data: RunData) -> Iterator[str]:
 
 
 def _point_misfits(data: RunData, config: Config, fresh: Any) -> Iterator[str]:
-    """What is wrong with the tables at recorded points, whose shapes are those of the tables themselves.
+    """Yield a message for each fault of the tables at recorded points; `runfile` has checked their shapes.
 
     fresh: the learner's start tables.
     """
@@ -139,7 +139,7 @@ def _point_misfits(data: RunData, config: Config, fresh: Any) -> Iterator[str]:
     if set(data.points) != set(start):
         yield f"its points/ are not the tables of {config.learner}; {_FOREIGN}"
     elif config.grown:
-        yield f"it has points/, and the table of {config.board.name} grows from point to point; {_FOREIGN}"
+        yield f"it has points/, but the table of {config.board.name} grows from point to point; {_FOREIGN}"
     for name, found in data.points.items():
         if np.isnan(found).any() and not np.isnan(start.get(name, 0.0)).any():
             yield f"table 'points/{name}' holds NaN, which {config.learner} never does; {_FOREIGN}"
@@ -148,7 +148,7 @@ def _point_misfits(data: RunData, config: Config, fresh: Any) -> Iterator[str]:
 def table_misfits(
     prefix: str, tables: dict[str, NDArray[Any]], data: RunData, config: Config, fresh: Any
 ) -> Iterator[str]:
-    """What is wrong with the tables, or with those for resuming, whose names begin with `prefix`.
+    """Yield a message for each fault of the tables, or of those for resuming, whose names begin with `prefix`.
 
     fresh: the learner's start tables.
     """
@@ -164,9 +164,9 @@ def table_misfits(
         if found is None or found.shape != shape or found.dtype != dtype:
             yield f"table {prefix + name!r} is not {dtype}{list(shape)}; {_FOREIGN}"
         elif name == "visits":
-            if not (found >= 0).all():  # not always whole: some learners share a batch's visits out among moves
+            if not (found >= 0).all():  # not always whole: some learners divide a batch's visits among moves
                 yield f"table '{prefix}visits' holds a number below 0 or NaN; {_FOREIGN}"
-            elif found.max(initial=0.0) > games * (1 + 1e-9):  # a game updates an entry once at most
+            elif found.max(initial=0.0) > games * (1 + 1e-9):  # a game updates an entry at most once
                 yield f"table '{prefix}visits' holds more updates of an entry than its {games:,} games; {_FOREIGN}"
         elif name == "background":
             if np.isnan(found).any():
@@ -174,12 +174,12 @@ def table_misfits(
         else:
             if data.table_fields[name][0] != learner.fields[name][0]:
                 yield f"table {prefix + name!r} must have the axes {learner.fields[name][0]}; {_FOREIGN}"
-            # Only a learner that starts with NaN for "never seen" may keep some.
+            # NaN is valid only for a learner that starts with it, as "never seen".
             if np.isnan(found).any() and not np.isnan(start[name]).any():
                 yield f"table {prefix + name!r} holds NaN, which {config.learner} never does; {_FOREIGN}"
-            # Steps of at most 1 towards worths and towards other values never lead out of the range of both.
+            # Steps of at most 1 towards worths or towards other values stay in the range of both.
             limit = max(np.nanmax(np.abs(start[name]), initial=0.0), np.abs(worth).max()) * (1 + 1e-6)
-            if name == "q" and learner.by_chances:  # preferences or beads, which a game moves by one such distance
+            if name == "q" and learner.by_chances:  # a game changes preferences or beads by at most this range
                 limit *= 1 + 2 * data.games
             if learner.boxes and np.nanmin(found) < 0:
                 yield f"table {prefix + name!r} holds a number of beads below 0; {_FOREIGN}"
@@ -193,4 +193,4 @@ def table_misfits(
         yield f"its step size depends on visits, but {prefix or 'tables/'}visits is missing; the file is damaged"
     # A newer minor version may have added tables.
     for name in sorted(set(tables) - {*start, *extra}) if data.version <= FORMAT else ():
-        yield f"table {prefix + name!r} belongs to no run of {config.learner}; {_FOREIGN}"
+        yield f"table {prefix + name!r} does not belong to a run of {config.learner}; {_FOREIGN}"

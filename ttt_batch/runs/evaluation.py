@@ -1,4 +1,4 @@
-"""A run against opponents: its policy, exact results, and whether it can be beaten."""
+"""Exact evaluation of a run against opponents: its policy, results and losing lines."""
 
 import itertools
 import math
@@ -23,20 +23,20 @@ from ttt_batch.runs.knowledge import Knowledge
 from ttt_batch.simulation.policy import Policy, chosen_edges, legal_edges, optimal_policy, policy_among, random_policy
 
 EXACT_OPPONENTS = ("random", "optimal", "self")
-"""Opponents on enumerated boards besides other runs."""
+"""Named opponents on enumerated boards; other runs are opponents too."""
 
 _BY_SEAT = ("unbeatable", "losing_line")
 
 NO_SHARES = (math.nan, math.nan, math.nan)
-"""The results of games that cannot be played: neither player of boxes moves second."""
+"""Results of games that cannot be played, because a player with boxes cannot move second."""
 
 
 class JudgedAgent(NamedTuple):
-    """An agent of somebody's own that was judged.
+    """An evaluated third-party agent.
 
-    name: what it is called.  symmetric: whether it was asked about one image of each position alone, so that the
-    verdict is that of an agent which plays alike in all images.  asked: positions that it was asked about, None
-    for the package's own.
+    name: its name.  symmetric: True if it was queried for only one image of each position.  The verdict then holds
+    for an agent that plays the same in all images.
+    asked: number of positions queried; None for the package's own agents.
     """
 
     name: str
@@ -46,10 +46,10 @@ class JudgedAgent(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """How agents that draw by chance were judged: by the shares of their answers in each position.
+    """Settings and intervals of an evaluation of agents that draw by chance, by their shares of answers.
 
-    answers: in each position.  seed: of Python's and NumPy's generators before the first answer.
-    confidence: of the intervals.  intervals: low and high of wins, draws and losses, by seat; nan as the shares.
+    answers: number of answers in each position.  seed: of Python's and NumPy's generators before the first answer.
+    confidence: of the intervals.  intervals: (low, high) of wins, draws and losses, by seat; nan where shares are nan.
     """
 
     answers: int
@@ -73,14 +73,14 @@ class Samples(NamedTuple):
 class Evaluation(Printable):
     """Exact results of an agent against an opponent.
 
-    first, second: probabilities (win, draw, loss) of the agent in that seat; nan if one of the two cannot play so.
-    unbeatable, losing_line: of the seats in which it can play.
-    unbeatable: whether no opponent and no tie-break beats the agent in a seat, whatever `against` is; None if that is
-    not proved: none of its samples loses.
-    losing_line: a shortest game that the agent can lose in a seat, as cells; None if it cannot.
-    ties: which of the moves that their rules may pick runs play, see `ties`.
-    run: the agent itself, if it is a run; else `agent` says which one it is.
-    samples: of an agent that draws by chance, by which the shares are estimates; else None.
+    first, second: probabilities (win, draw, loss) of the agent in that seat; nan if one of the two cannot play there.
+    unbeatable, losing_line: by the seats in which the agent can play.
+    unbeatable: True if no opponent and no tie-break beats the agent, independent of `against`.  None if samples found
+    no loss, which is not a proof.
+    losing_line: a shortest game that the agent can lose, as cells; None if it cannot lose.
+    ties: tie rule of runs, see `ties`.
+    run: the agent if it is a run; otherwise `agent` describes it.
+    samples: for an agent that draws by chance, whose shares are estimates; else None.
     """
 
     against: str
@@ -98,9 +98,9 @@ class Evaluation(Printable):
             object.__setattr__(self, "second", NO_SHARES)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values with stable keys, as `--json` prints them.
+        """Return plain values with stable keys, as `--json` prints them.
 
-        `symmetric` and `asked` are there for agents that are no runs, and `judged` for runs that play by chances.
+        Agents other than runs add `symmetric` and `asked`; runs that draw from action probabilities add `judged`.
         """
         agent = self.agent
         folded: dict[str, Any] = {} if agent is None else {"symmetric": agent.symmetric, "asked": agent.asked}
@@ -128,7 +128,7 @@ class Evaluation(Printable):
 
 
 def _may_come(graph: Graph, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """bool[E]: the edges of rows to which a first player that picks among the `chosen` edges may come."""
+    """Return the edges (bool[E]) of rows that a game can reach if the first player follows the `chosen` edges."""
     reached = np.zeros(graph.code.size, np.bool_)
     reached[0] = True
     for row, (lo, hi) in enumerate(itertools.pairwise(graph.first_edge.tolist())):
@@ -139,15 +139,14 @@ def _may_come(graph: Graph, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 class Judged(Knowledge):
-    """Tables that are judged.  games: how many they have learnt from."""
+    """Tables with exact evaluation.  games: number of games that they have learnt from."""
 
     games: int
 
     def leaves(self, line: list[int], seat: int) -> int | None:
-        """How many moves of `line` an agent in `seat` (0 or 1) follows by the ties of `play`; None if all.
+        """Return the ply at which an agent in `seat` (0 or 1) leaves `line` by the ties of `play`; None if never.
 
-        They are `sharp` if its board is enumerated, else `soonest`.
-
+        Ties are `sharp` on an enumerated board, else `soonest`.
         line: the cells of a game that the agent may play by its rule.
         """
         marks: Position = (EMPTY,) * self.board.cells
@@ -158,11 +157,11 @@ class Judged(Knowledge):
                     return ply
             if cell == self.board.resignation:
                 return None
-            marks = self.board.after(marks, cell)  # the last one may be occupied
+            marks = self.board.after(marks, cell)  # the last cell may be occupied
         return None
 
     def _real(self, line: list[int] | None) -> list[int] | None:
-        """A game given as cells of the images that rows stand for, as cells of one board."""
+        """Return a game in cells of one board, from its cells in the images that rows represent."""
         if line is None or not self.config.symmetry:
             return line
         resignation = self.board.resignation
@@ -178,9 +177,9 @@ class Judged(Knowledge):
         return cells
 
     def common_graph(self, other: "Judged") -> Graph:
-        """Return positions and moves as both runs see them: real positions unless both keep classes of images.
+        """Return a graph for both runs, of classes of images if both use symmetry, else of real positions.
 
-        Raises BoardError if their boards differ, or one of them grows.
+        Raises BoardError if their boards differ or one of them grows.
         """
         if other.board != self.board:
             raise BoardError(
@@ -194,10 +193,10 @@ class Judged(Knowledge):
         return enumerate_graph(self.board, occupied, self.config.symmetry and other.config.symmetry, resigns=resigns)
 
     def policy_on(self, graph: Graph, ties: Ties = "any") -> Policy:
-        """The agent's policy over the edges of this or another graph of the same board; ties: as for `candidates`.
+        """Return the agent's policy over the edges of this or another graph of its board; ties: as for `candidates`.
 
-        Raises BoardError on a growing board, and UsageError if it may choose an occupied cell and `graph` has no such
-        moves, and for other ties.
+        Raises BoardError on a growing board, and UsageError for unknown ties or if the agent may choose a move that
+        `graph` lacks (an occupied cell, resignation).
         """
         ties = check_ties(ties)
         policy = self.policy if ties == "any" else self.sharp if ties == "sharp" else self.soonest
@@ -206,7 +205,7 @@ class Judged(Knowledge):
         own, boxes = self.graph, self.learner.boxes
         picked = chosen_edges(own, policy)
         if boxes and self.board.resignation not in graph.cell:
-            picked &= _may_come(own, picked)  # where it cannot come, it need not resign
+            picked &= _may_come(own, picked)  # a resignation in an unreachable position does not matter
         allowed, lacks = carried(self.board, own, picked, graph, symmetry=self.config.symmetry)
         if lacks.any():
             code = int(graph.code[lacks.argmax()])
@@ -217,23 +216,20 @@ class Judged(Knowledge):
                 f"{'its own' if boxes else 'minimax-q' + chr(39) + 's'} rules allow; train it for more "
                 "games, or choose another opponent"
             )
-        if boxes:  # where it cannot come, anything will do
+        if boxes:  # in unreachable positions every move is allowed
             without = ~np.logical_or.reduceat(allowed, graph.first_edge[:-1])
             allowed |= without[rows_of_edges(graph)] & legal_edges(graph)
         return policy_among(graph, allowed)
 
     def judgement(self) -> Judgement:
-        """Everything that is recorded at a point of training, for the tables as they are.
-
-        Raises BoardError on a growing board.
-        """
+        """Return the statistics of a recorded point for the current tables.  Raises BoardError on a growing board."""
         self._needs_all("an exact judgement")
         return exact_judge(self.graph, self.learner, self.worth, self.solution)(self.tables)
 
     def evaluation(self, against: "str | Judged" = "random", ties: Ties = "any") -> Evaluation:
-        """Exact results against `random` moves, `optimal` ones (uniform among the best), `self`, or another run.
+        """Return exact results against `random` moves, `optimal` ones (uniform among the best), `self` or another run.
 
-        ties: as for `candidates`, for both if the opponent is a run, too.
+        ties: as for `candidates`; applies to both players if the opponent is a run.
         Raises UsageError for any other opponent or ties, BoardError for a run of another board or on a growing board.
         """
         self._needs_all("an exact evaluation")

@@ -1,4 +1,4 @@
-"""Runs written in other people's table formats: what each learner's numbers are called in a table by code."""
+"""Export of runs to third-party table formats."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -36,11 +36,11 @@ def export_run(
     overwrite: bool = False,
     warn: Callable[[str], None] = warn_python,
 ) -> list[Path]:
-    """Write a run's table as format `to`: one file, or for a format with a file per player one or two.
+    """Write a run's table as format `to`: one file, or one or two for a format with a file per player.
 
-    Lists of states hold both tables of `double-q`, and what positions are worth beside preferences; of formats that do
-    not, `warn` is called with a line that says what is left out.  Of boxes a table by code holds the beads for the
-    images of lowest code, and 0 elsewhere.
+    Lists of states hold both tables of `double-q`, and position values beside preferences.  Formats that cannot hold
+    these call `warn` with a line about what is left out.
+    A table by code holds the beads of a box at the image of lowest code, and 0 at the other images.
     Returns the paths written.  Raises UsageError and FormatError.
     """
     files = [Path(path) for path in paths]
@@ -56,7 +56,7 @@ def export_run(
             numbers = {"values": both_players(run)}
         table = listing(run.graph, chosen_edges(run.graph, run.policy), run.board.cells, **numbers)
     elif kind == ACTION_VALUES:
-        marks = run.graph.cell < run.board.cells  # not those that resign
+        marks = run.graph.cell < run.board.cells  # without resignations
         table = action_by_code(run.graph, marks, np.nan_to_num(_actions(run)), _background(run))
     else:
         table = value_by_code(run.graph, both_players(run), run.board.cells)
@@ -68,9 +68,9 @@ def export_run(
 
 
 def check_export(config: Config, to: str) -> None:
-    """Raise BoardError if a run's board is too large for any table to be written, or for a page of it (`html`).
+    """Raise BoardError if a run's board is too large for a table in the format `to`.
 
-    Raises UsageError for a page of boxes, which play one seat.
+    Raises UsageError for a page (`html`) of boxes, which play only one seat.
     """
     if to == "html" and learner_named(config.learner).boxes:
         raise not_second(config.learner, "a page on which either player begins", "choose json or another format")
@@ -85,23 +85,23 @@ def check_export(config: Config, to: str) -> None:
 
 
 def kind_in(form: Format, learner: Learner) -> str:
-    """Return what a learner's table is in a format."""
+    """Return the kind of table that a format stores for a learner."""
     return STATES if STATES in form.kinds else ACTION_VALUES if has_actions(learner) else POSITION_VALUES
 
 
 def has_actions(learner: Learner) -> bool:
-    """Return whether a learner's table is of moves, not of positions."""
+    """Return whether a learner's table holds numbers of moves, not of positions."""
     return "q" in learner.fields
 
 
 def _actions(run: Run) -> NDArray[np.float64]:
-    """float64[E]: what each move is worth, by two tables their mean."""
+    """Return the value of each move, float64[E]; with two tables their mean."""
     q: NDArray[np.float64] = run.tables.q
     return q if q.ndim == 1 else 0.5 * (q[0] + q[1])
 
 
 def _more(run: Run) -> dict[str, NDArray[np.float64]]:
-    """What the table has beside `_actions`, by the names of `formats.base.MORE`."""
+    """Return the numbers of a table that `_actions` leaves out, by the names of `formats.base.MORE`."""
     q: NDArray[np.float64] = run.tables.q
     if q.ndim > 1:
         return {"a": q[0], "b": q[1]}
@@ -115,12 +115,12 @@ def both_players(run: Run) -> NDArray[np.float64]:
 
 
 def _background(run: Run) -> NDArray[np.float64]:
-    """float64[codes, cells]: what a full table holds if the run has no number of its own."""
+    """Return the numbers of a full table, float64[codes, cells], where the run has no number of its own."""
     if run.background is not None:
         return run.background
     if run.learner.boxes:
         return np.zeros((3**run.board.cells, run.board.cells))
-    if run.learner.occupied:  # every cell is an action, and every row was drawn at the start
+    if run.learner.occupied:  # every cell is an action, and every row starts with random numbers
         rng = np.random.default_rng([run.config.seed % 2**64, 1])
         return rng.standard_normal((3**run.board.cells, run.board.cells))
     start = run.learner.fresh(run.graph, run.config.settings, np.random.default_rng(0)).q
@@ -129,10 +129,10 @@ def _background(run: Run) -> NDArray[np.float64]:
 
 
 def _start_values(board: Board, worth: NDArray[np.float64], alike: float | None) -> NDArray[np.float64]:
-    """The start values of moves for every code, those that cannot occur included.
+    """Return the start values of moves for every code, including codes that cannot occur.
 
-    alike: that of all moves, also of those that end the game; None if they differ.  Then, as `backward-q` has them, the
-    mover follows from the number of marks, and a move is worth 1 after which any line is complete.
+    alike: the common start value of all moves; None if they differ, as for `backward-q`.  Then the mover follows from
+    the number of marks, and a move is worth 1 if any line is complete after it.
     """
     codes = np.arange(3**board.cells)
     marks = marks_of(codes, board.cells)

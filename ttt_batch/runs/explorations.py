@@ -1,4 +1,4 @@
-"""How a learner tries what does not look best: epsilon-greedily, or by softmax, written `softmax:T`."""
+"""Parsing and checks of exploration options: epsilon-greedy, or softmax written `softmax:T`."""
 
 import math
 import sys
@@ -17,12 +17,12 @@ SOFTMAX = "softmax"
 
 
 def parse_explore(given: str) -> str:
-    """The canonical form of `softmax:T`.  Raises UsageError."""
+    """Return the canonical form of `softmax:T`.  Raises UsageError."""
     return f"{SOFTMAX}:{temperature_of(given)!r}"
 
 
 def temperature_of(given: str) -> float:
-    """The temperature of `softmax:T`.  Raises UsageError."""
+    """Return the temperature of `softmax:T`.  Raises UsageError."""
     name, _, number = given.partition(":") if isinstance(given, str) else ("", "", "")
     if fold(name.strip()) != SOFTMAX or not number.strip():
         raise UsageError(f"explore {quoted(given)} is not softmax:T; give a temperature, such as softmax:0.1")
@@ -38,7 +38,7 @@ def temperature_of(given: str) -> float:
 
 
 def instead_of_the_other(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options for a run that goes on: of epsilon and softmax play the one that is given takes the other's place."""
+    """Return the options of a resumed run, in which a new epsilon replaces softmax play, and the other way round."""
     if given.get("explore") is not None and given.get("epsilon") is None:
         return {**given, "epsilon": 0.0}
     if given.get("epsilon") is not None and given.get("explore") is None:
@@ -47,12 +47,12 @@ def instead_of_the_other(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_numbers(config: "Config") -> None:
-    """Raise UsageError for an epsilon beside play by chances, and for numbers that a learner does not have."""
+    """Raise UsageError for an epsilon beside play by action probabilities, and for numbers that a learner lacks."""
     learner = learner_named(config.learner)
     if config.by_chances and config.epsilon.text != "0.0":
         if config.explore is None:
             raise UsageError(
-                f"{learner.name} draws its moves from chances that it learns; leave {option('epsilon')} out"
+                f"{learner.name} draws its moves from probabilities that it learns; leave {option('epsilon')} out"
             )
         raise UsageError(f"{option('explore')} takes the place of {option('epsilon')}; leave one of them out")
     if learner.boxes:
@@ -64,12 +64,12 @@ def check_numbers(config: "Config") -> None:
 
 
 def _check_beads(config: "Config") -> None:
-    """Raise UsageError for a step size and worths of a learner that has beads instead."""
+    """Raise UsageError for a step size or draw worths of a learner that has beads instead."""
     name = config.learner
     if config.alpha.text != "1.0":
         raise UsageError(
-            f"{name} has no step size: alpha {config.alpha.text} means nothing to whole beads; leave {option('alpha')} "
-            f"out, and choose {option('rewards')}"
+            f"{name} has no step size: alpha {config.alpha.text} does not apply to whole beads; leave "
+            f"{option('alpha')} out, and choose {option('rewards')}"
         )
     if config.draw_worth != (0.0, 0.0):
         raise UsageError(f"{name} has rewards in beads; instead of {option('draw_worth')} give {option('rewards')}")

@@ -1,4 +1,4 @@
-"""A policy carried over to another graph of its board, such as from classes of positions to real positions."""
+"""Transfer of a policy to another graph of its board, such as from classes of positions to real positions."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,16 +7,16 @@ from ttt_batch.game.board import Board
 from ttt_batch.game.graph import Graph, rows_of_edges
 
 AT_ONCE = 1 << 18
-"""Rows that are carried over together: on 4x4 with eight images they take 100 MB."""
+"""Rows that are transferred together: on 4x4 with eight images they take 100 MB."""
 
 
 def carried(
     board: Board, own: Graph, picked: NDArray[np.bool_], graph: Graph, *, symmetry: bool
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Carry the `picked` edges (bool[E]) of `own` over to another graph of the same board.
+    """Transfer the `picked` edges (bool[E]) of `own` to another graph of the same board.
 
-    symmetry: whether a row of `own` stands for all images of a position.  Then every position has the moves of its
-    class, turned as `Board.representative` turns it.
+    symmetry: True if a row of `own` stands for all images of a position.  Then every position gets the moves of its
+    class, in the orientation of `Board.representative`.
     Returns bool[E], the edges picked in `graph`, and bool[U], its rows that lack an edge for some picked move.
     """
     n_own, n_rows = own.first_edge.size - 1, graph.first_edge.size - 1
@@ -24,9 +24,9 @@ def carried(
     np.bitwise_or.at(cells, rows_of_edges(own)[picked], np.uint64(1) << own.cell[picked].astype(np.uint64))
     order = np.argsort(own.code[:n_own])
     codes, powers = own.code[:n_own][order], 3 ** np.arange(board.cells, dtype=np.int64)
-    # Where each cell of a position stands in each of its images.
+    # Position of each cell in each image.
     places = np.argsort(np.array(board.images(symmetry)), axis=1)
-    turned = np.pad(places, ((0, 0), (0, 1)), constant_values=board.resignation)  # resigning is no cell and stays
+    turned = np.pad(places, ((0, 0), (0, 1)), constant_values=board.resignation)  # resignation maps to itself
     found, lacks = np.zeros(graph.child.size, np.bool_), np.zeros(n_rows, np.bool_)
     for start in range(0, n_rows, AT_ONCE):
         stop = min(start + AT_ONCE, n_rows)

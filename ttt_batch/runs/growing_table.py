@@ -1,7 +1,7 @@
-"""The tables over a growing board: graph, tables and visits that get room together, are stored and taken back.
+"""Tables over a growing board: resizing, storing and restoring of graph, tables and visits together.
 
-`growing_graph` has the graph, and `growing_rows` adds to both.  Shared rows hold what positions without a row of their
-own are worth at the start, so learners read a child's value without asking whether play has reached it.
+`growing_graph` defines the graph, and `growing_rows` adds rows to graph and tables.  Shared rows hold the start values
+of positions without their own row, so learners read a child's value without a check for its row.
 """
 
 from collections.abc import Callable
@@ -35,11 +35,11 @@ from ttt_batch.runs.config import Config
 from ttt_batch.runs.state import State
 
 FIRST_ROWS = 1 << 12
-"""Room for rows that a board begins with."""
+"""Capacity for unfinished rows at the start."""
 
 
 class Shape(NamedTuple):
-    """How much there is, or is room for: unfinished rows, final rows of their own, edges."""
+    """Size or capacity of a table: unfinished rows, final rows of their own, edges."""
 
     rows: int
     finals: int
@@ -47,10 +47,10 @@ class Shape(NamedTuple):
 
 
 class GrowingTable:
-    """A board's graph as far as play has come, the tables over it, and how both grow.
+    """Graph of the positions that play has reached, and the tables over it; both grow.
 
-    graph, tables, visits, growth: with more room than they use; replaced when they grow.
-    max_rows: unfinished rows at most.
+    graph, tables, visits, growth: arrays with spare capacity; replaced when they grow.
+    max_rows: maximum of unfinished rows.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class GrowingTable:
         counted: bool = False,
         max_rows: int = MAX_ROWS,
     ) -> None:
-        """Only the empty board.  counted: whether a table of visits is kept, too (a step size by visits)."""
+        """Start with only the empty board.  counted: True to keep a table of visits, for a step size by visits."""
         complete(learner)
         self.board, self.learner, self.worth, self.symmetry = board, learner, worth, symmetry
         self.max_rows = max_rows
@@ -87,57 +87,57 @@ class GrowingTable:
 
     @property
     def used(self) -> Shape:
-        """What there is."""
+        """Return the current size."""
         rows, edges, finals, _ = self.growth.used.tolist()
         return Shape(rows, finals, edges)
 
     @property
     def positions(self) -> int:
-        """Positions that have rows of their own."""
+        """Return the number of positions that have their own row."""
         return self.used.rows + self.used.finals
 
     @property
     def lost(self) -> int:
-        """How often play reached a position for which there was no room."""
+        """Return how often play reached a position without room for a row."""
         return int(self.growth.used[LOST])
 
     @property
     def _room(self) -> int:
-        """Unfinished rows for which there is room, without the borrowed ones."""
+        """Return the capacity for unfinished rows, without the borrowed ones."""
         return int(self.graph.first_edge.size - 1 - self.board.cells)
 
     @property
     def may_grow(self) -> bool:
-        """Whether more rows may be had than there is room for."""
+        """Return whether the capacity may still grow."""
         return self._room < self.max_rows
 
     def limit(self, max_rows: int) -> None:
-        """Have `max_rows` unfinished rows at most, or those that there are."""
+        """Limit the table to `max_rows` unfinished rows, or to the rows in use if there are more."""
         self.max_rows = max(max_rows, self.used.rows)
         if self._room > self.max_rows:
             self._resize(self.max_rows)
 
     def enlarge(self) -> None:
-        """Make room for twice as many rows, or as many as there may be."""
+        """Double the capacity for rows, up to `max_rows`."""
         self._resize(min(2 * self._room, self.max_rows))
 
     def _arrays(self, tables: Any, visits: Any) -> list[tuple[Any, bool]]:
-        """Tables, and visits in the shape of the first table; each with whether its last axis is rows, not edges."""
+        """Return (array, last axis is rows, not edges) of each table, and of visits in the shape of the first table."""
         arrays = list(zip(tables, self._by_row, strict=True))
-        # Also if there is no entry yet: action values begin without edges.
+        # Test the flag, not the size: action values start without edges.
         return [*arrays, (visits.reshape(tables[0].shape), self._by_row[0])] if self._counted else arrays
 
     def _changed(self, tables: Any, visits: Any, change: Callable[[Any, bool], Any]) -> tuple[Any, Any]:
-        """Tables and visits, each changed.  change: of an array, and whether its last axis is rows, not edges."""
+        """Return tables and visits with `change` applied to each array; its arguments are the pairs of `_arrays`."""
         changed = [change(*array) for array in self._arrays(tables, visits)]
         return self.learner.tables(*changed[: len(tables)]), changed[-1].ravel() if self._counted else visits
 
     def compact(self) -> "tuple[Graph, Any, NDArray[np.float64]]":
-        """The graph, the tables and the visits without room for more, copied."""
+        """Return copies of graph, tables and visits without spare capacity."""
         return self._resized(self.used, self.graph.first_edge[: self.used.rows + 1])
 
     def fresh(self) -> Any:
-        """The compact tables, had nothing been learnt."""
+        """Return the compact tables with start values."""
         graph, tables, _ = self.compact()
         shared = self.learner.start(shared_rows(), self.worth, np.random.default_rng(0))
         for by_row, table, start in zip(self._by_row, tables, shared, strict=True):
@@ -147,7 +147,7 @@ class GrowingTable:
         return tables
 
     def cut(self, state: State, rows: int, finals: int) -> State:
-        """What `padded` was made of: a state with only `rows` unfinished and `finals` final rows."""
+        """Return a state reduced to its first `rows` unfinished and `finals` final rows: the inverse of `padded`."""
         graph, used = self.compact()[0], self.used
         kept = np.concatenate([np.arange(rows), np.arange(used.rows, used.rows + N_SHARED + finals)])
         edges = int(graph.first_edge[rows])
@@ -159,14 +159,14 @@ class GrowingTable:
         return State(state.games, tables, visits, state.outcomes, graph.code[kept], graph.outcome[kept])
 
     def go_back(self, rows: int, finals: int) -> None:
-        """Forget all but the first `rows` unfinished and `finals` final rows, about which nothing was learnt since."""
+        """Drop all but the first `rows` unfinished and `finals` final rows; nothing may have been learnt since then."""
         graph, tables, visits = self.compact()
         state = self.cut(State(0, tables, visits, np.zeros(3, np.int64), graph.code, graph.outcome), rows, finals)
         self.restore(state.code, state.outcome, state.tables, state.visits)
         self.limit(self.max_rows)
 
     def padded(self, state: State) -> State:
-        """A state from when there were fewer rows, with the others at their start values."""
+        """Return an earlier state, which has fewer rows, extended by the other rows at their start values."""
         graph, tables, visits = self.compact()
         rows = positions_in(state)[0]
         begin_rows(tables, graph, rows, self.worth, self.growth.key)
@@ -181,7 +181,7 @@ class GrowingTable:
         return State(state.games, tables, visits, state.outcomes, graph.code, graph.outcome)
 
     def restore(self, code: NDArray[np.int64], outcome: NDArray[np.int8], tables: Any, visits: Any) -> None:
-        """Take over what `compact` gave: the codes and outcomes of its rows, its tables and its visits.
+        """Restore the table from the codes and outcomes of its rows, its tables and visits, as `compact` returns them.
 
         Raises BoardError if play cannot have reached such positions.
         """
@@ -226,14 +226,14 @@ class GrowingTable:
         wrong = expand_all(self.graph, self.growth)
         if wrong >= 0:
             raise BoardError(
-                f"code {self.graph.code[wrong]} is no position that play on board {self.board.name} reaches, "
-                "or its outcome is another"
+                f"code {self.graph.code[wrong]} is not a position that play on board {self.board.name} reaches, "
+                "or its outcome is wrong"
             )
 
     def _resize(self, rows: int) -> None:
-        """Give the graph room for `rows` unfinished rows, as many final ones if it has any, and their edges."""
+        """Resize to `rows` unfinished rows and their edges, and as many final rows if the table has final rows."""
         cells = self.board.cells
-        # The last final row is borrowed, as the last unfinished ones are.
+        # The last final row is borrowed, like the last unfinished ones.
         finals = max(rows, self.used.finals) + 1 if self._finals else 0
         room = Shape(rows + cells, finals, (rows + cells) * cells)
         edges_of_borrowed = np.full(cells, cells) if self.learner.occupied else np.arange(cells, 0, -1)
@@ -248,13 +248,13 @@ class GrowingTable:
         remember_all(self.graph, self.growth)
 
     def _resized(self, room: Shape, first_edge: Any) -> "tuple[Graph, Any, NDArray[np.float64]]":
-        """Graph, tables and visits with other room, holding what these hold."""
+        """Return copies of graph, tables and visits with the capacity `room`."""
         used, old = self.used, self.graph
         n_open = old.first_edge.size - 1
         tail = slice(n_open, n_open + N_SHARED + used.finals)
 
         def rows(array: Any) -> Any:
-            """An array whose last axis is rows, with other room."""
+            """Return a copy of an array whose last axis is rows, with the new capacity."""
             new = np.zeros((*array.shape[:-1], room.rows + N_SHARED + room.finals), array.dtype)
             new[..., : used.rows] = array[..., : used.rows]
             new[..., room.rows : room.rows + N_SHARED + used.finals] = array[..., tail]
@@ -266,7 +266,7 @@ class GrowingTable:
             return new
 
         child = edges(old.child)
-        for start in range(0, used.edges, 1 << 20):  # piece by piece: a mask of all would take memory of its own
+        for start in range(0, used.edges, 1 << 20):  # piece by piece: a mask of all edges takes too much memory
             piece = child[start : min(start + (1 << 20), used.edges)]
             piece[piece >= n_open] += np.uint32((room.rows - n_open) % (1 << 32))
         graph = old._replace(
@@ -283,13 +283,13 @@ class GrowingTable:
 
 
 def positions_in(state: State) -> tuple[int, int]:
-    """Unfinished and final rows of a state on a growing board."""
+    """Return the numbers of unfinished and final rows of a state on a growing board."""
     rows = int(np.argmax(state.code < 0))
     return rows, state.code.size - rows - N_SHARED
 
 
 def grow(config: Config) -> GrowingTable:
-    """The empty board of a configuration."""
+    """Return a growing table with only the empty board of a configuration."""
     learner = learner_named(config.learner)
     return GrowingTable(
         config.board,

@@ -1,4 +1,4 @@
-"""Runs from other programs' tables: what a file is, which learner has such a table, and what it does not say."""
+"""Import of other programs' tables as runs: recognition of the file, choice of a learner, and defaults."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -52,14 +52,14 @@ from ttt_batch.runs.runfile.reading import is_run_file
 from ttt_batch.simulation.policy import chosen_edges
 
 PLAIN = "hdf5"
-"""The name of the format that `plain_hdf5` describes, which names its learner, board and settings."""
+"""Name of the format in `plain_hdf5`, whose files name learner, board and settings."""
 
 _MOST_PLAIN = 1 << 31
-"""Bytes of the largest plain HDF5 table that is read."""
+"""Largest size of a plain HDF5 table that is read, in bytes."""
 
 
 def import_form(name: str) -> str:
-    """The name of a format that can be imported, however it is spelled.  Raises UsageError."""
+    """Return the canonical name of a format that can be imported.  Raises UsageError."""
     return choose("format", name, (*FORMATS, PLAIN), words={"h5": PLAIN})
 
 
@@ -75,15 +75,15 @@ def import_tables(
     warn: Callable[[str], None] = warn_python,
     **options: Any,
 ) -> Run:
-    """Read another program's table into a run of `learner`; without one, of the learner that the table fits.
+    """Read another program's table into a run of `learner`, by default of the learner that the table fits.
 
-    paths: one file, or for a program with a file per player one or two.  form: the format; by default what the files
-    hold decides.  player: whose file a single one is.  keys: how keys are to be read, see `keys.parse_reading`; by
-    default the table tells.  warn: called with each line about what a table lacks.  options: those of `Config`.
-    `notes` of the run say what the files were taken for.
-    Files that a page has saved name a learner.  Of these the number of games is kept, and, for that learner, its step
-    size, exploration and seed.
-    Entries that the files do not have keep the learner's start values.  Raises UsageError and FormatError.
+    paths: one file, or one or two for a program with a file per player.  form: the format; by default recognised from
+    the content.  player: the player of a single file.  keys: numbering of the keys, see `keys.parse_reading`; by
+    default recognised from the table.  warn: called with each line about missing entries.  options: those of `Config`.
+    `notes` of the run say how the files were read.
+    Files that a page has saved name a learner and a number of games, which the run keeps.  With that learner it also
+    keeps step size, exploration and seed.
+    Entries that the files lack keep the learner's start values.  Raises UsageError and FormatError.
     """
     files = [Path(path) for path in paths]
     if keys is not None:
@@ -113,7 +113,7 @@ def _import_files(
     options: dict[str, Any],
     warn: Callable[[str], None],
 ) -> Run:
-    """Read files in the format that is named, or as what their content says they are."""
+    """Read files in the named format, or in the format recognised from their content."""
     if form is not None and keys is not None:
         raise UsageError(f"{option('form', form)} fixes how keys are read; leave {option('keys')} out")
     if form is not None:
@@ -145,10 +145,10 @@ def _import_files(
 def _import_plain(
     files: Sequence[Path], learner: str | None, board: str | Board, command: str, options: dict[str, Any]
 ) -> Run:
-    """Read a plain HDF5 table, which says itself what all options would.  Raises UsageError for one that differs."""
+    """Read a plain HDF5 table, which holds its own settings.  Raises UsageError for options that contradict them."""
     name = shown(files[0])
     if len(files) > 1:
-        raise UsageError(f"{len(files)} files are given, and {name} holds both players; give that one alone")
+        raise UsageError(f"{len(files)} files are given, but {name} holds both players; give only that one")
     run = run_from_plain(read_file(files[0], _MOST_PLAIN), command=command)
     if learner is not None and learner_named(learner) is not run.learner:
         raise UsageError(f"{name} holds a table of {run.config.learner}; leave {option('learner')} out")
@@ -161,7 +161,7 @@ def _import_plain(
 
 
 def run_from_plain(content: bytes, *, command: str = "") -> Run:
-    """Return the run whose table `plain_hdf5.encode` wrote.  Raises FormatError, without the file's name."""
+    """Return the run of a table that `plain_hdf5.encode` wrote.  Raises FormatError, without the file's name."""
     run = unjudged_run(content)
     _finish(run, command)
     for wrong in misfits(run.data(), Parts(run.config, run.graph, run.grown)):
@@ -179,10 +179,10 @@ def import_found(
     warn: Callable[[str], None] = warn_python,
     **options: Any,
 ) -> Run:
-    """Read a table in memory, a dictionary, an array or a frame, as `import_tables` reads one of a file."""
+    """Read a table in memory (a dictionary, an array or a frame) as `import_tables` reads one from a file."""
     parsed = parse_board(board)
     if isinstance(found, str | bytes | Path):
-        raise UsageError(f"table {quoted(found)} is no table in memory; import_run reads files")
+        raise UsageError(f"table {quoted(found)} is not a table in memory; import_run reads files")
     try:
         return _import_contents([Content("", data=found)], learner, parsed, player, keys, "", options, warn)
     except FormatError as error:
@@ -190,7 +190,7 @@ def import_found(
 
 
 def _with_way(file: Path, error: FormatError) -> FormatError:
-    """The refusal of a file, with its name and the way that remains."""
+    """Return a format error with the file's name and the remaining way to evaluate it."""
     text = str(error)
     text = text if shown(file) in text else f"{shown(file)}: {text}"
     return FormatError(text if AS_AGENT in text or "cannot read" in text else f"{text}; {AS_AGENT}")
@@ -206,9 +206,9 @@ def _import_contents(
     options: dict[str, Any],
     warn: Callable[[str], None],
 ) -> Run:
-    """Read tables whose keys are recognised."""
+    """Read tables and recognise the numbering of their keys."""
     if learner is not None and learner_named(learner).boxes:
-        raise UsageError(f"{learner} has boxes, which only a .json file that a page has saved holds; name such a file")
+        raise UsageError(f"{learner} has boxes, which only a .json file saved by a page holds; name such a file")
     if len(contents) > 2:
         raise UsageError(f"{len(contents)} files are given; a table is in 1 file, or in 2 (first and second player)")
     own = None if player is None else SEATS.index(choose_seat(player, what="player"))
@@ -234,7 +234,7 @@ def _import_contents(
     _fill(run, found.table, only_second=only_second)
     fed_back = learner is None and fitting == OF_FINAL_VALUES
     if fed_back:
-        np.nan_to_num(run.tables.value, copy=False)  # its program takes them for 0, not for moves never to make
+        np.nan_to_num(run.tables.value, copy=False)  # its program treats missing values as 0, not as moves to avoid
     _finish(run, command)
     named = "" if learner is not None else f"; imported as {used.name}, whose table fits"
     run.notes = (
@@ -245,16 +245,16 @@ def _import_contents(
 
 
 def _lacking(run: Run, found: Recognised, instead: str, warn: Callable[[str], None]) -> tuple[str, ...]:
-    """Warn of what a table lacks; return a line about what follows from that for the verdict.
+    """Warn of the numbers that a table lacks; return a line about their effect on the verdict, if any are missing.
 
-    instead: what becomes of numbers that are missing, in words.
+    instead: treatment of missing numbers, in words.
     """
     graph = run.graph
     missing = missing_moves(graph, found.table)
     lacking = int(np.count_nonzero(missing))
     if not lacking:
         return ()
-    what = "moves" if found.table.q is not None else "moves to positions that go on"
+    what = "moves" if found.table.q is not None else "moves to unfinished positions"
     share = f"{lacking:,} of {missing.size:,} {what} ({lacking / missing.size:.1%})"
     warn(f"the table has no number for {share}, which {instead}")
     chosen = chosen_edges(graph, run.policy)
@@ -264,9 +264,9 @@ def _lacking(run: Run, found: Recognised, instead: str, warn: Callable[[str], No
             continue
         lost = graph.outcome == (SECOND_WINS, FIRST_WINS)[seat]
         if loses_by_table(graph, chosen, missing, seat, lost):
-            lines.append(f"as {name} it can be beaten by way of positions that the table has")
+            lines.append(f"as {name} it can be beaten through positions that the table has")
         else:
-            lines.append(f"as {name} it can be beaten only by way of positions that the table lacks")
+            lines.append(f"as {name} it can be beaten only through positions that the table lacks")
     return ("; ".join(lines),) if lines else ()
 
 
@@ -282,7 +282,7 @@ def _import_format(
     *,
     named: bool = False,
 ) -> Run:
-    """Read a table in a format of ours.  named: a person has named the format, so its numbering is ours."""
+    """Read a table in one of our formats.  named: True if the user named the format, so its numbering is ours."""
     learnt = _learnt_in(files[0], form, board)
     told = learner if learner is not None else learnt.get("learner")
     form_used = format_named(form)
@@ -308,9 +308,7 @@ def _import_format(
         if not named:
             found = [Content(f"{form} by another code", data=table.q)]
             return _import_contents(found, learner, config.board, player, None, command, options, warn)
-        warn(
-            f"the table is better in another numbering than that of {form}; leave {option('form')} out to have it found"
-        )
+        warn(f"the table plays better in another numbering than that of {form}; leave {option('form')} out to find it")
     run = _fresh(config, _games_in(files[0], learnt))
     only_second = len(files) == 1 and player is not None and choose_seat(player) == "second"
     try:
@@ -333,23 +331,22 @@ def _import_format(
 
 
 def _fresh(config: Config, games: int) -> Run:
-    """A run with start values."""
     run = Run(config, None, games, {})
     run.tables = run.learner.fresh(run.graph, config.settings, np.random.default_rng(config.seed % 2**64))
     return run
 
 
 def _finish(run: Run, command: str) -> None:
-    """Judge a filled run, and say where it comes from."""
+    """Judge a filled run, and add its provenance."""
     run.statistics = record_once(run)
     run.provenance = Clock().provenance(command)
 
 
 def _learnt_in(file: Path, form: str, board: str | Board) -> dict[str, Any]:
-    """Return what a file of a page says of how its table was learnt; empty for other files.  Raises FormatError."""
+    """Return the training settings in a file that a page saved; empty for other files.  Raises FormatError."""
     if form == "json":
         content = read_file(file, format_named(form).max_bytes(parse_board(board)))
-        with suppress(ValueError, RecursionError):  # what is wrong with it is told when the table is read
+        with suppress(ValueError, RecursionError):  # reading the table reports the fault
             whole = json.loads(content)
             learnt = whole.get("learnt") if isinstance(whole, dict) else None
             return learnt if isinstance(learnt, dict) else {}
@@ -357,18 +354,22 @@ def _learnt_in(file: Path, form: str, board: str | Board) -> dict[str, Any]:
 
 
 def _games_in(file: Path, learnt: dict[str, Any]) -> int:
-    """Return the number of games that a file of a page says, 0 if it says none.  Raises FormatError."""
+    """Return the number of games in a file that a page saved, 0 if it is missing.  Raises FormatError."""
     games = learnt.get("games", 0)
     if isinstance(games, bool) or not isinstance(games, int) or not 0 <= games <= MAX_GAMES:
-        raise FormatError(f"{shown(file)}: games {quoted(games)} is no number of games from 0 to {MAX_GAMES:,}; fix it")
+        raise FormatError(
+            f"{shown(file)}: games {quoted(games)} is not a number of games from 0 to {MAX_GAMES:,}; fix it"
+        )
     return games
 
 
 def _fill(run: Run, table: Table, *, only_second: bool) -> None:
-    """Put a table into the tables of a run.  only_second: it has the second player's values alone."""
+    """Copy a table into the tables of a run.  only_second: True if it has only the second player's values."""
     if (table.q is not None) != has_actions(run.learner):
         found = POSITION_VALUES if table.q is None else ACTION_VALUES
-        raise FormatError(f"the file holds {found}, and {run.config.learner} has others; name another file or learner")
+        raise FormatError(
+            f"the file holds {found}, which do not fit {run.config.learner}; name another file or learner"
+        )
     if run.learner.boxes:
         run.tables.q[:] = beads_from(run.graph, table, run.tables.q)
         return

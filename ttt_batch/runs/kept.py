@@ -1,4 +1,4 @@
-"""What every run does with what it holds: a file, a frame, a picture."""
+"""Base class of runs: saving, frames and figures."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 MOST_TEXT = 10_000
-"""Characters that are kept of a command and the like: a training of hours must not end at how it was called."""
+"""Characters stored of a text such as the command: a very long one must not make saving fail."""
 
 OF_SEATS = "unbeatable", "worst", "value_error", "versus_random", "optimal_share", "best_response"
 """Statistics with an axis for the seats."""
 
 OF_BOTH = "self_play"
-"""The statistic that takes both seats."""
+"""The statistic that needs both seats."""
 
 
 def played(name: str, array: NDArray[Any], own: NDArray[np.bool_], blank: float) -> NDArray[Any]:
     """Return a statistic [n, ..., points, (seats, ...)] with `blank` in seats that are not played.
 
-    own: bool[n, seats], the seats that are.
+    own: bool[n, seats], the seats that are played.
     """
     if name == OF_BOTH:
         kept = own.all(axis=1).reshape(-1, *(1,) * (array.ndim - 1))
@@ -43,37 +43,37 @@ def played(name: str, array: NDArray[Any], own: NDArray[np.bool_], blank: float)
 
 
 class Kept:
-    """A run, of tables or of networks: both have `statistics`, `provenance` and `data`."""
+    """Base class of runs of tables and of networks, with `statistics`, `provenance` and `data`."""
 
     statistics: dict[str, NDArray[Any]]
     provenance: dict[str, str | int | float]
 
     @property
     def seats(self) -> tuple[str, ...]:
-        """The seats in which it can play."""
+        """Return the seats in which the agent can play."""
         raise NotImplementedError
 
     def data(self) -> RunData:
-        """What the run file holds."""
+        """Return the contents of the run file."""
         raise NotImplementedError
 
     @property
     def kept_provenance(self) -> dict[str, str | int | float]:
-        """`provenance` as a file keeps it, without the rest of very long texts."""
+        """Return `provenance` as a file stores it, with very long texts cut."""
         return {name: value[:MOST_TEXT] if isinstance(value, str) else value for name, value in self.provenance.items()}
 
     @property
     def own_statistics(self) -> dict[str, NDArray[Any]]:
-        """The recorded points, with NaN for a seat that the agent does not play, and then also for self-play."""
+        """Return the recorded points; NaN in a seat that the agent does not play, and then also for self-play."""
         own = np.array([[seat in self.seats for seat in SEATS]])
         if own.all():
             return self.statistics
         return {name: played(name, column[None], own, np.nan)[0] for name, column in self.statistics.items()}
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the run file; an existing file is kept unless `overwrite`.
+        """Write the run file; an existing file is replaced only with `overwrite`.
 
-        Raises RunFileError, also if a training is writing it, and UsageError for what is no name.
+        Raises RunFileError, also while a training writes the file, and UsageError for an invalid name.
         """
         path = named_file("path", path)
         with Lock(RUN_FILE.place(path, overwrite=overwrite)):
@@ -85,7 +85,7 @@ class Kept:
         return dict(call_hook("run_dict", self))
 
     def to_frame(self) -> "DataFrame":
-        """Return the recorded points as a pandas DataFrame, a row each, named by the games learnt from.
+        """Return the recorded points as a pandas DataFrame, a row each, indexed by the games learnt from.
 
         Columns of more than one number are split: `unbeatable.first`, `versus_random.second.loss`.
         Raises TttBatchError if pandas is missing.
@@ -93,10 +93,10 @@ class Kept:
         return make_frame(point_records(self.own_statistics), "games")
 
     def plot(self, kind: str = "curves") -> "Figure":
-        """Return a matplotlib Figure of how the run learnt; nothing is written.
+        """Return a matplotlib Figure of the run's learning, without writing a file.
 
-        kind: `curves`, of tables also `opening` or `coverage`.  Raises UsageError, and TttBatchError if matplotlib is
-        missing.
+        kind: `curves`; for tables also `opening` or `coverage`.
+        Raises UsageError, and TttBatchError if matplotlib is missing.
         """
         drawn: Figure = call_hook("figure", self, kind)
         return drawn

@@ -1,4 +1,4 @@
-"""What tables know of positions and moves, with their board and learner."""
+"""Learnt tables with their board and learner: policies, values and preferences of positions and moves."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class _Row(NamedTuple):
-    """The row of a position, and the cells of that position that its edges mark."""
+    """Row of a position, and the cells in that position to which its edges belong."""
 
     graph: Graph
     tables: Any
@@ -39,10 +39,10 @@ class _Row(NamedTuple):
 
 
 class Knowledge(Solved):
-    """Tables with their board and learner.
+    """Learnt tables with their board and learner.
 
-    config: what they were trained with.  tables: the learner's NamedTuple of arrays.
-    grown: the positions that play has reached, on a board too large to enumerate.
+    config: of their training.  tables: the learner's NamedTuple of arrays.
+    grown: the positions that play has reached, on a board too large to enumerate; else None.
     """
 
     config: "Config"
@@ -53,42 +53,42 @@ class Knowledge(Solved):
 
     @functools.cached_property
     def board(self) -> Board:  # type: ignore[override]
-        """The configuration's board."""
+        """Return the configuration's board."""
         return self.config.board
 
     @property
     def enumerated(self) -> bool:
-        """Whether its rows are all positions of the board, not those that play has reached."""
+        """Return whether the rows are all positions of the board, not only those that play has reached."""
         return self.grown is None
 
     @property
     def images_share(self) -> bool:
-        """Whether a row stands for all images of a position."""
+        """Return whether a row stands for all images of a position."""
         return self.config.symmetry
 
     @functools.cached_property
     def learner(self) -> Learner:
-        """The learner's description."""
+        """Return the learner's description."""
         return learner_named(self.config.learner)
 
     @property
     def seats(self) -> tuple[str, ...]:
-        """The seats in which it can play: a learner with boxes has those of the first player alone."""
+        """Return the seats in which the agent can play; a learner with boxes plays only first."""
         return SEATS[:1] if self.learner.boxes else SEATS
 
     @functools.cached_property
     def graph(self) -> Graph:
-        """Positions and moves of the board, as this learner sees them; on a growing board those play has reached."""
+        """Return positions and moves as this learner sees them; on a growing board only those that play has reached."""
         return self.config.graph if self.grown is None else self.grown.compact()[0]
 
     @functools.cached_property
     def worth(self) -> NDArray[np.float64]:
-        """float64[P, 4]: what each outcome is worth to each player."""
+        """Return the worth of each outcome to each player, float64[P, 4]."""
         return self.learner.worth(self.config.settings)
 
     @functools.cached_property
     def policy(self) -> Policy:
-        """What the agent may play, by its learner's choice rule.  Raises BoardError on a growing board."""
+        """Return the agent's policy by its learner's choice rule.  Raises BoardError on a growing board."""
         self._needs_all("a policy over all positions")
         policy = empty_policy(self.graph)
         order_rows(self.tables, self.graph, self.learner.choice, policy)
@@ -96,37 +96,37 @@ class Knowledge(Solved):
 
     @functools.cached_property
     def soonest(self) -> Policy:
-        """The policy with ties `soonest`, see `ties`.  Raises BoardError on a growing board."""
+        """Return the policy with ties `soonest`, see `ties`.  Raises BoardError on a growing board."""
         return soonest_policy(self.graph, self.policy, self.solution_in_plies)
 
     @functools.cached_property
     def sharp(self) -> Policy:
-        """The policy with ties `sharp`.  Raises BoardError on a growing board."""
+        """Return the policy with ties `sharp`.  Raises BoardError on a growing board."""
         return policy_among(self.graph, self.sharp_edges)
 
     @functools.cached_property
     def sharp_edges(self) -> NDArray[np.bool_]:
-        """bool[E]: the moves that it may pick with ties `sharp`, see `evaluation.sharp`.  Raises BoardError."""
+        """Return the edges (bool[E]) that it may pick with ties `sharp`.  Raises BoardError on growing boards."""
         check_sharp(self)
         return sharp_edges(self.graph, self.policy, self.solution_in_plies)
 
     @property
     def sharpens(self) -> bool:
-        """Whether it can play by ties `sharp`: its board is enumerated."""
+        """Return whether the agent can play by ties `sharp`, which needs an enumerated board."""
         return self.grown is None
 
     def sharp_cells(self, position: str | int | Position) -> list[int]:
-        """Cells that the agent may pick in an unfinished position with ties `sharp`.  Raises BoardError."""
+        """Return the cells that the agent may pick in an unfinished position with ties `sharp`.  Raises BoardError."""
         row, image = self._located(self.position_asked(position))
         image = (*image, self.board.resignation)
         edges = range(int(self.graph.first_edge[row]), int(self.graph.first_edge[row + 1]))
         return sorted(image[int(self.graph.cell[edge])] for edge in edges if self.sharp_edges[edge])
 
     def _row(self, position: str | int | Position) -> _Row:
-        """An unfinished position: its row among tables and graph, and its cells.  Raises BoardError."""
+        """Return the row of an unfinished position and its cells.  Raises BoardError."""
         marks = self.position_asked(position)
         if self.grown is None:
-            row, image = self._located(marks)  # refuses what no game reaches
+            row, image = self._located(marks)  # rejects positions that no game reaches
         if self.board.outcome(marks) != UNFINISHED:
             raise BoardError(f"position {self.board.format_position(marks)!r} is final: there is nothing to choose")
         graph, tables = self.graph, self.tables
@@ -141,26 +141,26 @@ class Knowledge(Solved):
 
     @property
     def gives(self) -> str:
-        """What `move_values` are: `value`, or `chance` for a learner that keeps preferences instead."""
+        """Return the kind of `move_values`: `value`, or `chance` for a learner of preferences."""
         return "chance" if self.learner.number == PREFERENCE else "value"
 
     def move_values(self, position: str | int | Position) -> dict[int, float]:
-        """The agent's value of each free cell for the player to move, on its learner's scale; nan if never seen.
+        """Return the agent's value of each free cell for the player to move, on its learner's scale; nan if never seen.
 
-        `reinforce` and `actor-critic` know no values of moves, but preferences (`move_preferences`): of these it is the
-        chance of each move, 0 to 1, by softmax, as in training.
+        `reinforce` and `actor-critic` learn preferences of moves (`move_preferences`) instead of values.  For them this
+        is the probability of each move, 0 to 1, by softmax, as in training.
         """
         numbers = self._move_numbers(position)
         return numbers if self.learner.number == VALUE else softmax_shares(numbers, self.learner.temperature or 1.0)
 
     def move_preferences(self, position: str | int | Position) -> dict[int, float]:
-        """The preference for each free cell of a learner that keeps them.  Raises UsageError for one of values."""
+        """Return the learner's preference for each free cell.  Raises UsageError for a learner of values."""
         if self.learner.number != PREFERENCE:
             raise UsageError(f"{self.learner.name} keeps values of moves, not preferences; use move_values")
         return self._move_numbers(position)
 
     def _move_numbers(self, position: str | int | Position) -> dict[int, float]:
-        """What the table says of each free cell: its value or the preference for it, see `Learner.number`."""
+        """Return the table's number for each free cell, a value or a preference, see `Learner.number`."""
         asked, marks = self._row(position), self.position(position)
         scores = np.empty(len(asked.edges))
         row_scores(asked.tables, asked.graph, asked.row, scores)
@@ -168,24 +168,25 @@ class Knowledge(Solved):
         return {cell: values[cell] for cell in sorted(values) if cell < len(marks) and marks[cell] == EMPTY}
 
     def value(self, position: str | int | Position) -> float:
-        """What a position is worth to the player to move, on its learner's scale: the best move's value, nan if none
-        was seen; beside preferences the table's own value of the position; of a final position its worth to the player
-        who would move next.
+        """Return the value of a position for the player to move, on its learner's scale.
+
+        This is the best move's value, nan if no move was seen.  A learner of preferences returns the table's value of
+        the position.  The value of a final position is its worth to the player who would move next.
         """
         marks = self.position(position)
         outcome = self.board.outcome(marks)
         if self.grown is None:
-            self._located(marks)  # refuses what no game reaches
+            self._located(marks)  # rejects positions that no game reaches
         if outcome != UNFINISHED:
             return float(self.worth[(self.board.cells - marks.count(EMPTY)) & 1, outcome])
         if self.learner.number == PREFERENCE:
             asked = self._row(marks)
             return float(asked.tables.value[asked.row])
         values = [value for value in self.move_values(marks).values() if value == value]
-        return max(values) + 0.0 if values else float("nan")  # of the two zeros only the one without a sign
+        return max(values) + 0.0 if values else float("nan")  # + 0.0 turns -0.0 into 0.0
 
     def drawn_shares(self, position: str | int | Position) -> dict[int, float] | None:
-        """How likely each cell is to be drawn in an unfinished position by a learner with boxes; None by any other."""
+        """Return the probability of each cell in an unfinished position for a learner with boxes; None for others."""
         if not self.learner.boxes:
             return None
         asked = self._row(position)
@@ -194,16 +195,16 @@ class Knowledge(Solved):
 
     @functools.cached_property
     def _bead_chances(self) -> NDArray[np.float64]:
-        """float64[E]: how likely each move is drawn from its box."""
+        """Return the probability (float64[E]) of drawing each move from its box."""
         chance: NDArray[np.float64] = chances_of(BY_BEADS, self.tables, self.graph, self.learner.choice).chance
         return chance
 
     def candidates(self, position: str | int | Position, ties: Ties = "any") -> list[int]:
-        """Cells that the agent may pick, each equally likely; `minimax-q` may name occupied ones, and `menace`
-        `Board.resignation` if it has nothing else.
+        """Return the cells that the agent may pick, each equally likely.
 
-        ties: `any` of the moves that its rule may pick; `soonest`, of them the quickest wins and longest losses; or
-        `sharp`, of them the best against random play.
+        `minimax-q` may name occupied cells, and `menace` returns `Board.resignation` if its box is empty.
+        ties: `any` for all moves that its rule may pick, `soonest` for the quickest wins and longest losses among
+        them, or `sharp` for the best of them against random play.
         Raises BoardError, also for `sharp` on a growing board, and UsageError for other ties.
         """
         if (ties := check_ties(ties)) == "sharp":
@@ -218,47 +219,47 @@ class Knowledge(Solved):
 
 
 class Playing(Knowing, Protocol):
-    """What plays, shows its values, and may know the truth: a run, for one."""
+    """Protocol of an agent that plays and shows its values, such as a run; it may have exact values."""
 
     @property
     def worth(self) -> NDArray[np.float64]:
-        """float64[P, 4]: what each outcome is worth to each player, on the scale of its values."""
+        """Return the worth of each outcome to each player, float64[P, 4], on the scale of its values."""
 
     def candidates(self, position: Position) -> list[int]:
-        """Cells that its choice rule may pick for the player to move, each equally likely."""
+        """Return the cells that its choice rule may pick for the player to move, each equally likely."""
 
     @property
     def gives(self) -> str:
-        """What its `move_values` are: `value` or `chance`."""
+        """Return the kind of `move_values`: `value` or `chance`."""
 
     def move_values(self, position: Position) -> dict[int, float]:
-        """Its value of each free cell for the player to move, NaN if never seen; or the chance that it makes it."""
+        """Return the value or probability of each free cell for the player to move; NaN if never seen."""
 
 
 class StandIn:
-    """An agent that answers as another one does, which may change; board and worth of outcomes stay."""
+    """Proxy of another agent, which may change; board and worth of outcomes stay."""
 
     def __init__(self, agent: Playing) -> None:
         self._agent, self.board, self.worth, self.own_ties = agent, agent.board, agent.worth, agent.own_ties
         self.sharpens, self.gives = agent.sharpens, agent.gives
 
     def candidates(self, position: Position) -> list[int]:
-        """Cells that the agent's rule may pick."""
+        """Return the cells that the agent's rule may pick."""
         return self._agent.candidates(position)
 
     def move_values(self, position: Position) -> dict[int, float]:
-        """The agent's value of each free cell."""
+        """Return the agent's value of each free cell."""
         return self._agent.move_values(position)
 
     def drawn_shares(self, position: Position) -> dict[int, float] | None:
-        """How likely an agent that always draws from chances makes each move; None of any other agent."""
+        """Return the action probabilities of an agent that always draws from them; None for any other agent."""
         shares: Callable[[Position], dict[int, float] | None] | None = getattr(self._agent, "drawn_shares", None)
         return None if shares is None else shares(position)
 
     def sharp_cells(self, position: Position) -> list[int]:
-        """Cells that the agent may pick with ties `sharp`."""
+        """Return the cells that the agent may pick with ties `sharp`."""
         return self._agent.sharp_cells(position)
 
     def true_moves(self, position: Position) -> Mapping[int, Truth] | None:
-        """The truth after each move; None if unknown."""
+        """Return the exact value after each move; None if unknown."""
         return self._agent.true_moves(position)

@@ -1,4 +1,4 @@
-"""Run files become runs, or a list of everything that is wrong with them."""
+"""Loading of run files as runs, and checks that list every fault of a file."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,9 +27,9 @@ AnyRun = Run | PatternRun
 
 
 def load(path: str | Path, *, trust: bool = False, check: Callable[[Config], None] | None = None) -> Run:
-    """Read a run file of a table of positions; `.h5` may be left out of its name.
+    """Read a run file with a table of positions; `.h5` may be left out of its name.
 
-    trust: open a file that another program changed, whose digest is wrong; every other check applies.
+    trust: True to open a file with a wrong digest, which another program changed; every other check applies.
     check: called with the run's configuration before anything is compiled for it; may raise.
     Raises RunFileError if it is damaged, foreign, too new or does not fit its own board.
     """
@@ -37,41 +37,43 @@ def load(path: str | Path, *, trust: bool = False, check: Callable[[Config], Non
     run = _loaded(path, load_run(path, trust=trust), check)
     if isinstance(run, PatternRun):
         raise RunFileError(
-            f"{shown(path)} is of {run.config.learner}, which have no table of positions; this needs one: choose a run "
-            "of another learner"
+            f"{shown(path)} is a run of {run.config.learner}, which has no table of positions; choose a run of another "
+            "learner"
         )
     return run
 
 
 def with_table(run: AnyRun) -> Run:
-    """The same run.  Raises UsageError if it has no table of positions."""
+    """Return the same run.  Raises UsageError if it has no table of positions."""
     if isinstance(run, PatternRun):
         raise UsageError(f"a run of {run.config.learner} has no table of positions; choose a run of another learner")
     return run
 
 
 def load_any(path: str | Path, *, trust: bool = False, check: Callable[[Config], None] | None = None) -> AnyRun:
-    """As `load`, also of pattern networks; `check` is for tables alone."""
+    """Read a run file of tables or of pattern networks, as `load` does; `check` is only called for tables."""
     path = find_run(path)
     return _loaded(path, load_run(path, trust=trust), check)
 
 
 def any_run(given: object) -> AnyRun:
-    """A run as it is, or the one of a file.  Raises UsageError for what is neither, and RunFileError as `load` does."""
+    """Return a given run, or load the run of a given file.  Raises UsageError for other objects, and RunFileError."""
     if isinstance(given, AnyRun):
         return given
     if isinstance(given, str | Path):
         return load_any(given)
-    raise UsageError(f"{quoted(given)} is no run; give a run, the name of its file, or an agent (see ttt_batch.judge)")
+    raise UsageError(
+        f"{quoted(given)} is not a run; give a run, the name of its file, or an agent (see ttt_batch.judge)"
+    )
 
 
 def is_pattern_run(data: RunData) -> bool:
-    """Whether a file's data are those of pattern networks."""
+    """Return whether a file's data are those of pattern networks."""
     return data.config.get("learner") in PATTERN_LEARNERS
 
 
 def _loaded(path: Path, data: RunData, check: Callable[[Config], None] | None) -> AnyRun:
-    """The run of a file's data.  Raises RunFileError."""
+    """Return the run of a file's data.  Raises RunFileError."""
     if is_pattern_run(data):
         try:
             return pattern_run_of(data)
@@ -84,7 +86,7 @@ def _loaded(path: Path, data: RunData, check: Callable[[Config], None] | None) -
 
 
 def run_from(content: bytes) -> Run:
-    """The run whose file another process has sent.  Raises RunFileError."""
+    """Return the run of a file's bytes that another process has sent.  Raises RunFileError."""
     data, wrong = parse_image(content, verify("what was sent", content))
     run, wrong = (None, wrong) if data is None else run_of(data)
     if run is None:
@@ -95,7 +97,7 @@ def run_from(content: bytes) -> Run:
 def run_of(
     data: RunData, findings: Sequence[str] = (), check: Callable[[Config], None] | None = None
 ) -> tuple[Run | None, list[str]]:
-    """The run of a file's data, and all that is wrong, `findings` included; no run if any is.  check: see `load`."""
+    """Return the run of a file (None if it has faults) and all faults, `findings` included; check: see `load`."""
     try:
         parts = parts_of(data, check)
     except RunFileError as error:
@@ -121,7 +123,7 @@ def run_of(
 
 
 def _batch_start(run: Run, data: RunData) -> State | None:
-    """Where the run stood before the batch within which it ends, if it does."""
+    """Return the state before the unfinished last batch of a run; None if its last batch is complete."""
     if not data.resume:
         return None
     visits = data.resume["visits"].ravel() if run.visits.size else np.zeros(0)
@@ -131,9 +133,9 @@ def _batch_start(run: Run, data: RunData) -> State | None:
 
 
 def check_run(path: str | Path, *, trust: bool = False) -> tuple[list[str], tuple[str, ...]]:
-    """All findings about a run file, a line each, and notes that are no findings.
+    """Return all findings about a run file, a line each, and its notes, which are not faults.
 
-    trust: go on after a wrong digest.  Raises RunFileError for what is no file, cannot be read or is too new.
+    trust: True to continue after a wrong digest.  Raises RunFileError for a missing, unreadable or too new file.
     """
     path = Path(path)
     name = shown(path)

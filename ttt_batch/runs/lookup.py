@@ -1,4 +1,4 @@
-"""Run files by name, as people type names: without the ending, or with a slip."""
+"""Lookup of run files by name, with suggestions for missing endings and misspelt names."""
 
 import os
 from collections.abc import Collection
@@ -12,27 +12,27 @@ from ttt_batch.base.named_code import is_callable_name
 
 SUFFIX = ".h5"
 PROGRAM = "cmd:"
-"""What the name of an agent that is a program begins with."""
+"""Prefix of the name of an agent that is a program."""
 
 RUNS = "a run file"
 RUNS_OR_AGENTS = "a run file, FILE.py:NAME or cmd:PROGRAM"
-"""What may be given in the place of an opponent's name, for messages."""
+"""Alternatives to an opponent's name, for messages."""
 
 MOST_NAMES = 1000
-"""Files of a folder among which one with a similar name is looked for."""
+"""Maximum of files in a folder that are searched for a similar name."""
 
 
 def find_run(path: str | Path) -> Path:
-    """The file that is meant: `path`, or, if there is no file of that name, the one with `.h5` appended.
+    """Return `path`, or the path with `.h5` appended if only that file exists.
 
-    Raises UsageError for an empty name, and for what is no name.
+    Raises UsageError for an empty name, and for an object that is not a name.
     """
     if not isinstance(path, str | os.PathLike):
         raise UsageError(f"{quoted(path)} is not the name of a run file; give text, a path or a Run")
     if path == "":
         raise UsageError("the name of the run file is empty; name one")
     path = Path(path)
-    with suppress(OSError, ValueError):  # opening it says what is wrong with the name
+    with suppress(OSError, ValueError):  # opening it reports an invalid name
         if path.name and (path.is_dir() or not path.exists()):
             longer = path.with_name(path.name.rstrip(".") + SUFFIX)
             if longer.is_file():
@@ -41,14 +41,14 @@ def find_run(path: str | Path) -> Path:
 
 
 def is_program(text: str) -> bool:
-    """Whether a text names a program: `cmd:PROGRAM ARGUMENTS`."""
+    """Return whether a text names a program: `cmd:PROGRAM ARGUMENTS`."""
     return text.startswith(PROGRAM)
 
 
 def agent_or_run(given: str | Path) -> str | Path:
-    """An agent's name, `FILE.py:NAME` or `cmd:PROGRAM`, or the file of a run.
+    """Return an agent's name, `FILE.py:NAME` or `cmd:PROGRAM`, or the file of a run.
 
-    A name is preferred to a file of the same name, and a file to a name that is spelled otherwise.
+    An exact name has precedence over a file, and a file over a name in another spelling.
     """
     if isinstance(given, str):
         if given in AGENT_NAMES or is_callable_name(given) or is_program(given):
@@ -59,9 +59,9 @@ def agent_or_run(given: str | Path) -> str | Path:
 
 
 def no_such_file(path: Path) -> RunFileError:
-    """The error for a file that is not there, with the run file beside it that was probably meant."""
+    """Return the error for a missing file, with a suggested run file of a similar name."""
     if str(path) in AGENT_NAMES or is_callable_name(str(path)) or is_program(str(path)):
-        return RunFileError(f"{shown(path)} is an agent, and this takes the file of a run; name one")
+        return RunFileError(f"{shown(path)} is an agent, but a run file is needed here; name one")
     if path.is_symlink():
         return RunFileError(f"{shown(path)} is a link to a file that is not there; name another file")
     names: list[str] = []
@@ -76,10 +76,10 @@ def no_such_file(path: Path) -> RunFileError:
 
 
 def name_or_run(what: str, given: str | Path, names: Collection[str], *, others: str = RUNS) -> str | Path:
-    """One of `names`, or the file of a run.  A file is preferred to a name that is spelled otherwise.
+    """Return one of `names`, or the file of a run.  A file has precedence over a name in another spelling.
 
-    others: what else may be given, for the message.
-    Raises UsageError for what is neither, and RunFileError if it can only be a file.
+    others: the alternatives to a name, for the message.
+    Raises UsageError for an unknown name, and RunFileError for a missing file.
     """
     if isinstance(given, Path) or not isinstance(given, str):
         return find_run(given)

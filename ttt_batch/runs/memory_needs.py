@@ -1,4 +1,4 @@
-"""How much memory a board takes in training."""
+"""Estimates of the memory that a board takes in training."""
 
 import math
 
@@ -9,12 +9,12 @@ from ttt_batch.runs.config import Config
 
 
 def bytes_a_row(config: Config, *, uneven: bool = False) -> float:
-    """Bytes that a row of a board takes in training with its edges, about.
+    """Return the approximate bytes of a row and its edges in training.
 
-    uneven: the fixed opponent's moves are not equally likely, so that all moves are drawn from chances.
+    uneven: True if the fixed opponent's moves are not equally likely, so that all moves are drawn from probabilities.
     """
     learner, cells = learner_named(config.learner), config.board.cells
-    edges = cells if learner.occupied else cells * 0.75  # rows late in a game have few moves, and they are the most
+    edges = cells if learner.occupied else cells * 0.75  # most rows are late in a game and have few moves
     by_row = sum(8 * (2 if axes.startswith("P") else 1) for axes, _ in learner.fields.values() if axes.endswith("S"))
     by_edge = sum(8 * (2 if axes.startswith("2") else 1) for axes, _ in learner.fields.values() if axes.endswith("E"))
     entries = (by_edge * edges if learner.by_moves else by_row) if config.alpha.power else 0
@@ -23,23 +23,23 @@ def bytes_a_row(config: Config, *, uneven: bool = False) -> float:
     if config.grown and learner.final_rows:  # as many final rows, without edges
         taken += 10 + 32 + by_row + entries + (0 if config.batch == 1 else 40)
     if config.batch != 1:
-        taken += 53 + 16 * edges  # arrived, scratch, lists; how often each edge was taken
+        taken += 53 + 16 * edges  # visit counts, scratch, lists; edge counts
     if (config.temperature is not None or uneven) and not config.grown:
-        if config.batch != 1 and config.engine != "flow":  # for each seat: alias tables, how often slots were drawn
+        if config.batch != 1 and config.engine != "flow":  # for each seat: alias tables, draws of each slot
             taken += (2 + 24 * edges) * (2 if config.seat == "both" else 1)
         if config.opponent:
-            taken += 8 * edges  # its chances
+            taken += 8 * edges  # its move probabilities
     return taken
 
 
 def bytes_needed(config: Config, *, uneven: bool = False) -> int:
-    """Bytes that training on an enumerated board takes, at most; uneven: see `bytes_a_row`."""
+    """Return an upper estimate of the bytes for training on an enumerated board; uneven: see `bytes_a_row`."""
     rows = most_positions(config.board) / (len(config.board.symmetries) if config.symmetry else 1)
     return math.ceil(rows * bytes_a_row(config, uneven=uneven))
 
 
 def rows_within(config: Config, max_bytes: int) -> int:
-    """Unfinished rows that a growing board may have in so much memory.  Raises BoardError if that is too little."""
+    """Return how many unfinished rows of a growing board fit into `max_bytes`.  Raises BoardError below 10,000 rows."""
     rows = int(max_bytes / bytes_a_row(config))
     if rows < 10_000:
         raise BoardError(
@@ -50,7 +50,7 @@ def rows_within(config: Config, max_bytes: int) -> int:
 
 
 def check_space(config: Config, max_bytes: int, *, uneven: bool = False) -> None:
-    """Raise BoardError if the board takes more memory than it may, before any work starts.
+    """Raise BoardError if the board needs more than `max_bytes` of memory, before any work starts.
 
     uneven: see `bytes_a_row`.
     """

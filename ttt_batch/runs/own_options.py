@@ -1,6 +1,6 @@
-"""Options that only some learners have: how each is read, and what a learner that lacks one says of it.
+"""Options that only some learners have: parsing, and errors for learners that lack one.
 
-A learner has the option if its defaults hold a value; all but those of value None are part of a configuration.
+A learner has an option if its defaults hold a value.  A configuration contains only options whose value is not None.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from ttt_batch.runs.state import LARGEST
 
 
 class OwnOptions(TypedDict, total=False):
-    """What a person may choose about some learners only, also as text; None stands for the default."""
+    """Options of some learners only, as values or as text; None means the default."""
 
     start_value: Number | None
     lambda_: Number | None
@@ -28,7 +28,7 @@ class OwnOptions(TypedDict, total=False):
 
 
 MOST_BEADS = 1_000_000
-"""Beads of a kind at the beginning, and of a reward, at most."""
+"""Largest number of beads of a kind at the start, and of a reward."""
 
 
 def _switched(given: bool | str) -> bool:
@@ -38,9 +38,9 @@ def _switched(given: bool | str) -> bool:
 def _start_value(given: Number) -> float:
     expected = f"one from {-LARGEST:g} to {LARGEST:g}, such as 1, or leave it out for the learner's own start"
     number = real("start value", given, expected)
-    if not -LARGEST <= number <= LARGEST:  # NaN is not, either
+    if not -LARGEST <= number <= LARGEST:  # also catches NaN
         raise UsageError(f"start value {number} is out of range; give {expected}")
-    return number + 0.0  # of the two zeros the one without a sign
+    return number + 0.0  # turns -0.0 into 0.0
 
 
 def _beta(given: Number) -> float:
@@ -51,9 +51,9 @@ def _beta(given: Number) -> float:
 
 
 def _whole_numbers(name: str, given: str | Sequence[int], example: str, meaning: str, lowest: Sequence[int]) -> str:
-    """The canonical text of so many whole numbers, each of them at least as large as in `lowest`.
+    """Return the canonical text of whole numbers: as many as `lowest` has, each at least the one there.
 
-    meaning: what they are, for the message of UsageError.
+    meaning: description of the numbers, for the message of UsageError.
     """
     parts = given.split(",") if isinstance(given, str) else list(given)
     numbers = [whole_number(part) for part in parts]
@@ -90,33 +90,33 @@ READ: Mapping[str, Callable[[Any], Any]] = {
     "beads": _beads,
     "rewards": _rewards,
 }
-"""How each option is read.  Raises UsageError."""
+"""Parser of each option.  Raises UsageError."""
 
 
 def takes(learner: Learner, name: str) -> bool:
-    """Whether a learner has the option."""
+    """Return whether a learner has the option."""
     if name == "explore":
         return not learner.by_chances
     return getattr(learner if name == "start_value" else learner.defaults, name) is not None
 
 
 def own_values(learner: Learner, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The value of each option for a learner, None if it has none, and for its own start.
+    """Return the value of each option for a learner; None if the learner lacks it or starts with its own values.
 
-    Raises UsageError for what is given although the learner does not have it.
+    Raises UsageError for a given option that the learner lacks.
     """
     values: dict[str, Any] = dict.fromkeys(READ)
     for name in READ:
         value = given.get(name)
         if value is not None:
             if not takes(learner, name):
-                raise UsageError(f"{option(name)} is no option of {learner.name}{_instead(name)}; leave it out")
+                raise UsageError(f"{option(name)} is not an option of {learner.name}{_instead(name)}; leave it out")
             values[name] = READ[name](value)
     return values
 
 
 def own_text(name: str, value: float | bool | str) -> str:
-    """An option with its value, for a person: `lambda 0.7`, `start value 1`, `cut`, `softmax:0.1`, `beads 4,3,2,1`."""
+    """Return an option with its value in words: `lambda 0.7`, `start value 1`, `cut`, `softmax:0.1`."""
     if isinstance(value, str):
         return value if name == "explore" else f"{name} {value}"
     if isinstance(value, bool):
@@ -125,25 +125,26 @@ def own_text(name: str, value: float | bool | str) -> str:
 
 
 def _instead(name: str) -> str:
-    """What has the option: some learners; or why others have no such start."""
+    """Return the learners that have the option, or why this learner lacks it, as the end of a message."""
     if name == "start_value":
-        return ", whose start values are no one number"
+        return ", whose start values are not a single number"
     if name == "explore":
-        return ", which draws its moves from chances that it learns"
+        return ", which draws its moves from probabilities that it learns"
     having = [learner.name for learner in LEARNERS.values() if takes(learner, name)]
     return f", only of {', '.join([*having, *(['ntuple-td'] if name == 'lambda_' else [])])}"
 
 
 def parse_worths(given: tuple[Number, Number] | str) -> tuple[float, float]:
-    """What a draw is worth to either player, from a pair or from `A,B` (or `A` for both).  Raises UsageError."""
+    """Return the worth of a draw to each player, from a pair or from `A,B` (or `A` for both).  Raises UsageError."""
     parts = given.split(",") if isinstance(given, str) else [given] if isinstance(given, int | float) else list(given)
     expected = "two numbers such as 0.5,0.5"
     if len(parts) not in (1, 2):
         raise UsageError(f"draw worth {quoted(given)} is not one or two numbers; give {expected}")
     numbers = [real("draw worth", part, expected) for part in parts]
     for number in numbers:
-        if not -LARGEST <= number <= LARGEST:  # NaN is not, either
+        if not -LARGEST <= number <= LARGEST:  # also catches NaN
             raise UsageError(
-                f"draw worth {number} is no number from {-LARGEST:g} to {LARGEST:g}; a win is worth 1: give {expected}"
+                f"draw worth {number} is not a number from {-LARGEST:g} to {LARGEST:g}; a win is worth 1: "
+                f"give {expected}"
             )
     return numbers[0], numbers[-1]

@@ -1,7 +1,7 @@
-"""Tables as plain HDF5 for people without this package: dense, indexed by position code, no header before the HDF5.
+"""Export of tables as plain HDF5 for readers without this package: dense, by position code, without our header.
 
-`export_columns` says what a file holds; its attributes say it to the reader of a file.  Boards of up to 12 cells have
-a row for every code.  Larger boards have a row for each position of the table, in order of code.
+`export_columns` defines the datasets, and attributes in the file describe them.  Boards of up to 12 cells have a row
+for every code.  Larger boards have a row for each position of the table, in order of code.
 """
 
 import io
@@ -30,17 +30,17 @@ from ttt_batch.simulation.policy import chosen_edges, edge_scores, empty_policy,
 # h5py is imported inside the functions that need it: it costs 0.1 s at start-up.
 
 _AT_ONCE = 1 << 16
-"""Rows in a chunk of a file, and positions whose images are looked up together."""
+"""Largest number of rows in a chunk of a file."""
 
 _PACKED_FROM = 1 << 12
-"""Bytes of an array from which on packing pays."""
+"""Smallest array that is compressed, in bytes."""
 
 
 class Column(NamedTuple):
-    """One dataset of a file.
+    """Dataset of a file.
 
-    values: an array with the rows first.  axes: the name of each axis.  unit, meaning: for a reader.
-    source: `table` for numbers that the learner keeps, `derived` for what follows from them and the rules.
+    values: an array with the rows first.  axes: the name of each axis.  unit, meaning: text for the reader.
+    source: `table` for numbers that the learner stores, `derived` for numbers computed from them and the rules.
     """
 
     values: Any
@@ -51,7 +51,7 @@ class Column(NamedTuple):
 
 
 def encode(run: Run | PatternRun) -> bytes:
-    """Return the bytes of a plain HDF5 file with a run's table, or with the weights and tuples of its networks."""
+    """Return the bytes of a plain HDF5 file with a run's table, or with its networks' weights and tuples."""
     import h5py
 
     columns = _network_columns(run) if isinstance(run, PatternRun) else export_columns(run)
@@ -72,7 +72,7 @@ def encode(run: Run | PatternRun) -> bytes:
 
 
 def _write(file: Any, name: str, column: Column) -> None:
-    """Write one dataset, packed where that pays."""
+    """Write one dataset, compressed if it is large."""
     array = np.ascontiguousarray(column.values)
     packing: dict[str, Any] = {}
     if array.nbytes >= _PACKED_FROM:
@@ -84,7 +84,6 @@ def _write(file: Any, name: str, column: Column) -> None:
 
 
 def _attributes(run: Run | PatternRun) -> dict[str, Any]:
-    """Return the attributes of a file's root."""
     board, config = run.board, run.config
     variants = {"misere": board.misere, "exact": board.exact, "gravity": board.gravity}
     verdicts = dict.fromkeys(SEATS, "not judged")
@@ -117,14 +116,14 @@ def _cell_names(board: Board) -> str:
 
 
 class _Layout:
-    """The rows of a file: which positions they are, and how numbers of a run's rows and edges become columns."""
+    """Rows of a file, and conversion of a run's numbers by row and edge to columns."""
 
     def __init__(self, run: Run) -> None:
         self.run, self.cells = run, run.board.cells
         graph = run.graph
         self.real = np.flatnonzero(graph.code >= 0)
         self.edge_row = rows_of_edges(graph)
-        self.on_board = graph.cell < self.cells  # not those that resign
+        self.on_board = graph.cell < self.cells  # without resignations
         self.dense = self.cells <= MAX_CELLS and run.grown is None
         if not self.dense:
             self.row = self.real[np.argsort(graph.code[self.real])]
@@ -139,7 +138,7 @@ class _Layout:
         self.row, self.place = self._rows_of(self.reached)
 
     def _rows_of(self, codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-        """Return the rows of positions, and with symmetry int64[N, cells], where each cell stands in the row's own."""
+        """Return the rows of positions, and with symmetry the cell of each row's image by cell, int64[N, cells]."""
         run, board = self.run, self.run.board
         order = self.real[np.argsort(run.graph.code[self.real])]
         own = run.graph.code[order]
@@ -168,7 +167,7 @@ class _Layout:
         return self._spread(found, fill)
 
     def _spread(self, found: NDArray[Any], fill: Any) -> NDArray[Any]:
-        """Return a column of a file from one of its positions."""
+        """Return a column of a file from numbers by position."""
         if not self.dense:
             return found
         column = np.full((self.code.size, *found.shape[1:]), fill, found.dtype)
@@ -177,7 +176,7 @@ class _Layout:
 
 
 def export_columns(run: Run) -> dict[str, Column]:
-    """Return everything that a file holds of a run's table."""
+    """Return all datasets of a run's table."""
     layout, graph, learner, board = _Layout(run), run.graph, run.learner, run.board
     scores = np.empty(graph.child.size)
     edge_scores(run.tables, graph, scores)
@@ -215,7 +214,7 @@ def export_columns(run: Run) -> dict[str, Column]:
 def _table_columns(
     layout: _Layout, learner: Learner, tables: Mapping[str, NDArray[Any]], named: str
 ) -> Iterator[tuple[str, Column]]:
-    """Yield columns for tables of a learner by field.  named: what to call them instead of the field's name."""
+    """Yield columns for tables of a learner by field.  named: a name to use instead of the field's."""
     for field, array in tables.items():
         axes, meaning = learner.fields[field]
         meaning = "how often the entry was updated" if named else meaning
@@ -229,18 +228,18 @@ def _table_columns(
 
 
 def _best_scores(run: Run, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[S]: the largest score of a move; of a final position its worth to the player who would move."""
+    """Return float64[S]: the largest score of a move, or a final position's worth to the player who would move."""
     graph = run.graph
     mover = graph.ply.astype(np.int64) & 1
     best = np.asarray(run.worth[mover, graph.outcome], np.float64)
     if scores.size:
-        with np.errstate(invalid="ignore"):  # NaN alone, of a position never seen
+        with np.errstate(invalid="ignore"):  # a position never seen has only NaN
             best[: graph.first_edge.size - 1] = np.fmax.reduceat(scores, graph.first_edge[:-1].astype(np.int64))
     return best
 
 
 def _rules_columns(layout: _Layout) -> dict[str, Column]:
-    """Return what follows from the rules alone."""
+    """Return the columns that follow from the rules alone."""
     marks = marks_of(layout.code, layout.cells)
     open_ = layout.outcome == UNFINISHED
     mover = np.where(open_, np.where(np.count_nonzero(marks, axis=1) % 2, SECOND, FIRST), EMPTY).astype(np.int8)
@@ -259,7 +258,7 @@ def _rules_columns(layout: _Layout) -> dict[str, Column]:
 
 
 def _choices(layout: _Layout) -> dict[str, Column]:
-    """Return the moves that a run may pick, and how likely each is."""
+    """Return the columns of the moves that a run may pick and of their probabilities."""
     run, graph = layout.run, layout.run.graph
     policy = empty_policy(graph)
     order_rows(run.tables, graph, run.learner.choice, policy)
@@ -282,7 +281,7 @@ def _choices(layout: _Layout) -> dict[str, Column]:
 
 
 def _network_columns(run: PatternRun) -> dict[str, Column]:
-    """Return the tuples of a run's networks, the weights that its two seats play by, and what training keeps."""
+    """Return the tuples of a run's networks, the weights that its two seats play by, and the training state."""
     network, cells = run.network, run.board.cells
     lengths = np.diff(network.place).astype(np.int64)
     tuples = np.full((lengths.size, int(lengths.max())), -1, np.int8)

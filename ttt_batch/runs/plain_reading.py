@@ -1,6 +1,6 @@
-"""Plain HDF5 tables read back into runs, to the bit.  A child process takes such a file apart, as for damaged runs.
+"""Reader of plain HDF5 tables (see `plain_hdf5`), which restores runs bit for bit.
 
-`plain_hdf5` says what a file holds.
+A child process parses the file, because a damaged one can crash the HDF5 library.
 """
 
 import io
@@ -31,16 +31,16 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _MOST_DATASETS = 100
 
 _FILTERS = {1, 2, 3}
-"""HDF5's numbers of gzip, shuffle and a checksum.  A file may name others, for which the library loads code."""
+"""HDF5's numbers of gzip, shuffle and a checksum.  For other filters the library would load code."""
 
 _NO_GAMES = ("batch", "engine", "start", "opponent", "seat")
-"""Keys of a configuration that say how games were played."""
+"""Keys of a configuration that describe how games were played."""
 
 
 def unjudged_run(content: bytes) -> Run:
-    """Return the run whose table `plain_hdf5.encode` wrote, without statistics.
+    """Return the run of a table that `plain_hdf5.encode` wrote, without statistics.
 
-    Whether its parts fit together is still to be checked.  Raises FormatError, without the file's name.
+    The caller checks that its parts fit together.  Raises FormatError, without the file's name.
     """
     packed, finding = in_child(__name__, content)
     if packed is None:
@@ -57,7 +57,7 @@ def unjudged_run(content: bytes) -> Run:
 
 
 def _unpacked(packed: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the attributes and the arrays that the child has found.  Raises FormatError if it has found none."""
+    """Return the attributes and arrays in the child's answer.  Raises FormatError for a finding or a bad answer."""
     with suppress(ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile):
         with np.load(io.BytesIO(packed), allow_pickle=False) as found:
             arrays = dict(found)
@@ -70,7 +70,7 @@ def _unpacked(packed: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def _config_of(attributes: dict[str, Any]) -> tuple[Config, int]:
-    """Return a file's configuration, as one of games that were not played here, and its games.  Raises FormatError."""
+    """Return a file's configuration, with engine `given`, and its number of games.  Raises FormatError."""
     try:
         values, games = json.loads(attributes["config"]), int(attributes["games"])
         if foreign := foreign_learner(values["learner"]):
@@ -79,11 +79,11 @@ def _config_of(attributes: dict[str, Any]) -> tuple[Config, int]:
         return make_config(**settings, engine=GIVEN, batch=1), games
     except (UsageError, BoardError, KeyError, ValueError, TypeError, RecursionError) as error:
         why = str(error) if isinstance(error, UsageError | BoardError) else "it cannot be read"
-        raise FormatError(f"the attribute config is no configuration of a table: {why}") from None
+        raise FormatError(f"the attribute config is not the configuration of a table: {why}") from None
 
 
 class _Tables:
-    """The columns of a file, turned back into the tables of a run."""
+    """Converter of a file's columns to the tables of a run."""
 
     def __init__(self, run: Run, arrays: dict[str, NDArray[Any]]) -> None:
         """Raise FormatError if columns are missing or of another shape."""
@@ -108,13 +108,13 @@ class _Tables:
         return learner.tables(*(self._table(name, name) for name in learner.tables._fields))
 
     def visits(self) -> NDArray[np.float64]:
-        """Return how often each entry was updated, if the step size depends on that."""
+        """Return the number of updates of each entry if the step size depends on it, else an empty array."""
         if not self._run.config.alpha.power:
             return np.zeros(0)
         return self._table(self._run.learner.tables._fields[0], "visits").ravel()
 
     def _table(self, field: str, named: str) -> NDArray[np.float64]:
-        """Return one table of the learner, read from the datasets that are called after `named`."""
+        """Return one table of the learner from the datasets whose names derive from `named`."""
         graph, cells = self._run.graph, self._run.board.cells
         axes = self._run.learner.fields[field][0]
         parts, size = [], self._code.size
@@ -128,15 +128,15 @@ class _Tables:
         return np.ascontiguousarray(parts[0] if len(parts) == 1 else np.stack(parts))
 
     def _rows(self) -> NDArray[np.int64]:
-        """int64[S]: where each row of the graph stands in the file.  Raises FormatError if one is missing."""
-        wanted = np.maximum(self._run.graph.code, 0)  # rows below 0 have no position, and learn nothing
+        """Return int64[S], the file's row for each row of the graph.  Raises FormatError if one is missing."""
+        wanted = np.maximum(self._run.graph.code, 0)  # rows with a code below 0 have no position and learn nothing
         at: NDArray[np.int64] = np.minimum(np.searchsorted(self._code, wanted), self._code.size - 1)
         if (self._code[at] != wanted).any():
             raise FormatError(f"some positions of board {self._run.board.name} are missing; export the table again")
         return at
 
     def grow(self) -> None:
-        """Give the run the positions of the file in their own order, and the tables over them.
+        """Set the run's positions, in their original order, and the tables over them.
 
         Raises FormatError if play cannot have reached them in this order.
         """
@@ -178,24 +178,24 @@ class _Tables:
 
 
 def _read(content: bytes) -> bytes:
-    """Do the child's work: take a file apart."""
+    """Parse a file in the child process."""
     import h5py
 
     with h5py.File(io.BytesIO(content), "r") as file:
         kind = file.attrs.get("format", "")
         if kind != TABLE_TYPE:
-            return _finding("it is HDF5, but no table of ours; save a dictionary or an array instead")
+            return _finding("it is HDF5, but not a table of this package; save a dictionary or an array instead")
         if "weight" in file:
-            return _finding("it holds networks, of which only the run file can be read back")
+            return _finding("it holds networks, which can only be read from their run file")
         attributes = {name: file.attrs[name] for name in ("config", "games")}
         arrays = {}
         for name in list(file)[:_MOST_DATASETS]:
             dataset = file[name] if type(file.get(name, getlink=True)) is h5py.HardLink else None
             if not isinstance(dataset, h5py.Dataset) or dataset.external or dataset.is_virtual:
-                return _finding(f"{name[:40]!r} is no dataset of this file")
+                return _finding(f"{name[:40]!r} is not a dataset of this file")
             settings = dataset.id.get_create_plist()
             if any(settings.get_filter(i)[0] not in _FILTERS for i in range(settings.get_nfilters())):
-                return _finding(f"dataset {name[:40]!r} is packed otherwise than by gzip")
+                return _finding(f"dataset {name[:40]!r} has a compression other than gzip")
             if name in (ROWS, "row", "outcome") or name.startswith("visits") or dataset.attrs.get("source") == "table":
                 arrays[name] = dataset[()]
     return _packed(
@@ -215,12 +215,12 @@ def _packed(attributes: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> byte
 
 
 def _work(content: bytes) -> bytes:
-    """Return what `_read` finds, whatever the library raises."""
+    """Return the answer of `_read`, or a finding if the library raises an error."""
     try:
         return _read(content)
     except MemoryError:
         raise
-    except Exception:  # h5py raises nearly anything over files that another program made or damaged
+    except Exception:  # h5py raises many types of errors for foreign or damaged files
         return _finding("its HDF5 is damaged")
 
 

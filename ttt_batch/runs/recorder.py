@@ -1,4 +1,4 @@
-"""What is recorded of a run: points, which are its tables judged during training, and where it comes from."""
+"""Records of a run: points, with the verdict on its tables during training, and provenance."""
 
 import platform
 import time
@@ -18,53 +18,53 @@ from ttt_batch.runs.run import Run
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 Provenance = dict[str, str | int | float]
-"""When, for how long, and with what a run was made; it changes no result."""
+"""Times, duration, command and versions of a run; they do not affect results."""
 
 
 class Size(NamedTuple):
-    """What is recorded of a growing board, whose tables cannot be judged exactly: its positions so far."""
+    """Record of a growing board, whose tables cannot be judged exactly: its number of positions so far."""
 
     positions: Any
 
 
 Judge = Callable[[Any], Judgement | Size]
-"""Given the tables, what is recorded of them; its fields are columns of the run file."""
+"""Function from tables to their record, whose fields are columns of the run file."""
 
 
 def counting_judge(grown: GrowingTable) -> Judge:
-    """Return what counts the positions of a growing board."""
+    """Return a judge that counts the positions of a growing board."""
     return lambda _: Size(np.array(grown.positions, np.int64))
 
 
 def unbeatable_since(games: NDArray[np.int64], unbeatable: NDArray[np.bool_]) -> int | None:
-    """Games at the first point from which on all of `unbeatable` (bool[T, P]) holds, or None."""
+    """Return the games at the first point from which all of `unbeatable` (bool[T, P]) is True, or None."""
     failing = np.flatnonzero(~unbeatable.all(axis=1))
     first = int(failing[-1]) + 1 if failing.size else 0
     return int(games[first]) if first < games.size else None
 
 
 class Recorder:
-    """The recorded points of a run, judged as they come."""
+    """Recorder of the points of a run, which judges the tables at each point."""
 
     def __init__(self, judge: Judge, seats: int = 2) -> None:
-        """seats: how many of them the agent plays, from the first on."""
+        """Start without points.  seats: 1 if the agent plays only first, 2 if it plays both seats."""
         self._judge, self._seats = judge, seats
         self._points: list[dict[str, Any]] = []
 
     def restore(self, statistics: Mapping[str, NDArray[Any]]) -> None:
-        """Take over the points of an earlier part of the run, as `statistics` gave them."""
+        """Restore the points of an earlier part of the run from its `statistics`."""
         for i in range(statistics["games"].size):
             self._points.append({name: np.array(column[i]) for name, column in statistics.items()})
 
     def record(self, tables: Any, games: int, seconds: float, outcomes: NDArray[np.int64]) -> None:
-        """Judge `tables` after `games` games."""
+        """Judge `tables` after `games` games, and add the point."""
         point = {"games": np.int64(games), "seconds": np.float64(seconds), "outcomes": outcomes}
         self._points.append(point | self._judge(tables)._asdict())
 
     def statistics_now(
         self, tables: Any, games: int, seconds: float, outcomes: NDArray[np.int64]
     ) -> dict[str, NDArray[Any]]:
-        """The recorded points, plus the current state as a provisional last point unless it is recorded already."""
+        """Return the recorded points, with the current state as a provisional last point if it is not recorded yet."""
         if games == self.last:
             return self.statistics()
         self.record(tables, games, seconds, outcomes)
@@ -75,12 +75,12 @@ class Recorder:
 
     @property
     def last(self) -> int:
-        """Games at the last point; 0 before the first."""
+        """Return the games at the last point; 0 before the first."""
         return int(self._points[-1]["games"]) if self._points else 0
 
     @property
     def since(self) -> int | None:
-        """Games at the first point since which every one was unbeatable in its seats, or None."""
+        """Return the games at the first point from which the agent was unbeatable in its seats, or None."""
         since = None
         for point in reversed(self._points):
             if "unbeatable" not in point or not point["unbeatable"][: self._seats].all():
@@ -89,28 +89,28 @@ class Recorder:
         return since
 
     def statistics(self) -> dict[str, NDArray[Any]]:
-        """The points as columns, by the names of the run file; only games, seconds and outcomes while there is none."""
+        """Return the points as columns, named as in the run file; without points only games, seconds and outcomes."""
         if not self._points:
             return {"games": np.zeros(0, np.int64), "seconds": np.zeros(0), "outcomes": np.zeros((0, 3), np.int64)}
         return {name: np.stack([point[name] for point in self._points]) for name in self._points[0]}
 
 
 def record_once(run: Run, seconds: float = 0.0, outcomes: NDArray[np.int64] | None = None) -> dict[str, NDArray[Any]]:
-    """The statistics of a run that was not played here: one recorded point, its tables as they are."""
+    """Return statistics of a run played elsewhere: one recorded point of its current tables."""
     recorder = Recorder(lambda _: verdict_of(run))
     recorder.record(run.tables, run.games, seconds, np.zeros(3, np.int64) if outcomes is None else outcomes)
     return recorder.statistics()
 
 
 def verdict_of(run: Run) -> Judgement | Size:
-    """What is recorded of a run as it is."""
+    """Return the record of a run's current tables."""
     return run.judgement() if run.grown is None else Size(np.array(run.grown.positions, np.int64))
 
 
 class Clock:
-    """When a run was made, how long it took, and with what.
+    """Clock of a training, which returns its provenance.
 
-    before: seconds that it had taken when it was interrupted.
+    before: seconds that the training had taken before its interruption.
     """
 
     def __init__(self, before: float = 0.0) -> None:
@@ -119,16 +119,16 @@ class Clock:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the start."""
+        """Return the seconds since the start."""
         return time.perf_counter() - self._started
 
     @staticmethod
     def now() -> str:
-        """The time of day in UTC."""
+        """Return the current date and time in UTC."""
         return time.strftime(TIME, time.gmtime())
 
     def provenance(self, command: str) -> Provenance:
-        """Start, end, duration, command, processor, and the versions of what the result depends on."""
+        """Return start, end, duration, command, processor, and the versions of the software."""
         return {
             "created": self._created,
             "ended": self.now(),
@@ -143,9 +143,9 @@ class Clock:
 
 
 def continued(past: Provenance, now: Provenance, noted: str) -> Provenance:
-    """The provenance of a run that goes on: it was created when, and by the command with which, it began.
+    """Return the provenance of a resumed run, which keeps its first `created` and `command`.
 
-    past: empty if it begins now.  noted: the key for the command by which it goes on.
+    past: empty for a new run.  noted: the key for the command that resumes it.
     """
     if not past:
         return now

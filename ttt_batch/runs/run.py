@@ -1,4 +1,4 @@
-"""A run: configuration, tables and recorded points, which can be evaluated and saved."""
+"""Runs of tables: configuration, tables and recorded points, with evaluation and storage."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,22 +20,22 @@ from ttt_batch.runs.state import KeptPoints, State
 
 @dataclass(repr=False, eq=False)
 class Run(Judged, Kept):
-    """The result of training, in memory or read from a file.
+    """Result of training, in memory or read from a file.
 
-    Two runs are equal if configuration, games, tables and recorded points are, down to the bytes; when, where and how
-    fast they came about does not matter.
+    Two runs are equal if configuration, games, tables and recorded points are equal, down to the bytes.  Provenance,
+    seconds and `points` are not compared.
 
     tables: the learner's NamedTuple of arrays.  games: games learnt from.  interrupted: training was stopped early.
     visits: float64, updates so far of every entry of the table; empty unless the step size depends on visits.
     background: float64[codes, cells], the whole table of an imported file, with rows that cannot occur; or None.
-    goal: games to which training was to go; 0 if there was none.
+    goal: number of games that training was to reach; 0 if unknown.
     grown: the positions that play has reached, on a board too large to enumerate.
-    full: training ended because its positions had no more room.
-    batch_start: where the run stood before the batch within which it ends; None if it ends with a batch.
-    points: the tables at recorded points, if they are kept; they take no part in whether two runs are equal.
-    statistics: recorded points, an array per column (see `runfile`).  provenance: where the run comes from.
-    notes: lines for the person about the file that it was read from.  version: that file's format, major and minor.
-    size: that file's bytes, or 0.  file: where training or learning has saved it, or None.
+    full: training ended because there was no more room for positions.
+    batch_start: the state before the unfinished last batch; None if the last batch is complete.
+    points: the tables at recorded points, if they are kept.
+    statistics: recorded points, an array per column (see `runfile`).  provenance: see `recorder.Provenance`.
+    notes: lines for the user about the file of the run.  version: that file's format, major and minor.
+    size: that file's size in bytes, or 0.  file: the path to which training or learning saved the run, or None.
     """
 
     config: Config
@@ -57,7 +57,7 @@ class Run(Judged, Kept):
     file: Path | None = None
 
     def __repr__(self) -> str:
-        """In a line, without its arrays."""
+        """Return one line without the arrays."""
         title = f"{self.config.learner} on {self.board.name}, {counted(self.games, 'game')}, seed {self.config.seed}"
         return f"<Run: {'; '.join(filter(None, (title, self.verdict())))}>"
 
@@ -66,9 +66,9 @@ class Run(Judged, Kept):
         return str(call_hook("run_html", self))
 
     def verdict(self) -> str:
-        """Whether it can be beaten, by its last recorded point, or how many positions it holds, if they grow.
+        """Return in words whether the run can be beaten at its last recorded point; on a growing board its positions.
 
-        Empty if its last point was not recorded at its last game.
+        Empty if the last point was not recorded at the last game.
         """
         if self.games not in self.statistics["games"][-1:]:
             return ""
@@ -82,7 +82,7 @@ class Run(Judged, Kept):
 
     @property
     def made_elsewhere(self) -> bool:
-        """True if its table was imported and has learnt from no game here since."""
+        """Return whether the table was imported and has learnt from no game since then."""
         return not self.statistics["outcomes"][-1:].any()
 
     def __eq__(self, other: object) -> bool:
@@ -94,7 +94,7 @@ class Run(Judged, Kept):
     __hash__ = None  # type: ignore[assignment]  # its arrays can change
 
     def _result(self) -> dict[str, NDArray[Any]]:
-        """What has to be equal in equal runs, by name."""
+        """Return the arrays that must be equal in equal runs, by name."""
         recorded = {f"statistics/{name}": column for name, column in self.statistics.items() if name != "seconds"}
         codes, outcomes = self.positions
         rows = {"code": codes, "outcome": outcomes, "visits": self.visits}
@@ -102,17 +102,17 @@ class Run(Judged, Kept):
 
     @property
     def positions(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-        """Codes and outcomes of the rows of a growing board; empty on others, whose rows follow from the board."""
+        """Return codes and outcomes of the rows of a growing board; empty on other boards, which define their rows."""
         if self.grown is None:
             return np.zeros(0, np.int64), np.zeros(0, np.int8)
         return self.graph.code, self.graph.outcome
 
     def visits_or_zeros(self) -> NDArray[np.float64]:
-        """Updates so far of every entry of the table, zeros if they were not counted."""
+        """Return the updates so far of every entry of the table, zeros if they were not counted."""
         return self.visits if self.visits.size else np.zeros(self.tables[0].size)
 
     def data(self) -> RunData:
-        """What the run file holds."""
+        """Return the contents of the run file."""
         states = {"code": self.graph.code, "outcome": self.graph.outcome}
         if self.learner.by_moves:
             states |= {"first_edge": self.graph.first_edge.astype(np.int32), "cell": self.graph.cell}
@@ -153,7 +153,7 @@ class Run(Judged, Kept):
 
 
 def _same_bytes(one: dict[str, NDArray[Any]], other: dict[str, NDArray[Any]]) -> bool:
-    """Whether two sets of arrays have the same names, types, shapes and bytes."""
+    """Return whether two sets of arrays have the same names, types, shapes and bytes."""
     return one.keys() == other.keys() and all(
         array.dtype == other[name].dtype
         and array.shape == other[name].shape

@@ -1,8 +1,8 @@
-"""Step sizes and exploration that change: with the games played, or for a step size with a value's visits.
+"""Schedules of step size and exploration, by games played or, for a step size, by visits of a value.
 
 Written as `0.1`, `0.3->0.01:linear`, `0.3->0.01:exp` (over the run's games, by absolute game number) and, for alpha,
-`1/n` or `1/n^0.8` (by how often a value was updated); numbers also as percentages, `30%->1%:linear`.  The value
-does not change within a batch.
+`1/n` or `1/n^0.8` (by the number of updates of a value).  Numbers may be percentages, `30%->1%:linear`.
+The value does not change within a batch.
 """
 
 import math
@@ -20,17 +20,17 @@ _SHAPES = {"linear": LINEAR, "exp": EXPONENTIAL}
 _SHAPE_WORDS = {"exponential": "exp"}
 
 MAX_TEXT = 200
-"""Characters of a schedule; one with every digit of both numbers has some 60."""
+"""Maximum of characters in a schedule; one with every digit of both numbers has about 60."""
 
 MAX_RISE = 1e300
-"""How many times its start an exponential schedule's end may be: beyond 1.8e308 the quotient is no number."""
+"""Largest quotient of end and start of an exponential schedule: above 1.8e308 it overflows."""
 
 
 class Decay(NamedTuple):
-    """A schedule as kernels see it.
+    """Schedule as kernels use it.
 
-    kind: CONSTANT, LINEAR, EXPONENTIAL or VISITS.  start, end: values at the first and from the last game on.
-    games: over how many games it changes.  power: the exponent of VISITS, else 0.
+    kind: CONSTANT, LINEAR, EXPONENTIAL or VISITS.  start: value at game 0.  end: value from game `games` on.
+    games: number of games over which the value changes.  power: the exponent of VISITS, else 0.
     """
 
     kind: int
@@ -42,7 +42,7 @@ class Decay(NamedTuple):
 
 @dataclass(frozen=True)
 class Schedule:
-    """A schedule as a person writes it; `text` is its one canonical form."""
+    """Schedule as the user writes it; `text` is its canonical form."""
 
     kind: int
     start: float
@@ -51,7 +51,7 @@ class Schedule:
 
     @property
     def text(self) -> str:
-        """The canonical form, which `parse_schedule` reads back."""
+        """Return the canonical form, which `parse_schedule` reads."""
         if self.kind == CONSTANT:
             return repr(self.start)
         if self.kind == VISITS:
@@ -61,21 +61,23 @@ class Schedule:
 
     @property
     def plain(self) -> float | str:
-        """The number if it never changes, else the canonical form."""
+        """Return the number if it never changes, else the canonical form."""
         return self.start if self.kind == CONSTANT else self.text
 
     @property
     def by_games(self) -> bool:
-        """Whether it changes with the games played."""
+        """Return whether the value changes with the games played."""
         return self.kind in (LINEAR, EXPONENTIAL)
 
     def over(self, games: int) -> Decay:
-        """The schedule over a run of `games` games."""
+        """Return the schedule over a run of `games` games."""
         return Decay(self.kind, self.start, self.end, float(max(games, 1)), self.power)
 
 
 def parse_schedule(name: str, value: Number | Schedule, *, positive: bool) -> Schedule:
-    """Read a number in [0, 1] (above 0 if `positive`) or a schedule; only positive ones may depend on visits.
+    """Return the schedule of a text or of a number in [0, 1] (above 0 if `positive`).
+
+    Only positive schedules may depend on visits.
 
     Raises UsageError with the value, the limit and the remedy.
     """
@@ -117,10 +119,10 @@ def _number(name: str, value: Number, positive: bool) -> float:
 
 @kernel
 def value_at(decay: Decay, game: Any) -> Any:
-    """The value for a batch whose first game is `game` (from 0); for VISITS the value of a first visit."""
+    """Return the value for a batch whose first game is `game` (from 0); for VISITS the value of a first visit."""
     if decay.kind == LINEAR:
         return decay.start + (decay.end - decay.start) * min(game / decay.games, 1.0)
     if decay.kind == EXPONENTIAL:
         value = decay.start * math.exp(math.log(decay.end / decay.start) * min(game / decay.games, 1.0))
-        return min(value, 1.0)  # 0.3->1 rounds to more in the end, and a step size above 1 makes no number
+        return min(value, 1.0)  # 0.3->1 rounds to more than 1, and a step size above 1 diverges
     return decay.start

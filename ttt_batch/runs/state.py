@@ -1,4 +1,4 @@
-"""Where a run stands: what a training goes on from."""
+"""State of a training, from which it can resume."""
 
 import hashlib
 from collections.abc import Iterable
@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 LARGEST = 1e100
-"""The largest number that a table or a worth may be, far below what overflows where values are added up."""
+"""Largest absolute number in a table or a worth, small enough that sums do not overflow."""
 
 MOST_SECONDS = 1e11
-"""That a training or a study may have taken: 3,000 years."""
+"""Longest duration of a training or a study: 3,000 years."""
 
 NO_CODE, NO_OUTCOME = np.zeros(0, np.int64), np.zeros(0, np.int8)
 
 
 class State(NamedTuple):
-    """What a training goes on from; everything else follows from the configuration and the tables.
+    """State from which a training resumes; everything else follows from the configuration and the tables.
 
     games: games learnt from.  tables: the learner's NamedTuple.  visits: float64, see `Run`.
     outcomes: int64[3], first wins, draws, second wins so far.
@@ -33,9 +33,9 @@ class State(NamedTuple):
 
 
 class KeptPoints(NamedTuple):
-    """The tables at recorded points.
+    """Snapshots of the tables at recorded points.
 
-    games: int64[K], of the points, ascending.  tables: the learner's NamedTuple, each array with one more axis, K.
+    games: int64[K], ascending.  tables: the learner's NamedTuple, each array with one more axis, K.
     """
 
     games: NDArray[np.int64]
@@ -43,12 +43,12 @@ class KeptPoints(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the tables."""
+        """Return the size of the tables in bytes."""
         return sum(array.nbytes for array in self.tables)
 
 
 def table_digest(tables: Iterable[NDArray[Any]]) -> str:
-    """The first 16 hex digits of the SHA-256 of a run's tables: what stands for them in a configuration."""
+    """Return the first 16 hex digits of the SHA-256 of a run's tables, their digest in a configuration."""
     digest = hashlib.sha256()
     for array in tables:
         digest.update(np.ascontiguousarray(array).tobytes())

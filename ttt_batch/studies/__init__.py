@@ -1,1 +1,1 @@
-"""Many settings over many seeds: what is asked for, the learners at work, their file, and what it says."""
+"""Studies of many settings over many seeds: design, training, file and figures."""

@@ -1,4 +1,4 @@
-"""Everything that is wrong with the file of a study."""
+"""Validation of study files."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,21 +24,22 @@ from ttt_batch.studies.storage.header import Damaged
 from ttt_batch.studies.storage.reading import Block, StudyFile, open_study, underived
 
 _TOLERANCE = 1e-6
-"""How far probabilities may be off, far more than rounding ever adds up to."""
+"""Allowed error of probabilities, far above the accumulated rounding error."""
 
 
 _KEPT = {
-    TABLES.name: "exact results of the tables that are kept",
-    NETWORKS.name: "the last proofs of the networks that are kept, made again",
-    TALLIES.name: "form of the tables that are kept",
+    TABLES.name: "exact results of the kept tables",
+    NETWORKS.name: "the last proofs of the kept networks, repeated here",
+    TALLIES.name: "form of the kept tables",
 }
-"""What is verified of what a study keeps, by family."""
+"""Checks of the kept tables or networks, by family."""
 
 
 def check_study(path: str | Path) -> tuple[list[str], tuple[str, ...], Grounds]:
-    """Return all findings about a study's file, a line each, notes that are no findings, and what stands behind it.
+    """Return the findings about a study's file, one line each, then notes, then the grounds of its claims.
 
-    Raises StudyFileError for what is no file, cannot be read or is too new.
+    Notes count the missing and failed learners.
+    Raises StudyFileError if the file does not exist, cannot be read or is too new.
     """
     path = find_run(path)
     try:
@@ -55,7 +56,7 @@ def check_study(path: str | Path) -> tuple[list[str], tuple[str, ...], Grounds]:
 
 
 def _grounds(study: StudyFile) -> Grounds:
-    """Return what stands behind the claims of a study without findings."""
+    """Return the verified and the trusted claims of a study without findings."""
     done = int(np.count_nonzero(study.state == DONE))
     verified = ["digest", "arrays that follow from the design", f"checksums of {counted(done, 'learner')}"]
     trusted = [
@@ -84,10 +85,10 @@ def _findings(study: StudyFile) -> Iterator[str]:
     if (study.array("state") > FAILED).any():
         yield f"state holds {study.array('state').max()}, it must hold 0 to {FAILED}"
     if study.noted is None:
-        yield "provenance/progress is not what a study notes; go on with the study to write it anew"
+        yield "provenance/progress is malformed; resume the study to rewrite it"
     nameless = sum(reason == "unknown" for _, _, reason in study.failures())
     if nameless:
-        yield f"{counted(nameless, 'learner')} failed for no reason that is there"
+        yield f"{counted(nameless, 'learner')} failed without a recorded reason"
     found: dict[str, tuple[int, str]] = {}
     for block in study.blocks():
         for problem, wrong in (*_wrong(study, block), *(kept_misfits(study, block) if derived else ())):
@@ -101,7 +102,7 @@ def _findings(study: StudyFile) -> Iterator[str]:
 
 
 def _places(study: StudyFile) -> Iterator[str]:
-    """Findings about arrays that HDF5 has elsewhere than the header, whose bytes are as they were written."""
+    """Yield findings about arrays whose place in HDF5 differs from the header, whose digest is correct."""
     import h5py
 
     try:
@@ -110,14 +111,14 @@ def _places(study: StudyFile) -> Iterator[str]:
                 array = file[path]
                 if (array.id.get_offset(), array.dtype, array.shape) != (place.offset, place.dtype, place.shape):
                     yield f"{path} is not where the header says"
-    # h5py raises nearly anything.
+    # h5py raises almost any exception.
     except Exception as exc:
         yield f"HDF5 cannot read it ({type(exc).__name__})"
 
 
 def _wrong(study: StudyFile, block: Block) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """What may be wrong with learners, and bool[n]: with which of them it is."""
-    yield "results that are not what their checksum is of", ~study.sound(block)
+    """Yield each possible problem of a block's learners, and bool[n]: which learners have it."""
+    yield "results that do not match their checksum", ~study.sound(block)
     columns = block.statistics
 
     def any_of(wrong: NDArray[Any]) -> NDArray[np.bool_]:
@@ -137,7 +138,7 @@ def _wrong(study: StudyFile, block: Block) -> Iterator[tuple[str, NDArray[np.boo
     yield "outcomes that do not add up to the games", any_of(columns["outcomes"].sum(axis=2) != games)
     if "proof" in columns:
         proof, positions = columns["proof"], columns["proof_positions"]
-        yield "proofs and refutations that entered no position", any_of((proof != 0) & (positions == 0))
+        yield "proofs and refutations without an entered position", any_of((proof != 0) & (positions == 0))
     if "worst" in columns:
         for problem, wrong in exact_contradictions(columns):
             yield problem, any_of(wrong)

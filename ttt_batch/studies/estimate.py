@@ -1,4 +1,4 @@
-"""How long a study will take and how large its file will be, before it begins."""
+"""Estimates of a study's run time and file size, made before it starts."""
 
 import time
 from collections.abc import Sequence
@@ -12,23 +12,23 @@ from ttt_batch.studies.learning.rooms import make_room
 from ttt_batch.studies.storage.layout import layout_of, size_of
 
 FIRST_GAMES, FACTOR = 1_000, 8
-"""Games of the first run that is tried, and how many times as many each next one has."""
+"""Games of the first trial run, and the factor from each trial run to the next."""
 
 ENOUGH_SECONDS, ALL_SECONDS = 0.05, 4.0
-"""What a run takes that tells how long others take, and the time for all trials, kernels being loaded."""
+"""Duration of a trial run that suffices for extrapolation, and limit of all trials without loading kernels."""
 
 
 class Estimate(NamedTuple):
-    """bytes: the file's size.  seconds: what the learners take, None if none could be tried."""
+    """Estimated costs.  bytes: size of the file.  seconds: training time, None if no trial run succeeded."""
 
     bytes: int
     seconds: float | None
 
 
 def estimated(design: Design, keep: str, threads: int, missing: Sequence[int]) -> Estimate:
-    """Estimate a study from short runs of its learners, one of each kind, as far as time allows.
+    """Return an estimate from short trial runs, one for each kind of learner, within the time limit.
 
-    missing: how many learners of each setting are to learn.  Raises UsageError as `layout_of`.
+    missing: number of learners still to train, for each setting.  Raises UsageError as `layout_of` does.
     """
     size = size_of(layout_of(design, description_text(design), keep))
     kinds: dict[Any, tuple[Setting, int]] = {}
@@ -52,7 +52,7 @@ def estimated(design: Design, keep: str, threads: int, missing: Sequence[int]) -
 
 
 def _seconds_of(room: Room, setting: Setting) -> tuple[float | None, float]:
-    """What a learner takes, None if it fails; and how long it took to load or compile what it needs."""
+    """Return a learner's estimated training time (None if it fails) and the time for loading or compiling kernels."""
     known: list[tuple[int, float]] = [(0, 0.0)]
     short = _shortened(setting, FIRST_GAMES)
     began = time.perf_counter()
@@ -71,5 +71,5 @@ def _seconds_of(room: Room, setting: Setting) -> tuple[float | None, float]:
 
 
 def _shortened(setting: Setting, games: int) -> Setting:
-    """The same learner with about so many games, if it has more."""
+    """Return the setting shortened to about `games` games, or unchanged if it has no more than that."""
     return setting if games >= setting.games else setting.family.shortened(setting, games)

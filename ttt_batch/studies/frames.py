@@ -1,4 +1,4 @@
-"""A study's results as a pandas DataFrame or an xarray Dataset."""
+"""Conversion of a study's results to a pandas DataFrame or an xarray Dataset."""
 
 from typing import Any
 
@@ -17,11 +17,13 @@ _INSTALL = "install it with: pip install 'ttt-batch[frames]'"
 def to_dataframe(study: StudyFile, *, last: bool = False) -> Any:
     """Return a pandas DataFrame with a row for each recorded point of every learner that is done.
 
-    Its columns: `setting` (its number), `seed`, the options of the setting (text as categories), `point`, `games`, and
-    the statistics; those of more than one number are split: `unbeatable.first`, `versus_random.second.loss`.
-    `seconds` are NaN at points within one kernel, never at a learner's last one.  What a growing board has no exact
-    results for is NaN, and False or 0 if it is no float.  So are the results of a seat that a learner does not play.
-    last: the last point of each learner only.  Raises TttBatchError if pandas is missing, and StudyFileError.
+    The columns are `setting` (its number), `seed`, the setting's options (text as categories), `point`, `games` and
+    the statistics.  A statistic of several numbers has several columns: `unbeatable.first`,
+    `versus_random.second.loss`.  `seconds` are NaN at points within one kernel, never at a learner's last point.
+    Results that a growing board lacks, and those of a seat that the learner does not play, are NaN in float columns
+    and False or 0 in others.
+    last: include only the last point of each learner.
+    Raises TttBatchError if pandas is missing, and StudyFileError.
     """
     try:
         import pandas as pd
@@ -33,7 +35,7 @@ def to_dataframe(study: StudyFile, *, last: bool = False) -> Any:
     columns: dict[str, Any] = {}
 
     def column(name: str, dtype: Any) -> None:
-        """Join a column of all pieces, which have it no longer then; fill it for those without."""
+        """Join a column of all pieces and remove it from them.  Fill it where a piece lacks it."""
         whole = np.zeros(sizes, dtype)
         whole[...] = np.nan if whole.dtype.kind == "f" else 0
         begin = 0
@@ -65,7 +67,7 @@ def to_dataframe(study: StudyFile, *, last: bool = False) -> Any:
 
 
 def _rows(study: StudyFile, block: Block, *, last: bool) -> dict[str, NDArray[Any]]:
-    """The rows of a block's learners, by column; no options."""
+    """Return the rows of a block's learners, by column and without options."""
     points = np.arange(block.kind.points)[-1 if last else 0 :]
     n = block.settings.size
     rows = {
@@ -83,7 +85,7 @@ def _rows(study: StudyFile, block: Block, *, last: bool) -> dict[str, NDArray[An
 
 
 def _split(name: str, array: NDArray[Any], axes: tuple[str, ...]) -> list[tuple[str, NDArray[Any]]]:
-    """An array [n, ...] as columns [n], with the labels of the other `axes` in their names."""
+    """Return an array [n, ...] as named columns [n].  The names contain the labels of the other `axes`."""
     if not axes:
         return [(name, array)]
     return [
@@ -94,11 +96,11 @@ def _split(name: str, array: NDArray[Any], axes: tuple[str, ...]) -> list[tuple[
 
 
 def to_xarray(study: StudyFile) -> Any:
-    """Return an xarray Dataset of all statistics, with axes `setting`, `seed`, `point`, and `seat` and the like.
+    """Return an xarray Dataset of all statistics, with axes `setting`, `seed`, `point` and others such as `seat`.
 
-    Coordinates: the options along `setting`, and `games` at each point.  `state` is 1 for learners that are done; for
-    others, and after the last point of a setting, floats are NaN and all else is False or 0.  `seconds` are NaN at
-    points within one kernel, too, never at a learner's last one.
+    The coordinates are the options along `setting`, and `games` at each point.  `state` is 1 for learners that are
+    done.  For other learners, and after the last point of a setting, floats are NaN and other values False or 0.
+    `seconds` are also NaN at points within one kernel, never at a learner's last point.
     Raises TttBatchError if xarray is missing, and StudyFileError.
     """
     try:

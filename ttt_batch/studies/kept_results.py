@@ -1,4 +1,4 @@
-"""Findings about what a study keeps of its learners: tables and networks, and what they say of the recorded results."""
+"""Validation of the tables and networks that a study keeps, and of the recorded results against them."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,13 +20,13 @@ from ttt_batch.studies.storage.reading import Block, StudyFile
 from ttt_batch.training.patterns.proved_again import check_proofs
 
 _TOLERANCE = 1e-6
-"""How far a recorded result may be from the same one computed here."""
+"""Allowed difference between a recorded result and the same result computed here."""
 
 Check = Callable[[Any, RunData], Iterator[str]]
 
 
 def kept_misfits(study: StudyFile, block: Block) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Yield what is wrong with what is kept of learners, and bool[n]: with which of them.  Raises TttBatchError."""
+    """Yield each problem of the kept tables or networks, and bool[n]: which learners have it.  Raises TttBatchError."""
     if not block.tables:
         return
     found: dict[str, NDArray[np.bool_]] = {}
@@ -45,7 +45,7 @@ def kept_misfits(study: StudyFile, block: Block) -> Iterator[tuple[str, NDArray[
 
 
 def _tables(like: Any) -> Check:
-    """Return a check of tables whose configuration differs from this one by the seed alone."""
+    """Return a check for tables whose configuration differs from `like` at most in the seed."""
     learner, graph = learner_named(like.learner), like.graph
     judge, value = exact_judge(graph, learner, learner.worth(like.settings)), np.sign(solve_in_plies(graph)[0])
 
@@ -59,7 +59,7 @@ def _tables(like: Any) -> Check:
         verdict = judge(learner.tables(*(data.tables[name] for name in learner.tables._fields)))._asdict()
         recorded = data.statistics
         if not all(np.allclose(verdict[n], recorded[n][-1], rtol=0, atol=_TOLERANCE, equal_nan=True) for n in verdict):
-            yield "results at the last point that are not those of the tables that are kept"
+            yield "results at the last point that differ from those of the kept tables"
         best = value * np.array([1, -1])
         if (recorded["worst"] > best).any() or ((recorded["optimal_share"] == 1) & (recorded["worst"] < best)).any():
             yield "worst that contradicts the value of the game"
@@ -68,7 +68,7 @@ def _tables(like: Any) -> Check:
 
 
 def _networks(like: Any) -> Check:
-    """Return a check of networks whose configuration differs from this one by the seed alone."""
+    """Return a check for networks whose configuration differs from `like` at most in the seed."""
     network, aims = like.network(), len(like.aims)
     shape = aims, network.kind_start.size - 1, 2
 
@@ -76,7 +76,7 @@ def _networks(like: Any) -> Check:
         forms = {name: (array.dtype, array.shape) for name, array in data.tables.items()}
         int32 = np.dtype(np.int32)
         if forms != {"weight": (int32, shape), "proved": (int32, shape[1:])}:
-            yield "networks that have not the form of their design"
+            yield "networks whose form differs from the design"
             return
         weight, proved = data.tables["weight"], data.tables["proved"]
         if max(np.abs(array.astype(np.int64)).max(initial=0) for array in (weight, proved)) > LARGEST:
@@ -89,7 +89,7 @@ def _networks(like: Any) -> Check:
         run.network = network
         unproved = [seat for seat in (0, 1) if not run.proved_after(seat)]
         if proved[:, unproved].any():
-            yield "weights of a proof that none of its points has"
+            yield "weights of a proof that does not appear at any recorded point"
         if not wrong:
             yield from check_proofs(run)
 

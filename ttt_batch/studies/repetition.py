@@ -1,4 +1,4 @@
-"""The best of many settings again on fresh seeds, beside the default: the best of many looks better than it is."""
+"""Repetition of a study's best setting and its default on fresh seeds, to correct the bias of choosing the best."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -26,13 +26,13 @@ from ttt_batch.studies.work.loop import StudyProgress, run_study
 
 @dataclass(frozen=True, repr=False)
 class Repetition(Printable):
-    """What was repeated, and the figures of its learners, as far as they are done."""
+    """The repeated settings, and the figures of the learners that are done."""
 
     confirmation: Confirmation
     fresh: Summary
 
     def to_dict(self) -> dict[str, Any]:
-        """What `study --confirm N --json` prints of it; `default` is None if it is the winner."""
+        """Return what `study --confirm N --json` prints.  `default` is None if the winner is the default."""
         settings = [self.fresh.setting_facts(number) for number in range(len(self.fresh.design.settings))]
         return {
             "best": self.confirmation.metric,
@@ -61,10 +61,10 @@ def confirmed(
     progress: Callable[[StudyProgress], None] | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Repetition:
-    """Repeat the best setting of a study, and the default, on so many fresh seeds; see `confirm`.
+    """Repeat the best setting of a study, and the default, on `seeds` fresh seeds as described at `confirm`.
 
-    best: a metric, `proof` if not given.  All else is as for `study`.
-    Raises as `confirm` does, and StudyFileError if there is no room for temporary files.
+    best: a metric, `proof` by default.  The other parameters are as for `study`.
+    Raises as `confirm` does, and StudyFileError if temporary files do not fit on the disk.
     """
     place, n_threads = place_of(workers, scheduler, threads), thread_count(threads)
     again = confirm(summary, seeds, best)
@@ -77,7 +77,7 @@ def confirmed(
 
 @contextmanager
 def temporary(design: Design, what: str, keep: str = NONE, *, command: str = "") -> Iterator[StudyWriter]:
-    """Yield the file of a study that is gone after the block; what: the study, for messages.  Raises StudyFileError."""
+    """Yield the writer of a temporary study file.  what: name of the study in messages.  Raises StudyFileError."""
     with ExitStack() as stack:
         try:
             folder = stack.enter_context(_Folder())
@@ -91,7 +91,7 @@ def temporary(design: Design, what: str, keep: str = NONE, *, command: str = "")
 
 
 class _Folder(tempfile.TemporaryDirectory[str]):
-    """A temporary folder that goes even if a second Ctrl-C comes while it is removed."""
+    """Temporary folder that is removed even if a second Ctrl-C interrupts the removal."""
 
     def __exit__(self, *_: object) -> None:
         try:

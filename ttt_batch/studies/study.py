@@ -1,4 +1,4 @@
-"""The call `study`: its design is read and checked, its file made, extended or resumed, and then the work begins."""
+"""Python interface of studies: create, extend or resume a study, and open its file."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MEMORY = Path("a study in memory")
-"""What stands for the file of a study that has none."""
+"""Path that marks a study without a file of its own."""
 
 
 class Study(StudyFile, Printable):
-    """A study's file, open for reading: what it studies, its results, and their figures.
+    """A study's file, open for reading: its design, its results and their figures.
 
-    design: its settings and seeds.  state: uint8[settings, seeds], 0 missing, 1 done, 2 failed.
-    `array("unbeatable")`, or of networks `array("proof")`, are results [settings, seeds, points, ...].
+    design: the settings and seeds.  state: uint8[settings, seeds], 0 missing, 1 done, 2 failed.
+    `array("unbeatable")`, or `array("proof")` for networks, returns results [settings, seeds, points, ...].
     """
 
     def __repr__(self) -> str:
@@ -62,7 +62,7 @@ class Study(StudyFile, Printable):
         return self.summary().records()
 
     def summary(self) -> Summary:
-        """The figures of every setting over its seeds."""
+        """Return the figures of every setting over its seeds."""
         return summarise(self)
 
     def confirm(
@@ -75,36 +75,38 @@ class Study(StudyFile, Printable):
         scheduler: str | None = None,
         progress: Callable[[StudyProgress], None] | bool | None = None,
     ) -> Repetition:
-        """Repeat the best setting, and the default, on so many fresh seeds: the best of many looks better than it is.
+        """Repeat the best setting, and the default, on fresh seeds, because the best of many looks better than it is.
 
-        best: by which metric, `proof` if not given.  threads, workers, scheduler, progress: as for `study`.
-        Raises UsageError, ClusterError, and TttBatchError if no setting is any good by that metric.
+        seeds: number of fresh seeds.  best: the metric, `proof` by default.
+        threads, workers, scheduler, progress: as for `study`.
+        Raises UsageError, ClusterError, and TttBatchError if no setting has a usable figure of that metric.
         """
         where: dict[str, Any] = {"threads": threads, "workers": workers, "scheduler": scheduler}
         with followed(progress, "studying") as follow:
             return confirmed(self.summary(), seeds, best, **where, progress=follow)
 
     def to_dataframe(self, *, last: bool = False) -> "DataFrame":
-        """A pandas DataFrame with a row for each recorded point of every learner that is done.
+        """Return a pandas DataFrame with a row for each recorded point of every learner that is done.
 
         Columns: `setting`, `seed`, the options, `point`, `games`, and the statistics, such as `seconds` (NaN at points
-        within one kernel) and `unbeatable.first`.  last: the last points only.
+        within one kernel) and `unbeatable.first`.  last: include only the last points.
         Raises TttBatchError if pandas is missing.
         """
         return frames.to_dataframe(self, last=last)
 
     def to_xarray(self) -> "Dataset":
-        """An xarray Dataset of the statistics on axes `setting`, `seed`, `point` and others; options are coordinates.
+        """Return an xarray Dataset of the statistics on axes `setting`, `seed`, `point` and others.
 
-        Floats are NaN, and all else False or 0, where `state` is not 1 and after a setting's last point; `seconds` also
-        at points within one kernel.  Raises TttBatchError if xarray is missing.
+        The options are coordinates.  Where `state` is not 1, and after a setting's last point, floats are NaN and other
+        values False or 0.  `seconds` are also NaN at points within one kernel.
+        Raises TttBatchError if xarray is missing.
         """
         found: Dataset = frames.to_xarray(self)
         return found
 
 
 def load_study(path: str | Path) -> Study:
-    """Open a study's file.  Raises StudyFileError."""
+    """Open a study's file for reading.  Raises StudyFileError."""
     return open_as(Study, path)
 
 
@@ -126,29 +128,28 @@ def study(
     command: str = "",
     **options: object,
 ) -> Study:
-    """Let a learner learn for every combination of the options' values and every seed; return the study.
+    """Train a learner for every combination of the options' values and every seed, and return the study.
 
     description: a STUDY.toml instead of options.
-    learner, board, epsilon, alpha, ...: as for `train`, each one value, a list of values, or text as in the command:
-    `"0.1,0.2"`, `"0.01..0.5:6"` (six values, evenly spaced), `"0.001..1:7log"`.  All learners are of tables, or all
-    are networks, which go on to the end of their last proof as in `train`.
-    seeds: how many (100 if not given), from 0 on, or which, such as `"5,7"` or `"100..199"`.
+    learner, board, epsilon, alpha, ...: as for `train`.  Each is one value, a list of values, or text as in the
+    command: `"0.1,0.2"`, `"0.01..0.5:6"` (six values, evenly spaced), `"0.001..1:7log"`.  A study has either tables
+    or networks.  Networks continue to the end of their last proof, as in `train`.
+    seeds: the number of seeds from 0 on (100 by default), or the seeds, such as `"5,7"` or `"100..199"`.
     sweep: `grid` for all combinations, or `one-at-a-time` to change one option at a time around the first values.
-    out: the file to write; if neither it nor `resume` is given, the results last as long as what is returned, and no
-    file is left.  resume: the file of a study to go on with; what it has is not learnt again, and options and
-    seeds given extend it.
-    tally: whether to count results alone, and judge no table; for a million short runs.
-    keep: `last` to keep the tables of every learner at its end, or a network's weights, or `none`.
-    threads: None for all processors.  workers: processes of this machine instead, or scheduler: the address of a Dask
-    scheduler, such as `tcp://host:8786`, whose workers learn.  None of them shows in a result.
+    out: the file to write.  Without `out` and `resume`, no file is left and the results last as long as the study.
+    resume: the file of a study to continue, without repeating finished learners.  Options and seeds extend it.
+    tally: count results only and evaluate no table, for a million short runs.
+    keep: `last` to keep every learner's final tables, or a network's final weights; or `none`.
+    threads: number of threads, None for all processors.  workers: number of processes of this machine instead.
+    scheduler: address of a Dask scheduler, such as `tcp://host:8786`, instead.  None of the three changes a result.
     progress: True for a bar on standard error, or a function that is called about ten times a second.
-    stop: called as often; once it returns True, the study ends after the learners that are being learnt (at once with
-    workers), and can be resumed.
-    warn: called with a line, instead of a Python warning, about what happens to workers.
+    stop: called as often.  Once it returns True, the study ends after the learners in progress (at once with workers)
+    and can be resumed.
+    warn: called with each message about workers, instead of a Python warning.
 
-    A learner that fails is noted in the file with its reason and tried again when the study is resumed.
-    Raises UsageError, BoardError, RunFileError, StudyFileError, and ClusterError without a scheduler or workers; what
-    was learnt until then is in the file.
+    The file records a learner that fails, with its reason.  Resuming the study tries it again.
+    Raises UsageError, BoardError, RunFileError, StudyFileError, and ClusterError if the scheduler or the workers are
+    missing.  The file contains the results up to the error.
     """
     check_switches(overwrite=overwrite)
     place, n_threads = place_of(workers, scheduler, threads), thread_count(threads)
@@ -158,14 +159,14 @@ def study(
         if resume is not None:
             if overwrite:
                 raise UsageError(
-                    f"{option('resume')} goes on in the study's own file and replaces nothing; leave out "
+                    f"{option('resume')} continues in the study's own file and replaces nothing; leave out "
                     f"{option('overwrite', True)}"
                 )
             more = more_of(resume, out, description, seeds, sweep, keep, options)
             crew = _crew(place, more.wider, warn, stack)
             writer = extend(more.path, more.wider, command=command) if more.is_wider else resume_study(more.path)
-            if (writer.keys, writer.seeds.tolist()) == (more.keys, list(more.wider.seeds)):  # not extended since
-                writer.design = more.wider  # with runs as they were given
+            if (writer.keys, writer.seeds.tolist()) == (more.keys, list(more.wider.seeds)):  # not extended since then
+                writer.design = more.wider  # with opponents' runs as given
         else:
             design, kept = designed(description, seeds, sweep, options), kept_tables(keep)
             if out is not None:
@@ -188,13 +189,13 @@ def study(
         writer.note(ended=clock.now(), seconds=clock.seconds)
         stack.close()
         done = load_study(writer.path)  # a temporary file stays readable while it is open
-        done.design = writer.design  # of 100,000 settings it takes seconds and 100 MB to read it again
+        done.design = writer.design  # reading 100,000 settings again takes seconds and 100 MB
         done.path = MEMORY if out is None and resume is None else done.path
         return done
 
 
 def _crew(place: Place | None, design: Design, warn: Callable[[str], None] | None, stack: ExitStack) -> Crew | None:
-    """The workers of a place, which leave with `stack`.  Raises UsageError and ClusterError, before a file is made."""
+    """Return the worker pool of a place, closed by `stack`, or None.  Raises UsageError and ClusterError."""
     if place is None:
         return None
     design.family.homes(setting.config.learner for setting in design.settings)
@@ -202,18 +203,18 @@ def _crew(place: Place | None, design: Design, warn: Callable[[str], None] | Non
 
 
 def designed(description: str | Path | None, seeds: Any, sweep: str | None, options: dict[str, Any]) -> Design:
-    """The design of a new study.  Raises UsageError, and RunFileError for a description or opponent."""
+    """Return the design of a new study.  Raises UsageError, and RunFileError for a description or opponent."""
     if description is None:
         return make_design(options, seeds, FULL if sweep is None else sweep)
     design = read_description(named_file("description", description), seeds=seeds)
     given = [name for name, value in options.items() if value is not None] + (["sweep"] if sweep is not None else [])
     if given:
-        raise UsageError(f"{option(given[0])} stands beside a description; write it into {description}")
+        raise UsageError(f"{option(given[0])} cannot be combined with a description; write it into {description}")
     return design
 
 
 def _check_places(out: Path, description: str | Path | None, design: Design) -> None:
-    """Refuse a study that would write over its description, an opponent or a file of tuples."""
+    """Raise UsageError if `out` would overwrite the study's description, an opponent or a file of tuples."""
     given = [value for grid in design.grids for name in ("opponent", "tuples") for value in grid.values.get(name, ())]
     read = [(option("opponent"), Path(run.name)) for run in given if isinstance(run, RunOpponent)]
     read += [(option("tuples"), text.path) for text in given if isinstance(text, FileText)]
@@ -222,15 +223,15 @@ def _check_places(out: Path, description: str | Path | None, design: Design) -> 
 
 
 def kept_tables(keep: str | None) -> str:
-    """Which tables a new study keeps, of KEEPS.  Raises UsageError."""
+    """Return the choice from KEEPS for a new study.  Raises UsageError."""
     return NONE if keep is None else choose("keep", keep, KEEPS)
 
 
 class More(NamedTuple):
-    """A study that goes on.
+    """Continuation of a study.
 
-    path: its file.  known, wider: its design, and what that becomes with what was given.
-    keep: which tables it has.  done: int64[settings of `known`], learners that are done.
+    path: its file.  known: its design.  wider: its design extended by the given options and seeds.
+    keep: the kept tables, of KEEPS.  done: int64[settings of `known`], number of learners that are done.
     """
 
     path: Path
@@ -241,17 +242,17 @@ class More(NamedTuple):
 
     @property
     def is_wider(self) -> bool:
-        """Whether anything was added."""
+        """Return whether the design was extended."""
         return (self.wider.settings, self.wider.seeds) != (self.known.settings, self.known.seeds)
 
     @property
     def keys(self) -> list[str]:
-        """Those of the settings of `wider`."""
+        """Return the keys of the settings of `wider`."""
         return [setting.key for setting in self.wider.settings]
 
     @property
     def missing(self) -> list[int]:
-        """How many learners are to learn of each setting of `wider`, whose first ones are those of `known`."""
+        """Return the number of learners still to train for each setting of `wider`, which starts with `known`'s."""
         done = [*self.done.tolist(), *[0] * (len(self.wider.settings) - len(self.known.settings))]
         return [len(self.wider.seeds) - n for n in done]
 
@@ -265,10 +266,10 @@ def more_of(
     keep: str | None,
     options: dict[str, Any],
 ) -> More:
-    """A study that goes on, extended if more is given; nothing is written.  Raises as `study`."""
+    """Return the continuation of a study, extended by the given options, without writing.  Raises as `study` does."""
     if out is not None or keep is not None:
         named = "out" if out is not None else "keep"
-        raise UsageError(f"{option('resume')} goes on in the study's own file, as it is; leave out {option(named)}")
+        raise UsageError(f"{option('resume')} continues in the study's own file, unchanged; leave out {option(named)}")
     path, more = find_run(resume), {name: value for name, value in options.items() if value is not None}
     with open_study(path) as before:
         known, kept, done = before.design, before.keep, np.count_nonzero(before.state == DONE, axis=1)

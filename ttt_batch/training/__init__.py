@@ -1,1 +1,1 @@
-"""What changes a run: training, resuming, learning from given games, checkpoints."""
+"""Training, resuming, learning from given games, and checkpoints."""

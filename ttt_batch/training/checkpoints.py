@@ -1,6 +1,6 @@
-"""Run files that are written again and again: by a training, or after each game that a run learns from.
+"""Checkpoints of a training, and run files that are rewritten after each game learnt from.
 
-A checkpoint that fails never stops a training: it is reported once, and tried again when the next one is due.
+A failed checkpoint never stops a training.  The failure is reported once, and the next checkpoint tries again.
 """
 
 import math
@@ -27,40 +27,41 @@ Say = Callable[[str], None]
 
 
 class Storable(Protocol):
-    """What a run file holds: a run of a table of positions, or of pattern networks."""
+    """Run that can be saved: a table of positions or pattern networks."""
 
     games: int
     file: Path | None
 
     def data(self) -> RunData:
-        """What the file holds."""
+        """Return the contents of its file."""
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write a file of that name."""
+        """Write the run to `path`."""
 
 
 class RewrittenRun:
-    """The file of one run, written as often as needed, and only as long as it is ours.
+    """Writer that rewrites one run's file as often as needed, and never overwrites another program's file.
 
-    It is ours if it holds what it held at first, or what was written last: also touched, or put back from a copy.  A
-    file that another program has put in its place is left as it is, and the run goes into a new one beside it.
+    The file is ours while its content is the original one or our last checkpoint.  Touching it or restoring it from a
+    copy does not matter.  If another program replaces the file, the run is saved in a new file beside it.
 
-    path: the file, or the one beside it that took its place.  saved: games in what was written last; 0 before.
+    path: the current file.  saved: games in the last checkpoint; 0 before the first.
     """
 
     def __init__(self, path: Path, *, overwrite: bool, hold: bool, say: Say) -> None:
-        """Begin with `path`; overwrite: whether the file may exist.
+        """Check that a run can be written to `path`.
 
-        hold: keep others from writing it until the `with` block ends, not only during a write.
-        say: called with a line if the run goes elsewhere.
+        overwrite: whether the file may exist.
+        hold: hold the lock until the `with` block ends, not only during a write.
+        say: called with one line if the run is saved in another file.
 
         Raises RunFileError if a run cannot be written, TakenError if the name is in use.
         """
         self.path, self.saved = path, 0
-        self._coming: tuple[Stamp, int] | None = None  # what a write that may be interrupted puts in place
+        self._coming: tuple[Stamp, int] | None = None  # what the current write publishes
         self._first, self._hold, self._say = path, hold, say
         self._locks = ExitStack()
-        # Before a lock file is made beside it: what can never be a run file.
+        # Reject impossible paths before a lock file is made beside them.
         self._target = RUN_FILE.place(path, overwrite=True)
         with ExitStack() as stack:
             stack.enter_context(Lock(self._target))
@@ -94,12 +95,12 @@ class RewrittenRun:
                     self._stamp = save_run(self._target, data, overwrite=ours is True, before=known)
                     self.saved, run.file = run.games, self.path
                     return
-            except TakenError:  # put there just now
+            except TakenError:  # another program has just created the file
                 pass
         self._write_beside(run, data)
 
     def where(self, learnt: int = 0) -> str:
-        """In words, what has become of what was written last.  learnt: games that the run has now, if they are more."""
+        """Describe the state of the last checkpoint for a message.  learnt: games that the run has now."""
         unreadable, ours = False, None
         try:
             ours = self._is_ours()
@@ -118,7 +119,7 @@ class RewrittenRun:
         return f"{last}, of {saved}, {lost}, and nothing is saved"
 
     def _is_ours(self) -> bool | None:
-        """Whether the file is ours; None if there is none."""
+        """Return whether the file is ours, or None if it does not exist."""
         with RUN_FILE.refusing(self.path):
             coming, self._coming = self._coming, None
             if coming is not None and still_holds(self._target, coming[0]):
@@ -132,10 +133,10 @@ class RewrittenRun:
             return False
 
     def _write_beside(self, run: Storable, data: RunData) -> None:
-        """Write the run into a new file beside the first one, and go on with that."""
+        """Write the run into a new file beside the first one, and use that from now on."""
         for path in free_names(self._first):
             if path == self._first:
-                continue  # removed just now
+                continue  # free again: the file has just been removed
             with suppress(TakenError), ExitStack() as stack:
                 target = RUN_FILE.place(path, overwrite=False)
                 stack.enter_context(Lock(target))
@@ -154,14 +155,14 @@ class RewrittenRun:
 
 @dataclass(frozen=True)
 class Every:
-    """The seconds or games between two checkpoints, whichever is finite; one is written at the end in any case."""
+    """Interval between two checkpoints, in seconds or games; the other is infinite or None."""
 
     seconds: float = math.inf
     games: int | None = None
 
 
 def parse_every(text: str) -> Every:
-    """Read `30s`, `1Mgames` or `never`.  Raises UsageError."""
+    """Parse `30s`, `1Mgames` or `never`.  Raises UsageError."""
     name = option("checkpoint_every")
     if fold(text) == "never":
         return Every()
@@ -170,15 +171,15 @@ def parse_every(text: str) -> Every:
         return Every(games=whole(name, match[1], 1, MAX_GAMES))
     seconds = exact_number(match[1]) if match else None
     if seconds is None or not 0 <= seconds < 10**9:
-        raise UsageError(f"{name} {quoted(text)} is none of 30s, 1Mgames and never; give one of these forms")
+        raise UsageError(f"{name} {quoted(text)} is not an interval; give e.g. 30s, 1Mgames or never")
     return Every(seconds=float(seconds))
 
 
 class Checkpoints(RewrittenRun):
-    """The run file of one training; until the `with` block ends no other process can write it.
+    """Checkpoint writer of one training, which locks the run file until the `with` block ends.
 
-    every: when a checkpoint is due.  say: called with a line if one fails, or succeeds again, or goes into another
-    file.  path, overwrite: as for `RewrittenRun`.
+    every: the interval between checkpoints.  say: called with one line if a checkpoint fails, succeeds again, or is
+    saved in another file.  path, overwrite: as for `RewrittenRun`.
     """
 
     def __init__(self, path: Path, *, overwrite: bool, every: Every, say: Say) -> None:
@@ -187,36 +188,36 @@ class Checkpoints(RewrittenRun):
         self.begin(0)
 
     def begin(self, games: int) -> None:
-        """Count from now, when the run has `games` games."""
+        """Start a new interval at `games` games."""
         self._last_time, self._last_games = time.perf_counter(), games
 
     def next_games(self) -> float:
-        """Games from which on the next one is due; infinite if that depends on time."""
+        """Return the games at which the next checkpoint is due; infinite if the interval is a time."""
         return math.inf if self._every.games is None else self._last_games + self._every.games
 
     def due(self, games: int) -> bool:
-        """Whether the next one is due, when the run has `games` games."""
+        """Return whether the next checkpoint is due at `games` games."""
         return games >= self.next_games() or time.perf_counter() - self._last_time >= self._every.seconds
 
     def attempt(self, run: Storable) -> None:
-        """Write a checkpoint if that is possible; warn once if not."""
+        """Write a checkpoint; if that fails, warn once and continue."""
         try:
             self.write(run)
         except RunFileError as error:
             if not self._failing:
-                self._say(f"{error}; training goes on, and the next checkpoint tries again")
+                self._say(f"{error}; training continues, and the next checkpoint tries again")
             self._failing = True
         else:
             if self._failing:
                 self._say(f"checkpoints are written to {shown(self.path)} again")
             self._failing = False
-        self.begin(run.games)  # from now on, so that a slow disk does not take all the time
+        self.begin(run.games)  # after the write, so that a slow disk does not take all the time
 
     def finish(self, run: Storable, elsewhere: Callable[[RunFileError], Path | None] | None = None) -> None:
-        """Write the run at the end, and set its `file`.
+        """Write the finished run, and set its `file`.
 
-        elsewhere: called for another, new file if that fails, until it succeeds or None is returned.
-        Raises RunFileError if it was not written, with what has become of the last checkpoint.
+        elsewhere: called after each failure for another new file, until a write succeeds or it returns None.
+        Raises RunFileError, with the state of the last checkpoint, if the run was not written.
         """
         try:
             self.write(run)

@@ -1,4 +1,4 @@
-"""Learning from given games, no matter who played them."""
+"""Learning from given games of any players."""
 
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
@@ -34,9 +34,10 @@ from ttt_batch.training.trainers.ply_by_ply import Given
 
 
 class Learnt(NamedTuple):
-    """How far learning from given games has come.
+    """Progress of learning from given games.
 
-    games: learnt from.  read, size: bytes read and to read; size is 0 if unknown.  seconds: since the start.
+    games: learnt from so far.  read, size: bytes read, and of the whole source; size is 0 if unknown.
+    seconds: since the start.
     """
 
     games: int
@@ -63,31 +64,31 @@ def learn_from(
     command: str = "",
     **options: Unpack[LearnerOptions],
 ) -> tuple[AnyRun, Skipped]:
-    """Learn from given games one after the other, a line each; return the run and the bad lines.
+    """Learn from given games, one per line, in order; return the run and the bad lines.
 
-    games: the file with them, `-` for standard input, or the lines themselves.  Moves are cells in any notation that
-    `game_words` reads; a table with a header may have a game or a move a line (see `game_layouts`).
-    learner: needed unless `run` is given, a run (or its file) to go on from, with its learner and options.  Pattern
-    networks only go on from a run.
-    name: what messages call the source of the games.
-    skip_bad: leave out lines that are no game under the rules.  The first thousand are returned, each with its reason;
-    the list's `total` is the number of all.
-    moves: what digits mean: `numbers` of cells, `row-col`, `col-row`, or with gravity `columns`.
-    cells_from: the number of the first cell, row or column, 0 or 1.  Without these two the games decide; lines in
-    memory that fit both count from 0.
-    progress: True for a bar on standard error, or a function that is called before the games are read, and after every
-    piece of about a megabyte.
-    out: the run file to write, locked against other writers meanwhile; it may be that of `run`, with `overwrite`.
-    trust: go on from a file that another program has changed.
-    warn: called with a line, instead of a Python warning, that says in what way the games were read if that is not
-    the usual one, or that another program has replaced the run's file, and the run goes into a new one.
+    games: the file with the games, `-` for standard input, or the lines themselves.  Moves are cells in any notation
+    that `game_words` reads.  A table with a header has one game or one move per line (see `game_layouts`).
+    learner: required unless `run` is given.  run: a run (or its file) to continue, with its learner and options.
+    Pattern networks need a run.
+    name: name of the source in messages.
+    skip_bad: skip lines that are not games under the rules.  The first thousand are returned with their reasons; the
+    list's `total` counts all of them.
+    moves: the meaning of digits: `numbers` of cells, `row-col`, `col-row`, or with gravity `columns`.
+    cells_from: the number of the first cell, row or column, 0 or 1.  If these two are not given, the games decide;
+    lines in memory that fit both bases count from 0.
+    progress: True for a bar on standard error, or a function called before reading and after every piece of about a
+    megabyte.
+    out: the run file to write, which is locked against other writers until the end.  It may be the file of `run`, with
+    `overwrite`.
+    trust: continue a run whose file another program has changed.
+    warn: called with one line, instead of a Python warning, if the games were read in an unusual notation, or if
+    another program has replaced the run's file and the run is saved in a new one.
     board, epsilon, explore, alpha, beta, gamma, draw_worth, start_value, lambda_, cut, beads, rewards, seed, symmetry:
-    see `Config`; over the learner's defaults or the run's.
-    Of networks only alpha and gamma may change.
+    see `Config`; they override the learner's defaults or the run's values.  Networks can change only alpha and gamma.
 
-    No more than a piece is in memory at a time.  Nothing is kept of what was learnt before an error.
+    At most one piece is in memory at a time.  After an error nothing is saved.
 
-    Raises GamesError, also if there is no game at all, UsageError, BoardError and RunFileError.
+    Raises GamesError (also if there are no games), UsageError, BoardError and RunFileError.
     """
     check_switches(skip_bad=skip_bad, trust=trust)
     given_options(learn_from, options)  # refuses unknown names before anything is read
@@ -95,16 +96,16 @@ def learn_from(
     for line in source.beginning():
         refuse_positions(line, source.name)
     if run is None:
-        given_config(learner, None, **options)  # what is wrong with them comes before what is with files
+        given_config(learner, None, **options)  # report bad options before bad files
     say = warn or warn_python
     if out is not None:
         check_distinct([(option("out"), out := named_file("out", out))], source.places())
-    # Held before the run is read: it may be the file of `out`, and another process may write that until then.
+    # Lock `out` before the run is read: it may be the same file, which another process may be writing.
     held = None if out is None else RewrittenRun(Path(out), overwrite=overwrite, hold=True, say=say)
     with held or nullcontext(), followed(progress, "reading") as follow:
         origin = run if run is None or isinstance(run, AnyRun) else load_any(run, trust=trust)
         config, clock = given_config(learner, origin, **options), Clock()
-        source.check()  # before anything is compiled for it
+        source.check()  # before any kernel is compiled
         name = name or source.name
         if follow is not None:
             follow(Learnt(0, 0, source.size, clock.seconds))
@@ -135,13 +136,13 @@ def learn_from(
 def given_config(
     learner: str | None, origin: AnyRun | None, **options: Unpack[LearnerOptions]
 ) -> Config | PatternConfig:
-    """The configuration of a run of given games, begun by `learner` or going on from `origin`; see `learn_from`.
+    """Return the configuration of a run of given games, new by `learner` or continued from `origin`.
 
-    Raises UsageError and BoardError.
+    See `learn_from`.  Raises UsageError and BoardError.
     """
     if origin is None and learner is None:
         raise UsageError(
-            f"no learner is named; give {option('learner', 'NAME')}, or {option('run', 'RUN')} for a run to go on from"
+            f"no learner is named; give {option('learner', 'NAME')}, or {option('run', 'RUN')} for a run to continue"
         )
     given, start = given_options(given_config, options), ""
     if origin is not None and learner is not None:
@@ -165,19 +166,19 @@ def given_config(
 
 
 class Pupil(Protocol):
-    """What learns from given games."""
+    """Trainer that learns from given games."""
 
     def learn(self, games: Games) -> None:
-        """Learn from games of cells, one after the other."""
+        """Learn from games of cells, in order."""
 
     def run(self, seconds: float) -> AnyRun:
-        """The run after what was learnt in so many seconds, with one recorded point."""
+        """Return the run with one recorded point; `seconds`: how long learning took."""
 
 
 def pupil_of(config: Config | PatternConfig, origin: AnyRun | None) -> Pupil:
-    """What learns from given games as `config`, one of `given_config`, says.
+    """Return a trainer for `config`, which `given_config` made.
 
-    It begins with what `origin` has learnt, which does not change, or at the learner's start.
+    It starts from a copy of what `origin` has learnt, or from the learner's start.
     """
     if isinstance(config, PatternConfig):
         assert isinstance(origin, PatternRun)
@@ -187,7 +188,7 @@ def pupil_of(config: Config | PatternConfig, origin: AnyRun | None) -> Pupil:
 
 
 class _GivenTables:
-    """Tables that learn from given games."""
+    """Trainer of tables on given games."""
 
     def __init__(self, config: Config, origin: Run | None) -> None:
         state = None if origin is None else state_of(origin, origin.games)

@@ -1,4 +1,4 @@
-"""The tables at the recorded points of a training, if a person wants them: `--keep-points`."""
+"""Snapshots of the tables at the recorded points of a training (`--keep-points`)."""
 
 from collections.abc import Callable
 from itertools import takewhile
@@ -16,15 +16,15 @@ KEEP = "keep_points"
 
 
 class Keeper:
-    """Keeps copies of the tables, in memory for all points to come.
+    """Store of snapshots, allocated for all points of the training.
 
-    room: how many points there will be, earlier ones included.  tables: of the kind to keep, a NamedTuple of arrays.
-    earlier: the points that an earlier part of the run has kept, if any.
+    room: number of points, including earlier ones.  tables: a NamedTuple of arrays of the shapes to store.
+    earlier: the snapshots of an earlier part of the run, if any.
     """
 
     def __init__(self, room: int, tables: Any, earlier: KeptPoints | None = None) -> None:
         self._games = np.zeros(room, np.int64)
-        # The system gives memory only once it is written to.
+        # The system provides memory only when it is written to.
         self._tables = type(tables)(*(np.empty((room, *array.shape), array.dtype) for array in tables))
         self._number = 0
         if earlier is not None:
@@ -32,14 +32,14 @@ class Keeper:
                 self.keep(games, type(tables)(*(array[number] for array in earlier.tables)))
 
     def keep(self, games: int, tables: Any) -> None:
-        """Keep the tables of a point after `games` games."""
+        """Store a snapshot of the tables at `games` games."""
         self._put(games, tables)
         self._number += 1
 
     def points_now(self, games: int, tables: Any) -> KeptPoints:
-        """The points so far, plus the current tables as a provisional last point unless they are kept already.
+        """Return the snapshots so far, plus the current tables as a provisional last one unless already stored.
 
-        The arrays are views, which the next point changes.
+        The arrays are views, which the next snapshot changes.
         """
         number = self._number
         if not number or self._games[number - 1] != games:
@@ -48,7 +48,7 @@ class Keeper:
         return KeptPoints(self._games[:number], type(tables)(*(array[:number] for array in self._tables)))
 
     def _put(self, games: int, tables: Any) -> None:
-        """Write the tables into the next free place."""
+        """Write the tables into the next free entry."""
         self._games[self._number] = games
         for place, array in zip(self._tables, tables, strict=True):
             place[self._number] = array
@@ -57,10 +57,10 @@ class Keeper:
 def make_keeper(
     plan: Plan, tables: Any, limit: int, note: Callable[[str], None] | None, *, wanted: bool
 ) -> Keeper | None:
-    """What keeps the tables of a training, None if that was asked for neither now nor when the run began.
+    """Return the snapshot store of a training, or None if snapshots were requested neither now nor by the resumed run.
 
-    tables: those at its beginning.  limit: bytes that they may take.  note: called with a line on how much it will be.
-    Raises UsageError if the table grows, and BoardError if it would be too much.
+    tables: those at the start.  limit: bytes that the snapshots may take.  note: called with one line about their size.
+    Raises UsageError if the table grows, and BoardError if the snapshots exceed `limit`.
     """
     run = plan.resumed
     past = None if run is None else run.points
@@ -84,10 +84,10 @@ def make_keeper(
             f"raise {option('max_memory')}, or leave {option(KEEP, True)} out"
         )
     if note is not None:
-        note(f"keeping {size}: the run file will have about {_bytes(room * one)} more")
+        note(f"keeping {size}: the run file will grow by about {_bytes(room * one)}")
     return Keeper(room, tables, past)
 
 
 def _bytes(number: int) -> str:
-    """So many bytes for a person: a table may be less than a megabyte."""
+    """Format a number of bytes, in kB below a megabyte."""
     return size_text(number) if number >= 1e6 else f"{number / 1e3:.0f} kB"

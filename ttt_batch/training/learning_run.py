@@ -1,8 +1,8 @@
-"""A run that learns from the games that people play against it, one by one.
+"""Run that learns from the games that people play against it.
 
-An update is `learn_from` with one game, so the updates of several games end in the tables, or the weights, that
-`learn_from` makes of all of them.  A person's moves count as greedy, like the agent's, and both seats' tables learn;
-of networks see `patterns.given`.
+An update is `learn_from` with one game.  So several updates give the same tables, or weights, as `learn_from` with all
+the games.  A person's moves count as greedy, like the agent's, and the tables of both seats learn.  For networks see
+`patterns.given`.
 """
 
 import math
@@ -25,15 +25,15 @@ from ttt_batch.training.from_games import given_config, pupil_of
 
 
 class LearningRun(StandIn):
-    """A run that goes on learning, game by game; as an agent it plays by what it knows now.
+    """Run that continues to learn, game by game, and plays as an agent by its current tables or weights.
 
-    run: in its current state.  Its configuration is that of `learn_from` going on from the run given here; the recorded
-    points of that run stay, and the last point is that of the current tables.
+    run: the current run.  It has the configuration with which `learn_from` continues the original run, that run's
+    recorded points, and a last point for the current tables.
     path: the run's file, or a new one, written after every update; None keeps the updates in memory.
-    overwrite: whether `path` may exist, as the run's own file does.  command: noted in the file.
-    warn: called with a line, instead of a Python warning, if another program has replaced the file.
+    overwrite: whether `path` may exist, as the run's own file does.  command: recorded in the file.
+    warn: called with one line, instead of a Python warning, if another program has replaced the file.
 
-    Raises UsageError if the step size depends on the games of a training, and RunFileError if `path` cannot be
+    Raises UsageError if the step size depends on the games of a training.  Raises RunFileError if `path` cannot be
     written, exists (unless `overwrite`), or a training is writing it.
     """
 
@@ -49,17 +49,18 @@ class LearningRun(StandIn):
         super().__init__(run)
         self.run: AnyRun = run
         self._start = run
-        self._before: AnyRun | None = None  # as it was before the last update, unless that was undone
+        self._before: AnyRun | None = None  # before the last update; None after an undo
         self._command, self._began = command, time.perf_counter()
-        # Not held: a training may write the file while the person is thinking, and what it learns must not be lost.
+        # No lock between updates: a training may write the file while the person thinks, and its work must not be lost.
         self._file = None if path is None else RewrittenRun(Path(path), overwrite=overwrite, hold=False, say=warn)
         self._config = given_config(None, run)
 
     def update(self, cells: Sequence[int]) -> int:
-        """Learn from a finished game, its cells (from 0) in order, and save; return how many positions changed value.
+        """Learn from a finished game and save; return the number of positions whose value changed.
 
-        Action tables count the positions whose move changed value.  Raises GamesError for what is no finished game,
-        and RunFileError if the run could not be saved; nothing is learnt then.
+        cells: the moves in order, counted from 0.  With action tables, count the positions whose move changed value.
+        Raises GamesError if the game is not finished or not legal, and RunFileError if the run could not be saved;
+        after either, nothing is learnt.
         """
         words = [RESIGNS if cell == self.board.resignation else str(cell) for cell in cells]
         line, before, clock = " ".join(words), self.run, Clock()
@@ -82,10 +83,10 @@ class LearningRun(StandIn):
         return changed
 
     def undo(self) -> bool:
-        """Go back to before the last update, and save that; return False if there is no update left to undo.
+        """Undo the last update and save; return False if there is no update to undo.
 
-        One update can be undone.  If it was the first, the very file that was there before is restored.
-        Raises RunFileError if the run could not be saved; the update stays then.
+        Only one update can be undone.  Undoing the first update restores the original run.
+        Raises RunFileError if the run could not be saved; then the update stays.
         """
         if self._before is None:
             return False
@@ -99,11 +100,11 @@ class LearningRun(StandIn):
         self._before = before
 
     def _describe(self, run: AnyRun, clock: Clock) -> None:
-        """Put the past of this run before the recorded point and the provenance of `run`."""
+        """Prepend this run's recorded points and provenance to those of `run`."""
         seconds, point, past = time.perf_counter() - self._began, run.statistics, self._start.statistics
         if past.keys() == point.keys() and past["games"].size:
             point["seconds"] = past["seconds"][-1:] + seconds
-            if isinstance(run, Run):  # those of networks have the games before, too
+            if isinstance(run, Run):  # networks already count the earlier games
                 point["outcomes"] = point["outcomes"] + self.run.statistics["outcomes"][-1]
             run.statistics = {name: np.concatenate([past[name], point[name]]) for name in point}
             if isinstance(run, Run) and isinstance(self._start, Run):
@@ -114,13 +115,13 @@ class LearningRun(StandIn):
 
 
 def _changed_positions(before: AnyRun, after: AnyRun, cells: Sequence[int]) -> int:
-    """Positions with another value than before the game `cells`, which changes at most one move of each.
+    """Return how many positions have a new value after the game `cells`, which changes at most one move of each.
 
-    Of networks, which know every position, those of the game.
+    For networks, which have a value for every position, count only the positions of the game.
     """
     if not (isinstance(before, Run) and isinstance(after, Run)):
         return _changed_moves(before, after, cells)
-    # Tables of moves and of positions, or of moves of which several change together.
+    # Tables of moves and of positions together, or of moves of which several change together.
     mixed = len({table.shape[-1] for table in after.tables}) > 1 or after.learner.boxes
     if any(old.shape != new.shape for old, new in zip(before.tables, after.tables, strict=True)) or (
         mixed and after.grown is not None
@@ -138,7 +139,7 @@ def _changed_positions(before: AnyRun, after: AnyRun, cells: Sequence[int]) -> i
 
 
 def _changed_moves(before: AnyRun, after: AnyRun, cells: Sequence[int]) -> int:
-    """Moves of the game with another value than before, for what has no rows, or other ones: tables that grew."""
+    """Return how many moves of the game have a new value; for networks, and for tables whose rows have changed."""
     marks, changed = [EMPTY] * after.board.cells, 0
     for ply, cell in enumerate(cells):
         old, new = (run.move_values(tuple(marks)).get(cell, math.nan) for run in (before, after))

@@ -1,8 +1,8 @@
-"""What a training begins with, fresh or from the state of a run; checked before any work starts.
+"""Plan of a new or resumed training, checked before any work.
 
-Batches begin and points are recorded at games that follow from the configuration alone.  So a run that ended within a
-batch goes on from that batch's beginning, and a point recorded only because the run ended there is dropped: the result
-is that of a run without the interruption.
+The games at which batches start and points are recorded follow from the configuration alone.  So a run that ended
+within a batch continues from the start of that batch.  A point recorded only because the run ended there is dropped.
+The result equals that of an uninterrupted run.
 """
 
 from collections.abc import Callable
@@ -37,16 +37,16 @@ from ttt_batch.simulation.chances import Chances
 from ttt_batch.simulation.policy import UNLISTED, Policy, optimal_policy, random_policy
 
 Source = Run | str | Path | None
-"""A run, or its file."""
+"""Run or run file."""
 
 Opposing = Source | PatternRun | Agent | Outsider | Callable[..., Any]
-"""A fixed opponent, or what names it: a run, an agent, or `random` or `optimal`."""
+"""Fixed opponent: a run or its file, an agent, a callable, or a name such as `random` or `optimal`."""
 
 
 class Runs(NamedTuple):
-    """The runs that a training reads, or their files, and whether to trust files that another program has changed.
+    """Runs or run files that a training reads.
 
-    read: the run in the file `resume`, if it was read already.
+    trust: accept files that another program has changed.  read: the run in the file `resume`, if already loaded.
     """
 
     resume: Source
@@ -58,11 +58,11 @@ class Runs(NamedTuple):
 
 @dataclass
 class Plan:
-    """A training about to begin.
+    """Parameters of a training before it starts.
 
-    total: games it goes on to.  rival: the fixed opponent, a run or its name; None in self-play.
-    state: at its beginning; None for the learner's own start.  earlier: its recorded points so far, if there are any.
-    provenance: what is known of its past.  resumed: the run that it goes on with, if any.
+    total: games at the end.  rival: the fixed opponent, as a run, `Rival` or name; None in self-play.
+    state: the state at the start; None for the learner's own start.  earlier: the recorded points so far, if any.
+    provenance: of the run so far.  resumed: the run that is continued, if any.
     """
 
     config: Config
@@ -75,12 +75,12 @@ class Plan:
 
     @property
     def games(self) -> int:
-        """Games learnt from before it begins."""
+        """Return the number of games learnt from before the start."""
         return 0 if self.state is None else self.state.games
 
     @property
     def seconds(self) -> float:
-        """Seconds that its past took."""
+        """Return the seconds of earlier training."""
         return float(self.provenance.get("seconds", 0.0))
 
 
@@ -95,9 +95,9 @@ def make_plan(
     fork: bool,
     in_place: bool,
 ) -> Plan:
-    """The training with the given parameters of `train`, among them the `options` of `Config`.
+    """Return the plan for the parameters of `train`; `options` are those of `Config`.
 
-    in_place: a run resumed from a file goes on in that file.  Raises UsageError, BoardError and RunFileError.
+    in_place: a run resumed from a file is saved in that file.  Raises UsageError, BoardError and RunFileError.
     """
     resume, start, opponent, trust, read = runs
     meant, origin = _opponent(opponent, trust=trust), load(start) if isinstance(start, str | Path) else start
@@ -120,7 +120,7 @@ def make_plan(
         given = {"seat": before.seat or "both", **given, "opponent": _rival_name(rival)}
         if not fork and before.opponent not in ("", *OPPONENTS, given["opponent"]):
             raise UsageError(
-                f"{name} was trained against another run or agent; name that one (info says how it was trained), or "
+                f"{name} was trained against another run or agent; name that one (info shows how it was trained), or "
                 f"add {option('fork', True)} and {option('out')} for a new run"
             )
     elif before.opponent in OPPONENTS:
@@ -135,7 +135,7 @@ def make_plan(
     if fork:
         past |= {"parent": table_digest(run.tables), "parent_games": run.games}
     if changes:
-        # Equal configurations make equal bytes, so a fork's says where it began.
+        # Equal configurations must give equal bytes, so a fork's configuration includes its starting point.
         config = replace(config, start=f"{table_digest(state.tables)}@{state.games}")
         check_origin(run, config)
     return Plan(config, total, rival, state, kept_points(run, state.games), past, run)
@@ -148,13 +148,13 @@ def _fresh_plan(
     seat: str,
     options: dict[str, Any],
 ) -> Plan:
-    """A training from the first game on, which takes over the tables of `origin`."""
+    """Return the plan of a new run, which starts with the tables of `origin` if given."""
     learner = learner_named({**DEFAULTS, **options}["learner"])
     total = whole("games", learner.games if games is None else games, 1, MAX_GAMES)
-    meant = OPPONENTS[0] if learner.boxes and meant is None else meant  # it plays one seat, so never itself
+    meant = OPPONENTS[0] if learner.boxes and meant is None else meant  # one seat only: no self-play
     start, usual = "" if origin is None else table_digest(origin.tables), "first" if learner.boxes else "both"
     if isinstance(meant, Run) and meant.learner.boxes and not learner.boxes:
-        usual = "second"  # the seat that is free
+        usual = "second"  # boxes always play first
     rival = None if meant is None else _asked(meant, make_config(**options, horizon=total, start=start))
     against, seat = ("", seat) if rival is None else (_rival_name(rival), seat or usual)
     config = make_config(**options, horizon=total, start=start, opponent=against, seat=seat)
@@ -165,14 +165,15 @@ def _fresh_plan(
 
 
 def state_of(origin: Run, games: int) -> State:
-    """The state at the beginning of a training that takes over a run's tables, with `games` learnt from."""
+    """Return the start state of a training that takes over a run's tables, counted as `games` games learnt."""
     return State(games, origin.tables, origin.visits_or_zeros(), np.zeros(3, np.int64), *origin.positions)
 
 
 def _opponent(opponent: Opposing, *, trust: bool) -> Run | Agent | Outsider | str | None:
-    """A fixed opponent: its name, an agent, or a run, read if only its file is given.
+    """Return a fixed opponent as a name, an agent, or a run; load a run if its file is given.
 
-    What a file names never runs by itself: an agent is always given here.  Raises UsageError and RunFileError.
+    An agent must always be given by the caller; one named in a run file is never started.
+    Raises UsageError and RunFileError.
     """
     if opponent is None or isinstance(opponent, Run | PatternRun):
         return None if opponent is None else with_table(opponent)
@@ -185,13 +186,13 @@ def _opponent(opponent: Opposing, *, trust: bool) -> Run | Agent | Outsider | st
 
 
 def _asked(meant: Run | Agent | Outsider | str | None, config: Config) -> Run | Rival | str | None:
-    """A fixed opponent with its moves: an agent is asked for those on the board of `config`.
+    """Return a fixed opponent; for an agent, collect its moves in all positions of the board of `config`.
 
-    Raises BoardError if there are too many positions, and AgentError.
+    Raises BoardError if there are too many positions, UsageError if the agent plays another board, and AgentError.
     """
     if not isinstance(meant, Agent | Outsider):
         return meant
-    check_enumerable(config.board, config.grown, "an agent to train against, which is asked about every position,")
+    check_enumerable(config.board, config.grown, "an agent to train against, whose move in every position is needed,")
     asked = meant if isinstance(meant, Outsider) else Outsider(meant, config.board, loses=None)
     if asked.board != config.board:
         raise UsageError(
@@ -212,7 +213,7 @@ def _check_engine(config: Config) -> None:
 
 
 def check_origin(origin: Run, config: Config) -> None:
-    """Raise UsageError if a run's tables are not those of the learner, board and symmetry of `config`."""
+    """Raise UsageError if a run's learner, board or symmetry differs from that of `config`."""
     before = origin.config
     if (before.learner, before.board, before.symmetry) != (config.learner, config.board, config.symmetry):
         raise UsageError(
@@ -236,10 +237,10 @@ def check_rival(rival: Run | Rival | str, config: Config) -> None:
 
 
 def rival_policy(rival: Run | Rival | str, config: Config) -> Policy | Chances:
-    """Return what a fixed opponent plays on the board of `config`.
+    """Return the policy of a fixed opponent on the board of `config`.
 
-    On a growing board these are random moves, which are not listed.
-    Against a learner with one row for all images of a position, a run plays in all of them as in that row's.
+    On a growing board it is the random policy, `UNLISTED`.
+    If the learner has one row for all images of a position, a run plays in all of them as in the row's position.
     """
     check_rival(rival, config)
     if config.grown:
@@ -253,21 +254,21 @@ def rival_policy(rival: Run | Rival | str, config: Config) -> Policy | Chances:
 
 
 def resumable_state(run: Run, name: str) -> State:
-    """The state from which `run` (called `name`) goes on.
+    """Return the state from which to continue `run`, called `name` in messages.
 
-    Raises UsageError if its games were not played here, and RunFileError if its parts contradict each other.
+    Raises UsageError if the run learnt from given games, and RunFileError if its parts contradict each other.
     """
     if run.config.engine == "given":
         raise UsageError(
-            f"{name} learnt from given games or was imported; go on with {command_with('learn-from', 'run')}, or begin "
-            f"with {command_with('train', 'start')}"
+            f"{name} learnt from given games or was imported; continue with {command_with('learn-from', 'run')}, or "
+            f"start a new run with {command_with('train', 'start')}"
         )
     if run.batch_start is not None:
         return run.batch_start
     points, outcomes = run.statistics["games"], run.statistics["outcomes"]
     if not points.size or points[-1] != run.games or outcomes[-1].sum() != run.games:
         raise RunFileError(
-            f"{name} cannot go on: its last recorded point is not that of its {counted(run.games, 'game')}"
+            f"{name} cannot be continued: its last recorded point is not at its {counted(run.games, 'game')}"
         )
     return State(run.games, run.tables, run.visits, outcomes[-1], *run.positions)
 
@@ -275,9 +276,9 @@ def resumable_state(run: Run, name: str) -> State:
 def goal_of(
     run: Run | PatternRun, name: str, more: Number | None, until: Number | None, *, unfinished: bool = False
 ) -> int:
-    """Games that a resumed run goes on to.  Raises UsageError if it has them already.
+    """Return the games at which a resumed run ends.  Raises UsageError if the run already has them.
 
-    unfinished: something is left to do after the last game.
+    unfinished: work is left after the last game, so a goal equal to the current games is valid.
     """
     if more is not None and until is not None:
         raise UsageError(f"{option('more')} and {option('until')} mean the same; leave one out")
@@ -285,15 +286,17 @@ def goal_of(
         return whole("until", run.games + whole("more", more, 1, MAX_GAMES), 1, MAX_GAMES)
     goal = run.goal if until is None else whole("until", until, 1, MAX_GAMES)
     if goal < run.games or (goal == run.games and not unfinished):
-        asked = counted(run.games, "game") + (", all it was asked for" if until is None else "")
-        raise UsageError(f"{name} has {asked}; go on with {option('more', 'N')}, or {option('until')} a larger number")
+        asked = counted(run.games, "game") + (", its goal" if until is None else "")
+        raise UsageError(
+            f"{name} has {asked}; continue with {option('more', 'N')}, or {option('until')} a larger number"
+        )
     return goal
 
 
 def differing_settings(before: Config, given: dict[str, Any], *, horizon: int) -> tuple[Config, str]:
-    """The configuration `before` with the settings `given`, and the differences in words.
+    """Return the configuration `before` with the settings `given`, and the differences in words.
 
-    horizon: games over which a schedule runs that `before` did not have.  Raises UsageError for impossible values.
+    horizon: games of a schedule if `before` has none.  Raises UsageError for invalid values.
     """
     values = {field.name: getattr(before, field.name) for field in fields(before)}
     config = make_config(**{**values, "horizon": before.horizon or horizon, **instead_of_the_other(given)})
@@ -306,20 +309,20 @@ def differing_settings(before: Config, given: dict[str, Any], *, horizon: int) -
 
 
 def _spoken(name: str, value: Any) -> Any:
-    """Return a setting's value for a message; a table's digest says nothing to a person."""
+    """Return a setting's value for a message, with words in place of a digest."""
     if name in ("opponent", "start") and value not in ("", None, *OPPONENTS):
         return "a run or an agent" if name == "opponent" else "given tables"
     return "none" if value in ("", None) else value
 
 
 def kept_points(run: Run, games: int) -> dict[str, NDArray[Any]]:
-    """The recorded points of `run` up to `games` but for a last one that is there only because the run ended."""
+    """Return the recorded points of `run` up to `games`, without a last one recorded only because the run ended."""
     points = run.statistics["games"]
     kept = points <= games
     if kept.any():
         last = int(points[kept][-1])
         due = next(point for point in recorded_points(run.config.batches) if point >= last)
-        # What a fork has of its parent stays: those points follow from the parent's configuration.
+        # A fork keeps its parent's points, which follow from the parent's configuration.
         inherited = int(run.config.start.partition("@")[2] or 0)
         kept[points == last] = due == last or last <= inherited
     return {name: column[kept] for name, column in run.statistics.items()}

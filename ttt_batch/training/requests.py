@@ -1,4 +1,4 @@
-"""What can be told to be wrong with a training before any file is opened."""
+"""Validation of `train` arguments before any file is opened."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -32,9 +32,9 @@ def check_request(
     fork: bool,
     **switches: bool,
 ) -> None:
-    """Raise UsageError for parameters of `train` out of range, or that do not go together.
+    """Raise UsageError for parameters of `train` that are out of range or conflict.
 
-    switches: others that are True or False.
+    switches: other parameters that must be True or False.
     """
     check_switches(fork=fork, **switches)
     whole("block", block, 1, 1 << 20)
@@ -42,14 +42,15 @@ def check_request(
         resumed = f"with {option('resume')}, give {option('until')} or {option('more')}"
         raise UsageError(f"games {games} belong to a new run; {resumed}")
     if not resume and (more is not None or until is not None or fork):
-        wanted = f"go with {option('resume', 'RUN')}; name the run to go on with, or give {option('games')}"
+        wanted = f"go with {option('resume', 'RUN')}; name the run to continue, or give {option('games')}"
         raise UsageError(f"more, until and fork {wanted}")
 
 
 def check_fresh(options: Mapping[str, Any], seat: str | None, opponent: Opposing, *, begun: bool) -> None:
-    """Raise UsageError or BoardError for options that no new run of a table could have.
+    """Raise UsageError or BoardError for options that are invalid for a new run of a table.
 
-    options: those of `Config`.  begun: it goes on with another run's table, whose options count, too.
+    options: those of `Config`.  begun: the training starts from another run's table, whose options also apply; then
+    nothing is checked.
     """
     learner = options.get("learner")
     if begun or (learner is not None and any_learner(learner) in PATTERN_LEARNERS):
@@ -66,7 +67,7 @@ def check_files(
     opponent: Opposing,
     tuples: str | None = None,
 ) -> None:
-    """Refuse a training that would write over what it reads, or its run over its games, or what names no file."""
+    """Raise UsageError if an output is not a file name, or would overwrite an input or the other output."""
     for name, given in {"out": out, "record": record}.items():
         if given is not None:
             named_file(name, given)
@@ -87,10 +88,10 @@ def check_files(
 def seated_opponent(
     opponent: Opposing, board: str | Board | None, before: AnyRun | None, *, time_limit: Number | None = None
 ) -> Iterator[Opposing]:
-    """Yield a fixed opponent, and if it is the name of an agent, the agent itself, which ends with the block.
+    """Yield a fixed opponent; for the name of an agent, make the agent and close it after the block.
 
-    board: what is played, unless the run that goes on, `before`, says something else.  time_limit: as for `make_agent`.
-    Raises as `make_agent`.
+    board: the board played; the board of `before`, the run that is continued, has precedence.
+    time_limit, errors: as for `make_agent`.
     """
     if not isinstance(opponent, str) or not is_agent(opponent) or find_name(opponent, OPPONENTS) is not None:
         yield opponent
@@ -101,5 +102,5 @@ def seated_opponent(
 
 
 def _paths(named: dict[str, Any]) -> list[tuple[str, Path]]:
-    """The options that name files."""
+    """Return the options that name files, with their paths."""
     return [(option(name), Path(path)) for name, path in named.items() if isinstance(path, str | Path)]

@@ -1,6 +1,6 @@
-"""A training in progress, slice by slice: points are recorded, progress is reported, checkpoints are written.
+"""Training loop over slices of games, which records points, reports progress and writes checkpoints.
 
-Batches and recorded points are functions of the game number alone, so the slices do not show in the result.
+Batches and recorded points depend on the game number alone, so the slices do not affect the result.
 """
 
 import math
@@ -23,16 +23,16 @@ SLICE_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a training is.
+    """Progress report of a training.
 
-    games, total: games learnt from and to learn from.  seconds: since the start, compiling included.
-    outcomes: first wins, draws and second wins in play.  recorded: whether a point has just been recorded.
-    unbeatable_since: games at the first recorded point since which every one was unbeatable in both seats, or None.
-    saved: games in the last checkpoint; 0 before the first.  saved_in: returns in words what has become of it.
-    positions: in the table of a growing board, else None.  without_room: times that a new position found no room.
-    run: returns the run as it is at this moment, whose tables go on changing afterwards; None of pattern networks.
-    proofs: of pattern networks, what the latest proof of each seat found, `proved`, `refuted` or `undecided`, and how
-    many positions it entered; None elsewhere.
+    games, total: games learnt from so far, and planned.  seconds: since the start, including compilation.
+    outcomes: first wins, draws and second wins in training games.  recorded: whether a point has just been recorded.
+    unbeatable_since: games at the first recorded point from which on all were unbeatable in both seats, or None.
+    saved: games in the last checkpoint; 0 before the first.  saved_in: returns its state in words.
+    positions: rows in the table of a growing board, else None.  without_room: times a full table rejected a position.
+    run: returns the current run, whose tables the training still changes; None for pattern networks.
+    proofs: for pattern networks, each seat's latest verdict (`proved`, `refuted` or `undecided`) and positions
+    entered; else None.
     """
 
     games: int
@@ -51,12 +51,12 @@ class Progress:
 
 @dataclass
 class Session:
-    """One training: `trainer` goes on to the games of its plan, while points are recorded and checkpoints written.
+    """Training that runs `trainer` up to the games of its plan.
 
-    checkpoints: the run file; None if none is written.
-    progress: called at every recorded point and about twenty times a second; not at all if None.
-    stop: called as often; whether to end after the current batch.  say: called with a line of warning.
-    command, threads: for the run's provenance.  keeper: what keeps the tables at recorded points; None if none are.
+    checkpoints: writer of the run file; None to write no file.
+    progress: called at every recorded point and about twenty times a second, unless None.
+    stop: called as often; returns True to end after the current batch.  say: called with one line of warning.
+    command, threads: for the run's provenance.  keeper: stores snapshots at recorded points; None to store none.
     """
 
     plan: Plan
@@ -81,9 +81,9 @@ class Session:
         self._warned = False
 
     def train(self) -> Run:
-        """Go on to the plan's games, or until it is stopped; return the run.
+        """Train to the plan's games, or until stopped; return the run.
 
-        If not even one batch was learnt from, that is the run that was resumed, if any.
+        A resumed run is returned itself if no further batch was learnt.
         """
         trainer, plan = self.trainer, self.plan
         before = self._advance()
@@ -97,7 +97,7 @@ class Session:
         return run
 
     def _advance(self) -> State | None:
-        """Go on; return the state before the batch within which the training ends, None if it ends with a batch."""
+        """Train; return the state before an unfinished last batch, or None if the training ends with a whole batch."""
         trainer, total, checkpoints = self.trainer, self.plan.total, self.checkpoints
         last_batch, its_end = batch_bounds(trainer.batches, total - 1)
         before: State | None = None
@@ -126,7 +126,7 @@ class Session:
         return before if before is not None and trainer.games > before.games else None
 
     def _run_now(self) -> Run:
-        """The run in its current state."""
+        """Return the run in its current state."""
         plan, trainer, grown = self.plan, self.trainer, self.trainer.grown
         point = trainer.tables, trainer.games, self.clock.seconds, trainer.outcomes
         statistics = self._recorder.statistics_now(*point)
@@ -142,7 +142,7 @@ class Session:
         return run
 
     def _end_of_slice(self) -> int:
-        """Games at the end of the next slice: the end of a batch, or of the run."""
+        """Return the games at the end of the next slice, which is the end of a batch or of the run."""
         games, batches = self.trainer.games, self.trainer.batches
         end = batch_bounds(batches, games)[1]
         until = min(self.plan.total, self._point, max(end, batch_bounds(batches, games + self._slice_games)[0]))
@@ -152,7 +152,7 @@ class Session:
         return until
 
     def _play_slice(self, until: int) -> None:
-        """Learn from the games up to `until`, and let the next slice take about SLICE_SECONDS."""
+        """Learn from the games up to `until`, and resize the next slice to about SLICE_SECONDS."""
         began = self.clock.seconds
         self.trainer.advance(until, self.stop)
         elapsed = self.clock.seconds - began
@@ -162,20 +162,20 @@ class Session:
             self._slice_games = math.ceil(self._slice_games / 2)
 
     def _is_full(self) -> bool:
-        """Whether training has to end since the table of a growing board is full; warn if it is full."""
+        """Return whether a full table of a growing board ends the training; warn if the table is full."""
         grown, memory = self.trainer.grown, option("max_memory")
         if grown is None:
             return False
         full = f"the table is full at {grown.positions:,} positions"
         if self.trainer.full:
             self.say(
-                f"{full}, and flow needs room for all that its games reach: training ends here. "
+                f"{full}, and flow needs room for all positions of its games: training ends here. "
                 f"Raise {memory} and resume, or choose {option('engine', 'walk')}"
             )
         elif grown.lost and not self._warned:
             self._warned = True
             self.say(
-                f"{full}: new ones are played as at their start value and not kept; training goes on. "
+                f"{full}: new ones are played at their start value and not stored; training continues. "
                 f"Raise {memory} for more"
             )
         return self.trainer.full

@@ -1,7 +1,7 @@
-"""A batch's games shared by the workers of a cluster: the policy goes out, counts come back and are added up.
+"""Distribution of a batch's games to the workers of a cluster, which receive the policy and return counts.
 
-A batch is a sum of whole numbers, so whoever walks which games shows in no result.  A worker makes a trainer of the
-same configuration once, for its board and its space, and is given the best moves of every batch.
+The counts are whole numbers and are added up, so the result does not depend on how the games are divided.  A worker
+makes a trainer of the same configuration once, for its board and workspace, and receives the best moves of every batch.
 """
 
 import hashlib
@@ -24,38 +24,38 @@ from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.pieces import SharedBatch, split
 
 SHARE_SECONDS = 1.0
-"""What a share should take, at least: long beside its way there and back."""
+"""Least time that a chunk should take, to be long compared with its transfer."""
 
 MOST_SHARES = 4
-"""Shares for each thread of a worker, at most: the fast ones take more of them."""
+"""Maximum of chunks for each thread of a worker.  With several, fast threads do more of them."""
 
 LATE, LATE_SECONDS = 1.5, 2.0
-"""A share that takes so many times as long as all others, and so many seconds at least, is walked here."""
+"""A chunk is walked in this process after LATE times the time of all others, but not before LATE_SECONDS."""
 
 _own = threading.local()
 
 
 class Shares:
-    """The games of a run's batches for the workers of a crew.
+    """Distributor of a run's batches to a pool of workers.
 
-    config: the run's.  say: called with a line if the workers are lost.
-    Raises UsageError for a learner that workers cannot import.
+    config: the run's.  say: called with one line if the workers are lost.
+    Raises UsageError if workers cannot import the learner.
     """
 
     def __init__(self, crew: Crew, config: Config, say: Callable[[str], None]) -> None:
         self._crew, self._config, self._say = crew, config.to_dict(), say
         self._homes = homes_of([config.learner])
-        self._seconds = 0.0  # that a game takes a worker
+        self._seconds = 0.0  # per game on a worker
 
     def walk(self, batch: SharedBatch, stop: Callable[[], bool]) -> bool | None:
-        """Have a batch walked; False if `stop()` became true before its end, None if the workers are lost for good.
+        """Walk a batch on the workers; return whether it was completed, or None if the workers are lost for good.
 
-        If it is not True, nothing is counted.
+        It is not completed if `stop()` becomes true before its end.  Only a completed batch is counted.
         """
         try:
             walked = self._walk(batch, stop)
         except ClusterError as error:
-            self._say(f"{error}; training goes on in this process alone")
+            self._say(f"{error}; training continues in this process alone")
             walked = None
         if not walked:
             batch.drawn[:] = 0
@@ -86,11 +86,11 @@ class Shares:
         return True
 
     def _begin(self, batch: SharedBatch) -> tuple[str, set[tuple[int, int]]]:
-        """Send all shares of a batch; return its name, and the first game and the one after the last of each.
+        """Send all chunks of a batch; return its name, and each chunk as (first game, game after the last).
 
-        The policy goes with as many as are walked at first, so once a batch to each thread of a worker.  As a task that
-        shares depend on, it would leave this process once.  But Dask gives all that depends on a task to the worker
-        that did it: shares would have to be bound to workers, and wait at one that is stopped.
+        Only the first chunks, one for each thread of a worker, carry the policy.  A Dask task for the policy would
+        transfer it only once.  But Dask runs dependent tasks on the worker that has their input, so chunks would have
+        to be bound to workers and would wait for a stopped one.
         """
         games, slots = batch.last - batch.first, self._crew.slots
         each = min(max(int(self._seconds * games / slots / SHARE_SECONDS), 1), MOST_SHARES)
@@ -108,15 +108,15 @@ class Shares:
     def _send(
         self, batch: SharedBatch, name: str, share: tuple[int, int], policy: tuple[NDArray[np.uint8], ...] | None
     ) -> None:
-        """Give a share of a batch called `name` to the workers, with or without the policy."""
+        """Send a chunk of the batch `name` to the workers, with or without the policy."""
         arguments = self._config, batch.turn, batch.first, name, policy, *share
         key = "-".join(map(str, (name, *share, *([] if policy is None else ["policy"]))))
         self._crew.begin(share, Task(key, knowing, (self._homes, walk_share, *arguments)))
 
     def _take(self, batch: SharedBatch, name: str, ended: Ended) -> bool:
-        """Add what a share counted; if workers failed at it, it is walked here.
+        """Add a chunk's counts; if workers failed, walk it in this process.  Return whether the chunk is done.
 
-        False if it came to a worker that has no policy yet: it is sent again with that.
+        If its worker did not have the policy, the chunk is sent again with it and is not done.
         """
         first, last = ended.tag
         if ended.failure:
@@ -142,8 +142,8 @@ def walk_share(
 ) -> tuple[NDArray[np.uint32], float] | None:
     """Walk games `first` to `last - 1` of the batch that begins with `game`, on a worker; return counts and seconds.
 
-    turn, name: of the batch.  policy: as `Shares` sends it; None if this thread may have it already.  If it has not,
-    nothing is walked, and None returned.
+    turn, name: of the batch.  policy: as `Shares` sends it; None if this thread may already have it.
+    Return None, without walking, if the thread lacks the policy.
     """
     began = time.perf_counter()
     if getattr(_own, "name", None) != name:
@@ -153,7 +153,7 @@ def walk_share(
         meant = config_from_dict(config)
         moves = _unpacked(*policy, meant.graph)
         if getattr(_own, "made_for", None) != meant:
-            _own.trainer = _own.made_for = None  # its room is free for the next one
+            _own.trainer = _own.made_for = None  # free its memory for the next one
             _own.trainer, _own.made_for = make_trainer(meant, rival=moves if meant.opponent else None), meant
         _own.trainer.take_batch(turn, game, moves)
         _own.name = name
@@ -161,7 +161,7 @@ def walk_share(
 
 
 def _packed(policy: Policy, graph: Graph) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """A policy as it is sent: how many best moves each row has, and the moves by their numbers within the row."""
+    """Return a policy as bytes: the number of best moves of each row, and the moves as indices within the row."""
     return policy.best.astype(np.uint8), (policy.ordered - _starts(graph)).astype(np.uint8)
 
 
@@ -170,6 +170,6 @@ def _unpacked(best: NDArray[np.uint8], order: NDArray[np.uint8], graph: Graph) -
 
 
 def _starts(graph: Graph) -> NDArray[Any]:
-    """int[E]: the first edge of each edge's row."""
+    """Return int[E]: the first edge of each edge's row."""
     starts: NDArray[Any] = graph.first_edge[rows_of_edges(graph)]
     return starts

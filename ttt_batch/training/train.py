@@ -1,6 +1,6 @@
-"""Training from the outside: `train` plays and learns.
+"""Public function `train`, which plays and learns.
 
-Of its files none is written over another, and each is kept if the other fails.
+It never writes one of its files over another, and keeps each if the other fails.
 """
 
 import functools
@@ -48,11 +48,11 @@ from ttt_batch.training.trainers.pieces import InPieces
 
 
 class TrainOptions(Options, PatternOptions, total=False):
-    """What shapes learning, by a table of positions or by pattern networks."""
+    """Options of learning with a table of positions or with pattern networks."""
 
 
 class Arguments(PlayOptions, PatternOptions, total=False):
-    """Arguments of `train` that do not say which kind of run it returns."""
+    """Arguments of `train` that do not affect the type of run it returns."""
 
     start: Run | str | Path | None
     opponent: Opposing
@@ -137,45 +137,44 @@ def train(
     command: str = "",
     **options: Unpack[TrainOptions],
 ) -> Run | PatternRun:
-    """Train a learner and return the run, saved to `out` if that is given: a `PatternRun` of networks, else a `Run`.
+    """Train a learner and return the run, saved to `out` if given: a `PatternRun` for networks, else a `Run`.
 
-    games: how many to learn from; None for the learner's published number.  Numbers may be text as in the commands,
-    `games="10M"` or `epsilon="10%"`; names may be spelled freely.
+    games: number of games; None for the learner's published number.  Numbers may be text as in the commands, such as
+    `games="10M"` or `epsilon="10%"`.  Names may be spelled freely.
     learner, board, epsilon, alpha, gamma, draw_worth, batch, engine, seed, symmetry: see `Config`; None for the
-    default, or when resuming for the run's own.
+    default, or for the resumed run's own.
     start_value, lambda_, cut, beta, explore, beads, rewards: see `Settings`; for the learners that have them
     (`lambda_` also for `ntuple-td`).
-    tuples, sharing, objective, trace, prove_every, keep: of pattern networks alone, see `PatternConfig`; `seat` is the
-    one to be proved then, and the number of games is rounded up to the next proof.
+    tuples, sharing, objective, trace, prove_every, keep: only for pattern networks, see `PatternConfig`.  For these
+    `seat` is the seat to prove, and the number of games is rounded up to the next proof.
     epsilon, alpha: numbers or schedules (see `schedules`).
-    start: a run (or its file) of the same board and learner whose tables to begin with.
-    opponent: `random`, `optimal`, a run (or its file) or an agent, also by name (see `judge`), to train against instead
-    of self-play, on enumerated boards; seat: the learner's seat then, `first`, `second` or `both` (batches in turn; the
-    default).
-    resume: a run (or its file, which is then written to unless `out` is given) to go on with, with its configuration,
-    as if it had never ended: up to `until` games, `more` games, or its first goal.  An opponent that was a run has to
-    be given again.  fork: allow settings other than its own; needs `out`.
-    trust: resume from, or play against, a file that another program has changed.
-    out, record: files for the run and for the games played, in the notation of `learn_from`; existing ones stay unless
-    `overwrite`.  If the games cannot be written any more, GamesError is raised at the end, when the run is saved.
-    keep_points: keep the tables at recorded points, too (`Run.points`); a run that has some goes on keeping them.
-    note: called with a line on how large that makes the file, before any work starts.
-    max_memory: what the table may take, such as `2GB`; half of what is free if not given.
+    start: a run (or its file) of the same board and learner with whose tables to start.
+    opponent: play against `random`, `optimal`, a run (or its file) or an agent, also by name (see `judge`), instead of
+    self-play, on enumerated boards.
+    seat: the learner's seat against an opponent: `first`, `second` or `both` (alternating batches; the default).
+    resume: a run (or its file, which is rewritten unless `out` is given) to continue with its configuration, as if it
+    had not been interrupted, up to `until` games, by `more` games, or to its own goal.  A run that was the opponent
+    must be given again.  fork: allow settings that differ from the resumed run's; needs `out`.
+    trust: resume or play against a run whose file another program has changed.
+    out, record: files for the run and for the games played, in the notation of `learn_from`.  Existing files need
+    `overwrite`.  If writing games fails, training continues, and GamesError is raised after the run is saved.
+    keep_points: store snapshots of the tables at recorded points (`Run.points`); a resumed run with snapshots always
+    continues them.  note: called before any work with one line about their size.
+    max_memory: memory limit of the table, such as `2GB`; half of the free memory if not given.
     threads: None for all processors.  block: games that a thread plays in lockstep.
-    workers: so many processes of this machine, or scheduler: the address of a Dask scheduler, such as
-    `tcp://host:8786`, whose workers share the games of every large batch.  None of these shows in the result.
-    checkpoint_every: how often `out` is written on the way: `30s`, `1Mgames`, or `never`.
-    progress: True for a bar on standard error, or a function that is called at every recorded point and about twenty
-    times a second.
+    workers: number of processes of this machine that share the games of every large batch.
+    scheduler: instead, the address of a Dask scheduler with such workers, such as `tcp://host:8786`.
+    Threads, block, workers and scheduler do not affect the result.
+    checkpoint_every: interval at which `out` is written: `30s`, `1Mgames`, or `never`.
+    progress: True for a bar on standard error, or a function called at recorded points and about twenty times a second.
     stop: called as often; once it returns True, training ends after the current batch and the run is `interrupted`.
-    warn: called with a line, instead of a Python warning, if a checkpoint cannot be written, which stops nothing; if
-    another program has taken the name of a file, and the run (its `file` is the path) or the games go into a new one;
-    and about what happens to workers.  If these are lost, training goes on without them.
-    elsewhere: called for another file if the run cannot be written at the end; None gives up.
+    warn: called with one line, instead of a Python warning, in three cases.  A checkpoint fails; training continues.
+    Another program has taken a file's name, so the run (see its `file`) or the games are saved in a new file.  Workers
+    fail or are lost; training continues without them.
+    elsewhere: called for another file if the run cannot be written at the end; it returns None to give up.
 
-    Raises UsageError (also if two of the files are the same one), BoardError, RunFileError and ClusterError before any
-    work starts,
-    and RunFileError at the end if the run could not be written; the exception's `run` holds it.
+    Raises UsageError (also if two of the files are the same), BoardError, RunFileError and ClusterError before any
+    work.  Raises RunFileError at the end if the run could not be written; the exception's `run` holds it.
     """
     given, every, say = given_options(train, options), parse_every(checkpoint_every), warn or warn_python
     place, n_threads, stop = place_of(workers, scheduler, threads), thread_count(threads), stop or (lambda: False)
@@ -211,19 +210,19 @@ def train(
 
 
 def _called(resume: Run | PatternRun | Path | None) -> str:
-    """What a run to go on with is called in messages."""
+    """Return the name of a resumed run in messages."""
     return shown(resume) if isinstance(resume, Path) else "the run"
 
 
 def train_table(games: Number | None = None, **options: Any) -> Run:
-    """`train` with a learner of tables of positions."""
+    """Call `train` for a learner with tables of positions."""
     run = train(games, **options)
     assert isinstance(run, Run)
     return run
 
 
 def _writer(path: str | Path, config: Config, *, overwrite: bool, say: Callable[[str], None]) -> GamesWriter:
-    """The file for the games played.  Raises UsageError and GamesError."""
+    """Return the writer of the games played.  Raises UsageError and GamesError."""
     if config.engine == "flow":
         flow, walk = option("engine", "flow"), option("engine", "walk")
         raise UsageError(f"{flow} draws counts and plays no games to record; choose {walk}")
@@ -233,7 +232,7 @@ def _writer(path: str | Path, config: Config, *, overwrite: bool, say: Callable[
 def _trainer(
     plan: Plan, writer: GamesWriter | None, limit: int, threads: int, block: int, shares: Shares | None
 ) -> Trainer:
-    """What plays and learns.  limit: bytes that the table may take."""
+    """Return the trainer of a plan.  limit: bytes that the table may take."""
     config = plan.config
     graph = None if writer is None or config.grown else config.graph
     return make_trainer(
@@ -251,7 +250,10 @@ def _trainer(
 
 @contextmanager
 def _shared(place: Place, plan: Plan, warn: Callable[[str], None] | None) -> Iterator[Shares | None]:
-    """The workers of a place for a run's batches.  Raises UsageError for what cannot be shared, and ClusterError."""
+    """Yield the distributor of a run's batches to workers, or None if all batches are too small.
+
+    Raises UsageError if the batches cannot be shared, and ClusterError.
+    """
     config, games, workers = plan.config, plan.total, option("workers" if place.workers else "scheduler")
     way = way_to_learn(config, plan.rival.policy if isinstance(plan.rival, Rival) else None)
     if config.batch == 1:
@@ -264,9 +266,9 @@ def _shared(place: Place, plan: Plan, warn: Callable[[str], None] | None) -> Ite
         )
         raise UsageError(f"{workers} share the games of a batch, but {why}; leave {workers} out")
     if issubclass(way, MixtureWalking):
-        others = "play by chances" if config.by_chances else "an opponent of unequal chances"
+        others = "a stochastic policy" if config.by_chances else "an opponent with unequal probabilities"
         raise UsageError(
-            f"{workers} share a batch by its best moves, and {others} draws others, too; leave {workers} out"
+            f"{workers} share a batch by its best moves, but {others} also draws other moves; leave {workers} out"
         )
     homes_of([config.learner])
     say = warn or warn_python
@@ -289,7 +291,7 @@ def _kept(
     writer: GamesWriter | None,
     elsewhere: Callable[[RunFileError], Path | None] | None,
 ) -> Run | PatternRun:
-    """A run at its end, saved unless it is still the one that was to go on."""
+    """Return a finished run, after saving it unless it is the unchanged resumed run."""
     if run is not before:
         keep(run, files if run.games else None, writer, elsewhere)
     return run
@@ -301,9 +303,9 @@ def keep(
     writer: GamesWriter | None,
     elsewhere: Callable[[RunFileError], Path | None] | None,
 ) -> None:
-    """Save the run and let the file of its games appear; neither depends on the other.
+    """Save the run and publish the file of its games; each is tried even if the other fails.
 
-    Raises RunFileError, whose `run` is the run, or GamesError; one line says what became of both.
+    Raises RunFileError, whose `run` is the run, or GamesError; the message covers both files.
     """
     failure = lost = None
     try:

@@ -1,6 +1,6 @@
-"""Tables in other people's formats, in and out.  Knows arrays and position codes, neither runs nor learners.
+"""Readers and writers of tables in other programs' formats.
 
-A format is one `Format` of this package and one line in the registry below.
+They use arrays and position codes, but no runs or learners.  A new format needs a `Format` and a line in `FORMATS`.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from ttt_batch.runs.formats.checks import checked
 from ttt_batch.runs.state import LARGEST
 
 EXPORT = Kind(FormatError, taken=TakenFormatError)
-"""Files of tables and pictures, as `outputs` speaks of them."""
+"""Output kind for files of tables and pictures."""
 
 FORMATS: dict[str, Format] = {
     one.name: one
@@ -35,11 +35,11 @@ FORMATS: dict[str, Format] = {
         columns.COLUMNS,
     )
 }
-"""Every format by name."""
+"""All formats by name."""
 
 
 def format_named(name: str) -> Format:
-    """The format called `name`, however it is spelled (see `choices`).  Raises UsageError."""
+    """Return the format called `name`, in any spelling that `choose` accepts.  Raises UsageError."""
     return FORMATS[choose("format", name, FORMATS)]
 
 
@@ -52,12 +52,12 @@ def write(
     player: str | None = None,
     overwrite: bool = False,
 ) -> list[Path]:
-    """Write a table of `board` to one file, or to one or two in a format that keeps a file per player.
+    """Write a table of `board` to one file, or to two in a format with a file per player; return the paths.
 
-    paths: two for the first and the second player, in this order; one for `player`, `first` (the default) or `second`.
-    Existing files are kept unless `overwrite`.  Returns the paths.
-    Raises UsageError for an unknown format, a wrong number of files or a form that the format does not hold, and
-    FormatError if the table has entries that it cannot hold, or the files cannot be written.
+    paths: one file, or two for the first and the second player, in this order.  In a format with a file per player, one
+    file is for `player`, `first` (the default) or `second`.
+    Raises UsageError for an unknown format, a wrong number of files or a kind of table that the format does not hold.
+    Raises FormatError if the format cannot hold an entry, a file exists without `overwrite`, or writing fails.
     """
     form, targets = format_named(name), [Path(path) for path in paths]
     players = check_use(form, board, targets, table.kind, player)
@@ -77,11 +77,10 @@ def write(
 def read(name: str, paths: Sequence[str | Path], board: Board, kind: str | None, *, player: str | None = None) -> Table:
     """Read a table of `board`.
 
-    kind: POSITION_VALUES, ACTION_VALUES or STATES, what is expected; None for any that the format holds.
+    kind: the expected kind, POSITION_VALUES, ACTION_VALUES or STATES; None accepts every kind of the format.
     paths, player: as for `write`; the values of a player without a file are nan.
-    Raises UsageError for a format that is unknown or of another kind, or a wrong number of files, and
-    FormatError if a file cannot be read, is damaged, holds anything but numbers up to `state.LARGEST`, or is of
-    another board.
+    Raises UsageError for an unknown format, a format that does not hold `kind`, or a wrong number of files.
+    Raises FormatError if a file is unreadable, damaged, of another board, or holds numbers beyond `state.LARGEST`.
     """
     form, sources = format_named(name), [Path(path) for path in paths]
     players = check_use(form, board, sources, kind, player)
@@ -108,7 +107,7 @@ def read(name: str, paths: Sequence[str | Path], board: Board, kind: str | None,
 def check_use(
     form: Format, board: Board, paths: Sequence[Path], kind: str | None, player: str | None
 ) -> tuple[int, ...]:
-    """Whose values the files hold, each player as 0 or 1.  Raises UsageError."""
+    """Return the players whose values the files hold, as 0 and 1.  Raises UsageError for a use that does not fit."""
     if kind is None:
         kind = form.kinds[0]
     if kind not in form.kinds:
@@ -116,7 +115,7 @@ def check_use(
     if kind != STATES and board.cells > MAX_CELLS:
         raise UsageError(
             f"board {board.name} has {board.cells} cells and {3**board.cells:,} codes; format {form.name} keeps a "
-            f"table by code, which is for at most {MAX_CELLS} cells; choose one of: {_formats_for(STATES)}"
+            f"table by code, which allows at most {MAX_CELLS} cells; choose one of: {_formats_for(STATES)}"
         )
     if not 1 <= len(paths) <= form.files:
         wanted = "1 file, or 2 (first and second player)" if form.per_player else "1 file"
@@ -134,10 +133,10 @@ def _formats_for(kind: str) -> str:
 
 
 def check_targets(paths: Sequence[Path], *, overwrite: bool) -> None:
-    """Make sure, before any work, that all these files can be written.
+    """Check, before any work, that all files can be written.
 
-    Raises FormatError if a file exists (unless `overwrite`), for a folder or a special file, for a folder that
-    does not exist or takes no files, and if one file is named twice.
+    Raises FormatError if a file exists and `overwrite` is false, if a path is a folder or a special file, if its folder
+    does not exist or is not writable, or if two paths name the same file.
     """
     check_distinct([(option("out"), path) for path in paths], error=FormatError)
     for path in paths:
@@ -145,7 +144,7 @@ def check_targets(paths: Sequence[Path], *, overwrite: bool) -> None:
 
 
 def read_file(path: Path, limit: int) -> bytes:
-    """The bytes of a file.  Raises FormatError for one that is not ordinary, or longer than `limit` bytes."""
+    """Return the bytes of a file.  Raises FormatError if it is not ordinary, or longer than `limit` bytes."""
     try:
         with open_ordinary(path) as file:
             size = size_of(file)

@@ -1,13 +1,13 @@
-"""Tables with a row per code: `csv` as text, `npy` as a NumPy array, `raw` as little-endian doubles and nothing else.
+"""Tables with a row per code: `csv` as text, `npy` as a NumPy array, `raw` as headerless little-endian doubles.
 
-Action values in `csv`: a line for each code from 0, a number for each cell, as
-`numpy.savetxt(path, q, delimiter=",")` writes them; the table of the program behind `minimax-q`.
-Position values in `csv`: the header `code,board,first,second`, then a line for each code: the code, its board as a
-character X, O or `.` for each cell, the first player's value and the second player's; empty if there is none.
-Numbers in `csv` are read back to the last bit, but no zero has a sign.
-Action values in `raw`: a row of cells for each code from 0.  The table of the program behind `backward-q`, which
-holds -1 for occupied cells: on 3x3, 19,683 x 9 doubles.
-`npy`: the same as a NumPy array, float64[codes, cells]; of position values float64[codes, 2], a column for each player.
+Action values in `csv`: a line for each code from 0 with a number for each cell, as written by
+`numpy.savetxt(path, q, delimiter=",")`.  The program behind `minimax-q` uses this table.
+Position values in `csv`: the header `code,board,first,second`, then a line for each code.  A line has the code, its
+board as a character X, O or `.` for each cell, and the values of the first and second player; a missing value is empty.
+Numbers in `csv` are read back to the last bit, except that -0 becomes 0.
+Action values in `raw`: a row of cells for each code from 0.  The program behind `backward-q` uses this table with -1
+for occupied cells: on 3x3, 19,683 x 9 doubles.
+`npy`: action values as float64[codes, cells]; position values as float64[codes, 2], a column for each player.
 """
 
 import io
@@ -45,7 +45,7 @@ def _decode_text(content: bytes, board: Board) -> Table:
     try:
         lines = content.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
     except UnicodeDecodeError as error:
-        raise FormatError(f"byte {error.start} is no text (UTF-8); name a csv file") from None
+        raise FormatError(f"byte {error.start} is not UTF-8 text; name a csv file") from None
     if lines[-1] == "":
         lines.pop()
     if not lines:
@@ -61,7 +61,7 @@ def _decode_actions(lines: list[str], board: Board) -> Table:
         fields = line.split(",")
         if len(fields) != board.cells:
             raise FormatError(
-                f"line {number} has {len(fields)} numbers, it must have {board.cells}, one for each cell of board "
+                f"line {number} has {len(fields)} numbers; it must have {board.cells}, one for each cell of board "
                 f"{board.name}; give the table's own board, or (position values) put the header {HEADER!r} first"
             )
         rows.append([_number(field, number) for field in fields])
@@ -78,10 +78,10 @@ def _decode_values(lines: list[str], board: Board) -> Table:
         number = code + 2
         fields = [field.strip() for field in line.split(",")]
         if len(fields) != 4:
-            raise FormatError(f"line {number} has {len(fields)} fields, it must have 4, {HEADER!r}; fix the line")
+            raise FormatError(f"line {number} has {len(fields)} fields; it must have 4, {HEADER!r}; fix the line")
         if fields[:2] != [str(code), text]:
             raise FormatError(
-                f"line {number} is of code {fields[0]:.20} and board {fields[1]:.40}, where {code} and {text} belong; "
+                f"line {number} has code {fields[0]:.20} and board {fields[1]:.40} instead of {code} and {text}; "
                 f"give the table's own board instead of {board.name}, or put the lines in order"
             )
         for player, field in enumerate(fields[2:]):
@@ -102,12 +102,12 @@ def _check_lines(found: int, board: Board, where: str) -> None:
 
 def _number(field: str, line: int) -> float:
     try:
-        # Python reads 1_0 as 10; other programs do not.
+        # Python reads 1_0 as 10, but other programs do not.
         if "_" not in field and math.isfinite(value := float(field)):
             return value
     except ValueError:
         pass
-    raise FormatError(f"line {line} holds {field.strip()!r:.40}, which is no finite number; fix the line")
+    raise FormatError(f"line {line} holds {field.strip()!r:.40} instead of a finite number; fix the line")
 
 
 def _field(value: float) -> str:
@@ -143,7 +143,7 @@ def _decode_array(content: bytes, board: Board) -> Table:
     try:
         found = np.load(io.BytesIO(content), allow_pickle=False)
     except (OSError, ValueError, EOFError, MemoryError, SyntaxError):
-        raise unreadable("the file holds no array of numbers") from None
+        raise unreadable("the file does not hold an array of numbers") from None
     codes = 3**board.cells
     if found.dtype == np.float64 and found.shape == (codes, 2) and board.cells != 2:
         return Table(np.ascontiguousarray(found.T))
@@ -151,7 +151,7 @@ def _decode_array(content: bytes, board: Board) -> Table:
         return Table(q=np.ascontiguousarray(found))
     raise FormatError(
         f"the array is {found.dtype}{list(found.shape)}; it must be float64[{codes}, {board.cells}], a number for each "
-        f"code and cell, or float64[{codes}, 2], one for each code and player"
+        f"code and cell, or float64[{codes}, 2], a number for each code and player"
     )
 
 
@@ -166,7 +166,7 @@ TEXT = Format(
     kinds=(POSITION_VALUES, ACTION_VALUES),
     encode=_encode_text,
     decode=_decode_text,
-    max_bytes=lambda board: 4096 + 64 * int(3**board.cells) * max(board.cells, 2),  # `savetxt` takes 25 for a number
+    max_bytes=lambda board: 4096 + 64 * int(3**board.cells) * max(board.cells, 2),  # `savetxt` writes 25 bytes
 )
 DOUBLES = Format(
     name="raw",
@@ -175,7 +175,7 @@ DOUBLES = Format(
     kinds=(ACTION_VALUES,),
     encode=_encode_doubles,
     decode=_decode_doubles,
-    max_bytes=lambda _: _size(MAX_CELLS),  # `_decode_doubles` says more about a wrong size
+    max_bytes=lambda _: _size(MAX_CELLS),  # `_decode_doubles` gives a better message for a wrong size
 )
 ARRAY = Format(
     name="npy",

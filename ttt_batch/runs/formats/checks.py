@@ -1,4 +1,4 @@
-"""What every table must satisfy, on its way in as on its way out."""
+"""Checks of tables, used before writing and after reading."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,13 +11,14 @@ from ttt_batch.runs.formats.base import MORE, POSITION_VALUES, STATES, FormatErr
 
 
 def checked(table: Table, board: Board, largest: float = np.finfo(np.float64).max) -> Table:
-    """The table as arrays of the declared types and of the board's shape.
+    """Return the table as arrays of the declared types and of the board's shape.
 
-    Values by code may be of one player.  largest: how large a number may be.  Raises FormatError for another shape, for
-    larger numbers, and for a value of a position with a number of marks that no game reaches.
+    Values by code may be of one player.  largest: the largest absolute value allowed.
+    Raises FormatError for another shape, for larger numbers, and for a value of a position with numbers of marks that
+    no game reaches.
     """
     if (table.value is None) == (table.q is None):
-        raise FormatError("a table must have values or action values, one of them")
+        raise FormatError("a table must have either values or action values")
     if table.kind != STATES:
         code = np.arange(3**board.cells)
     else:
@@ -43,7 +44,7 @@ def checked(table: Table, board: Board, largest: float = np.finfo(np.float64).ma
 
 
 def _check_codes(code: NDArray[np.int64], board: Board) -> None:
-    """Refuse a list with a state twice or of another board."""
+    """Raise FormatError for a list with a repeated state or with codes of another board."""
     if np.unique(code).size != code.size:
         raise FormatError("a state is listed twice; export the table again")
     if code.size and not 0 <= code.min() <= code.max() < 3**board.cells:
@@ -51,14 +52,14 @@ def _check_codes(code: NDArray[np.int64], board: Board) -> None:
 
 
 def _check_marks(code: NDArray[np.int64], board: Board) -> None:
-    """Refuse the first position with a number of marks that no game reaches."""
+    """Raise FormatError for the first position with numbers of marks that no game reaches."""
     marks = marks_of(code, board.cells)
     ahead = np.count_nonzero(marks == FIRST, axis=1) - np.count_nonzero(marks == SECOND, axis=1)
     wrong = np.flatnonzero((ahead != 0) & (ahead != 1))
     if wrong.size:
         text = texts_of(code[wrong[:1]], board.cells)[0]
         raise FormatError(
-            f"it has a value for {text}, where X must have as many marks as O or one more; "
+            f"it has a value for {text}; X must have as many marks as O or one more; "
             f"give the table's own board instead of {board.name}, or fix the entry"
         )
 
@@ -69,12 +70,12 @@ def _shaped(what: str, array: object, shape: tuple[int, ...], dtype: type = np.f
     except (ValueError, TypeError, OverflowError):
         raise FormatError(f"{what} are not numbers; export the table again") from None
     if found.shape != shape:
-        raise FormatError(f"{what} have shape {list(found.shape)}, they must have {list(shape)} for this board")
+        raise FormatError(f"{what} have shape {list(found.shape)}; they must have {list(shape)} for this board")
     return found
 
 
 def _check_size(numbers: NDArray[np.float64], codes: NDArray[np.int64], largest: float, board: Board) -> None:
-    """Refuse the first number beyond `largest`; axes are the positions of `codes` and whatever each of them has."""
+    """Raise FormatError for the first number beyond `largest`; axes: the positions of `codes`, their entries."""
     bad = np.argwhere(np.abs(numbers) > largest)
     if bad.size:
         row, column = (int(index) for index in bad[0])

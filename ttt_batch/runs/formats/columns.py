@@ -1,15 +1,15 @@
-"""A list of states as columns: `npz`, NumPy arrays that need no `allow_pickle`, and `parquet`, through pyarrow.
+"""Lists of states as columns: `npz`, with NumPy arrays readable without `allow_pickle`, and `parquet`, by pyarrow.
 
                              npz               parquet
-rows_cols_k                  int64[3]                     the board, which parquet has as metadata
+rows_cols_k                  int64[3]                     the board; parquet has its name as metadata
 code                         int64[S]          int64      sum(mark[i] * 3**i), marks 0 empty, 1 first, 2 second player
 board                        text[S]           text       a character X, O or '.' for each cell
 to_move                      int8[S], marks    text       `first` or `second`; 0 or null if the game is over
 outcome                      int8[S]           text       0 `unfinished`, 1 `first wins`, 2 `second wins`, 3 `draw`
-value_first, value_second    float64[S]        double     nan or null if the table has no entry; or instead of both
+value_first, value_second    float64[S]        double     nan or null if the table has no entry; or instead of both:
 q (parquet: q0, q1, ...)     float64[S,cells]  doubles    a number for each cell, nan or null
-a, b (a0, ..., b0, ...)      float64[S,cells]  doubles    beside q, the mean: a learner's two tables
-value                        float64[S]        double     beside q, preferences: what the state is worth to its mover
+a, b (a0, ..., b0, ...)      float64[S,cells]  doubles    besides q: a learner's two tables; q is their mean
+value                        float64[S]        double     besides q, then preferences: the state's value to its mover
 best                         bool[S,cells]     int8 list  the cells that a greedy agent may pick
 """
 
@@ -40,13 +40,13 @@ def _encode_arrays(table: Table, board: Board) -> bytes:
 def _decode_arrays(content: bytes, board: Board) -> Table:
     try:
         size = unpacked_size(io.BytesIO(content))
-        if size > (most := ARRAYS.max_bytes(board)):  # what a few packed bytes may unpack to
-            raise FormatError(f"its arrays take {size:,} bytes, those of this board at most {most:,}")
+        if size > (most := ARRAYS.max_bytes(board)):  # a few packed bytes can unpack to a huge size
+            raise FormatError(f"its arrays take {size:,} bytes; those of this board take at most {most:,}")
         _check_heads(content, most)
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             found = {name: arrays[name] for name in arrays.files}
     except (OSError, ValueError, EOFError, KeyError, MemoryError, NotImplementedError, zipfile.BadZipFile, zlib.error):
-        raise base.unreadable("the file holds no arrays") from None
+        raise base.unreadable("the file does not hold NumPy arrays") from None
     needed = {"rows_cols_k", "code", "outcome", "best", *(["q"] if "q" in found else VALUES)}
     if lacking := sorted(needed - set(found)):
         raise FormatError(f"the file lacks the array {lacking[0]}; name one that was exported as npz")
@@ -62,9 +62,9 @@ def _decode_arrays(content: bytes, board: Board) -> Table:
 
 
 def _check_heads(content: bytes, most: int) -> None:
-    """Raise FormatError if an array says that it has more numbers than `most`, and ValueError for no array.
+    """Raise FormatError for an array of more than `most` bytes or items, by its header; ValueError for a bad header.
 
-    Numbers of no bytes take none in the file, however many there are.
+    Items of a zero-byte type take no space in the file, so their number is limited, too.
     """
     with zipfile.ZipFile(io.BytesIO(content)) as packed:
         for name in packed.namelist():
@@ -75,20 +75,20 @@ def _check_heads(content: bytes, most: int) -> None:
 
 
 def array_head(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Return shape and type of the array in an open .npy file.  Raises ValueError if its head says neither."""
+    """Return shape and dtype of the array in an open .npy file.  Raises ValueError if its header is unreadable."""
     try:
         version = np.lib.format.read_magic(file)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, _, dtype = read(file)
-    except Exception:  # a damaged head fails in many ways, in Python's own parser, too
-        raise ValueError("no head of an array") from None
+    except Exception:  # a damaged header can raise nearly anything, also from Python's own parser
+        raise ValueError("no header of an array") from None
     return shape, dtype
 
 
 def _check_chunks(metadata: Any, board: Board, wanted: Collection[str]) -> None:
-    """Raise FormatError if columns of a parquet file hold more than this board's, or text for numbers.
+    """Raise FormatError if columns of a parquet file hold more than this board's, or text in place of numbers.
 
-    A few packed bytes may stand for a long list or text, again and again.
+    The check protects memory: a few packed bytes can unpack to many long lists or texts.
     """
     most = COLUMNS.max_bytes(board)
     for group in range(metadata.num_row_groups):
@@ -112,8 +112,7 @@ def _encode_columns(table: Table, board: Board) -> bytes:
         columns[name] = pa.array(columns[name], pa.string())
     for wide in [name for name in ("q", *MORE) if name in columns and np.ndim(columns[name]) == 2]:
         columns |= {f"{wide}{cell}": np.ascontiguousarray(column) for cell, column in enumerate(columns.pop(wide).T)}
-    # NaN becomes null.
-    columns = {name: pa.array(column, from_pandas=True) for name, column in columns.items()}
+    columns = {name: pa.array(column, from_pandas=True) for name, column in columns.items()}  # NaN becomes null
     ends = np.append(0, np.cumsum(np.count_nonzero(table.best, axis=1))).astype(np.int32)
     cells = np.nonzero(table.best)[1].astype(np.int8)
     columns["best"] = pa.ListArray.from_arrays(pa.array(ends), pa.array(cells))
@@ -127,12 +126,12 @@ def _decode_columns(content: bytes, board: Board) -> Table:
     try:
         file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=["outcome"])
         if file.metadata.num_rows > (most := base.most_states(board)):
-            raise FormatError(f"it has {file.metadata.num_rows:,} rows, this board at most {most:,} states")
+            raise FormatError(f"it has {file.metadata.num_rows:,} rows; this board has at most {most:,} states")
         wanted = {"code", "outcome", "best", *VALUES}.union(*(_columns_for(name, board) for name in ("q", *MORE)))
         _check_chunks(file.metadata, board, wanted)
         table = file.read(columns=[name for name in file.schema_arrow.names if name in wanted])
     except (pa.ArrowException, OSError, ValueError):
-        raise base.unreadable("the file is no parquet") from None
+        raise base.unreadable("the file is not parquet") from None
     base.check_board((table.schema.metadata or {}).get(b"ttt-batch board", b"").decode("utf-8", "replace"), board)
     actions = "q0" in table.column_names
     names = _columns_for("q", board) if actions else VALUES
@@ -160,17 +159,17 @@ def _decode_columns(content: bytes, board: Board) -> Table:
 
 
 def _columns_for(name: str, board: Board) -> list[str]:
-    """The columns of parquet that hold an array of action values, or what is beside them."""
+    """Return the parquet columns of `q` or of an array of MORE."""
     return [f"{name}{cell}" for cell in range(board.cells)] if MORE.get(name, True) else [name]
 
 
 def _numbers(table: Any, names: Sequence[str], pa: Any) -> NDArray[np.float64]:
-    """float64[columns, S]: columns of parquet; nan for null."""
+    """Return columns of parquet as float64[columns, S], with nan for null."""
     return np.array([table[name].cast(pa.float64()).to_numpy() for name in names], dtype=np.float64)
 
 
 def pyarrow() -> Any:
-    """The two modules of pyarrow that are needed.  Raises FormatError if it is not installed."""
+    """Return the modules `pyarrow` and `pyarrow.parquet`.  Raises FormatError if pyarrow is not installed."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -188,7 +187,7 @@ ARRAYS = Format(
     kinds=(STATES,),
     encode=_encode_arrays,
     decode=_decode_arrays,
-    max_bytes=lambda board: 10_000 + base.most_states(board) * (80 + 30 * board.cells),  # not packed
+    max_bytes=lambda board: 10_000 + base.most_states(board) * (80 + 30 * board.cells),  # uncompressed
 )
 COLUMNS = Format(
     name="parquet",
@@ -197,5 +196,5 @@ COLUMNS = Format(
     kinds=(STATES,),
     encode=_encode_columns,
     decode=_decode_columns,
-    max_bytes=lambda board: 100_000 + base.most_states(board) * (120 + 26 * board.cells),  # not packed
+    max_bytes=lambda board: 100_000 + base.most_states(board) * (120 + 26 * board.cells),  # uncompressed
 )

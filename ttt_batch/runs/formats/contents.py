@@ -1,6 +1,6 @@
-"""What a file holds, told by its content first: its kind, and the data in it as plain Python objects and arrays.
+"""Detection of a file's kind by its content, and reading of its data as plain Python objects and arrays.
 
-Kinds are told by their first bytes: HDF5, NumPy arrays, parquet, JSON, pickles, doubles, text.  Nothing is run.
+Kinds, mostly by the first bytes: HDF5, NumPy arrays, parquet, JSON, pickles, doubles, text.  Nothing is executed.
 """
 
 import csv
@@ -34,14 +34,14 @@ _NPY, _ZIP, _PARQUET = b"\x93NUMPY", (b"PK\x03\x04", b"PK\x05\x06"), b"PAR1"
 _OLD_PICKLE = re.compile(rb"(?:\(dp?|\(lp?|\}|c(?:numpy|collections|__builtin__|copy_reg))")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
 _SAYS_MORE = 100_000
-"""Bytes beyond what the rows of a table take: headers, names, blanks."""
+"""Bytes allowed for headers, names and blanks in addition to the rows of a table."""
 
 
 @dataclass(frozen=True)
 class Content:
-    """What a file was taken for.
+    """Content of a file as detected.
 
-    kind: in words.  form: the name of the format of ours that it is, or empty.  data: else what it holds.
+    kind: a description.  form: the name of our format, or empty.  data: the data if `form` is empty.
     low: see `entries.Entries`.
     """
 
@@ -52,18 +52,18 @@ class Content:
 
 
 def most_bytes(board: Board) -> int:
-    """Bytes of the largest file that is read: a number of 25 characters, and a key as long, for each move."""
+    """Return the largest file size that is read: 25 characters for a number and 25 for a key, for each move."""
     return _SAYS_MORE + 50 * (board.cells + 4) * int(min(3**board.cells, 4 * base.most_states(board)))
 
 
 def content_of(content: bytes, board: Board, suffix: str) -> Content:
-    """Return what the bytes of a file hold.  suffix: the end of its name, which decides where the bytes do not.
+    """Return the content in the bytes of a file.  suffix: the end of its name, which decides if the bytes do not.
 
-    Raises FormatError for what is damaged, or no table.
+    Raises FormatError if the bytes are damaged or do not hold a table.
     """
     if content.startswith(HDF5):
         raise FormatError(
-            "the file is HDF5, but no run and no table of ttt-batch; save a dictionary or an array instead"
+            "the file is HDF5, but neither a run nor a table of ttt-batch; save a dictionary or an array instead"
         )
     for start, program in _PACKED.items():
         if content.startswith(start):
@@ -91,42 +91,42 @@ def _is_pickle(content: bytes) -> bool:
 
 
 def _is_csv(head: bytes) -> bool:
-    """Return whether lines that begin with a bracket are text of their own, such as `[0 1 -1 ...],0.5`."""
+    """Return whether lines that begin with a bracket are text such as `[0 1 -1 ...],0.5`, not JSON."""
     line = head.split(b"\n", 1)[0].strip()
     return head.startswith(b"[") and line.count(b"[") == line.count(b"]") > 0 and line[-1:] not in (b"]", b",")
 
 
 def _npy(content: bytes, board: Board) -> Any:
-    """The array of a .npy file; a pickled object in it is read as plain data."""
+    """Return the array of a .npy file; a pickled object in it is read as plain data."""
     stream = io.BytesIO(content)
     try:
         shape, dtype = array_head(stream)
     except ValueError:
-        raise base.unreadable("the file is no NumPy array") from None
+        raise base.unreadable("the file is not a NumPy array") from None
     if dtype.hasobject:
         return read_plain(content[stream.tell() :], 3**board.cells)
-    # An axis of length 0, or text without letters, takes no bytes, however many numbers it says there are.
+    # An axis of length 0, or text without letters, takes no bytes, so the header could declare any number of items.
     whole = dtype.itemsize > 0 and 0 not in shape and dtype.itemsize * math.prod(shape) == len(content) - stream.tell()
     if dtype.kind not in "fiuU" or not whole:
-        raise base.unreadable(f"the file holds an array of {dtype.name}, not one of numbers")
+        raise base.unreadable(f"the file holds an array of {dtype.name}, not of numbers")
     stream.seek(0)
     try:
         return np.load(stream, allow_pickle=False)
     except (ValueError, OSError, EOFError, MemoryError):
-        raise base.unreadable("the file is no NumPy array") from None
+        raise base.unreadable("the file is not a NumPy array") from None
 
 
 def _npz(content: bytes, board: Board) -> Content:
-    """The arrays of a .npz file; our own are left to their format."""
-    damaged = base.unreadable("the file holds no arrays")
+    """Return the arrays of a .npz file, or only the format's name for our own `npz`."""
+    damaged = base.unreadable("the file does not hold NumPy arrays")
     try:
         size = unpacked_size(io.BytesIO(content))
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
             names = packed.namelist()
             if "rows_cols_k.npy" in names or not any(name.endswith(".npy") for name in names):
                 return Content("NumPy arrays of ttt-batch", form="npz")
-            if size > (most := most_bytes(board)):  # what a few packed bytes may unpack to
-                raise FormatError(f"its arrays take {size:,} bytes, those of this board at most {most:,}")
+            if size > (most := most_bytes(board)):  # a few packed bytes can unpack to a huge size
+                raise FormatError(f"its arrays take {size:,} bytes; those of this board take at most {most:,}")
             arrays = {
                 name.removesuffix(".npy"): _npy(packed.read(name), board) for name in names if name.endswith(".npy")
             }
@@ -136,25 +136,25 @@ def _npz(content: bytes, board: Board) -> Content:
 
 
 def _parquet(content: bytes, board: Board) -> Content:
-    """The columns of a parquet file; our own are left to their format."""
+    """Return the columns of a parquet file, or only the format's name for our own `parquet`."""
     pa, pq = pyarrow()
     try:
         file = pq.ParquetFile(pa.BufferReader(content))
         if b"ttt-batch board" in (file.metadata.metadata or {}):
             return Content("columns of ttt-batch", form="parquet")
         if file.metadata.num_rows > (most := 3**board.cells * board.cells):
-            raise FormatError(f"it has {file.metadata.num_rows:,} rows, this board at most {most:,} moves")
+            raise FormatError(f"it has {file.metadata.num_rows:,} rows; this board has at most {most:,} moves")
         texts = _parquet_texts(file.metadata, most_bytes(board))
         table = pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts).read()
         return Content("parquet columns", data=Columns({name: _listed(table[name]) for name in table.column_names}))
     except (pa.ArrowException, OSError, ValueError):
-        raise base.unreadable("the file is no parquet") from None
+        raise base.unreadable("the file is not parquet") from None
 
 
 def _parquet_texts(metadata: Any, most: int) -> list[str]:
-    """The columns of text.  Raises FormatError if columns hold too much, or texts in lists.
+    """Return the names of the text columns.  Raises FormatError if columns hold too much, or texts in lists.
 
-    A few packed bytes may stand for a long list, or for a long text again and again.
+    The check protects memory: a few packed bytes can unpack to a long list or to many long texts.
     """
     texts = set()
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
@@ -168,7 +168,7 @@ def _parquet_texts(metadata: Any, most: int) -> list[str]:
 
 
 def _listed(column: Any) -> list[Any]:
-    """The values of a column of parquet; equal texts are one object."""
+    """Return the values of a parquet column; equal texts share one object."""
     chunks = column.combine_chunks()
     if not hasattr(chunks, "dictionary"):
         return list(chunks.to_pylist())
@@ -180,18 +180,18 @@ def _json(content: bytes) -> Content:
     text = ""
     try:
         text = content.decode("utf-8-sig")
-        if "\n{" in text.strip() and text.lstrip().startswith("{"):  # perhaps an object a line
+        if "\n{" in text.strip() and text.lstrip().startswith("{"):  # perhaps JSON lines
             lines = [line for line in text.splitlines() if line.strip()]
             if len(lines) > 1 and all(line.rstrip().endswith("}") for line in lines):
                 return Content("JSON lines", data=[json.loads(line, parse_constant=refuse_constant) for line in lines])
         found = json.loads(text, parse_constant=refuse_constant)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        raise FormatError(f"the file is no JSON from {place} on; export it again") from None
+        raise FormatError(f"the file is not valid JSON from {place} on; export it again") from None
     except (ValueError, RecursionError):
         if re.search(r"[:,\[]\s*(?:NaN|-?Infinity)", text):
             raise FormatError("it holds NaN or Infinity, which JSON does not have; save null instead") from None
-        raise base.unreadable("the file is no JSON") from None
+        raise base.unreadable("the file is not valid JSON") from None
     states = found.get("states") if isinstance(found, dict) else None
     first = states[0] if isinstance(states, list) and states else {"code": 0}
     if isinstance(states, list) and isinstance(first, dict) and {"code", "value", "q"} & first.keys():
@@ -203,13 +203,13 @@ def _json(content: bytes) -> Content:
 
 
 def _text(content: bytes, board: Board, suffix: str) -> Content:
-    """Columns of text; our own formats are left to them."""
+    """Return the columns of a text file, or only the format's name for our own `csv`."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FormatError(f"byte {error.start} is no text (UTF-8), and the file is of no kind that is known") from None
+        raise FormatError(f"byte {error.start} is not UTF-8 text, and the file is of an unknown kind") from None
     if "\0" in text:
-        raise FormatError("the file is of no kind that is known")
+        raise FormatError("the file is of an unknown kind")
     lines = [line for line in re.split(r"\r\n|\r|\n", text) if line.strip() and not line.startswith("#")]
     if not lines:
         raise FormatError("the file is empty; name one that holds a table")
@@ -219,17 +219,17 @@ def _text(content: bytes, board: Board, suffix: str) -> Content:
     rows = [row for row in _rows(lines) if row]
     width = max(map(len, rows[:9]))
     if width < 2:
-        raise FormatError(f"line 1, {quoted(lines[0])}, has no key and number side by side; separate them by a comma")
+        raise FormatError(f"line 1, {quoted(lines[0])}, has only one field; separate key and number by a comma")
     wrong = next((number for number, row in enumerate(rows, 1) if len(row) != width), None)
     if wrong is not None:
-        raise FormatError(f"line {wrong} has {len(rows[wrong - 1])} fields, others have {width}; fix the line")
+        raise FormatError(f"line {wrong} has {len(rows[wrong - 1])} fields; others have {width}; fix the line")
     numbers = any(_NUMBER.fullmatch(field.strip()) for field in rows[0])
     if not is_header(rows[0]) and (numbers or is_position(rows[0][0], board)):
         names, body = _usual_names(rows, board), rows
     else:
         names, body = [field.strip() for field in rows[0]], rows[1:]
     if not body:
-        raise FormatError("the file has a header and nothing else; name one that holds a table")
+        raise FormatError("the file has only a header; name one that holds a table")
     columns: dict[str, Any] = {}
     for number, name in enumerate(names):
         column = [row[number] for row in body]
@@ -240,7 +240,7 @@ def _text(content: bytes, board: Board, suffix: str) -> Content:
 
 
 def _rows(lines: list[str]) -> list[list[str]]:
-    """The fields of lines; a key in brackets is one field.  Raises FormatError if quotes are not closed."""
+    """Return the fields of lines; a key in brackets is one field.  Raises FormatError for quotes that do not close."""
     if all(line.lstrip('" ').startswith(("[", "(")) for line in lines[1:]) and len(lines) > 1:
         rows = [_bracketed(line) for line in lines]
         if rows[0] == [] or len(rows[0]) == 1:  # a header
@@ -257,7 +257,7 @@ def _rows(lines: list[str]) -> list[list[str]]:
 
 
 def _bracketed(line: str) -> list[str]:
-    """A key in brackets and what follows it; a single field if the line does not begin so."""
+    """Return a key in brackets and the fields after it, or the whole line as one field if it has no such key."""
     line = line.strip()
     if line.startswith('"') and (end := line.find('"', 1)) > 0:
         line = line[1:end] + line[end + 1 :]
@@ -268,11 +268,11 @@ def _bracketed(line: str) -> list[str]:
 
 
 def _usual_names(rows: list[list[str]], board: Board) -> list[str]:
-    """Names for columns without a header, by how many there are and what they hold."""
+    """Return names for columns without a header, according to their number and contents."""
     width, cells = len(rows[0]), board.cells
     columns = list(zip(*rows, strict=True))
     marks = {field.strip() for column in columns[:cells] for field in column} if width > cells else set()
-    if 0 < len(marks) <= 3 and width in (cells + 1, cells + 2, 2 * cells):  # a column of marks for each cell
+    if 0 < len(marks) <= 3 and width in (cells + 1, cells + 2, 2 * cells):  # with a column of marks for each cell
         return [f"mark {n}" for n in range(cells)] + (["value", "visits"] if width < 2 * cells else _numbers(cells))[
             : width - cells
         ]
@@ -293,7 +293,7 @@ def _numbers(cells: int) -> list[str]:
 
 
 def _as_numbers(column: list[str]) -> list[Any]:
-    """A column of text as numbers, if it holds numbers and signs of occupied cells alone."""
+    """Return a column of text as numbers, or unchanged if it holds other text or digits with leading zeros."""
     whole = [field.strip() for field in column]
     if all(_NUMBER.fullmatch(field) or field in CELL_SIGNS for field in whole) and any(map(_NUMBER.fullmatch, whole)):
         if all(re.fullmatch(r"\d+", field) for field in whole):

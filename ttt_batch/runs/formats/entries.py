@@ -1,6 +1,6 @@
-"""Entries of another program's table: keys as they are, with a number, or numbers of moves, for each.
+"""Entries of another program's table: uninterpreted keys, each with a value or with numbers for its moves.
 
-They are made of what a file holds or of an object in memory: a dictionary, an array, columns or records.
+They come from a file or from an object in memory: a dictionary, an array, columns or records.
 """
 
 import re
@@ -17,23 +17,23 @@ from ttt_batch.runs.formats.base import FormatError
 from ttt_batch.runs.formats.keys import is_position, plain_text
 
 CELL_SIGNS = ("", "-", "X", "O", "x", "o")
-"""What stands for an occupied cell instead of a number."""
+"""Texts that mark an occupied cell in place of a number."""
 
 _MOVE_TEXT = re.compile(r"\(?\s*(\d+)\s*(?:[,;: ]\s*(\d+))?\s*\)?|([a-z])(\d+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Entries:
-    """Numbers by key, nothing of which is interpreted yet.
+    """Numbers by key, not yet interpreted.
 
-    keys: K positions as they are written; an array of numbers if they are the places of an array.
-    values: float64[P, K], what each position is worth, or None for a table of moves.
-    rows, moves, q: int64[M] each, which key, which cell and float64[M] what the move is worth.
-    shifts: what to subtract from `moves`: (0,), (1,), or both if that is not known.
-    listed: every key has a number for each cell, so that the numbers of occupied cells say nothing.
-    low: the end of numbers that is usual in this kind of file, see `keys.readings`.
-    told: bool[K], of an array with every key, those whose numbers differ from the commonest: what has learnt.
-    shape: what it is, in words.
+    keys: K positions as written in the table; an array of numbers if they are indices of an array.
+    values: float64[P, K], the values of the positions, or None for a table of moves.
+    rows, moves, q: int64[M], int64[M] and float64[M]: index of a key, cell, and value of that move.
+    shifts: the possible numbers of the first cell in `moves`: (0,), (1,), or both if unknown.
+    listed: every key has a number for each cell, so the numbers of occupied cells carry no information.
+    low: the first cell is usually the lowest digit of number keys in this kind of file, see `keys.readings`.
+    told: bool[K], for an array with all keys: the keys whose numbers differ from the commonest ones.
+    shape: a description of the table, for messages.
     """
 
     keys: Any
@@ -49,7 +49,7 @@ class Entries:
 
 
 def described(found: Any) -> str:
-    """Return the kind of an object, for a message."""
+    """Return the type of an object with its article, for a message."""
     if isinstance(found, Mapping | list | tuple) and not found:
         return "nothing"
     article = "an" if type(found).__name__[:1].lower() in "aeiou" else "a"
@@ -57,7 +57,7 @@ def described(found: Any) -> str:
 
 
 def number_of(value: Any) -> float:
-    """Return a number; nan for None.  Raises TypeError and FormatError."""
+    """Return a number as a float, nan for None.  Raises TypeError or ValueError, and FormatError if it is too large."""
     if value is None:
         return float("nan")
     if isinstance(value, bool | str | bytes):
@@ -65,7 +65,7 @@ def number_of(value: Any) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise FormatError("it holds a number beyond all bounds; save numbers such as 0.5") from None
+        raise FormatError("it holds a number too large for a float; save numbers such as 0.5") from None
 
 
 def listed_entries(keys: Any, q: NDArray[np.float64], shape: str, *, low: bool, told: Any = None) -> Entries:
@@ -75,7 +75,7 @@ def listed_entries(keys: Any, q: NDArray[np.float64], shape: str, *, low: bool, 
 
 
 def numbers_of(values: Iterable[Any], keys: Sequence[Any]) -> NDArray[np.float64]:
-    """Return the numbers that belong to keys, nan for None.  Raises FormatError for what is no number."""
+    """Return the numbers of keys, with nan for None.  Raises FormatError for a value that is not a number."""
     numbers = []
     for key, value in zip(keys, values, strict=True):
         try:
@@ -86,7 +86,7 @@ def numbers_of(values: Iterable[Any], keys: Sequence[Any]) -> NDArray[np.float64
 
 
 def split_move(key: Any, board: Board) -> tuple[Any, Any] | None:
-    """Return the position and the move that a key holds; None if it holds none."""
+    """Return the position and the move in a key; None if it does not hold both."""
     if isinstance(key, tuple | list) and len(key) == 2:
         return (
             (key[0], key[1]) if is_position(key[0], board) else (key[1], key[0]) if is_position(key[1], board) else None
@@ -114,7 +114,7 @@ def split_move(key: Any, board: Board) -> tuple[Any, Any] | None:
 def by_moves(
     keys: Sequence[Any], moves: Sequence[Any], numbers: NDArray[np.float64], board: Board, shape: str, *, low: bool
 ) -> Entries:
-    """Return the entries of (position, move) and a number each."""
+    """Return the entries of a table with a number for each pair of position and move."""
     place: dict[Any, int] = {}
     rows = []
     for key in keys:
@@ -154,12 +154,12 @@ def by_moves(
 
 
 def is_move(move: Any, board: Board) -> bool:
-    """Return whether something may be a move: a cell, or a row and a column."""
+    """Return whether `move` can be read as a move: a cell, or a row and a column."""
     return _cell(move, board) is not None
 
 
 def _cell(move: Any, board: Board) -> int | tuple[int, int] | None:
-    """A move as a cell, or as a row and a column; None if it is no move."""
+    """Return a move as a cell, or as a row and a column; None if it is not a move."""
     if isinstance(move, np.generic):
         move = move.item()
     if isinstance(move, bool):

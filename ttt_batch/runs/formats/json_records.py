@@ -1,16 +1,15 @@
-"""`json`: a list of states, an object and a line per state; `jsonl`: these lines alone.
+"""Lists of states as text: `json`, with an object and a line per state, and `jsonl`, with these lines only.
 
     {"board": "3x3", "rows": 3, "cols": 3, "k": 3, "states": [
     {"code": 0, "board": ".........", "to_move": "first", "outcome": "unfinished", "value": {...}, "best": [4]},
     ...
 
-`value` is an object of the players' values, `{"first": 0.5, "second": 0.5}`.  `best` lists the cells that a greedy
-agent may pick.
-`to_move` is null if the game is over.  With action values, `q` is a list with a number for each cell instead of
-`value`.  Two tables of moves are there as `a` and `b`, and `q` is their mean; beside preferences `value` is a number,
-what the state is worth to its mover.  What the table has no entry for is null.  Of all this, reading needs the board's
-name at the top and each state's code with its value or action values; an outcome that is there must be that of this
-board.
+`to_move` is null if the game is over.  `best` lists the cells that a greedy agent may pick.
+`value` is an object of the players' values, `{"first": 0.5, "second": 0.5}`.  A table of action values has instead
+`q`, a list with a number for each cell.  With two tables of moves, these are `a` and `b`, and `q` is their mean.  If
+`q` holds preferences, `value` is a number, the state's value to its mover.  Missing entries are null.
+Reading needs only the board's name at the top, and each state's code and value or action values.  An outcome is
+optional; it must be the one of this board.
 """
 
 import json
@@ -49,8 +48,8 @@ def _encode(table: Table, board: Board) -> bytes:
 
 
 def refuse_constant(name: str) -> None:
-    """Raise ValueError for NaN and infinity, which are no JSON."""
-    raise ValueError(f"{name} is no JSON number")
+    """Raise ValueError for NaN and infinity, which JSON does not allow."""
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _decode(content: bytes, board: Board) -> Table:
@@ -58,9 +57,9 @@ def _decode(content: bytes, board: Board) -> Table:
         whole = json.loads(content, parse_constant=refuse_constant)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        raise FormatError(f"the file is no JSON from {place} on; export it again") from None
+        raise FormatError(f"the file is not valid JSON from {place} on; export it again") from None
     except (ValueError, RecursionError):
-        raise base.unreadable("the file is no JSON") from None
+        raise base.unreadable("the file is not valid JSON") from None
     states = whole.get("states") if isinstance(whole, dict) else None
     if not isinstance(states, list) or not all(isinstance(state, dict) for state in states):
         raise FormatError("the file has no list of states; name one that was exported as json")
@@ -75,7 +74,7 @@ def _decode(content: bytes, board: Board) -> Table:
         outcome[number] = _outcome(state, number)
         listed = state.get("best", [])
         if not isinstance(listed, list):
-            raise FormatError(f"state {number}: best {listed!r:.40} is no list of cells; export the table again")
+            raise FormatError(f"state {number}: best {listed!r:.40} is not a list of cells; export the table again")
         for cell in listed:
             best[number, _whole(cell, board.cells, number)] = True
     if not actions:
@@ -85,15 +84,15 @@ def _decode(content: bytes, board: Board) -> Table:
 
 
 def _outcome(state: dict[str, Any], number: int) -> int:
-    """The outcome of a state, UNSAID if the file has none."""
+    """Return the outcome of a state, UNSAID if the file has none."""
     found = state.get("outcome")
     if found is not None and found not in OUTCOMES:
-        raise FormatError(f"state {number}: outcome {found!r:.40} is none of {', '.join(OUTCOMES)}; fix the entry")
+        raise FormatError(f"state {number}: outcome {found!r:.40} must be one of {', '.join(OUTCOMES)}; fix the entry")
     return UNSAID if found is None else OUTCOMES.index(found)
 
 
 def _whole(value: Any, end: int, state: int) -> int:
-    """A whole number from 0 to `end` - 1."""
+    """Return `value`, an integer from 0 to `end` - 1.  Raises FormatError for another value."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < end:
         raise FormatError(
             f"state {state}: {value!r:.40} is not a whole number from 0 to {end - 1}; export the table again"
@@ -102,14 +101,14 @@ def _whole(value: Any, end: int, state: int) -> int:
 
 
 def _beside(states: list[dict[str, Any]], name: str, cells: int) -> NDArray[np.float64]:
-    """What all states have beside `q` under a name: a number for each cell, or one."""
+    """Return the array of MORE under a name: a number for each state and cell, or for each state."""
     if MORE[name]:
         return np.array([_numbers(state, True, cells, i, name) for i, state in enumerate(states)])
     return np.array([_listed([state.get(name)], i) for i, state in enumerate(states)])[:, 0]
 
 
 def _numbers(state: dict[str, Any], actions: bool, width: int, number: int, name: str = "q") -> list[float]:
-    """The values of both players, or of every cell; nan for null."""
+    """Return the values of both players, or of every cell, with nan for null."""
     found = state.get(name) if actions else state.get("value")
     if not actions and isinstance(found, dict):
         found = [found.get(player) for player in SEATS]
@@ -120,17 +119,17 @@ def _numbers(state: dict[str, Any], actions: bool, width: int, number: int, name
 
 
 def _listed(found: list[Any], number: int) -> list[float]:
-    """The numbers of a list; nan for null."""
+    """Return the numbers of a list, with nan for null."""
     if not all(each is None or (isinstance(each, int | float) and not isinstance(each, bool)) for each in found):
-        raise FormatError(f"state {number} has {found!r:.60}, not numbers alone; export the table again")
+        raise FormatError(f"state {number} has {found!r:.60}; it must have only numbers; export the table again")
     try:
         return [float("nan") if each is None else float(each) for each in found]
     except OverflowError:
-        raise FormatError(f"state {number} has a number beyond all bounds; export the table again") from None
+        raise FormatError(f"state {number} has a number too large for a float; export the table again") from None
 
 
 def _or_none(numbers: NDArray[np.float64]) -> list[Any]:
-    """The numbers, float64[N, M] or float64[N], with None for nan and one kind of zero."""
+    """Return numbers, float64[N, M] or float64[N], as lists with None for nan and 0.0 for -0.0."""
 
     def one(number: float) -> float | None:
         return None if number != number else number + 0.0
@@ -146,7 +145,7 @@ def _encode_lines(table: Table, board: Board) -> bytes:
 def _decode_lines(content: bytes, board: Board) -> Table:
     states = b",".join(line for line in content.splitlines() if line.strip())
     if not states:
-        raise base.unreadable("the file has no lines")
+        raise base.unreadable("the file is empty")
     return _decode(b'{"board": "%s", "states": [%s]}' % (board.name.encode(), states), board)
 
 

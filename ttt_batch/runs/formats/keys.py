@@ -1,7 +1,7 @@
-"""Keys of other programs' tables: from numbers, text and tuples to a symbol a cell, and the ways to read the symbols.
+"""Conversion of other programs' keys (numbers, text, tuples) to symbols, and the possible readings of the symbols.
 
-A key becomes a row of symbols, one for each cell in order.  A number becomes its digits in base 3.  A `Reading` says
-which symbol is an empty cell, which one the first player's mark, and which one the second player's.
+A key becomes a row of symbols, one for each cell in order.  A number becomes its digits in base 3.  A `Reading` gives
+the symbols of an empty cell, of the first player's mark and of the second player's mark.
 """
 
 import functools
@@ -18,10 +18,10 @@ from ttt_batch.base.errors import UsageError, option, quoted
 from ttt_batch.game.board import FIRST, SECOND, Board
 
 EMPTY_SYMBOLS = (".", "-", "_", " ", "B", "E", "N", "*", "#", "?", "0")
-"""What empty cells are written as, the usual ones first."""
+"""Symbols of empty cells, the most usual first."""
 
 UNKNOWN = -1
-"""The symbol of a key that is no position."""
+"""Symbol index in all cells of a key that is not a position."""
 
 _OTHER_SPELLINGS = {"": " ", "NONE": " ", "NAN": " ", "EMPTY": " ", "SPACE": " ", "TRUE": "1", "FALSE": "0"}
 _SPACE = "space"
@@ -32,19 +32,19 @@ _JOINED = re.compile(r"-?\d")
 _WRAPPER = re.compile(r"\s*(?:array\((?P<inside>.*?)(?:,\s*dtype=[^)]*)?\)|(?P<bare>.*))\s*", re.DOTALL)
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _LARGEST_MARK = 99
-"""The largest whole number that is a mark; larger ones are the bytes of fractions."""
+"""Largest integer that is read as a mark; larger ones are taken for the bytes of floats."""
 
 _MOST_CHARACTERS = 60
-"""Characters that a printed key takes for a cell at most."""
+"""Most characters a cell in a printed key."""
 
 
 @dataclass(frozen=True)
 class Reading:
     """One way to read keys.
 
-    empty, first, second: symbols.  mover: `first` is the mark of the player to move, and `second` the other one's.
+    empty, first, second: symbols.  mover: `first` is the mark of the player to move, `second` that of the opponent.
     low: the first cell is the lowest digit of a number, else the highest.  numbers: keys are numbers.
-    usual: X is the first player, which stands unless another reading is clearly better.
+    usual: X is the first player; this reading is kept unless another one is clearly better.
     """
 
     empty: str
@@ -57,13 +57,13 @@ class Reading:
 
     @property
     def option(self) -> str:
-        """The reading as `--keys` takes it."""
+        """Return the reading in the syntax of `--keys`."""
         words = [_SPACE if word == " " else word for word in (self.empty, self.first, self.second)]
         return ",".join([*words, *["mover"] * self.mover, *["low"] * self.low])
 
     @property
     def meaning(self) -> str:
-        """The reading in words."""
+        """Return a description of the reading."""
         players = ("the player to move", "the other one") if self.mover else ("the first player", "the second")
         names = [repr(word) if word == " " else word for word in (self.empty, self.first, self.second)]
         text = f"{names[0]} empty, {names[1]} {players[0]}, {names[2]} {players[1]}"
@@ -73,14 +73,14 @@ class Reading:
 
 
 OURS = Reading("0", "1", "2", low=True, numbers=True)
-"""Position codes."""
+"""Reading of this package's position codes."""
 
 
 @dataclass(frozen=True)
 class Symbols:
     """Keys as symbols.
 
-    index: int8[K, cells], into `names`; UNKNOWN in all cells of a key that is no position.
+    index: int8[K, cells], indices into `names`; UNKNOWN in all cells of a key that is not a position.
     names: symbols.  numbers: the keys were numbers.
     """
 
@@ -90,7 +90,7 @@ class Symbols:
 
 
 def parse_reading(text: str) -> Reading:
-    """Read `--keys`: three symbols and the words `mover` and `low`, separated by commas.  Raises UsageError."""
+    """Parse `--keys`: three symbols and optionally `mover` and `low`, separated by commas.  Raises UsageError."""
     words = [word.strip() for word in text.split(",")]
     symbols = [_canonical(word) for word in words if word.lower() not in ("mover", "low")]
     flags = {word.lower() for word in words} & {"mover", "low"}
@@ -104,7 +104,7 @@ def parse_reading(text: str) -> Reading:
 
 
 def symbols_of(keys: Sequence[Any] | NDArray[np.int64], board: Board) -> Symbols:
-    """Return the symbols of keys, numbers in base 3 with the first cell as the highest digit."""
+    """Return the symbols of keys; numbers become base-3 digits with the first cell as the highest digit."""
     if isinstance(keys, np.ndarray):
         return _digits(keys, board)
     numbers = [_number(key) for key in keys]
@@ -141,8 +141,8 @@ def symbols_of(keys: Sequence[Any] | NDArray[np.int64], board: Board) -> Symbols
 def readings(symbols: Symbols, board: Board, *, low_first: bool, by_moves: bool) -> Iterator[Reading]:
     """Yield the readings to try, the usual one first if there is one.
 
-    low_first: the first cell is usually the lowest digit of numbers in which 0 is empty, as in our codes; of other
-    numbers it is the highest.  by_moves: the table is of moves, whose cells tell one end from the other.
+    low_first: in numbers where 0 is an empty cell, as in our codes, the first cell is usually the lowest digit; in all
+    others it is the highest.  by_moves: the table is of moves, whose cells distinguish the two digit orders.
     """
     names = (*symbols.names, *(f"nothing{number}" for number in range(3)))[: max(3, len(symbols.names))]
     players = {"X", "O"} & set(names)
@@ -154,7 +154,7 @@ def readings(symbols: Symbols, board: Board, *, low_first: bool, by_moves: bool)
     usual = [name for name in names if name in EMPTY_SYMBOLS]
     numeric = all(name.lstrip("-").isdigit() for name in symbols.names)
     empties = [min(usual, key=_empty_rank)] if usual and not numeric else list(names)
-    # Both ends of a number read the same values if to turn the board by half is a symmetry.
+    # If a half turn of the board is a symmetry, both digit orders give the same values.
     turned = tuple(range(board.cells - 1, -1, -1)) in board.symmetries and not by_moves
     for mover, empty in itertools.product((False, True), empties):
         for first, second in itertools.permutations([name for name in names if name != empty]):
@@ -166,8 +166,8 @@ def readings(symbols: Symbols, board: Board, *, low_first: bool, by_moves: bool)
 
 
 def codes_of(symbols: Symbols, reading: Reading, board: Board) -> NDArray[np.int64]:
-    """int64[K]: the position codes of keys by a reading; -1 for keys that are no position by it."""
-    marks_of_symbol = np.full(len(symbols.names) + 1, -1, dtype=np.int64)  # the last is that of UNKNOWN
+    """Return the position codes of keys under a reading, int64[K]; -1 for a key that it does not read as a position."""
+    marks_of_symbol = np.full(len(symbols.names) + 1, -1, dtype=np.int64)  # the last is for UNKNOWN
     for name, mark in ((reading.empty, 0), (reading.first, FIRST), (reading.second, SECOND)):
         if name in symbols.names:
             marks_of_symbol[symbols.names.index(name)] = mark
@@ -175,7 +175,7 @@ def codes_of(symbols: Symbols, reading: Reading, board: Board) -> NDArray[np.int
     marks = marks_of_symbol[index]
     wrong = (marks < 0).any(axis=1)
     n_first, n_second = np.count_nonzero(marks == FIRST, axis=1), np.count_nonzero(marks == SECOND, axis=1)
-    if reading.mover:  # who moves next has as many marks as the other, or one less
+    if reading.mover:  # the player to move has as many marks as the opponent, or one less
         wrong |= (n_second - n_first != 0) & (n_second - n_first != 1)
         swapped = n_second != n_first
         marks[swapped] = np.array([0, SECOND, FIRST])[np.maximum(marks[swapped], 0)]
@@ -187,12 +187,12 @@ def codes_of(symbols: Symbols, reading: Reading, board: Board) -> NDArray[np.int
 
 
 def plain_text(text: str) -> str:
-    """Return a printed key with numbers as numbers: `0` for the `np.int64(0)` of NumPy 2."""
+    """Return a printed key with plain numbers, such as `0` for NumPy 2's `np.int64(0)`."""
     return _SCALAR.sub(r"\1", text) if "." in text else text
 
 
 def is_position(key: Any, board: Board) -> bool:
-    """Return whether a key may be a position: a number, or three kinds of symbols, one for each cell."""
+    """Return whether a key may be a position: a number, or a symbol for each cell with at most three different ones."""
     if _number(key) is not None:
         return True
     cells = _cells(key, board.cells)
@@ -200,7 +200,7 @@ def is_position(key: Any, board: Board) -> bool:
 
 
 def _digits(numbers: NDArray[np.int64], board: Board) -> Symbols:
-    """Numbers as digits in base 3, the highest first."""
+    """Return the base-3 digits of numbers, the highest first."""
     powers = 3 ** np.arange(board.cells - 1, -1, -1, dtype=np.int64)
     inside = (numbers >= 0) & (numbers < 3**board.cells)
     index = (np.where(inside, numbers, 0)[:, None] // powers % 3).astype(np.int8)
@@ -209,7 +209,7 @@ def _digits(numbers: NDArray[np.int64], board: Board) -> Symbols:
 
 
 def _number(key: Any) -> int | None:
-    """The whole number that a key is; None if it is none, or one of more than 62 bits."""
+    """Return a key as an integer from 0 to 2**62 - 1; None if it is not one."""
     if isinstance(key, str):
         text = key.strip()
         if not (0 < len(text) <= 20 and re.fullmatch(r"\d+(\.0*)?", text)):
@@ -228,7 +228,7 @@ def _number(key: Any) -> int | None:
 
 
 def _cells(key: Any, cells: int) -> tuple[str, ...]:
-    """The symbols of a key; another number of them if it is no position."""
+    """Return the symbols of a key; their number differs from `cells` if it is not a position."""
     if isinstance(key, str):
         return _cells_of_text(key, cells)
     if isinstance(key, np.ndarray):
@@ -251,7 +251,7 @@ def _cells(key: Any, cells: int) -> tuple[str, ...]:
 
 
 def _cells_of_bytes(key: bytes, cells: int) -> tuple[str, ...]:
-    """The symbols of text, or of the numbers of an array of any type."""
+    """Return the symbols of bytes that hold ASCII text or a little-endian array of integers or floats."""
     if all(32 <= byte < 127 for byte in key):
         return _cells_of_text(key.decode("ascii"), cells)
     width = len(key) // cells
@@ -292,7 +292,7 @@ def _cells_of_text(text: str, cells: int) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def _canonical(symbol: Any) -> str:
-    """A symbol as it is compared: numbers without a fraction, letters in capitals."""
+    """Return a symbol in its canonical spelling: whole numbers without a fraction, letters in capitals."""
     text = str(symbol).strip("'\" \t\n").upper()
     try:
         number = float(text)
@@ -312,13 +312,13 @@ def _rank(symbol: str) -> tuple[bool, str]:
 
 
 def _empty_rank(symbol: str) -> tuple[int, str]:
-    """Which symbol is the usual one for an empty cell: the lower, the more."""
+    """Return a sort key that puts the most usual symbols of an empty cell first."""
     found = EMPTY_SYMBOLS.index(symbol) if symbol in EMPTY_SYMBOLS else len(EMPTY_SYMBOLS)
     return found, symbol
 
 
 def _commonest(rows: list[tuple[str, ...]]) -> tuple[str, ...]:
-    """The three symbols that most keys are made of."""
+    """Return the three symbols that occur most often in the keys."""
     counted: dict[str, int] = {}
     for row in rows:
         for symbol in row:

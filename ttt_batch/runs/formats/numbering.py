@@ -1,8 +1,8 @@
-"""Which numbering a table's keys are written in, found from the table itself.
+"""Search for the numbering of a table's keys by means of the table itself.
 
-A reading of the keys is good if the keys are positions that occur and the moves go to free cells.  If several are as
-good, the one is taken by which the table plays better: greedy play scores more against random moves, and its numbers
-agree more with best play.  If that does not tell either, the person is asked.
+A reading of the keys fits if the keys are positions that occur and the moves go to free cells.  Of several that fit,
+the search takes the one by which the table plays best: its greedy play scores more against random moves, and its
+numbers agree better with optimal play.  If the best ones are too close, the error lists the choices for the user.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,27 +26,29 @@ from ttt_batch.runs.formats.tables import MOST_IMPOSSIBLE, row_finder
 from ttt_batch.simulation.policy import policy_among, random_policy
 
 CLEARLY = 0.05
-"""How much more the taken reading must score than the next one, and than chance."""
+"""Least lead of the chosen reading's gain over that of the next one, and over chance."""
 
 _SIGNS = (1, -1)
-"""Of what is worth 1 to the first player, what it is worth to each player."""
+"""Value to each player of a result worth 1 to the first player."""
 
 
 Finder = Callable[[NDArray[np.int64]], NDArray[np.int64]]
-"""Finds the rows of position codes; -1 for those that do not occur."""
+"""Function from position codes to rows of the graph; -1 for positions that do not occur."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """Entries by a reading.
+    """Entries that one reading maps to rows of the graph.
 
-    rows: int64[N], rows of the graph; entries without one are left out.  value: float64[P, N]; or q: float64[N, cells].
-    share: of the entries that have a place.  plain: of the numbers of occupied cells those that are the commonest one.
-    left_out: how many entries have no place; example: one of them.
-    scores: of greedy play in each seat against random moves, a draw being half a win; chance: of random moves.
-    gain: how good the table is by this reading: its scores beyond chance, and its agreement with best play.
-    signs: 1 or -1 for each player: whether more is better for the player who moves there (`q`), or (`value`) whether
-    the numbers of positions after that player's moves are what they are worth to the first player.
+    rows: int64[N], rows of the graph; entries without a row are left out.
+    value: float64[P, N], or q: float64[N, cells].
+    share: share of the entries that have a row.  left_out: number of entries without one.  example: one of these.
+    plain: share of the commonest number among the numbers of occupied cells.
+    scores: score of greedy play in each seat against random moves, where a draw counts half a win.
+    chance: the same for random moves.
+    gain: quality of the reading: the scores' lead over chance plus the agreement with optimal play.
+    signs: 1 or -1 for each player.  For `q`, 1 if larger numbers are better for the player who moves.  For `value`, 1
+    if the positions after that player's moves have their value to the first player.
     """
 
     reading: Reading
@@ -67,10 +69,10 @@ class Placed:
 def find_reading(
     tables: Sequence[Entries], board: Board, graph: Graph, given: Reading | None, *, own: Sequence[int] = ()
 ) -> tuple[list[Placed], str]:
-    """Return the entries of each table by the reading that fits all of them, and why it was taken, in words.
+    """Return the entries of each table under the reading that fits all of them, and the reason for it as text.
 
-    given: the reading that a person names.  own: for each table the player whose values it holds, if that is known.
-    Raises FormatError if none fits, and UsageError if several do.
+    given: the reading that the user names.  own: for each table the player whose values it holds, if known.
+    Raises FormatError if no reading fits, and UsageError if several fit equally well.
     """
     symbols = [symbols_of(table.keys, board) for table in tables]
     tried = (
@@ -102,16 +104,16 @@ def find_reading(
         return taken, "as given"
     facts = _facts(taken)
     if len(judged) == 1:
-        but = ", though by it the table plays no better than at random" if _gain(taken) < CLEARLY else ""
+        but = ", though with it the table plays no better than at random" if _gain(taken) < CLEARLY else ""
         which = "the only numbering that fits" if fitting == 1 else f"of {fitting} numberings that fit, the usual one"
         return taken, f"{which}{but}: {facts}"
     if _gain(taken) < max(_gain(judged[1]), 0.0) + CLEARLY:
         choices = " or ".join(f"{each[0].reading.option} ({each[0].reading.meaning})" for each in judged[:4])
         raise UsageError(
-            f"its keys can be read in {len(judged)} ways that are as good, and the table does not tell which is right; "
+            f"its keys can be read in {len(judged)} equally good ways, and the table does not show which is right; "
             f"give {option('keys')}: {choices}"
         )
-    return taken, f"of {fitting} numberings that fit, the one by which the table plays best: {facts}"
+    return taken, f"of {fitting} numberings that fit, the one with which the table plays best: {facts}"
 
 
 def _facts(taken: list[Placed]) -> str:
@@ -133,7 +135,7 @@ def _gain(placed: list[Placed]) -> float:
 
 
 def _fitting(placed: list[list[Placed]]) -> list[list[Placed]]:
-    """Those that place as much as the best does, each once."""
+    """Return the readings that place about as large a share as the best one, without equal results."""
     most = max(_share(one) for one in placed)
     if most < 1 - MOST_IMPOSSIBLE:
         return []
@@ -158,7 +160,7 @@ def _place(
     rows = finder(codes)
     wrong = rows < 0
     if table.told is not None and np.count_nonzero(table.told) * (1 - MOST_IMPOSSIBLE) <= graph.code.size:
-        wrong &= table.told  # else start values were drawn by chance, and every key has its own
+        wrong &= table.told  # otherwise every key has a random start value of its own
     elif table.told is not None:
         wrong[:] = False
     n_told = rows.size if table.told is None else int(np.count_nonzero(table.told))
@@ -187,9 +189,10 @@ def _place(
 def _by_cell(
     table: Entries, rows: NDArray[np.int64], shift: int, board: Board, graph: Graph
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """The numbers of moves to free cells, float64[K, cells]; those of occupied cells; and entries that are neither.
+    """Return the numbers of moves to free cells, float64[K, cells], those of occupied cells, and the bad entries.
 
-    What is said of positions in which the game is over is left out.
+    Bad entries, as indices, are moves to occupied cells or outside the board and moves of keys without a row.
+    Entries of positions in which the game is over are left out.
     """
     moves, cells, n_rows = table.moves - shift, board.cells, graph.first_edge.size - 1
     free = np.zeros((graph.code.size, cells), np.bool_)
@@ -204,7 +207,7 @@ def _by_cell(
 
 
 def _shown(table: Entries, codes: NDArray[np.int64], wrong: NDArray[np.bool_], board: Board) -> str:
-    """The first entry that is wrong, as a position if it is one; empty if there is none."""
+    """Return the first wrong entry, as a position if it is one, else its key; empty if all entries are right."""
     if not wrong.any():
         return ""
     at = int(np.flatnonzero(wrong)[0])
@@ -219,10 +222,11 @@ def _no_reading(tables: Sequence[Entries], board: Board, most: float, given: Rea
     key = quoted(_plain(tables[0].keys[0]))
     if given is not None:
         return (
-            f"by {option('keys')} {given.option} {most:.0%} of the entries are positions that can occur; give another"
+            f"with {option('keys')} {given.option}, {most:.0%} of the entries are positions that can occur; "
+            "give other keys"
         )
     return (
-        f"no numbering that is tried makes its keys, {key} for one, positions of board {board.name} ({most:.0%} of the "
+        f"no known numbering turns its keys, such as {key}, into positions of board {board.name} ({most:.0%} of the "
         f"entries at best); give the table's own board"
     )
 
@@ -231,7 +235,7 @@ def _no_reading(tables: Sequence[Entries], board: Board, most: float, given: Rea
 
 
 def _judged(one: Placed, graph: Graph, solution: NDArray[np.int8], own: int | None) -> Placed:
-    """The same with whose numbers they are, and the scores of greedy play.  own: the player whose values they are."""
+    """Return the entries with signs, scores, chance and gain.  own: the player whose values they are, if known."""
     signs, agreement, scores, chance = [], [], [], []
     both = one.value is not None and one.value.shape[0] == 2
     for seat in (0, 1):
@@ -252,9 +256,9 @@ def _judged(one: Placed, graph: Graph, solution: NDArray[np.int8], own: int | No
 
 
 def _agreement(one: Placed, graph: Graph, solution: NDArray[np.int8], seat: int) -> float:
-    """The correlation of the numbers by which a player moves with the results of best play: -1 to 1.
+    """Return the correlation, -1 to 1, of the numbers that decide a player's moves with the results of optimal play.
 
-    Of positions as the first player sees them, of moves as their mover does.
+    The results of positions are those of the first player; the results of moves are those of the mover.
     """
     if one.q is None:
         assert one.value is not None
@@ -275,9 +279,9 @@ def _agreement(one: Placed, graph: Graph, solution: NDArray[np.int8], seat: int)
 
 
 def _played(one: Placed, graph: Graph, seat: int, sign: int) -> float:
-    """How greedy play scores in a seat.
+    """Return the score of greedy play in a seat.
 
-    sign: see `Placed.signs`; of both players' values, 1 for those of the first.
+    sign: see `Placed.signs`; for values of both players it is 1 for the first player and -1 for the second.
     """
     if one.q is not None:
         by_row = np.full((graph.code.size, one.q.shape[1]), np.nan)
@@ -291,21 +295,21 @@ def _played(one: Placed, graph: Graph, seat: int, sign: int) -> float:
 
 
 def start_values(graph: Graph, value: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[S]: what stands, as the first player sees it, where a table on the scale of `value` has no entry."""
+    """Return the values to the first player, float64[S], for rows without an entry, on the scale of `value`."""
     middle = middle_of(value)
     values: NDArray[np.float64] = np.array([middle, 1.0, -1.0, middle])[graph.outcome]
     return values
 
 
 def middle_of(value: NDArray[np.float64]) -> float:
-    """What a draw is worth on the scale of a table: 0.5 if a loss is 0, and 0 if a loss is -1."""
+    """Return the value of a draw on the scale of a table: 0.5 if a loss is 0, and 0 if a loss is -1."""
     return 0.5 if value.size and value.min() >= 0.0 and 0.0 < value.max() <= 1.0 else 0.0
 
 
 def _score_of(graph: Graph, scores: NDArray[np.float64], seat: int) -> float:
-    """The probability to win and half of that to draw, by the moves of highest score against random moves.
+    """Return the probability of a win plus half that of a draw for the best-scored moves against random moves.
 
-    scores: float64[E], of each move for its mover.
+    scores: float64[E], the score of each move for its mover.
     """
     best = np.maximum.reduceat(scores, graph.first_edge[:-1])[rows_of_edges(graph)]
     players = [policy_among(graph, scores >= best), random_policy(graph)]
@@ -314,7 +318,7 @@ def _score_of(graph: Graph, scores: NDArray[np.float64], seat: int) -> float:
 
 
 def whose(one: Placed) -> str:
-    """Whose numbers a table holds, in words; empty if those that are usual."""
+    """Return a text that says whose numbers a table holds; empty in the usual case."""
     if one.q is not None:
         turned = [seat for seat, sign in zip(SEATS, one.signs, strict=True) if sign < 0]
         return f"; where the {' or the '.join(turned)} player moves less is better" if turned else ""
@@ -327,7 +331,7 @@ def whose(one: Placed) -> str:
 
 
 def as_table(one: Placed, graph: Graph, cells: int, own: int | None) -> Table:
-    """A list of the entries that have a place.  own: the player whose values they are, if that is known."""
+    """Return the entries as a list of states.  own: the player whose values they are, if known."""
     code, outcome = graph.code[one.rows].astype(np.int64), graph.outcome[one.rows].astype(np.int8)
     listed: dict[str, Any] = {"code": code, "outcome": outcome, "best": np.zeros((code.size, cells), np.bool_)}
     if one.q is not None:
@@ -342,11 +346,11 @@ def as_table(one: Placed, graph: Graph, cells: int, own: int | None) -> Table:
     if one.signs == (-1, -1):
         value[1] = one.value[0]
         return Table(value, **listed)
-    mover = 1 - graph.ply[one.rows] % 2  # whose move led there; to the empty board as if the second player's
+    mover = 1 - graph.ply[one.rows] % 2  # the player who has just moved; for the empty board, the second player
     turned = np.array(one.signs)[mover] < 0
     value[0] = np.where(turned, 2 * middle_of(one.value[0]) - one.value[0], one.value[0])
     if one.signs != (1, 1):
         value[1] = np.where(turned, one.value[0], 2 * middle_of(one.value[0]) - one.value[0])
-    if one.signs == (1, -1) and middle_of(one.value[0]):  # chances of a player's own, which 1 - value would round
+    if one.signs == (1, -1) and middle_of(one.value[0]):  # keep a player's own values only, since 1 - value rounds
         value[1 - mover, np.arange(mover.size)] = np.nan
     return Table(value, **listed)

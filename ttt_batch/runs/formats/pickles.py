@@ -1,12 +1,12 @@
-"""`pickle` and `pickle-text`: a dictionary from position to value, a file for each player, as found in the wild.
+"""Pickled dictionaries from position to value, a file for each player: `pickle` and `pickle-text`.
 
 `pickle`: the key is a number in base 3 whose *most* significant digit is cell 0, with digits 0, 1, 2 for the second
 player's mark, empty, the first player's mark (`policy_first.bin`, `policy_second.bin` of the program behind
-`sutton-barto`).  The program's own keys are NumPy scalars; plain Python floats are written, which it finds just as
-well and which any Python reads without NumPy.
-`pickle-text`: the key is the text that NumPy prints for the cells as floats, 1 for the first player's mark, -1 for the
-second's, 0 for empty (`policy_p1` of the program behind `value-feed`).  Written as NumPy 1.14 and later print it.
-Which of the two a file is, reading sees from its keys.  How it is read without running it: `plain_pickle`.
+`sutton-barto`).  The program's own keys are NumPy scalars.  This module writes equal Python floats, which load without
+NumPy.
+`pickle-text`: the key is the text that NumPy 1.14 and later print for the cells as floats, 1 for the first player's
+mark, -1 for the second's, 0 for empty (`policy_p1` of the program behind `value-feed`).
+Reading detects either format by the keys.  `plain_pickle` reads the file without executing it.
 """
 
 import math
@@ -26,7 +26,7 @@ _NUMBER_OF_MARK = ("0.", "1.", "-1.")
 _MARK_OF_NUMBER = {0.0: EMPTY, 1.0: FIRST, -1.0: SECOND}
 
 _PROTOCOL = 2
-"""Every Python since 2.3 reads it, and plain numbers gain nothing from later ones."""
+"""Pickle protocol: every Python since 2.3 reads it, and later ones store plain numbers no better."""
 
 
 def _encode_numbers(table: Table, board: Board) -> bytes:
@@ -43,13 +43,13 @@ def _encode_text(table: Table, board: Board) -> bytes:
 
 
 def _entries(table: Table) -> tuple[NDArray[np.int64], list[float]]:
-    """Codes that have a value, and the values."""
+    """Return the codes that have a value, and the values."""
     code = np.flatnonzero(~np.isnan(table.value[0]))
     return code, table.value[0, code].tolist()
 
 
 def _printed(marks: list[int]) -> str:
-    """The cells as NumPy prints them: all as wide as the widest; a board of `MAX_CELLS` fits on a line."""
+    """Return the cells as NumPy prints them, all as wide as the widest.  `MAX_CELLS` cells fit on NumPy's line."""
     width = 3 if SECOND in marks else 2
     return "[" + " ".join(_NUMBER_OF_MARK[mark].rjust(width) for mark in marks) + "]"
 
@@ -57,7 +57,7 @@ def _printed(marks: list[int]) -> str:
 def _decode(content: bytes, board: Board) -> Table:
     entries = read_dictionary(content, 3**board.cells)
     if not entries:
-        raise FormatError("the dictionary is empty, no position has a value; name a file of a trained table")
+        raise FormatError("the dictionary is empty; name a file of a trained table")
     value = np.full((1, 3**board.cells), np.nan)
     for key, number in entries.items():
         marks = _marks_of_text(key, board) if isinstance(key, str) else _marks_of_number(key, board)
@@ -65,7 +65,7 @@ def _decode(content: bytes, board: Board) -> Table:
         if not math.isfinite(number):
             raise FormatError(f"the value of key {key!r} is {number!r:.40}; a table holds finite numbers only")
         if not math.isnan(value[0, code]):
-            raise FormatError(f"key {key!r} names a position that another key names, too; leave one of them out")
+            raise FormatError(f"key {key!r} names the same position as another key; remove one of them")
         value[0, code] = number
     return Table(value)
 
@@ -73,7 +73,7 @@ def _decode(content: bytes, board: Board) -> Table:
 def _marks_of_number(key: float, board: Board) -> tuple[int, ...]:
     if not (0 <= key < 3**board.cells and key == int(key)):
         raise FormatError(
-            f"key {key!r:.40} is no position: board {board.name} has whole numbers from 0 to {3**board.cells - 1}; "
+            f"key {key!r:.40} is not a position: board {board.name} has whole numbers from 0 to {3**board.cells - 1}; "
             "give the table's own board"
         )
     digits = (int(key) // 3**power % 3 for power in range(board.cells - 1, -1, -1))
@@ -85,10 +85,10 @@ def _marks_of_text(key: str, board: Board) -> tuple[int, ...]:
     try:
         marks = tuple(_MARK_OF_NUMBER[float(word)] for word in words)
     except (ValueError, KeyError):
-        raise FormatError(f"key {key!r:.80} is no board of the numbers 1, -1 and 0 in brackets; fix it") from None
+        raise FormatError(f"key {key!r:.80} must be a board of the numbers 1, -1 and 0 in brackets; fix it") from None
     if len(marks) != board.cells:
         raise FormatError(
-            f"key {key!r:.80} has {len(marks)} cells, board {board.name} has {board.cells}; give the table's own board"
+            f"key {key!r:.80} has {len(marks)} cells; board {board.name} has {board.cells}; give the table's own board"
         )
     return marks
 

@@ -1,10 +1,10 @@
-"""Reads pickles that hold plain data - dictionaries, lists, tuples, numbers, text and NumPy arrays - and runs nothing.
+"""Safe reader of pickles with plain data: dictionaries, lists, tuples, numbers, text and NumPy arrays.
 
-A pickle is a program for a small machine.  Python's own reader is no wall, even if `find_class` is closed: nine bytes
-(a far place in the memo) make it ask for gigabytes, and three megabytes of nested tuples as a key crash it.  So this
-module is a machine of its own.  `pickletools` cuts the bytes into operations, and only those are done that plain data
-needs.  The names that NumPy's numbers and arrays are made of stand for functions of this file, which take plain values
-only; every other name is refused.  Tuples hold few values altogether, because a key is hashed with all that is in it.
+A pickle is a program for a small stack machine.  Python's own reader is unsafe even with a restricted `find_class`:
+nine bytes with a large memo index make it allocate gigabytes, and three megabytes of nested tuples as a key crash it.
+This module therefore has its own machine.  `pickletools` splits the bytes into operations, and the machine supports
+only those that plain data needs.  The names in NumPy's numbers and arrays map to functions of this file, which accept
+only plain values; other names raise FormatError.  Tuples are limited in size, because hashing visits nested values.
 """
 
 import math
@@ -21,16 +21,16 @@ from ttt_batch.runs.formats.base import FormatError
 Key = float | str
 
 _OPERATIONS = 64
-"""Operations for each entry; NumPy's pickles take up to 40."""
+"""Most operations an entry; NumPy's pickles need up to 40."""
 
 _MEMO = 64
-"""Places in the memo for each entry; NumPy's pickles take eight, a list of numbers one for each."""
+"""Most memo slots an entry; NumPy's pickles need eight, and lists of numbers need one a number."""
 
 _MAX_TUPLE = 400
-"""Values in a tuple, those of tuples inside it included."""
+"""Most values in a tuple, including those of nested tuples."""
 
 _MAX_WHOLE = 2**63
-"""Whole numbers are smaller: what a NumPy scalar holds, and what can be shown."""
+"""Largest absolute value of an integer: NumPy scalars hold no larger ones."""
 
 _REFUSED = "only plain numbers, text, lists, tuples and NumPy arrays are read, and nothing was run; save a dictionary"
 
@@ -44,14 +44,14 @@ _ARGUMENTS = frozenset(
         *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8"),
     )
 )
-"""Operations that push what follows them in the file."""
+"""Operations that push their argument."""
 
 
 def read_dictionary(content: bytes, most: int) -> dict[Key, float]:
-    """The dictionary in a pickle: numbers or strings -> numbers, NumPy scalars as plain numbers.
+    """Return the dictionary in a pickle, from numbers or strings to numbers, with NumPy scalars as plain numbers.
 
-    most: entries that it may have; what is kept meanwhile is bounded by it.
-    Raises FormatError if the pickle holds or asks for anything else, and if it is damaged.
+    most: largest number of entries; it also bounds the memory used.
+    Raises FormatError if the pickle contains anything else, or is damaged.
     """
     found = read_plain(content, most)
     if not isinstance(found, dict):
@@ -62,15 +62,15 @@ def read_dictionary(content: bytes, most: int) -> dict[Key, float]:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise FormatError(f"a value of the pickle is {_described(value)}, not a number; {_REFUSED}")
     if len(found) > most:
-        raise FormatError(f"the pickle has more than {most:,} entries, one for each code; give its own board")
+        raise FormatError(f"the pickle has more than {most:,} entries, one for each code; give the table's own board")
     return found
 
 
 def read_plain(content: bytes, most: int) -> Any:
     """Return the plain data in a pickle: dictionaries, lists, tuples, numbers, text, arrays of numbers.
 
-    most: positions that it may have; what is done and kept is bounded by it.
-    Raises FormatError if the pickle holds or asks for anything else, and if it is damaged.
+    most: largest number of positions; it also bounds time and memory.
+    Raises FormatError if the pickle contains anything else, or is damaged.
     """
     machine = _Machine(4096 + 2 * len(content))
     stream = BytesIO(content)
@@ -84,19 +84,19 @@ def read_plain(content: bytes, most: int) -> Any:
                 raise FormatError(f"the pickle holds a whole number of more than 64 bits; {_REFUSED}")
             machine.do(name, argument)
         if stream.read(1):
-            raise FormatError("the pickle goes on after its end; keep one table in a file")
+            raise FormatError("the pickle has bytes after its end; keep one table in a file")
         return machine.result()
     except FormatError:
         raise
     except Exception:
-        # Damaged bytes raise many errors; none of them is worth telling apart.
-        raise FormatError("the pickle is damaged, or none at all; use another copy") from None
+        # Damaged bytes raise many kinds of errors.
+        raise FormatError("the file is damaged or not a pickle; use another copy") from None
 
 
 class _Machine:
-    """The stack and the memo of a pickle, and the operations that plain data needs.
+    """Stack machine with a memo and the pickle operations that plain data needs.
 
-    room: bytes that calls may make.
+    room: bytes that calls may still create.
     """
 
     def __init__(self, room: int) -> None:
@@ -105,10 +105,10 @@ class _Machine:
         self.marks: list[int] = []
         self.memo: dict[int, Any] = {}
         self.weights: dict[int, int] = {}
-        self.tuples: list[Any] = []  # kept, so that no other object gets the address of one
+        self.tuples: list[Any] = []  # keeps tuples alive, since `weights` is keyed by id
 
     def do(self, name: str, argument: Any) -> None:
-        """Do one operation.  Raises FormatError for one that plain data does not need."""
+        """Execute one operation.  Raises FormatError for one that plain data does not need."""
         stack = self.stack
         if name in _ARGUMENTS:
             stack.append(argument)
@@ -125,18 +125,18 @@ class _Machine:
         elif name not in ("PROTO", "FRAME", "STOP"):
             operation = getattr(self, f"do_{name.lower()}", None)
             if operation is None:
-                raise FormatError(f"the pickle asks for {name}; {_REFUSED}")
+                raise FormatError(f"the pickle uses {name}; {_REFUSED}")
             operation(argument)
 
     def result(self) -> Any:
-        """Return what is left on the stack."""
+        """Return the only value left on the stack.  Raises ValueError for more values or marks."""
         (found,) = self.stack
         if self.marks:
             raise ValueError("a mark is left")
         return found.value() if isinstance(found, _Array) else found
 
     def since_mark(self) -> list[Any]:
-        """Take everything above the last mark from the stack."""
+        """Pop the last mark and return the values above it."""
         at = self.marks.pop()
         if at > len(self.stack):
             raise ValueError("below the mark")
@@ -145,7 +145,7 @@ class _Machine:
         return items
 
     def taken(self, count: int) -> list[Any]:
-        """Take the last values from the stack."""
+        """Pop the last `count` values from the stack and return them."""
         if count > len(self.stack) - (self.marks[-1] if self.marks else 0):
             raise ValueError("stack underflow")
         items = self.stack[len(self.stack) - count :]
@@ -153,7 +153,7 @@ class _Machine:
         return items
 
     def push_tuple(self, items: list[Any]) -> None:
-        """Push a tuple.  Raises FormatError if it holds too much."""
+        """Push a tuple.  Raises FormatError if it holds more than `_MAX_TUPLE` values."""
         weight = 1 + sum(self.weights.get(id(item), 1) for item in items)
         if weight > _MAX_TUPLE:
             raise FormatError(f"the pickle holds a tuple of more than {_MAX_TUPLE} values; {_REFUSED}")
@@ -190,9 +190,9 @@ class _Machine:
         self.extend(self.since_mark())
 
     def extend(self, items: list[Any]) -> None:
-        """Append to the list on the stack."""
+        """Append items to the list on top of the stack."""
         if type(self.stack[-1]) is not list:
-            raise ValueError("no list")
+            raise ValueError("not a list")
         self.stack[-1].extend(items)
 
     def do_empty_dict(self, _: Any) -> None:
@@ -210,9 +210,9 @@ class _Machine:
         self.update(self.since_mark())
 
     def update(self, items: list[Any]) -> None:
-        """Put keys and values into the dictionary on the stack."""
+        """Add keys and values to the dictionary on top of the stack."""
         if type(self.stack[-1]) is not dict or len(items) % 2:
-            raise ValueError("no dictionary, or odd items")
+            raise ValueError("not a dictionary, or a key without a value")
         for key, value in zip(items[::2], items[1::2], strict=True):
             if isinstance(key, _Array | _Name | _Dtype):
                 raise FormatError(f"a key of the pickle is {_described(key)}; {_REFUSED}")
@@ -225,15 +225,15 @@ class _Machine:
         self.push_name(*self.taken(2))
 
     def push_name(self, module: Any, name: Any) -> None:
-        """Push what a name stands for.  Raises FormatError for other names."""
+        """Push the function for a permitted name.  Raises FormatError for other names."""
         if (module, name) not in _NAMES:
-            raise FormatError(f"the pickle asks for {f'{module}.{name}'!r:.80}; {_REFUSED}")
+            raise FormatError(f"the pickle uses {f'{module}.{name}'!r:.80}; {_REFUSED}")
         self.stack.append(_NAMES[module, name])
 
     def do_reduce(self, _: Any) -> None:
         function, arguments = self.taken(2)
         if not isinstance(function, _Name) or type(arguments) is not tuple:
-            raise ValueError("no call")
+            raise ValueError("not a call")
         made = function.call(*arguments)
         self.spend(made)
         self.stack.append(made)
@@ -249,47 +249,47 @@ class _Machine:
         self.stack.append(target)
 
     def spend(self, made: Any) -> None:
-        """Raise FormatError if calls have made more than the file holds: one text could be copied again and again."""
+        """Raise FormatError if calls create more than `room` bytes: a small file could copy one text many times."""
         found = made.found if isinstance(made, _Array) else made
         size = found.nbytes if isinstance(found, np.ndarray) else len(found) if isinstance(found, bytes | dict) else 1
         self.room -= size
         if self.room < 0:
-            raise FormatError(f"the pickle copies what it holds again and again; {_REFUSED}")
+            raise FormatError(f"the pickle copies its contents too often; {_REFUSED}")
 
 
 class _Dtype:
-    """A number's type as NumPy pickles it: its name, and its byte order, which follows later."""
+    """Type of a number as NumPy pickles it: its name, and its byte order, set later by `set_state`."""
 
     def __init__(self, name: object = None, *flags: object) -> None:
         numbers = isinstance(name, str) and name[:1] in ("f", "i", "u") and name[1:] in ("1", "2", "4", "8")
         if not numbers and name not in ("O8", "O"):
-            raise FormatError(f"the pickle asks for a NumPy type that is no plain number, {name!r:.40}; {_REFUSED}")
+            raise FormatError(f"the pickle uses the NumPy type {name!r:.40} instead of a plain number; {_REFUSED}")
         if not all(isinstance(flag, int) for flag in flags):
             raise ValueError("flags of a NumPy type")
         self.name, self.order = str(name), "<"
 
     def set_state(self, state: tuple[Any, ...]) -> None:
-        """Take the byte order."""
+        """Set the byte order."""
         if not all(isinstance(each, int | str | None) for each in state) or state[1] not in ("<", ">", "|"):
             raise ValueError("state of a NumPy type")
         self.order = state[1]
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        """The type itself.  Raises FormatError for objects."""
+        """Return the NumPy dtype.  Raises FormatError for objects."""
         if self.name.startswith("O"):
             raise FormatError(f"the pickle holds an array of objects; {_REFUSED}")
         return np.dtype(self.order + self.name)
 
 
 class _Array:
-    """A NumPy array: made empty, then given its state."""
+    """NumPy array that is created empty and filled by its state."""
 
     def __init__(self, found: Any = None) -> None:
         self.found = found
 
     def set_state(self, state: tuple[Any, ...]) -> None:
-        """Take shape, type and numbers; or the one object of an array without axes."""
+        """Set shape, type and numbers, or the object of an array with a single object."""
         _, shape, dtype, by_column, data = state
         if not isinstance(dtype, _Dtype):
             raise ValueError("type of an array")
@@ -306,7 +306,7 @@ class _Array:
 
 
 def _filled(data: Any, dtype: _Dtype, shape: Any, by_column: Any) -> Any:
-    """An array of plain numbers from its bytes."""
+    """Return an array of plain numbers from its bytes."""
     raw = data.encode("latin-1") if isinstance(data, str) else data
     whole = isinstance(shape, tuple) and len(shape) <= 40 and all(type(n) is int and n > 0 for n in shape)
     if not isinstance(raw, bytes | bytearray) or not whole or len(raw) != math.prod(shape) * dtype.numpy.itemsize:
@@ -315,21 +315,21 @@ def _filled(data: Any, dtype: _Dtype, shape: Any, by_column: Any) -> Any:
 
 
 def _reconstruct(kind: object, *_: object) -> _Array:
-    """An array that its state will fill."""
+    """Return an array to be filled by its state."""
     if kind is not _NDARRAY:
-        raise FormatError(f"the pickle asks for an array that is no plain one; {_REFUSED}")
+        raise FormatError(f"the pickle uses an array that is not a plain one; {_REFUSED}")
     return _Array()
 
 
 def _from_buffer(data: object, dtype: object, shape: object, order: object) -> _Array:
-    """An array as protocol 5 writes it."""
+    """Return an array as written by pickle protocol 5."""
     if not isinstance(dtype, _Dtype):
         raise ValueError("type of an array")
     return _Array(_filled(data, dtype, shape, order))
 
 
 def _dictionary(*arguments: object) -> dict[Any, Any]:
-    """A dictionary of another kind as a plain one."""
+    """Return a dictionary of another type, such as a defaultdict, as a plain one."""
     (found,) = arguments or (None,)
     if found is None or found in _FACTORIES:
         return {}
@@ -339,9 +339,9 @@ def _dictionary(*arguments: object) -> dict[Any, Any]:
 
 
 def _number(dtype: object, data: object) -> Any:
-    """A NumPy scalar as a plain number."""
+    """Return a NumPy scalar as a plain number."""
     if not isinstance(dtype, _Dtype) or not isinstance(data, str | bytes):
-        raise FormatError(f"the pickle holds a NumPy scalar that is no plain number; {_REFUSED}")
+        raise FormatError(f"the pickle holds a NumPy scalar that is not a plain number; {_REFUSED}")
     # Python 2 wrote bytes as strings.
     raw = data.encode("latin-1") if isinstance(data, str) else data
     numpy_type = dtype.numpy
@@ -351,7 +351,7 @@ def _number(dtype: object, data: object) -> Any:
 
 
 def _bytes(text: object, encoding: object) -> bytes:
-    """The bytes of a number, as Python 3 writes them for Python 2 (protocols 0 to 2)."""
+    """Return the bytes of a number, which Python 3 writes as text in protocols 0 to 2."""
     if not isinstance(text, str) or encoding not in ("latin1", "latin-1"):
         raise FormatError(f"the pickle encodes something other than the bytes of a number; {_REFUSED}")
     return text.encode("latin-1")
@@ -359,7 +359,7 @@ def _bytes(text: object, encoding: object) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class _Name:
-    """What a permitted name stands for.  Values of the file cannot reach into it."""
+    """Function for a permitted name, opaque to values of the file."""
 
     call: Callable[..., Any]
 
@@ -383,6 +383,6 @@ for _module in ("builtins", "__builtin__"):
 
 
 def _described(value: Any) -> str:
-    """A value's kind, for a message."""
+    """Return the kind of a value, for a message."""
     named = {_Dtype: "a NumPy type", _Name: "a function", _Array: "an array", type(None): "None", int: "an int"}
     return named.get(type(value), f"a {type(value).__name__}")

@@ -1,4 +1,4 @@
-"""Tables of any shape that is known: from what files or objects hold to a list of states, and what it was taken for."""
+"""Recognition of tables of any known shape: conversion of file contents and objects to a list of states."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,18 +22,19 @@ from ttt_batch.runs.formats.tables import row_finder
 from ttt_batch.runs.state import LARGEST
 
 OF_VALUES, OF_OWN_VALUES, OF_FINAL_VALUES, OF_MOVES = "td", "sutton-barto", "value-feed", "q-learning"
-"""Learners that tables fit if none is named.
+"""Default learners for tables.
 
-They have one value a position, one for each player, one for each player also where the game is over, values of moves.
+In this order, their tables have values of positions, values of positions for each player, the same with learnt values
+of final positions, and values of moves.
 """
 
 
 @dataclass(frozen=True)
 class Recognised:
-    """A table in a numbering that was found.
+    """Table whose numbering has been recognised.
 
-    table: a list of states.  taken: what the files were taken for, in a line.  warnings: lines about what was left out.
-    middle: what a draw is worth on the table's scale.
+    table: a list of states.  taken: a line that describes the files.  warnings: lines about entries left out.
+    middle: the value of a draw on the table's scale.
     """
 
     table: Table
@@ -45,10 +46,10 @@ class Recognised:
 def recognised(
     contents: Sequence[Content], board: Board, graph: Graph, reading: Reading | None, own: int | None
 ) -> Recognised:
-    """Return the table in the contents of one file, or of two with a player's values each.
+    """Return the table in the contents of one file, or of two files with one player's values each.
 
-    reading: how keys are to be read, if a person says so.  own: the player whose values one file holds, if it is said.
-    Raises FormatError, and UsageError if several numberings are as good.
+    reading: the reading of keys named by the user, or None.  own: the player whose values one file holds, if named.
+    Raises FormatError for a table that does not fit, and UsageError if several numberings fit equally well.
     """
     found = [unwrapped(content.data, board) for content in contents]
     low = contents[0].low
@@ -66,7 +67,7 @@ def recognised(
     ]
     table = parts[0] if len(parts) == 1 else _both(parts, board)
     if not table.code.size:
-        raise FormatError("it has no number for any position; name a file of a table that has learnt")
+        raise FormatError("it has no number for any position; name a file of a trained table")
     numbers = table.q if table.value is None else table.value
     if not np.isfinite(numbers[~np.isnan(numbers)]).all():
         raise FormatError(
@@ -83,7 +84,7 @@ def recognised(
 
 
 def learner_for(table: Table, middle: float = 0.0) -> str:
-    """Return the learner whose table a list of states is.  middle: what a draw is worth on its scale."""
+    """Return the learner that fits a list of states.  middle: the value of a draw on its scale."""
     if table.q is not None:
         return OF_MOVES
     first, second = table.value
@@ -93,14 +94,14 @@ def learner_for(table: Table, middle: float = 0.0) -> str:
         return OF_VALUES
     if np.isnan(first).all():
         return OF_OWN_VALUES if middle else OF_VALUES
-    # Tiny numbers seen from the other side would be lost.
+    # Compare on the second player's side: 1 - value would round tiny numbers away.
     known = ~np.isnan(second)
     one_table = np.array_equal(2 * middle - first[known], second[known])
     return OF_VALUES if one_table else OF_OWN_VALUES
 
 
 def _feeds_back(table: Table) -> bool:
-    """Return whether players have values of their own afterstates alone, and of some that win less than 1."""
+    """Return whether players have values of their own afterstates only, and some won ones have values below 1."""
     first, second = table.value
     wins = np.concatenate([first[table.outcome == FIRST_WINS], second[table.outcome == SECOND_WINS]])
     odd = np.count_nonzero(marks_of(table.code, table.best.shape[1]), axis=1) % 2 == 1
@@ -109,11 +110,11 @@ def _feeds_back(table: Table) -> bool:
 
 
 def in_our_numbering(q: NDArray[np.float64], board: Board, graph: Graph) -> bool:
-    """Return whether a table by code, float64[codes, cells], is in our numbering: no other makes it clearly better."""
+    """Return whether no other numbering than ours fits a table by code, float64[codes, cells], clearly better."""
     try:
         tables = [entries_of(q, board, low=True)]
         (found,), _ = find_reading(tables, board, graph, None)
-    except (FormatError, UsageError):  # it has learnt nothing, or nothing tells
+    except (FormatError, UsageError):  # an untrained table, or several numberings fit equally well
         return True
     try:
         (ours,), _ = find_reading(tables, board, graph, OURS)
@@ -132,11 +133,11 @@ def _left_out(placed: Sequence[Placed]) -> tuple[str, ...]:
         return ()
     example = next(one.example for one in placed if one.left_out)
     entries = counted(left_out, "entry", "entries")
-    return (f"{entries} left out, of positions that cannot occur or moves to occupied cells: {example} for one",)
+    return (f"{entries} left out, of positions that cannot occur or moves to occupied cells, such as {example}",)
 
 
 def _joined(tables: Sequence[Entries]) -> Entries:
-    """Two players' tables of moves as one; each has the positions in which its player moves."""
+    """Return two players' tables of moves as one; each has the positions in which its player moves."""
     first, second = tables
     return Entries(
         [*first.keys, *second.keys],
@@ -151,7 +152,7 @@ def _joined(tables: Sequence[Entries]) -> Entries:
 
 
 def _both(parts: Sequence[Table], board: Board) -> Table:
-    """Two players' values as one list."""
+    """Return two players' values as one list."""
     code = np.unique(np.concatenate([part.code for part in parts]))
     value = np.full((2, code.size), np.nan)
     outcome = np.zeros(code.size, np.int8)
@@ -163,7 +164,7 @@ def _both(parts: Sequence[Table], board: Board) -> Table:
 
 
 def missing_moves(graph: Graph, table: Table) -> NDArray[np.bool_]:
-    """bool[E]: moves for which a list has no number: of a move, or of the position after it if the game goes on."""
+    """Return bool[E]: the moves without an action value, or without a value of the unfinished position after them."""
     rows = row_finder(graph)(table.code)
     kept = rows >= 0
     if table.q is not None:
@@ -173,14 +174,14 @@ def missing_moves(graph: Graph, table: Table) -> NDArray[np.bool_]:
     there = np.zeros((2, graph.code.size), np.bool_)
     there[:, rows[kept]] = ~np.isnan(table.value[:, kept])
     for player in (0, 1):
-        if not there[player].any():  # one table for both
+        if not there[player].any():  # both players share one table
             there[player] = there[1 - player]
     there[:, graph.first_edge.size - 1 :] = True
     return np.asarray(~there[graph.ply[rows_of_edges(graph)] % 2, graph.child])
 
 
 def loses_by_table(graph: Graph, chosen: NDArray[np.bool_], missing: NDArray[np.bool_], seat: int, lost: Any) -> bool:
-    """Return whether an agent that finds the right move wherever a number is missing can still be beaten.
+    """Return whether an agent can be beaten even if it finds the best move in positions with a missing number.
 
     chosen, missing: bool[E].  lost: bool[S], the final rows in which the agent has lost.
     """

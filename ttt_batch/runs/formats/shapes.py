@@ -1,4 +1,4 @@
-"""Tables of any shape as entries: dictionaries, arrays, columns, records and frames, also inside one another."""
+"""Conversion of tables of any shape to entries: dictionaries, arrays, columns, records and frames, also nested."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ FIRST_NAMES, SECOND_NAMES = (
     {"first", "x", "p1", "player1", "player_1", "1", "policy_first"},
     {"second", "o", "p2", "player2", "player_2", "2", "-1", "policy_second"},
 )
-"""Names under which a dictionary holds the tables of the two players."""
+"""Names of the two players' tables in a dictionary."""
 
 _MOST_WRAPPERS = 4
 
@@ -39,11 +39,11 @@ class Players(NamedTuple):
 
 
 class Columns(dict[str, Any]):
-    """Columns by name, from a file that holds columns and nothing else."""
+    """Columns by name, from a file that holds only columns."""
 
 
 def unwrapped(found: Any, board: Board) -> Any:
-    """Return the table inside dictionaries with names such as `V` or `q_table`, or `Players` if each has one."""
+    """Return the table inside dictionaries with names such as `V` or `q_table`, or `Players` for a table for each."""
     for _ in range(_MOST_WRAPPERS):
         if isinstance(found, tuple) and sum(isinstance(each, Mapping) for each in found) == 1:
             found = next(each for each in found if isinstance(each, Mapping))
@@ -70,7 +70,7 @@ def unwrapped(found: Any, board: Board) -> Any:
 
 
 def entries_of(found: Any, board: Board, *, low: bool) -> Entries:
-    """Return the entries of an unwrapped object.  Raises FormatError if it is no table of a shape that is known."""
+    """Return the entries of an unwrapped object.  Raises FormatError if it is not a table of a known shape."""
     if hasattr(found, "to_numpy") and hasattr(found, "columns"):  # a frame of pandas or the like
         return _of_frame(found, board, low=low)
     if isinstance(found, Columns):
@@ -83,7 +83,7 @@ def entries_of(found: Any, board: Board, *, low: bool) -> Entries:
             if len(columns) > 1:
                 return of_columns(columns, board, low=low)
             if not any(split_move(key, board) for key in list(found)[:9]):
-                raise FormatError(f"its keys, {quoted(next(iter(found)))} for one, are no positions")
+                raise FormatError(f"its keys, such as {quoted(next(iter(found)))}, are not positions")
         return _of_dictionary(found, board, low=low)
     if isinstance(found, list) and found:
         if all(isinstance(one, Mapping) for one in found):
@@ -93,11 +93,11 @@ def entries_of(found: Any, board: Board, *, low: bool) -> Entries:
             return _of_pairs([one[0] for one in found], [one[1] for one in found], board, low=low)
         if (array := _as_array(found)) is not None:
             return _of_array(array, board, low=low)
-    raise FormatError(f"it holds {described(found)}, which is no table that can be read")
+    raise FormatError(f"it holds {described(found)}, which cannot be read as a table")
 
 
 def _players(found: Mapping[str, Any]) -> Players | None:
-    """The tables of both players, if the dictionary holds them by name."""
+    """Return the tables of both players, or None unless the dictionary holds exactly these by name."""
     named: dict[int, Any] = {}
     for key, value in found.items():
         folded = str(key).strip().lower()
@@ -114,7 +114,7 @@ def _size(value: Any) -> int:
 
 
 def _as_array(found: Any) -> NDArray[np.float64] | None:
-    """A nested list as an array of numbers; None if it is not one."""
+    """Return a nested list as an array of numbers; None if it is not one."""
     try:
         array: NDArray[np.float64] = np.array(
             [[number_of(x) for x in row] if isinstance(row, list) else number_of(row) for row in found]
@@ -125,16 +125,16 @@ def _as_array(found: Any) -> NDArray[np.float64] | None:
 
 
 def _of_array(array: NDArray[Any], board: Board, *, low: bool) -> Entries:
-    """An array by the positions' numbers: a value each, or a number for each cell."""
+    """Return the entries of an array: numbers by position code (and cell), or rows of marks followed by numbers."""
     if array.dtype.kind not in "fiu":
         raise FormatError(f"its array holds {array.dtype.name}, not numbers")
     codes, cells = 3**board.cells, board.cells
-    low = low and array.ndim <= 2  # with an axis for each cell the first one is the highest digit
+    low = low and array.ndim <= 2  # with an axis for each cell, the first cell is the highest digit
     if array.size == codes and array.shape in ((codes,), (codes, 1), (3,) * cells):
         numbers = array.reshape(codes).astype(np.float64)
         told = ~np.isnan(numbers) & (numbers != _commonest(numbers))
         if not told.any():
-            raise FormatError("all its numbers are the same, so it is no table that has learnt; name another file")
+            raise FormatError("all its numbers are the same, so the table is untrained; name another file")
         shape = "an array with a value for each position"
         return Entries(np.arange(codes), shape, numbers[None], low=low, told=told)
     if array.size == codes * cells and (array.shape == (codes, cells) or array.shape[:-1] == (3,) * cells):
@@ -142,7 +142,7 @@ def _of_array(array: NDArray[Any], board: Board, *, low: bool) -> Entries:
         plain = np.array([_commonest(q[:, cell]) for cell in range(cells)])
         told = (~np.isnan(q) & (q != plain)).any(axis=1)
         if not told.any():
-            raise FormatError("all its rows are the same, so it is no table that has learnt; name another file")
+            raise FormatError("all its rows are the same, so the table is untrained; name another file")
         shape = "an array with a number for each position and cell"
         return listed_entries(np.arange(codes), q, shape, low=low, told=told)
     if array.ndim == 2 and array.shape[1] in (cells + 1, 2 * cells):
@@ -151,7 +151,7 @@ def _of_array(array: NDArray[Any], board: Board, *, low: bool) -> Entries:
             return Entries(keys, "rows of marks and a value", array[:, cells].astype(np.float64)[None])
         return listed_entries(keys, array[:, cells:].astype(np.float64), "rows of marks and numbers", low=low)
     raise FormatError(
-        f"its array has shape {list(array.shape)}, board {board.name} takes {[codes]} or {[codes, cells]}; "
+        f"its array has shape {list(array.shape)}; board {board.name} needs {[codes]} or {[codes, cells]}; "
         f"give the table's own board"
     )
 
@@ -164,12 +164,12 @@ def _commonest(numbers: NDArray[np.float64]) -> float:
 def _of_dictionary(found: Mapping[Any, Any], board: Board, *, low: bool) -> Entries:
     keys = list(found)
     if not keys:
-        raise FormatError("the dictionary is empty, no position has a value; name a file of a trained table")
+        raise FormatError("the dictionary is empty; name a file of a trained table")
     return _of_pairs(keys, list(found.values()), board, low=low)
 
 
 def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, low: bool) -> Entries:
-    """Entries of keys and what belongs to each: a number, a number for each cell, or numbers by move."""
+    """Return the entries of keys and their values: a number, a number for each cell, or numbers by move."""
     first = next((value for value in values if value is not None), None)
     if isinstance(first, Mapping):
         if (name := named("value", first)) and not any(is_move(each, board) for each in first):
@@ -186,13 +186,13 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, low: bool) ->
         if any(len(one) != width for one in lists) or not (counted or width in (1, board.cells)):
             found = next(len(one) for one in lists if len(one) != board.cells)
             raise FormatError(
-                f"a position has {found} numbers, board {board.name} has {board.cells} cells; give the table's own "
+                f"a position has {found} numbers; board {board.name} has {board.cells} cells; give the table's own "
                 f"board"
             )
         if width == board.cells:
             shape = "a dictionary of position to a number for each cell"
             return listed_entries(keys, np.array(lists), shape, low=low)
-        values = [one[0] for one in lists]  # beside it perhaps how often it was seen
+        values = [one[0] for one in lists]  # a second number is a count of visits
     numbers = numbers_of(values, keys)
     split = [split_move(key, board) for key in keys] if not is_position(keys[0], board) else [None]
     if all(pair is not None for pair in split):
@@ -209,7 +209,7 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, low: bool) ->
 
 
 def _flat(value: Any, cells: int) -> list[float]:
-    """The numbers of a list, or of rows of numbers."""
+    """Return the numbers of a list, or of a list of rows, as one list.  Raises ValueError for other shapes."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, list | tuple) or len(value) > cells:
@@ -226,11 +226,11 @@ def _flat(value: Any, cells: int) -> list[float]:
 
 
 def _by_move_dictionaries(keys: list[Any], values: list[Any], board: Board, *, low: bool) -> Entries:
-    """Entries of position to {move: number}."""
+    """Return the entries of a dictionary from positions to dictionaries from moves to numbers."""
     rows, moves, numbers = [], [], []
     for row, (key, value) in enumerate(zip(keys, values, strict=True)):
         if not isinstance(value, Mapping):
-            raise FormatError(f"key {quoted(key)} holds {described(value)} where others hold moves")
+            raise FormatError(f"key {quoted(key)} holds {described(value)}; other keys hold moves")
         for move, number in value.items():
             rows.append(row)
             moves.append(move)
@@ -258,24 +258,24 @@ _COLUMNS = {
     "second": ("second", "value_second", "value_o", "o_value"),
     "other": ("visits", "visit", "count", "n", "index", "", "unnamed: 0", "to_move", "outcome", "best"),
 }
-"""What columns, and entries of records, are called."""
+"""Known names of columns and of entries of records, by meaning."""
 
 
 def named(meaning: str, names: Iterable[Any]) -> list[Any]:
-    """Return those of `names` that have a meaning, the most usual one first."""
+    """Return those of `names` that have the given meaning, the most usual one first."""
     folded = {name: str(name).strip().lower() for name in names}
     usual = _COLUMNS[meaning]
     return [name for one in usual for name in folded if folded[name] == one or folded[name] == f"{one}s"]
 
 
 def is_header(fields: Iterable[str]) -> bool:
-    """Return whether fields are names of columns: one of them holds positions or numbers, by its name."""
+    """Return whether fields are names of columns: at least one names positions, moves or values."""
     known = [field for field in fields if not field.strip().isdigit() and len(field.strip()) > 1]
     return any(named(meaning, known) for meaning in ("key", "move", "value"))
 
 
 def of_columns(columns: Mapping[Any, Any], board: Board, *, low: bool) -> Entries:
-    """Return the entries of named columns.  Raises FormatError if none of them holds positions, or numbers."""
+    """Return the entries of named columns.  Raises FormatError if no column holds positions, or none holds numbers."""
     lists = {name: column.tolist() if hasattr(column, "tolist") else list(column) for name, column in columns.items()}
     positions, rest = _positions(lists, board)
     value, moves = named("value", rest), named("move", rest)
@@ -296,10 +296,10 @@ def of_columns(columns: Mapping[Any, Any], board: Board, *, low: bool) -> Entrie
 
 
 def _positions(lists: Mapping[Any, list[Any]], board: Board) -> tuple[list[Any], list[Any]]:
-    """The positions in columns, and the names of the columns that may hold something about them."""
+    """Return the positions in columns, and the names of the columns that may hold their values and moves."""
     keys, others = named("key", lists), [name for name in lists if name not in named("other", lists)]
     if board_too := [name for name in keys if str(name).lower() == "board"]:
-        keys = board_too  # it says the same as a code
+        keys = board_too  # a column `code` holds the same positions
     if keys:
         return lists[keys[0]], [name for name in others if name not in named("key", lists)]
     known = [name for meaning in ("value", "move", "first", "second") for name in named(meaning, lists)]
@@ -314,12 +314,12 @@ def _positions(lists: Mapping[Any, list[Any]], board: Board) -> tuple[list[Any],
 
 
 def _occupied(column: list[Any]) -> list[Any]:
-    """A column of numbers as text, without the signs of occupied cells."""
+    """Return a column with None for the signs of occupied cells."""
     return [None if isinstance(each, str) and each.strip() in CELL_SIGNS else each for each in column]
 
 
 def _of_frame(frame: Any, board: Board, *, low: bool) -> Entries:
-    """Entries of a frame: its columns, or its index as positions and a column for each cell or one for the value."""
+    """Return the entries of a frame: of its columns, or of its index as positions with columns of numbers."""
     names = [str(name) for name in frame.columns]
     columns = {name: frame.iloc[:, number].tolist() for number, name in enumerate(names)}
     index = frame.index.tolist()

@@ -1,7 +1,7 @@
-"""From a graph's rows and edges to position codes and back, and the choices of a policy as cells.
+"""Conversion between the rows and edges of a graph and tables by position code, with a policy's choices as cells.
 
-Axes as in `graph` and `formats.base`.  Rows with codes below 0 (a player has forfeited) stand for no position and are
-left out.  The graph's rows must be single positions, not classes under symmetry.
+Axes as in `graph` and `formats.base`.  Rows with codes below 0 (a player has resigned) have no position and are left
+out.  The graph's rows must be single positions, not classes under symmetry.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,11 +16,11 @@ from ttt_batch.game.graph import Graph, rows_of_edges
 from ttt_batch.runs.formats.base import MORE, OUTCOMES, UNSAID, FormatError, Table, marks_of, texts_of
 
 MOST_IMPOSSIBLE = 0.2
-"""The share of positions that cannot occur up to which a table is of this board, by a program with a mistake."""
+"""Largest share of impossible positions that is taken for a mistake of a program; above it, the board is another."""
 
 
 def value_by_code(graph: Graph, values: NDArray[np.float64], cells: int) -> Table:
-    """Values by row, float64[P, S], as values by code; nan if the table has no entry."""
+    """Return values by row, float64[P, S], as a table by code, with nan where there is no entry."""
     real = graph.code >= 0
     value = np.full((2, 3**cells), np.nan)
     value[:, graph.code[real]] = values[:, real]
@@ -28,7 +28,7 @@ def value_by_code(graph: Graph, values: NDArray[np.float64], cells: int) -> Tabl
 
 
 def values_from(graph: Graph, table: Table, fill: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A table's values by row, float64[P, S]; if the table has no entry, that of `fill`, float64[P, S].
+    """Return a table's values by row, float64[P, S], with those of `fill`, float64[P, S], for missing entries.
 
     Raises FormatError if the table has an entry for a position that does not occur, or is of other rules.
     """
@@ -45,9 +45,9 @@ def values_from(graph: Graph, table: Table, fill: NDArray[np.float64]) -> NDArra
 
 
 def _check_rules(value: NDArray[np.float64], outcome: NDArray[np.int8]) -> None:
-    """Raise FormatError if all that a player has won is worth less than all that the player has lost.
+    """Raise FormatError if all won positions of a player have lower values than all lost ones.
 
-    Only that shows of which rules a table by code is, which names no board.
+    A table by code does not name its board, so only this shows that it is of other rules.
     """
     for own, won, lost in zip(value, (FIRST_WINS, SECOND_WINS), (SECOND_WINS, FIRST_WINS), strict=True):
         first, second = (own[(outcome == which) & ~np.isnan(own)] for which in (won, lost))
@@ -61,9 +61,9 @@ def _check_rules(value: NDArray[np.float64], outcome: NDArray[np.int8]) -> None:
 def action_by_code(
     graph: Graph, marks: NDArray[np.bool_], q: NDArray[np.float64], background: NDArray[np.float64]
 ) -> Table:
-    """Action values by edge, float64[E], on a copy of `background`, float64[C, cells].
+    """Return action values by edge, float64[E], as a table by code.
 
-    marks: bool[E], the edges that mark a cell.
+    marks: bool[E], the edges that mark a cell.  background: float64[C, cells], the numbers of all other entries.
     """
     by_code = np.array(background, dtype=np.float64)
     by_code[graph.code[rows_of_edges(graph)[marks]], graph.cell[marks]] = q[marks]
@@ -71,9 +71,9 @@ def action_by_code(
 
 
 def edges_from(graph: Graph, table: Table, fill: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A table's action values by edge, float64[E]; if the table has no entry, that of `fill`, float64[E].
+    """Return a table's action values by edge, float64[E], with those of `fill`, float64[E], for missing entries.
 
-    Raises FormatError if a state of a list does not occur, or ends otherwise.
+    Raises FormatError if a state of a list does not occur, or has another outcome.
     """
     if table.code is not None:
         by_row = np.full((graph.code.size, table.q.shape[1]), np.nan)
@@ -85,10 +85,10 @@ def edges_from(graph: Graph, table: Table, fill: NDArray[np.float64]) -> NDArray
 
 
 def beads_from(graph: Graph, table: Table, start: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The beads of a list of states by edge, float64[E]; `start` is NaN where no box has any, and so are they.
+    """Return the beads of a list of states by edge, float64[E], with NaN where `start` is NaN (no box has beads).
 
-    Nothing is read for the edges to resign, which come to 0.  Raises FormatError as `edges_from` does, and if moves to
-    the same child, which are one kind, have not the same number of beads, 0 or more.
+    Edges that resign get 0.  Moves to the same child are one kind of bead.
+    Raises FormatError as `edges_from` does, and if the moves of a kind do not have the same number of beads, 0 or more.
     """
     cells, rows = table.q.shape[1], rows_of_edges(graph)
     by_row = np.zeros((graph.code.size, cells + 1))
@@ -101,14 +101,14 @@ def beads_from(graph: Graph, table: Table, start: NDArray[np.float64]) -> NDArra
         edge = int(np.flatnonzero(wrong)[0])
         text = texts_of(graph.code[rows[edge : edge + 1]], cells)[0]
         raise FormatError(
-            f"box {text} has {q[edge]:g} beads for cell {graph.cell[edge]}; a kind has 0 or more, the same in all its "
-            "cells: export the table again"
+            f"box {text} has {q[edge]:g} beads for cell {graph.cell[edge]}; a kind must have 0 or more, the same in "
+            "all its cells; export the table again"
         )
     return q
 
 
 def state_values_from(graph: Graph, table: Table, fill: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The `value` beside a list's action values by row, float64[S]; if it has none for a row, that of `fill`."""
+    """Return a list's `value` array by row, float64[S], with the numbers of `fill` for missing entries."""
     values = np.array(fill, dtype=np.float64)
     rows, found = _rows_of(graph, table.code, table.outcome, table.best.shape[1]), table.more["value"]
     values[rows] = np.where(np.isnan(found), values[rows], found)
@@ -116,7 +116,7 @@ def state_values_from(graph: Graph, table: Table, fill: NDArray[np.float64]) -> 
 
 
 def of_classes(table: Table, board: Board) -> bool:
-    """Whether every state of a list is the one that stands for all its images under the board's symmetries."""
+    """Return whether a board has symmetries and each state of a list has the lowest code of its images."""
     powers = 3 ** np.arange(board.cells, dtype=np.int64)
     marks = marks_of(table.code, board.cells)
     return len(board.symmetries) > 1 and all(
@@ -125,32 +125,32 @@ def of_classes(table: Table, board: Board) -> bool:
 
 
 def _rows_of(graph: Graph, code: NDArray[np.int64], outcome: NDArray[np.int8], cells: int) -> NDArray[np.int64]:
-    """The rows of positions.  Raises FormatError if one does not occur, or ends otherwise, unless it is UNSAID."""
+    """Return rows of positions.  Raises FormatError if one does not occur or has another outcome (except UNSAID)."""
     rows = row_finder(graph)(code)
     foreign = np.flatnonzero(rows < 0)
     if foreign.size:
         text = texts_of(code[foreign[:1]], cells)[0]
         raise FormatError(
-            f"{foreign.size:,} of the table's positions do not occur in play, {text} for one; "
+            f"{foreign.size:,} of the table's positions do not occur in play, such as {text}; "
             "give the table's own board"
         )
-    # Boards of other rules may have the very same positions: a finished line wins on one and loses on the other.
+    # Boards of other rules can have the same positions: a finished line wins on one and loses on the other.
     differing = np.flatnonzero((outcome != graph.outcome[rows]) & (outcome != UNSAID))
     if differing.size:
         first = differing[:1]
         text = texts_of(code[first], cells)[0]
         here, there = (_outcome_text(found[0]) for found in (graph.outcome[rows[first]], outcome[first]))
         raise FormatError(
-            f"{differing.size:,} of the table's positions end otherwise under this board's rules, {text} for one: "
+            f"{differing.size:,} of the table's positions end differently under this board's rules, such as {text}: "
             f"{there} in the table, {here} here; give the table's own board, such as 3x3-misere"
         )
     return rows
 
 
 def possible(graph: Graph, table: Table, cells: int) -> tuple[Table, int, str]:
-    """Return a list without the positions that do not occur, how many these are, and one of them as text.
+    """Return a list without the positions that do not occur, the number of these, and one of them as text.
 
-    The list stays whole if they are more than `MOST_IMPOSSIBLE` of it: it is of another board then.
+    If their share is above `MOST_IMPOSSIBLE`, the list is of another board and is returned unchanged.
     """
     foreign = np.flatnonzero(row_finder(graph)(table.code) < 0)
     if not 0 < foreign.size <= MOST_IMPOSSIBLE * table.code.size:
@@ -189,14 +189,15 @@ def listing(
     q: NDArray[np.float64] | None = None,
     more: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> Table:
-    """The positions of a graph with their values, float64[P, S], or action values, float64[E], one of them.
+    """Return the positions of a graph as a list of states with either values or action values.
 
-    more: what a table has beside action values, by the names of `base.MORE`: float64[E], or float64[S] of states.
-    chosen: bool[E], the edges that a greedy agent may pick (`policy.chosen_edges`).  cells: how many the board has.
+    chosen: bool[E], the edges that a greedy agent may pick (`policy.chosen_edges`).  cells: number of cells.
+    values: float64[P, S].  q: float64[E].  more: arrays by the names of `base.MORE`, float64[E], or float64[S] if a
+    number belongs to a state.
     """
     real = np.flatnonzero(graph.code >= 0)
     best = np.zeros((graph.code.size, cells), dtype=np.bool_)
-    marks = graph.cell < cells  # not those that resign
+    marks = graph.cell < cells  # without the edges that resign
     rows, columns = rows_of_edges(graph)[marks], graph.cell[marks]
     best[rows, columns] = chosen[marks]
 

@@ -1,1 +1,1 @@
-"""Runs of pattern networks: their configuration, what they hold, and how a run file holds it."""
+"""Runs of pattern networks: configuration, contents, and storage in run files."""

@@ -1,4 +1,4 @@
-"""What determines the result of a run of pattern networks, checked."""
+"""Checked configuration of a run of pattern networks."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -20,22 +20,22 @@ from ttt_batch.runs.config import DIGEST, not_usable
 KEPT = ("proved", "last")
 
 OBJECTIVES = ("safe", "win", "plain")
-"""What is learnt: not to lose, a network for each seat; to win soon; or what the games bring."""
+"""Objectives: not to lose (a network for each seat), to win soon, or the plain results of the games."""
 
 SAFE = 0.8
-"""What it is worth to be safe on the empty board, where a win is worth 1."""
+"""Worth of being safe on the empty board, where a win is worth 1."""
 
 WIN_DISCOUNT = 0.98
-"""A ply's discount of a result with the objective `win`."""
+"""Discount of a result by ply with the objective `win`."""
 
 PROVE_EVERY = 2_000
-"""Games between two proofs by default."""
+"""Default number of games between two proofs."""
 
 START_SHARE = 0.5
-"""The share of games that begin with moves of a lost game, once there are any."""
+"""Share of games that begin with moves of a lost game, once there are lost games."""
 
 BYTES_A_WEIGHT = 200
-"""Memory that a weight takes in training, at most about: what is learnt, its errors, and the shape of the network."""
+"""Upper estimate of memory for a weight in training: the weight, its errors, and the shape of the network."""
 
 MAX_BATCH, MAX_EVERY = 1 << 20, 10**12
 
@@ -56,11 +56,11 @@ NUMBERS: Mapping[str, Callable[[str, Any], Any]] = {
     "batch": lambda name, given: whole(name, given, 1, MAX_BATCH),
     "prove_every": lambda name, given: whole(option(name), given, 0, MAX_EVERY),
 }
-"""How each number is read, from its name and what was given."""
+"""Parser of each number, called with its name and the given value."""
 
 
 class PatternOptions(TypedDict, total=False):
-    """What a person may choose about pattern networks alone, also as text; None stands for the default."""
+    """Options of pattern networks only, as values or as text; None means the default."""
 
     tuples: str | None
     sharing: str | None
@@ -71,7 +71,7 @@ class PatternOptions(TypedDict, total=False):
 
 
 class AllOptions(PatternOptions, total=False):
-    """All that a person may choose about pattern networks."""
+    """All options of a training of pattern networks."""
 
     learner: str | None
     board: str | Board | None
@@ -85,21 +85,23 @@ class AllOptions(PatternOptions, total=False):
 
 @dataclass(frozen=True)
 class PatternConfig:
-    """The configuration of a run of pattern networks.  The same one gives the same bytes on any number of threads.
+    """Configuration of a run of pattern networks.  Equal configurations give equal bytes on any number of threads.
 
-    board: up to 64 cells.  learner: `patterns` learns what a position's best move brings; `ntuple-td` what the game
-    brings that was played, with eligibility traces.
-    tuples: as `parse_tuples` keeps them.  sharing: one of `SHARING`.  objective: one of `OBJECTIVES`.
-    seat: `first`, `second` or `both`, for which the run is to be proved, and with the objective `safe` learns.
-    epsilon: probability of an exploratory move.  alpha: step size, for all tuples together; temporal
-    coherence lowers it.
-    gamma: discount of a result, a ply.  trace: lambda, [0, 1].
+    board: up to 64 cells.
+    learner: `patterns` learns the value of a position's best move; `ntuple-td` learns the result of the game that was
+    played, with eligibility traces.
+    tuples: in the canonical form of `parse_tuples`.  sharing: one of `SHARING`.  objective: one of `OBJECTIVES`.
+    seat: `first`, `second` or `both`: the seats to prove, and to learn with the objective `safe`.
+    epsilon: probability of an exploratory move.
+    alpha: step size for all tuples together; temporal coherence lowers it.
+    gamma: discount of a result by ply.  trace: lambda, [0, 1].
     batch: games that one network plays with the same weights.
-    prove_every: games between two proofs, whose lost games are then what half of the games begin with; 0 for none.
-    keep: the run plays with the weights that were `proved` last, or with the `last` ones.
+    prove_every: games between two proofs, 0 for no proofs.  Half of the later games begin with moves of lost games
+    that proofs have found.
+    keep: `proved` to play with the weights that were proved last, or `last` to play with the last weights.
     seed: any integer of 64 bits.
-    start: digest of the networks from which it went on with given games, which no seed says; empty if it learnt by
-    self-play alone.  Such networks are not proved, and play with the last weights.
+    start: digest of the networks before learning from given games; empty after self-play alone.  Such networks
+    are not proved, and play with the last weights.
     """
 
     board: Board
@@ -120,51 +122,51 @@ class PatternConfig:
 
     @property
     def seats(self) -> tuple[int, ...]:
-        """The seats, 0 and 1, for which the run is to be proved."""
+        """Return the seats to prove, as 0 and 1."""
         return (0, 1) if self.seat == "both" else (SEATS.index(self.seat),)
 
     @property
     def aims(self) -> tuple[Aim, ...]:
-        """What each of its networks learns."""
+        """Return the aim of each network."""
         seats = self.seats if self.objective == "safe" else (BOTH,)
         teaching = NOTHING if self.learner == "ntuple-td" else PLAYED if self.objective == "plain" else BEST
         return tuple(Aim(seat, SAFE, self.gamma, self.trace, teaching, self.epsilon, START_SHARE) for seat in seats)
 
     @property
     def always_wins(self) -> bool:
-        """Whether it is to be proved that it always wins, not only that it cannot lose."""
+        """Return whether proofs must show that the run always wins, not only that it cannot lose."""
         return self.objective == "win"
 
     @property
     def round(self) -> int:
-        """Games of a batch of each network: training begins and ends with whole ones."""
+        """Return the games of one batch of every network together; training plays whole rounds."""
         return self.batch * len(self.aims)
 
     def cells(self) -> Tuples:
-        """The tuples of its networks."""
+        """Return the networks' tuples."""
         return parse_tuples(self.tuples, self.board, files=False)[1]
 
     def network(self) -> Network:
-        """The shape of its networks."""
+        """Return the shape of the networks."""
         return make_network(self.cells(), self.board, self.sharing)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as the run file keeps them: `start` only where there is one, as before there were any."""
+        """Return plain values, as the run file stores them; an empty `start` is left out, as in older files."""
         values = self.to_report()
         return values if self.start else {name: value for name, value in values.items() if name != "start"}
 
     def to_report(self) -> dict[str, Any]:
-        """Plain values, as `--json` prints them."""
+        """Return plain values, as `--json` prints them."""
         return {field.name: getattr(self, field.name) for field in fields(self)} | {"board": self.board.name}
 
 
 def make_pattern_config(*, files: bool = True, start: str = "", **options: Unpack[AllOptions]) -> PatternConfig:
-    """Check every value, and fill in the defaults.
+    """Return the configuration of checked options, with defaults for missing ones.
 
-    files: whether `tuples` may name a file.  Raises UsageError and BoardError.
+    files: True if `tuples` may name a file.  Raises UsageError and BoardError.
     """
     if re.fullmatch(f"({DIGEST})?", start) is None:
-        raise UsageError(f"start {quoted(start)} is no digest of networks; give a run to go on from")
+        raise UsageError(f"start {quoted(start)} is not the digest of networks; give a run to start from")
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     learner = choose("learner", given.get("learner", "patterns"), PATTERN_LEARNERS)
     baseline = learner == "ntuple-td"
@@ -173,8 +175,8 @@ def make_pattern_config(*, files: bool = True, start: str = "", **options: Unpac
     won = known_value(board) == WON
     objective = choose("objective", given.get("objective", _objective(baseline, won)), OBJECTIVES)
     if objective == "win" and board.misere:
-        raise UsageError("objective win goes with boards on which a line wins; choose safe or plain on a misere board")
-    slips = objective == "plain" and not baseline  # they teach: see `patterns.games.PLAYED`
+        raise UsageError("objective win needs a board on which a line wins; choose safe or plain on a misere board")
+    slips = objective == "plain" and not baseline  # exploratory moves teach, see `patterns.games.PLAYED`
     sharing = choose("sharing", given.get("sharing", "symmetry"), SHARING)
     numbers: dict[str, Any] = {
         "epsilon": 0.5 if slips else 0.3,
@@ -191,7 +193,8 @@ def make_pattern_config(*, files: bool = True, start: str = "", **options: Unpac
         raise UsageError(f"given games are learnt without proofs; choose {option('prove_every', 0)}")
     if keep == "proved" and not every:
         raise UsageError(
-            f"{option('keep', 'proved')} needs proofs, and {option('prove_every', 0)} makes none; choose last, or prove"
+            f"{option('keep', 'proved')} needs proofs, but {option('prove_every', 0)} turns them off; "
+            "choose last, or prove"
         )
     text, tuples = parse_tuples(str(given.get("tuples", "auto")), board, files=files)
     _check_memory(tuples, board, sharing)
@@ -210,7 +213,7 @@ def make_pattern_config(*, files: bool = True, start: str = "", **options: Unpac
 
 
 def kept_by_default(every: int) -> str:
-    """The weights that a run plays with which makes a proof every so many games."""
+    """Return the default of `keep` for a run with a proof every `every` games (0: no proofs)."""
     return "proved" if every else "last"
 
 
@@ -219,7 +222,7 @@ def _objective(baseline: bool, won: bool) -> str:
 
 
 def _check_memory(tuples: Tuples, board: Board, sharing: str) -> None:
-    """Raise UsageError if the networks take more memory than there is."""
+    """Raise UsageError if the networks take more memory than is free."""
     weights = weights_of(tuples, board, sharing)
     needed, free = weights * BYTES_A_WEIGHT, free_memory()
     if needed > free or weights >= 2**30:  # the weights of both players are numbered in int32
@@ -230,11 +233,11 @@ def _check_memory(tuples: Tuples, board: Board, sharing: str) -> None:
 
 
 def pattern_config_from(values: dict[str, Any]) -> PatternConfig:
-    """The configuration of a run file.  Raises RunFileError if it is not one of ours."""
+    """Return the configuration of a run file.  Raises RunFileError if this version cannot use it."""
     declared = {field.name: field.type for field in fields(PatternConfig)}
     if values.keys() | {"start"} != declared.keys():
         odd = sorted((values.keys() | {"start"}) ^ declared.keys())[0]
-        raise not_usable(f"{'unknown key' if odd in values else 'there is no'} {quoted(odd)}")
+        raise not_usable(f"{'unknown key' if odd in values else 'missing key'} {quoted(odd)}")
     for name, kind in declared.items():
         if name in values and type(values[name]) is not (str if kind is Board else kind):
             raise not_usable(f"{name} is {values[name]!r:.60}, of the wrong type")

@@ -1,6 +1,6 @@
-"""What the networks of a run have learnt, in memory and as the tables of a run file: only weights that games have used.
+"""Learnt contents of pattern networks, in memory and as the tables of a run file.
 
-Most weights are of patterns that no game makes: on 6x5x4 some 5 % are ever used.
+The file holds only weights that games have used, because most patterns never occur: on 6x5x4 about 5 % are used.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,11 +29,11 @@ TABLES = {
     "lost": ("int8", "L,{cells}", "lost games that proofs have found, cells in order, -1 after the end"),
     "lost_network": ("uint8", "L", "the network that lost them"),
 }
-"""Each table: its dtype, axes and meaning.  `proved` is there if anything was proved."""
+"""Dtype, axes and meaning of each table.  A file has `proved` only if a seat was proved."""
 
 
 class Learnt(NamedTuple):
-    """What the networks of a run have learnt; `N` networks, `K` kinds of weights.
+    """Learnt contents of a run's networks; `N` networks, `K` kinds of weights.
 
     weights: int32[N, K, P].  coherence: int64[N, K, P, 2], see `patterns.fold`.
     lost: for each network int8[lost games, cells], cells in order, -1 after the end.
@@ -45,9 +45,9 @@ class Learnt(NamedTuple):
 
 
 def tables_of(learnt: Learnt, proved: NDArray[np.int32] | None) -> dict[str, NDArray[Any]]:
-    """What the networks have learnt, as the tables of a file.
+    """Return the learnt contents as the tables of a file.
 
-    proved: int32[K, P], the table by which each seat moved when it was last proved, or None.
+    proved: int32[K, P], the weights of each seat when it was last proved, or None.
     """
     used = np.nonzero(learnt.coherence[..., 1])
     network, kind, player = used
@@ -67,21 +67,21 @@ def tables_of(learnt: Learnt, proved: NDArray[np.int32] | None) -> dict[str, NDA
 
 
 def _plays(network: NDArray[Any], player: NDArray[Any], networks: int) -> NDArray[np.bool_]:
-    """Whether a player moves by that network's weights: the first by the first network, the second by the last."""
+    """Return whether a player uses a network's weights; the first uses the first network, the second the last."""
     return np.asarray(network == player * (networks - 1))
 
 
 def table_fields(cells: int, names: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Axes and meaning of tables, for the file of a board of so many cells."""
+    """Return the axes and meaning of tables, for the file of a board with `cells` cells."""
     return {name: (TABLES[name][1].format(cells=cells), TABLES[name][2]) for name in names}
 
 
 def restored(
     tables: Mapping[str, NDArray[Any]], networks: int, kinds: int, cells: int
 ) -> tuple[Learnt, NDArray[np.int32] | None]:
-    """What the tables of a file hold: what was learnt, and what was proved (int32[K, P], see `tables_of`), if anything.
+    """Return the learnt contents of a file's tables, and the proved weights (int32[K, P], see `tables_of`) or None.
 
-    Raises RunFileError for what no training can have written.
+    Raises RunFileError for tables that training cannot have written.
     """
     _check_layout(tables, cells)
     used = tables["network"], tables["kind"], tables["player"]
@@ -110,7 +110,7 @@ def restored(
 
 
 def _check_layout(tables: Mapping[str, NDArray[Any]], cells: int) -> None:
-    """Raise RunFileError unless the tables are those of `TABLES`, and every lost game is one."""
+    """Raise RunFileError unless the tables are those of `TABLES` and every lost game is a valid sequence of cells."""
     for name, (dtype, axes, _) in TABLES.items():
         if name not in tables:
             if name != "proved":
@@ -119,7 +119,7 @@ def _check_layout(tables: Mapping[str, NDArray[Any]], cells: int) -> None:
             raise RunFileError(f"tables/{name} is not {dtype}[{axes.format(cells=cells)}]; {FOREIGN}")
     odd = sorted(tables.keys() - TABLES.keys())
     if odd:
-        raise RunFileError(f"tables/{odd[0][:40]} is no table of pattern networks; {FOREIGN}")
+        raise RunFileError(f"tables/{odd[0][:40]} is not a table of pattern networks; {FOREIGN}")
     lengths = {len(tables[name]) for name in tables if TABLES[name][1] == "M"}
     if len(lengths) > 1 or len(tables["lost"]) != len(tables["lost_network"]) or tables["lost"].shape[1] != cells:
         raise RunFileError(f"the lengths of its tables do not agree; {FOREIGN}")
@@ -128,4 +128,4 @@ def _check_layout(tables: Mapping[str, NDArray[Any]], cells: int) -> None:
         moves = game[:length]
         legal = (moves >= 0).all() and (moves < cells).all() and len(set(moves.tolist())) == length
         if not legal or (game[length:] != -1).any():
-            raise RunFileError(f"tables/lost holds what is no game; {FOREIGN}")
+            raise RunFileError(f"tables/lost holds an invalid game; {FOREIGN}")

@@ -1,4 +1,4 @@
-"""Run files of pattern networks become runs."""
+"""Loading of run files of pattern networks."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from ttt_batch.runs.runfile.declaration import NETWORK_COLUMNS
 
 
 def pattern_run_of(data: RunData) -> PatternRun:
-    """The run of a file's data.  Raises RunFileError if they contradict each other."""
+    """Return the run of a file's data.  Raises RunFileError if they contradict each other."""
     config = pattern_config_from(data.config)
     network = config.network()
     kinds, networks = network.kind_start.size - 1, len(config.aims)
@@ -39,7 +39,7 @@ def pattern_run_of(data: RunData) -> PatternRun:
 
 
 def contradictions(data: RunData, config: PatternConfig) -> Iterator[str]:
-    """Yield what contradicts itself in the statistics of a file."""
+    """Yield a message for each contradiction in the statistics of a file."""
     games, outcomes = data.statistics["games"], data.statistics["outcomes"]
     missing = [name for name in NETWORK_COLUMNS if name not in data.statistics]
     if missing:
@@ -50,7 +50,7 @@ def contradictions(data: RunData, config: PatternConfig) -> Iterator[str]:
     if any(sum(row) != number for row, number in zip(outcomes.tolist(), games.tolist(), strict=True)):
         yield "statistics/outcomes does not add up to the games played"
     if config.start:
-        return  # what was proved before the given games says nothing of the networks
+        return  # proofs from before the given games do not hold for the present networks
     proof, positions = (data.statistics[name] for name in NETWORK_COLUMNS)
     if ((proof != UNDECIDED) & (positions == 0)).any():
         yield "statistics/proof holds proofs or refutations that entered no position"
@@ -58,13 +58,13 @@ def contradictions(data: RunData, config: PatternConfig) -> Iterator[str]:
     if (proof[:, others] != UNDECIDED).any() or positions[:, others].any():
         yield f"statistics/proof holds a proof of a seat other than {config.seat}"
     if not config.prove_every and (proof.any() or positions.any()):
-        yield "statistics/proof holds proofs, and its configuration makes none"
+        yield "statistics/proof holds proofs, but its configuration turns them off"
     if data.games % config.round or (games % config.round).any():
-        yield f"it has games that are no whole rounds of {config.round:,}"
+        yield f"its games are not whole rounds of {config.round:,}"
 
 
 def _lost_contradictions(learnt: Learnt, data: RunData, config: PatternConfig) -> Iterator[str]:
-    """Yield how the lost games contradict the rules or the proofs."""
+    """Yield a message for each contradiction between the lost games and the rules or the proofs."""
     board = config.board
     for number, (games, aim) in enumerate(zip(learnt.lost, config.aims, strict=True)):
         seats = config.seats if aim.seat == BOTH else (aim.seat,)
@@ -74,12 +74,12 @@ def _lost_contradictions(learnt: Learnt, data: RunData, config: PatternConfig) -
             ends, marks = UNFINISHED, (EMPTY,) * board.cells
             for cell in (cell for cell in game if cell >= 0):
                 if ends != UNFINISHED:
-                    yield "tables/lost holds a game that goes on after its end"
+                    yield "tables/lost holds a game with moves after its end"
                 marks = board.after(marks, cell)
                 ends = board.outcome(marks)
-            # One that must win has missed that as soon as it can no longer fill a line.
+            # An agent that must win has failed as soon as it can no longer fill a line.
             if wins == {ends} if config.always_wins else ends not in losses:
                 yield "tables/lost holds a game that was not lost"
         refuted = (data.statistics["proof"][:, list(seats)] == REFUTED).any()
         if not config.start and bool(refuted) != (len(games) > 0):
-            yield f"tables/lost holds {counted(len(games), 'game')} of network {number}, unlike statistics/proof"
+            yield f"tables/lost holds {counted(len(games), 'game')} of network {number}, contrary to statistics/proof"

@@ -1,4 +1,4 @@
-"""A run of pattern networks: configuration, weights, lost games, and what was proved."""
+"""Runs of pattern networks: configuration, weights, lost games and proofs."""
 
 import functools
 from dataclasses import dataclass, field
@@ -24,17 +24,17 @@ from ttt_batch.runs.runfile.declaration import FORMAT
 from ttt_batch.runs.truth import SolvedBoard
 
 PROVED, UNDECIDED, REFUTED = 1, 0, -1
-"""What a proof has found, as a recorded point has it; UNDECIDED also if none was tried."""
+"""Result of a proof at a recorded point; UNDECIDED also if no proof was tried."""
 
 
 @dataclass(repr=False, eq=False)
 class PatternRun(SolvedBoard, Kept):
-    """The result of training pattern networks, in memory or read from a file.
+    """Result of training pattern networks, in memory or read from a file.
 
-    Two runs are equal if configuration, games, weights, lost games and recorded points are, down to the bytes.
+    Two runs are equal if configuration, games, weights, lost games and recorded points are equal, down to the bytes.
 
-    games: games learnt from.  learnt: what training goes on with.
-    proved: int32[K, P], the table by which each seat moved when it was last proved, 0 if it never was; or None.
+    games: games learnt from.  learnt: the state from which training resumes.
+    proved: int32[K, P], the weights of each seat when it was last proved, 0 for a seat never proved; or None.
     statistics, provenance, goal, interrupted, notes, version, size, file: as in `Run`.
     """
 
@@ -52,10 +52,10 @@ class PatternRun(SolvedBoard, Kept):
     file: Path | None = None
 
     own_ties: ClassVar[bool] = True
-    """It takes wins in one, and all that tie are best: its verdicts and proofs hold for each of them."""
+    """True: the agent takes wins in one, and its verdicts and proofs hold for each of the tied best moves."""
 
     def __repr__(self) -> str:
-        """In a line, without its arrays."""
+        """Return one line without the arrays."""
         title = f"{self.config.learner} on {self.board.name}, {counted(self.games, 'game')}, seed {self.config.seed}"
         return f"<PatternRun: {'; '.join(filter(None, (title, self.verdict())))}>"
 
@@ -71,19 +71,19 @@ class PatternRun(SolvedBoard, Kept):
     __hash__ = None  # type: ignore[assignment]  # its arrays can change
 
     def _result(self) -> dict[str, tuple[Any, ...]]:
-        """What has to be equal in equal runs."""
+        """Return dtype, shape and bytes of the arrays that must be equal in equal runs, by name."""
         data = self.data()
         columns = {name: column for name, column in data.statistics.items() if name != "seconds"}
         return {name: (one.dtype, one.shape, one.tobytes()) for name, one in {**data.tables, **columns}.items()}
 
     @functools.cached_property
     def board(self) -> Board:  # type: ignore[override]
-        """The configuration's board."""
+        """Return the configuration's board."""
         return self.config.board
 
     @functools.cached_property
     def network(self) -> Network:
-        """The shape of its networks."""
+        """Return the shape of the networks."""
         return self.config.network()
 
     @functools.cached_property
@@ -92,15 +92,15 @@ class PatternRun(SolvedBoard, Kept):
 
     @functools.cached_property
     def agent(self) -> NetAgent:
-        """Its player, for kernels; one thread at a time may use it."""
+        """Return the agent for kernels; only one thread at a time may use it."""
         return make_agent(self.network, np.stack([self.weights_of(seat)[self.network.kind] for seat in (0, 1)]))
 
     def plays_proved(self, seat: int) -> bool:
-        """Whether it plays a seat (0 or 1) with the weights that were proved last, not with the last ones."""
+        """Return whether a seat (0 or 1) plays with the weights that were proved last, not with the last ones."""
         return self.config.keep == "proved" and self.proved_after(seat) > 0
 
     def weights_of(self, seat: int) -> NDArray[np.int32]:
-        """int32[K]: the weights by which it plays a seat (0 or 1)."""
+        """Return the weights, int32[K], by which a seat (0 or 1) plays."""
         if self.proved is not None and self.plays_proved(seat):
             return self.proved[:, seat]
         weights: NDArray[np.int32] = self.learnt.weights[-seat, :, seat]  # the first network, or the last one
@@ -108,7 +108,7 @@ class PatternRun(SolvedBoard, Kept):
 
     @functools.cached_property
     def worth(self) -> NDArray[np.float64]:
-        """float64[P, 4]: what each outcome is worth to each player, on the scale of its values."""
+        """Return the worth of each outcome to each player, float64[P, 4], on the scale of its values."""
         worth = np.zeros((2, 4))
         worth[:, [FIRST_WINS, SECOND_WINS]] = [[1.0, -1.0], [-1.0, 1.0]]
         return worth
@@ -117,15 +117,15 @@ class PatternRun(SolvedBoard, Kept):
         return read_position(self._lines, self.agent, self.position_asked(position))
 
     def candidates(self, position: str | int | Position) -> list[int]:
-        """Cells that it may pick in an unfinished position: all that are best."""
+        """Return the cells that it may pick in an unfinished position: all best moves."""
         return self._read(position).best
 
     def move_values(self, position: str | int | Position) -> dict[int, float]:
-        """What it holds of each free cell for the player to move: 1 a win, -1 a loss."""
+        """Return its value of each free cell for the player to move: 1 is a win, -1 a loss."""
         return self._read(position).values
 
     def value(self, position: str | int | Position) -> float:
-        """What a position is worth to the player to move: the best move's value, or the result if it is final."""
+        """Return the value of a position for the player to move: the best move's, or the result if it is final."""
         marks = self.position(position)
         outcome = self.board.outcome(marks)
         if outcome != UNFINISHED:
@@ -134,24 +134,24 @@ class PatternRun(SolvedBoard, Kept):
 
     @property
     def is_proved(self) -> bool:
-        """Whether every seat asked for was proved at some recorded point."""
+        """Return whether every configured seat was proved at some recorded point."""
         return all(map(self.proved_after, self.config.seats))
 
     def proved_after(self, seat: int) -> int:
-        """Games after which a seat (0 or 1) was proved last; 0 if it never was, or learnt from given games since."""
+        """Return the games after which a seat (0 or 1) was proved last; 0 if never, or if given games followed."""
         return 0 if self.config.start else int(self.statistics["games"][self.proofs(seat)][-1:].sum())
 
     def proved_positions(self, seat: int) -> int:
-        """Positions that the last proof of a seat entered; 0 without a proof, see `proved_after`."""
+        """Return the number of positions that the last proof of a seat entered; 0 without one, see `proved_after`."""
         return 0 if self.config.start else int(self.statistics["proof_positions"][self.proofs(seat), seat][-1:].sum())
 
     def proofs(self, seat: int) -> NDArray[np.bool_]:
-        """bool[T]: at which recorded points a seat was proved."""
+        """Return the recorded points at which a seat was proved, as bool[T]."""
         found: NDArray[np.bool_] = self.statistics["proof"][:, seat] == PROVED
         return found
 
     def verdict(self) -> str:
-        """What was proved of it, by seat; empty if nothing was."""
+        """Return the proofs in words, by seat; empty without proofs."""
         goal = "always wins" if self.config.always_wins else "cannot lose"
         return "; ".join(
             f"{SEATS[seat]} {goal}: proved, {counted(self.proved_positions(seat), 'position')}"
@@ -161,24 +161,24 @@ class PatternRun(SolvedBoard, Kept):
 
     @property
     def tried(self) -> NDArray[np.bool_]:
-        """bool[T]: at which recorded points proofs were tried.  A run that was stopped may end without."""
+        """Return the recorded points at which proofs were tried, as bool[T]; an interrupted run may end without one."""
         proof, positions = self.statistics["proof"], self.statistics["proof_positions"]
         found: NDArray[np.bool_] = (proof != UNDECIDED).any(axis=1) | (positions != 0).any(axis=1)
         return found
 
     @property
     def lacks_proof(self) -> bool:
-        """Whether it makes proofs, and was stopped before the one after its last game."""
+        """Return whether the run makes proofs and was stopped before the one after its last game."""
         return self.config.prove_every > 0 and not self.tried[-1:].all()
 
     def later_proofs(self, seat: int) -> tuple[int, int]:
-        """Of the proofs of a seat after the first success, how many succeeded, and how many there were."""
+        """Return how many of a seat's proofs after its first success succeeded, and their number."""
         held = self.proofs(seat)
         later = held[int(held.argmax()) + 1 :] if held.any() else held[:0]
         return int(later.sum()), later.size
 
     def data(self) -> RunData:
-        """What the run file holds."""
+        """Return the contents of the run file."""
         tables = tables_of(self.learnt, self.proved)
         progress: dict[str, NDArray[Any]] = {"goal": np.array(self.goal, np.int64)} if self.goal else {}
         return RunData(

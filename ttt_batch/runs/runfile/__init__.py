@@ -1,17 +1,17 @@
-"""The run file: a run's arrays in one HDF5 file that explains itself and is never half written.
+"""Run files: a run's arrays in one self-describing HDF5 file that is always written whole.
 
     byte 0     512 bytes of text: magic line with the format version, digest, length, how to read the file
     byte 512   an ordinary HDF5 file: everything that `FIELDS` declares, and one dataset per table
 
-`FIELDS` is the only description of the format.  It creates the datasets, checks them when they are read, and
-prints their documentation.  Reading trusts nothing: the length and the digest are compared before the HDF5
-library sees a byte, and the library is then given the very bytes that were digested.  A person may trust a file
-whose digest is wrong, because another program changed it; a child process then reads it (`shield`).
+`FIELDS` is the only description of the format.  It is used to create the datasets, to check them on reading, and to
+print their documentation.  Reading compares the length and the digest before it passes the same bytes to the HDF5
+library.  A user can trust a file with a wrong digest, for example after a change by another program; a child process
+then reads it (`shield`).
 
-Writing builds the file in memory, writes it to a temporary file beside the target, flushes it to disk, and
-renames it over the target: a crash at any moment leaves the old file or the new one.  Equal data makes equal
-bytes: names are written in sorted order, and HDF5 keeps no times of day.
+Writing builds the file in memory, writes it to a temporary file beside the target, flushes it to disk, and renames it
+over the target.  A crash at any moment leaves either the old file or the new one.  Equal data gives equal bytes: names
+are written in sorted order, and HDF5 stores no timestamps.
 
-Text stands in attributes of fixed length, which h5py shows as `bytes`.  Text of variable length would live in
-HDF5's global heap, and one wrong byte there can keep the library busy for ever.
+Text is stored in attributes of fixed length, which h5py shows as `bytes`.  HDF5 keeps text of variable length in its
+global heap, where one wrong byte can make the library loop forever.
 """

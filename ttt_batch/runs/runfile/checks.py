@@ -1,7 +1,7 @@
-"""What a run's data must look like.
+"""Checks of a run's data.
 
-Dtypes and shapes are checked in writing and in reading; values in reading only, for a run that took hours is worth
-more on the disk than any rule about it.
+Dtypes and shapes are checked on writing and on reading.  Values are checked on reading only, so that a run of many
+hours is never lost because of an invalid value.
 """
 
 import math
@@ -29,10 +29,10 @@ from ttt_batch.runs.runfile.declaration import (
 from ttt_batch.runs.state import LARGEST, MOST_SECONDS
 
 _TOLERANCE = 1e-6
-"""How far probabilities may be off, far more than rounding ever adds up to."""
+"""Tolerance of probabilities, far above accumulated rounding errors."""
 
 _AMOUNTS = ("seconds", "threads", "parent_games", "positions_without_room")
-"""What provenance counts; the rest of it is for people."""
+"""Numeric entries of the provenance that are checked; all others are informative only."""
 
 _ASCENDING = (
     ("games", 1, "does not ascend"),
@@ -40,25 +40,25 @@ _ASCENDING = (
     ("outcomes", 0, "holds a count below 0, or one that falls"),
     ("positions", 0, "holds a count below 0, or one that falls"),
 )
-"""Statistics that never fall, by how much they rise at least, and what is wrong with them otherwise."""
+"""Statistics that never fall: name, least increase from point to point, and the finding for other data."""
 
 
 @dataclass(eq=False)
 class RunData:
-    """Everything that one run file holds.
+    """Content of one run file.
 
-    config: what determines the result, in values of JSON without NaN.  Tuples come back as lists.
+    config: all settings that determine the result, as JSON values without NaN.  Reading returns tuples as lists.
     games: games learnt from.
-    states, statistics, progress: the arrays that `FIELDS` declares in these groups, by name, without the games.
+    states, statistics, progress: the arrays that `FIELDS` declares in these groups, by name, except progress/games.
     tables: name -> array of bool, integers or floats.
     table_fields: name -> (axes such as "P,S", meaning), one for each table.
-    provenance: how the run came about (creation time, command, versions, seconds); changes no result.  Bytes
-        that are no text are written as escapes.
-    resume: the tables before the batch within which the run ends, by their names in `tables`, if it ends within one.
+    provenance: the run's origin (creation time, command, versions, seconds), which affects no result.  Bytes that are
+        not text are written as escapes.
+    resume: the tables before the batch within which the run ends, by their names in `tables`; else empty.
     points: the tables at the recorded points of progress/point_games, by their names in `tables`, if they are kept.
-    notes: lines for the person, such as that a newer version wrote the file; made by reading, not written.
-    version: the format's major and minor version; what is written is always `FORMAT`.
-    size: bytes of the file that it was read from, or 0.
+    notes: lines for the user, for example that a newer version wrote the file; added on reading, never written.
+    version: the format's major and minor version; writing always uses `FORMAT`.
+    size: size in bytes of the file that the run was read from, or 0.
     """
 
     config: dict[str, Any]
@@ -77,13 +77,13 @@ class RunData:
 
 
 class Invalid(ValueError):
-    """A finding about the data, without the file's name and the remedy."""
+    """Finding about the data, without the file's name and the remedy."""
 
 
 def check_shape(field: Field, dtype: Any, shape: tuple[int, ...], sizes: dict[str, int]) -> None:
-    """Compare an array's dtype and shape with its declaration.
+    """Raise Invalid unless an array's dtype and shape match its declaration.
 
-    sizes: the length of every axis seen so far (modified in place: a letter is bound by its first use).
+    sizes: the length of every axis seen so far, updated in place; the first use of a letter sets its length.
     """
     if dtype != np.dtype(field.dtype).newbyteorder("<"):
         raise Invalid(f"{field.path} holds {dtype}, it must hold {field.dtype}")
@@ -101,7 +101,7 @@ def check_shape(field: Field, dtype: Any, shape: tuple[int, ...], sizes: dict[st
 
 
 def check_names(group: str, names: set[str], version: tuple[int, int]) -> list[str]:
-    """Findings about declared datasets that are missing and, unless `version` is newer than ours, unknown ones."""
+    """Return findings about missing datasets and, unless `version` is newer than ours, about unknown ones."""
     declared = {field.name: field for field in FIELDS if field.group == group}
     missing = {name for name, f in declared.items() if not f.optional and f.since <= version} - names
     findings = [f"{group}/{name} is missing" for name in sorted(missing)]
@@ -118,25 +118,25 @@ def check_names(group: str, names: set[str], version: tuple[int, int]) -> list[s
 
 
 def table_field(name: str, dtype: Any, axes: Any, meaning: Any) -> Field:
-    """The declaration that a table makes of itself."""
+    """Return the declaration of a learner's table.  Raises Invalid for a bad name, dtype, axes or meaning."""
     if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,63}", name) is None:
         raise Invalid(f"table name {name[:80]!r} must be 1 to 64 letters, digits or underscores")
     if str(dtype) not in TABLE_DTYPES:
         raise Invalid(f"tables/{name} holds {str(dtype)[:80]}, it must hold one of {', '.join(TABLE_DTYPES)}")
     if not isinstance(axes, str) or not isinstance(meaning, str):
-        raise Invalid(f"tables/{name} does not say its axes and meaning as text")
+        raise Invalid(f"tables/{name} does not give its axes and meaning as text")
     return Field(f"tables/{name}", str(dtype), axes, TABLE_UNIT, meaning)
 
 
 def resumed_field(name: str, fields: Mapping[str, Field]) -> Field:
-    """The declaration of a table before the batch within which the run ends: that of the table itself."""
+    """Return the declaration of a table in `resume`: that of the learner's table with another path."""
     if name not in fields:
         raise Invalid(f"{RESUME}/{name[:40]} has no table of this name")
     return fields[name]._replace(path=f"{RESUME}/{name}")
 
 
 def kept_field(name: str, fields: Mapping[str, Field]) -> Field:
-    """The declaration of a table at the recorded points: that of the table itself, with one more axis."""
+    """Return the declaration of a table in `points`: that of the learner's table with another path and an axis K."""
     if name not in fields:
         raise Invalid(f"{POINTS}/{name[:40]} has no table of this name")
     return fields[name]._replace(path=f"{POINTS}/{name}", axes=f"K,{fields[name].axes}".rstrip(","))
@@ -148,7 +148,7 @@ def _declared_groups(data: RunData) -> dict[str, dict[str, NDArray[Any]]]:
 
 
 def checked_datasets(data: RunData) -> list[tuple[Field, NDArray[Any]]]:
-    """Every dataset of a run with its declaration, checked."""
+    """Return every dataset of a run with its declaration.  Raises Invalid if one does not match it."""
     if set(data.tables) != set(data.table_fields):
         raise Invalid(f"tables are {sorted(data.tables)}, but table_fields describes {sorted(data.table_fields)}")
     groups = _declared_groups(data)
@@ -171,7 +171,7 @@ def checked_datasets(data: RunData) -> list[tuple[Field, NDArray[Any]]]:
 
 
 def value_findings(data: RunData) -> Iterator[str]:
-    """What is wrong with the values of a run whose dtypes and shapes are right."""
+    """Yield findings about the values of a run whose dtypes and shapes are right."""
     groups = _declared_groups(data)
     for field in FIELDS:
         if field.name in groups[field.group] and (wrong := _outside(groups[field.group][field.name], field)):
@@ -190,7 +190,7 @@ def value_findings(data: RunData) -> Iterator[str]:
     for name in _AMOUNTS:
         amount = data.provenance.get(name, 0)
         if isinstance(amount, str) or not 0 <= amount < math.inf:
-            yield f"provenance {name} is {amount!r:.40}, it must be a number from 0 on"
+            yield f"provenance {name} is {amount!r:.40}, it must be a number of at least 0"
         elif name == "seconds" and amount > MOST_SECONDS:
             yield f"provenance seconds is {amount!r:.40}, it must be at most {MOST_SECONDS:g}"
     yield from _statistic_findings(data)
@@ -202,7 +202,7 @@ def _statistic_findings(data: RunData) -> Iterator[str]:
     columns = data.statistics
     for name, step, wrong in _ASCENDING:
         column = columns.get(name, np.zeros(0))
-        # Without numbers below 0 no difference of whole numbers can overflow.
+        # Differences of integers cannot overflow if none is negative.
         if not ((column >= 0).all() and np.isfinite(column).all() and (np.diff(column, axis=0) >= step).all()):
             yield f"statistics/{name} {wrong}"
         elif name == "seconds" and column.max(initial=0.0) > MOST_SECONDS:
@@ -210,7 +210,7 @@ def _statistic_findings(data: RunData) -> Iterator[str]:
     games, outcomes = columns["games"], columns["outcomes"]
     if games.size and games[-1] > data.games:
         yield f"statistics/games ends at {games[-1]:,}, after the run's {counted(data.games, 'game')}"
-    # As Python's whole numbers, whose sum cannot overflow.
+    # Sums of Python integers cannot overflow.
     sums = [sum(row) for row in outcomes.tolist()]
     played = data.config.get("engine") in ("walk", "flow")
     if any(total != n if played else total > n for total, n in zip(sums, games.tolist(), strict=True)):
@@ -220,9 +220,9 @@ def _statistic_findings(data: RunData) -> Iterator[str]:
 
 
 def exact_contradictions(columns: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Yield how results that need every position may contradict each other, and where they do.
+    """Yield possible contradictions between exact results, each with a mask that is true where it occurs.
 
-    columns: `EXACT_COLUMNS` by name, [..., T] before the axes of each.  Each array begins with these axes, too.
+    columns: `EXACT_COLUMNS` by name, with axes [..., T] before the axes of each.  The masks begin with these axes, too.
     """
     worst, loss, random = columns["worst"], columns["self_play"][..., ::-2], columns["versus_random"]
     unbeatable, response, error = columns["unbeatable"], columns["best_response"], columns["value_error"]
@@ -231,13 +231,13 @@ def exact_contradictions(columns: Mapping[str, NDArray[Any]]) -> Iterator[tuple[
         off = np.abs(columns[name].sum(axis=-1) - 1.0) > _TOLERANCE
         yield f"{name} holds probabilities that do not add up to 1", off
     yield "best_response is above 0 although unbeatable is true", unbeatable & (response > _TOLERANCE)
-    # Random moves find every way to lose, and every draw.
+    # Random moves reach every loss and every draw.
     found = np.where(random[..., 2] > 0, -1, np.where(random[..., 1] > 0, 0, 1))
     yield "versus_random does not agree with worst", worst != found
     won = columns["self_play"][..., ::2]
     off = ((worst >= 0) & (loss > _TOLERANCE)) | ((worst > 0) & (won < 1 - _TOLERANCE))
     yield "self_play does not agree with worst", off
-    # The best opponent gets at least what random moves get, and what the agent itself gets.
+    # The best opponent scores at least as much as random moves and as the agent itself.
     least = np.maximum(random[..., 2] - random[..., 0], loss - won)
     off = (response < least - _TOLERANCE) | ((worst > 0) & (response > _TOLERANCE - 1))
     yield "best_response does not agree with the other results", off
@@ -245,12 +245,12 @@ def exact_contradictions(columns: Mapping[str, NDArray[Any]]) -> Iterator[tuple[
 
 
 def _progress_findings(data: RunData) -> Iterator[str]:
-    """Findings about what resuming needs."""
+    """Yield findings about the data for resuming."""
     before, outcomes = data.progress.get("batch_games"), data.progress.get("batch_outcomes")
     if 0 < (goal := int(data.progress.get("goal", 0))) < data.games:
         yield f"progress/goal is {goal:,}, below the run's {counted(data.games, 'game')}"
     if (before is None) != (outcomes is None) or (before is None) != (not data.resume):
-        yield "only some of progress/batch_games, progress/batch_outcomes and resume are there; they go together"
+        yield "only some of progress/batch_games, progress/batch_outcomes and resume exist; a run has all or none"
     if before is not None and not 0 <= before < max(data.games, 1):
         games = counted(data.games, "game")
         yield f"progress/batch_games is {before}, it must be 0 or more and below the run's {games}"
@@ -268,22 +268,22 @@ def _progress_findings(data: RunData) -> Iterator[str]:
 
 
 def _point_findings(data: RunData) -> Iterator[str]:
-    """Findings about the tables at recorded points."""
+    """Yield findings about the tables at recorded points."""
     games = data.progress.get("point_games")
     if (games is None) != (not data.points):
-        yield f"only one of progress/point_games and {POINTS} is there; they go together"
+        yield f"only one of progress/point_games and {POINTS} exists; a run has both or neither"
     if games is None:
         return
     if (games[1:] <= games[:-1]).any() or not np.isin(games, data.statistics["games"]).all():
-        yield "progress/point_games does not ascend, or holds games at which there is no recorded point"
+        yield "progress/point_games does not ascend, or holds games without a recorded point"
     elif games.size and games[-1] == data.games:
         for name, array in data.points.items():
             if array[-1].tobytes() != data.tables[name].tobytes():
-                yield f"the last table of {POINTS}/{name} is not tables/{name}, and both are of the last game"
+                yield f"the last table of {POINTS}/{name} is not tables/{name}; both are of the last game"
 
 
 def _outside(array: NDArray[Any], field: Field) -> str:
-    """The first value outside a field's range, give or take rounding; empty if there is none."""
+    """Return the first value outside a field's range, with tolerance for rounding; "" if all values are inside."""
     if field.least == -math.inf:
         return ""
     slack = _TOLERANCE if array.dtype.kind == "f" else 0

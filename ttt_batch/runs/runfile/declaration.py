@@ -1,6 +1,7 @@
-"""The declaration: the only description of the format, and the documentation that it prints.
+"""Declaration of the run file format and its printed documentation.
 
-`FIELDS` creates the datasets, checks them when they are read, and is printed by `format_documentation`.
+`FIELDS` is the only description of the format: the datasets are created and checked by it, and `format_documentation`
+prints it.
 """
 
 import math
@@ -8,15 +9,15 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 FILE_TYPE, STUDY_TYPE = "ttt-batch run", "ttt-batch study"
-"""What the file, and that of a study, says it is, in its first line and in the root attribute `file_type`."""
+"""File types of runs and studies, written in the first line and in the root attribute `file_type`."""
 
 FORMAT = (1, 5)
 """Major and minor version of the format; a reader opens every minor version of its own major version.
 
-1.0: tables, statistics and configuration.  1.1: what resuming needs.  1.2: boards too large
-to enumerate, without exact results.  1.3: pattern networks, which have no positions.  1.4: options
-of some learners only.  1.5: boxes of beads, with moves that resign, and the tables at recorded points.
-A new version comes with a file `data/run-MAJOR.MINOR.h5`, which has to open for ever.
+1.0: tables, statistics and configuration.  1.1: data for resuming.  1.2: boards too large to enumerate, without exact
+results.  1.3: pattern networks, which have no positions.  1.4: options of some learners only.  1.5: boxes of beads,
+with moves that resign, and the tables at recorded points.
+Each new version adds a file `data/run-MAJOR.MINOR.h5`, which all later versions must open.
 """
 
 USER_BLOCK = 512
@@ -25,22 +26,22 @@ USER_BLOCK = 512
 GROUPS = ("progress", "provenance", "states", "statistics", "tables")
 
 RESUME = "resume"
-"""The group of the tables as they were before the batch within which a run ends, by their names in `tables`.
+"""Group of the tables before the batch within which a run ends, by their names in `tables`.
 
-Only such runs have it: a batch is played with the tables of its beginning, so going on begins there.
+Only runs that end within a batch have it.  A batch is played with the tables at its start, so resuming needs them.
 """
 
 RESUME_SINCE = (1, 1)
-"""The first format version with this group."""
+"""First format version with this group."""
 
 POINTS = "points"
-"""The group of the tables at recorded points, by their names in `tables`.
+"""Group of the tables at recorded points, by their names in `tables`.
 
-Only runs that were asked to keep them have it.
+Only runs that were trained with the option to keep them have it.
 """
 
 POINTS_SINCE = (1, 5)
-"""The first format version with this group."""
+"""First format version with this group."""
 
 TABLE_DTYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -62,11 +63,11 @@ AXES = {
 
 
 class Field(NamedTuple):
-    """One declared dataset.
+    """Declaration of a dataset.
 
-    path: where it stands.  dtype: its NumPy name; stored little-endian.  axes: letters, "U+1" or numbers,
-    separated by commas; empty for a single number.  optional: may be absent.  since: the first format version with it;
-    older files are read without.  least, most: the range of its values, if it has one.
+    path: its path in the file.  dtype: a NumPy name; data is stored little-endian.  axes: letters, "U+1" or numbers,
+    separated by commas; empty for a single number.  optional: the dataset may be absent.
+    since: the first format version with it; older files are read without it.  least, most: the range of its values.
     """
 
     path: str
@@ -81,12 +82,12 @@ class Field(NamedTuple):
 
     @property
     def group(self) -> str:
-        """The group it stands in."""
+        """Return the dataset's group."""
         return self.path.partition("/")[0]
 
     @property
     def name(self) -> str:
-        """Its name in the group."""
+        """Return the dataset's name in its group."""
         return self.path.partition("/")[2]
 
 
@@ -131,11 +132,11 @@ statistics/proof         | int8[T,P]      | -1..1 | verdict     | 1.3 | of patte
     refuted, 0 undecided or not tried
 statistics/proof_positions | int64[T,P]   | 0..   | positions   | 1.3 | that the proof entered
 """
-"""A field in each line: path; dtype and axes; range; unit; if it is optional, the first version with it; meaning."""
+"""A field in each line: path, dtype and axes, range, unit, first version with it if optional, meaning."""
 
 
 def _declared(table: str) -> Iterator[Field]:
-    """The fields of `_FIELDS`."""
+    """Yield the fields in a text such as `_FIELDS`."""
     for row in table.replace("\n    ", " ").strip().splitlines():
         path, kind, limits, unit, since, meaning = (cell.strip() for cell in row.split("|"))
         dtype, _, axes = kind.rstrip("]").partition("[")
@@ -147,36 +148,36 @@ def _declared(table: str) -> Iterator[Field]:
 
 
 FIELDS = tuple(_declared(_FIELDS))
-"""The declaration of every fixed dataset.  Tables differ from learner to learner and declare themselves."""
+"""Declarations of all fixed datasets.  A learner's tables are declared by their own attributes."""
 
 EXACT_COLUMNS = ("unbeatable", "worst", "self_play", "versus_random", "best_response", "optimal_share", "value_error")
-"""The statistics that need every position of a board; a run has them only if its board is enumerated."""
+"""Statistics that need all positions of a board; a run has them only if its board is enumerated."""
 
 NETWORK_COLUMNS = ("proof", "proof_positions")
-"""The statistics of pattern networks."""
+"""Statistics of pattern networks."""
 
 
 def format_documentation() -> str:
-    """The run file's format as text, from its declaration."""
+    """Return the run file's format as text, from its declaration."""
     lines = [
         f"{FILE_TYPE}, format {version_text(FORMAT)}",
         "",
         f"HDF5 after a {USER_BLOCK}-byte header of text: the line above, the SHA-256 digest of everything",
-        "after the text, and the length of the whole file.  HDF5 libraries skip the text by themselves.",
+        "after the text, and the length of the whole file.  HDF5 libraries skip the text automatically.",
         "",
         "Attributes of the root:",
         f'  file_type       "{FILE_TYPE}"',
         '  format_version  "major.minor"; a newer minor version only adds',
-        "  config          what determines the result, as JSON with sorted keys and no spaces",
+        "  config          all settings that determine the result, as JSON with sorted keys and no spaces",
         "  config_hash     SHA-256 of config",
-        "Attributes of the group provenance: how the run came about; they change no result.",
+        "Attributes of the group provenance: the run's origin, which affects no result.",
         "",
         "Axes: " + "; ".join(f"{letter} {meaning}" for letter, meaning in AXES.items()) + ".",
-        "Every dataset says its axes, unit and meaning in attributes of these names.  All text is UTF-8 of fixed",
-        "length, which h5py shows as bytes.  Arrays stand whole: neither in chunks nor compressed.",
+        "Every dataset has attributes `axes`, `unit` and `meaning`.  All text is UTF-8 of fixed length, which h5py",
+        "shows as bytes.  Arrays are stored contiguously, without chunks or compression.",
         "",
     ]
-    tables = Field("tables/NAME", "any", "any", TABLE_UNIT, "one for each table of the learner; it declares itself")
+    tables = Field("tables/NAME", "any", "any", TABLE_UNIT, "one for each table of the learner; attributes describe it")
     meaning = "the table before the batch within which the run ends"
     before = tables._replace(path=f"{RESUME}/NAME", meaning=meaning, optional=True, since=RESUME_SINCE)
     meaning = "the table at each of these recorded points"
@@ -199,7 +200,7 @@ def format_documentation() -> str:
 
 
 def format_information() -> dict[str, Any]:
-    """The run file's format as plain values, from its declaration."""
+    """Return the run file's format as plain values, from its declaration."""
     names = ("path", "dtype", "axes", "unit", "meaning", "optional")
     fields = [
         {**{name: getattr(field, name) for name in names}, "since": version_text(field.since)} for field in FIELDS
@@ -215,5 +216,5 @@ def format_information() -> dict[str, Any]:
 
 
 def version_text(version: tuple[int, int]) -> str:
-    """A format version as it is written."""
+    """Return a format version as text, such as `1.5`."""
     return f"{version[0]}.{version[1]}"

@@ -1,4 +1,4 @@
-"""The first 512 bytes, the user block: composed, taken apart, and the file compared with what they say."""
+"""User block of run files: writing and parsing of the first 512 bytes, and verification of the file against them."""
 
 import hashlib
 import io
@@ -14,13 +14,13 @@ from ttt_batch.runs.runfile.superblock import MARKED, SIGNATURE, SIZE, clearing,
 MAGIC = f"{FILE_TYPE}, format ".encode()
 
 MAX_BYTES = 1 << 32
-"""The largest run file that is read, 4 GiB: a million games on 5x5 take 0.3 GB."""
+"""Size of the largest run file that is read, 4 GiB; a million games on 5x5 take 0.3 GB."""
 
 SMALL_BYTES = 1 << 26
-"""Up to 64 MiB a file is read at once; the digest of a larger one is compared before it is given memory."""
+"""Size up to which a file is read at once, 64 MiB.  For a larger one, the digest is compared before it gets memory."""
 
 TABLES = (".pkl", ".pickle", ".json", ".jsonl", ".csv", ".npy", ".npz", ".parquet")
-"""Ends of names under which other programs keep tables."""
+"""Suffixes of other programs' table files."""
 
 PROGRAMS = (b"#!", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"MZ")
 """First bytes of programs: scripts, and those of Linux, macOS and Windows."""
@@ -29,11 +29,11 @@ _RESTORE = "restore a backup, or train again"
 
 
 class Damaged(RunFileError):
-    """What is in the file is not what training wrote; with trust it is looked at all the same."""
+    """Error for a file whose content is not what training wrote; with `trust`, it is read anyway."""
 
 
 class Header(NamedTuple):
-    """What the first 512 bytes say: format version, digest of what follows, and length of the whole file."""
+    """Content of the first 512 bytes: format version, digest of the bytes after them, and length of the whole file."""
 
     version: tuple[int, int]
     digest: str
@@ -41,7 +41,7 @@ class Header(NamedTuple):
 
 
 def user_block(version: str, digest: str, length: int) -> bytes:
-    """The first 512 bytes.  All versions up to this one word them alike, so reading compares them whole."""
+    """Return the first 512 bytes.  All versions up to this one use the same text, so reading compares all of it."""
     text = (
         f"{FILE_TYPE}, format {version}\n"
         f"sha256 {digest}\n"
@@ -58,9 +58,9 @@ def user_block(version: str, digest: str, length: int) -> bytes:
 
 
 def read_bytes(path: Path, *, trust: bool) -> bytes:
-    """The bytes of an ordinary file of bearable size.  Raises RunFileError, and OSError as the system has it.
+    """Return the bytes of an ordinary file of at most `MAX_BYTES`.  Raises RunFileError, and the system's OSError.
 
-    trust: also those of a large one whose digest is wrong.
+    trust: read a file larger than `SMALL_BYTES` without comparing its digest first.
     """
     name = shown(path)
     try:
@@ -72,9 +72,9 @@ def read_bytes(path: Path, *, trust: bool) -> bytes:
     with file:
         size = size_of(file)
         if size > MAX_BYTES:
-            # Its first lines may say more: a newer format, or another kind of file.
+            # The header may give a better reason, such as a newer format or another kind of file.
             parse_header(name, file.read(USER_BLOCK + 8), size)
-            raise Damaged(f"{name} has {size:,} bytes, a run file has at most {MAX_BYTES:,}; {_RESTORE}")
+            raise Damaged(f"{name} has {size:,} bytes; a run file has at most {MAX_BYTES:,}; {_RESTORE}")
         if size > SMALL_BYTES and not trust:
             header = parse_header(name, file.read(USER_BLOCK + 8), size)
             if size == header.length:
@@ -84,7 +84,7 @@ def read_bytes(path: Path, *, trust: bool) -> bytes:
 
 
 def _check_digest(name: str, digest: str, file: BinaryIO) -> None:
-    """Raise Damaged unless the digest is that of what follows the user block."""
+    """Raise Damaged unless the digest matches the bytes after the user block."""
     file.seek(USER_BLOCK)
     start = file.read(SIZE)
     if _digest(start, file) == digest:
@@ -95,7 +95,7 @@ def _check_digest(name: str, digest: str, file: BinaryIO) -> None:
 
 
 def _digest(start: bytes, file: BinaryIO) -> str:
-    """SHA-256 of what follows the user block.  start: its first bytes, which may be changed."""
+    """Return the SHA-256 digest of the bytes after the user block.  start: their beginning, possibly modified."""
     digest = hashlib.sha256(start)
     file.seek(USER_BLOCK + len(start))
     while piece := file.read(1 << 20):
@@ -108,9 +108,9 @@ def _changed(finding: str) -> Damaged:
 
 
 def verify(name: str, content: bytes) -> tuple[int, int]:
-    """The format version of a run file whose length and digest are right.
+    """Check the length and digest of a run file, and return its format version.
 
-    Raises Damaged if they are not, and RunFileError for what is too new.
+    Raises Damaged if either is wrong, and RunFileError for a newer format.
     """
     size = len(content)
     version, digest, length = parse_header(name, content[: USER_BLOCK + 8], size)
@@ -121,7 +121,7 @@ def verify(name: str, content: bytes) -> tuple[int, int]:
     if size > length:
         found = f"{size - length:,} bytes follow its {length:,} own"
         raise _changed(f"{name} is damaged, or changed by another program: {found}")
-    # A newer version may word the rest of the block differently, so only its three lines count.
+    # A newer version may change the text after the first three lines.
     if version <= FORMAT and content[:USER_BLOCK] != user_block(version_text(version), digest, length):
         raise _changed(f"{name} is damaged in its first {USER_BLOCK} bytes, or another program changed them")
     _check_digest(name, digest, io.BytesIO(content))
@@ -129,7 +129,7 @@ def verify(name: str, content: bytes) -> tuple[int, int]:
 
 
 def _what_takes(name: str, block: bytes) -> str:
-    """Return the way for a file that is no run but looks like an agent or like a table, in brackets; else nothing."""
+    """Return a hint in brackets for a file that looks like an agent or a table; empty for other files."""
     if name.endswith(".py"):
         return f" ({name}:NAME is an agent in it, for evaluate or play)"
     if block.startswith(PROGRAMS):
@@ -140,20 +140,20 @@ def _what_takes(name: str, block: bytes) -> str:
 
 
 def parse_header(name: str, start: bytes, size: int) -> Header:
-    """What the first bytes of a file of `size` bytes say.
+    """Parse the first bytes of a file of `size` bytes.
 
-    start: the user block and 8 bytes more, as far as there are any.
-    Raises Damaged for what is not ours, and RunFileError for what is too new.
+    start: the user block and 8 more bytes, or fewer in a shorter file.
+    Raises Damaged if it is not an intact run file, and RunFileError for a study or a newer format.
     """
     block = start[:USER_BLOCK]
     if not block:
         raise Damaged(f"{name} is empty; {_RESTORE}")
     if block.startswith(f"{STUDY_TYPE}, format ".encode()):
-        use = f"info, check, plot and {command_with('study', 'resume')} take it"
+        use = f"info, check, plot and {command_with('study', 'resume')} accept it"
         raise RunFileError(f"{name} is a study of many learners, not a run; {use}")
     cut = len(block) < USER_BLOCK
     if not block.startswith(MAGIC) and not (cut and MAGIC.startswith(block)):
-        # HDF5 looks for its signature at 0, 512, 1024, ...; these two are what there is in practice.
+        # HDF5 looks for its signature at 0, 512, 1024, ...; only the first two occur in practice.
         if SIGNATURE in (block[:8], start[USER_BLOCK:]):
             opens = f"{option('trust', True)} opens one that another program has rewritten"
             raise Damaged(f"{name} is an HDF5 file, but not a {FILE_TYPE}; name a file that training wrote, or {opens}")
@@ -174,6 +174,6 @@ def parse_header(name: str, start: bytes, size: int) -> Header:
 
 
 def holds_hdf5(content: bytes) -> bool:
-    """Whether an HDF5 file begins anywhere that the library would look for it."""
+    """Return whether an HDF5 signature is at any offset where the library looks for it."""
     places = [0, *(USER_BLOCK << power for power in range(len(content).bit_length()))]
     return any(content[place : place + 8] == SIGNATURE for place in places)

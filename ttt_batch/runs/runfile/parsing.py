@@ -1,6 +1,6 @@
-"""The HDF5 part of a run file, taken apart: every dataset is checked before it takes memory.
+"""Parser of the HDF5 part of a run file, which checks every dataset before it allocates memory for it.
 
-The library is given bytes, never a name, so that nothing in them can lead to another file.
+The library gets bytes instead of a file name, so that it cannot follow a link to another file.
 """
 
 import hashlib
@@ -41,33 +41,33 @@ from ttt_batch.runs.runfile.declaration import (
 T = TypeVar("T")
 
 _MAX_TEXT = 1 << 16
-"""Bytes of an attribute; HDF5 allows no more in the way that training writes them."""
+"""Most bytes of an attribute; HDF5 allows no more in the layout that training writes."""
 
 _MAX_NAMES = 1000
-"""Names in a group or attributes at one place; a run has a few dozen."""
+"""Most names in a group, or attributes of an object; a run has a few dozen."""
 
 
 class Findings(list[str]):
-    """What is wrong with a file, in the order of reading."""
+    """Findings about a file, in the order of reading."""
 
     @contextmanager
     def about(self, what: str) -> Iterator[None]:
-        """Turn whatever goes wrong with one part of the file into a finding, and go on after it."""
+        """Turn an error in one part of the file into a finding, and continue after it."""
         try:
             yield
         except Invalid as exc:
             self.append(str(exc))
         except MemoryError:
             raise
-        # h5py raises nearly anything over files that another program made or damaged.
+        # h5py raises many kinds of errors for files that another program has written or damaged.
         except Exception as exc:
             self.append(f"HDF5 cannot read {what} ({type(exc).__name__})")
 
 
 def parse_image(content: bytes, version: tuple[int, int] | None) -> tuple[RunData | None, list[str]]:
-    """Read everything in a run file, and list what is wrong with it; no run if anything is.
+    """Read a run file; return the run, None if there are findings, and the list of findings.
 
-    version: that of the user block; None if that is not to be relied on.
+    version: the version in the user block, or None if the user block is not reliable.
     """
     import h5py
 
@@ -79,7 +79,7 @@ def parse_image(content: bytes, version: tuple[int, int] | None) -> tuple[RunDat
 
 
 def _parse(file: Any, size: int, version: tuple[int, int] | None, found: Findings) -> RunData | None:
-    """Read and check everything in an open HDF5 file of `size` bytes."""
+    """Read and check all data in an open HDF5 file of `size` bytes."""
     with found.about("file_type"):
         if _text(file.attrs, "file_type") != FILE_TYPE:
             raise Invalid(f"attribute file_type is not {FILE_TYPE!r}")
@@ -104,9 +104,7 @@ def _parse(file: Any, size: int, version: tuple[int, int] | None, found: Finding
     games = int(progress.pop("games", np.int64(0)))
     if found:
         return None
-    note = (
-        f"format {version_text(version)} is newer than this program's {version_text(FORMAT)}; what it added is not read"
-    )
+    note = f"format {version_text(version)} is newer than this program's {version_text(FORMAT)}; additions are not read"
     return RunData(
         config=config,
         games=games,
@@ -139,7 +137,7 @@ def _config(attributes: Any) -> dict[str, Any]:
     if hashlib.sha256(text.encode()).hexdigest() != _text(attributes, "config_hash"):
         raise Invalid("config does not agree with config_hash")
     try:
-        config = json.loads(text, parse_constant=int)  # which refuses NaN and infinities: JSON has none
+        config = json.loads(text, parse_constant=int)  # int("NaN") fails: JSON has no NaN and infinities
     except (ValueError, RecursionError):
         raise Invalid("config is not JSON") from None
     if not isinstance(config, dict):
@@ -148,10 +146,10 @@ def _config(attributes: Any) -> dict[str, Any]:
 
 
 class _Reader:
-    """Reads declared datasets out of an open HDF5 file, checking each before it takes memory for it."""
+    """Reader of declared datasets in an open HDF5 file, which checks each one before it allocates memory for it."""
 
     def __init__(self, file: Any, size: int, version: tuple[int, int], found: Findings) -> None:
-        """file: an open h5py.File.  size: its bytes, which all arrays together cannot exceed."""
+        """Check the groups of `file`, an open h5py.File.  size: its bytes, the limit of all arrays together."""
         self.file, self.left, self.version, self.found = file, size, version, found
         self.sizes = {"P": 2}
         self.groups: set[str] = set()
@@ -165,7 +163,7 @@ class _Reader:
             self.groups = names & known
 
     def names(self, group: str) -> set[str]:
-        """Names in a group, all of them plain (hard) links."""
+        """Return the names in a group.  Raises Invalid unless all are hard links."""
         import h5py
 
         parent = self.file[group] if group else self.file
@@ -175,13 +173,13 @@ class _Reader:
             raise Invalid(f"{group or 'the root'} has {len(parent):,} members, it may have {_MAX_NAMES:,}")
         names = set(parent)
         for name in sorted(names):
-            # Soft and external links could lead to other datasets, or to other files on this computer.
+            # Soft and external links could point to other datasets, or to other files on this computer.
             if type(parent.get(name, getlink=True)) is not h5py.HardLink:
-                raise Invalid(f"{f'{group}/{name}'.lstrip('/')[:80]} is a link, which a {FILE_TYPE} never holds")
+                raise Invalid(f"{f'{group}/{name}'.lstrip('/')[:80]} is a link, which a {FILE_TYPE} never contains")
         return names
 
     def dataset(self, path: str) -> Any:
-        """The dataset at `path`; refuses everything else."""
+        """Return the dataset at `path`.  Raises Invalid if it is not a dataset."""
         import h5py
 
         dataset = self.file[path]
@@ -190,33 +188,32 @@ class _Reader:
         return dataset
 
     def array(self, field: Field) -> NDArray[Any]:
-        """The checked content of a declared dataset, in this machine's byte order."""
+        """Return the checked content of a declared dataset, in this machine's byte order."""
         import h5py
 
         dataset = self.dataset(field.path)
         if dataset.shape is None:
             raise Invalid(f"{field.path} has no shape")
         check_shape(field, dataset.dtype, dataset.shape, self.sizes)
-        # Only contiguous storage is ever written.  With it no small file can ask for much memory, and nothing
-        # is read from elsewhere.
+        # We write only contiguous storage.  With it, a small file cannot need much memory or refer to other files.
         if dataset.id.get_create_plist().get_layout() != h5py.h5d.CONTIGUOUS or dataset.external:
             raise Invalid(
                 f"{field.path} is stored in chunks, compressed or elsewhere; store it whole (h5repack -f NONE -l CONTI)"
             )
         if dataset.id.get_storage_size() != dataset.nbytes or dataset.nbytes > self.left:
-            raise Invalid(f"{field.path} does not hold the {dataset.nbytes:,} bytes that its shape asks for")
+            raise Invalid(f"{field.path} does not hold the {dataset.nbytes:,} bytes that its shape needs")
         self.left -= dataset.nbytes
         return np.asarray(dataset[()], dtype=np.dtype(field.dtype))
 
     def table(self, name: str) -> tuple[NDArray[Any], Field]:
-        """A table, which declares itself, and what it declares."""
+        """Return a learner's table and the declaration in its attributes."""
         dataset = self.dataset(f"tables/{name}")
         axes, meaning = _text(dataset.attrs, "axes"), _text(dataset.attrs, "meaning")
         field = table_field(name, dataset.dtype, axes, meaning)
         return self.array(field), field
 
     def each(self, group: str, read: Callable[[str], T]) -> dict[str, T]:
-        """What `read` makes of each name in a group."""
+        """Return the results of `read` for all names in a group, by name."""
         items = {}
         if group in self.groups:
             with self.found.about(group):
@@ -226,7 +223,7 @@ class _Reader:
         return items
 
     def declared(self, group: str) -> dict[str, NDArray[Any]]:
-        """All declared datasets of a group, by name."""
+        """Return all declared datasets of a group, by name."""
         arrays = {}
         if group in self.groups:
             with self.found.about(group):
@@ -239,7 +236,7 @@ class _Reader:
         return arrays
 
     def provenance(self) -> dict[str, str | int | float]:
-        """The attributes of the group that has nothing else."""
+        """Return the attributes of the group `provenance`."""
         values = {}
         if "provenance" in self.groups:
             with self.found.about("provenance"):
@@ -254,7 +251,7 @@ class _Reader:
 
 
 def _value(attributes: Any, name: str) -> str | int | float:
-    """An attribute of the file; its type and size are looked at before it is read."""
+    """Return an attribute of the file, after a check of its type and size.  Raises Invalid for other attributes."""
     import h5py
 
     shown = name[:40]
@@ -276,7 +273,7 @@ def _value(attributes: Any, name: str) -> str | int | float:
 
 
 def _text(attributes: Any, name: str) -> str:
-    """A text attribute of the file."""
+    """Return a text attribute of the file.  Raises Invalid if it is not text."""
     value = _value(attributes, name)
     if not isinstance(value, str):
         raise Invalid(f"attribute {name} is not text")

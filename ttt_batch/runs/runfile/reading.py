@@ -1,4 +1,4 @@
-"""Reading a run, trusting nothing: HDF5 sees only bytes whose digest is right, and every array is checked."""
+"""Reader of run files that checks the digest before HDF5 gets the bytes, and then every array."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,9 +18,8 @@ _REMEDY = "use a file as training wrote it"
 def load_run(path: Path, *, trust: bool = False) -> RunData:
     """Read a run and check it: length, digest, version, configuration, and every array's dtype, shape and values.
 
-    trust: read a file whose length or digest is wrong all the same, in a process of its own; every other check applies.
-
-    Raises RunFileError, with what is wrong and what to do, for everything that is not a whole and valid run file.
+    trust: read a file with a wrong length or digest in a child process; all other checks still apply.
+    Raises RunFileError, with the problem and a remedy, if the file is not a complete and valid run file.
     """
     data, findings = examine_run(path, trust=trust)
     if data is None or findings:
@@ -30,14 +29,15 @@ def load_run(path: Path, *, trust: bool = False) -> RunData:
 
 
 def is_run_file(path: Path) -> bool:
-    """Whether an ordinary file begins as a run file does, whatever its name."""
+    """Return whether an ordinary file of any name begins with the run file's magic bytes."""
     return begins_with(path, MAGIC)
 
 
 def examine_run(path: Path, *, trust: bool = False) -> tuple[RunData | None, list[str]]:
-    """A run, unless its file cannot even be read in full, and everything that is wrong with it.
+    """Return a run and all findings about it; the run is None if its file cannot be read completely.
 
-    Raises RunFileError if length or digest are wrong, unless `trust`, and for what is no file or too new.
+    Raises RunFileError if the file is missing, unreadable or of a newer format, and, without `trust`, if its length or
+    digest is wrong.
     """
     path = Path(path)
     name = shown(path)
@@ -50,8 +50,8 @@ def examine_run(path: Path, *, trust: bool = False) -> tuple[RunData | None, lis
             if not trust:
                 raise
             if not holds_hdf5(content):
-                raise Damaged(f"{name} holds no HDF5 file; {_REMEDY}") from exc
-            # Only here: a process costs a quarter of a second, and a right digest means bytes as they were written.
+                raise Damaged(f"{name} does not contain an HDF5 file; {_REMEDY}") from exc
+            # A child process costs 0.25 s, so only files with a wrong digest need one.
             from ttt_batch.runs.runfile.shield import parse_shielded
 
             data, findings = parse_shielded(content)
@@ -69,10 +69,10 @@ def examine_run(path: Path, *, trust: bool = False) -> tuple[RunData | None, lis
 
 
 def find_newest_run(folder: Path, fits: Callable[[Path], bool] = is_run_file) -> Path | None:
-    """Return the run file in `folder` (`*.h5`, not hidden) that was written last, or None.
+    """Return the newest run file in `folder` (`*.h5`, not hidden), or None.
 
-    A run file is known by its first bytes alone, so this is fast; the file may still turn out to be damaged.
-    fits: whether a file is one of those to be found.  Raises RunFileError if the folder cannot be listed.
+    Only the first bytes are checked, so this is fast, but the file may be damaged.
+    fits: predicate that accepts a file.  Raises RunFileError if the folder cannot be listed.
     """
     folder = Path(folder)
     candidates = []

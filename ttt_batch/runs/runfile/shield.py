@@ -1,7 +1,7 @@
-"""Damaged HDF5 taken apart in a process of its own, which may crash, hang or want too much memory.
+"""Reader of possibly damaged HDF5 in a child process, which may crash, hang or need too much memory.
 
-A byte flipped in an HDF5 file can make the library end the process, or busy it for ever.  If the digest is wrong, and a
-person trusts the file all the same, a child reads it and returns plain arrays.
+One flipped byte in an HDF5 file can make the library end the process or loop forever.  If the user trusts a file with a
+wrong digest, a child process reads it and returns plain arrays.
 """
 
 import io
@@ -22,10 +22,10 @@ from ttt_batch.runs.runfile.checks import RunData
 from ttt_batch.runs.runfile.parsing import parse_image
 
 SECONDS = 20.0
-"""How long the child may take; a file of 64 MiB takes about two."""
+"""Time limit of the child in seconds; a file of 64 MiB takes about two."""
 
 MEMORY = 400 << 20
-"""Bytes of data that the child may hold, if the system can limit it; or `TIMES` the file's, if that is more."""
+"""Limit of the child's data in bytes where the system supports it; `TIMES` the file size if that is more."""
 
 TIMES = 6
 
@@ -34,7 +34,7 @@ _PARTS = ("states", "tables", "statistics", "progress", "resume", "points")
 
 
 def parse_shielded(content: bytes) -> tuple[RunData | None, list[str]]:
-    """`parse_image` without a known version in a child process; however that ends, it becomes a finding."""
+    """Run `parse_image` without a known version in a child process; its failures become findings."""
     packed, finding = in_child(__name__, content)
     if packed is not None:
         with suppress(ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile):
@@ -44,7 +44,7 @@ def parse_shielded(content: bytes) -> tuple[RunData | None, list[str]]:
 
 
 def in_child(module: str, content: bytes) -> tuple[bytes | None, str]:
-    """Return what a child process that runs `module` writes after it has read `content`, or None and a finding."""
+    """Pass `content` to a child process that runs `module`; return its output and "", or None and a finding."""
     try:
         done = subprocess.run(
             module_command(module),
@@ -64,7 +64,7 @@ def in_child(module: str, content: bytes) -> tuple[bytes | None, str]:
 
 
 def pack(data: RunData | None, findings: list[str]) -> memoryview:
-    """A result as the bytes of NumPy arrays, one of them a JSON text."""
+    """Return a result as the bytes of an npz file, in which one array is a JSON text."""
     arrays: dict[str, Any] = {}
     text: dict[str, Any] = {"findings": findings}
     if data is not None:
@@ -76,7 +76,7 @@ def pack(data: RunData | None, findings: list[str]) -> memoryview:
 
 
 def unpack(packed: bytes) -> tuple[RunData | None, list[str]]:
-    """What `pack` packed.  Raises ValueError and the like for anything else, from a child out of order."""
+    """Return the result packed by `pack`.  Raises ValueError and similar errors for bytes from a faulty child."""
     with np.load(io.BytesIO(packed), allow_pickle=False) as arrays:
         found = dict(arrays)
     text = json.loads(found.pop("text").tobytes())
@@ -94,7 +94,7 @@ def unpack(packed: bytes) -> tuple[RunData | None, list[str]]:
 
 
 def limit_memory(size: int = 0) -> None:
-    """Limit this process's memory to what a file of `size` bytes may take, and forbid core dumps, if possible."""
+    """Limit this process's memory to the limit for a file of `size` bytes, and disable core dumps, if possible."""
     with suppress(ImportError):
         import resource
 
@@ -104,9 +104,9 @@ def limit_memory(size: int = 0) -> None:
 
 
 def answer_parent(work: Callable[[bytes], bytes | memoryview], too_large: Callable[[str], bytes | memoryview]) -> None:
-    """Do the child's part: read a file's bytes from standard input, and write what `work` makes of them.
+    """Run the child: read a file's bytes from standard input and write the result of `work` to standard output.
 
-    too_large: called with a finding if that takes too much memory.
+    too_large: called with a finding instead if `work` runs out of memory.
     """
     content = sys.stdin.buffer.read()
     limit_memory(len(content))
@@ -116,7 +116,7 @@ def answer_parent(work: Callable[[bytes], bytes | memoryview], too_large: Callab
         packed = too_large(f"reading it takes more than {max(MEMORY, TIMES * len(content)) >> 20} MiB of memory")
     sys.stdout.buffer.write(packed)
     sys.stdout.buffer.flush()
-    # Without taking apart what the library may have left in disorder.
+    # Skip the clean-up, since the library may have left a corrupt state.
     os._exit(0)
 
 

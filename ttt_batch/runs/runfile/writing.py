@@ -1,4 +1,4 @@
-"""Writing a run: built in memory, then on disk whole or not at all; and whether the disk still holds it."""
+"""Atomic writing of run files, and a check that a file on disk still holds a run."""
 
 import errno
 import hashlib
@@ -22,15 +22,15 @@ from ttt_batch.runs.runfile.header import user_block
 # h5py is imported inside the functions that need it: it costs 0.1 s at start-up.
 
 _MAX_TEXT = 60_000
-"""Bytes of text in an attribute; HDF5 itself allows 64 KiB with everything around it."""
+"""Most bytes of text in an attribute; HDF5 allows 64 KiB including its own overhead."""
 
 
 RUN_FILE = Kind(RunFileError, "out", taken=TakenError)
-"""Run files, as `outputs` speaks of them."""
+"""Output kind for run files."""
 
 
 class Stamp(NamedTuple):
-    """identity: the file by its system (`identity_in`).  block: its first 512 bytes, with the digest of the rest."""
+    """Identity of a written file in the file system (`identity_in`), and its first 512 bytes with the digest."""
 
     identity: tuple[int, ...]
     block: bytes
@@ -39,23 +39,22 @@ class Stamp(NamedTuple):
 def save_run(
     path: Path, data: RunData, *, overwrite: bool = False, before: Callable[[Stamp], None] = lambda _: None
 ) -> Stamp:
-    """Write a run, whole or not at all, and return what its file is known by.
+    """Write a run atomically and return the stamp of its file.
 
-    before: called with the same before the file takes its name, after which an interrupt may come at once.
-    Without `overwrite` an existing file is never replaced, also when it appears during the write.
-    Raises RunFileError if the data are not what `FIELDS` declares, and for whatever the disk refuses; the
-    old file is then as it was and no temporary file is left.
+    before: called with the stamp before the file gets its name, since an interrupt may follow directly.
+    Without `overwrite`, an existing file is never replaced, even if it appears during the write.
+    Raises RunFileError if the data do not match `FIELDS` or the disk refuses; the old file is then unchanged.
     """
     path = Path(path)
     with RUN_FILE.refusing(path):
-        RUN_FILE.place(path, overwrite=overwrite)  # before anything is composed
+        RUN_FILE.place(path, overwrite=overwrite)  # fail before composing the file
         try:
             image = _image(data)
         except Invalid as exc:
             raise RunFileError(f"cannot write {shown(path)}: {exc}; nothing was written") from exc
         except MemoryError as exc:
             raise RunFileError(f"cannot write {shown(path)}: not enough memory; free some and try again") from exc
-        # The view ends before its buffer does: Python 3.13 complains if a buffer is collected first.
+        # Release the view before its buffer: Python 3.13 complains if a buffer is collected first.
         with RUN_FILE.drafts([path], overwrite=overwrite) as [draft], image.getbuffer() as view:
             draft.write(view)
             stamp = Stamp(draft.identity(), bytes(view[:USER_BLOCK]))
@@ -64,12 +63,12 @@ def save_run(
 
 
 def run_bytes(data: RunData) -> bytes:
-    """The file of a run, for another process.  Raises Invalid as `save_run` raises RunFileError."""
+    """Return the bytes of a run file, for another process.  Raises Invalid if the data do not match `FIELDS`."""
     return _image(data).getvalue()
 
 
 def stamp_of(path: Path) -> Stamp | None:
-    """What a file is known by now; None if there is none.  Raises OSError, also for what is no ordinary file."""
+    """Return the stamp of a file, or None if it does not exist.  Raises OSError, also if it is not an ordinary file."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -81,9 +80,9 @@ def stamp_of(path: Path) -> Stamp | None:
 
 
 def still_holds(path: Path, stamp: Stamp) -> bool:
-    """Whether a file is the one of `stamp`, or has the bytes of its run.
+    """Return whether a file is the one of `stamp`, or has the same bytes.
 
-    It is opened only if it was touched or replaced since.  Raises OSError if it cannot be opened.
+    The file is opened only if it has been touched or replaced since.  Raises OSError if it cannot be opened.
     """
     try:
         status = path.stat()
@@ -99,10 +98,10 @@ def still_holds(path: Path, stamp: Stamp) -> bool:
 
 
 def _image(data: RunData) -> io.BytesIO:
-    """The whole file as bytes; equal data gives equal bytes."""
+    """Return the whole file; equal data gives equal bytes."""
     datasets = checked_datasets(data)
     try:
-        # Canonical, so equal configurations give equal text.
+        # Canonical form, so that equal configurations give equal text.
         config = json.dumps(data.config, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as exc:
         raise Invalid(f"config cannot be written as JSON ({exc})") from exc
@@ -117,7 +116,7 @@ def _image(data: RunData) -> io.BytesIO:
     import h5py
 
     buffer = io.BytesIO()
-    # "earliest" writes what old HDF5 libraries read, too.
+    # Old HDF5 libraries can read what "earliest" writes.
     with h5py.File(buffer, "w", libver="earliest", userblock_size=USER_BLOCK) as file:
         put_attributes(file.attrs, root)
         for group in (*GROUPS, *([RESUME] if data.resume else []), *([POINTS] if data.points else [])):
@@ -134,22 +133,22 @@ def _image(data: RunData) -> io.BytesIO:
 
 
 def _attribute(name: str, value: Any) -> Any:
-    """An attribute's value as HDF5 can store it: text as bytes."""
+    """Return an attribute's value in a type that HDF5 can store, with text as bytes."""
     if isinstance(value, str):
-        # A command line may hold bytes that are no text, and HDF5 ends a string at a zero byte.
+        # A command line can contain bytes that are not text, and HDF5 ends a string at a zero byte.
         text = value.encode("utf-8", "backslashreplace").replace(b"\0", b"\\x00")
         if len(text) > _MAX_TEXT:
-            raise Invalid(f"{name} has {len(text):,} bytes of text, it may have {_MAX_TEXT:,}")
+            raise Invalid(f"{name} has {len(text):,} bytes of text; at most {_MAX_TEXT:,} are allowed")
         return text
     if isinstance(value, int | np.integer) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
         return np.int64(value)
     if isinstance(value, float | np.floating):
         return np.float64(value)
-    raise Invalid(f"{name} is {value!r:.80}, it must be text, a 64-bit integer or a float")
+    raise Invalid(f"{name} is {value!r:.80}; it must be text, a 64-bit integer or a float")
 
 
 def put_attributes(attributes: Any, values: Mapping[str, Any], where: str = "") -> None:
-    """Write attributes in the order of their names.  where: what a message puts before a name."""
+    """Write attributes in the order of their names.  where: prefix of a name in error messages."""
     import h5py
 
     for name in sorted(values):

@@ -1,1 +1,1 @@
-"""What a person asks a study for, and the settings and seeds that it makes."""
+"""Designs of studies: their options, and the settings and seeds that follow from them."""

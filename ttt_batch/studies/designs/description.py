@@ -1,7 +1,7 @@
-"""STUDY.toml: a study's options in a file, with a table `[[grid]]` for each of several grids.
+"""Reader and writer of STUDY.toml: a study's options, with a table `[[grid]]` for each of several grids.
 
     seeds = 100
-    games = "1M"                      # keys outside hold for every grid that does not have its own
+    games = "1M"                      # keys outside grids are defaults of every grid
 
     [[grid]]
     learner = ["td", "sutton-barto"]
@@ -11,8 +11,8 @@
     sweep = "one-at-a-time"
     epsilon = [0.1, 0.01, "0.3->0.01:linear"]
 
-`tally = true`, outside all grids, counts results and judges no table.  `digests` is a table that a study keeps: for the
-file of each run that is an opponent the digest of its tables, so that the study can be read without those files.
+`tally = true`, outside all grids, counts results without evaluating tables.  A study stores a table `digests`: the
+digest of the tables of each opponent's run, by file name.  The study can then be read without those files.
 """
 
 import functools
@@ -38,11 +38,11 @@ from ttt_batch.studies.designs.values import seed_runs
 from ttt_batch.training.train import train
 
 MAX_BYTES, MAX_GRIDS = 1_000_000, 1_000
-"""Of a file that a person writes."""
+"""Limits of a description file."""
 
 GRID, DIGESTS = "grid", "digests"
 OUTSIDE = -1
-"""Of the keys outside all grids, where grids have numbers."""
+"""Number that stands for the keys outside all grids."""
 
 _KEYS = (*OPTION_NAMES, "sweep")
 _OUTER_KEYS = ("seeds", TALLY, *_KEYS, GRID, DIGESTS)
@@ -54,15 +54,15 @@ _TOKENS = re.compile(
 _HEADER = re.compile(r"\s*(\[\[?)\s*[\"']?([^]\"']*?)[\"']?\s*\]")
 _KEY = re.compile(r"\s*[\"']?([^\"'=.#\s]+)[\"']?\s*[=.]")
 _DOTTED = re.compile(r"(?<![\w\"'-])(?:[\w\"'-]+[ \t]*\.[ \t]*){20}")
-"""A key of many parts, over which `tomllib` takes time as the square of their number."""
+"""Pattern of a key of more than 20 parts, because `tomllib` takes quadratic time on such keys."""
 
 _POSITION = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)")
 
 
 class _Lines(NamedTuple):
-    """Where a description has what.
+    """Line numbers of a description, for messages.
 
-    name: of the file.  keys: line of each key by grid and name.  grids: line of each grid's head.
+    name: name of the file.  keys: line of each key by grid and name.  grids: line of each grid's header.
     """
 
     name: str
@@ -70,7 +70,7 @@ class _Lines(NamedTuple):
     grids: list[int]
 
     def place(self, grid: int, key: str) -> str:
-        """Where a key of a grid stands, or the grid itself if `key` is empty, as a message begins."""
+        """Return the place of a key of a grid, or of the grid if `key` is empty, as the start of a message."""
         line = self.keys.get((grid, key)) or self.keys.get((OUTSIDE, key))
         if line is None and 0 <= grid < len(self.grids):
             line = self.grids[grid]
@@ -79,8 +79,9 @@ class _Lines(NamedTuple):
 
 
 def read_description(path: str | Path, *, seeds: Any = None) -> Design:
-    """The design that a TOML file describes.  seeds: instead of the file's, as `make_design` takes them.
+    """Return the design that a TOML file describes.
 
+    seeds: replace those of the file, in any form of `make_design`.
     Raises UsageError and RunFileError, which name line and key.
     """
     name = shown(Path(path))
@@ -92,20 +93,20 @@ def read_description(path: str | Path, *, seeds: Any = None) -> Design:
     except (OSError, ValueError, NotOrdinaryError) as error:
         raise RunFileError(f"{name} cannot be read: {reason(error)}") from None
     if content.startswith(STUDY_TYPE.encode()):
-        raise UsageError(f"{name} is a study, not a description of one; go on with it by {option('resume')}")
+        raise UsageError(f"{name} is a study, not a description of one; continue it with {option('resume')}")
     if len(content) > MAX_BYTES:
-        raise UsageError(f"{name} has more than {MAX_BYTES:,} bytes; a study is described in fewer")
+        raise UsageError(f"{name} has more than {MAX_BYTES:,} bytes, the limit of a description; shorten it")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise UsageError(f"{name} is no text in UTF-8; a study is described in TOML") from None
+        raise UsageError(f"{name} is not UTF-8 text; describe the study in TOML") from None
     return parse_description(text, name, seeds=seeds)
 
 
 def parse_description(text: str, name: str, *, seeds: Any = None) -> Design:
-    """The design that a text in TOML describes.  name: of its file, for messages.
+    """Return the design that a text in TOML describes.
 
-    seeds: instead of those in the text.  Raises as `read_description`.
+    name: file name for messages.  seeds: replace those in the text.  Raises as `read_description` does.
     """
     document, lines = _parse(text, name), _lines(text, name)
     if not document:
@@ -139,14 +140,14 @@ def parse_description(text: str, name: str, *, seeds: Any = None) -> Design:
 
 
 def _own(table: Mapping[str, Any], number: int, lines: _Lines) -> dict[str, Any]:
-    """The keys of one grid.  Raises UsageError."""
+    """Return the keys and values of one grid.  Raises UsageError."""
     if not table:
         raise UsageError(f"{lines.place(number, '')}this grid has no key; give it one, or remove it")
     return _keys(table, _KEYS, number, lines)
 
 
 def _keys(table: Mapping[str, Any], names: tuple[str, ...], number: int, lines: _Lines) -> dict[str, Any]:
-    """A table with its keys as they are spelled here.  Raises UsageError for an unknown one, or one given twice."""
+    """Return a table with its keys in standard spelling.  Raises UsageError for an unknown or repeated key."""
     found: dict[str, Any] = {}
     for given, value in table.items():
         key = find_name(given, names, _WORDS)
@@ -162,18 +163,18 @@ def _keys(table: Mapping[str, Any], names: tuple[str, ...], number: int, lines: 
 
 
 def _refuse(given: str, names: tuple[str, ...]) -> NoReturn:
-    """Raise UsageError for a key that is none of `names`."""
+    """Raise UsageError for a key that is not in `names`."""
     if find_name(given, _OUTER_KEYS) is not None:
         raise UsageError(f"{given} holds for the whole study; write it above the first [[grid]]")
     if find_name(given, ("seed",)) is not None:
         raise UsageError("a study has many seeds; write seeds = 100, or seeds = '5..5' for one")
     if find_name(given, tuple(inspect.signature(train).parameters)) is not None:
-        raise UsageError(f"{given} is an option of train that belongs to no setting of a study; remove it")
+        raise UsageError(f"{given} is an option of train, but not of a study; remove it")
     raise unknown_name("key", given, names)
 
 
 def _runs(digests: Any) -> dict[str, RunOpponent]:
-    """The runs that are opponents, by name.  Raises UsageError."""
+    """Return the opponents that are runs, by name.  Raises UsageError."""
     if not isinstance(digests, dict):
         raise UsageError("it is not a table; remove it")
     for digest in digests.values():
@@ -183,23 +184,23 @@ def _runs(digests: Any) -> dict[str, RunOpponent]:
 
 
 def _known(given: Any, runs: Mapping[str, RunOpponent]) -> Any:
-    """Opponents as given, with those of a known digest as what need not be read."""
+    """Return the given opponents, with a RunOpponent for each name in `runs`, whose file need not be read."""
     if isinstance(given, list):
         return [_known(item, runs) if isinstance(item, str) else item for item in given]
     return runs.get(given, given) if isinstance(given, str) else given
 
 
 def _parse(text: str, name: str) -> dict[str, Any]:
-    """The document.  Raises UsageError with the line, and the key in it, at which it is no TOML."""
+    """Return the parsed document.  Raises UsageError with line and key if it is not valid TOML."""
     try:
         if _DOTTED.search(text):
             raise RecursionError
         return tomllib.loads(text)
     except RecursionError:
-        raise UsageError(f"{name} has lists or tables within each other, too many to read; give plain lists") from None
+        raise UsageError(f"{name} has lists or tables nested too deep to read; give plain lists") from None
     except tomllib.TOMLDecodeError as error:
         message = str(error)
-    except ValueError:  # Python's own, which reads no such number
+    except ValueError:  # Python refuses to convert such long numbers
         raise UsageError(f"{name} has a number of more than 4,300 digits; give a shorter one") from None
     found = _POSITION.search(message)
     at_end = found is None or found[1] is None
@@ -210,11 +211,11 @@ def _parse(text: str, name: str) -> dict[str, Any]:
         raise UsageError(f"{place}: it is given twice; remove one")
     column = "" if found is None or at_end else f" at column {found[2]}"
     wrong = _POSITION.sub("", message)
-    raise UsageError(f'{place}: no TOML{column}: {wrong}; text needs quotes, as in alpha = "0.1..0.5:5"')
+    raise UsageError(f'{place}: not valid TOML{column}: {wrong}; text needs quotes, as in alpha = "0.1..0.5:5"')
 
 
 def _lines(text: str, name: str) -> _Lines:
-    """Where the keys of a text stand that is TOML."""
+    """Return the line numbers of the keys in a valid TOML text."""
 
     def blank(found: re.Match[str]) -> str:
         token = found[0]
@@ -230,16 +231,16 @@ def _lines(text: str, name: str) -> _Lines:
                 grids.append(number)
             elif table == OUTSIDE or header[1] == "[":
                 keys.setdefault((OUTSIDE, header[2]), number)
-                table = OUTSIDE - 1  # of no concern
+                table = OUTSIDE - 1  # a table that needs no places
         elif key := _KEY.match(line):
             keys.setdefault((table, key[1]), number)
     return _Lines(name, keys, grids)
 
 
 def description_text(design: Design) -> str:
-    """The description of a design in TOML, which `parse_description` reads back.
+    """Return the description of a design in TOML, which `parse_description` reads.
 
-    Every value is written out.  Settings added later (`Design.extended`) then have other places; see `in_order`.
+    It lists every value.  Settings that `Design.extended` added get other places; `Design.in_order` restores them.
     """
     seeds = design.seeds
     first = seeds == tuple(range(len(seeds)))
@@ -258,5 +259,5 @@ def description_text(design: Design) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Text, a number or a list of these in TOML, whose text has JSON's escapes, and one more."""
+    """Return text, a number or a list of these in TOML.  Its escapes are JSON's and that of U+007F."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

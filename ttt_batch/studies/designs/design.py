@@ -1,6 +1,6 @@
-"""What a study learns: its settings, and the seeds that all of them have.
+"""Design of a study: its settings and the seeds of each.
 
-Everything is counted before it is made, so a study of any size that is too large costs no time.
+Settings and seeds are counted before they are made, so a design beyond the limits is refused at once.
 """
 
 import functools
@@ -31,7 +31,7 @@ DEFAULT_SEEDS = 100
 
 
 class Request(NamedTuple):
-    """One grid as a person asked for it.  options: by name, as given.  place: where an option stands, for messages."""
+    """Request for one grid.  options: values by name.  place: returns an option's place, as the start of a message."""
 
     options: Mapping[str, Any]
     sweep: str = FULL
@@ -42,7 +42,7 @@ class Request(NamedTuple):
 class Design:
     """The learners of a study: every setting with every seed.
 
-    settings: all different, in order.  seeds: all different, in order.  grids: what made the settings.
+    settings: distinct, in order.  seeds: distinct, in order.  grids: sources of the settings.
     """
 
     settings: tuple[Setting, ...]
@@ -51,19 +51,19 @@ class Design:
 
     @property
     def family(self) -> Family:
-        """That of all learners."""
+        """Return the family of all learners."""
         return self.settings[0].family
 
     @property
     def learners(self) -> int:
-        """How many there are."""
+        """Return the number of learners."""
         return len(self.settings) * len(self.seeds)
 
     @functools.cached_property
     def axes(self) -> dict[str, tuple[Any, ...]]:
-        """Options given that differ among the settings, with their values as `Setting.written` has them, in order.
+        """Return the given options that differ among the settings, with their `Setting.written` values, in order.
 
-        Settings differ in these.  Options left to their defaults follow from them, and are none.
+        Settings differ in these.  Default values of other options follow from them and are not included.
         """
         given = [name for name in self.family.options if any(name in grid.values for grid in self.grids)]
         rows = [setting.written for setting in self.settings]
@@ -72,7 +72,7 @@ class Design:
 
     @functools.cached_property
     def shared(self) -> dict[str, Any]:
-        """Options that have the same value in all settings, as `Setting.written` has it."""
+        """Return the options with the same value in all settings, with their `Setting.written` values."""
         rows = [setting.written for setting in self.settings]
         return {
             name: value for name, value in rows[0].items() if value != "" and all(row[name] == value for row in rows)
@@ -81,15 +81,15 @@ class Design:
     def extended(
         self, *, name: str = "the study", seeds: Any = None, sweep: str | None = None, **options: Any
     ) -> "Design":
-        """This design with more: those given must hold all that it has of them, in any order.
+        """Return this design extended by the given values and seeds, which must include its own, in any order.
 
-        What is there keeps its place, so new settings and seeds come last.  name: of the study, for messages.
-        Raises UsageError if something would be left out, naming the option, and as `make_design`.
+        Existing settings and seeds keep their places, and new ones follow.  name: name of the study in messages.
+        Raises UsageError with the option's name if a value would be left out, and as `make_design` does.
         """
         family, values, wanted_options = self.family, {}, _named(options)
         if TALLY in wanted_options and _tallies(wanted_options) != (family is TALLIES):
-            has = "only counts results" if family is TALLIES else "judges its learners"
-            raise UsageError(f"{name} {has}, and goes on so; leave {option(TALLY, True)} out, or make another study")
+            has = "only counts results" if family is TALLIES else "evaluates its learners"
+            raise UsageError(f"{name} {has}, which is fixed; leave {option(TALLY, True)} out, or make another study")
         wanted_options.pop(TALLY, None)
         for key, given in family.named(wanted_options).items():
             family.check(key)
@@ -105,9 +105,9 @@ class Design:
         return self.extended_to(Design(_merged(grids), more, tuple(grids)), name=name)
 
     def extended_to(self, wider: "Design", *, name: str = "the study") -> "Design":
-        """The design `wider`, with what is here in its place.
+        """Return the design `wider` with the settings and seeds of this design first.
 
-        name: of the study, for messages.  Raises UsageError if `wider` lacks a setting or seed of this design.
+        name: name of the study in messages.  Raises UsageError if `wider` lacks a setting or seed of this design.
         """
         seeds = _united(name, "seeds", self.seeds, wider.seeds, seed_runs)
         new = {setting: setting for setting in wider.settings}
@@ -117,31 +117,32 @@ class Design:
         return replace(wider, settings=(*kept, *new.values()), seeds=seeds)
 
     def in_order(self, keys: Sequence[str]) -> "Design":
-        """This design with its settings in the order of `keys`, as a study's file has them.
+        """Return this design with its settings in the order of `keys` from a study's file.
 
         Raises RunFileError unless the keys are those of its settings.
         """
         settings = {setting.key: setting for setting in self.settings}
         if len(keys) != len(settings) or set(keys) != settings.keys():
-            raise RunFileError("the study's settings are not those that its description makes; was it changed?")
+            raise RunFileError("the study's settings differ from those of its description; was it changed?")
         return replace(self, settings=tuple(settings[key] for key in keys))
 
 
 def make_design(options: Mapping[str, Any], seeds: Any = None, sweep: str = FULL) -> Design:
-    """The design with all values of `options` (see `values`; None for the default) and all `seeds`.
+    """Return the design with all values of `options` (as `values` reads them; None for a default) and all `seeds`.
 
-    seeds: how many, from 0 on, or which, such as `5,7` or `100..199`; None for DEFAULT_SEEDS.
+    seeds: the number of seeds from 0 on, or the seeds, such as `5,7` or `100..199`; None for DEFAULT_SEEDS.
     sweep: `grid`, or `one-at-a-time`.
-    Raises UsageError for an option or value that does not exist, a combination that `train` would refuse, and too many
-    learners, before any is made; RunFileError for an opponent that cannot be read.
+    Raises UsageError for an unknown option or value, a combination that `train` would refuse, or too many learners.
+    Raises RunFileError for an opponent that cannot be read.
     """
     return make_designs([Request(_named(options), sweep_named(sweep))], seeds)
 
 
 def make_designs(requests: Sequence[Request], seeds: Any = None, place: str = "") -> Design:
-    """The design with the settings of several grids, equal ones merged.  place: where the seeds stand, for messages.
+    """Return the design with the settings of several grids, with equal ones merged.
 
-    The names of the options and sweeps must be exact.  Raises as `make_design`.
+    The names of the options and sweeps must be exact.  place: place of the seeds, as the start of a message.
+    Raises as `make_design` does.
     """
     grids, family = [_taken_apart(request) for request in requests], _family_of(requests)
     with placed(place):
@@ -161,7 +162,7 @@ def make_designs(requests: Sequence[Request], seeds: Any = None, place: str = ""
 
 
 def _family_of(requests: Sequence[Request]) -> Family:
-    """The family of the learners of several grids.  Raises UsageError if they are of both."""
+    """Return the family of the learners of several grids.  Raises UsageError if the grids differ in it."""
     families = [_family(request) for request in requests]
     for request, family in zip(requests, families, strict=True):
         if family is not families[0]:
@@ -180,7 +181,7 @@ def _family(request: Request) -> Family:
 
 
 def _taken_apart(request: Request) -> dict[str, Pieces]:
-    """What was given for each option of a grid, in the order of its family's options.  Raises UsageError."""
+    """Return the parsed pieces of each given option of a grid, in the order of the family.  Raises UsageError."""
     family = _family(request)
     given = family.named({name: value for name, value in request.options.items() if name != TALLY})
     for name in given:
@@ -194,7 +195,7 @@ def _taken_apart(request: Request) -> dict[str, Pieces]:
 
 
 def _merged(grids: Sequence[Grid], places: Sequence[str] = ()) -> tuple[Setting, ...]:
-    """The settings of all grids, each once, in order.  places: where each grid stands, for messages."""
+    """Return the distinct settings of all grids, in order.  places: of the grids, as the start of messages."""
     settings: dict[Setting, None] = {}
     for grid, place in zip(grids, places or [""] * len(grids), strict=True):
         with placed(place):
@@ -203,7 +204,7 @@ def _merged(grids: Sequence[Grid], places: Sequence[str] = ()) -> tuple[Setting,
 
 
 def _named(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options given.  Raises UsageError for one that no study has."""
+    """Return the options that are not None.  Raises UsageError for an unknown one."""
     names = (*OPTION_NAMES, TALLY)
     for name in options:
         if name not in names:
@@ -212,7 +213,7 @@ def _named(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tallies(options: Mapping[str, Any]) -> bool:
-    """Whether results are to be counted and no table judged.  Raises UsageError."""
+    """Return whether to count results without evaluating tables.  Raises UsageError."""
     given = options.get(TALLY, False)
     return given if isinstance(given, bool) else choose(TALLY, given, ("on", "off"), words=SWITCH_WORDS) == "on"
 
@@ -241,7 +242,7 @@ def _united(
     new: tuple[Any, ...],
     shown: Callable[[Any], Sequence[Any]] = list,
 ) -> tuple[Any, ...]:
-    """All values, the old ones first, as the new objects.  Raises UsageError if a new one is missing among them."""
+    """Return all values of `new`, those of `old` first.  Raises UsageError if `new` lacks one of `old`."""
     rest = {value: value for value in new}
     if any(value not in rest for value in old):
         raise _loses(study, name, shown(old), shown(new))
@@ -249,7 +250,7 @@ def _united(
 
 
 def _left_out(study: str, settings: Sequence[Setting], lost: Sequence[Setting], wider: Sequence[Setting]) -> UsageError:
-    """The error for settings that a wider design lacks, naming an option if one has values that it lacks."""
+    """Return the error for settings that a wider design lacks.  It names an option whose values are missing, if any."""
     for name in settings[0].family.options:
         old = dict.fromkeys(setting.written[name] for setting in lost)
         new = dict.fromkeys(setting.written[name] for setting in wider)

@@ -1,4 +1,4 @@
-"""The families of learners, and which of them is meant."""
+"""Families of learners, and the choice of a family by learner."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,17 +15,18 @@ from ttt_batch.studies.designs.values import listed, values_of
 FAMILIES: Mapping[str, Family] = {family.name: family for family in (TABLES, NETWORKS, TALLIES)}
 
 OPTION_NAMES = tuple(dict.fromkeys(name for family in FAMILIES.values() for name in family.options))
-"""Options that any learner has in a study."""
+"""Options of all families."""
 
 
 _LEARNER = {"learner": Option(any_learner)}
 
 
 def family_for(learners: Any, *, tally: bool = False) -> Family:
-    """The family of one learner or several, as given for the option; None for the default.
+    """Return the family of one or several learners.
 
-    tally: whether results are counted and tables not judged.
-    Raises UsageError if there is none of that name, if they are of tables and networks, and for networks to tally.
+    learners: the given values of the option, None for the default.
+    tally: count results without evaluating tables.
+    Raises UsageError for an unknown learner, for learners of both tables and networks, and for networks with `tally`.
     """
     names = () if learners is None else values_of("learner", learners, _LEARNER)
     networks = [name for name in names if name in PATTERN_LEARNERS]

@@ -1,6 +1,6 @@
-"""What differs between learners of tables and pattern networks in a study, but for how they learn: see `Family`.
+"""Base class of the kinds of learners in a study, and the settings made of their options.
 
-How each family learns is in `learning.rooms`, and what can be kept of a learner in `storage.kept`.
+`learning.rooms` holds the training of each family, and `storage.kept` the tables that a study can keep.
 """
 
 import functools
@@ -21,21 +21,22 @@ from ttt_batch.runs.schedules import Schedule
 from ttt_batch.studies.designs.opponents import SELF, Opponent, RunOpponent
 
 MAX_VALUES = 100_000
-"""Values of one option, and settings of a study."""
+"""Limit of the values of one option, and of the settings of a study."""
 
 MAX_VALUE = 4_096
-"""Characters of a value, which may be the name of a file."""
+"""Limit of the characters of a value, which may be a file name."""
 
 AnyConfig = Config | PatternConfig
 
 
 class Option(NamedTuple):
-    """An option of which a study may have several values.
+    """Option that may have several values in a study.
 
-    read: one value, as a configuration keeps it; raises UsageError.  ranges: whether they are numbers, of which ranges
-    are read; whole: only whole numbers.  most: values at most.  commas: whether a value may hold commas, so that only
-    semicolons separate values.  longest: characters of a value at most.
-    prefix: what stands before each number, also before a range of them, such as `softmax:`.
+    read: converts one value to its form in a configuration; raises UsageError.
+    ranges: the values are numbers and may be given as ranges.  whole: only whole numbers.
+    most: maximum number of values.  longest: maximum number of characters of a value.
+    commas: a value may contain commas, so only semicolons separate values.
+    prefix: text before each number or range of numbers, such as `softmax:`.
     """
 
     read: Callable[[Any], Any]
@@ -47,19 +48,19 @@ class Option(NamedTuple):
     prefix: str = ""
 
     def read_number(self, number: float | str) -> Any:
-        """A number of a range, or one of its ends, as a configuration keeps it.  Raises UsageError."""
+        """Return a number of a range, or one of its ends, in its form in a configuration.  Raises UsageError."""
         return self.read(f"{self.prefix}{number}" if self.prefix else number)
 
 
 class Family(ABC):
-    """A kind of learners that record the same statistics and have the same options.  A study holds one.
+    """Kind of learners with the same statistics and options.  All learners of a study are of one family.
 
-    name: `tables` or `networks`.
-    default_learner: the one that learns if none is given.
-    options: what shapes learning, in the order of a study's settings: the last ones vary fastest.
-    numbers: the last options, of which any value goes with all others, but for those in `checked`.
-    checked: options that may be refused beside others.
-    other_names: names of the other family's options, and of the one of these that each means.
+    name: `tables`, `networks` or `tallies`.
+    default_learner: the learner if the option is not given.
+    options: the options of learning, in the order of a study's settings.  The last ones vary fastest.
+    numbers: the last options.  Any of their values is compatible with all others, except for options in `checked`.
+    checked: options whose values may be incompatible with those of others.
+    other_names: pairs of an option's name in the other family and the name of the same option in this one.
     """
 
     name: str
@@ -71,11 +72,11 @@ class Family(ABC):
 
     @functools.cached_property
     def first(self) -> int:
-        """Options before the numbers."""
+        """Return the number of options before `numbers`."""
         return len(self.options) - len(self.numbers)
 
     def named(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Options under these learners' own names.  Raises UsageError for one given under both."""
+        """Return the options under this family's names.  Raises UsageError for an option given under both names."""
         for other, name in self.other_names:
             if other in options and name in options:
                 raise UsageError(f"{option(other)} and {option(name)} mean the same; leave one out")
@@ -83,7 +84,7 @@ class Family(ABC):
         return {own.get(name, name): value for name, value in options.items()}
 
     def check(self, name: str) -> None:
-        """Raise UsageError for an option that these learners do not have."""
+        """Raise UsageError for an option that these learners lack."""
         if name not in self.options:
             self.refuse(name)
             raise unknown_name("option", name, self.options)
@@ -94,49 +95,49 @@ class Family(ABC):
 
     @abstractmethod
     def base(self, given: dict[str, Any]) -> "Setting":
-        """The setting with these values of options before the numbers, and the defaults of all others.
+        """Return the setting with these values of the options before `numbers`, and defaults for all others.
 
-        Raises UsageError and BoardError for what `train` would refuse.
+        Raises UsageError and BoardError for values that `train` would refuse.
         """
 
     @abstractmethod
     def numbered(self, base: "Setting", numbers: dict[str, Any]) -> "Setting":
-        """A setting with other values of `numbers`.  Raises UsageError."""
+        """Return the setting `base` with other values of `numbers`.  Raises UsageError."""
 
     @abstractmethod
     def config_from(self, values: dict[str, Any]) -> AnyConfig:
-        """The configuration with these plain values, see `Config.to_dict`.  Raises RunFileError."""
+        """Return the configuration with these plain values of `Config.to_dict`.  Raises RunFileError."""
 
     @abstractmethod
     def homes(self, learners: Iterable[str]) -> tuple[str, ...]:
-        """Return what tells another process about these learners, see `homes_of`.  Raises UsageError if none can."""
+        """Return the modules and files of these learners (`homes_of`).  Raises UsageError if one cannot be imported."""
 
     @abstractmethod
     def points(self, config: Any, games: int) -> list[int]:
-        """Games at the recorded points of a learner."""
+        """Return the numbers of games at the recorded points of a learner."""
 
     @abstractmethod
     def columns(self, *, exact: bool) -> tuple[str, ...]:
-        """The statistics of a learner beside games, seconds and outcomes.  exact: as `exact` says."""
+        """Return the statistics of a learner besides games, seconds and outcomes.  exact: as `exact` returns."""
 
     @abstractmethod
     def exact(self, config: Any) -> bool:
-        """Whether learners have exact results."""
+        """Return whether learners have exact results."""
 
     @abstractmethod
     def shortened(self, setting: "Setting", games: int) -> "Setting":
-        """The same learner with fewer games, about so many."""
+        """Return the setting with about `games` games, fewer than it has."""
 
     @abstractmethod
     def effort(self, setting: "Setting") -> tuple[Any, ...]:
-        """What decides how long a learner takes, in the main."""
+        """Return the values that mainly determine a learner's training time."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A configuration but for its seed, which is 0 here, and the games to learn from.
+    """Configuration without its seed, which is 0 here, and the number of games.
 
-    opponent: None in self-play; `config` has the digest of a run.
+    opponent: None in self-play.  If it is a run, `config` contains its digest.
     """
 
     family: Family = field(compare=False)
@@ -146,7 +147,7 @@ class Setting:
 
     @functools.cached_property
     def key(self) -> str:
-        """16 hex digits of the SHA-256 of all that determines the result but the seed."""
+        """Return 16 hex digits of the SHA-256 of all values that determine the result, without the seed."""
         values = {**self.config.to_dict(), "games": self.games}
         del values["seed"]
         text = json.dumps(values, sort_keys=True, separators=(",", ":"))
@@ -154,12 +155,12 @@ class Setting:
 
     @property
     def rival(self) -> Run | str | None:
-        """The fixed opponent as `Plan` has it, its file read if need be.  Raises RunFileError."""
+        """Return the fixed opponent in the form of `Plan`, and read its file if necessary.  Raises RunFileError."""
         return self.opponent.run if isinstance(self.opponent, RunOpponent) else self.opponent
 
     @property
     def written(self) -> dict[str, Any]:
-        """Every option with its value: text, a number or a pair of numbers; symmetry is a bool; "" for none."""
+        """Return every option with its value: text, a number or a pair of numbers, a bool for symmetry, "" for None."""
         opponent = SELF if self.opponent is None else written(self.opponent)
         values = {"games": self.games, "opponent": opponent}
         names = self.family.options
@@ -167,16 +168,16 @@ class Setting:
 
     @property
     def points(self) -> list[int]:
-        """Games at its recorded points."""
+        """Return the numbers of games at the recorded points."""
         return self.family.points(self.config, self.games)
 
     def config_for(self, seed: int) -> Any:
-        """The configuration that `train` has for that seed."""
+        """Return the configuration of `train` for this seed."""
         return replace(self.config, seed=seed)
 
 
 def written(value: Any) -> Any:
-    """A value of an option as a person writes it: text or a number, a pair of them for draw worths."""
+    """Return a value of an option as users write it: text, a number, or a pair of numbers for draw worths."""
     if isinstance(value, Schedule):
         return value.plain
     return value.name if isinstance(value, Board | RunOpponent) else "" if value is None else value

@@ -1,7 +1,7 @@
-"""Grids of a study, which make its settings: each setting is a configuration but for its seed.
+"""Grids of a study, and the settings that they make.  A setting is a configuration without its seed.
 
-A grid holds every combination of its options' values, or, one at a time, each value with the first ones of all other
-options.  Combinations are checked as `train` checks them.
+A grid contains every combination of its options' values.  With `one-at-a-time` it combines each value with the first
+values of all other options.  Combinations must pass the checks of `train`.
 """
 
 import functools
@@ -22,18 +22,18 @@ _SWEEP_WORDS = {"full": FULL, "fullgrid": FULL, "all": FULL}
 
 
 def sweep_named(given: object) -> str:
-    """The one of SWEEPS that is meant.  Raises UsageError."""
+    """Return the name in SWEEPS that `given` stands for.  Raises UsageError."""
     return choose("sweep", given, SWEEPS, words=_SWEEP_WORDS)
 
 
 def count_settings(counts: list[int], sweep: str) -> int:
-    """Settings of a grid whose options have so many values each."""
+    """Return the number of settings of a grid.  counts: number of values of each option."""
     return math.prod(counts) if sweep == FULL else 1 + sum(counts) - len(counts)
 
 
 @contextmanager
 def placed(place: str | Callable[[], str]) -> Iterator[None]:
-    """Begin the message of an error raised meanwhile with `place`."""
+    """Prepend `place` to the message of an error raised in the block."""
     try:
         yield
     except TttBatchError as error:
@@ -45,9 +45,9 @@ def placed(place: str | Callable[[], str]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Grid:
-    """The values of each option given, of which the first is the base's, and how they are combined (of SWEEPS).
+    """Values of the given options, and their combination (of SWEEPS).
 
-    family: of its learners.
+    family: family of the learners.  values: by option, the value of the base setting first.
     """
 
     family: Family
@@ -55,7 +55,7 @@ class Grid:
     sweep: str = FULL
 
     def combinations(self) -> Iterator[tuple[Any, ...]]:
-        """The value of every option of the family in order, None where it is left to its default."""
+        """Yield the value of every option of the family in order, None for a default."""
         lists = [self.values.get(name, (None,)) for name in self.family.options]
         if self.sweep == FULL:
             yield from itertools.product(*lists)
@@ -67,7 +67,7 @@ class Grid:
                 yield *base[:i], value, *base[i + 1 :]
 
     def settings(self) -> Iterator[Setting]:
-        """A setting for every combination; equal ones are not merged.  Raises UsageError for an impossible one."""
+        """Yield a setting for every combination, without merging equal ones.  Raises UsageError for an invalid one."""
         family, names = self.family, [*self.family.options]
         known: dict[tuple[Any, ...], Setting] = {}
         for combination in self.combinations():
@@ -80,8 +80,9 @@ class Grid:
             yield setting
 
     def _combined(self, values: tuple[Any, ...], count: int) -> str:
-        """The values of those of the first `count` options that have several and may be refused together, as a message
-        begins.
+        """Return values of a combination as the start of a message.
+
+        Include those of the first `count` options that have several values and may be incompatible.
         """
         named = zip(self.family.options, values[:count], strict=False)
         checked = {*[*self.family.options][: self.family.first], *self.family.checked}
@@ -94,5 +95,5 @@ class Grid:
 
 
 def _given(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
-    """The values that are not left to their defaults, by name."""
+    """Return the values that are not None, by name."""
     return {name: value for name, value in zip(names, values, strict=False) if value is not None}

@@ -1,4 +1,4 @@
-"""Pattern networks in a study."""
+"""Family of pattern networks in a study."""
 
 import functools
 from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ from ttt_batch.training.patterns.train import GAMES, MAX_GAMES, check_networks, 
 from ttt_batch.training.patterns.trainer import next_point, whole_rounds
 
 MOST_POINTS = 100_000
-"""Recorded points of a learner: proofs are as many as there are."""
+"""Limit of the recorded points of a learner, one for each proof."""
 
 
 def _number(name: str, *, whole: bool = False) -> Option:
@@ -35,7 +35,7 @@ def _number(name: str, *, whole: bool = False) -> Option:
 
 def _learner(given: Any) -> str:
     if (table := find_name(given, LEARNERS)) is not None:
-        raise UsageError(f"learner {table} learns a table, and this study is of networks; make a study of its own")
+        raise UsageError(f"learner {table} learns a table, and this study is of networks; make a separate study")
     return choose("learner", given, PATTERN_LEARNERS)
 
 
@@ -54,11 +54,11 @@ OPTIONS: Mapping[str, Option] = {
     "trace": _number("trace"),
     "games": Option(lambda given: whole("games", given, 1, MAX_GAMES), ranges=True, whole=True),
 }
-"""With which weights a run plays in the end is no option: it shows in no statistic."""
+"""Options of networks.  The choice of final weights is not included because no statistic depends on it."""
 
 
 class Networks(Family):
-    """See the module.  Games are those up to the end of the last proof, as `train` has them."""
+    """Family of pattern networks.  Their games continue to the end of the last proof, as in `train`."""
 
     name, default_learner, options = "networks", PATTERN_LEARNERS[0], OPTIONS
     numbers = ("batch", "prove_every", "epsilon", "alpha", "gamma", "trace", "games")
@@ -66,15 +66,15 @@ class Networks(Family):
     other_names = (("lambda_", "trace"),)
 
     def refuse(self, name: str) -> None:
-        """See `Family`."""
+        """Raise UsageError for an option of tables."""
         check_networks({name: None}, {})
 
     def base(self, given: dict[str, Any]) -> Setting:
-        """See `Family`."""
+        """Return the setting with these values of the first options."""
         return Setting(self, make_pattern_config(**given), GAMES)
 
     def numbered(self, base: Setting, numbers: dict[str, Any]) -> Setting:
-        """See `Family`."""
+        """Return the setting with these values of `numbers`."""
         changed = dict(numbers)
         games = changed.pop("games", base.games)
         config = replace(base.config, **changed)
@@ -84,40 +84,40 @@ class Networks(Family):
         return Setting(self, config, last_game(config, games))
 
     def config_from(self, values: dict[str, Any]) -> PatternConfig:
-        """See `Family`."""
+        """Return the configuration with these plain values."""
         return pattern_config_from(values)
 
     def homes(self, learners: Iterable[str]) -> tuple[str, ...]:
-        """See `Family`."""
+        """Return an empty tuple, because every process has these learners."""
         del learners
         return ()
 
     def points(self, config: PatternConfig, games: int) -> list[int]:
-        """See `Family`."""
+        """Return the numbers of games at the recorded points."""
         points = [next_point(config, 0)]
         while points[-1] < games:
             points.append(next_point(config, points[-1]))
         return [*points[:-1], games]
 
     def columns(self, *, exact: bool) -> tuple[str, ...]:
-        """See `Family`."""
+        """Return the statistics of proofs."""
         del exact
         return NETWORK_COLUMNS
 
     def exact(self, config: PatternConfig) -> bool:
-        """See `Family`."""
+        """Return False."""
         del config
         return False
 
     def shortened(self, setting: Setting, games: int) -> Setting:
-        """See `Family`.  Without proofs if there would be none so soon."""
+        """Return the shortened setting, without proofs if the first one would come later."""
         config = setting.config
         if config.prove_every > games:
             config = replace(config, prove_every=0, keep=kept_by_default(0))
         return replace(setting, config=config, games=last_game(config, games))
 
     def effort(self, setting: Setting) -> tuple[Any, ...]:
-        """See `Family`."""
+        """Return the values that mainly determine the training time."""
         config = setting.config
         shape = config.board, config.learner, config.tuples, config.sharing, config.objective, config.seat
         return *shape, config.batch, config.prove_every, setting.games
@@ -127,9 +127,9 @@ NETWORKS = Networks()
 
 
 def _check_points(config: PatternConfig, games: int) -> None:
-    """Raise UsageError for more proofs than a study has room for."""
+    """Raise UsageError for more than MOST_POINTS proofs."""
     if config.prove_every and (proofs := games // whole_rounds(config, config.prove_every)) > MOST_POINTS:
         raise UsageError(
             f"{games:,} games with a proof every {config.prove_every:,} are {proofs:,} recorded points; a study has "
-            f"at most {MOST_POINTS:,} of a learner: prove less often"
+            f"at most {MOST_POINTS:,} for each learner: prove less often"
         )

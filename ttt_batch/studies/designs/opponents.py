@@ -1,5 +1,4 @@
-"""Opponents of a study's learners: `self` for self-play, a name, or a run, kept as its name and the digest of its
-tables."""
+"""Opponents of a study's learners: `self` for self-play, a name, or a run (its name and the digest of its tables)."""
 
 import functools
 from dataclasses import dataclass, field
@@ -20,10 +19,10 @@ NAMES = (*OPPONENTS, SELF)
 
 @dataclass(frozen=True)
 class RunOpponent:
-    """A run to play against.
+    """Run as an opponent.
 
-    digest: of its tables, as `Config.opponent` has it; equal ones are the same opponent.
-    name: its file, or the digest of a run without one.  given: the run itself, if it was read or given already.
+    digest: digest of its tables, as in `Config.opponent`.  Opponents with equal digests are equal.
+    name: its file, or the digest of a run without a file.  given: the run, if it is already in memory.
     """
 
     digest: str
@@ -32,7 +31,7 @@ class RunOpponent:
 
     @functools.cached_property
     def run(self) -> Run:
-        """The run, read if need be.  Raises RunFileError if it has no file, or if that holds other tables by now."""
+        """Return the run, and read it if necessary.  Raises RunFileError if its file is missing or has other tables."""
         if self.given is not None:
             return self.given
         if self.name == self.digest:
@@ -42,18 +41,18 @@ class RunOpponent:
         run = load(self.name)
         if table_digest(run.tables) != self.digest:
             raise RunFileError(
-                f"{shown(Path(self.name))} is not the run that the study has for an opponent; name that one's file "
+                f"{shown(Path(self.name))} is not the run that the study has as its opponent; name that run's file "
                 f"with {option('opponent')}"
             )
         return run
 
 
 Opponent = str | RunOpponent
-"""One of NAMES, or a run."""
+"""Opponent: one of NAMES, or a run."""
 
 
 def read_opponent(given: Any) -> Opponent:
-    """The opponent that is meant: a name, a run, or the file of one, which is read.
+    """Return the opponent for a name, a run, or the file of a run, which it reads.
 
     Raises UsageError, and RunFileError if the file is missing or damaged.
     """
@@ -70,10 +69,12 @@ def read_opponent(given: Any) -> Opponent:
 
 
 def _file_name(path: Path) -> str:
-    """The name of a file as text that is read back as that file.  Raises UsageError if it is no text."""
+    """Return a file's name as text that `read_opponent` reads as that file.  Raises UsageError if it is not text."""
     name = str(path)
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise UsageError(f"opponent {quoted(name)}: its name is no text, so no study can hold it; rename it") from None
+        raise UsageError(
+            f"opponent {quoted(name)}: a study cannot store its name, which is not text; rename it"
+        ) from None
     return f"./{name}" if name in NAMES else name

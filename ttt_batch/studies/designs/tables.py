@@ -1,4 +1,4 @@
-"""Learners of tables of positions in a study."""
+"""Family of a study's learners with tables of positions."""
 
 import functools
 from collections.abc import Iterable, Mapping
@@ -39,7 +39,7 @@ def _switch(given: Any) -> str:
 
 
 PREFIXES = {"explore": f"{SOFTMAX}:"}
-"""What stands before the numbers of an option."""
+"""Prefixes of an option's numbers."""
 
 IN_BEADS = ("beads", "rewards")
 """Options that are lists of numbers."""
@@ -67,7 +67,7 @@ OPTIONS: Mapping[str, Option] = {
 
 
 def points_of(batches: Batches, games: int) -> list[int]:
-    """Games at the recorded points of a learner of so many games."""
+    """Return the numbers of games at the recorded points of a learner with `games` games."""
     return [*takewhile(lambda point: point < games, recorded_points(batches)), games]
 
 
@@ -75,7 +75,7 @@ _known_points = functools.lru_cache(maxsize=1024)(points_of)
 
 
 class Tables(Family):
-    """See the module."""
+    """Family of learners with tables."""
 
     name, default_learner, options = "tables", str(DEFAULTS["learner"]), OPTIONS
     numbers = ("batch", "epsilon", "alpha", "gamma", "draw_worth", "games")
@@ -83,14 +83,14 @@ class Tables(Family):
         "batch",
         "epsilon",
         "gamma",
-    )  # they depend on the engine, on how the learner explores, and on the learner
+    )  # they depend on the engine, the exploration and the learner
 
     def refuse(self, name: str) -> None:
-        """See `Family`."""
+        """Raise UsageError for an option of networks."""
         check_tables({name: None})
 
     def base(self, given: dict[str, Any]) -> Setting:
-        """See `Family`."""
+        """Return the setting with these values of the first options."""
         options = dict(given)
         boxes = learner_named(str(given.get("learner", self.default_learner))).boxes
         opponent = options.pop("opponent", OPPONENTS[0] if boxes else SELF)
@@ -109,7 +109,7 @@ class Tables(Family):
         return Setting(self, config, learner_named(config.learner).games, rival)
 
     def numbered(self, base: Setting, numbers: dict[str, Any]) -> Setting:
-        """See `Family`."""
+        """Return the setting with these values of `numbers`."""
         changed = dict(numbers)
         games = changed.pop("games", base.games)
         if "batch" in changed:
@@ -120,31 +120,31 @@ class Tables(Family):
         return Setting(self, config, games, base.opponent)
 
     def config_from(self, values: dict[str, Any]) -> Config:
-        """See `Family`."""
+        """Return the configuration with these plain values."""
         return config_from_dict(values)
 
     def homes(self, learners: Iterable[str]) -> tuple[str, ...]:
-        """See `Family`."""
+        """Return the modules and files of the learners."""
         return homes_of(learners)
 
     def points(self, config: Config, games: int) -> list[int]:
-        """See `Family`."""
+        """Return the numbers of games at the recorded points."""
         return _known_points(config.batches, games)
 
     def columns(self, *, exact: bool) -> tuple[str, ...]:
-        """See `Family`."""
+        """Return the exact statistics, or only the number of positions."""
         return EXACT_COLUMNS if exact else ("positions",)
 
     def exact(self, config: Config) -> bool:
-        """See `Family`."""
+        """Return whether the table has all positions from the start."""
         return not config.grown
 
     def shortened(self, setting: Setting, games: int) -> Setting:
-        """See `Family`."""
+        """Return the setting with fewer games."""
         return replace(setting, games=games)
 
     def effort(self, setting: Setting) -> tuple[Any, ...]:
-        """See `Family`."""
+        """Return the values that mainly determine the training time."""
         config = setting.config
         opponent = config.opponent
         return config.board, config.learner, config.symmetry, config.engine, config.batch, opponent, setting.games

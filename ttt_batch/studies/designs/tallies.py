@@ -1,6 +1,7 @@
-"""Learners of tables whose results are counted and whose tables are not judged.
+"""Family of learners with tables whose results are counted without evaluating the tables.
 
-A judgement takes as long as thousands of games, and its figures more room: a million short runs have no need of them.
+An evaluation takes as long as thousands of games, and its figures need more space.  A million short runs
+do not need it.
 """
 
 from itertools import count, takewhile
@@ -9,31 +10,31 @@ from ttt_batch.runs.config import Config
 from ttt_batch.studies.designs.tables import Tables
 
 TALLY = "tally"
-"""What chooses this family, as an option of a study or a key of its description."""
+"""Name of the option of a study, or key of its description, that selects this family."""
 
 STEPS = (1, 2, 5)
-"""Times powers of ten: games at the recorded points of learners that learn game by game, which are few."""
+"""Multiples of powers of ten at which learners without batches record a point."""
 
 
 class Tallies(Tables):
-    """See the module.  Learners are those of `Tables`, with the same keys."""
+    """Family of the learners of `Tables`, with the same keys, whose results are counted."""
 
     name = "tallies"
 
     def points(self, config: Config, games: int) -> list[int]:
-        """See `Family`.  In batches they are those of `Tables`, which are ends of batches."""
+        """Return the recorded points, for batches those of `Tables`, because they are ends of batches."""
         if config.batch != 1:
             return super().points(config, games)
         steps = (step * 10**power for power in count() for step in STEPS)
         return [*takewhile(lambda point: point < games, steps), games]
 
     def columns(self, *, exact: bool) -> tuple[str, ...]:
-        """See `Family`."""
+        """Return an empty tuple."""
         del exact
         return ()
 
     def exact(self, config: Config) -> bool:
-        """See `Family`."""
+        """Return False."""
         del config
         return False
 

@@ -1,8 +1,8 @@
-"""What a person writes for one option of a study, as the list of its values.
+"""Parser of the values of one option of a study.
 
-`0.1,0.2` lists values, and so does `;`, with which a value may hold commas itself: a pair of draw worths, a name of a
-file.  `0.01..0.5:6` is six numbers evenly spaced, ends included, `0.001..1:7log` seven with equal ratios; a list may
-hold ranges, too.  In Python a list or an array holds one value or range an item.
+Commas separate values, as in `0.1,0.2`.  Semicolons do so, too, and allow commas within values: a pair of draw worths,
+or a file name.  `0.01..0.5:6` means six numbers, evenly spaced, including the ends.  `0.001..1:7log` means seven with
+equal ratios.  A list may contain ranges.  In Python each item of a list or array is one value or range.
 """
 
 import itertools
@@ -19,24 +19,24 @@ from ttt_batch.studies.designs.family import Option, written
 from ttt_batch.studies.designs.tables import OPTIONS
 
 MAX_SEEDS = 10_000_000
-"""Seeds, and learners of a study."""
+"""Limit of the seeds, and of the learners, of a study."""
 
 MAX_TEXT = 4_000_000
-"""Characters of an option's text."""
+"""Limit of the characters of an option's text."""
 
 DIGITS = 12
-"""Significant digits of the numbers within a range, so that 0.1..0.5:5 holds 0.3 and not 0.30000000000000004."""
+"""Significant digits of numbers inside a range: 0.1..0.5:5 contains 0.3 instead of 0.30000000000000004."""
 
 _RANGE = re.compile(r"(.+?)\.\.(.+?)(?::(.*?)\s*(log)?)?", re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})*,0\d\d(?:,\d{3})*(?!\d)", re.ASCII)
-"""A number in groups of three: no value begins with 0 and goes on with digits."""
+"""Pattern of a number with digits in groups of three.  It requires a group that starts with 0, as no value does."""
 
 _SEEDS = Option(any_seed, ranges=True, whole=True, most=MAX_SEEDS)
 
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from `start` to `end`, both included: `count` of them, evenly spaced or with equal ratios (`log`)."""
+    """Range of `count` numbers from `start` to `end`, both included, evenly spaced or with equal ratios (`log`)."""
 
     start: Fraction
     end: Fraction
@@ -44,7 +44,7 @@ class Range:
     log: bool = False
 
     def numbers(self) -> list[float]:
-        """The numbers, those between the ends rounded to DIGITS digits unless that makes some equal."""
+        """Return the numbers, those between the ends rounded to DIGITS digits unless that makes some equal."""
         within = [float(f"{number:.{DIGITS}g}") for number in map(float, self._between())]
         found = [float(self.start), *within, float(self.end)]
         if len(set(found)) < self.count:
@@ -52,7 +52,7 @@ class Range:
         return found
 
     def whole_numbers(self) -> Sequence[int]:
-        """The numbers, those between the ends rounded to whole ones; equal ones count once."""
+        """Return the distinct numbers, those between the ends rounded to whole numbers."""
         start, end = int(self.start), int(self.end)
         if self.count == abs(end - start) + 1 and not self.log:
             step = 1 if end >= start else -1
@@ -69,9 +69,9 @@ class Range:
 
 @dataclass(frozen=True)
 class Pieces:
-    """What was written for an option, taken apart but not yet read: single values and ranges.
+    """Single values and ranges given for an option, split but not yet converted.
 
-    count: values, of which some may prove equal.
+    count: number of values, of which some may be equal.
     """
 
     name: str
@@ -80,16 +80,16 @@ class Pieces:
 
     @property
     def count(self) -> int:
-        """How many values they are, before any is made."""
+        """Return the number of values without making them."""
         return sum(part.count if isinstance(part, Range) else 1 for part in self.parts)
 
     def values(self) -> Sequence[Any]:
-        """Every value once, in order.  Raises UsageError, and RunFileError for an opponent that cannot be read."""
+        """Return the distinct values, in order.  Raises UsageError, and RunFileError for an unreadable opponent."""
         found: list[Any] = []
         for part in self.parts:
             if not isinstance(part, Range):
                 found.append(self.option.read(part))
-            elif self.option.whole:  # both ends were read, and what lies between is as good
+            elif self.option.whole:  # both ends are valid, so the numbers between them are
                 numbers = part.whole_numbers()
                 if len(self.parts) == 1:
                     return numbers
@@ -100,16 +100,16 @@ class Pieces:
 
 
 def values_of(name: str, given: Any, options: Mapping[str, Option] = OPTIONS) -> tuple[Any, ...]:
-    """The values of the option `name` (of `options`), each once and in order, as a configuration keeps them.
+    """Return the distinct values of the option `name` of `options`, in order and in their form in a configuration.
 
-    Schedules, boards, `on`/`off`/`auto` for symmetry, pairs of draw worths, opponents (`read_opponent`).
+    Examples: schedules, boards, `on`/`off`/`auto` for symmetry, pairs of draw worths, opponents (`read_opponent`).
     given: text, a list, tuple or array of values, or one value.  Raises UsageError, and RunFileError for an opponent.
     """
     return tuple(pieces_of(name, given, options[name]).values())
 
 
 def seed_pieces(given: Any) -> Pieces:
-    """Seeds: their number (from 0 on), or a list or range such as `0..99` or `5,7`.  Raises UsageError."""
+    """Return the seeds for a number (from 0 on) or a list or range such as `0..99` or `5,7`.  Raises UsageError."""
     text = isinstance(given, str) and not re.search(r"[,;]|\.\.", given)
     if text or not (isinstance(given, str) or _is_list(given)):
         count = whole("seeds", given, 1, MAX_SEEDS)
@@ -118,23 +118,23 @@ def seed_pieces(given: Any) -> Pieces:
 
 
 def pieces_of(name: str, given: Any, option: Option) -> Pieces:
-    """What was given for an option, taken apart; no more than its ends and its counts is read.  Raises UsageError."""
+    """Split the given values of an option, and convert only ends and counts of ranges.  Raises UsageError."""
     parts = _listed(name, given, option)
     if not parts:
-        raise UsageError(f"{name} lists no value; give one, or leave {name} out")
+        raise UsageError(f"{name} is an empty list; give a value, or leave {name} out")
     pieces = Pieces(name, option, [_piece(name, part, option) for part in parts])
     _check_many(name, pieces.count, option)
     return pieces
 
 
 def _check_many(name: str, count: int, option: Option) -> None:
-    """Raise UsageError for more values than a study may have of an option."""
+    """Raise UsageError if an option has too many values."""
     if count > option.most:
         raise UsageError(f"{name} has {count:,} values; at most {option.most:,} are studied")
 
 
 def _listed(name: str, given: Any, option: Option) -> Sequence[Any]:
-    """The items of a list, or of text that lists values; what is no list is the only one."""
+    """Return the items of a list or of text that lists values, or any other value as the only item."""
     if isinstance(given, str):
         return _split(name, given, option)
     if not _is_list(given):
@@ -151,19 +151,19 @@ def _is_list(given: Any) -> bool:
 
 
 def _plain(given: Any) -> Any:
-    """An array as lists, and a number of NumPy as Python's."""
+    """Return an array as lists, and a NumPy number as a Python number."""
     return given.tolist() if hasattr(given, "tolist") else given
 
 
 def _is_pair(given: Any) -> bool:
-    """Whether a list is one pair of draw worths, as `train` takes it, and not a list of them."""
+    """Return whether a list is one pair of draw worths, as for `train`, instead of a list of them."""
     return len(given) == 2 and not any(
         _is_list(part) or (isinstance(part, str) and re.search(r",|\.\.", part)) for part in given
     )
 
 
 def _split(name: str, text: str, option: Option) -> list[str]:
-    """The values in a text.  Raises UsageError."""
+    """Return the values in a text.  Raises UsageError."""
     if len(text) > MAX_TEXT:
         raise UsageError(f"{name} {quoted(text)} has {len(text):,} characters; at most {MAX_TEXT:,} are read")
     separator = ";" if ";" in text or option.commas else ","
@@ -171,7 +171,7 @@ def _split(name: str, text: str, option: Option) -> list[str]:
     if option.ranges and separator == "," and (found := _THOUSANDS.search(text)):
         number = int(found[0].replace(",", ""))
         better = f"{number:_}" if number % 1000 else f"{number:_} or {number // 1000}k"
-        raise UsageError(f"{name} {quoted(text)}: commas separate values, so {found[0]} is no number; write {better}")
+        raise UsageError(f"{name} {quoted(text)}: commas separate values; write {better} for {found[0]}")
     parts = [part.strip() for part in text.split(separator)]
     if not all(parts):
         example = "give one" if len(parts) == 1 else f"write one between every two {quoted(separator)}"
@@ -180,7 +180,7 @@ def _split(name: str, text: str, option: Option) -> list[str]:
 
 
 def _piece(name: str, given: Any, option: Option) -> Any:
-    """A value as it was given, or the Range that a text stands for.  Raises UsageError."""
+    """Return a value as given, or the Range that a text describes.  Raises UsageError."""
     given = _plain(given)
     if isinstance(given, dict | set | frozenset) or (
         _is_list(given) and (name != "draw_worth" or any(_is_list(part) or isinstance(part, dict) for part in given))
@@ -199,7 +199,7 @@ def _piece(name: str, given: Any, option: Option) -> Any:
 
 
 def _range(name: str, text: str, option: Option, found: re.Match[str]) -> Range:
-    """The range with the parts of `found`.  Raises UsageError, for an end with the words of its option."""
+    """Return the range with the parts of `found`.  Raises UsageError, with the option's own message for a bad end."""
     start, end = (_end(name, text, option, part.strip()) for part in (found[1], found[2]))
     what, log = f"{name} {quoted(text)}", found[4] is not None
     if found[3] is None and option is _SEEDS:
@@ -213,12 +213,12 @@ def _range(name: str, text: str, option: Option, found: re.Match[str]) -> Range:
     if log and min(float(start), float(end)) <= 0:
         raise UsageError(f"{what}: equal ratios need both ends above 0; begin with a small number, or leave log out")
     if option.whole and count > abs(end - start) + 1:
-        raise UsageError(f"{what}: there are only {int(abs(end - start)) + 1:,} whole numbers; ask for no more")
+        raise UsageError(f"{what}: there are only {int(abs(end - start)) + 1:,} whole numbers; give a smaller number")
     return Range(start, end, count, log)
 
 
 def _end(name: str, text: str, option: Option, end: str) -> Fraction:
-    """An end of a range, exactly.  Raises UsageError unless it is a number that is a value of the option."""
+    """Return the exact value of an end of a range.  Raises UsageError unless the option allows that number."""
     option.read_number(end)
     number = exact_number(end, shares=True)
     if number is None or (name == "draw_worth" and "," in end):
@@ -227,7 +227,7 @@ def _end(name: str, text: str, option: Option, end: str) -> Fraction:
 
 
 def listed(values: Sequence[Any], most: int = 6) -> str:
-    """Values for a message; of more than `most` the first ones and the last."""
+    """Return values as text for a message, only the first ones and the last if there are more than `most`."""
     if len(values) <= most:
         return ", ".join(map(_text, values))
     return ", ".join([*map(_text, values[: most - 2]), "...", _text(values[-1])])
@@ -241,7 +241,7 @@ def _text(value: Any) -> str:
 
 
 def seed_runs(seeds: Sequence[int]) -> list[int | str]:
-    """Seeds as a list may write them: runs of successive ones as ranges, as in `["0..99", 205]`."""
+    """Return seeds as a list with successive ones as ranges, such as `["0..99", 205]`."""
     runs: list[list[int]] = []
     for seed in seeds:
         if runs and seed == runs[-1][1] + 1:

@@ -1,1 +1,1 @@
-"""What a study's results say: figures of each setting with their intervals, settings in order, and whom to repeat."""
+"""Figures of a study's settings: medians with intervals, ranking, and repetition of the best setting."""

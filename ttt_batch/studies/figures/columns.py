@@ -1,6 +1,6 @@
-"""The figures of all settings of a study as columns, and when its learners were proved and settled.
+"""Figures of all settings of a study as columns, and the points of each learner's first proof and settling.
 
-The file is read once, some learners at a time; of each learner two numbers are kept, of each setting some twenty.
+The file is read once, in parts.  Memory holds two numbers for each learner and about twenty for each setting.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,10 +18,10 @@ from ttt_batch.studies.storage.reading import Block, StudyFile
 
 EVENTS = ("proof", "settling")
 SEAT_EVENTS = tuple(f"proof_{seat}" for seat in SEATS)
-"""Events of every learner, and of one seat each of networks."""
+"""Events of every learner, and events of networks, one for each seat."""
 
 _LEARNERS = 1 << 17
-"""Learners whose figures are worked on at a time, unless a setting alone has more."""
+"""Number of learners in a window, unless one setting has more."""
 
 _PER_LEARNER = (
     *(*EVENTS, "later", "holding", "loss", "error", "milliseconds", "positions"),
@@ -30,20 +30,20 @@ _PER_LEARNER = (
 )
 
 Columns = dict[str, NDArray[np.float64]]
-"""Figures by name, float64[settings]; NaN for what a setting does not have.
+"""Figures by name, float64[settings]; NaN where a setting lacks the figure.
 
-proved, at_end: shares of the seeds.  proof, settling: median games, infinite if it did not happen to half of the seeds.
+proved, at_end: shares of the seeds.  proof, settling: median games, infinite if fewer than half of the seeds got there.
 holds: share of later points.  loss_low, loss, loss_high: quartiles and median.  error (mean of both players),
 error_first, error_second, milliseconds, positions: medians.
-Of networks alone: proved_first, at_end_first, proof_first and the same of second, as for both seats together.
+proved_first, at_end_first, proof_first, and the same with second: for one seat of networks, otherwise NaN.
 """
 
 
 def read_columns(study: StudyFile) -> tuple[Columns, dict[str, NDArray[np.float32]]]:
-    """The columns of all settings, and by EVENTS for every learner the number of the point at which it happened; of
-    networks by SEAT_EVENTS, too.
+    """Return the columns of all settings, and the point numbers at which events of learners happened.
 
-    The events are float32[settings, seeds]: infinite for what never happened, NaN for learners without verdicts.
+    The events have the names EVENTS, and for networks SEAT_EVENTS, too.  Each is float32[settings, seeds]: infinite
+    if the event never happened, NaN for learners without verdicts.
     Raises StudyFileError.
     """
     settings = study.state.shape[0]
@@ -62,8 +62,10 @@ def read_columns(study: StudyFile) -> tuple[Columns, dict[str, NDArray[np.float3
 
 
 def _windows(study: StudyFile) -> Iterator[tuple[int, dict[str, NDArray[np.float64]]]]:
-    """The numbers of all learners, some settings at a time: the first one's number, and float64[settings, seeds] by
-    name, NaN for what a learner does not have.  Settings none of whose learners is done may be left out.
+    """Yield windows of consecutive settings with the numbers of their learners.
+
+    Each window is the first setting's number and float64[settings, seeds] by name, NaN where a learner lacks a number.
+    Windows may omit settings without a learner that is done.
     """
     settings, seeds = study.state.shape
     step = max(1, _LEARNERS // seeds)
@@ -85,9 +87,9 @@ def _windows(study: StudyFile) -> Iterator[tuple[int, dict[str, NDArray[np.float
 
 
 def _numbers(study: StudyFile, block: Block) -> dict[str, NDArray[Any]]:
-    """Some of _PER_LEARNER of a block's n learners, each [n].
+    """Return the available numbers of _PER_LEARNER for a block's n learners, each [n].
 
-    proof, settling: numbers of points.  later, holding: points after the first proof, and how many of these hold.
+    proof, settling: numbers of points.  later: how many points follow the first proof.  holding: how many of them hold.
     """
     last = {name: column[:, -1] for name, column in block.statistics.items()}
     found = {"milliseconds": 1e3 * last["seconds"]}
@@ -115,7 +117,7 @@ def _numbers(study: StudyFile, block: Block) -> dict[str, NDArray[Any]]:
 
 
 def _figures(numbers: Mapping[str, NDArray[np.float64]]) -> Columns:
-    """The columns of some settings, medians of times as numbers of points.
+    """Return the columns of some settings, with medians of times as numbers of points.
 
     numbers: all of _PER_LEARNER, float64[settings, seeds].
     """
@@ -138,5 +140,5 @@ def _figures(numbers: Mapping[str, NDArray[np.float64]]) -> Columns:
 
 
 def _ratio(some: NDArray[Any], of: NDArray[Any]) -> NDArray[np.float64]:
-    """Shares, NaN of nothing."""
+    """Return the shares, NaN where `of` is 0."""
     return np.where(of > 0, some / np.maximum(of, 1), np.nan)

@@ -1,6 +1,6 @@
-"""A study's best setting once more, beside the default, on seeds that had no part in choosing it.
+"""Design of the repetition of a study's best setting, beside the default, on fresh seeds.
 
-The best of many settings on the same seeds looks better than it is: part of what made it the best was luck.
+The best of many settings looks better than it is, because luck on its seeds helped to select it.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from ttt_batch.studies.figures.summary import Figures, Summary
 
 TASK = ("board", "opponent", "seat", "prove_every", "games")
-"""Options that say what is learnt, and when it is proved; all others say how."""
+"""Options that define the task and the points of proofs.  All others define the method."""
 
 
 class Confirmation(NamedTuple):
-    """What is to be repeated.
+    """Best setting of a study, and the design of its repetition.
 
-    metric: by which the winner is the best.  settings: of how many.  winner: its figures in the study.
-    design: the winner, then the default unless it is the same; its seeds are fresh.
+    metric: the metric of the ranking.  settings: number of ranked settings.
+    winner: figures of the best setting in the study.
+    design: the winner, then the default unless both are the same, on fresh seeds.
     """
 
     metric: str
@@ -33,12 +34,12 @@ class Confirmation(NamedTuple):
 
 
 def confirm(summary: "Summary", count: Any, best: str | None = None) -> Confirmation:
-    """Return what confirms a study: its best setting and the default, on the first `count` seeds above all of its own.
+    """Return the confirmation of a study: its best setting and the default, on the `count` seeds after its largest.
 
-    The default is the winner with every option that the study varies left to `train`'s default.  What the study holds
-    fixed stays, and so do the winner's board, opponent, seat, games, and how often networks are proved.
-    best: a metric (`ranking.METRICS`), DEFAULT_METRIC if not given.
-    Raises UsageError for another metric or count, and TttBatchError if no setting is any good by that metric.
+    The default is the winner with `train`'s defaults for every option that the study varies.  It keeps the options
+    that the study fixes, and the winner's board, opponent, seat, games and interval of proofs.
+    best: a metric (`ranking.METRICS`), DEFAULT_METRIC by default.
+    Raises UsageError for an invalid metric or count, and TttBatchError if no setting has a usable figure of it.
     """
     seeds = fresh_seeds(count)
     study = summary.design
@@ -55,11 +56,11 @@ def confirm(summary: "Summary", count: Any, best: str | None = None) -> Confirma
 
 
 def fresh_seeds(count: Any) -> int:
-    """On how many seeds a study is confirmed.  Raises UsageError."""
+    """Return `count` as the number of seeds of a confirmation.  Raises UsageError."""
     return whole("confirm", count, 1, MAX_SEEDS)
 
 
 def _options(setting: Setting) -> dict[str, list[Any]]:
-    """What makes this setting: every option with its value in a list, but for a seat without an opponent."""
+    """Return every option of a setting with its value in a list, without an empty seat (no opponent)."""
     values = setting.written | ({} if setting.opponent is None else {"opponent": setting.opponent})
     return {name: [value] for name, value in values.items() if value != ""}

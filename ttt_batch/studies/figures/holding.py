@@ -1,6 +1,6 @@
-"""At which recorded points learners were proved in a seat: unbeatable, or by a proof; and in which seats they play.
+"""Recorded points at which learners were proved unbeatable in a seat, and the seats that learners play.
 
-A learner with boxes plays first alone, so what a judgement says of its second seat counts for nothing here.
+A learner with boxes plays only the first seat, so results of its second seat are ignored here.
 """
 
 import numpy as np
@@ -15,9 +15,9 @@ from ttt_batch.studies.storage.reading import Block, StudyFile
 
 
 def proved_seats(study: StudyFile, block: Block) -> NDArray[np.float64] | None:
-    """float64[n, points, seats]: 1 for learners of a block that were proved in a seat, 0 for those that were not.
+    """Return float64[n, points, seats]: 1 where a block's learners were proved in a seat, 0 where they were not.
 
-    NaN for a seat that was not to be proved.  None if such learners have no verdicts.
+    Seats without a requested proof are NaN.  The result is None if such learners have no verdicts.
     """
     if "unbeatable" in block.statistics:
         return in_own_seats(study, block)["unbeatable"]
@@ -28,9 +28,9 @@ def proved_seats(study: StudyFile, block: Block) -> NDArray[np.float64] | None:
 
 
 def in_own_seats(study: StudyFile, block: Block) -> dict[str, NDArray[np.float64]]:
-    """Statistics that have an axis for the seats, float64[n, points, seats, ...], NaN for seats that are not played.
+    """Return the statistics with an axis for seats, float64[n, points, seats, ...], NaN for seats that are not played.
 
-    Those of self-play, float64[n, points, 3], are NaN unless both are.
+    Also return those of self-play, float64[n, points, 3], NaN unless the learner plays both seats.
     """
     own = plays(study)[block.settings]
     names = [name for name in (*OF_SEATS, OF_BOTH) if name in block.statistics]
@@ -38,12 +38,12 @@ def in_own_seats(study: StudyFile, block: Block) -> dict[str, NDArray[np.float64
 
 
 def proved_in_all(seats: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[n, points]: the same for all seats together that were to be proved; NaN if there is none."""
+    """Return float64[n, points]: 1 if all seats with a requested proof are proved, 0 if not, NaN without such seats."""
     return np.asarray(np.fmin.reduce(seats, axis=2))
 
 
 def mean_of_seats(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[n, points]: the mean over the seats that are played; NaN where nothing is known.
+    """Return float64[n, points]: the mean over the played seats, NaN without any value.
 
     values: float64[n, points, seats], NaN for seats that are not played.
     """
@@ -52,20 +52,20 @@ def mean_of_seats(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def has_proofs(study: StudyFile) -> NDArray[np.bool_]:
-    """bool[settings]: whether learners of a setting are proved, or not, at any recorded point."""
+    """Return bool[settings]: whether the learners of a setting have verdicts."""
     found = _asked(study).any(axis=1) if "proof" in study.header.arrays else ~study.array("growing")
     return np.asarray(found, np.bool_)
 
 
 def plays(study: StudyFile) -> NDArray[np.bool_]:
-    """bool[settings, seats]: in which seats learners play; the second one only without boxes."""
+    """Return bool[settings, seats]: the seats that learners play.  Learners with boxes do not play the second one."""
     names = study.array("learner")
     boxes = [name for name in np.unique(names).tolist() if name in LEARNERS and LEARNERS[name].boxes]
     return np.stack([np.ones(names.size, np.bool_), ~np.isin(names, boxes)], axis=1)
 
 
 def _asked(study: StudyFile) -> NDArray[np.bool_]:
-    """bool[settings, seats]: in which seats networks are to be proved; in none if they make no proofs."""
+    """Return bool[settings, seats]: the seats in which networks are to be proved, all False without proofs."""
     seat, every = study.array(COLUMNS["seat"]), study.array("prove_every")
     asked = np.stack([(seat == name) | (seat == "both") for name in SEATS], axis=1)
     return np.asarray(asked & (every > 0)[:, None])

@@ -1,4 +1,4 @@
-"""Quantiles of settings over those of their seeds that have a number."""
+"""Quantiles of settings over their seeds, without missing values."""
 
 from collections.abc import Iterator
 
@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 
 def quantiles(values: NDArray[np.float64], *shares: float, occurring: bool = False) -> Iterator[NDArray[np.float64]]:
-    """For each share the quantile of every row but for its NaN, float64[rows]; NaN for a row of nothing else.
+    """Yield for each share the quantile of every row, float64[rows], ignoring NaN.  A row of only NaN gives NaN.
 
     values: float64[rows, seeds].
-    occurring: the least value that so many are not above (NumPy's `inverted_cdf`), which may be infinite, and not a
-    number between two values (`linear`).  While all seeds are watched to the same end, such a median of times that are
-    infinite for what never happened is that of Kaplan and Meier.
+    occurring: return one of the values (NumPy's `inverted_cdf`), possibly infinite, instead of interpolating between
+    two (`linear`).  If events that never happen have infinite times and all seeds have the same last point, this
+    median equals the Kaplan-Meier median.
     """
     rows = np.sort(values, axis=1)  # NaN last
     count = np.count_nonzero(~np.isnan(rows), axis=1)

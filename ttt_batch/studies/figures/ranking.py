@@ -1,4 +1,4 @@
-"""Which of a study's settings are better than others, by a metric that a person chooses."""
+"""Ranking of a study's settings by a chosen metric."""
 
 from collections.abc import Mapping
 
@@ -19,21 +19,21 @@ METRICS: Mapping[str, str] = {
     "error": "median value error, mean of both players",
     "time": "median milliseconds of learning",
 }
-"""More is better of shares, less of all else."""
+"""Metrics by name.  Higher shares are better, and lower values of the others."""
 
 DEFAULT_METRIC = "proof"
 
 _HINTS = {"games": "proof", "first": "proof", "settled": "settling", "share": "proved", "seconds": "time", "ms": "time"}
-"""Words that are no metrics and suggest one."""
+"""Words that users may type instead of a metric's name, with the metric to suggest."""
 
 
 def metric_named(given: object) -> str:
-    """The one of METRICS that is meant.  Raises UsageError."""
+    """Return the name in METRICS that `given` stands for.  Raises UsageError."""
     return choose("metric", given, METRICS, hints=_HINTS)
 
 
 def check_counted(best: object, confirm: object) -> None:
-    """Raise UsageError if a study that counts results alone is to be ranked, or confirmed, by what it does not have."""
+    """Raise UsageError if a study that counts only results lacks the metric to be ranked or confirmed by."""
     if best is None and confirm is None:
         return
     metric = metric_named(DEFAULT_METRIC if best is None else best)
@@ -45,17 +45,17 @@ def check_counted(best: object, confirm: object) -> None:
 
 
 def order_by(metric: str, columns: Columns) -> list[int]:
-    """Numbers of the settings, the best first; equal ones in order, and those without a figure last.
+    """Return the numbers of the settings, the best first, equal ones in order, and those without a figure last.
 
-    Settings without a median number of games come after those with one, by the share of the seeds that are proved, or
-    have settled.
+    Settings without a finite median number of games follow those with one, ordered by the share of the seeds that are
+    proved or have settled.
     """
     keys = [np.where(np.isnan(key), np.inf, key) for key in _keys(metric, columns)]
     return [int(number) for number in np.lexsort(keys[::-1])]
 
 
 def is_any_good(metric: str, columns: Columns, number: int) -> bool:
-    """Whether a setting has a figure, and no share that is 0."""
+    """Return whether a setting has a figure of the metric, and its share is above 0."""
     first, *more = (float(key[number]) for key in _keys(metric, columns))
     if metric in ("proved", "holds"):
         return first < 0
@@ -63,7 +63,7 @@ def is_any_good(metric: str, columns: Columns, number: int) -> bool:
 
 
 def _keys(metric: str, columns: Columns) -> tuple[NDArray[np.float64], ...]:
-    """What settings are sorted by, the least first."""
+    """Return the sort keys of the settings in ascending order, the main key first."""
     if metric in ("proof", "settling"):
         games, share = columns[metric], columns["proved" if metric == "proof" else "at_end"]
         return games, np.where(np.isfinite(games), 0.0, -share)

@@ -1,4 +1,4 @@
-"""How the games of learners ended whose results alone were counted: shares of the games, over the seeds."""
+"""Shares of wins and draws over the seeds, for learners of which only results were counted."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -12,11 +12,11 @@ from ttt_batch.studies.figures.quantiles import quantiles
 from ttt_batch.studies.storage.reading import StudyFile
 
 SHARES = 0.5, 0.05, 0.95
-"""Of the seeds: the median, and the two ends of a range."""
+"""Quantiles over the seeds: the median and the two ends of a range."""
 
 
 class Spread(NamedTuple):
-    """Over the seeds: the median of a share of games, and what 5 % and 95 % of them have at most."""
+    """Median and 5 % and 95 % quantiles, over the seeds, of a share of games."""
 
     median: float
     low: float
@@ -24,9 +24,10 @@ class Spread(NamedTuple):
 
 
 class Results(NamedTuple):
-    """Shares of games by how they ended (SELF_PLAY), over the seeds of a setting.
+    """Shares of games by result (SELF_PLAY), over the seeds of a setting.
 
-    all: of all games.  last: of those after the last recorded point but one.  since: games before these.
+    all: shares of all games.  last: shares of the games since the second to last recorded point.
+    since: number of games up to that point.
     """
 
     all: tuple[Spread, ...]
@@ -43,7 +44,7 @@ def _named(spreads: tuple[Spread, ...]) -> dict[str, dict[str, float]]:
 
 
 def read_results(study: StudyFile) -> Mapping[int, Results]:
-    """The results of each setting that has learners, by its number; of no setting if tables were judged.
+    """Return the results of each setting with learners, by its number.  Empty if the study evaluates its learners.
 
     Raises StudyFileError.
     """
@@ -53,7 +54,7 @@ def read_results(study: StudyFile) -> Mapping[int, Results]:
 
 
 def _by_setting(study: StudyFile) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """int64[n, points, 3], outcomes up to each point, of all learners of a setting."""
+    """Yield each setting's number and int64[n, points, 3]: outcomes up to its last two points (or the only one)."""
     number, parts = -1, list[NDArray[np.int64]]()
     for block in study.blocks(tables=False):  # in the order of settings
         for setting in np.unique(block.settings).tolist():
@@ -67,7 +68,7 @@ def _by_setting(study: StudyFile) -> Iterator[tuple[int, NDArray[np.int64]]]:
 
 
 def _results(games: NDArray[np.int64], outcomes: NDArray[np.int64]) -> Results:
-    """games: int64[points], of the setting, 0 after its last one."""
+    """Return the results of a setting.  games: int64[points], 0 after its last point.  outcomes: of `_by_setting`."""
     own = games[games > 0]
     since = int(own[-2]) if own.size > 1 else 0
     before = outcomes[:, 0] if own.size > 1 else 0
@@ -76,5 +77,5 @@ def _results(games: NDArray[np.int64], outcomes: NDArray[np.int64]) -> Results:
 
 
 def _spreads(shares: NDArray[np.float64]) -> tuple[Spread, ...]:
-    """shares: float64[n, 3]."""
+    """Return the spread of each column of float64[n, 3]."""
     return tuple(Spread(*map(float, row)) for row in np.stack([*quantiles(shares.T, *SHARES)], axis=1))

@@ -1,9 +1,9 @@
-"""The figures of a study's settings over their seeds: proofs and how soon they come, what is lost, errors and time.
+"""Figures of a study's settings over their seeds: proofs, games until the first proof, losses, errors and time.
 
-A seed is proved at a recorded point at which it is unbeatable in both seats, or a network was proved in all seats asked
-for, and has settled at the point since which
-every one is such a point.  All seeds of a setting have the same points, so a seed without a proof is censored at the
-last one, and the Kaplan-Meier median is an order statistic: the point by which half of the seeds are proved.
+A seed is proved at a recorded point where it is unbeatable in both seats.  A network is proved where it is proved in
+all requested seats.  A seed settles at the point from which on it is proved at every point.  All seeds of a setting
+have the same points, so a seed without a proof is censored at the last one.  The Kaplan-Meier median is then an order
+statistic: the point by which half of the seeds are proved.
 """
 
 import functools
@@ -33,7 +33,7 @@ from ttt_batch.studies.storage.reading import StudyFile
 class Median(NamedTuple):
     """A median number of games with its 95 % interval.
 
-    games: None if it did not happen to half of the seeds.  low, high: see `survival.interval_of_median`.
+    games: None if fewer than half of the seeds had the event.  low, high: as `survival.interval_of_median` returns.
     """
 
     games: int | None
@@ -42,7 +42,7 @@ class Median(NamedTuple):
 
 
 class SeatFigures(NamedTuple):
-    """What is known of networks in one seat: as `proved`, `at_end` and `proof` of Figures."""
+    """Figures of networks in one seat: `proved`, `at_end` and `proof` as in Figures."""
 
     proved: float | None
     at_end: float | None
@@ -54,18 +54,20 @@ class SeatFigures(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """What is known of a setting; None stands for what it does not have.
+    """Figures of a setting.  Figures that the setting lacks are None.
 
-    setting: its number.  done, failed, missing: learners.  points: recorded by each.  games: of each.
+    setting: its number.  done, failed, missing: numbers of learners.
+    points: number of recorded points of each learner.  games: number of games of each learner.
     proved, at_end: shares of the seeds that are proved at any recorded point, and at the last one.
     proof, settling: games to the first proof, and to settling.
-    holds: share of all seeds' recorded points after the first proof at which they are proved, too.
+    holds: share of the recorded points after the first proof, over all seeds, that are proved, too.
     loss: probability of losing to random play at the last point, mean of both seats: lower quartile, median and upper
-    quartile over the seeds.  value_error: of the first and the second player at the last point, medians.
-    milliseconds: median of what each learner took up to the last point, as measured.
-    positions: in the table of a growing board, median; all figures about proofs and results are None then.
-    results: of learners whose results alone were counted; figures about proofs and values are None then.
-    seats: of networks, in each seat; all figures above are of all seats that are to be proved.  None of tables.
+    quartile over the seeds.
+    value_error: medians for the first and the second player at the last point.
+    milliseconds: median of the measured training times up to the last point.
+    positions: median number of positions in the table of a growing board, which lacks figures about proofs and results.
+    results: for learners of which only results were counted.  Figures about proofs and values are then None.
+    seats: figures of networks for each seat, None for tables.  The figures above cover all seats to be proved.
     """
 
     setting: int
@@ -112,10 +114,10 @@ class Figures(NamedTuple):
 class Summary(Printable):
     """The figures of all settings of a study.
 
-    design: its settings and seeds.  reasons: why learners failed, and how many for each reason.
-    games: int64[settings, points], games at the points.  points: int64[settings], how many points each has.
-    states: int64[settings, 3], learners that are MISSING, DONE and FAILED.
-    columns, events: see `read_columns`.  results: see `read_results`.
+    design: its settings and seeds.  reasons: number of failed learners by reason.
+    games: int64[settings, points], games at the points.  points: int64[settings], number of points.
+    states: int64[settings, 3], numbers of learners that are MISSING, DONE and FAILED.
+    columns, events: from `read_columns`.  results: from `read_results`.
     """
 
     design: Design
@@ -129,11 +131,11 @@ class Summary(Printable):
 
     @functools.cached_property
     def note(self) -> str:
-        """Why medians have no intervals though there are seeds enough: a line that says what to install."""
+        """Return a line on what to install if intervals are missing despite enough seeds, or an empty string."""
         return missing_library() if self.states[:, DONE].max() >= LEAST else ""
 
     def figures(self, setting: int) -> Figures:
-        """The figures of a setting, by its number."""
+        """Return the figures of the setting with this number."""
         value = {name: _known(column[setting]) for name, column in self.columns.items()}
         states = self.states[setting].tolist()
         return Figures(
@@ -174,28 +176,30 @@ class Summary(Printable):
         return Median(games, *interval_of_median(times, happened))
 
     def ranked(self, best: str | None = None) -> list[int]:
-        """Numbers of the settings, the best first; equal ones in order.
+        """Return the numbers of the settings, the best first and equal ones in order.
 
-        best: a metric (`ranking.METRICS`); None leaves them in order.  Raises UsageError.
+        best: a metric (`ranking.METRICS`), or None for the order of the study.  Raises UsageError.
         """
         return list(range(self.points.size)) if best is None else order_by(metric_named(best), self.columns)
 
     def is_any_good(self, best: str, number: int) -> bool:
-        """Whether a setting has a figure of a metric, and no share that is 0.  Raises UsageError."""
+        """Return whether a setting has a figure of a metric, and its share is above 0.  Raises UsageError."""
         return is_any_good(metric_named(best), self.columns, number)
 
     def winner(self, best: str) -> tuple[str, int]:
-        """The metric that is meant, and the number of the best setting.
+        """Return the metric's full name and the number of the best setting.
 
-        Raises UsageError, and TttBatchError if no setting is any good by it.
+        Raises UsageError, and TttBatchError if no setting has a usable figure of the metric.
         """
         metric, number = metric_named(best), self.ranked(best)[0]
         if not self.is_any_good(metric, number):
-            raise TttBatchError(f"no setting is the best by {METRICS[metric]}: none has any; choose another metric")
+            raise TttBatchError(
+                f"no setting is the best by {METRICS[metric]}: every figure is missing or 0; choose another metric"
+            )
         return metric, number
 
     def to_dict(self, best: str | None = None) -> dict[str, Any]:
-        """What `study --json` prints; best: as for `ranked`.  Raises UsageError."""
+        """Return what `study --json` prints.  best: as for `ranked`.  Raises UsageError."""
         states = self.states.sum(axis=0).tolist()
         return {
             "seeds": seed_runs(self.design.seeds),
@@ -207,7 +211,7 @@ class Summary(Printable):
         }
 
     def setting_facts(self, number: int) -> dict[str, Any]:
-        """The figures of one setting as plain values, and which it is."""
+        """Return the number, key, options and figures of one setting as plain values."""
         setting = self.design.settings[number]
         options = {name: value for name, value in setting.written.items() if value != "" or name not in READ}
         return {"setting": number, "key": setting.key, "options": options, **self.figures(number).to_dict()}
@@ -218,7 +222,7 @@ class Summary(Printable):
 
 
 def summarise(study: StudyFile) -> Summary:
-    """The figures of a study as far as it is done.  Raises StudyFileError."""
+    """Return the figures of a study's learners that are done.  Raises StudyFileError."""
     states = [np.count_nonzero(study.state == state, axis=1) for state in (MISSING, DONE, FAILED)]
     reasons = Counter(reason for _, _, reason in study.failures())
     return Summary(

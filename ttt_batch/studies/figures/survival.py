@@ -1,13 +1,12 @@
-"""How soon something happens to seeds, some of which were watched to the end without it: the Kaplan-Meier estimate.
+"""Kaplan-Meier estimate of the time until an event, for seeds of which some end without it.
 
-A seed to which it did not happen is censored: it counts as one to which it happens later, nobody knows when.  Leaving
-it out would make every setting look faster than it is.
+A seed that ends without the event is censored: its event happens later, at an unknown time.  Omitting such seeds would
+make every setting look faster than it is.
 
     left(t) = product over all times s <= t of (1 - happened at s / at risk at s)
 
-The estimate, its variance by Greenwood and the bands by log(-log) are those of `scipy.stats.ecdf`.  The interval of a
-median reaches from the time at which the lower band is down at one half to the time at which the upper one is
-(Brookmeyer and Crowley, 1982).
+`scipy.stats.ecdf` computes the estimate, Greenwood's variance and the log(-log) bands.  The interval of a median starts
+where the lower band reaches one half and ends where the upper band does (Brookmeyer and Crowley, 1982).
 """
 
 import functools
@@ -22,15 +21,17 @@ from ttt_batch.base.errors import TttBatchError
 CONFIDENCE = 0.95
 
 LEAST = 6
-"""Seeds from which on a median has an interval: the smallest and the largest of five hold it in 93.75 % of all samples,
-those of six in 96.9 %."""
+"""Least number of seeds for an interval of a median.
+
+The smallest and the largest of five values enclose the median in 93.75 % of all samples, those of six in 96.9 %.
+"""
 
 
 class Survival(NamedTuple):
-    """To which share of the seeds something has not happened yet.
+    """Share of the seeds without the event, over time.
 
-    times: int64[n], all different, ascending.  left: float64[n], the share after each time.
-    low, high: float64[n], its confidence band.
+    times: int64[n], distinct and ascending.  left: float64[n], the share after each time.
+    low, high: float64[n], the confidence band of `left`.
     """
 
     times: NDArray[np.int64]
@@ -42,8 +43,8 @@ class Survival(NamedTuple):
 def survival(times: NDArray[np.int64], happened: NDArray[np.bool_]) -> Survival:
     """Return the Kaplan-Meier estimate.
 
-    times: int64[seeds], at least one: when it happened, or until when a seed was watched without it.
-    happened: bool[seeds], which of both.
+    times: int64[seeds], at least one: the time of the event, or of the end of observation without it.
+    happened: bool[seeds], whether the event happened.
     Raises TttBatchError if scipy is missing.
     """
     distinct, ranks = np.unique(times, return_inverse=True)
@@ -53,9 +54,9 @@ def survival(times: NDArray[np.int64], happened: NDArray[np.bool_]) -> Survival:
 
 @functools.lru_cache(4096)
 def _estimate(happened: tuple[int, ...], censored: tuple[int, ...]) -> tuple[NDArray[np.float64], ...]:
-    """The share left after each of some times and its band: it depends on the order of the times alone.
+    """Return the share left after each time and its band.  They depend only on the order of the times.
 
-    happened, censored: how many seeds at each time.  Scipy takes 0.8 ms, and many settings of few seeds are alike.
+    happened, censored: number of seeds at each time.  Cached, because scipy takes 0.8 ms and many settings are alike.
     """
     stats = _stats()
     ranks = np.arange(len(happened))
@@ -63,7 +64,7 @@ def _estimate(happened: tuple[int, ...], censored: tuple[int, ...]) -> tuple[NDA
     found = stats.ecdf(sample).sf
     left = np.asarray(found.probabilities, np.float64)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # no band where all seeds, or none, are left
+        warnings.simplefilter("ignore", RuntimeWarning)  # the band is undefined at shares of 0 and 1
         bands = found.confidence_interval(CONFIDENCE, method="log-log")
     known = (left > 0) & (left < 1)
     whole = (left, *(np.where(known, band.probabilities, left) for band in (bands.low, bands.high)))
@@ -76,8 +77,8 @@ def interval_of_median(times: NDArray[np.int64], happened: NDArray[np.bool_]) ->
     """Return the ends of the confidence interval of the median time.
 
     times, happened: as for `survival`.
-    An end that lies beyond the last time is None, the upper one, or that last time, the lower one.  Both are None for
-    fewer than LEAST seeds.
+    If the upper end lies beyond the last time, it is None.  If the lower end does, it is that last time.  Both ends
+    are None for fewer than LEAST seeds.
     Raises TttBatchError if scipy is missing.
     """
     if times.size < LEAST:
@@ -88,7 +89,7 @@ def interval_of_median(times: NDArray[np.int64], happened: NDArray[np.bool_]) ->
 
 
 def missing_library() -> str:
-    """A line that says how to install what intervals need; empty if it is there."""
+    """Return a line with the command that installs scipy, empty if it is installed."""
     try:
         _stats()
     except TttBatchError as error:

@@ -1,1 +1,1 @@
-"""What a study's learners compute: byte for byte what `train` records of the same setting and seed."""
+"""Training of a study's learners, with the same bytes as `train` records for the same setting and seed."""

@@ -1,4 +1,4 @@
-"""What learners of a study have learnt, and the room in which a thread's learners learn."""
+"""Results of a study's learners, and the base class of the per-thread workers that train them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -13,12 +13,12 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Learnt(NamedTuple):
-    """The results of n learners of a setting, the first of those asked for.
+    """Results of n learners of a setting, for the first n seeds of the request.
 
-    statistics: arrays [n, points, ...] as a run of `train` has them for one, without games; seconds are NaN where
-    they were not measured, and at the end the mean of those that learnt together.
-    tables: arrays [n, ...] by name, if they are kept.
-    failure: why the learner after the last one failed, None if it did not.
+    statistics: arrays [n, points, ...], each learner's as in a run of `train`, without games.  Seconds are NaN where
+    not measured, and at the end the mean of the learners trained together.
+    tables: arrays [n, ...] by name, if kept.
+    failure: reason of the failure of the next learner, None if it did not fail.
     """
 
     statistics: Arrays
@@ -27,20 +27,20 @@ class Learnt(NamedTuple):
 
     @property
     def learners(self) -> int:
-        """How many they are."""
+        """Return the number of learners."""
         return len(self.statistics["outcomes"]) if self.statistics else 0
 
     @property
     def shapes(self) -> tuple[Any, ...]:
-        """What arrays they have; results with the same can be `joined`."""
+        """Return names and shapes of the arrays.  Results with equal shapes can be `joined`."""
         return tuple((name, array.shape[1:]) for part in (self.statistics, self.tables) for name, array in part.items())
 
 
 class Room(ABC):
-    """Where one thread's learners learn, one after the other; what was made for one may be used again.
+    """Per-thread worker: trains learners one after another and reuses its buffers.
 
-    keep: whether results include tables.  stop: whether to end as soon as may be.
-    prepared: seconds that it took to make what is used again, kernels among it.
+    keep: whether results include tables.  stop: returns whether to end as soon as possible.
+    prepared: seconds spent on reusable objects, including kernels.
     """
 
     def __init__(self, *, keep: bool, stop: Callable[[], bool]) -> None:
@@ -48,7 +48,7 @@ class Room(ABC):
         self.prepared = 0.0
 
     def learn(self, setting: Setting, seeds: Sequence[int]) -> Learnt:
-        """Let the learners of some seeds learn, until one fails or `stop()` is true."""
+        """Train the learners of these seeds, until one fails or `stop()` returns True."""
         at_once = self._at_once(setting)
         found: list[tuple[Arrays, Arrays]] = []
         failure = None
@@ -68,20 +68,20 @@ class Room(ABC):
 
     @abstractmethod
     def _at_once(self, setting: Setting) -> int:
-        """How many learners of a setting learn together at most."""
+        """Return the maximum number of a setting's learners to train together."""
 
     @abstractmethod
     def _learn(self, setting: Setting, seeds: Sequence[int]) -> tuple[Arrays, Arrays] | None:
-        """The statistics and tables of so many learners at most, [n, ...] each; None if they were stopped."""
+        """Return statistics and tables, [n, ...] each, of learners trained together; None if stopped."""
 
 
 def joined(parts: list[Arrays]) -> Arrays:
-    """Arrays of several learners, by name, one after the other."""
+    """Concatenate the arrays of several learners by name."""
     return {name: np.concatenate([arrays[name] for arrays in parts]) for name in (parts or [{}])[0]}
 
 
 def reason_of(error: Exception) -> str:
-    """Why a learner failed, in a line."""
+    """Return the reason of a learner's failure in one line."""
     if isinstance(error, MemoryError):
         return "not enough memory for this board or batch; choose a smaller one"
     return str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""Pattern networks that learn in a study, as `train` has them with one thread."""
+"""Training of a study's pattern networks, as in `train` with one thread."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,7 +14,7 @@ from ttt_batch.training.patterns.trainer import PatternTrainer
 
 
 class NetworkRoom(Room):
-    """Where networks learn."""
+    """Per-thread worker that trains networks."""
 
     def __init__(self, *, keep: bool, stop: Callable[[], bool]) -> None:
         super().__init__(keep=keep, stop=stop)
@@ -27,7 +27,7 @@ class NetworkRoom(Room):
         if not self._ready:
             clock = Clock()
             config = make_pattern_config(learner=setting.config.learner, prove_every=1)
-            _train(config, config.round, self._stop)  # compiles what it needs: that is no learning
+            _train(config, config.round, self._stop)  # compiles the kernels
             self.prepared, self._ready = clock.seconds, True
         run = _train(setting.config_for(seeds[0]), setting.games, self._stop)
         if run.interrupted:
@@ -37,13 +37,13 @@ class NetworkRoom(Room):
 
 
 def _train(config: PatternConfig, games: int, stop: Callable[[], bool]) -> PatternRun:
-    """The run of `train` with this configuration, or a part of it if `stop()` became true."""
+    """Return the run of `train` with this configuration, unfinished if `stop()` returned True."""
     clock, followers = Clock(), Followers(None, None, stop, command="", threads=1)
     with PatternTrainer(config, None, threads=1) as trainer:
         return PatternSession(config, games, None, trainer, clock, followers).train()
 
 
 def _weights_of(run: PatternRun) -> Arrays:
-    """The last weights, and those by which each seat was last proved, by name."""
+    """Return the final weights, and those of each seat's last proof, by name."""
     weights = run.learnt.weights
     return {"weight": weights, "proved": np.zeros(weights.shape[1:], np.int32) if run.proved is None else run.proved}

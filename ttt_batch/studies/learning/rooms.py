@@ -1,4 +1,4 @@
-"""The room for each family of learners."""
+"""Choice of the per-thread worker for each family of learners."""
 
 from collections.abc import Callable, Mapping
 
@@ -15,5 +15,5 @@ _ROOMS: Mapping[str, type[Room]] = {TABLES.name: Classroom, NETWORKS.name: Netwo
 
 
 def make_room(family: Family, *, keep: bool, stop: Callable[[], bool]) -> Room:
-    """A room for learners of a family; see `Room`."""
+    """Return a per-thread worker (`Room`) for learners of a family."""
     return _ROOMS[family.name](keep=keep, stop=stop)

@@ -1,7 +1,7 @@
-"""Tables of positions that learn in a study.
+"""Training of a study's tables of positions.
 
-Short runs in batches on an enumerated board are played by one kernel, many one after the other, in working space that a
-thread's learners share: to make a trainer takes as long as 100,000 games.  All others are trainings like any other.
+One kernel plays many short runs in batches on an enumerated board, in a workspace that a thread's learners share,
+because making a trainer takes as long as 100,000 games.  All other runs use an ordinary training session.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,14 +21,14 @@ from ttt_batch.training.trainers import make_trainer, way_to_learn
 from ttt_batch.training.trainers.batched import Batched, Followed
 
 GAMES_AT_ONCE = 1 << 25
-"""Games that one kernel may play: a second or two, within which a study cannot be stopped."""
+"""Limit of the games of one kernel call, one or two seconds in which a study cannot stop."""
 
 LEARNERS_AT_ONCE = 64
-"""Learners of which a kernel may have the start tables: 10 MB on 3x3."""
+"""Limit of the learners of one kernel call.  Their start tables take 10 MB on 3x3."""
 
 
 class Classroom(Room):
-    """Where tables learn; what was made for a board is used again."""
+    """Per-thread worker that trains tables and reuses its objects for a board."""
 
     def __init__(self, *, keep: bool, stop: Callable[[], bool]) -> None:
         super().__init__(keep=keep, stop=stop)
@@ -43,7 +43,7 @@ class Classroom(Room):
         return self._in_kernel(setting, seeds) if is_short(setting) else self._in_session(setting, seeds[0])
 
     def _in_kernel(self, setting: Setting, seeds: Sequence[int]) -> tuple[Arrays, Arrays]:
-        """Short runs of an enumerated board, in one kernel; arrays have an axis for the seeds before their own."""
+        """Train short runs on an enumerated board in one kernel call.  The first axis of the arrays is the seed."""
         trainer, bench = self._trainer_for(setting)
         clock = Clock()
         points = np.array(setting.points, np.int64)
@@ -54,17 +54,17 @@ class Classroom(Room):
         return statistics, tables_of(learnt) if self._keep else {}
 
     def _trainer_for(self, setting: Setting) -> tuple[Batched, Bench]:
-        """A trainer with the numbers of a setting, and what judges its tables."""
+        """Return a trainer with the numbers of a setting, and the workspace that evaluates its tables."""
         config, trainer, bench = setting.config, self._trainer, self._bench
         made_for = (*(getattr(config, name) for name in _LASTING), way_to_learn(config))
         if trainer is None or bench is None or made_for != self._made_for:
             clock = Clock()
-            self._trainer = self._bench = None  # its room is free for the next one
+            self._trainer = self._bench = None  # frees memory for the next one
             rival = None if setting.rival is None else rival_policy(setting.rival, config)
             made = make_trainer(config, rival=rival)
             assert isinstance(made, Batched)
             trainer, bench = made, make_bench(made.graph, made.worth)
-            trainer.follow([0], np.ones(1, np.int64), bench, keep=False)  # compiles what it needs: that is no learning
+            trainer.follow([0], np.ones(1, np.int64), bench, keep=False)  # compiles the kernels
             self._trainer, self._bench, self._made_for = trainer, bench, made_for
             self.prepared += clock.seconds
         elif config != trainer.config:
@@ -72,7 +72,7 @@ class Classroom(Room):
         return trainer, bench._replace(worth=trainer.worth)
 
     def _in_session(self, setting: Setting, seed: int) -> tuple[Arrays, Arrays] | None:
-        """A run as `train` has it, its arrays as those of one of several; None if it was stopped."""
+        """Train one run as `train` does, and return its arrays with a first axis of length 1; None if stopped."""
         config, rival = setting.config_for(seed), setting.rival
         plan = Plan(config, setting.games, rival, None, None, {})
         trainer = make_trainer(config, rival=None if rival is None else rival_policy(rival, config))
@@ -86,11 +86,11 @@ class Classroom(Room):
 
 
 _LASTING = ("board", "learner", "symmetry", "engine", "opponent", "seat")
-"""What a trainer is made for; the rest of a configuration are numbers."""
+"""Fields of a configuration that need a new trainer.  The other fields are numbers."""
 
 
 def is_short(setting: Setting) -> bool:
-    """Whether a setting's runs are short ones of batches, in one seat or in self-play, on an enumerated board."""
+    """Return whether a setting's runs are short ones in batches, in one seat or self-play, on an enumerated board."""
     config = setting.config
     first, second = SEATS_IN_TURN[config.seat]
     batched = not config.grown and issubclass(way_to_learn(config), Batched)
@@ -98,5 +98,5 @@ def is_short(setting: Setting) -> bool:
 
 
 def tables_of(learnt: Run | Followed) -> Arrays:
-    """The tables at the end, by name, with `visits` if there are any."""
+    """Return the final tables by name, with `visits` if present."""
     return {**learnt.tables._asdict(), **({"visits": learnt.visits} if learnt.visits.size else {})}

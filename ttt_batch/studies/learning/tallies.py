@@ -1,7 +1,7 @@
-"""Tables that learn in a study that counts their results, and judges none of them.
+"""Training of tables in a study that counts only results.
 
-Learners with matchboxes that learn game by game are played by one kernel, many one after the other.  All others are
-trainings like any other, looked at when a point is recorded.
+One kernel plays many learners with matchboxes that learn game by game.  All other learners use an ordinary trainer,
+whose results are read at each recorded point.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,17 +23,17 @@ from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import start_tables
 
 GAMES_AT_ONCE = 1 << 22
-"""Games that one kernel may play: half a second, within which a study cannot be stopped."""
+"""Limit of the games of one kernel call, half a second in which a study cannot stop."""
 
 LEARNERS_AT_ONCE = 1 << 14
-"""Learners of which a kernel may keep the beads: 140 MB."""
+"""Limit of the learners of one kernel call.  Their beads take 140 MB."""
 
 MOST_EXACT = 1 << 30
-"""Games up to which beads, a million a game at most, are far from 2**53, above which not all whole numbers exist."""
+"""Limit of games for exact beads: with at most a million beads a game they stay far below 2**53."""
 
 
 class TallyRoom(Room):
-    """Where they learn; what was made for boxes is used again."""
+    """Per-thread worker that trains tables without evaluation and reuses its matchboxes."""
 
     def __init__(self, *, keep: bool, stop: Callable[[], bool]) -> None:
         super().__init__(keep=keep, stop=stop)
@@ -63,9 +63,9 @@ class TallyRoom(Room):
         return _statistics(outcomes, clock.seconds / len(seeds)), tables
 
     def _make(self, setting: Setting) -> None:
-        """What the kernel needs for a configuration, compiled."""
+        """Make the kernel's arguments for a setting, and compile it."""
         config = setting.config
-        assert setting.rival is not None  # whoever has boxes plays against somebody
+        assert setting.rival is not None  # learners with boxes have an opponent
         graph, rival = config.graph, rival_policy(setting.rival, config)
         chances = rival if isinstance(rival, Chances) else even_chances(graph, rival)
         start, worth = start_tables(config, graph, [0])[0], learner_named(config.learner).worth(config.settings)
@@ -75,7 +75,7 @@ class TallyRoom(Room):
         play_matchboxes(graph, self._boxes, self._hand, *nothing, np.empty((0, self._boxes.full.size)))
 
     def _one(self, setting: Setting, seed: int) -> tuple[Arrays, Arrays] | None:
-        """The results, and the tables, of one training; None if it was stopped."""
+        """Return statistics and tables of one trained learner; None if stopped."""
         rival, config = setting.rival, setting.config_for(seed)
         clock = Clock()
         trainer = make_trainer(config, rival=None if rival is None else rival_policy(rival, config))
@@ -96,20 +96,20 @@ class TallyRoom(Room):
 
 
 def in_one_kernel(setting: Setting) -> bool:
-    """Whether learners of a setting are `menace`, and learn game by game, as far as their beads stay exact."""
+    """Return whether a setting's learners are `menace`, learn game by game, and keep exact beads."""
     config = setting.config
     boxed = learner_named(config.learner).tables is MenaceTables and config.batch == 1 and config.engine == "walk"
     return boxed and not config.start and setting.games <= MOST_EXACT
 
 
 def _statistics(outcomes: Any, seconds: float) -> Arrays:
-    """outcomes: int64[n, T, 3].  seconds: of each learner, up to its end."""
+    """Return the statistics.  outcomes: int64[n, T, 3].  seconds: total time of each learner."""
     several = np.full(outcomes.shape[:2], np.nan)
     several[:, -1] = seconds
     return {"seconds": several, "outcomes": outcomes}
 
 
 def beads_of(config: Config, boxes: Matchboxes, ends: Any) -> Any:
-    """float64[n, E]: the tables of n learners with these beads of each kind (float64[n, K])."""
+    """Return float64[n, E]: the tables of n learners with these beads of each kind (float64[n, K])."""
     start = start_tables(config, config.graph, [0])[0].q
     return np.where(boxes.portion > 0.0, ends[:, boxes.kind], start)

@@ -1,4 +1,4 @@
-"""What never changes in a study's file, read and checked: seeds, keys and points, and which results belong to what."""
+"""Validated constant contents of a study's file: seeds, keys, points, and the arrays of each setting."""
 
 import itertools
 import re
@@ -32,14 +32,14 @@ from ttt_batch.studies.storage.places import KEY_BYTES, Places
 
 GROUPS = "tables/"
 MEMBERS = "/table_setting"
-"""The array of a group of tables with the numbers of its settings."""
+"""Name of the array with the numbers of the settings of a group of tables."""
 
 
 class Kind(NamedTuple):
     """Settings whose learners have the same arrays.
 
-    points: of each learner.  statistics: where those stand that they have, by name, without games, in the order of
-    checksums.  tables: likewise.  size: bytes of a learner's results.
+    points: number of points of each learner.  size: bytes of a learner's results.
+    statistics, tables: places of the arrays by name, in the order of checksums, without games.
     """
 
     points: int
@@ -49,16 +49,16 @@ class Kind(NamedTuple):
 
 
 class Contents:
-    """What never changes.
+    """Constant contents of a study's file.
 
-    seeds: int64[seeds].  keys: of the settings, key_bytes: uint8[settings, KEY_BYTES], the same.
+    seeds: int64[seeds].  keys: keys of the settings.  key_bytes: uint8[settings, KEY_BYTES], the same keys.
     points: int64[settings].  games: int64[settings, points].
-    kinds: what there is.  kind_of: int64[settings], each one's number among them.
-    own: int64[settings], places among the settings with such tables.  family: that of all learners.
+    kinds: kinds of the settings.  kind_of: int64[settings], each setting's index in `kinds`.
+    own: int64[settings], index within the setting's group of tables.  family: family of all learners.
     """
 
     def __init__(self, name: str, header: Header, places: Places) -> None:
-        """Raises Damaged for a header that fits, with its digest right, no study."""
+        """Read and check the contents.  Raises Damaged if the header, despite its correct digest, is not a study's."""
         self.header = header
         self.family = _family_of(header.arrays)
         try:
@@ -83,10 +83,10 @@ class Contents:
             raise Damaged(f"{name} is not a valid study: {why}; use a file as a study wrote it") from None
 
     def _check(self) -> None:
-        """Raise ValueError or KeyError unless all declared arrays are there, as they are declared."""
+        """Raise ValueError or KeyError unless all declared arrays are present as declared."""
         arrays = self.header.arrays
         if self.header.keep not in KEEPS:
-            raise ValueError(f"it keeps {self.header.keep[:20]!r}")
+            raise ValueError(f"unknown choice of kept tables {self.header.keep[:20]!r}")
         learner = "setting", "seed"
         if arrays["setting"].nbytes // 8 * (arrays["seed"].nbytes // 8) > MAX_LEARNERS:
             raise ValueError(f"it has more than {MAX_LEARNERS:,} learners")
@@ -107,15 +107,15 @@ class Contents:
             if path in STATISTICS and path not in ALWAYS and path not in arrays:
                 continue
             if arrays[path].dtype != np.dtype(dtype).newbyteorder("<") or arrays[path].axes != axes:
-                raise ValueError(f"{path} is not what it must be")
+                raise ValueError(f"{path} has another type or other axes")
         for axis, labels in LABELS.items():
             if arrays[axis].shape != (len(labels),):
                 raise ValueError(f"axis {axis} has another length")
         if not arrays["provenance/reasons"].shape == (REASONS,) or arrays["provenance/design"].dtype.kind != "S":
-            raise ValueError("its provenance is not what it must be")
+            raise ValueError("its provenance has another form")
 
     def _find_kinds(self, growing: NDArray[np.bool_], places: Places) -> None:
-        """Find out which settings have the same arrays."""
+        """Set `kinds`, `kind_of` and `own` from the groups of settings with the same arrays."""
         arrays, settings = self.header.arrays, len(self.keys)
         groups = [path.removesuffix(MEMBERS) for path in arrays if path.startswith(GROUPS) and path.endswith(MEMBERS)]
         group, self.own = np.full(settings, -1), np.zeros(settings, np.int64)
@@ -137,7 +137,7 @@ class Contents:
         self.kinds = [self._kind(n, bool(grows), [*groups, ""][at]) for n, grows, at in distinct.tolist()]
 
     def _kind(self, points: int, growing: bool, group: str) -> Kind:
-        """Settings with these arrays.  group: of their tables, empty if none are kept.  Raises KeyError, ValueError."""
+        """Return the kind with these arrays.  group: of its tables, or empty.  Raises KeyError or ValueError."""
         arrays = self.header.arrays
         recorded = {*ALWAYS, *self.family.columns(exact=not growing)} - {"games"}
         statistics = {name: arrays[name] for name in STATISTICS if name in recorded}
@@ -150,7 +150,7 @@ class Contents:
         return Kind(points, statistics, tables, size)
 
     def alike(self) -> Iterator[tuple[int, int]]:
-        """Where settings of one kind that follow each other begin and end."""
+        """Yield begin and end of each run of successive settings of one kind."""
         changes = np.flatnonzero(np.diff(self.kind_of)) + 1
         yield from itertools.pairwise([0, *changes.tolist(), self.kind_of.size])
 
@@ -161,9 +161,9 @@ class Contents:
         statistics: Mapping[str, NDArray[Any]],
         tables: Mapping[str, NDArray[Any]],
     ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
-        """Results of learners of one kind as they are stored, statistics with their own points only, without games.
+        """Return the results of learners of one kind in stored form, with only their own points and without games.
 
-        Raises ValueError for anything that such learners do not have.
+        Raises ValueError for arrays that such learners lack.
         """
         own, n, most = kind.points, settings.size, self.games.shape[1]
         given = dict(statistics)
@@ -183,10 +183,7 @@ class Contents:
         )
 
     def padded(self, array: NDArray[Any]) -> NDArray[Any]:
-        """A statistic [n, points, ...] with as many points as the longest one has: NaN, or 0 for whole numbers.
-
-        In C order.
-        """
+        """Return a statistic [n, points, ...] in C order, padded to the most points with NaN, or 0 for integers."""
         most = self.games.shape[1]
         if array.shape[1] == most:
             return np.ascontiguousarray(array)
@@ -198,7 +195,7 @@ class Contents:
 
 
 def _family_of(paths: Collection[str]) -> Family:
-    """The family whose statistics are there."""
+    """Return the family whose statistics are present."""
     if NETWORK_COLUMNS[0] in paths:
         return NETWORKS
     judged = {name for exact in (True, False) for name in TABLES.columns(exact=exact)}
@@ -214,7 +211,7 @@ _PROVENANCE = (
 
 
 def _fitting(name: str, array: NDArray[Any], place: Stored, *shapes: tuple[int, ...]) -> NDArray[Any]:
-    """An array as it is stored.  Raises ValueError for one of another type, or of none of these shapes."""
+    """Return an array in stored form.  Raises ValueError unless it has the stored type and one of these shapes."""
     if array.dtype != place.dtype or array.shape not in shapes:
         raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, expected {place.dtype} of shape {shapes[0]}")
     return array.astype(place.dtype, copy=False)

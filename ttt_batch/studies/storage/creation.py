@@ -1,4 +1,4 @@
-"""Making a study's file, whole and with all its room on the disk, or not at all; and one that is larger."""
+"""Creation of study files with all their disk space reserved, and extension of existing ones."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
@@ -24,21 +24,21 @@ from ttt_batch.studies.storage.reading import StudyFile, check_derived
 from ttt_batch.studies.storage.writing import StudyWriter, open_locked
 
 _PIECE = 1 << 17
-"""Numbers that are written at a time."""
+"""Numbers written at a time."""
 
 _LATER = ("ended", "seconds")
-"""Provenance that is not known when a study begins."""
+"""Provenance that is unknown when a study starts."""
 
 
 def create(
     path: str | Path, design: Design, keep: str = NONE, *, command: str = "", overwrite: bool = False
 ) -> StudyWriter:
-    """Make the file of a study without any learner, and open it for writing.
+    """Create the file of a study without results, and open it for writing.
 
     keep: `none`, or `last` for the tables of every learner.  command: for provenance.
     overwrite: replace an existing file.
-    Raises StudyFileError for whatever the disk refuses, such as so much room, and leaves nothing then; UsageError for
-    tables that have no fixed size.
+    Raises StudyFileError for disk errors, such as too little space, and leaves no file then.
+    Raises UsageError for tables without a fixed size.
     """
     return _create(Path(path), design, keep, _began(command), overwrite=overwrite)
 
@@ -50,19 +50,20 @@ def _create(path: Path, design: Design, keep: str, provenance: Provenance, *, ov
         with STUDY_FILE.drafts([path], overwrite=overwrite) as [draft], STUDY_FILE.refusing(path):
             _build(draft.path, layout, provenance, keep)
         study = open_locked(path, lock.pop_all())
-    study.design = design  # with runs as they were given: what they were read from may have no name
+    study.design = design  # with opponents' runs as given, which may have no file
     return study
 
 
 def go_beside(study: StudyWriter) -> int:
-    """Let a study go on in a new file beside its own, which another program has taken or changed, and which stays.
+    """Continue a study in a new file beside its own, which another program has removed or changed.
 
-    Returns how many learners that were done are missing since.  Raises StudyFileError, and nothing has changed then.
+    The old file stays.  Return the number of learners that were done and are now missing.
+    Raises StudyFileError without any change.
     """
     design, done = study.design, int(np.count_nonzero(study.state == DONE))
     for path in free_names(study.path):
         if path == study.path:
-            continue  # removed just now
+            continue  # the lost file's name is free again
         with suppress(StudyTakenError):
             new = _create(path, design, study.keep, dict(study.provenance), overwrite=False)
             break
@@ -79,9 +80,9 @@ def go_beside(study: StudyWriter) -> int:
 def extend(path: str | Path, design: Design, *, command: str = "") -> StudyWriter:
     """Replace a study's file by one with more settings or seeds, and open it for writing.
 
-    It takes over all learners that are done, by key and seed; all others are missing.  Both files are on the disk for a
-    while; until the new one is whole the old one stays.
-    design: with all settings and seeds of the old one, in any order, see `Design.extended`.
+    Copy all learners that are done, by key and seed.  All others are missing.  The disk holds both files until the new
+    one is complete and replaces the old one.
+    design: contains all settings and seeds of the old one, in any order, as `Design.extended` returns it.
     Raises StudyFileError, also if learners would be left out, and as `open_study` and `create` do.
     """
     path = find_run(path)
@@ -104,12 +105,12 @@ def extend(path: str | Path, design: Design, *, command: str = "") -> StudyWrite
 
 
 def _began(command: str) -> Provenance:
-    """Provenance of a study that begins now."""
+    """Return the provenance of a study that starts now."""
     return {name: value for name, value in Clock().provenance(command).items() if name not in _LATER}
 
 
 def _build(path: Path, layout: Sequence[Array], provenance: Provenance, keep: str) -> None:
-    """Write a whole file without results into the empty file `path`.  Raises OSError."""
+    """Write a complete file without results into the empty file `path`.  Raises OSError."""
     stored = {array.path: stored_as(array) for array in layout}
     header = Header(FORMAT, "0" * 64, 0, 0, provenance, keep, stored)
     header = header._replace(size=header_size(header))
@@ -136,7 +137,7 @@ def _build(path: Path, layout: Sequence[Array], provenance: Provenance, keep: st
 
 
 def _put_nan(places: Places, place: Stored) -> None:
-    """Fill an array of results with NaN: what is not known yet must not look like a zero."""
+    """Fill an array of results with NaN, so that unknown values differ from zeros."""
     size = place.dtype.itemsize
     nan = np.full(_PIECE, np.nan, place.dtype).view(np.uint8).data
     for begin in range(0, place.nbytes, _PIECE * size):
@@ -144,7 +145,7 @@ def _put_nan(places: Places, place: Stored) -> None:
 
 
 def _places_in(old: StudyFile, design: Design) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The numbers of a study's settings and seeds in a larger design.  Raises StudyFileError if it lacks some."""
+    """Return the numbers of a study's settings and seeds in a larger design.  Raises StudyFileError if it lacks any."""
     keys = {setting.key: number for number, setting in enumerate(design.settings)}
     numbers = {seed: number for number, seed in enumerate(design.seeds)}
     settings = [keys.get(key, -1) for key in old.keys]
@@ -158,7 +159,7 @@ def _places_in(old: StudyFile, design: Design) -> tuple[NDArray[np.int64], NDArr
 
 
 def _take_over(new: StudyWriter, old: StudyFile, settings: NDArray[np.int64], seeds: NDArray[np.int64]) -> None:
-    """Store the learners of one file in another, but for damaged ones.  settings, seeds: their numbers there."""
+    """Copy the undamaged learners of one file to another.  settings, seeds: their numbers in the new file."""
     for block in old.blocks():
         sound = np.flatnonzero(old.sound(block))
         found = [{name: array[sound] for name, array in part.items()} for part in (block.statistics, block.tables)]

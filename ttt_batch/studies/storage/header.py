@@ -1,7 +1,6 @@
-"""The header: text in front of the HDF5 part that says where every array stands; composed, taken apart, compared.
+"""Writer and reader of the header, the text before the HDF5 part with the place of every array.
 
-It is read before anything else, and nothing that it says is trusted: every place, size and axis is checked against the
-file's length and against each other.
+The reader trusts no value: it checks every offset, size and axis against the file's length and the other arrays.
 """
 
 import hashlib
@@ -23,16 +22,16 @@ from ttt_batch.runs.runfile.superblock import MARKED, SIGNATURE, SIZE, clearing,
 FORMAT = (1, 2)
 """Major and minor version of the format; a reader opens every minor version of its own major version.
 
-1.0: learners of tables.  1.1: or pattern networks.  1.2: or tables of which only the results are counted.
+1.0: learners of tables.  1.1: also pattern networks.  1.2: also tables of which only results are counted.
 """
 
 MAGIC = f"{STUDY_TYPE}, format ".encode()
 
 LEAST_HEADER, MOST_HEADER = 1 << 12, 1 << 20
-"""Bytes of the header, which is an HDF5 user block: a power of two."""
+"""Limits of the header's bytes, a power of two, because it is an HDF5 user block."""
 
 MOST_FIXED = 1 << 30
-"""Bytes that never change, at most: a hundred thousand settings take some 20 MB."""
+"""Limit of the constant bytes.  100,000 settings take about 20 MB."""
 
 _NO_DIGEST = b"0" * 64
 _PIECE = 1 << 20
@@ -41,11 +40,11 @@ _DTYPES = {np.dtype(name).newbyteorder("<").str for name in TABLE_DTYPES}
 
 
 class Damaged(StudyFileError):
-    """What is in the file is not what a study wrote."""
+    """Error for a file whose content is not that of a study."""
 
 
 class Stored(NamedTuple):
-    """Where an array stands.  axes: their names.  results: whether it holds results, which no digest covers."""
+    """Place of an array.  axes: their names.  results: whether it holds results, which no digest covers."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -55,15 +54,15 @@ class Stored(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Its bytes, however many."""
+        """Return the number of bytes, without overflow."""
         return math.prod(self.shape) * self.dtype.itemsize
 
 
 class Header(NamedTuple):
-    """What the header says.
+    """Contents of the header.
 
-    digest: of all that never changes.  length: of the whole file.  size: of the header.
-    provenance: how the study began.  keep: of layout.KEEPS.  arrays: by path.
+    digest: digest of the constant bytes.  length: bytes of the file.  size: bytes of the header.
+    provenance: start of the study.  keep: the kept tables, of KEEPS.  arrays: places by path.
     """
 
     version: tuple[int, int]
@@ -76,7 +75,7 @@ class Header(NamedTuple):
 
 
 def compose(header: Header) -> bytes:
-    """The header's text.  Its size must be that of `header_size`, or larger."""
+    """Return the header's text.  `header.size` must be at least `header_size(header)`."""
     contents = {
         path: {
             "dtype": stored.dtype.str,
@@ -107,7 +106,7 @@ def compose(header: Header) -> bytes:
 
 
 def header_size(header: Header) -> int:
-    """Bytes that the header needs, whatever the offsets; a power of two."""
+    """Return the bytes that suffice for the header with any offsets, a power of two."""
     far = {path: stored._replace(offset=10**18) for path, stored in header.arrays.items()}
     whole = header._replace(arrays=far, digest=_NO_DIGEST.decode(), length=10**18, size=0)
     needed = len(compose(whole)) + len(str(MOST_HEADER))
@@ -115,9 +114,9 @@ def header_size(header: Header) -> int:
 
 
 def read_header(name: str, file: io.FileIO, size: int) -> Header:
-    """The header of an open file of `size` bytes, and all that it says checked.  name: for messages.
+    """Return the checked header of an open file of `size` bytes, without a comparison of the digest.
 
-    Raises Damaged for what is not ours, and StudyFileError for what is too new.  The digest is not compared.
+    name: for messages.  Raises Damaged for an invalid header, and StudyFileError for a newer format.
     """
     file.seek(0)
     start = file.read(min(size, LEAST_HEADER))
@@ -134,7 +133,7 @@ def read_header(name: str, file: io.FileIO, size: int) -> Header:
 
 
 def check_digest(name: str, file: io.FileIO, header: Header) -> None:
-    """Raise Damaged if what never changes is not what was written."""
+    """Raise Damaged if the constant bytes do not match the digest."""
     if digest_of(file, header) != header.digest:
         if digest_of(file, header, marked=True) == header.digest:
             raise Damaged(f"{name}: {MARKED}; {clearing(name)}")
@@ -144,9 +143,9 @@ def check_digest(name: str, file: io.FileIO, header: Header) -> None:
 
 
 def digest_of(file: io.FileIO, header: Header, *, marked: bool = False) -> str:
-    """SHA-256 of everything but the arrays of results, the header's own digest taken for zeros.
+    """Return the SHA-256 of all bytes except arrays of results, with the header's digest replaced by zeros.
 
-    marked: take HDF5's mark of a file that is open for writing as not set.
+    marked: clear HDF5's mark of a file that is open for writing before hashing.
     """
     file.seek(0)
     text = file.read(header.size)
@@ -161,7 +160,7 @@ def digest_of(file: io.FileIO, header: Header, *, marked: bool = False) -> str:
 
 
 def _fixed_parts(header: Header) -> Iterator[tuple[int, int]]:
-    """Where what never changes begins and ends, behind the header."""
+    """Yield begin and end of each constant part behind the header."""
     results = sorted((stored.offset, stored.nbytes) for stored in header.arrays.values() if stored.results)
     begin = header.size
     for offset, size in results:
@@ -171,11 +170,11 @@ def _fixed_parts(header: Header) -> Iterator[tuple[int, int]]:
 
 
 class _Wrong(ValueError):
-    """Something that the header says and that cannot be."""
+    """Error for an impossible value in the header."""
 
 
 def _first_lines(name: str, start: bytes, size: int, file: io.FileIO) -> tuple[tuple[int, int], str, int, int]:
-    """Version, digest, length of the file and of the header.  start: the first bytes.  Raises as `read_header`."""
+    """Return version, digest, and lengths of file and header.  start: the first bytes.  Raises as `read_header`."""
     if not start:
         raise Damaged(f"{name} is empty; {_RESTORE}")
     if not start.startswith(MAGIC[: len(start)]):
@@ -208,7 +207,7 @@ def _first_lines(name: str, start: bytes, size: int, file: io.FileIO) -> tuple[t
 
 
 def _parse(text: bytes, version: tuple[int, int], digest: str, length: int, size: int) -> Header:
-    """The header of this text, in types that are right.  Raises ValueError, TypeError or KeyError."""
+    """Return the header of this text with checked types.  Raises ValueError, TypeError or KeyError."""
     values = json.loads(text[text.index(b"\n{") :], parse_constant=no_constant)
     provenance, keep = dict(values["provenance"]), values["keep"]
     plain = all(isinstance(value, str | int) or math.isfinite(value) for value in provenance.values())
@@ -231,12 +230,12 @@ def _parse(text: bytes, version: tuple[int, int], digest: str, length: int, size
 
 
 def no_constant(text: str) -> float:
-    """Raise ValueError for `NaN` or `Infinity`, which no JSON has."""
+    """Raise ValueError for `NaN` or `Infinity`, which JSON does not allow."""
     raise _Wrong(text)
 
 
 def _check_places(header: Header) -> None:
-    """Raise ValueError unless all arrays lie within the file and behind the header, and none over another."""
+    """Raise ValueError unless all arrays lie behind the header within the file, without overlap."""
     places = sorted((stored.offset, stored.offset + stored.nbytes) for stored in header.arrays.values())
     if not places or places[0][0] < header.size or places[-1][1] > header.length:
         raise _Wrong("an array begins or ends outside the file")
@@ -247,7 +246,7 @@ def _check_places(header: Header) -> None:
 
 
 def _check_axes(header: Header) -> None:
-    """Raise ValueError unless every axis is as long as the array of its labels says."""
+    """Raise ValueError unless every axis has the length of the array of its labels."""
     for path, stored in header.arrays.items():
         if len(stored.axes) != len(stored.shape):
             raise _Wrong(f"the axes of {path}")
@@ -258,7 +257,7 @@ def _check_axes(header: Header) -> None:
 
 
 def labels_of(paths: Mapping[str, Any], path: str, axis: str) -> str:
-    """The path of an axis's labels: in the group of the array `path`, or in the root."""
+    """Return the path of an axis's labels, in the group of the array `path` or in the root."""
     group, slash, _ = path.rpartition("/")
     own = f"{group}{slash}{axis}"
     return own if own in paths else axis

@@ -1,7 +1,7 @@
-"""The structure of a study's file, made by the HDF5 library without a disk.
+"""Structure of a study's file, made by the HDF5 library in memory.
 
-Arrays of results get their places and nothing is written to them, so a file of any size is a few pages here.  Thus a
-full disk is found out by one call that asks for room, and never by the library, which would not bear it.
+Arrays of results get offsets but no content, so a file of any size takes a few pages here.  The disk space is then
+reserved in one call, because the HDF5 library does not recover from a full disk.
 """
 
 import io
@@ -13,34 +13,34 @@ from ttt_batch.runs.runfile.writing import put_attributes
 from ttt_batch.studies.storage.declared import Array
 from ttt_batch.studies.storage.header import FORMAT, Stored, labels_of
 
-# h5py is imported inside the functions that need it: it costs 0.1 s at start-up.
+# Functions import h5py themselves because it costs 0.1 s at start-up.
 
 _PAGE = 1 << 16
 
 
 class Image(io.RawIOBase):
-    """A file in memory of which only the pages take room that were written to."""
+    """Sparse file in memory.  Only pages that were written take memory."""
 
     def __init__(self) -> None:
         self._pages: dict[int, bytearray] = {}
         self._at = self.size = 0
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """As for any file."""
+        """Set the position and return it."""
         self._at = offset + (0, self._at, self.size)[whence]
         return self._at
 
     def tell(self) -> int:
-        """As for any file."""
+        """Return the position."""
         return self._at
 
     def truncate(self, size: int | None = None) -> int:
-        """Set the file's size; it is never made smaller than what was written."""
+        """Set the file's size.  HDF5 never makes it smaller than the written content."""
         self.size = self._at if size is None else size
         return self.size
 
     def write(self, content: Any) -> int:
-        """As for any file."""
+        """Write at the position and return the number of bytes."""
         view, begin = memoryview(content).cast("B"), self._at
         while self._at < begin + len(view):
             page, at = divmod(self._at, _PAGE)
@@ -51,7 +51,7 @@ class Image(io.RawIOBase):
         return len(view)
 
     def readinto(self, buffer: Any) -> int:
-        """As for any file; what was never written is zeros."""
+        """Read from the position and return the number of bytes.  Bytes never written are zeros."""
         view, begin = memoryview(buffer).cast("B"), self._at
         while self._at < begin + len(view):
             page, at = divmod(self._at, _PAGE)
@@ -61,7 +61,7 @@ class Image(io.RawIOBase):
         return len(view)
 
     def pages(self) -> Iterator[tuple[int, memoryview]]:
-        """Every page that was written to, with its offset."""
+        """Yield every written page with its offset."""
         for page, content in sorted(self._pages.items()):
             yield page * _PAGE, memoryview(content)[: max(0, self.size - page * _PAGE)]
 
@@ -69,15 +69,15 @@ class Image(io.RawIOBase):
 def make_image(
     layout: Sequence[Array], provenance: Mapping[str, str | int | float], header_size: int
 ) -> tuple[Image, dict[str, Stored]]:
-    """An HDF5 file behind room for the header, and where its arrays stand.
+    """Return an HDF5 file behind free space for the header, and the places of its arrays.
 
-    All are contiguous, and those of results have no content.  header_size: a power of two.
+    All arrays are contiguous, and those of results have no content.  header_size: a power of two.
     """
     import h5py
 
     image = Image()
     stored = {}
-    # "earliest" writes what old HDF5 libraries read, too; with places at multiples of 8, arrays can be mapped.
+    # Old HDF5 libraries can read "earliest".  Offsets at multiples of 8 allow memory mapping.
     options = {"userblock_size": header_size, "alignment_threshold": 1, "alignment_interval": 8}
     with h5py.File(image, "w", libver="earliest", **options) as file:
         for array in layout:
@@ -96,12 +96,12 @@ def make_image(
 
 
 def stored_as(array: Array, offset: int = 0) -> Stored:
-    """What the header says about an array."""
+    """Return the header's entry for an array."""
     return Stored(array.dtype, array.shape, array.axes, offset, array.content is None)
 
 
 def _dataset(file: Any, array: Array) -> Any:
-    """A new array in an open HDF5 file."""
+    """Create an array in an open HDF5 file and return it."""
     import h5py
     from h5py import h5d, h5p, h5s, h5t
 
@@ -121,6 +121,6 @@ def _dataset(file: Any, array: Array) -> Any:
     if array.axes == (name,):
         dataset.make_scale(name)
     labels = {"axes": ",".join(array.axes), "unit": array.unit, "meaning": array.meaning}
-    # What netCDF calls text of fixed length in UTF-8: xarray then shows text and not bytes.
+    # netCDF's mark of UTF-8 text, so that xarray shows text instead of bytes.
     put_attributes(dataset.attrs, labels | ({"_Encoding": "utf-8"} if array.dtype.kind == "S" else {}))
     return dataset

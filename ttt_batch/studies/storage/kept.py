@@ -1,4 +1,4 @@
-"""What is kept of each learner at its end: the arrays of its tables, or the weights of its networks."""
+"""Arrays of the tables or network weights that a study keeps of each learner."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def kept_arrays(settings: Sequence["Setting"], sizes: Mapping[str, int]) -> Iterator[Array]:
-    """The arrays of what is kept of settings of one family.  sizes: of the axes that all arrays share.
+    """Yield the arrays kept for settings of one family.
 
-    Raises UsageError for tables that have no fixed size.
+    sizes: lengths of the shared axes.  Raises UsageError for tables without a fixed size.
     """
     grouped, arrays = _KEPT[settings[0].family.name]
     for name, group in grouped(settings).items():
@@ -31,13 +31,13 @@ def kept_arrays(settings: Sequence["Setting"], sizes: Mapping[str, int]) -> Iter
 
 
 def _table_groups(settings: Sequence["Setting"]) -> dict[str, list[int]]:
-    """Settings whose tables have the same arrays, by a name for them.  Raises UsageError for boards that grow."""
+    """Return settings grouped by equal arrays of tables, by group name.  Raises UsageError for growing boards."""
     groups: dict[str, list[int]] = {}
     for i, setting in enumerate(settings):
         config = setting.config
         if config.grown:
             raise UsageError(
-                f"the table on {config.board.name} grows as it learns, so no room can be kept for it; choose "
+                f"the table on {config.board.name} grows during learning, so a study cannot keep it; choose "
                 f"{option('keep', NONE)}, or leave this board out"
             )
         name = f"{config.learner}-{config.board.name}"
@@ -49,7 +49,7 @@ def _table_groups(settings: Sequence["Setting"]) -> dict[str, list[int]]:
 def _of_tables(
     path: str, settings: Sequence["Setting"], numbers: Sequence[int], sizes: Mapping[str, int]
 ) -> Iterator[Array]:
-    """The arrays of tables of settings that have the same ones.  path: their group.  numbers: of the settings."""
+    """Yield the arrays of settings with the same tables.  path: their group.  numbers: of the settings."""
     config = settings[0].config
     learner, graph = learner_named(config.learner), config.graph
     own = {"table_setting": np.array(numbers), "row": np.arange(graph.code.size)}
@@ -80,7 +80,7 @@ def _of_tables(
 
 
 def _network_groups(settings: Sequence["Setting"]) -> dict[str, list[int]]:
-    """Settings whose networks have the same shape, by a name for them."""
+    """Return settings grouped by equal shapes of networks, by group name."""
     shapes: dict[tuple[object, ...], list[int]] = {}
     for i, setting in enumerate(settings):
         config = setting.config
@@ -94,7 +94,7 @@ def _network_groups(settings: Sequence["Setting"]) -> dict[str, list[int]]:
 def _of_networks(
     path: str, settings: Sequence["Setting"], numbers: Sequence[int], sizes: Mapping[str, int]
 ) -> Iterator[Array]:
-    """The arrays of networks of settings that have the same shape.  path, numbers: as for tables."""
+    """Yield the arrays of a group of settings whose networks have the same shape.  Parameters as for `_of_tables`."""
     config = settings[0].config
     networks, kinds = len(config.aims), config.network().kind_start.size - 1
     labels = {"table_setting": np.array(numbers), "network": np.arange(networks), "kind": np.arange(kinds)}

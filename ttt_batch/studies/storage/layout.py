@@ -1,4 +1,4 @@
-"""The arrays that the file of a study has, and what never changes of their content."""
+"""Layout of a study's file: its arrays, and the content of the constant ones."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 def layout_of(design: "Design", description: str, keep: str = NONE) -> tuple[Array, ...]:
-    """All arrays of a study's file.
+    """Return all arrays of a study's file.
 
-    description: text from which the design can be made again.  keep: of KEEPS.
-    Raises UsageError if tables are to be kept that have no fixed size.
+    description: text that describes the design.  keep: of KEEPS.
+    Raises UsageError for kept tables without a fixed size.
     """
     settings = design.settings
     labels: dict[str, NDArray[Any]] = {"setting": np.arange(len(settings)), "seed": np.array(design.seeds, np.int64)}
@@ -70,7 +70,7 @@ def layout_of(design: "Design", description: str, keep: str = NONE) -> tuple[Arr
 
 
 def size_of(layout: Sequence[Array]) -> int:
-    """Bytes of all arrays together: those of the file but for some thousand."""
+    """Return the total bytes of all arrays.  The file has a few thousand more."""
     return sum(array.dtype.itemsize * int(np.prod(array.shape, dtype=object)) for array in layout)
 
 
@@ -87,12 +87,12 @@ def _growing(settings: Sequence["Setting"]) -> NDArray[np.bool_]:
 
 
 def _columns(settings: Sequence["Setting"]) -> Iterator[Array]:
-    """A column for each option: numbers if all its values are, else text."""
+    """Yield a column for each option: numbers if all its values are numbers, otherwise text."""
     written = [setting.written for setting in settings]
     for name in written[0]:
         values, axes = [one[name] for one in written], ["setting"]
         if name in READ and set(values) == {""}:
-            continue  # nobody has it
+            continue  # no learner has this option
         kinds = set(map(type, values))
         if kinds == {tuple}:
             axes.append("seat")
@@ -109,7 +109,7 @@ def _columns(settings: Sequence["Setting"]) -> Iterator[Array]:
 
 
 def _results(sizes: Mapping[str, int], there: Collection[str]) -> Iterator[Array]:
-    """The arrays of results.  there: statistics that any setting has beside those of all."""
+    """Yield the arrays of results.  there: statistics of any setting, besides those of every learner."""
 
     def array(path: str, dtype: str, axes: Sequence[str], meaning: str, unit: str = "") -> Array:
         kind = np.dtype(dtype).newbyteorder("<")

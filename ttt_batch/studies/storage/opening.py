@@ -1,4 +1,4 @@
-"""Opening a study's file: what it is, whether it is whole, and who else writes it."""
+"""Opening and locking of study files, with validation of their headers."""
 
 import io
 import os
@@ -15,18 +15,18 @@ from ttt_batch.studies.storage.header import MAGIC, check_digest, read_header
 from ttt_batch.studies.storage.places import Places
 
 STUDY_FILE = Kind(StudyFileError, "out", taken=StudyTakenError)
-"""Files of studies, as `outputs` speaks of them."""
+"""Kind of file, for messages of `outputs`."""
 
 
 def is_study_file(path: Path) -> bool:
-    """Whether an ordinary file begins as a study's file does, whatever its name."""
+    """Return whether an ordinary file of any name starts like a study's file."""
     with suppress(OSError, ValueError, NotOrdinaryError), open_ordinary(path) as file:
         return file.read(len(MAGIC)) == MAGIC
     return False
 
 
 def locked(path: Path, closing: ExitStack) -> None:
-    """Keep other processes from writing a file that is there, until `closing` is closed.  Raises StudyFileError."""
+    """Lock an existing file against other writers until `closing` is closed.  Raises StudyFileError."""
     with worded(path):
         open_ordinary(path).close()
         with STUDY_FILE.refusing(path):
@@ -34,7 +34,7 @@ def locked(path: Path, closing: ExitStack) -> None:
 
 
 def opened(path: Path, closing: ExitStack, *, write: bool = False) -> tuple[Contents, io.FileIO]:
-    """What never changes of a study's file, and the file itself, open until `closing` is closed.
+    """Return the constant contents of a study's file, and the file, open until `closing` is closed.
 
     Raises StudyFileError.
     """
@@ -49,7 +49,7 @@ def opened(path: Path, closing: ExitStack, *, write: bool = False) -> tuple[Cont
 
 @contextmanager
 def worded(path: Path) -> Iterator[None]:
-    """Turn what the system refuses in reading into one line about `path`."""
+    """Turn the system's reading errors into a StudyFileError with one line about `path`."""
     name = shown(path)
     try:
         yield

@@ -1,4 +1,4 @@
-"""A study's file, open for reading: what it studies, whose results are there, and the results."""
+"""Reader of study files: design, states of the learners, and results."""
 
 import io
 import json
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ttt_batch.studies.designs.design import Design
 
 BLOCK = 1 << 22
-"""Bytes of results that are worked on at a time."""
+"""Bytes of results in a block."""
 
 
 class Block(NamedTuple):
@@ -52,16 +52,16 @@ Opened = TypeVar("Opened", bound="StudyFile")
 
 
 class StudyFile:
-    """An open study; close it, or use it in a `with` block.
+    """Open study.  Close it, or use it in a `with` block.
 
-    path: the file.  header: what its header says.  keep: which tables it has, of `layout.KEEPS`.
-    keys: of the settings, in order.  seeds: int64[seeds].  points: int64[settings], how many points each records.
-    games: int64[settings, points], games at the points; 0 after the last one.
-    state: uint8[settings, seeds], MISSING, DONE or FAILED when it was opened, and what this process did since.
+    path: the file.  header: its header.  keep: the kept tables, of KEEPS.
+    keys: keys of the settings, in order.  seeds: int64[seeds].  points: int64[settings], numbers of recorded points.
+    games: int64[settings, points], games at the points, 0 after the last one.
+    state: uint8[settings, seeds], MISSING, DONE or FAILED at opening, updated by this process.
     """
 
     def __init__(self, path: Path, contents: Contents, file: io.FileIO, closing: ExitStack) -> None:
-        """Made by `open_study`.  closing: what is left to do when it is closed."""
+        """Use `open_study` instead.  closing: runs at closing."""
         self.path, self.header, self.keep = path, contents.header, contents.header.keep
         self.seeds, self.points, self.games = contents.seeds, contents.points, contents.games
         self._contents, self._file, self._places, self._closing = contents, file, Places(file), closing
@@ -75,36 +75,36 @@ class StudyFile:
         self.close()
 
     def close(self) -> None:
-        """Close it and give its lock back.  What was stored is in the file already."""
+        """Close the file and release its lock.  Stored results are already in the file."""
         self._closing.close()
 
-    def __del__(self) -> None:  # `ttt.study(...)` hands out one that nobody may close
+    def __del__(self) -> None:  # callers of `ttt.study(...)` may not close it
         with suppress(AttributeError):
             self.close()
 
     @property
     def keys(self) -> list[str]:
-        """What stands for each setting."""
+        """Return the key of each setting."""
         return self._contents.keys
 
     @property
     def family(self) -> Family:
-        """That of all learners."""
+        """Return the family of all learners."""
         return self._contents.family
 
     @property
     def provenance(self) -> Mapping[str, str | int | float]:
-        """When, with what and by which command the study began."""
+        """Return the start of the study: time, versions and command."""
         return self.header.provenance
 
     @cached_property
     def description(self) -> str:
-        """The study's settings and seeds in TOML."""
+        """Return the study's settings and seeds in TOML."""
         return str(self.array("provenance/design"))
 
     @cached_property
     def design(self) -> "Design":
-        """The study's design, its settings and seeds as in the file.  Raises StudyFileError."""
+        """Return the study's design, with settings and seeds in the order of the file.  Raises StudyFileError."""
         for name in dict.fromkeys(self.array("learner").tolist()) if "learner" in self.header.arrays else ():
             if foreign := foreign_learner(name):
                 raise StudyFileError(f"{shown(self.path)}: {foreign}")
@@ -115,46 +115,47 @@ class StudyFile:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Names of the arrays that hold the options of each setting."""
+        """Return the names of the arrays with the options of each setting."""
         columns = [path for path, place in self.header.arrays.items() if place.axes[:1] == ("setting",)]
         return tuple(path for path in columns if not self.header.arrays[path].results and path not in OTHER_COLUMNS)
 
     def array(self, path: str) -> NDArray[Any]:
-        """A whole array as it is in the file now, text as text.  What it has for learners that are not done
-        means nothing.  Raises StudyFileError.
+        """Return a whole array from the file, with bytes decoded.  Raises StudyFileError.
+
+        Values of learners that are not done are meaningless.
         """
         with worded(self.path):
             array = self._places.read(self.header.arrays[path])
-        # Without an encoding, NumPy ignores how errors are to be handled.
+        # NumPy ignores `errors` without an encoding.
         return np.char.decode(array, "utf-8", errors="replace") if array.dtype.kind == "S" else array
 
-    # --- what is missing, and why -----------------------------------------------------------------------------
+    # --- missing and failed learners -----------------------------------------------------------------------------
 
     def missing_seeds(self, setting: int) -> NDArray[np.int64]:
-        """Numbers of the seeds whose learners of a setting are not done."""
+        """Return the numbers of a setting's seeds whose learners are not done."""
         return np.flatnonzero(self.state[setting] != DONE)
 
     @cached_property
     def _reasons(self) -> list[str]:
-        """The reasons by number, those that no learner failed for left empty; a learner that fails adds to them."""
+        """Return the reasons by number, empty where unused.  The writer adds reasons to the list."""
         used = set(np.unique(self.array("reason")[self.state == FAILED]).tolist())
         texts = self.array("provenance/reasons").tolist()
         return [one_line(text) if i in used else "" for i, text in enumerate(texts)]
 
     def failures(self) -> Iterator[tuple[int, int, str]]:
-        """Setting and seed, by number, of every learner that failed, and why."""
+        """Yield the numbers of setting and seed, and the reason, of every failed learner."""
         numbers, reasons = self.array("reason"), self._reasons
         for i, j in zip(*(found.tolist() for found in np.nonzero(self.state == FAILED)), strict=True):
             yield i, j, (reasons[numbers[i, j]] if numbers[i, j] < REASONS else "") or "unknown"
 
     @property
     def progress(self) -> dict[str, Any]:
-        """What was noted, such as `ended` and `seconds`; empty before that, and if it is damaged."""
+        """Return the notes of the study, such as `ended` and `seconds`, empty if missing or damaged."""
         return self.noted or {}
 
     @property
     def noted(self) -> dict[str, Any] | None:
-        """As `progress`, but None for what no study has written."""
+        """Return the notes as `progress` does, but None if they are malformed."""
         text = str(self.array("provenance/progress"))
         with suppress(ValueError, RecursionError):
             noted = json.loads(text or "{}", parse_constant=no_constant)
@@ -172,9 +173,9 @@ class StudyFile:
     # --- reading ----------------------------------------------------------------------------------------------
 
     def blocks(self, *, tables: bool = True) -> Iterator[Block]:
-        """The results of all learners that are done, some at a time; settings of one kind together, in order.
+        """Yield the results of all learners that are done, in blocks of one kind of setting, in order.
 
-        tables: without them none is read, and the blocks have none.
+        tables: read the tables, too; otherwise the blocks have no tables.
         """
         contents, arrays, width, read = self._contents, self.header.arrays, self.seeds.size, self._places.read
         for begin, end in contents.alike():
@@ -193,7 +194,7 @@ class StudyFile:
                 yield Block(kind, *np.divmod(first + done, width), found, kept, sums)
 
     def sound(self, block: Block) -> NDArray[np.bool_]:
-        """bool[n]: which learners of a block have the checksums of their results."""
+        """Return bool[n]: whether the results of a block's learners match their checksums."""
         expected = self._checksums(block.settings, block.seeds, block.statistics, block.tables)
         return np.equal(expected, block.checksums)
 
@@ -204,22 +205,22 @@ class StudyFile:
         statistics: Mapping[str, NDArray[Any]],
         tables: Mapping[str, NDArray[Any]],
     ) -> NDArray[np.uint64]:
-        """What the checksums of learners must be that have the same arrays."""
+        """Compute the checksums of learners with the same arrays."""
         covered = [array for name, array in statistics.items() if name not in MEASURED]
         keys = self._contents.key_bytes[settings].reshape(-1, KEY_BYTES)
         return checksums(keys, self.seeds[seeds], [*covered, *tables.values()])
 
 
 def open_study(path: str | Path) -> StudyFile:
-    """Open a study's file for reading; another process may write it meanwhile.
+    """Open a study's file for reading, even while another process writes it.
 
-    Raises StudyFileError for what is no whole study.
+    Raises StudyFileError for a file that is not a valid study.
     """
     return open_as(StudyFile, path)
 
 
 def open_as(kind: type[Opened], path: str | Path) -> Opened:
-    """As `open_study`, for a kind of StudyFile that knows more."""
+    """Open a study's file as `open_study` does, as a subclass of StudyFile."""
     path = find_run(path)
     with ExitStack() as closing:
         contents, file = opened(path, closing)
@@ -227,9 +228,9 @@ def open_as(kind: type[Opened], path: str | Path) -> Opened:
 
 
 def check_derived(study: StudyFile) -> None:
-    """Raise Damaged if a study's file has not the arrays that its design gives."""
+    """Raise Damaged unless a study's file has the arrays that follow from its design."""
     for finding in underived(study):
-        raise Damaged(f"{shown(study.path)} cannot go on: {finding}; restore a backup")
+        raise Damaged(f"{shown(study.path)} cannot continue: {finding}; restore a backup")
 
 
 def underived(study: StudyFile) -> Iterator[str]:
@@ -243,9 +244,9 @@ def underived(study: StudyFile) -> Iterator[str]:
             continue  # an older version may have had fewer
         if array.content is None:
             if (place.dtype, place.shape, place.axes) != (array.dtype, array.shape, array.axes):
-                yield f"{array.path} has not the form that its design gives"
+                yield f"{array.path} differs in type, shape or axes from its design"
             continue
         found, content = study.array(array.path), array.content
         content = np.char.decode(content, "utf-8") if content.dtype.kind == "S" else content
         if found.shape != content.shape or not ((found == content) | ((found != found) & (content != content))).all():
-            yield f"{array.path} is not what its design gives"
+            yield f"{array.path} differs from its design"

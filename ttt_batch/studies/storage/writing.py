@@ -1,4 +1,4 @@
-"""A study's file, open for writing: results on their way to their places."""
+"""Writer of study files."""
 
 import json
 import os
@@ -25,9 +25,9 @@ OTHER_REASON = "another reason: there is no room for more of them"
 
 
 class StudyWriter(StudyFile):
-    """A study's file, open for writing, which one process may do at a time; close it, or use it in a `with` block.
+    """Writer of a study's file, one process at a time.  Close it, or use it in a `with` block.
 
-    damaged: how many learners were damaged when it was opened; they are missing since.
+    damaged: number of learners found damaged at opening, which are missing since then.
     """
 
     damaged = 0
@@ -39,13 +39,13 @@ class StudyWriter(StudyFile):
         statistics: Mapping[str, NDArray[Any]],
         tables: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
-        """Store the results of n learners; whatever happens meanwhile, each is done with all its results or not done.
+        """Store the results of n learners.  An interruption leaves each learner complete or not done.
 
         settings, seeds: int[n], or one number for all: numbers of settings and seeds, not the seeds themselves.
-        statistics: arrays [n, points, ...] as `Recorder.statistics` has them for one learner, without `games` or with
-        those of the file.  Settings with fewer points than others have as many, or those of the longest.
-        tables: arrays [n, ...] by name, `visits` among them if step sizes depend on them; only with `keep` last.
-        Raises ValueError for anything else, and StudyFileError if the disk refuses.
+        statistics: arrays [n, points, ...], each learner's as in `Recorder.statistics`.  `games` may be missing or
+        must equal those of the file.  The arrays have the setting's own points or as many as the longest setting.
+        tables: arrays [n, ...] by name, with `visits` if step sizes depend on them, only if `keep` is `last`.
+        Raises ValueError for other arrays, and StudyFileError for disk errors.
         """
         one, other = np.broadcast_arrays(*(np.atleast_1d(np.asarray(given, np.int64)) for given in (settings, seeds)))
         given = [*statistics.values(), *(tables or {}).values()]
@@ -88,9 +88,9 @@ class StudyWriter(StudyFile):
         self.state[settings, seeds] = DONE
 
     def fail(self, setting: int, seed: int, reason: str) -> None:
-        """Note that a learner failed, and why; it counts as missing when the study is resumed.
+        """Record that a learner failed, and the reason.  A resumed study tries the learner again.
 
-        Of some hundred different reasons all are kept.  Raises StudyFileError if the disk refuses.
+        The file has space for 254 different reasons.  Raises StudyFileError for disk errors.
         """
         text = one_line(reason).encode()[:REASON_BYTES].decode(errors="ignore") or "unknown"
         reasons = self._reasons
@@ -108,9 +108,9 @@ class StudyWriter(StudyFile):
         self.state[setting, seed] = FAILED
 
     def note(self, **values: str | int | float) -> None:
-        """Add to `progress`: when the study ended last, and its seconds in all.
+        """Add values to `progress`, such as the time of the last end and the total seconds.
 
-        Raises ValueError for more than there is room for, and StudyFileError if the disk refuses.
+        Raises ValueError if the notes become too long, and StudyFileError for disk errors.
         """
         text = json.dumps({**self.progress, **values}).encode()
         if len(text) > PROGRESS_BYTES:
@@ -121,20 +121,20 @@ class StudyWriter(StudyFile):
             self._places.write(place, 0, np.array(text, place.dtype))
 
     def sync(self) -> None:
-        """Make what was stored last through a power cut, at the latest before a study is said to be finished.
+        """Flush the file to the disk, at the latest before a study is reported as finished.
 
-        Raises StudyFileError if the disk refuses, and LostStudyError if the file is no longer what was written.
+        Raises StudyFileError for disk errors, and LostStudyError if another program has changed the file.
         """
         with STUDY_FILE.refusing(self.path):
             os.fsync(self._file.fileno())
             self.check_own()
-            # Also what was cut off and grew again while results were written, and whatever another program wrote.
+            # This also finds a file that was cut off and grew again, and bytes of another program.
             states = self._places.read(self.header.arrays["state"])
             if digest_of(self._file, self.header) != self.header.digest or (states != self.state).any():
                 raise self._lost("changed by another program")
 
     def check_own(self) -> None:
-        """Raise LostStudyError if the file was removed, replaced or cut off: what is stored then is lost."""
+        """Raise LostStudyError if the file was removed, replaced or cut off, because further results would be lost."""
         with STUDY_FILE.refusing(self.path):
             if not is_same(self._file.fileno(), self.path.resolve()):
                 raise self._lost("removed or replaced")
@@ -142,22 +142,22 @@ class StudyWriter(StudyFile):
                 raise self._lost("cut off" if size < self.header.length else "changed by another program")
 
     def _lost(self, how: str) -> LostStudyError:
-        return LostStudyError(f"{shown(self.path)} was {how} while the study went on")
+        return LostStudyError(f"{shown(self.path)} was {how} during the study")
 
     def leave(self) -> StudyFile:
-        """Return the results that are left in a file that is no longer ours, for a new one; see `become`."""
+        """Return this file for copying its remaining results after it was lost, with zeros beyond its end."""
         self._places.cut = True
         return self
 
     def become(self, other: "StudyWriter") -> None:
-        """Go on as another file of the same design, which takes all results from now on; close the own one."""
+        """Close this file, and write all further results to another file of the same design."""
         self._closing.close()
         self.__dict__.pop("_reasons", None)
         self.__dict__.update(vars(other))
         other._closing = ExitStack()
 
     def drop_damaged(self) -> None:
-        """Count learners as missing whose results do not have their checksum."""
+        """Mark learners as missing whose results do not match their checksum."""
         for block in self.blocks():
             wrong = np.flatnonzero(~self.sound(block))
             settings, seeds = block.settings[wrong], block.seeds[wrong]
@@ -169,9 +169,9 @@ class StudyWriter(StudyFile):
 
 
 def resume_study(path: str | Path) -> StudyWriter:
-    """Open a study's file to store results.  Learners whose results are damaged are missing then.
+    """Open a study's file to store results, and mark learners with damaged results as missing.
 
-    Raises StudyFileError for what is no whole study, and if another process writes it.
+    Raises StudyFileError for a file that is not a valid study, and if another process writes it.
     """
     path = find_run(path)
     with ExitStack() as lock:
@@ -187,9 +187,9 @@ def resume_study(path: str | Path) -> StudyWriter:
 
 
 def open_locked(path: Path, lock: ExitStack) -> StudyWriter:
-    """Open a study's file, which no other process writes, to store results; damaged learners are not looked for.
+    """Open a locked study's file to store results, without a search for damaged learners.
 
-    lock: closed with the file, or if it cannot be opened.  Raises StudyFileError.
+    lock: closed with the file, or if opening fails.  Raises StudyFileError.
     """
     with lock:
         contents, file = opened(path, lock, write=True)

@@ -1,1 +1,1 @@
-"""A study at work: its chunks, whoever does them, and the loop that stores what they bring."""
+"""Training of a study: its chunks, their executors, and the loop that stores their results."""

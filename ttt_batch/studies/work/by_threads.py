@@ -1,4 +1,4 @@
-"""Chunks of a study by threads of this process."""
+"""Executor of a study's chunks by threads of this process."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ from ttt_batch.studies.work.chunks import Chunk, Done
 
 
 class Threads:
-    """`Hands` that are threads: as many as wanted, or as the system starts."""
+    """Implementation of `Hands` by threads: the given number, or fewer if the system cannot start them."""
 
     chunk_seconds = 0.5
     workers = None
@@ -33,30 +33,30 @@ class Threads:
     ) -> None:
         if kind is not None:
             self.stop()
-        # After Ctrl-C at once: what threads compile or learn just now may take long.
+        # After Ctrl-C do not wait: threads may compile or train for long.
         self._pool.shutdown(wait=not isinstance(error, KeyboardInterrupt), cancel_futures=kind is not None)
 
     @property
     def wanted(self) -> int:
-        """One chunk more than there are threads waits for its turn."""
+        """Return the number of further chunks to start.  One chunk more than there are threads waits in the queue."""
         return self.slots + 1 - len(self._begun)
 
     @property
     def busy(self) -> bool:
-        """Whether a chunk is begun."""
+        """Return whether a chunk is unfinished."""
         return bool(self._begun)
 
     def begin(self, chunk: Chunk) -> None:
-        """Take a chunk."""
+        """Start a chunk."""
         self._begun.add(self._pool.submit(self._learn, chunk))
 
     def ended(self, seconds: float) -> list[Done]:
-        """What was done meanwhile; waits up to so many seconds if there is nothing."""
+        """Return the finished chunks, after waiting up to `seconds` for the first one."""
         done, self._begun = wait(self._begun, seconds, FIRST_COMPLETED)
         return [one.result() for one in done]
 
     def stop(self) -> None:
-        """Let learners end as soon as may be."""
+        """Make learners end as soon as possible."""
         self._ending.set()
 
     def _learn(self, chunk: Chunk) -> Done:

@@ -1,7 +1,7 @@
-"""Chunks of a study by workers of a cluster: what is sent to them, and what they do with it.
+"""Executor of a study's chunks by workers of a cluster, and the workers' part.
 
-A chunk is sent as plain data, and its results come back as arrays.  A task is named by the digest of what it computes,
-so that a scheduler that is given it twice has it done once.
+A chunk is sent as plain data, and its results return as arrays.  A task's name is the digest of its computation, so a
+scheduler that receives it twice runs it once.
 """
 
 import functools
@@ -32,7 +32,8 @@ _own = threading.local()
 class Sent(NamedTuple):
     """Learners of one setting for a worker.
 
-    family: its name.  config: as `Config.to_dict`.  opponent: None in self-play, a name, or the bytes of a run's file.
+    family: name of the family.  config: from `Config.to_dict`.
+    opponent: None in self-play, a name, or the bytes of a run's file.
     """
 
     family: str
@@ -43,10 +44,10 @@ class Sent(NamedTuple):
 
 
 def learn_parts(parts: Sequence[Sent], keep: bool) -> tuple[list[tuple[Any, ...]], float]:
-    """Let the learners of a chunk learn, on a worker; return a `Learnt` for each part, and the seconds.
+    """Train the learners of a chunk on a worker, and return a `Learnt` for each part, and the seconds.
 
-    A thread's learners share a room from one chunk to the next.  To load kernels, once, is not among the seconds:
-    else the chunks that follow would be far too small.
+    A thread reuses its `Room` for the next chunk.  The seconds exclude the one-time loading of kernels, which would
+    make the next chunks far too small.
     """
     made_for = parts[0][0], keep
     room = getattr(_own, "room", None)
@@ -59,7 +60,7 @@ def learn_parts(parts: Sequence[Sent], keep: bool) -> tuple[list[tuple[Any, ...]
 
 
 def _setting(part: Sent) -> Setting:
-    """The setting of a part, as the study has it."""
+    """Return the setting of a part, as in the study."""
     family, opponent = FAMILIES[part.family], part.opponent
     config = family.config_from(part.config)
     if not isinstance(opponent, bytes):
@@ -74,7 +75,7 @@ def _opponent(content: bytes) -> Run:
 
 
 class Workers:
-    """`Hands` that are workers of a cluster.
+    """Implementation of `Hands` by workers of a cluster.
 
     Raises UsageError for a learner that workers cannot import.
     """
@@ -96,22 +97,22 @@ class Workers:
 
     @property
     def slots(self) -> int:
-        """Chunks that are done at the same time."""
+        """Return the number of chunks that run at the same time."""
         return self._crew.slots
 
     @property
     def wanted(self) -> int:
-        """How many more should be begun now."""
+        """Return the number of further chunks to start."""
         return self._crew.wanted
 
     @property
     def busy(self) -> bool:
-        """Whether any is begun."""
+        """Return whether a chunk is unfinished."""
         return bool(self._chunks)
 
     @property
     def workers(self) -> int:
-        """How many there are."""
+        """Return the number of workers."""
         return self._crew.workers
 
     def begin(self, chunk: Chunk) -> None:
@@ -131,11 +132,11 @@ class Workers:
         self._crew.begin(self._begun, Task(f"learn-{digest}", knowing, (self._homes, learn_parts, parts, self._keep)))
 
     def ended(self, seconds: float) -> list[Done]:
-        """What was done meanwhile; waits up to so many seconds if there is nothing."""
+        """Return the finished chunks, after waiting up to `seconds` for the first one."""
         return [self._done(self._chunks.pop(ended.tag), ended) for ended in self._crew.ended(seconds)]
 
     def stop(self) -> None:
-        """Give up what is not done: it may take long where nobody waits for it."""
+        """Cancel unfinished chunks, which may take long and are no longer needed."""
         self._crew.give_up()
         self._chunks.clear()
 
@@ -146,7 +147,7 @@ class Workers:
         return Done(chunk, [Learnt(*one) for one in learnt], seconds)
 
     def _opponent(self, setting: Setting) -> str | bytes | None:
-        """The opponent of a setting, as it is sent."""
+        """Return the opponent of a setting in the form of `Sent`."""
         opponent = setting.opponent
         if not isinstance(opponent, RunOpponent):
             return opponent

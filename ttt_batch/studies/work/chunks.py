@@ -1,4 +1,4 @@
-"""What is left of a study, in chunks that take about as long as whoever does them wants."""
+"""Division of a study's missing learners into chunks of about the duration that the executor wants."""
 
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
@@ -11,18 +11,18 @@ from ttt_batch.studies.storage.writing import StudyWriter
 
 
 class Part(NamedTuple):
-    """Learners of one setting: its number, and those of their seeds."""
+    """Learners of one setting: the numbers of the setting and of their seeds."""
 
     setting: int
     seeds: list[int]
 
 
 Chunk = list[Part]
-"""What is given out at once: as many settings as fit."""
+"""Learners that an executor gets at once, of one or several settings."""
 
 
 class Done(NamedTuple):
-    """A chunk that was done: what became of each part, and the seconds that it took."""
+    """Finished chunk with the results of each part, and its duration in seconds."""
 
     chunk: Chunk
     learnt: list[Learnt]
@@ -30,45 +30,43 @@ class Done(NamedTuple):
 
 
 class Hands(Protocol):
-    """Whoever does chunks, inside a `with` block.
+    """Executor of chunks, for use in a `with` block.
 
-    chunk_seconds: what a chunk should take: long beside its hand-over, short enough to be stored often.
-    slots: how many are done at the same time.  wanted: how many more should be begun now.  busy: whether any is begun.
-    workers: how many processes of a cluster there are, None without one.
+    chunk_seconds: desired duration of a chunk: long compared with its transfer, short enough for frequent storing.
     """
 
     chunk_seconds: float
 
     @property
     def slots(self) -> int:
-        """See above."""
+        """Return the number of chunks that run at the same time."""
 
     @property
     def wanted(self) -> int:
-        """See above."""
+        """Return the number of further chunks to start."""
 
     @property
     def busy(self) -> bool:
-        """See above."""
+        """Return whether a chunk is unfinished."""
 
     @property
     def workers(self) -> int | None:
-        """See above."""
+        """Return the number of worker processes of a cluster, None without one."""
 
     def begin(self, chunk: Chunk) -> None:
-        """Take a chunk."""
+        """Start a chunk."""
 
     def ended(self, seconds: float) -> list[Done]:
-        """What was done meanwhile; waits up to so many seconds if there is nothing."""
+        """Return the finished chunks, after waiting up to `seconds` for the first one."""
 
     def stop(self) -> None:
-        """End soon; what is done by then still comes."""
+        """End soon.  `ended` still returns chunks that are finished by then."""
 
 
 class Chunks:
-    """The learners that a study lacks, in chunks as `hands` want them, smaller at the end.
+    """Iterable of a study's missing learners in chunks for `hands`, smaller at the end.
 
-    Half of what is left is given out at most, so that all have work until the end.
+    The chunks that run together have at most half of the remaining games, so that all slots are busy until the end.
     """
 
     def __init__(self, study: StudyWriter, hands: Hands) -> None:
@@ -80,13 +78,13 @@ class Chunks:
 
     @property
     def wanted(self) -> int:
-        """How many chunks should be begun now: a learner for each slot, and no more, until one has been tried."""
+        """Return the number of chunks to start: at most one for each slot until the first is finished."""
         wanted = self._hands.wanted
         return wanted if self._tried else min(wanted, self._hands.slots - self._begun)
 
     def __iter__(self) -> Iterator[Chunk]:
         chunk: Chunk = []
-        room = 1.0  # games that are as many as a chunk should have
+        room = 1.0  # games left in the chunk; 1 makes a chunk of one learner
         for number, setting in enumerate(self._study.design.settings):
             seeds, begin = self._study.missing_seeds(number), 0
             while begin < seeds.size:
@@ -103,11 +101,11 @@ class Chunks:
             yield chunk
 
     def _room(self) -> float:
-        """Games of the next chunk."""
+        """Return the number of games of the next chunk."""
         return min(self._speed * self._hands.chunk_seconds, self._left / (2 * max(self._hands.slots, 1)))
 
     def took(self, games: int, seconds: float) -> None:
-        """Note how long a chunk took; of no games if all of it failed."""
+        """Record the duration of a chunk.  games: 0 if all its learners failed."""
         self._tried = True
         if games:
             self._speed = games / max(seconds, 1e-6)

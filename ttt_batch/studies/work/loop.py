@@ -1,6 +1,6 @@
-"""A study at work: chunks of learners go to threads or workers, their results to the file as they come.
+"""Loop that trains a study: it gives chunks of learners to threads or workers and stores their results.
 
-Who learns what, and in which order, shows in no result.  Whatever is stored is never learnt again.
+The results do not depend on the executor or the order.  Stored learners are never trained again.
 """
 
 import time
@@ -26,16 +26,17 @@ from ttt_batch.studies.work.by_workers import Workers
 from ttt_batch.studies.work.chunks import Chunks, Done, Hands, Part
 
 LOOK_SECONDS = 0.1
-"""How often progress is reported, and `stop` asked at least."""
+"""Time between reports of progress, and longest time between calls of `stop`."""
 
 
 @dataclass(frozen=True)
 class StudyProgress:
     """Progress of a study.
 
-    done, failed, total: learners.  games: learnt from since it began or was resumed, in `seconds`.
-    path: the file that it is in now, another one once a program has taken or changed the first.
-    workers: of a cluster, as many as there are now; None without one.
+    done, failed, total: numbers of learners.
+    games: number of games since the start or resumption, in `seconds`.
+    path: the current file, a new one if another program has removed or changed the first.
+    workers: current number of workers of a cluster; None without one.
     """
 
     done: int
@@ -56,27 +57,28 @@ def run_study(
     stop: Callable[[], bool] = lambda: False,
     say: Callable[[str], None] = warn_python,
 ) -> bool:
-    """Learn all that a study lacks and store it; return whether it is whole, with no learner missing or failed.
+    """Train and store all missing learners, and return whether all learners are done.
 
-    threads: how many learn in this process, unless there is a `crew` of workers.
-    progress: called about ten times a second.  stop: called as often; whether to end as soon as the chunks that were
-    begun are stored; those of workers are given up.
-    say: called with a line if another program has taken or changed the file, and the study goes on in one beside it.
-    Raises StudyFileError if a result cannot be stored, and ClusterError; the results before are stored.
+    threads: number of threads of this process, unless `crew` is a pool of workers.
+    progress: called about ten times a second.
+    stop: called as often.  Once it returns True, no further chunk starts, and the running ones are stored.  Chunks of
+    workers are cancelled.
+    say: called with a line if another program has removed or changed the file and the study continues in a new one.
+    Raises StudyFileError if a result cannot be stored, and ClusterError.  Earlier results are stored.
     """
     with Threads(study, threads) if crew is None else Workers(study, crew) as hands:
         work = _Work(study, hands, progress, stop, say)
         try:
             work.go_on()
         except BaseException:
-            with suppress(LostStudyError):  # it is said why the work has ended
+            with suppress(LostStudyError):  # the original error says more
                 study.sync()
             raise
     return bool((study.state == DONE).all())
 
 
 class _Work:
-    """A study and whoever does its chunks, and what they have done."""
+    """Run of a study's chunks on an executor, which stores their results."""
 
     def __init__(
         self,
@@ -90,30 +92,30 @@ class _Work:
         self._began, self._games, self._moved = time.perf_counter(), 0, False
 
     def go_on(self) -> None:
-        """Train and store all missing learners, until nothing is missing or it is stopped."""
+        """Train and store all missing learners, until all are done or `stop` ends it."""
         while True:
             self._moved = False
             self._learn_missing()
             self._keep(self._study.sync)
-            if not self._moved or self._stop():  # else learn again what the other file had lost
+            if not self._moved or self._stop():  # after a move, train lost learners again
                 return
 
     def _keep(self, store: Callable[[], object]) -> None:
-        """Store; if another program has taken or changed the file, go on in one beside it.  Raises StudyFileError."""
+        """Call `store`, in a new file if another program has removed or changed this one.  Raises StudyFileError."""
         try:
             store()
         except LostStudyError as error:
             lost, self._moved = go_beside(self._study), True
-            again = f"; {counted(lost, 'learner')} that it had {'is' if lost == 1 else 'are'} learnt again"
+            again = f"; {counted(lost, 'learner')} that it had {'is' if lost == 1 else 'are'} trained again"
             self._say(f"{error}; it is saved in {shown(self._study.path)} from now on{again if lost else ''}")
             store()
-            self._report()  # whoever follows may have to name the file
+            self._report()  # the caller may have to name the file
 
     def _learn_missing(self) -> None:
         chunks, hands = Chunks(self._study, self._hands), self._hands
         todo, more, look = iter(chunks), True, self._began
         while more or hands.busy:
-            if time.perf_counter() >= look:  # it costs time, which 100,000 short chunks would feel
+            if time.perf_counter() >= look:  # a report for each of 100,000 short chunks would be slow
                 look = time.perf_counter() + LOOK_SECONDS
                 self._report()
             if self._stop():
@@ -139,10 +141,10 @@ class _Work:
                 games += found.learners * self._study.design.settings[part.setting].games
                 alike.setdefault(found.shapes, []).append((part, found))
             if found.failure is not None:
-                # What fails for one seed fails for all that are left of the part, or is tried again with --resume.
+                # Record the failure for the other seeds of the part, too.  `--resume` tries all of them again.
                 for seed in part.seeds[found.learners :]:
                     self._keep(partial(self._study.fail, part.setting, seed, found.failure))
-        for several in alike.values():  # at once: a setting alone takes 0.3 ms
+        for several in alike.values():  # together, because a store takes 0.3 ms
             settings = [part.setting for part, found in several for _ in range(found.learners)]
             seeds = [seed for part, found in several for seed in part.seeds[: found.learners]]
             statistics = joined([found.statistics for _, found in several])

@@ -1,1 +1,1 @@
-"""Training of pattern networks: games, proofs in between, and the run file."""
+"""Training of pattern networks with games and proofs."""

@@ -1,4 +1,4 @@
-"""Networks that learn from games that they did not play: given ones, or those with a person."""
+"""Learning of networks from given games and from games against a person."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,13 +15,13 @@ from ttt_batch.runs.state import table_digest
 from ttt_batch.training.patterns.trainer import PatternTrainer
 
 OPTIONS = ("alpha", "gamma")
-"""What may differ from the run that goes on."""
+"""Options that may differ from those of the continued run."""
 
 
 def playing_weights(run: PatternRun) -> Learnt:
-    """What a run has learnt, with the weights by which it plays: those that were proved, if it plays by these.
+    """Return what a run has learnt, with the weights by which it plays, such as the proved ones.
 
-    So a lesson changes the player that the person met, and no other.
+    So learning changes exactly the player that the person met.
     """
     weights = run.learnt.weights.copy()
     for seat in (0, 1):
@@ -30,14 +30,14 @@ def playing_weights(run: PatternRun) -> Learnt:
 
 
 def given_networks_config(run: PatternRun, **options: Number | None) -> PatternConfig:
-    """The configuration of networks that go on from `run` with given games; options: see `OPTIONS`.
+    """Return the configuration of networks that continue `run` with given games; options: see `OPTIONS`.
 
-    Nothing is proved meanwhile, so they play with the last weights.  Raises UsageError.
+    These networks are not proved and play with their last weights.  Raises UsageError.
     """
     given = {name: value for name, value in options.items() if value is not None}
     for name in given:
         if name not in OPTIONS:
-            raise UsageError(f"{option(name)} does not change for networks that go on with given games; leave it out")
+            raise UsageError(f"{option(name)} cannot be changed for networks that learn from given games; leave it out")
     values: dict[str, Any] = run.config.to_dict() | {"prove_every": 0, "keep": "last", "batch": 1} | given
     learnt = playing_weights(run)
     values["start"] = table_digest([learnt.weights, learnt.coherence])
@@ -45,9 +45,9 @@ def given_networks_config(run: PatternRun, **options: Number | None) -> PatternC
 
 
 class GivenNetworks:
-    """Networks that learn from what `learn` is given, a game at a time.
+    """Trainer of networks on given games, one at a time.
 
-    config: of `given_networks_config`.  origin: the run from which they go on, which does not change.
+    config: from `given_networks_config`.  origin: the run that is continued, which is not modified.
     """
 
     def __init__(self, config: PatternConfig, origin: PatternRun) -> None:
@@ -57,13 +57,13 @@ class GivenNetworks:
         self._trainer = PatternTrainer(config, start, 1)
 
     def learn(self, games: Games) -> None:
-        """Learn from games of cells, one after the other."""
+        """Learn from games of cells, in order."""
         self._trainer.learn_given(games)
 
     def run(self, seconds: float) -> PatternRun:
-        """The run after what it has learnt, with one recorded point, which holds no proof.
+        """Return the run with one recorded point, without a proof.
 
-        seconds: that it took.  Its games, and how they ended, are also those of the run from which it went on.
+        seconds: how long learning took.  The games and outcomes include those of the original run.
         """
         trainer = self._trainer
         point = {

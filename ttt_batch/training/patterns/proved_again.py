@@ -1,4 +1,4 @@
-"""Proofs that networks record, made again from their weights."""
+"""Verification of the proofs that networks record, by repeating them from the weights."""
 
 from collections.abc import Iterator
 
@@ -18,12 +18,12 @@ from ttt_batch.training.patterns.trainer import PatternTrainer, next_point
 
 
 def check_proofs(run: PatternRun) -> list[str]:
-    """Return what is wrong with the proofs that a run of networks records, a line each; make the last ones again."""
+    """Repeat the last proofs of a run of networks; return one line for each recorded proof or point that is wrong."""
     return [*_wrong_points(run), *_proved_again(run), *_last_again(run)]
 
 
 def _wrong_points(run: PatternRun) -> Iterator[str]:
-    """Compare the recorded points with those that follow from the configuration."""
+    """Yield a line if the recorded points differ from those that follow from the configuration."""
     games = [0, *run.statistics["games"].tolist()]
     due = [next_point(run.config, before) for before in games[:-1]]
     if not run.config.start and run.games and (games[1:-1] != due[:-1] or games[-1] > due[-1]):
@@ -31,7 +31,7 @@ def _wrong_points(run: PatternRun) -> Iterator[str]:
 
 
 def _proved_again(run: PatternRun) -> Iterator[str]:
-    """Prove the weights again that were proved last."""
+    """Repeat the proofs of the weights proved last; yield a line for each difference."""
     if run.proved is None:
         return
     agent = make_agent(run.network, run.proved.T[:, run.network.kind])
@@ -49,7 +49,7 @@ def _proved_again(run: PatternRun) -> Iterator[str]:
 
 
 def _last_again(run: PatternRun) -> Iterator[str]:
-    """Compare the proofs of the last recorded point with the last weights, which they are of."""
+    """Repeat the proofs of the last recorded point from the last weights; yield a line for each difference."""
     proof = run.statistics["proof"][-1:].ravel()
     if run.config.start or not proof.any():
         return
@@ -65,7 +65,7 @@ def _last_again(run: PatternRun) -> Iterator[str]:
     for aim, games in zip(run.config.aims, run.learnt.lost, strict=True):
         lost = [seat for seat in found if aim.seat in (seat, BOTH) and proof[seat] == REFUTED]
         if lost and len(games) and not _lets_happen(run, trainer.agent(lost[-1]), lost[-1], games[-1].tolist()):
-            yield "the last game of tables/lost is none that the last weights let happen"
+            yield "the last game of tables/lost cannot occur with the last weights"
 
 
 def _lets_happen(run: PatternRun, agent: NetAgent, seat: int, game: list[int]) -> bool:

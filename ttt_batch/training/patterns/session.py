@@ -1,4 +1,4 @@
-"""A training of pattern networks in progress: slices of games, proofs, recorded points, checkpoints."""
+"""Training loop of pattern networks, with proofs, recorded points and checkpoints."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ NUMBERS = {"proved": PROVED, "refuted": REFUTED, "undecided": UNDECIDED}
 
 
 class Followers(NamedTuple):
-    """What a training calls and is told: as in `training.session.Session`."""
+    """Callbacks and settings of a training, as in `training.session.Session`."""
 
     checkpoints: Checkpoints | None
     progress: Callable[[Progress], None] | None
@@ -34,10 +34,7 @@ class Followers(NamedTuple):
 
 @dataclass
 class PatternSession:
-    """One training: `trainer` goes on to `total` games.
-
-    before: the run that it goes on with; None from the first game on.
-    """
+    """Training that runs `trainer` up to `total` games.  before: the run that is continued; None for a new one."""
 
     config: PatternConfig
     total: int
@@ -55,12 +52,12 @@ class PatternSession:
             columns = self.before.statistics
             tried = self.before.tried | (not self.config.prove_every)
             for number, games in enumerate(columns["games"].tolist()):
-                # A last point that is there only because the run ended there is no point of a longer run.
+                # Drop a last point that was recorded only because the run ended there.
                 if games == next_point(self.config, games - 1) and tried[number]:
                     self._points.append({name: column[number] for name, column in columns.items()})
 
     def train(self) -> PatternRun:
-        """Go on to the last game, or until it is stopped; return the run."""
+        """Train to the last game, or until stopped; return the run."""
         trainer, checkpoints = self.trainer, self.followers.checkpoints
         began = trainer.games
         if checkpoints is not None:
@@ -80,17 +77,17 @@ class PatternSession:
         return self._run()
 
     def _is_due(self) -> bool:
-        """Whether a point is to be recorded now."""
+        """Return whether a point must be recorded now."""
         games = self.trainer.games
         return games > 0 and games == next_point(self.config, games - 1) and games > self._last
 
     @property
     def _last(self) -> int:
-        """Games at the last recorded point; 0 before the first."""
+        """Return the games at the last recorded point; 0 before the first."""
         return int(self._points[-1]["games"]) if self._points else 0
 
     def _advance(self, until: int) -> None:
-        """Learn from the games up to `until`, and let the next slice take about SLICE_SECONDS."""
+        """Learn from the games up to `until`, and resize the next slice to about SLICE_SECONDS."""
         before, began = self.trainer.games, self.clock.seconds
         self.trainer.advance(until)
         elapsed = self.clock.seconds - began
@@ -100,7 +97,7 @@ class PatternSession:
             self._slice = max(self._slice // (2 * self.config.round) * self.config.round, self.config.round)
 
     def _record(self) -> bool:
-        """Record a point, and prove if that is due; False if a proof was stopped, whose point does not count then."""
+        """Record a point, with proofs if configured; return False, without a point, if a proof was stopped."""
         proofs: dict[int, Proof] = {}
         if self.config.prove_every:
             found = self.trainer.prove(self.followers.stop)
@@ -127,14 +124,14 @@ class PatternSession:
         }
 
     def _statistics(self) -> dict[str, NDArray[Any]]:
-        """The recorded points, plus the current state as a provisional last one unless it is recorded."""
+        """Return the recorded points, plus the current state as a provisional last one unless it is recorded."""
         points = self._points
         if self._last != self.trainer.games or not points:
             points = [*points, self._point({})]
         return {name: np.stack([point[name] for point in points]) for name in points[0]}
 
     def _run(self) -> PatternRun:
-        """The run in its current state."""
+        """Return the run in its current state."""
         past = {} if self.before is None else self.before.provenance
         now = self.clock.provenance(self.followers.command) | {"threads": self.followers.threads}
         run = PatternRun(self.config, self.trainer.games, self.trainer.learnt(), self._statistics(), self._proved)

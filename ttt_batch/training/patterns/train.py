@@ -1,4 +1,4 @@
-"""Training of pattern networks from the outside."""
+"""Entry point of the training of pattern networks, and checks of its options."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,15 +15,15 @@ from ttt_batch.training.patterns.trainer import PatternTrainer, next_point, whol
 from ttt_batch.training.plan import goal_of
 
 GAMES = 100_000
-"""Games to learn from by default."""
+"""Default number of games."""
 
 MAX_GAMES = 10**15
 
 LONGEST = 60
-"""Characters of a setting in a message: tuples written out may be very long."""
+"""Maximum of characters of a setting in a message; tuples may be very long."""
 
 SHARED = ("learner", "board", "epsilon", "alpha", "gamma", "batch", "seed")
-"""Options of tables that pattern networks have, too."""
+"""Options that tables and pattern networks share."""
 
 
 def train_patterns(
@@ -36,10 +36,10 @@ def train_patterns(
     until: Number | None,
     followers: Followers,
 ) -> PatternRun:
-    """Train pattern networks; with proofs, to the end of the last one.  The run is not saved at its end.
+    """Train pattern networks, with proofs to the end of the last proof, and return the run without saving it.
 
-    options: `AllOptions` without the seat.  before: the run to go on with, if any, called `name`.
-    games, more, until: as for `training.train.train`, which says what is raised.
+    options: `AllOptions` without the seat.  before: the run to continue, if any, called `name` in messages.
+    games, more, until, errors: as for `training.train.train`.
     """
     options = options if seat is None else options | {"seat": seat}
     if before is None:
@@ -49,7 +49,7 @@ def train_patterns(
     else:
         if before.config.start:
             raise UsageError(
-                f"{name} learnt from given games, which a training does not repeat; go on with "
+                f"{name} learnt from given games, which a training does not repeat; continue with "
                 f"{command_with('learn-from', 'run')}, or train a new run"
             )
         config, asked = before.config, goal_of(before, name, more, until, unfinished=before.lacks_proof)
@@ -61,9 +61,9 @@ def train_patterns(
 
 
 def proved_in_time(config: PatternConfig, games: int, *, given: bool) -> PatternConfig:
-    """The configuration of a run of so many games, one that would end before its first proof with an earlier one.
+    """Return the configuration of a run of `games` games, with its first proof at the end if that would come later.
 
-    given: whether a person chose how often it is proved.  Raises UsageError then: it would play much more than asked.
+    given: whether the user chose the interval of proofs.  Then raise UsageError instead of changing it.
     """
     if config.prove_every <= games:
         return config
@@ -74,21 +74,21 @@ def proved_in_time(config: PatternConfig, games: int, *, given: bool) -> Pattern
 
 
 def is_network(learner: object) -> bool:
-    """Whether a learner, however it is spelled, is one of pattern networks."""
+    """Return whether a learner, in any spelling, uses pattern networks."""
     return find_name(learner, PATTERN_LEARNERS) is not None
 
 
 def network_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as networks name them, for which `lambda_` is `trace`.  Raises UsageError if both are given."""
+    """Return options with `lambda_` renamed to `trace`, its name for networks.  Raises UsageError if both are given."""
     if "lambda_" in options and "trace" in options:
         raise UsageError(f"{option('lambda_')} and {option('trace')} mean the same; leave one out")
     return {"trace" if name == "lambda_" else name: value for name, value in options.items()}
 
 
 def check_networks(options: Mapping[str, object], given: Mapping[str, object]) -> None:
-    """Raise UsageError for what is given although pattern networks do not take it.
+    """Raise UsageError for given options and parameters that pattern networks do not support.
 
-    options: `training.train.TrainOptions`.  given: parameters of `train` that no network takes.
+    options: `training.train.TrainOptions`.  given: parameters of `train` that networks do not support.
     """
     others = [name for name in options if name not in (*SHARED, *PatternOptions.__annotations__)]
     for name in [*(name for name, value in given.items() if value), *others]:
@@ -96,7 +96,7 @@ def check_networks(options: Mapping[str, object], given: Mapping[str, object]) -
 
 
 def check_tables(options: Mapping[str, object]) -> None:
-    """Raise UsageError for options that only pattern networks take."""
+    """Raise UsageError for options that only pattern networks support."""
     for name in PatternOptions.__annotations__:
         if name in options:
             remedy = f"add {option('learner', 'patterns')}, or leave it out"
@@ -104,12 +104,12 @@ def check_tables(options: Mapping[str, object]) -> None:
 
 
 def last_game(config: PatternConfig, games: int) -> int:
-    """Games at the end of a training of at least so many: a whole round of batches, and with proofs the next proof."""
+    """Round up `games` to a whole round of batches, or with proofs to the next proof."""
     return next_point(config, games - 1) if config.prove_every else whole_rounds(config, games)
 
 
 def _check_unchanged(config: PatternConfig, options: dict[str, Any], name: str) -> None:
-    """Raise UsageError for settings other than those of a run that goes on."""
+    """Raise UsageError for settings that differ from those of the continued run."""
     given = {name: value for name, value in options.items() if value is not None}
     learner = given.get("learner", config.learner)
     if learner not in PATTERN_LEARNERS:

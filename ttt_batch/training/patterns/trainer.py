@@ -1,7 +1,7 @@
-"""Pattern networks that learn and are proved, from the first game on or from where a run stood.
+"""Trainer and prover of pattern networks, for new and continued runs.
 
-The networks take turns, a batch each.  None depends on another, so threads take whole networks; one that is alone is
-shared batch by batch.  Neither shows in the weights.
+The networks learn in turn, a batch each, and independently.  So each thread trains a whole network.  A single network
+is shared by the threads batch by batch.  Threads do not affect the weights.
 """
 
 from collections.abc import Callable
@@ -24,22 +24,24 @@ from ttt_batch.runs.patterns.contents import Learnt
 from ttt_batch.runs.patterns.run import PatternRun
 
 BUDGET, REFUTING, ENOUGH_LOST = 3_000_000, 65_536, 32
-"""Positions that a proof within a training enters at most, and at most about once it has found so many lost games.
+"""Limits of a proof within a training.  It enters at most BUDGET positions.  After REFUTING it stops if it has found
+ENOUGH_LOST lost games.
 
-The last few lost games are far apart: with proofs that ended at the first one, 5x5x4 was not proved as second.
+Proofs must not stop at the first lost game, since the last few are far apart: 5x5x4 was then not proved as second.
 """
 
 MEMORY = 1 << 29
-"""Bytes for the positions of a proof: what is free must not show in the result."""
+"""Bytes for the positions of a proof; fixed, since the result must not depend on free memory."""
 
 LOST_A_PROOF, MOST_LOST = 300, 1000
-"""Lost games that a proof looks for, and those kept of each network, the latest."""
+"""Maximum of lost games that a proof collects, and of the latest ones stored for each network."""
 
 
 class PatternTrainer:
-    """One run in training.  games: learnt from so far.  outcomes: int64[3], first wins, draws, second wins.
+    """Trainer of one run.
 
-    threads: how many learn and prove.  Use it in a `with` block, unless only given games are learnt.
+    games: learnt from so far.  outcomes: int64[3], first wins, draws, second wins.  threads: number for learning and
+    proving.  Use it in a `with` block, unless it only learns from given games.
     """
 
     def __init__(self, config: PatternConfig, before: PatternRun | None, threads: int) -> None:
@@ -64,7 +66,7 @@ class PatternTrainer:
         self._stack.close()
 
     def _restore(self, run: PatternRun) -> None:
-        """Go on from where a run stands."""
+        """Load the state of a run."""
         for number, net in enumerate(self._nets):
             net.weights[:] = run.learnt.weights[number].T[:, self.network.kind]
             net.coherence[:] = run.learnt.coherence[number].reshape(net.coherence.shape)
@@ -73,7 +75,7 @@ class PatternTrainer:
         self.outcomes = run.statistics["outcomes"][-1].copy()
 
     def advance(self, until: int) -> None:
-        """Learn from the games up to `until`, both ends of a round of batches."""
+        """Learn from the games up to `until`, which must be the end of a round of batches."""
         config, networks = self.config, len(self._nets)
         bounds = self.games // networks, until // networks
         step = config.alpha / self.network.offset.size
@@ -95,7 +97,7 @@ class PatternTrainer:
         self.games = until
 
     def learn_given(self, games: Games) -> None:
-        """Learn from whole games of cells that were not played here, one after the other, each network from all."""
+        """Train every network on given whole games of cells, in order."""
         step = self.config.alpha / self.network.offset.size
         for net, space in zip(self._nets, self._spaces, strict=True):
             learn_given(self.lines, self.network, net, step, games, space.game[0], space.errors)
@@ -104,7 +106,7 @@ class PatternTrainer:
         self.games += games.start.size - 1
 
     def prove(self, stop: Callable[[], bool]) -> dict[int, Proof] | None:
-        """Prove each seat, and keep the lost games for training; None, and nothing is kept, if `stop()` is true."""
+        """Prove each seat, and store the lost games for training; if `stop()` is true, store none and return None."""
         config = self.config
         goal = ALWAYS_WINS if config.always_wins else CANNOT_LOSE
         agents = {seat: self.agent(seat) for seat in config.seats}
@@ -137,12 +139,12 @@ class PatternTrainer:
         return found
 
     def agent(self, seat: int) -> NetAgent:
-        """The player of a seat as it is now."""
+        """Return the current player of a seat."""
         number = [aim.seat for aim in self.config.aims].index(seat) if len(self._nets) > 1 else 0
         return make_agent(self.network, self._nets[number].weights)
 
     def learnt(self) -> Learnt:
-        """A copy of what was learnt."""
+        """Return a copy of the weights, coherence and lost games."""
         return Learnt(
             self.weights(),
             np.stack([net.coherence.reshape(-1, 2, 2) for net in self._nets]),
@@ -150,23 +152,22 @@ class PatternTrainer:
         )
 
     def weights(self) -> NDArray[np.int32]:
-        """int32[N, K, P]: a copy of all weights."""
+        """Return int32[N, K, P]: a copy of all weights."""
         first = self.network.members[self.network.kind_start[:-1]]
         return np.stack([net.weights[:, first].T for net in self._nets])
 
 
 def _taken(space: Space) -> NDArray[np.int64]:
-    """int64[3]: how the games ended that were counted in some threads' space: first wins, draws, second wins."""
+    """Return int64[3]: first wins, draws and second wins counted in the threads' workspace, and reset the counts."""
     outcomes: NDArray[np.int64] = space.errors.outcomes[:, [FIRST_WINS, DRAW, SECOND_WINS]].sum(axis=0)
     space.errors.outcomes[:] = 0
     return outcomes
 
 
 def next_point(config: PatternConfig, games: int) -> int:
-    """The first recorded point after `games`: the next proof, or without proofs 1,000, 2,000 ... 10,000, 20,000 ...
+    """Return the first recorded point after `games`: the next proof, or without proofs 1,000, 2,000 ... 10,000 ...
 
-    Each is rounded up to the end of a round of batches.  So the points follow from the configuration alone: it makes no
-    difference from which games in between this is asked.
+    Each point is rounded up to the end of a round of batches, and follows from the configuration alone.
     """
     if config.prove_every:
         every = whole_rounds(config, config.prove_every)
@@ -177,5 +178,5 @@ def next_point(config: PatternConfig, games: int) -> int:
 
 
 def whole_rounds(config: PatternConfig, games: int) -> int:
-    """The least number of games, at least so many, after which a round of batches ends."""
+    """Round up `games` to the end of a round of batches."""
     return -(-games // config.round) * config.round

@@ -1,4 +1,4 @@
-"""Trainers: they continue a run game by game or batch by batch; board, batch and engine decide how."""
+"""Trainers, which continue a run game by game or batch by batch, chosen by board, batch and engine."""
 
 from collections.abc import Callable
 from typing import Any
@@ -33,17 +33,17 @@ WAYS: dict[str, dict[str, type[Trainer]]] = {
     "large": {"games": PlyByPly, "walk": InLockstep, "flow": Flowing},
     "grown": {"games": PlyByPly, "walk": Growing, "flow": GrowingFlow},
 }
-"""How to learn, by the kind of board (small and large ones are enumerated), then game by game or in batches."""
+"""Trainer classes by kind of board (small and large ones are enumerated), and by games or the engine of batches."""
 
 MIXED: dict[bool, dict[str, type[Trainer]]] = {
     False: {"games": MixtureGames, "walk": MixtureWalking, "flow": MixtureFlowing},
     True: {"games": MixtureGames, "walk": MixtureGrowing, "flow": MixtureGrowingFlow},
 }
-"""How to learn if moves have chances of their own, by whether the board grows."""
+"""Trainer classes for moves with unequal probabilities, by whether the board grows."""
 
 
 def way_to_learn(config: Config, rival: Policy | Chances | None = None) -> type[Trainer]:
-    """The class of trainers for a configuration, and for a fixed opponent."""
+    """Return the trainer class for a configuration and a fixed opponent."""
     if config.by_chances or isinstance(rival, Chances):
         ways = MIXED[config.grown]
     else:
@@ -53,15 +53,15 @@ def way_to_learn(config: Config, rival: Policy | Chances | None = None) -> type[
 
 
 KERNELS: dict[type[Trainer], int] = {OneByOne: 5, Walking: 12, Flowing: 11}
-"""How many kernels self-play on a small board and its judgement compile if none are cached."""
+"""Number of kernels that self-play on a small board and its evaluation compile without a cache."""
 
 
 def kernels_needed(config: Config, games: int, threads: int) -> int:
-    """How many kernels a training by self-play of `games` games compiles if none are cached; 0 if that is not known."""
+    """Return how many kernels self-play of `games` games compiles without a cache; 0 if unknown."""
     way = way_to_learn(config)
     needed = KERNELS.get(way, 0) if config.small else 0
     first = piecewise_from(config.batches, threads, Walking.games_per_thread, Walking.stop_every)
-    if way is Walking and first < games:  # walked in pieces by three kernels more; all batches, by one fewer
+    if way is Walking and first < games:  # walking in pieces: 3 more kernels, 2 if all batches are in pieces
         needed += 3 if first else 2
     return needed
 
@@ -78,9 +78,9 @@ def make_trainer(
     games: int = 0,
     shares: Any = None,
 ) -> Trainer:
-    """A trainer for `config`, from the first game on or from `state`; for the parameters see `Task`.
+    """Return a trainer for `config`, new or from `state`; for the parameters see `Task`.
 
-    A learner that never plays itself plays the opponent that its configuration names, unless `rival` is given.
+    A learner without self-play meets the opponent named in its configuration, unless `rival` is given.
     """
     if rival is None and learner_named(config.learner).boxes and config.opponent in OPPONENTS:
         rival = rival_policy(config.opponent, config)

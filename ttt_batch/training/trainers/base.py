@@ -1,7 +1,7 @@
-"""What all trainings share: where a run stands, and what any way to learn needs to continue it.
+"""Base class of trainers, with the state of a run.
 
-Games are functions of (seed, game number) and batches of the game number, so neither threads nor the places where
-`advance` stops show in the tables.
+Games depend only on (seed, game number), and batches on the game number.  So neither threads nor the stops of
+`advance` affect the tables.
 """
 
 from abc import ABC, abstractmethod
@@ -29,21 +29,22 @@ from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.kernels.batch import Learning, make_decays
 
 RECORDED_AT_ONCE = 1 << 16
-"""Games handed to `record` at once, at most; a quarter of that on larger boards, whose games are longer."""
+"""Maximum of games passed to `record` at once; a quarter of that on larger boards, whose games are longer."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a training is made from.
+    """Parameters of a trainer.
 
-    rival: the fixed player to train against in the seat `config.seat`, equally likely moves or chances, None for
-    self-play; on growing boards one without moves plays at random.
-    state: where to begin, copied; None for the learner's start tables.
+    rival: the fixed opponent against the learner in `config.seat`, a `Policy` of equally likely moves or `Chances`;
+    None for self-play.  On growing boards `UNLISTED` stands for a random opponent.
+    state: the start state, which is copied; None for the learner's start tables.
     record: called with the games as they are played.
-    threads: how many play, on enumerated boards.  block: games that each plays together on boards of up to nine cells.
-    max_rows: unfinished rows that a growing board may have.
-    games: games it will go on to; 0 if that is not known.
-    shares: lets the workers of a cluster walk large batches; see `training.shares`.
+    threads: number that play, on enumerated boards.  block: games that a thread plays in lockstep on boards of up to
+    nine cells.
+    max_rows: maximum of unfinished rows on a growing board.
+    games: games at the end of the training; 0 if unknown.
+    shares: distributes large batches to the workers of a cluster; see `training.shares`.
     """
 
     config: Config
@@ -59,7 +60,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Enumerated:
-    """An enumerated board with the learner's tables and visits; `GrowingTable` is the other kind."""
+    """Enumerated board with the learner's tables and visits; `GrowingTable` is the counterpart for growing boards."""
 
     graph: Graph
     tables: Any
@@ -67,13 +68,13 @@ class Enumerated:
 
 
 class Trainer(ABC):
-    """One run, from its first game on or from where it stood; `advance` continues it.
+    """Trainer of one new or continued run; `advance` plays and learns.
 
-    Subclasses define in `_learn` how it continues, and in `_played` how its games ended.
+    Subclasses define `_learn`, which learns from the next games, and `_played`, which counts outcomes.
 
     config, learner, worth, batches: of the run.  games: learnt from so far.
     grown: the growing board; None on an enumerated one.
-    full: a batch of flow on a growing board would need more positions than there is room for.
+    full: a batch of flow on a growing board needs more positions than the table can hold.
     """
 
     grown: GrowingTable | None = None
@@ -95,7 +96,7 @@ class Trainer(ABC):
         self._outcomes_before = np.zeros(3, np.int64) if state is None else state.outcomes.copy()
 
     def _take(self, config: Config) -> None:
-        """Take over what a configuration says in numbers; learner and board are made for it already."""
+        """Set the numbers of a configuration; learner and board must already match it."""
         self.config, self.batches = config, config.batches
         self.worth = self.learner.worth(config.settings)
         alpha, epsilon = config.alpha, config.epsilon
@@ -118,32 +119,32 @@ class Trainer(ABC):
 
     @property
     def graph(self) -> Graph:
-        """Positions and moves, with room for more on a growing board."""
+        """Return the positions and moves, with spare capacity on a growing board."""
         return self._held.graph
 
     @property
     def tables(self) -> Any:
-        """The learner's tables, with room for more on a growing board."""
+        """Return the learner's tables, with spare capacity on a growing board."""
         return self._held.tables
 
     @property
     def visits(self) -> NDArray[np.float64]:
-        """Updates so far of every entry of the table; empty unless the step size depends on visits."""
+        """Return the updates so far of every table entry; empty unless the step size depends on visits."""
         return self._held.visits
 
     def judge(self) -> Judge:
-        """Return what judges these tables, between two batches, for a `Recorder`."""
+        """Return the function with which a `Recorder` evaluates these tables between two batches."""
         if self.grown is not None:
             return counting_judge(self.grown)
         return exact_judge(self.graph, self.learner, self.worth)
 
     @property
     def outcomes(self) -> NDArray[np.int64]:
-        """int64[3]: first wins, draws and second wins so far."""
+        """Return int64[3]: first wins, draws and second wins so far."""
         return self._outcomes_before + self._played()
 
     def state(self) -> State:
-        """A copy of where it stands."""
+        """Return a copy of the current state."""
         if self.grown is not None:
             graph, tables, visits = self.grown.compact()
             return State(self.games, tables, visits, self.outcomes, graph.code, graph.outcome)
@@ -160,23 +161,23 @@ class Trainer(ABC):
 
     @abstractmethod
     def _learn(self, last: int, stop: Callable[[], bool]) -> None:
-        """Learn from games from `self.games` on, up to `last` or to an earlier end of a batch, and count them there.
+        """Learn from games `self.games` to `last - 1`, or to an earlier end of a batch, and advance `self.games`.
 
-        None are learnt from if `stop()` is true within the first batch, or there is no room for it.
+        Learn nothing if `stop()` is true within the first batch, or if the table has no room for that batch.
         """
 
     @abstractmethod
     def _played(self) -> NDArray[np.int64]:
-        """int64[3]: first wins, draws and second wins among the games of this trainer."""
+        """Return int64[3]: first wins, draws and second wins of this trainer's games."""
 
     @property
     def _learning(self) -> Learning:
-        """What the kernels that play and learn take."""
+        """Return the common arguments of the kernels that play and learn."""
         return Learning(self._held.tables, self._held.graph, self.learner.choice, self._step, self._decays)
 
 
 def _grown(task: Task) -> GrowingTable:
-    """The growing board of a training, with the positions that it begins with."""
+    """Return the growing board of a training, with the positions of the start state."""
     grown, state = grow(task.config), task.state
     if state is not None and state.code.size:
         grown.restore(state.code, state.outcome, state.tables, state.visits)
@@ -185,7 +186,7 @@ def _grown(task: Task) -> GrowingTable:
 
 
 def start_tables(config: Config, graph: Graph, seeds: Sequence[int]) -> list[Any]:
-    """What learners with some seeds begin with on an enumerated board: tables for each, or one for all if equal."""
+    """Return the start tables for some seeds on an enumerated board; only one if they do not depend on the seed."""
     learner, tables = learner_named(config.learner), []
     for seed in seeds:
         rng = np.random.default_rng(seed % 2**64)
@@ -197,7 +198,7 @@ def start_tables(config: Config, graph: Graph, seeds: Sequence[int]) -> list[Any
 
 
 def _enumerated(task: Task) -> Enumerated:
-    """The enumerated board of a training, with what it begins with."""
+    """Return the enumerated board of a training, with its start tables and visits."""
     config, state = task.config, task.state
     learner, graph = learner_named(config.learner), config.graph
     start = start_tables(config, graph, [config.seed])[0] if state is None else state.tables

@@ -1,6 +1,6 @@
-"""Batches on an enumerated board, for one seat or for both in turn.
+"""Batch trainers for enumerated boards, for one seat or alternating seats.
 
-Each seat has a working space of its own, since the rows at which the learner moves, and with them the policy, differ.
+Each seat has its own workspace, because the learner moves at different rows and so has a different policy.
 """
 
 import math
@@ -30,9 +30,10 @@ from ttt_batch.training.trainers.base import Enumerated, Task, Trainer, start_ta
 
 
 class Followed(NamedTuple):
-    """What n learners are: `Judgement` and int64[n, T, 3] at each point, and, if wanted, tables and visits at the end.
+    """Results of n learners at T points.
 
-    verdicts, tables, visits: arrays have an axis for the learners, and verdicts one for the points, before their own.
+    verdicts: `Judgement` whose arrays have the leading axes n and T.  outcomes: int64[n, T, 3].
+    tables, visits: at the end, with a leading axis for the learners, which is empty unless requested.
     """
 
     verdicts: Judgement
@@ -42,24 +43,24 @@ class Followed(NamedTuple):
 
 
 class Batched(Trainer):
-    """Learns batch by batch, in one kernel; one by one if they are recorded, which plays them again."""
+    """Batch trainer with one kernel call for all batches; to record games, it runs and replays each batch."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
         works = [make_workspace(self.graph, rival=task.rival, seat=seat) for seat in sorted(set(self._seats))]
-        # One scratch: a fold may leave something there for the next.
+        # Shared counts, since a fold may leave data in them for the next one.
         self._works = [work._replace(counts=works[0].counts) for work in works]
         self._ways = [self._way(work, task) for work in self._works]
 
     def take(self, config: Config) -> None:
-        """Take over other numbers and other batches, for `follow`; learner, board, opponent and engine are the same."""
+        """Set another configuration for `follow`, with the same learner, board, opponent and engine."""
         self._held = Enumerated(self.graph, self.tables, np.zeros(self.tables[0].size if config.alpha.power else 0))
         self._take(config)
         for way, work in zip(self._ways, self._works, strict=True):
             self._retake(way, work)
 
     def judge(self) -> Judge:
-        """As for all; in self-play a judgement takes half as long with the best moves that a batch needs, too."""
+        """Return the evaluation function; in self-play it reuses the batch's best moves and takes half the time."""
         if self._works[0].seat >= 0:
             return super().judge()
         (work,), bench = self._works, make_bench(self.graph, self.worth)._replace(policy=self._works[0].policy)
@@ -72,10 +73,10 @@ class Batched(Trainer):
         return judged
 
     def follow(self, seeds: Sequence[int], points: NDArray[np.int64], bench: Bench, *, keep: bool) -> Followed:
-        """Let learners with this configuration but for their seeds learn, each from the first game to `points[-1]`.
+        """Train one learner per seed with this configuration, each from the first game to `points[-1]`.
 
-        points: int64[T], ascending; each learner is judged there, by `bench`.  keep: whether tables are wanted.
-        For trainings in one seat, or in self-play.  The trainer itself cannot `advance` any more.
+        points: int64[T], ascending; `bench` evaluates each learner there.  keep: whether to return tables.
+        Only for trainings in one seat, or in self-play.  Afterwards the trainer cannot `advance`.
         """
         (way,), (work,) = self._ways, self._works
         bench = bench._replace(policy=work.policy) if work.seat < 0 else bench
@@ -96,10 +97,10 @@ class Batched(Trainer):
 
     @abstractmethod
     def _way(self, work: Workspace, task: Task) -> Any:
-        """What `play_batch` plays the batches of one seat with."""
+        """Return the sampler with which `play_batch` plays the batches of one seat."""
 
     def _retake(self, way: Any, work: Workspace) -> None:
-        """Take over the numbers of another configuration into what `_way` made."""
+        """Set the numbers of another configuration in a sampler made by `_way`."""
 
     def _played(self) -> NDArray[np.int64]:
         return outcomes_of(self.graph, np.sum([work.ended for work in self._works], axis=0))
@@ -114,7 +115,7 @@ class Batched(Trainer):
             work.stale[:] |= self._works[turn].stale
 
     def _batches(self, turn: int, last: int, _stop: Callable[[], bool]) -> None:
-        """Learn from the games up to `last`, as `_learn` does, in the seat of `self._works[turn]`."""
+        """Learn from the games up to `last` in the seat of `self._works[turn]`, as `_learn` does."""
         while self.games < last:
             end = last if self._record is None else min(last, batch_bounds(self.batches, self.games)[1])
             work, way = self._works[turn], self._ways[turn]
@@ -123,7 +124,7 @@ class Batched(Trainer):
             self.games = end
 
     def _record_batch(self, turn: int, last: int) -> None:
-        """Record the batch just played, which began with `self.games`; `work` still holds its policy."""
+        """Record the batch just played, which began with `self.games`; its policy is still in the workspace."""
         if self._record is None:
             return
         work, explorations = self._works[turn], getattr(self._ways[turn], "explorations", None)
@@ -136,12 +137,12 @@ class Batched(Trainer):
 
 
 class Flowing(Batched):
-    """Flow: the number of games that take each move is drawn, and none is played."""
+    """Flow trainer, which draws the number of games that take each move instead of playing games."""
 
     def _way(self, work: Workspace, task: Task) -> Any:
         return make_rows()
 
 
 def _bytes_of(arrays: NDArray[Any]) -> NDArray[np.uint8]:
-    """uint8[n, bytes]: the memory of each of n arrays, which are one."""
+    """Return uint8[n, bytes]: the memory of each of n arrays, stacked in one array."""
     return arrays.reshape(len(arrays), math.prod(arrays.shape[1:])).view(np.uint8)

@@ -1,6 +1,6 @@
-"""Batches on a growing board: games are played ply by ply and counted, or counts are drawn; then they are folded.
+"""Batch trainers for growing boards, which count games played ply by ply, or draw the counts, and then fold them.
 
-Drawn counts need room for every position of the batch, so a batch without it is not learnt from at all.
+Drawn counts need room for every position of the batch.  A batch without this room is not learnt from.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from ttt_batch.training.trainers.ply_by_ply import PlyByPly
 
 
 class Growing(PlyByPly):
-    """One batch after the other; if the board grows, so do the counts of the present batch."""
+    """Batch trainer that plays games; when the board grows, the counts of the current batch grow with it."""
 
     def _learn(self, last: int, _stop: Callable[[], bool]) -> None:
         assert self.grown is not None
@@ -39,7 +39,7 @@ class Growing(PlyByPly):
         self.games = end
 
     def _count(self, last: int, seat: int, _grown: GrowingTable) -> Counts | None:
-        """Count the batch of games `self.games` to `last - 1`, the learner in `seat`; None if there is no room."""
+        """Return the counts of games `self.games` to `last - 1`, the learner in `seat`; None if the table is full."""
         self._play(last, self._players._replace(even=seat, odd=seat))
         return self._counts
 
@@ -50,7 +50,7 @@ class Growing(PlyByPly):
 
 
 class GrowingFlow(Growing):
-    """As `Growing`, with counts that are drawn."""
+    """Batch trainer like `Growing`, with drawn counts."""
 
     _policy = UNLISTED
 
@@ -59,7 +59,7 @@ class GrowingFlow(Growing):
         self._rows = make_rows()
 
     def _count(self, last: int, seat: int, grown: GrowingTable) -> Counts | None:
-        """As in `Growing`; all positions of a batch without room are forgotten."""
+        """Return the counts as in `Growing`; if the table is full, remove all new positions of the batch."""
         counts = self._counts
         assert counts is not None
         counts.visited[0], counts.arrived[0], counts.n_visited[0] = 0, last - self.games, 1
@@ -82,19 +82,19 @@ class GrowingFlow(Growing):
         return counts
 
     def _draw(self, counts: Counts, first: int, last: int, *, rival: bool) -> None:
-        """Draw the moves of the games at `counts.visited[first:last]`, all of one ply; rival: its mover is random."""
+        """Draw the moves of games at `counts.visited[first:last]`, all of one ply; rival: a random opponent moves."""
         if self._policy.ordered.size != self.graph.child.size:
             self._policy = _scratch_policy(self.graph)
         draw_ply(self._learning, self._policy, rival, self._key, self.games, counts, self._rows, first, last)
 
 
 def _scratch_policy(graph: Graph) -> Policy:
-    """Space for the moves of rows, which are listed as games arrive there."""
+    """Return space for the moves of rows, which are listed when games arrive there."""
     return Policy(np.zeros(graph.child.size, np.uint32), np.zeros(graph.first_edge.size - 1, np.uint32))
 
 
 def _moved(counts: Counts, graph: Graph) -> Counts:
-    """The counts of the present batch over a graph that has grown meanwhile."""
+    """Return the counts of the current batch, copied to the size of a grown graph."""
     moved = empty_counts(graph)
     before, now = counts.visited.size, moved.visited.size
     moved.visited[: counts.n_visited[0]] = counts.visited[: counts.n_visited[0]]

@@ -1,4 +1,4 @@
-"""A walk on enumerated boards of more than nine cells: all games of a batch are played, ply by ply."""
+"""Walk trainer for enumerated boards of more than nine cells, which plays all games of a batch ply by ply."""
 
 from collections.abc import Sequence
 
@@ -15,23 +15,23 @@ from ttt_batch.training.trainers.base import Task
 from ttt_batch.training.trainers.pieces import InPieces
 
 BY_MOVE = 8
-"""How many times as many games are worth a thread if moves are counted: adding up takes longer, completing the counts
-and folding are not shared out."""
+"""Factor on the least games of a thread if moves are counted.  Adding the counts takes longer, and threads do not share
+completing and folding."""
 
 
 class InLockstep(InPieces):
-    """A walk on a larger board: the games of a thread go in lockstep, which is the faster the more they are.
+    """Walk trainer for larger boards; each thread plays its games in lockstep, which is faster for more games.
 
-    A helping thread needs 28 bytes for each of 262,144 games, and counts of its own: 4 bytes a position if the learner
-    needs no more than arrivals (`Learner.arrivals`), 5 MB on 4x4x4 by symmetry; else 8 bytes a move, 52 MB there.
+    A helping thread needs 28 bytes for each of 262,144 games, and its own counts.  These take 4 bytes a position if the
+    learner needs only arrivals (`Learner.arrivals`), 5 MB on 4x4x4 by symmetry; else 8 bytes a move, 52 MB there.
 
-    Threads share the ordering of rows, too, and what follows the walk if the learner allows that.
+    Threads also share the ordering of rows.  If the learner needs only arrivals, they also share the fold.
     """
 
     games_per_thread = 1 << 15
-    """Two threads reach, by `td` on 4x4x4 in batches of 262,144, 0.93 of two runs side by side: 1.66 times one thread
-    when these reached 1.79.  In batches of 65,536 it is 1.4 times, on 3x4x3 1.07.  If moves are counted, in batches of
-    524,288 on 4x4x4, 1.1 (`minimax-q`) to 1.5 times (`sutton-barto`).
+    """By `td` on 4x4x4 two threads are 1.66 times as fast as one in batches of 262,144, and 1.4 times in batches of
+    65,536; on 3x4x3 1.07 times.  If moves are counted, in batches of 524,288 on 4x4x4, the factor is 1.1 (`minimax-q`)
+    to 1.5 (`sutton-barto`).
     """
 
     stop_every = claim = 1 << 18
@@ -39,7 +39,7 @@ class InLockstep(InPieces):
     def __init__(self, task: Task) -> None:
         super().__init__(task)
         self._drawn: list[NDArray[np.uint32]] = []
-        if self._helpers and self.learner.by_arrivals:  # what threads count stands together, to be added up in a fold
+        if self._helpers and self.learner.by_arrivals:  # one array for all threads, added up in the fold
             self._spans = make_spans(self.graph)
             for turn, way in enumerate(self._ways):
                 self._drawn.append(np.zeros((1 + len(self._helpers), way.drawn.size), np.uint32))
@@ -48,8 +48,10 @@ class InLockstep(InPieces):
 
     @classmethod
     def least_shared(cls, learner: Learner) -> int:
-        """The counts of 4x4x4 have 5 MB if arrivals are enough, where two workers are 1.25 times as fast as one thread
-        at 4 million games and 1.4 times at 16; else 52 MB, and 1.1 times at 16 million games.
+        """Return the least games of a batch for workers, as measured on 4x4x4.
+
+        Two workers are 1.25 times as fast as one thread at 4 million games with 5 MB of counts (by arrivals), and 1.1
+        times at 16 million with 52 MB.
         """
         return 1 << 22 if learner.by_arrivals else 1 << 24
 
@@ -63,7 +65,7 @@ class InLockstep(InPieces):
         return self.games_per_thread * (1 if self.learner.by_arrivals else BY_MOVE)
 
     def _most_helpers(self) -> int:
-        """As many as half of what is free is enough for."""
+        """Return how many helping threads fit into half of the free memory."""
         each: int = sum(getattr(way, name).nbytes for way in self._ways for name in OWN)
         return free_memory() // (2 * each)
 
@@ -87,5 +89,5 @@ class InLockstep(InPieces):
 
 
 def _none_yet() -> NDArray[np.int64]:
-    """Where threads claim numbers from 0 on."""
+    """Return a counter at 0, from which threads claim numbers."""
     return np.zeros(1, np.int64)

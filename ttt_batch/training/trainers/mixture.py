@@ -1,4 +1,4 @@
-"""Trainers for learners whose moves have chances of their own, or whose opponent's have (`simulation.chances`)."""
+"""Trainers for learners or opponents whose moves have unequal probabilities (`simulation.chances`)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,23 +27,23 @@ from ttt_batch.training.trainers.pieces import InPieces
 from ttt_batch.training.trainers.ply_by_ply import PlyByPly
 
 NOBODY_SHARES = 1 << 62
-"""Games of a batch from which on workers pay: never, since they are sent best moves, not chances."""
+"""Least games of a batch for workers; infinite in practice, since workers receive best moves, not probabilities."""
 
 
 def _take_numbers(how: Any, config: Config) -> None:
-    """Take over another configuration's numbers, in place; rows are laid out again."""
+    """Set another configuration's numbers in place; the caller must lay out the rows again."""
     how[0][0] = how_to_play(config)[0][0]
 
 
 def rival_chances(task: Task, graph: Graph) -> Chances:
-    """The chances of a task's fixed opponent; nobody's in self-play, and of a random one on a growing board."""
+    """Return the action probabilities of a task's opponent; `NO_CHANCES` in self-play and on a growing board."""
     if task.rival is None or task.config.grown:
         return NO_CHANCES
     return task.rival if isinstance(task.rival, Chances) else even_chances(graph, task.rival)
 
 
 class MixtureWalking(InPieces):
-    """A walk on any enumerated board: the games of a block go in lockstep, and every move is drawn."""
+    """Walk trainer for any enumerated board, with the games of a block in lockstep and every move drawn."""
 
     games_per_thread = 1 << 16
     stop_every = 1 << 20
@@ -51,18 +51,18 @@ class MixtureWalking(InPieces):
 
     @classmethod
     def least_shared(cls, learner: Learner) -> int:
-        """See `NOBODY_SHARES`."""
+        """Return `NOBODY_SHARES`."""
         return NOBODY_SHARES
 
     def _learn(self, last: int, stop: Callable[[], bool]) -> None:
         super()._learn(last, stop)
-        if len(self._ways) > 1:  # a batch for each seat in turn: what one changed, the other has to lay out, too
+        if len(self._ways) > 1:  # seats alternate: rows changed by one are stale for the other
             stale = np.any([way.stale for way in self._ways], axis=0)
             for way in self._ways:
                 way.stale[:] = stale
 
     def _most_helpers(self) -> int:
-        """As many as half of what is free is enough for: each counts 8 bytes a move, 52 MB on 4x4x4."""
+        """Return how many helping threads fit into half of the free memory, at 8 bytes a move (52 MB on 4x4x4)."""
         each: int = sum(way.drawn.nbytes for way in self._ways)
         return free_memory() // (2 * each)
 
@@ -90,7 +90,7 @@ class MixtureWalking(InPieces):
 
 
 class MixtureFlowing(Batched):
-    """Flow: how many games take each move is drawn."""
+    """Flow trainer, which draws the number of games that take each move."""
 
     def _way(self, work: Workspace, task: Task) -> Streams:
         how, rival = how_to_play(self.config), rival_chances(task, self.graph)
@@ -101,7 +101,7 @@ class MixtureFlowing(Batched):
 
 
 class MixtureGames(PlyByPly):
-    """Games one by one, on any board."""
+    """Game-by-game trainer for any board."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
@@ -125,11 +125,11 @@ class MixtureGames(PlyByPly):
 
 
 class MixtureGrowing(MixtureGames, Growing):
-    """Batches on a growing board whose games are played."""
+    """Batch trainer for growing boards that plays games."""
 
 
 class MixtureGrowingFlow(MixtureGames, GrowingFlow):
-    """Batches on a growing board whose counts are drawn."""
+    """Batch trainer for growing boards that draws counts."""
 
     def _draw(self, counts: Counts, first: int, last: int, *, rival: bool) -> None:
         draw_mixed_ply(self._way, self._learning, not rival, self._key, self.games, counts, first, last)

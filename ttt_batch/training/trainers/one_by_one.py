@@ -1,4 +1,4 @@
-"""The textbook's way on boards of up to nine cells: each game is learnt from before the next one begins."""
+"""Game-by-game trainer, as in the textbook, for boards of up to nine cells."""
 
 from collections.abc import Callable
 
@@ -14,9 +14,9 @@ from ttt_batch.training.trainers.ply_by_ply import PlyByPly
 
 
 class OneByOne(PlyByPly):
-    """As `PlyByPly`, with shortcuts, and with a faster kernel for self-play at a constant step size and epsilon.
+    """Trainer like `PlyByPly`, with shortcuts and a faster kernel for self-play at constant step size and epsilon.
 
-    That one is compiled for boards like 3x3, or for all boards if occupied cells are moves.
+    The faster kernel serves boards like 3x3, or all boards if occupied cells are moves.
     """
 
     _stop_every = 1 << 16

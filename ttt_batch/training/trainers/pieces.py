@@ -1,7 +1,8 @@
-"""Batches walked in pieces: threads share a long one, and `stop` is heard within it.
+"""Batches walked in pieces, which threads share and between which `stop` is checked.
 
-A batch is a sum of whole numbers, so it does not matter who walks which of its games.  Each thread counts in a `way` of
-its own (`simulation.pieces`); the counts are added up and learnt from once, in the order of one thread.
+The counts of a batch are whole numbers, so the result does not depend on how threads divide the games.  Each thread
+counts in its own sampler (`simulation.pieces`).  The counts are added up and learnt from once, in the order of one
+thread.
 """
 
 import functools
@@ -26,26 +27,26 @@ from ttt_batch.training.trainers.base import Task
 from ttt_batch.training.trainers.batched import Batched
 
 WORTH_SHARING = 1 << 18
-"""Entries of counts to add up for which a thread is worth its hand-over."""
+"""Count entries above which adding them up by several threads pays."""
 
 
 def helpers_of(batches: Batches, threads: int, each: int) -> int:
-    """How many threads may help the first one, if `each` games are worth a thread."""
+    """Return how many threads may help the first one, if each needs at least `each` games to pay."""
     return max(min(threads, batches.most // each) - 1, 0)
 
 
 def piecewise_from(batches: Batches, threads: int, each: int, stop_every: int) -> int:
-    """The first game whose batch is walked in pieces, by several threads or with looks at `stop`."""
+    """Return the first game whose batch is walked in pieces, for several threads or for checks of `stop`."""
     first = first_game_of_size(batches, 2 * each if helpers_of(batches, threads, each) else stop_every + 1)
     return MAX_GAMES + 1 if first is None else first
 
 
 class SharedBatch(NamedTuple):
-    """A batch whose games the workers of a cluster may walk.
+    """Batch whose games the workers of a cluster may walk.
 
-    turn: which seat of the run is the learner's.  first, last: its first game, and the one after its last.
+    turn: index of the learner's seat in the run.  first, last: its first game, and the game after its last.
     policy: its best moves.  graph: the board.
-    drawn: the counts of its games, added to in place.  walk_here(first, last): walks some games in this process.
+    drawn: the counts of its games, updated in place.  walk_here(first, last): walks some games in this process.
     """
 
     turn: int
@@ -58,13 +59,13 @@ class SharedBatch(NamedTuple):
 
 
 class InPieces(Batched):
-    """Batches in one kernel as long as they are small, else one by one in pieces.
+    """Trainer that runs small batches in one kernel call, and large ones one by one in pieces.
 
-    If a batch will be walked in pieces, so is the first: all kernels are compiled at the start.
+    If a later batch will be walked in pieces, so is the first, to compile all kernels at the start.
 
-    games_per_thread: games for which a thread is worth its hand-over; threads share batches of twice as many.
+    games_per_thread: least games for which another thread pays; threads share batches of twice as many.
     stop_every: games that each thread walks between two calls of `stop` within a batch.
-    claim: games that one of several threads claims at a time, at most.
+    claim: maximum of games that one of several threads claims at a time.
     """
 
     games_per_thread: ClassVar[int]
@@ -84,33 +85,33 @@ class InPieces(Batched):
     @classmethod
     @abstractmethod
     def least_shared(cls, learner: Learner) -> int:
-        """Games of a batch from which on two workers of a cluster take less time than one thread."""
+        """Return the least games of a batch for which two workers of a cluster are faster than one thread."""
 
     def _worth_a_thread(self) -> int:
-        """Games for which a thread is worth its hand-over."""
+        """Return the least number of games for which another thread pays."""
         return self.games_per_thread
 
     def _most_helpers(self) -> int:
-        """How many helping threads there is memory for."""
+        """Return the maximum of helping threads that memory allows."""
         return 1 << 10
 
     @abstractmethod
     def _beside(self, way: Any) -> Any:
-        """What a helping thread walks with, beside one with `way`."""
+        """Return a sampler for a helping thread, like `way`."""
 
     def _batches(self, turn: int, last: int, stop: Callable[[], bool]) -> None:
         while self.games < last:
-            if self._first:  # of no games: compiles the kernel
+            if self._first:  # run no games, to compile the kernel
                 run_batches(self._ways[turn], self._learning, self._works[turn], self._key, self.batches, 0, 0)
             if self._first or self.games >= self._piecewise_from:
                 if not self._batch_in_pieces(turn, min(last, batch_bounds(self.batches, self.games)[1]), stop):
-                    return  # stopped within the batch: it was not played
+                    return  # stopped within the batch, which is not counted
                 self._first = False
             else:
                 super()._batches(turn, min(last, self._piecewise_from), stop)
 
     def _batch_in_pieces(self, turn: int, last: int, stop: Callable[[], bool]) -> bool:
-        """Learn from the batch of games `self.games` to `last - 1`; False if `stop()` became true before its end."""
+        """Learn from the batch of games `self.games` to `last - 1`; return False if `stop()` became true before."""
         if self._helpers and self._pool is None:
             self._start_pool()
         threads = max(1, min(len(self._helpers) + 1, (last - self.games) // self._each))
@@ -124,7 +125,7 @@ class InPieces(Batched):
         return True
 
     def _begin(self, turn: int, _threads: int) -> Step:
-        """Get the batch from `self.games` on ready to be walked."""
+        """Prepare the batch from `self.games` on for walking."""
         step: Step = begin_walk(self._ways[turn], self._learning, self._works[turn], self.games)
         return step
 
@@ -133,13 +134,12 @@ class InPieces(Batched):
         end_walk(self._ways[turn], self.tables, self.graph, step, self._works[turn], games)
 
     def _start_pool(self) -> None:
-        """Start the helping threads, or as many as the system allows; their number never shows in the result."""
+        """Start the helping threads, or as many as the system allows; their number does not affect the result."""
         del self._helpers[startable_threads(len(self._helpers)) :]
         self._pool = ThreadPoolExecutor(len(self._helpers)) if self._helpers else None
 
     def _share(self, function: Callable[..., Any], parts: Sequence[tuple[Any, ...]]) -> None:
-        """Call `function` with each of `parts`, on this and the helping threads: they begin at the front, this one
-        at the end."""
+        """Call `function` with each of `parts`; helping threads start at the front, this thread at the end."""
         begun = [self._pool.submit(function, *part) for part in parts] if self._pool and len(parts) > 1 else []
         for number in range(len(parts) - 1, -1, -1):
             if begun and not begun[number].cancel():
@@ -148,9 +148,9 @@ class InPieces(Batched):
                 function(*parts[number])
 
     def _walk_all(self, turn: int, last: int, threads: int, stop: Callable[[], bool]) -> bool:
-        """Walk games `self.games` to `last - 1`, shared by the threads; False if `stop()` became true before.
+        """Walk games `self.games` to `last - 1` on the threads; return False if `stop()` became true before.
 
-        All counts are where `_end` takes them from then, none if it was stopped.
+        The counts are left where `_end` reads them; after a stop they are reset to zero.
         """
         way, others = self._ways[turn], [ways[turn] for ways in self._helpers[: threads - 1]]
         stride, stopped = self.stop_every * threads, False
@@ -170,12 +170,12 @@ class InPieces(Batched):
         return not stopped
 
     def _add_up(self, drawn: Sequence[NDArray[np.uint32]]) -> None:
-        """Add what the other threads counted to what the first one did, and set it to zero, in place."""
+        """Add the counts of the other threads to those of the first, and reset the others to zero, in place."""
         parts = len(drawn) if drawn[0].size > WORTH_SHARING else 1
         self._share(_add_part, [(*part, drawn) for part in split(drawn[0].size, parts)])
 
     def _walk_elsewhere(self, turn: int, last: int, stop: Callable[[], bool]) -> bool | None:
-        """As `_walk_all`, by the workers of a cluster; None if there are none, or the batch is too small for them."""
+        """Walk like `_walk_all` on the workers of a cluster; return None if none exist or the batch is too small."""
         if self._shares is None or last - self.games < self.least_shared(self.learner):
             return None
         policy, drawn = self._works[turn].policy, self._ways[turn].drawn
@@ -188,18 +188,18 @@ class InPieces(Batched):
         return walked
 
     def _walk_span(self, turn: int, first: int, last: int) -> None:
-        """Walk games `first` to `last - 1` on this thread, at once."""
+        """Walk games `first` to `last - 1` on this thread, without checks of `stop`."""
         walk_claimed(self.graph, self._ways[turn], self._key, np.array([first], np.int64), last - first, last)
 
     def take_batch(self, turn: int, game: int, policy: Policy) -> None:
-        """Get ready, on a worker, to walk games of a batch that begins with `game` and has that policy."""
+        """Prepare a worker to walk games of the batch that begins with `game` and has `policy`."""
         work = self._works[turn]
         work.policy.best[:], work.policy.ordered[:] = policy.best, policy.ordered
         work.rows[:], work.listed[0] = np.arange(work.rows.size), work.rows.size
         begin_walk(self._ways[turn], self._learning, work, game)
 
     def walk_some(self, turn: int, first: int, last: int) -> NDArray[np.uint32]:
-        """Walk games `first` to `last - 1` of that batch, on a worker; return their counts, `drawn` of a way."""
+        """Walk games `first` to `last - 1` of the prepared batch on a worker; return their counts, as in `drawn`."""
         self._walk_span(turn, first, last)
         drawn: NDArray[np.uint32] = self._ways[turn].drawn.copy()
         self._ways[turn].drawn[:] = 0
@@ -207,13 +207,13 @@ class InPieces(Batched):
 
 
 def split(size: int, parts: int) -> list[tuple[int, int]]:
-    """`size` numbers in `parts` parts, as even as possible: the first of each, and the one after its last."""
+    """Split range(size) into `parts` parts of nearly equal size; return each as (first, last + 1)."""
     bounds = [size * part // parts for part in range(parts + 1)]
     return list(itertools.pairwise(bounds))
 
 
 def _add_part(first: int, last: int, drawn: Sequence[Any]) -> None:
-    """Add entries `first` to `last - 1` of the others to those of the first, and set them to zero, in place."""
+    """Add entries `first` to `last - 1` of the other arrays to the first array, and reset them to zero, in place."""
     into, *others = (one[first:last] for one in drawn)
     for other in others:
         into += other

@@ -1,4 +1,4 @@
-"""Games one by one on any board, enumerated or growing as games reach positions: played here, or given."""
+"""Game-by-game trainers for any board, enumerated or growing, which play or receive the games."""
 
 from collections.abc import Callable
 
@@ -18,10 +18,10 @@ from ttt_batch.training.trainers.base import Task, Trainer
 
 
 class PlyByPly(Trainer):
-    """Learns from each game before the next; if the board lacks room for one, it grows before that game begins."""
+    """Trainer that learns from each game before the next; a board without room for a game grows first."""
 
     _counts: Counts | None = None
-    """Where a batch is counted; None to learn from each game."""
+    """Counts of a batch; None to learn from each game."""
 
     _shortcuts: Shortcuts | None = None
     _stop_every = 1 << 12
@@ -29,7 +29,7 @@ class PlyByPly(Trainer):
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
-        # Self-play with a signature of `play_games` of its own is 0 to 3 % faster, and a second more to compile.
+        # A signature of `play_games` for self-play alone is 0 to 3 % faster, but adds a second of compilation.
         rival = task.rival if isinstance(task.rival, Policy) else UNLISTED
         self._players = Seats(rival, *self._seats)
         self._game = make_trajectory(self.config.board.cells)
@@ -44,7 +44,7 @@ class PlyByPly(Trainer):
         self.games = end
 
     def _play(self, last: int, players: Seats) -> None:
-        """Games `self.games` to `last - 1`, recorded in pieces; counted, or learnt from if there are no counts."""
+        """Play games `self.games` to `last - 1`; count or learn from them, and record them in pieces."""
         if self._record is None:
             self._play_piece(self.games, last, players, games_space(0, 0))
             return
@@ -55,7 +55,7 @@ class PlyByPly(Trainer):
             self._record(trimmed(space))
 
     def _play_piece(self, first: int, last: int, players: Seats, space: Games) -> None:
-        """Games `first` to `last - 1`, written to `space` unless it is empty."""
+        """Play games `first` to `last - 1`, and write them to `space` unless it is empty."""
         grown, game = self.grown, first
         while True:
             rest = Games(space.start[game - first :], space.move, space.exploring)
@@ -65,8 +65,10 @@ class PlyByPly(Trainer):
             self._make_room(grown)
 
     def _kernel(self, players: Seats, span: Span, space: Games) -> int:
-        """Play the games of `span`, written to `space` unless it is empty; return the first not played, for want of
-        room."""
+        """Play the games of `span`, and write them to `space` unless it is empty; return the first game not played.
+
+        That is the end of `span`, or the first game for which the board lacks room.
+        """
         grown = self.grown
         played: int = play_games(
             self._learning,
@@ -83,18 +85,18 @@ class PlyByPly(Trainer):
         return played
 
     def _make_room(self, grown: GrowingTable) -> None:
-        """Let the board grow."""
+        """Enlarge the board's tables."""
         grown.enlarge()
         self._step = self._step._replace(visits=grown.visits)
 
 
 class Given(PlyByPly):
-    """Learns from what `learn` is given, on any board; if the board lacks room for a game, it grows before that."""
+    """Trainer on given games, on any board; a board without room for a game grows first."""
 
     _games: Games
 
     def learn(self, games: Games) -> None:
-        """Learn from games one after the other."""
+        """Learn from games, in order."""
         self._games = games
         self.advance(self.games + games.start.size - 1, lambda: False)
 

@@ -1,4 +1,4 @@
-"""Walking by greedy paths on boards of up to nine cells: all games of a batch are played, by one thread or more."""
+"""Walk trainer for boards of up to nine cells, which plays all games of a batch by greedy paths."""
 
 from ttt_batch.learners.base import Learner
 from ttt_batch.simulation.exploration import fill_explorations, make_explorations
@@ -10,26 +10,23 @@ from ttt_batch.training.trainers.pieces import InPieces
 
 
 class Walking(InPieces):
-    """A walk on a small board: the games of a block go from one decision of chance to the next."""
+    """Walk trainer for small boards; the games of a block skip from one random decision to the next."""
 
     games_per_thread = 262_144
-    """A millisecond of walking.
+    """Games that take about a millisecond.
 
-    Binding threads to processors of their own did not pay: between 0.93 and 1.2 times the speed from run to run.  Nor
-    does sharing out ordering and folding: 0.1 ms of a batch of a million games, which takes 1 to 13 ms, less nine
-    hand-overs.
+    Binding threads to processors gives 0.93 to 1.2 times the speed from run to run.  Sharing ordering and folding
+    between threads saves at most 0.1 ms of 1 to 13 ms for a batch of a million games, so neither pays.
     """
 
     stop_every = 1 << 20
 
     claim = 1 << 14
-    """Two threads reach 0.88 to 0.9 of two runs side by side, and 0.8 to 0.84 if each has its half from the start;
-    4,096 or 65,536 are 2 to 4 % slower.
-    """
+    """Games claimed at a time.  4,096 or 65,536 are 2 to 4 % slower; fixed halves for two threads are 8 % slower."""
 
     @classmethod
     def least_shared(cls, learner: Learner) -> int:
-        """Two workers are 1.1 times as fast as one thread at 2 million games, 1.6 times at 8 and 1.8 times at 32."""
+        """Return 8 million games, at which two workers are 1.6 times as fast as one thread (1.1 at 2, 1.8 at 32)."""
         return 1 << 23
 
     def _way(self, work: Workspace, task: Task) -> Walker:
