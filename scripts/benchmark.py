@@ -47,7 +47,7 @@ from environment_contestants import BOARDS, IN_NUMPY, LONG_STEPS, SIZES, SLOWEST
 from itemise import STAGES
 from page_writer import add_page_options, say, write_from, write_page
 
-from ttt_batch.analysis.bench import surroundings
+from ttt_batch.analysis.bench import environment_info
 from ttt_batch.base.choices import TEXTBOOK
 from ttt_batch.learners import LEARNERS
 
@@ -386,7 +386,7 @@ def main() -> None:
         plan = Plan(Path(folder), options.peers, **(QUICK if options.quick else FULL))
         chosen, peer_versions = without_missing(choose(options.only, plan), options.peers)
         found = measure_all(chosen, plan)
-    report = surroundings()
+    report = environment_info()
     report["versions"] |= peer_versions
     if shutil.which("gcc"):
         report["versions"]["gcc"] = subprocess.check_output(["gcc", "-dumpfullversion"], text=True).strip()

@@ -23,8 +23,8 @@ import numpy as np
 from page_writer import add_page_options, fill, markdown_table, measured_on, write_from, write_json, write_page
 
 import ttt_batch as ttt
-from ttt_batch.analysis.bench import surroundings
-from ttt_batch.analysis.matches import evaluate_grown
+from ttt_batch.analysis.bench import environment_info
+from ttt_batch.analysis.matches import evaluate_sampled
 from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.game.board import parse_board
 from ttt_batch.game.enumeration import GRAPHS, enumerate_graph
@@ -140,7 +140,7 @@ def reached(games: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for number in (30_000, games):
         run = ttt.train(number, learner="greedy-td", board=GROWN)
-        found[f"{number:,}"] = evaluate_grown(run).to_dict()
+        found[f"{number:,}"] = evaluate_sampled(run).to_dict()
     return found
 
 
@@ -265,7 +265,7 @@ def main() -> None:
     if options.part:
         print(json.dumps(PARTS[options.part](options.games)))
         return
-    figures: dict[str, Any] = {**surroundings(), "figures": {}}
+    figures: dict[str, Any] = {**environment_info(), "figures": {}}
     for part in PARTS:
         with tempfile.TemporaryDirectory() as folder:
             words = [sys.executable, str(Path(__file__).resolve()), "--part", part, "--games", str(options.games)]

@@ -20,10 +20,10 @@ from unittest import mock
 from contestants import TWO_CORES, Contestant, Measure, Plan, Values, environment
 
 from ttt_batch.base.errors import TttBatchError
-from ttt_batch.cluster.crew import Crew, Task
-from ttt_batch.cluster.place import Place, check_installed
+from ttt_batch.cluster.crew import RemoteTask, WorkerPool
+from ttt_batch.cluster.place import ClusterConfig, check_installed
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.storage.creation import create
+from ttt_batch.studies.storage.creation import create_study
 from ttt_batch.studies.work.by_workers import Workers
 from ttt_batch.studies.work.chunks import Done
 from ttt_batch.studies.work.loop import run_study
@@ -46,19 +46,19 @@ with Crew(Place(2), print) as crew:
 """
 
 
-def learn(path: str, seeds: int, crew: Crew | None = None, games: int = GAMES) -> float:
+def learn(path: str, seeds: int, crew: WorkerPool | None = None, games: int = GAMES) -> float:
     """Let `seeds` learners of td learn in a study, on one thread without a crew; return the seconds."""
     design = make_design({"games": games, "batch": BATCH}, seeds, "grid")
-    with create(path, design, overwrite=True) as study:
+    with create_study(path, design, overwrite=True) as study:
         start = time.perf_counter()
         run_study(study, threads=1, crew=crew)
         return time.perf_counter() - start
 
 
 @contextmanager
-def warm_crew(place: Place, path: str) -> Iterator[Crew]:
+def warm_crew(place: ClusterConfig, path: str) -> Iterator[WorkerPool]:
     """A crew whose workers are there and have loaded their kernels."""
-    with Crew(place, lambda _: None) as crew:
+    with WorkerPool(place, lambda _: None) as crew:
         while crew.workers < (place.workers or 1):
             crew.ended(0.05)
         learn(path, WARM * crew.workers, crew)
@@ -66,7 +66,7 @@ def warm_crew(place: Place, path: str) -> Iterator[Crew]:
         yield crew
 
 
-def learn_by(crew: Crew, path: str, seeds: int) -> tuple[float, float]:
+def learn_by(crew: WorkerPool, path: str, seeds: int) -> tuple[float, float]:
     """As `learn`; return the seconds, and in which share of them a worker was learning, on average."""
     learning, usual = list[float](), Workers.ended
 
@@ -98,13 +98,13 @@ def studies(plan: Plan) -> Measure:
 
     def measure() -> Values:
         before = learn(path, seeds)
-        with warm_crew(Place(1), path) as crew:
+        with warm_crew(ClusterConfig(1), path) as crew:
             one, one_learns = learn_by(crew, path, seeds)
         thread = (before + learn(path, seeds)) / 2
         with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
             learn_at_once(pool, plan.folder, WARM)
             first = learn_at_once(pool, plan.folder, seeds)
-            with warm_crew(Place(2), path) as crew:
+            with warm_crew(ClusterConfig(2), path) as crew:
                 two, two_learn = learn_by(crew, path, 2 * seeds)
             processes = (first + learn_at_once(pool, plan.folder, seeds)) / 2
         return {
@@ -136,8 +136,8 @@ def worker_memory(plan: Plan) -> Measure:
     """Megabytes that a worker of this machine holds after a study of 3x3, and the most that it ever held."""
 
     def measure() -> Values:
-        with warm_crew(Place(1), str(plan.folder / "study.h5")) as crew:
-            crew.begin("status", Task("status", Path.read_text, (Path("/proc/self/status"),)))
+        with warm_crew(ClusterConfig(1), str(plan.folder / "study.h5")) as crew:
+            crew.begin("status", RemoteTask("status", Path.read_text, (Path("/proc/self/status"),)))
             while not (ended := crew.ended(0.1)):
                 pass
         lines = dict(line.split(":", 1) for line in ended[0].result.splitlines())
@@ -173,8 +173,8 @@ def scheduler(plan: Plan) -> Measure:
             path = str(plan.folder / "short.h5")
             design = make_design({"games": SHORT_GAMES, "batch": "auto"}, plan.short_learners, "grid")
             with (
-                warm_crew(Place(address=dask.address), path) as crew,
-                create(path, design, overwrite=True) as study,
+                warm_crew(ClusterConfig(address=dask.address), path) as crew,
+                create_study(path, design, overwrite=True) as study,
                 mock.patch.object(Workers, "chunk_seconds", SHORT_CHUNK),
             ):
                 run_study(study, threads=1, crew=crew, progress=look)

@@ -32,7 +32,7 @@ from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.recorder import Recorder
 from ttt_batch.simulation.policy import random_policy
-from ttt_batch.simulation.random_games import random_games
+from ttt_batch.simulation.random_games import play_random_games
 from ttt_batch.studies.designs.tables import points_of
 from ttt_batch.studies.figures.times import first_proof, games_at, settled_since
 from ttt_batch.studies.study import study
@@ -350,11 +350,11 @@ def memory() -> float:
 def random_play(plan: Plan) -> Measure:
     """Random games on one thread, nothing learnt."""
     board, warm = Board(), 1_000_000
-    random_games(board, warm)
+    play_random_games(board, warm)
 
     def time_of(games: int) -> float:
         start = time.perf_counter()
-        random_games(board, games)
+        play_random_games(board, games)
         return time.perf_counter() - start
 
     games = round(warm * plan.seconds / time_of(warm))
@@ -369,7 +369,7 @@ def random_shares(plan: Plan) -> Measure:
 
     def measure() -> Values:
         n = plan.random_games
-        counts = random_games(Board(), n, seed=next(seeds), threads=available_threads())
+        counts = play_random_games(Board(), n, seed=next(seeds), threads=available_threads())
         off = [
             (int(count) - n * share) / math.sqrt(n * share * (1 - share))
             for count, share in zip(counts, exact, strict=True)

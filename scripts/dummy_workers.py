@@ -16,7 +16,7 @@ import numpy as np
 
 from ttt_batch.studies.designs.design import make_design
 from ttt_batch.studies.learning.learnt import Arrays
-from ttt_batch.studies.learning.tables import Classroom
+from ttt_batch.studies.learning.tables import TableWorker
 from ttt_batch.studies.work.by_workers import Sent
 
 
@@ -24,7 +24,7 @@ from ttt_batch.studies.work.by_workers import Sent
 def sample(games: int, batch: int) -> Arrays:
     """The statistics of one learner."""
     (setting,) = make_design({"games": games, "batch": batch}, 1, "grid").settings
-    return Classroom(keep=False, stop=lambda: False).learn(setting, [0]).statistics
+    return TableWorker(keep=False, stop=lambda: False).learn(setting, [0]).statistics
 
 
 def seem_to_learn(seconds: float, hurry: bool, parts: Sequence[Any], _keep: bool) -> tuple[list[Any], float]:

@@ -50,18 +50,20 @@ def draw_plot(kind: str, learners: tuple[str, ...]) -> Callable[[Path], None]:
     """What draws one kind of plot of runs of these learners."""
 
     def draw(path: Path) -> None:
-        from ttt_batch.app.plots import plot
+        from ttt_batch.app.plots import draw_runs
 
-        plot([trained(name) for name in learners], [f"{name}-3x3.h5" for name in learners], path, kind, overwrite=True)
+        draw_runs(
+            [trained(name) for name in learners], [f"{name}-3x3.h5" for name in learners], path, kind, overwrite=True
+        )
 
     return draw
 
 
 def draw_movie(path: Path) -> None:
     """How the values of the opening moved, until no opponent beats the table, and on."""
-    from ttt_batch.app.plots import plot
+    from ttt_batch.app.plots import draw_runs
 
-    plot([ttt.train(100_000, keep_points=True)], ["td-3x3.h5"], path, "movie", overwrite=True)
+    draw_runs([ttt.train(100_000, keep_points=True)], ["td-3x3.h5"], path, "movie", overwrite=True)
 
 
 def draw_study(path: Path) -> None:
@@ -78,12 +80,12 @@ def draw_terminal(path: Path) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from ttt_batch.app.terminal.loop import play_games
-    from ttt_batch.app.terminal.view import View
+    from ttt_batch.app.terminal.loop import play_person_games
+    from ttt_batch.app.terminal.view import ScreenFace
 
     run = ttt.train(GAMES)
-    view = View(run.board, colour=True)
-    session = play_games(run, view, person=1, rng=random.Random(4))
+    view = ScreenFace(run.board, colour=True)
+    session = play_person_games(run, view, person=1, rng=random.Random(4))
     view.ask(next(session))
     answer = view.press("h")
     assert answer is not None

@@ -23,19 +23,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from page_writer import add_page_options, fill, markdown_table, measured_on, say, write_from, write_report
 
-from ttt_batch.analysis.bench import surroundings
-from ttt_batch.base.bits import NONE, ONE, n_members, nth_member, single
+from ttt_batch.analysis.bench import environment_info
+from ttt_batch.base.bits import NONE, ONE, nth_member, popcount, single
 from ttt_batch.base.jit import kernel
 from ttt_batch.base.quantities import short_number
 from ttt_batch.base.streams import below, draw, game_base, stream_key
 from ttt_batch.game.board import parse_board
 from ttt_batch.game.lines import Lines, make_lines, view_of
-from ttt_batch.patterns.agent import NetAgent, make_agent
+from ttt_batch.patterns.agent import NetAgent, make_network_agent
 from ttt_batch.patterns.games import BEST, BOTH, PLAYED, Aim
 from ttt_batch.patterns.nets import Net, learn_batches, make_errors, make_game, make_net
 from ttt_batch.patterns.network import make_network
 from ttt_batch.patterns.tuples import parse_tuples
-from ttt_batch.proofs.playing import mark, picks, reset
+from ttt_batch.proofs.playing import mark_cell, reset, tied_cells
 from ttt_batch.proofs.prover import ALWAYS_WINS, CANNOT_LOSE, Goal, Proof, Prover
 
 Report = dict[str, Any]
@@ -129,7 +129,7 @@ class Trial:
         began = time.process_time()
         self.learn(self.case.every // BATCH * BATCH)
         learnt = time.process_time()
-        agent, lost = make_agent(self.network, self.net.weights), LOST_LINES if self.case.share else 1
+        agent, lost = make_network_agent(self.network, self.net.weights), LOST_LINES if self.case.share else 1
         seen = [0, 0]
         proof = self.prover.prove(
             agent,
@@ -208,12 +208,12 @@ def play_random(agent: NetAgent, lines: Lines, seat: int, key: Any, games: int, 
             own, other = (second, first) if mover else (first, second)
             view, cells = view_of(lines, own, other), all_cells & ~(own | other)
             if mover == seat:
-                cells = picks(agent, lines, own, other, view, ply)
-            cell = nth_member(cells, below(draw(game_base(key, game), ply), n_members(cells)))
+                cells = tied_cells(agent, lines, own, other, view, ply)
+            cell = nth_member(cells, below(draw(game_base(key, game), ply), popcount(cells)))
             if view.own & single(cell) != NONE:
                 result = 0 if mover == seat else 2
                 break
-            mark(agent, cell, mover)
+            mark_cell(agent, cell, mover)
             if mover:
                 second |= single(cell)
             else:
@@ -232,7 +232,9 @@ def against_random(seed: int, games: int = 20_000) -> list[list[float]]:
     found = []
     for seat in (0, 1):
         results = np.zeros(3, np.int64)
-        play_random(make_agent(network, net.weights), lines, seat, stream_key(seed, MATCH_STREAM), MATCH, results)
+        play_random(
+            make_network_agent(network, net.weights), lines, seat, stream_key(seed, MATCH_STREAM), MATCH, results
+        )
         found.append((results / MATCH).tolist())
     return found
 
@@ -253,7 +255,7 @@ def measure(seeds: int, long: float) -> Report:
         rows.append({**row, "seeds": found})
     say("later snapshots, and matches, on 5x5x5")
     return {
-        **surroundings(),
+        **environment_info(),
         "load": os.getloadavg()[0],
         "rows": rows,
         "later": [later_proofs(seed) for seed in chosen],
@@ -267,7 +269,7 @@ def measure_larger(seconds: float) -> Report:
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(first_proofs, chosen, [FIRST_SEED] * len(chosen)))
     rows = [{"text": case.text, **one} for case, one in zip(chosen, found, strict=True)]
-    return {**surroundings(), "seconds": seconds, "rows": rows}
+    return {**environment_info(), "seconds": seconds, "rows": rows}
 
 
 def summary(row: Report) -> list[object]:

@@ -22,7 +22,7 @@ from study_pages import learnt_with, provenance_of, shown
 
 import ttt_batch as ttt
 from ttt_batch.app.plots.games_axis import games_axis, games_edges
-from ttt_batch.app.plots.style import COLOURS, FIGURE_WIDTH, MARKERS, render, styled
+from ttt_batch.app.plots.style import COLOURS, FIGURE_WIDTH, MARKERS, package_style, render
 from ttt_batch.studies.figures.summary import Summary
 
 Row = dict[str, Any]
@@ -117,7 +117,7 @@ def page(report: Row) -> str:
 def draw(report: Row, path: Path) -> None:
     """Draw games to the first proof and to settling, with 95 % intervals, and the share of seeds that settles."""
     rows = ranked(report["rules"])[::-1]
-    with styled():
+    with package_style():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(FIGURE_WIDTH, 4.2), layout="constrained")

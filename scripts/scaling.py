@@ -26,13 +26,13 @@ from dask_processes import Processes, kill_all
 from dummy_workers import seem_to_learn, seem_to_walk
 from page_writer import add_page_options, fill, markdown_table, measured_on, say, write_from, write_report
 
-from ttt_batch.analysis.bench import surroundings
-from ttt_batch.cluster.crew import Crew, Task
-from ttt_batch.cluster.place import Place
+from ttt_batch.analysis.bench import environment_info
+from ttt_batch.cluster.crew import RemoteTask, WorkerPool
+from ttt_batch.cluster.place import ClusterConfig
 from ttt_batch.runs.config import make_config
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.learning.tables import Classroom
-from ttt_batch.studies.storage.creation import create
+from ttt_batch.studies.learning.tables import TableWorker
+from ttt_batch.studies.storage.creation import create_study
 from ttt_batch.studies.work import by_workers
 from ttt_batch.studies.work.by_workers import Workers
 from ttt_batch.studies.work.loop import StudyProgress, run_study
@@ -69,7 +69,7 @@ WHOLE: Report = {
 def learner_cost(seeds: int = 128) -> tuple[float, int]:
     """Seconds that a learner takes one thread, and the bytes of its results."""
     (setting,) = make_design({"games": GAMES, "batch": BATCH}, seeds, "grid").settings
-    room = Classroom(keep=False, stop=lambda: False)
+    room = TableWorker(keep=False, stop=lambda: False)
     room.learn(setting, [0])
     times = []
     for _ in range(REPEATS):
@@ -90,7 +90,7 @@ class Look(NamedTuple):
 
 
 @contextmanager
-def cluster(workers: int, folder: Path) -> Iterator[tuple[Crew, psutil.Process, list[psutil.Process]]]:
+def cluster(workers: int, folder: Path) -> Iterator[tuple[WorkerPool, psutil.Process, list[psutil.Process]]]:
     """A crew of dummy workers, all of them there; the scheduler's process, and those of the workers."""
     program = [sys.executable, str(Path(__file__).with_name("dummy_workers.py"))]
     with Processes(folder / "dask", environment=MODULES) as dask, ExitStack() as stack:
@@ -101,7 +101,7 @@ def cluster(workers: int, folder: Path) -> Iterator[tuple[Crew, psutil.Process, 
                 subprocess.Popen([*program, *map(str, words)], env=os.environ | MODULES, stderr=subprocess.DEVNULL)
             )
             stack.callback(kill_all, dummies[-1])
-        with Crew(Place(address=dask.address), lambda _: None) as crew:
+        with WorkerPool(ClusterConfig(address=dask.address), lambda _: None) as crew:
             while crew.workers < workers:
                 crew.ended(0.1)
             yield crew, psutil.Process(dask.scheduler.pid), [psutil.Process(dummy.pid) for dummy in dummies]
@@ -127,7 +127,7 @@ def simulate(
 
     with (
         cluster(workers, folder) as (crew, scheduler, dummies),
-        create(folder / "s.h5", design, overwrite=True) as study,
+        create_study(folder / "s.h5", design, overwrite=True) as study,
     ):
 
         def look(now: StudyProgress) -> None:
@@ -204,11 +204,11 @@ def run_costs(walked: int, shares: int, folder: Path) -> Report:
     }
 
 
-def way_of_shares(crew: Crew, shares: int, policy: Any, counts: int) -> float:
+def way_of_shares(crew: WorkerPool, shares: int, policy: Any, counts: int) -> float:
     """Seconds that pass for each of some shares that cost nothing but their way."""
     began = time.perf_counter()
     for number in range(shares):
-        crew.begin(number, Task(f"walk-{number}-{policy is None}", seem_to_walk, (policy, counts)))
+        crew.begin(number, RemoteTask(f"walk-{number}-{policy is None}", seem_to_walk, (policy, counts)))
     ended = 0
     while ended < shares:
         ended += len(crew.ended(0.1))
@@ -369,7 +369,7 @@ def main() -> None:
     if write_from(options, page):
         return
     with tempfile.TemporaryDirectory() as folder:
-        report = surroundings() | measure(BRIEF if options.quick else WHOLE, Path(folder))
+        report = environment_info() | measure(BRIEF if options.quick else WHOLE, Path(folder))
     write_report(options, report, page)
 
 

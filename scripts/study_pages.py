@@ -19,7 +19,7 @@ import numpy as np
 from page_writer import add_page_options, fill, markdown_table, write_from, write_report
 
 import ttt_batch as ttt
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.studies.storage.declared import DONE
 
 Row = dict[str, Any]
@@ -82,7 +82,7 @@ def report_of(study: ttt.Study, figures: Callable[[ttt.Study], list[Row]]) -> Ro
     left = int(np.count_nonzero(study.state != DONE))
     if left:
         raise SystemExit(
-            f"{study.path}: {counted(left, 'learner is', 'learners are')} not done; resume the study first"
+            f"{study.path}: {count_text(left, 'learner is', 'learners are')} not done; resume the study first"
         )
     options = [{name: setting.written[name] for name in OPTIONS} for setting in study.design.settings]
     rows = [one | found for one, found in zip(options, figures(study), strict=True)]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ttt_batch.game.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
-from ttt_batch.game.solution import Truth
+from ttt_batch.game.solution import SolvedResult
 
 RESULTS = {FIRST_WINS: 1, DRAW: 0, SECOND_WINS: -1}
 
@@ -35,15 +35,17 @@ class FakeAgent:
     def sharp_cells(self, position: Position) -> list[int]:
         raise NotImplementedError
 
-    def true_moves(self, position: Position) -> dict[int, Truth] | None:
+    def true_moves(self, position: Position) -> dict[int, SolvedResult] | None:
         return None
 
 
 class KnowingAgent(FakeAgent):
     """The same, and it knows the truth."""
 
-    def true_moves(self, position: Position) -> dict[int, Truth] | None:
-        return {cell: Truth(*best_play(self.board, after)) for cell, after in moves_of(self.board, position).items()}
+    def true_moves(self, position: Position) -> dict[int, SolvedResult] | None:
+        return {
+            cell: SolvedResult(*best_play(self.board, after)) for cell, after in moves_of(self.board, position).items()
+        }
 
 
 def moves_of(board: Board, position: Position) -> dict[int, Position]:

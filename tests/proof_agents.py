@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.bits import NONE, ONE, lowest, single
+from ttt_batch.base.bits import NONE, ONE, lowest_bit, single
 from ttt_batch.game.board import DRAW, FIRST_WINS, UNFINISHED, Board, Position
-from ttt_batch.proofs.playing import mark, picks, reset, spare, unmark
+from ttt_batch.proofs.playing import copy_for_thread, mark_cell, reset, tied_cells, unmark_cell
 
 SPOILT_NOWHERE = 2**64 - 1
 
@@ -49,19 +49,19 @@ def _reset(agent: Weigher) -> None:
     agent.counts[:] = 0
 
 
-@mark.register(Weigher)
+@mark_cell.register(Weigher)
 def _mark(agent: Weigher, cell: Any, player: Any) -> None:
     for line in range(agent.through.shape[1]):
         agent.counts[player, line] += agent.through[cell, line]
 
 
-@unmark.register(Weigher)
+@unmark_cell.register(Weigher)
 def _unmark(agent: Weigher, cell: Any, player: Any) -> None:
     for line in range(agent.through.shape[1]):
         agent.counts[player, line] -= agent.through[cell, line]
 
 
-@picks.register(Weigher)
+@tied_cells.register(Weigher)
 def _picks(agent: Weigher, lines: Any, own: Any, other: Any, view: Any, ply: Any) -> Any:
     if own == agent.spoilt[0] and other == agent.spoilt[1]:
         return agent.spoilt[2]
@@ -70,7 +70,7 @@ def _picks(agent: Weigher, lines: Any, own: Any, other: Any, view: Any, ply: Any
     mover, best, found = ply & 1, np.int64(-1), NONE
     free = (~NONE >> np.uint64(64 - lines.cells)) & ~(own | other)
     while free != NONE:
-        cell = lowest(free)
+        cell = lowest_bit(free)
         free &= free - ONE
         score = np.int64(0)
         for line in range(agent.through.shape[1]):
@@ -83,7 +83,7 @@ def _picks(agent: Weigher, lines: Any, own: Any, other: Any, view: Any, ply: Any
     return found
 
 
-@spare.register(Weigher)
+@copy_for_thread.register(Weigher)
 def _spare(agent: Weigher) -> Weigher:
     return agent._replace(counts=agent.counts.copy())
 

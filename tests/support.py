@@ -26,7 +26,7 @@ from ttt_batch.learners.steps import make_step
 from ttt_batch.runs.own_options import READ
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, empty_counts
-from ttt_batch.training.from_games import given_config, pupil_of
+from ttt_batch.training.from_games import config_from_games, games_learner
 from ttt_batch.training.kernels.given import learn_given
 
 BOARD = Board()
@@ -69,7 +69,7 @@ def games_of(lines: Iterable[str], graph: Graph, board: Board = BOARD) -> Games:
 
 def untaught(learner: str | None = None, run: Run | None = None, **options: Any) -> Run:
     """What `ttt.learn_from` would begin with."""
-    return pupil_of(given_config(learner, run, **options), run).run(0.0)
+    return games_learner(config_from_games(learner, run, **options), run).run(0.0)
 
 
 def assert_same_run(one: Run, other: Run) -> None:

@@ -23,7 +23,7 @@ from ttt_batch.app import api
 from ttt_batch.app.terminal.faces import Score
 from ttt_batch.base import printable
 from ttt_batch.base.printable import Printable
-from ttt_batch.simulation.random_games import random_games
+from ttt_batch.simulation.random_games import play_random_games
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_the_public_list_is_in_one_place():
 def test_random_games_give_their_results_by_board_and_seed():
     found = ttt.random_games("4x4x3", "10k", seed=3)
     assert found.dtype == np.int64 and found.shape == (3,) and found.sum() == 10_000
-    assert found.tolist() == random_games(ttt.Board(4, 4, 3), 10_000, seed=3).tolist()
+    assert found.tolist() == play_random_games(ttt.Board(4, 4, 3), 10_000, seed=3).tolist()
     assert ttt.random_games(games=5_000, threads=1).tolist() == ttt.random_games(ttt.Board(), 5_000).tolist()
     for wrong in ({"games": -1}, {"threads": 0}, {"seed": "x"}, {"board": "3"}, {"board": "5x5x4-exact"}):
         with pytest.raises(ttt.UsageError):

@@ -53,7 +53,7 @@ def run(arguments: list[str]) -> int:
 
     stdout = sys.stdout
     for stream in (stdout, sys.stderr):
-        console.escape_what_it_lacks(stream)
+        console.escape_unencodable(stream)
     try:
         from ttt_batch.app.cli import program
 
@@ -73,8 +73,8 @@ def run(arguments: list[str]) -> int:
         failure = error.__context__ if isinstance(error, SystemExit) else error
         # A write to standard output has no file name.  Code that writes other files words their errors.
         full = isinstance(failure, OSError) and failure.errno == errno.ENOSPC and failure.filename is None
-        if isinstance(failure, OSError) and (console.refuses(stdout) or full):
-            console.silence(stdout)
+        if isinstance(failure, OSError) and (console.is_broken(stdout) or full):
+            console.discard_output(stdout)
             if isinstance(failure, BrokenPipeError):
                 return 0  # the reader closed the pipe, which is no error
             return _fail(f"cannot write to standard output: {failure.strerror}; make room, or send it elsewhere", 1)
@@ -120,9 +120,9 @@ def _starved(error: Exception) -> str:
 
 
 def _fail(message: str, status: int) -> int:
-    from ttt_batch.base.console import tell
+    from ttt_batch.base.console import print_message
 
-    tell(f"ttt-batch: {message}")
+    print_message(f"ttt-batch: {message}")
     return status
 
 

@@ -12,8 +12,8 @@ from support import BOTH_SEATS, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.agents import at_board
-from ttt_batch.agents.layers import Rules
-from ttt_batch.agents.positions import batch_at, batch_of, words_of
+from ttt_batch.agents.layers import LayerRules
+from ttt_batch.agents.positions import batch_at, batch_of, mover_words
 from ttt_batch.agents.reach import Reached
 from ttt_batch.base.errors import AgentError, UsageError
 from ttt_batch.game.board import EMPTY, Board, Position, parse_board
@@ -226,9 +226,9 @@ def test_positions_there_and_back(cells):
         for mark in (1, 2)
     )
     batch = batch_of(board, own, other, 0)
-    assert (words_of(batch)[0] == own).all() and (words_of(batch)[1] == other).all()
+    assert (mover_words(batch)[0] == own).all() and (mover_words(batch)[1] == other).all()
     assert [batch.position(i) for i in range(50)] == [tuple(row) for row in marks.tolist()]
-    first, second, number = Rules(board).folded(own, other)
+    first, second, number = LayerRules(board).folded(own, other)
     for i in range(50):
         image = board.symmetries[number[i]]
         turned = tuple(batch.position(i)[cell] for cell in image)
@@ -305,10 +305,10 @@ def test_an_answer_is_asked_again_in_other_company():
 
 
 def test_reached_says_the_worst_result():
-    rules = Rules(Board())
+    rules = LayerRules(Board())
     with at_board("optimal") as player:
         assert [Reached(rules, player.answers, seat).worst for seat in (0, 1)] == [0, 0]
     with at_board("optimal", "3x4x3") as player:
-        assert Reached(Rules(player.board), player.answers, 0).worst == 1
+        assert Reached(LayerRules(player.board), player.answers, 0).worst == 1
     with at_board(lowest) as player:
         assert Reached(rules, player.answers, 0).worst == -1

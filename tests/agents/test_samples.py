@@ -10,7 +10,7 @@ import ttt_batch as ttt
 from ttt_batch.agents import at_board
 from ttt_batch.agents.agent import Agent
 from ttt_batch.agents.known import agent_of_run
-from ttt_batch.agents.positions import Batch, batch_at
+from ttt_batch.agents.positions import Positions, batch_at
 from ttt_batch.analysis.playing import wilson
 from ttt_batch.base.errors import AgentError, UsageError
 from ttt_batch.game.board import EMPTY, parse_board
@@ -45,7 +45,7 @@ def mixed(best: Agent, epsilon: float) -> tuple[Any, Any]:
     """An unbeatable agent that moves at random so often: drawn, and its probabilities."""
 
     def told(boards: Any, to_move: Any, legal: Any) -> Any:
-        return (1 - epsilon) * best.ask(Batch(boards, to_move, legal)) + epsilon * anything(boards, to_move, legal)
+        return (1 - epsilon) * best.ask(Positions(boards, to_move, legal)) + epsilon * anything(boards, to_move, legal)
 
     return lambda *batch: drawn(told(*batch)), told
 

@@ -20,7 +20,7 @@ from support import mostly_slow
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
 from ttt_batch.analysis import bench as benches
-from ttt_batch.analysis.bench import ROUNDS, Figure, Steps, bench, thread_counts
+from ttt_batch.analysis.bench import ROUNDS, Figure, Steps, measure_machine, thread_counts
 from ttt_batch.learners import LEARNERS
 
 # pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.
@@ -176,7 +176,7 @@ def test_rates_of_work_whose_duration_is_known(monkeypatch: pytest.MonkeyPatch) 
     ]
     monkeypatch.setattr(benches, "_subjects", lambda most: iter(subjects))
     reports: list[tuple[int, int]] = []
-    learning, judging = bench(seconds=0.5, progress=lambda done, total: reports.append((done, total)))
+    learning, judging = measure_machine(seconds=0.5, progress=lambda done, total: reports.append((done, total)))
     assert 0.4 < now[0] < 0.6
     assert learning.rounds == pytest.approx([50_000] * ROUNDS) and judging.rounds == pytest.approx([2] * ROUNDS)
     assert calls[-1] >= 5  # many steps a measurement
@@ -269,7 +269,7 @@ def test_a_ratio_is_taken_to_what_was_measured_around_it(
         row["value"] >= least for row, least in zip(rows, (5, 8, 1), strict=True)
     ]
     monkeypatch.setattr(benches, "processor_name", lambda: processor)
-    heading, _, lines = benchmark.table({"figures": rows, **benches.surroundings()}).partition("\n\n")
+    heading, _, lines = benchmark.table({"figures": rows, **benches.environment_info()}).partition("\n\n")
     assert heading.startswith(f"Measured on {processor}, ") and max(map(len, heading.splitlines())) <= 120
     assert len(lines.splitlines()) == 1 + len(rows)
 
@@ -306,11 +306,11 @@ def test_a_picture_of_a_report(tmp_path: Path, benchmark: ModuleType) -> None:
         {"figure": figure.name, "unit": figure.unit, "value": value, "min": 0.9 * value, "max": 1.1 * value}
         for figure, value in zip(benchmark.figures(plan), range(1000, 10**6, 1000), strict=False)
     ]
-    (tmp_path / "report.json").write_text(json.dumps(benches.surroundings() | {"figures": entries}))
+    (tmp_path / "report.json").write_text(json.dumps(benches.environment_info() | {"figures": entries}))
     done = script("picture", str(tmp_path / "report.json"), str(tmp_path / "picture.png"))
     # Nothing is left out: every figure that the picture shows is one that the benchmark has.
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
-    (tmp_path / "empty.json").write_text(json.dumps(benches.surroundings() | {"figures": []}))
+    (tmp_path / "empty.json").write_text(json.dumps(benches.environment_info() | {"figures": []}))
     refused = script("picture", str(tmp_path / "empty.json"))
     assert refused.returncode == 1 and refused.stdout == "" and not (tmp_path / "empty.png").exists()

@@ -10,7 +10,7 @@ import pytest
 from support import command
 
 import ttt_batch as ttt
-from ttt_batch.analysis.labelled import PositionsEvaluation
+from ttt_batch.analysis.labelled import LabelledEvaluation
 from ttt_batch.game.board import FIRST_WINS, UNFINISHED, parse_board
 from ttt_batch.game.notation import check_possible, rows_text
 
@@ -47,9 +47,9 @@ def run() -> ttt.Run:
     return ttt.train(300, seed=1)
 
 
-def judged(agent: object, positions: object) -> PositionsEvaluation:
+def judged(agent: object, positions: object) -> LabelledEvaluation:
     result = ttt.evaluate(agent, positions=positions)  # type: ignore[arg-type]
-    assert isinstance(result, PositionsEvaluation)
+    assert isinstance(result, LabelledEvaluation)
     return result
 
 

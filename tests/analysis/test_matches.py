@@ -20,7 +20,7 @@ import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
 from ttt_batch.agents.scripted import PLAYERS, scripted_edges, scripted_policy
 from ttt_batch.analysis import playing
-from ttt_batch.analysis.matches import evaluate_grown, play, scripted_evaluation
+from ttt_batch.analysis.matches import evaluate_sampled, play_scripted, scripted_evaluation
 from ttt_batch.analysis.playing import Tally, wilson
 from ttt_batch.base.choices import RESULTS, SEATS
 from ttt_batch.base.errors import BoardError, UsageError
@@ -134,7 +134,7 @@ def test_matches_are_won_as_often_as_they_should_be(learner: str, board: str) ->
     for player in PLAYERS:
         exact = scripted_evaluation(run, player)
         for seat, expected in zip(SEATS, (exact.first, exact.second), strict=True):
-            tally = play(run, player, seat, games=40_000)
+            tally = play_scripted(run, player, seat, games=40_000)
             assert tally.games == 40_000
             for result, chance in zip(RESULTS, expected, strict=True):
                 deviation = math.sqrt(chance * (1 - chance) / 40_000)
@@ -146,14 +146,14 @@ def test_matches_depend_on_the_seed_and_on_nothing_else(monkeypatch: pytest.Monk
     assert run.grown is not None
     before = run.grown.used, run.grown.lost, run.tables.value.tobytes(), run.grown.compact()[1].value.tobytes()
     tallies = {
-        (player, seat, seed): play(run, player, seat, games=500, seed=seed)
+        (player, seat, seed): play_scripted(run, player, seat, games=500, seed=seed)
         for player in PLAYERS
         for seat in SEATS
         for seed in (0, 1)
     }
     monkeypatch.setattr(playing, "AT_ONCE", 7)
     for (player, seat, seed), tally in tallies.items():
-        assert tally.games == 500 and play(run, player, seat, games=500, seed=seed) == tally
+        assert tally.games == 500 and play_scripted(run, player, seat, games=500, seed=seed) == tally
     assert len(set(tallies.values())) > 6
     after = run.grown.used, run.grown.lost, run.tables.value.tobytes(), run.grown.compact()[1].value.tobytes()
     assert after == before
@@ -174,7 +174,7 @@ def test_matches_on_a_large_board_go_as_played_by_hand(seat: str, player: str) -
             bits = drawn(key, game, naive.ply(position))
             position = board.place(position, cells[below(bits, len(cells))])
         results[board.outcome(position)] += 1
-    assert play(run, player, seat, games=25, seed=5) == Tally(*results.values())
+    assert play_scripted(run, player, seat, games=25, seed=5) == Tally(*results.values())
 
 
 def by_hand(run: PatternRun, player: str, seat: str, games: int, seed: int) -> Tally:
@@ -195,36 +195,36 @@ def by_hand(run: PatternRun, player: str, seat: str, games: int, seed: int) -> T
 
 @pytest.mark.parametrize(("player", "seat"), [("random", "first"), ("two-ply", "second")])
 def test_matches_of_networks_go_as_played_by_hand(pattern_run: PatternRun, player: str, seat: str) -> None:
-    assert play(pattern_run, player, seat, games=20, seed=5) == by_hand(pattern_run, player, seat, 20, 5)
+    assert play_scripted(pattern_run, player, seat, games=20, seed=5) == by_hand(pattern_run, player, seat, 20, 5)
 
 
 @pytest.mark.parametrize("board", ["8x8x5", "4x4x4-misere"])
 def test_matches_go_on_any_board(board: str) -> None:
     """Of 64 cells, too, which no code of a position holds."""
     run = networks(96, board=board, tuples="lines", prove_every=0)
-    assert play(run, "one-ply", "second", games=4) == by_hand(run, "one-ply", "second", 4, 0)
+    assert play_scripted(run, "one-ply", "second", games=4) == by_hand(run, "one-ply", "second", 4, 0)
 
 
 def test_networks_are_judged_by_proofs_and_matches(pattern_run: PatternRun) -> None:
-    found = evaluate_grown(pattern_run, games=30)
+    found = evaluate_sampled(pattern_run, games=30)
     assert pattern_run.proved is not None
     assert [verdict.status for verdict in found.verdicts.values()] == ["proved", "proved"]
     entered = [pattern_run.proved_positions(seat) for seat in (0, 1)]
     assert [verdict.positions for verdict in found.verdicts.values()] == entered
     assert not any(tally.loss for tallies in found.matches.values() for tally in tallies.values())
     assert "always_wins" not in found.to_dict() and "unbeatable as second: no opponent" in str(found)
-    few = evaluate_grown(pattern_run, ["random"], games=1, budget=10)
+    few = evaluate_sampled(pattern_run, ["random"], games=1, budget=10)
     assert {verdict.status for verdict in few.verdicts.values()} == {"undecided"}
 
 
 def test_networks_that_are_to_win_are_judged_by_that() -> None:
     run = networks(4000, board="3x4x3", prove_every=1000)  # the first player wins
-    found = evaluate_grown(run, ["random"], games=10)
+    found = evaluate_sampled(run, ["random"], games=10)
     assert run.proved is not None and run.config.always_wins
     assert found.wins == {"first": found.verdicts["first"]} and found.to_dict()["always_wins"] == {"first": True}
     assert "always wins as first, against any opponent and with any tie-break" in str(found)
     assert found.matches["random"]["first"] == Tally(10, 0, 0)
-    poor = evaluate_grown(networks(32, board="3x4x3", prove_every=0), ["random"], games=10)
+    poor = evaluate_sampled(networks(32, board="3x4x3", prove_every=0), ["random"], games=10)
     assert poor.wins["first"].unbeatable is False and "not proved that it always wins as first" in str(poor)
 
 
@@ -277,7 +277,7 @@ def test_evaluate_searches_and_plays_on_a_large_board(large: Path) -> None:
     assert done.stdout.startswith(
         "large.h5: td on 5x5x5, 300 games\nties: any move that its rule may pick (--ties any)\n\n"
     )
-    expected = evaluate_grown(large_run(), games=1000, seed=2)
+    expected = evaluate_sampled(large_run(), games=1000, seed=2)
     for seat in SEATS:
         line = expected.verdicts[seat].line
         assert line is not None
@@ -296,7 +296,7 @@ def test_evaluate_prints_json_with_stable_keys(large: Path, capsys: pytest.Captu
     words = ["evaluate", str(large), "--json", "--against", "two-ply", "--games", "50", "--budget", "3"]
     assert run_here(words) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found == evaluate_grown(large_run(), ["two-ply"], games=50, budget=3).to_dict()
+    assert found == evaluate_sampled(large_run(), ["two-ply"], games=50, budget=3).to_dict()
     assert found["unbeatable"] == found["losing_line"] == {"first": None, "second": None}
     assert found["verdict"] == {"first": "undecided", "second": "undecided"}
     assert found["positions"] == {"first": 3, "second": 3}
@@ -363,8 +363,8 @@ def test_evaluate_on_a_small_board_is_exact_against_scripted_players(
 
 def test_bad_players_seats_and_boards_are_refused() -> None:
     with pytest.raises(UsageError, match="unknown player 'three-ply'; choose random, one-ply or two-ply"):
-        play(small_run(), "three-ply", "first")
+        play_scripted(small_run(), "three-ply", "first")
     with pytest.raises(UsageError, match="unknown seat 'third'"):
-        play(small_run(), "random", "third")
+        play_scripted(small_run(), "random", "third")
     with pytest.raises(BoardError, match="too large to enumerate"):
         scripted_evaluation(large_run(), "one-ply")

@@ -19,7 +19,7 @@ from ttt_batch.agents.naming import at_board
 from ttt_batch.agents.scripted import ScriptedPlayer
 from ttt_batch.analysis.compare import compare_runs
 from ttt_batch.analysis.compare_networks import compare_networks
-from ttt_batch.analysis.tournament import series, tournament
+from ttt_batch.analysis.tournament import all_play_all, series
 from ttt_batch.app.reports.tournament import series_text, tournament_text
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.streams import MEETINGS, stream_key
@@ -119,7 +119,7 @@ def plain(first: str, second: str) -> tuple[float, ...]:
 
 
 def assert_meetings(names: list[str]) -> None:
-    found = tournament([MAKE[name]() for name in names], names)
+    found = all_play_all([MAKE[name]() for name in names], names)
     assert found.exact
     for row, meeting in itertools.product(range(len(names)), found.meetings):
         one, other = names[meeting[row].first], names[meeting[row].second]
@@ -262,4 +262,4 @@ def test_what_the_commands_print(capsys: pytest.CaptureFixture[str], tmp_path: P
         assert status == 0 and "moves first in 100 games" in out
     with pytest.raises(UsageError, match="play against itself"):
         series(MAKE["menace"](), MAKE["menace"](), ["a", "b"], games=10)
-    assert "in both seats" in tournament_text(tournament([MAKE["td"](), MAKE["symmetric"]()], ["a", "b"]))
+    assert "in both seats" in tournament_text(all_play_all([MAKE["td"](), MAKE["symmetric"]()], ["a", "b"]))

@@ -11,7 +11,7 @@ import pytest
 from support import mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.analysis.position import best_moves, best_play, show
+from ttt_batch.analysis.position import best_play, best_replies, describe_position
 from ttt_batch.app.reports.evaluation import evaluation_text
 from ttt_batch.app.reports.layout import line_of_play
 from ttt_batch.app.reports.position import show_text
@@ -82,7 +82,7 @@ def test_it_is_what_the_run_says_and_what_minimax_finds(name):
     run = trained(**RUNS[name])
     board = run.board
     for marks in some_positions(board, 60):
-        shown = show(run, marks)
+        shown = describe_position(run, marks)
         result, plies = minimax(board, marks)
         assert shown.truth == (result, plies) and shown.outcome == board.outcome(marks)
         assert shown.value == run.value(marks) or math.isnan(shown.value)
@@ -108,7 +108,7 @@ def test_it_is_what_the_run_says_and_what_minimax_finds(name):
 
 def test_a_short_minimax_q_forfeits_somewhere_and_that_keeps_nothing():
     run = trained(**RUNS["minimax-q"])
-    found = [shown for marks in some_positions(run.board, 400) if (shown := show(run, marks)).forfeits]
+    found = [shown for marks in some_positions(run.board, 400) if (shown := describe_position(run, marks)).forfeits]
     assert found
     for shown in found:
         assert shown.keeps == 0 and sum(move.probability for move in shown.moves) == 0  # it picks the first of the best
@@ -167,10 +167,10 @@ def test_best_play_ends_as_the_truth_says_and_takes_the_lowest_cell(name):
             good = [
                 c for c in range(run.board.cells) if marks[c] == EMPTY and minimax(run.board, after(marks, c)) == rest
             ]
-            assert cell == min(good) and best_moves(run, marks) == good
+            assert cell == min(good) and best_replies(run, marks) == good
             marks = after(marks, cell)
         assert minimax(run.board, marks) == (result, 0) and run.board.outcome(marks) != UNFINISHED
-        assert best_moves(run, marks) == []
+        assert best_replies(run, marks) == []
 
 
 def grids(board: Board, marks: Position) -> set[Position]:
@@ -184,7 +184,7 @@ def grids(board: Board, marks: Position) -> set[Position]:
 def test_images_are_the_turned_and_mirrored_grids(options):
     run = trained(**options)
     for marks in some_positions(run.board, 40, seed=2):
-        images = show(run, marks, symmetric=True).images
+        images = describe_position(run, marks, symmetric=True).images
         assert [image.code for image in images] == sorted(run.board.encode(image) for image in grids(run.board, marks))
         assert {image.position for image in images} == grids(run.board, marks)
         for image in images:
@@ -194,8 +194,8 @@ def test_images_are_the_turned_and_mirrored_grids(options):
         # The row of a class is that of the lowest code: it is in the graph, and the others are not.
         assert own == ([True] + [False] * (len(own) - 1) if run.config.symmetry else [True] * len(own))
         assert own == [image.code in run.graph.code for image in images]
-    assert show(run, 0).images is None
-    assert len(show(run, 0, symmetric=True).images) == 1
+    assert describe_position(run, 0).images is None
+    assert len(describe_position(run, 0, symmetric=True).images) == 1
 
 
 @pytest.mark.sampled(1)
@@ -207,7 +207,7 @@ def test_visits_are_those_of_the_entry_behind_the_value(learner, symmetry):
     rows = {code: row for row, code in enumerate(graph.code.tolist())}
     counts = run.visits.reshape(run.tables[0].shape)
     for marks in some_positions(board, 60, seed=3):
-        for move in show(run, marks).moves:
+        for move in describe_position(run, marks).moves:
             player = sum(mark != EMPTY for mark in marks) % 2
             then = after(marks, move.cell)
             if learner == "minimax-q":
@@ -231,20 +231,20 @@ def test_visits_are_those_of_the_entry_behind_the_value(learner, symmetry):
 
 def test_visits_of_known_games():
     run, _ = ttt.learn_from(["0 3 1 4 2"] * 3 + ["0 4 1 3 2"], learner="td", alpha="1/n")
-    moves = {move.name: move.visits for move in show(run, "X1 O4 X2").moves}
+    moves = {move.name: move.visits for move in describe_position(run, "X1 O4 X2").moves}
     assert moves == {"3": 0, "5": 4, "6": 0, "7": 0, "8": 0, "9": 0}
     # X on 3 wins: that is worth what it is, not learnt.
-    assert {move.name: move.visits for move in show(run, "X1 O4 X2 O5").moves} == {
+    assert {move.name: move.visits for move in describe_position(run, "X1 O4 X2 O5").moves} == {
         "3": None, "6": 0, "7": 0, "8": 0, "9": 0,
     }  # fmt: skip
-    assert {move.name: move.visits for move in show(run, "1").moves}["4"] == 3
-    text = show_text(show(run, "X1 O4 X2"), "run.h5")
+    assert {move.name: move.visits for move in describe_position(run, "1").moves}["4"] == 3
+    text = show_text(describe_position(run, "X1 O4 X2"), "run.h5")
     assert re.search(r"cell +value +chance +visits +truth", text) and "--alpha" not in text
     assert re.search(r"^. 5 .* 4   X wins in 2 plies$", text, re.MULTILINE)
 
 
 def test_visits_that_are_not_counted():
-    shown = show(trained(), 0)
+    shown = describe_position(trained(), 0)
     assert not shown.counted and {move.visits for move in shown.moves} == {None}
     assert "visits are counted only if the step size depends on them (alpha='1/n')" in show_text(shown, "run.h5")
 
@@ -255,7 +255,7 @@ def test_a_grown_board_knows_values_and_no_truth(symmetry):
     codes = {code: row for row, code in enumerate(run.graph.code.tolist()) if code >= 0}
     seen = 0
     for marks in some_positions(run.board, 60):
-        shown = show(run, marks, symmetric=True)
+        shown = describe_position(run, marks, symmetric=True)
         assert shown.keeps is None
         if shown.player is None:  # ends of games are known
             assert shown.truth is not None and shown.truth.plies == 0 and shown.line == ()
@@ -271,15 +271,17 @@ def test_a_grown_board_knows_values_and_no_truth(symmetry):
                 assert move.visits == (int(run.visits[codes[code]]) if code in codes else 0)
                 seen += move.visits
     assert seen > 300
-    text = show_text(show(run, "c3 a1"), "run.h5")
+    text = show_text(describe_position(run, "c3 a1"), "run.h5")
     assert "not known: the board is too large to enumerate" in text and "best" not in text
-    assert show(run, "c3 a1").to_dict()["best"] is None
+    assert describe_position(run, "c3 a1").to_dict()["best"] is None
 
 
 @pytest.mark.slow  # kernels of another learner
 def test_what_was_never_seen_is_shown_as_such():
     run = trained(**RUNS["value-feed"])
-    shown = next(shown for marks in some_positions(run.board, 300) if math.isnan((shown := show(run, marks)).value))
+    shown = next(
+        shown for marks in some_positions(run.board, 300) if math.isnan((shown := describe_position(run, marks)).value)
+    )
     text = show_text(shown, "run.h5")
     assert re.search(r"^value +never seen$", text, re.MULTILINE) and " ? " in text and " never " in text
 
@@ -304,7 +306,7 @@ def test_the_text_is_plain_and_fits_a_terminal(options):
     run = trained(**options)
     positions = some_positions(run.board, 30, seed=4)
     for marks in [positions[0], *positions[-3:], *random.Random(1).sample(positions, 4)]:
-        text = show_text(show(run, marks, symmetric=True), "run.h5")
+        text = show_text(describe_position(run, marks, symmetric=True), "run.h5")
         lines = text.splitlines()
         assert text.isascii() and "\x1b" not in text and max(map(len, lines)) <= 80
         assert all(line == line.rstrip() for line in lines) and not re.search(r"-0\.0+(?![0-9])", text)
@@ -312,7 +314,7 @@ def test_the_text_is_plain_and_fits_a_terminal(options):
 
 
 def test_the_text_of_a_known_position():
-    text = show_text(show(trained(games=100_000), "X.O/.X./..."), "td.h5")
+    text = show_text(describe_position(trained(games=100_000), "X.O/.X./..."), "td.h5")
     assert text.startswith(
         """td.h5: td on 3x3
 position X.O/.X./..., code 100: O to move
@@ -333,47 +335,47 @@ best    9
     )
     assert "* 9        0.0000   100.0 %   a draw in 6 plies, best" in text
     assert "  O9 X6 O4 X2 O8 X7\n" in text
-    final = show_text(show(trained(), "XXX/OO./..."), "td.h5")
+    final = show_text(describe_position(trained(), "XXX/OO./..."), "td.h5")
     assert "code 229: X has won" in final and "for O, who would move next" in final and "chance" not in final
 
 
 def test_plain_values_with_stable_keys():
     run = trained(**RUNS["minimax-q"])
     for marks in some_positions(run.board, 20):
-        found = show(run, marks, symmetric=True).to_dict()
+        found = describe_position(run, marks, symmetric=True).to_dict()
         assert set(found) == KEYS and all(set(move) == MOVE_KEYS for move in found["moves"])
         assert json.loads(json.dumps(found)) == found
         assert all(set(image) == {"code", "position", "value", "own_row"} for image in found["images"])
-    found = show(run, "X1 O4 X2 O5").to_dict()
+    found = describe_position(run, "X1 O4 X2 O5").to_dict()
     assert found["to_move"] == "first" and found["winner"] is None and found["position"] == "XX./OO./..."
     assert found["truth"] == {"winner": "first", "plies": 1} and found["best"] == [2] and found["line"] == [2]
     assert [found["moves"][0][key] for key in ("name", "result", "plies")] == ["3", "win", 1]
     assert {move["result"] for move in found["moves"]} <= set(RESULTS)
-    final = show(run, "X1 O4 X2 O5 X3").to_dict()
+    final = describe_position(run, "X1 O4 X2 O5 X3").to_dict()
     assert (final["winner"], final["to_move"], final["moves"], final["line"]) == ("first", None, [], [])
 
 
 @pytest.mark.parametrize("position", ["XXX/OOO/...", "XX./.../...", 12345, 3**25, -1, (1, 1) + (0,) * 7])
 def test_positions_that_no_game_reaches_are_refused(position):
     with pytest.raises(BoardError):
-        show(trained(), position)
+        describe_position(trained(), position)
 
 
 def test_so_they_are_on_a_grown_board():
     run = trained("td", 50, board="5x5x5", batch=1)
     for text in ("XXXXX/OOOOO/...../...../.....", "XX.../...../...../...../....."):
         with pytest.raises(BoardError, match="position"):
-            show(run, text)
+            describe_position(run, text)
         with pytest.raises(BoardError):
-            show(run, run.board.encode(tuple(".XO".index(mark) for mark in text.replace("/", ""))))
+            describe_position(run, run.board.encode(tuple(".XO".index(mark) for mark in text.replace("/", ""))))
 
 
 def test_parse_board_is_the_run_s():
-    assert show(trained(board="3x3-misere"), 0).board == parse_board("3x3-misere")
+    assert describe_position(trained(board="3x3-misere"), 0).board == parse_board("3x3-misere")
 
 
 def test_a_position_as_networks_see_it(pattern_run: PatternRun) -> None:
-    found = show(pattern_run, "X.../.O../..../....", symmetric=True)
+    found = describe_position(pattern_run, "X.../.O../..../....", symmetric=True)
     values = pattern_run.move_values(found.position)
     assert {move.cell: move.value for move in found.moves} == pytest.approx(values)
     assert found.value == max(values.values())
@@ -391,7 +393,7 @@ def test_networks_show_the_truth_that_tables_show(board: str) -> None:
     networks = ttt.train(32, learner="patterns", board=board, prove_every=0, tuples="segments:2")
     table = trained(board=board)
     for marks in some_positions(networks.board, 40):
-        found, known = show(networks, marks), show(table, marks)
+        found, known = describe_position(networks, marks), describe_position(table, marks)
         assert (found.truth, found.line) == (known.truth, known.line)
         assert [(move.cell, move.truth, move.keeps, move.best) for move in found.moves] == [
             (move.cell, move.truth, move.keeps, move.best) for move in known.moves
@@ -401,7 +403,7 @@ def test_networks_show_the_truth_that_tables_show(board: str) -> None:
             picked = [move for move in found.moves if move.probability]
             assert found.keeps == pytest.approx(sum(move.probability for move in picked if move.keeps))
             assert [move.cell for move in picked] == networks.candidates(marks)
-            assert show(networks, marks, ties="soonest").moves == found.moves, "ties make no difference"
+            assert describe_position(networks, marks, ties="soonest").moves == found.moves, "ties make no difference"
 
 
 @pytest.mark.parametrize(("games", "seed"), [(32, 1), (2000, 1), (4000, 2)])
@@ -416,7 +418,7 @@ def test_evaluate_says_of_networks_what_show_does(games: int, seed: int) -> None
             if marks in seen or run.board.outcome(marks):
                 continue
             seen.add(marks)
-            shown = show(run, marks)
+            shown = describe_position(run, marks)
             if shown.player == seat:
                 picked = [move for move in shown.moves if move.probability]
                 lost |= any(move.truth.seen_by(seat).result < 0 for move in picked)
@@ -429,15 +431,15 @@ def test_evaluate_says_of_networks_what_show_does(games: int, seed: int) -> None
 
 def test_networks_know_the_results_of_finished_games(pattern_run: PatternRun) -> None:
     for moves, value, result in (("a1 a2 b1 b2 c1 c2 d1", -1, 1), ("a1 a2 b1 b2 c1 c2 a4 d2", -1, -1)):
-        found = show(pattern_run, moves)
+        found = describe_position(pattern_run, moves)
         assert found.value == value and found.truth is not None and found.truth.result == result and not found.moves
-    win = show(pattern_run, "a1 a2 b1 b2 c1 c2", ties="soonest")
+    win = describe_position(pattern_run, "a1 a2 b1 b2 c1 c2", ties="soonest")
     assert [move.name for move in win.moves if move.probability] == ["d1"] and win.value == 1
 
 
 def test_networks_of_64_cells_have_positions() -> None:
     run = ttt.train(32, learner="patterns", board="8x8x5", tuples="lines", prove_every=0)
-    found = show(run, "a1 h8")
+    found = describe_position(run, "a1 h8")
     assert len(found.moves) == 62 and "64 " not in show_text(found)
     assert found.truth is None and found.line is None and run.true_moves("a1 h8") is None
     assert "not known: the board is too large to enumerate" in show_text(found)

@@ -6,7 +6,7 @@ import pytest
 from players import FakeAgent, KnowingAgent, best_play, moves_of
 
 import ttt_batch as ttt
-from ttt_batch.analysis.review import oversights, oversights_text, prospects, review, review_text
+from ttt_batch.analysis.review import move_results, oversights, oversights_text, review, review_text
 from ttt_batch.game.board import EMPTY, UNFINISHED, Board, Game, parse_board
 from ttt_batch.game.solution import Prospect
 
@@ -51,7 +51,7 @@ def test_a_run_reviews_as_minimax_does(symmetry):
     for seed in range(20):
         game = a_game(BOARD, seed)
         assert review(run, game) == review(KnowingAgent(), game)
-        assert prospects(run, game.position) == {}
+        assert move_results(run, game.position) == {}
 
 
 def test_a_known_game():
@@ -85,7 +85,7 @@ def test_a_move_to_an_occupied_cell_loses_at_once():
 
 def test_what_nobody_knows_is_not_reviewed():
     assert review(FakeAgent(), Game(BOARD, (4, 1))) is None
-    assert prospects(FakeAgent(), Game(BOARD).position) is None
+    assert move_results(FakeAgent(), Game(BOARD).position) is None
     assert review_text(None, Board(5, 5, 5)) == ["No review: 5x5x5 has too many positions", "to solve."]
 
 

@@ -10,9 +10,9 @@ from naive_boards import VariantBoard
 from support import BOTH_SEATS
 
 import ttt_batch as ttt
-from ttt_batch.agents.tables import Agent, make_agent
+from ttt_batch.agents.tables import TablePlayer, table_player
 from ttt_batch.analysis import search as searching
-from ttt_batch.analysis.search import Verdict, search
+from ttt_batch.analysis.search import SearchResult, search
 from ttt_batch.base.choices import SEATS
 from ttt_batch.base.errors import UsageError
 from ttt_batch.game.board import FIRST_WINS, UNFINISHED, parse_board
@@ -28,14 +28,14 @@ def trained(learner: str, board: str = "3x3", games: int = 20_000, seed: int = 0
 
 
 @functools.cache
-def agent_of(run_id: int) -> Agent:
-    return make_agent(RUNS[run_id])
+def agent_of(run_id: int) -> TablePlayer:
+    return table_player(RUNS[run_id])
 
 
 RUNS: dict[int, Run] = {}
 
 
-def found(run: Run, seat: str, **options: int) -> Verdict:
+def found(run: Run, seat: str, **options: int) -> SearchResult:
     """The verdict, with the agent made once a run."""
     RUNS[id(run)] = run
     return search(run, seat, agent=agent_of(id(run)), **options)
@@ -155,7 +155,7 @@ def test_images_of_a_position_are_entered_once() -> None:
     plain, shared = trained("td", games=400_000), trained("td", games=400_000, symmetry="on")
     for number, seat in enumerate(SEATS):
         verdict = found(shared, seat)
-        assert verdict == Verdict("proved", n_entered(shared, number), None)
+        assert verdict == SearchResult("proved", n_entered(shared, number), None)
         assert verdict.positions < found(plain, seat).positions / 3
     poor = trained("td", games=40, symmetry="on")
     for number, seat in enumerate(SEATS):
@@ -166,7 +166,7 @@ def test_images_of_a_position_are_entered_once() -> None:
 
 def test_boards_with_no_line_to_fill_are_proved_at_once() -> None:
     run = trained("td", board="1x5x5", games=10)
-    assert [found(run, seat) for seat in SEATS] == [Verdict("proved", 0, None)] * 2
+    assert [found(run, seat) for seat in SEATS] == [SearchResult("proved", 0, None)] * 2
 
 
 @pytest.mark.parametrize(("board", "symmetry"), [("5x5x5", "off"), ("5x5x4", "on"), ("5x5x5-misere", "off")])
@@ -181,7 +181,7 @@ def test_agents_that_know_little_of_a_large_board_are_refuted(learner: str, boar
         assert verdict.line is not None and verdict.positions < 10_000
         assert_lost(run, number, verdict.line)
         assert found(run, seat) == verdict
-        assert found(run, seat, budget=5) == Verdict("undecided", 5, None)
+        assert found(run, seat, budget=5) == SearchResult("undecided", 5, None)
     assert before == (run.grown.used, run.grown.lost, [table.tobytes() for table in run.grown.compact()[1]])
 
 
@@ -203,7 +203,7 @@ def test_a_budget_is_enough_or_leaves_the_question_open(monkeypatch: pytest.Monk
     assert whole.status == "proved" and whole.unbeatable is True
     assert found(run, "second", budget=whole.positions) == whole
     short = found(run, "second", budget=whole.positions - 1)
-    assert short == Verdict("undecided", whole.positions - 1, None) and short.unbeatable is None
+    assert short == SearchResult("undecided", whole.positions - 1, None) and short.unbeatable is None
     monkeypatch.setattr(prover, "AT_ONCE", 7)  # interrupted and gone on with
     assert found(run, "second") == whole
     poor = trained("td", games=40)

@@ -13,12 +13,12 @@ from support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.agents.scripted import PLAYERS, ScriptedPlayer
-from ttt_batch.agents.tables import make_agent
+from ttt_batch.agents.tables import table_player
 from ttt_batch.analysis import playing
 from ttt_batch.analysis.matches import scripted_evaluation
 from ttt_batch.analysis.meetings import Meeting, deviation
 from ttt_batch.analysis.playing import DEVIATIONS, Tally, play_agents, play_walk, walk_games, wilson
-from ttt_batch.analysis.tournament import GAMES, Series, Tournament, series, tournament
+from ttt_batch.analysis.tournament import GAMES, Series, Tournament, all_play_all, series
 from ttt_batch.app.reports.tournament import cut, series_text, tournament_text
 from ttt_batch.base.choices import RESULTS
 from ttt_batch.base.errors import BoardError, UsageError
@@ -105,7 +105,7 @@ PAIRS = {
 @pytest.mark.parametrize("name", PAIRS)
 def test_exact_results_are_those_of_plain_recursion(name):
     runs = [make() for make in PAIRS[name]]
-    found = tournament(runs, ["a", "b"])
+    found = all_play_all(runs, ["a", "b"])
     assert found.exact and found.games is None
     for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)):
         meeting = found.meetings[i][j]
@@ -117,7 +117,7 @@ def test_exact_results_are_those_of_plain_recursion(name):
 
 
 def test_runs_that_cannot_be_beaten_draw():
-    found = tournament([settled(), weak(), trained("td", 100_000, seed=9)], ["a", "b", "c"])
+    found = all_play_all([settled(), weak(), trained("td", 100_000, seed=9)], ["a", "b", "c"])
     for i, j in ((0, 0), (0, 2), (2, 0), (2, 2)):
         assert found.meetings[i][j].exact == (0.0, 1.0, 0.0)
     assert found.meetings[0][1].exact[2] == 0 and found.meetings[1][0].exact[0] == 0
@@ -126,7 +126,7 @@ def test_runs_that_cannot_be_beaten_draw():
 
 def test_points_and_places():
     runs = [weak(), settled(), forfeiting(), weak()]
-    found = tournament(runs, ["a", "b", "c", "d"])
+    found = all_play_all(runs, ["a", "b", "c", "d"])
     results = [[plain_result(one, other) for other in runs] for one in runs]
     for one in found.standings:
         others = [j for j in range(4) if j != one.run]
@@ -169,7 +169,7 @@ def replay(first: Run, second: Run, games: int, seed: int, seats: tuple[int, int
 @pytest.mark.parametrize("name", ["two short runs", "two learners", "forfeits", "misere"])
 def test_played_games_are_those_of_a_plain_replay(name):
     runs = [make() for make in PAIRS[name]]
-    found = tournament(runs, ["a", "b"], games=100, seed=7)
+    found = all_play_all(runs, ["a", "b"], games=100, seed=7)
     for row in found.meetings:
         for meeting in row:
             one, other = runs[meeting.first], runs[meeting.second]
@@ -185,28 +185,28 @@ def large(learner: str = "td", games: int = 300, **options: object) -> Run:
 @pytest.mark.parametrize("other", mostly_slow(["td", "greedy-td"], "td"))
 def test_games_on_a_grown_board_are_those_of_a_plain_replay(other):
     runs = [large(), large(other, symmetry="off")]
-    found = tournament(runs, ["a", "b"], seed=5, games=40)
+    found = all_play_all(runs, ["a", "b"], seed=5, games=40)
     assert not found.exact and found.games == 40
     for i, j in ((0, 0), (0, 1), (1, 0)):
         assert found.meetings[i][j].exact is None
         assert found.meetings[i][j].tally == replay(runs[i], runs[j], 40, 5, (i, j))
     tallies = [[meeting.tally for meeting in row] for row in found.meetings]
-    assert tournament([*runs, runs[0]], ["a", "b", "c"], seed=5, games=40).meetings[0][1].tally == tallies[0][1]
+    assert all_play_all([*runs, runs[0]], ["a", "b", "c"], seed=5, games=40).meetings[0][1].tally == tallies[0][1]
 
 
 def test_a_grown_board_is_sampled_without_being_asked():
     before = large().tables.value.copy()
-    found = tournament([large(), large(symmetry="off")], ["a", "b"])
+    found = all_play_all([large(), large(symmetry="off")], ["a", "b"])
     assert found.games == GAMES and {m.tally.games for row in found.meetings for m in row} == {GAMES}
     assert all(one.margin > 0 for one in found.standings)
     assert np.array_equal(before, large().tables.value)
-    again = tournament([large(), large(symmetry="off")], ["a", "b"])
-    assert again == found and tournament([large(), large(symmetry="off")], ["a", "b"], seed=1) != found
+    again = all_play_all([large(), large(symmetry="off")], ["a", "b"])
+    assert again == found and all_play_all([large(), large(symmetry="off")], ["a", "b"], seed=1) != found
 
 
 def test_one_with_symmetry_can_be_played_by_one_without():
     runs = [trained(games=100, batch=50, symmetry="on"), weak()]
-    assert tournament(runs, ["a.h5", "b.h5"]).exact
+    assert all_play_all(runs, ["a.h5", "b.h5"]).exact
     found = series(*runs, ["a", "b"], games=20_000, seed=2)
     for meeting in found.meetings:
         exact = plain_result(runs[meeting.first], runs[meeting.second])
@@ -218,7 +218,7 @@ def test_one_with_symmetry_can_be_played_by_one_without():
 def test_walks_and_agents_play_the_same_games(name, monkeypatch):
     runs = [make() for make in PAIRS[name]]
     graph = enumerate_graph(runs[0].board, name == "forfeits")
-    policies, agents = [run.policy_on(graph) for run in runs], [make_agent(run) for run in runs]
+    policies, agents = [run.policy_on(graph) for run in runs], [table_player(run) for run in runs]
     key, lines = stream_key(11, 5), make_lines(runs[0].board)
     walked, played = play_walk(graph, *policies, 2000, key), play_agents(*agents, lines, 2000, key)
     assert walked == played and walked.games == 2000
@@ -235,14 +235,14 @@ def test_walks_and_agents_play_the_same_games(name, monkeypatch):
 def test_tables_and_networks_meet_on_one_board():
     """They are played, with or without a number of games; tables alone stay exact."""
     runs = [weak(), ttt.train(64, learner="patterns", board="3x3", prove_every=0), trained(symmetry="on")]
-    found = tournament(runs, ["a", "b", "c"], games=50, seed=3)
-    assert not found.exact and tournament(runs[:2], ["a", "b"]).games == GAMES
+    found = all_play_all(runs, ["a", "b", "c"], games=50, seed=3)
+    assert not found.exact and all_play_all(runs[:2], ["a", "b"]).games == GAMES
     for row in found.meetings:
         for meeting in row:
             pair = [runs[meeting.first], runs[meeting.second]]
             assert meeting.tally == replay(*pair, 50, 3, (meeting.first, meeting.second))
     with pytest.raises(BoardError, match="a plays 3x3, b plays 4x4x4"):
-        tournament([weak(), ttt.train(16, learner="patterns", board="4x4x4", prove_every=0)], ["a", "b"])
+        all_play_all([weak(), ttt.train(16, learner="patterns", board="4x4x4", prove_every=0)], ["a", "b"])
 
 
 @pytest.mark.parametrize("name", PLAYERS)
@@ -275,7 +275,7 @@ def replay_of(_walked: Tally, runs: list[Run], key: np.uint64) -> Tally:
 def test_samples_fit_what_is_exact(name):
     """Chi-squared over four meetings of 200,000 games: more than 30 has a chance of 4e-5 with 8 degrees of freedom."""
     runs, games = [make() for make in PAIRS[name]], 200_000
-    found, total = tournament(runs, ["a", "b"], games=games, seed=1), 0.0
+    found, total = all_play_all(runs, ["a", "b"], games=games, seed=1), 0.0
     for meeting in (meeting for row in found.meetings for meeting in row):
         for result, exact in zip(RESULTS, meeting.exact, strict=True):
             count = getattr(meeting.tally, result)
@@ -335,10 +335,10 @@ def test_deviations_agree_with_the_interval():
 def test_the_spread_of_points_is_that_of_many_samples():
     """95 % of 200 tournaments lie within their own margin of the exact points: 180 or fewer has a chance of 0.3 %."""
     runs, names = [weak(), trained("minimax-q", 300)], ["a", "b"]
-    exact = {one.run: one.points for one in tournament(runs, names).standings}
+    exact = {one.run: one.points for one in all_play_all(runs, names).standings}
     hits = 0
     for seed in range(200):
-        for one in tournament(runs, names, games=400, seed=seed).standings:
+        for one in all_play_all(runs, names, games=400, seed=seed).standings:
             hits += one.run == 0 and abs(one.points - exact[0]) <= one.margin
     assert 180 < hits < 200
 
@@ -356,7 +356,7 @@ def test_the_spread_of_points_holds_where_hardly_a_game_is_lost(games, lost):
 
 
 def test_sampled_points_are_never_certain():
-    found = tournament([settled(), settled()], ["a", "b"], games=1000)
+    found = all_play_all([settled(), settled()], ["a", "b"], games=1000)
     assert {meeting.tally for row in found.meetings for meeting in row} == {Tally(0, 1000, 0)}
     assert all(0.001 < one.margin < 0.01 for one in found.standings)
     assert tournament_text(found).count("1.000 +- 0.002") == 2
@@ -381,7 +381,7 @@ def test_sampled_points_are_never_certain():
 def test_refusals(runs, names, options, message):
     made = [make() for make in runs]
     with pytest.raises(UsageError, match=message) as caught:
-        tournament(made, names, **options)
+        all_play_all(made, names, **options)
     assert "\n" not in str(caught.value)
     if len(made) == 2:
         with pytest.raises(UsageError, match=message):
@@ -390,9 +390,9 @@ def test_refusals(runs, names, options, message):
 
 def test_plain_values_with_stable_keys():
     runs, names = [weak(), settled()], ["a", "b"]
-    exact, sampled = tournament(runs, names).to_dict(), tournament(runs, names, games=10).to_dict()
+    exact, sampled = all_play_all(runs, names).to_dict(), all_play_all(runs, names, games=10).to_dict()
     keys = {"board", "runs", "ties", "exact", "games", "seed", "confidence", "standings", "meetings"}
-    for found in (exact, sampled, tournament([large(), large(symmetry="off")], names, games=5).to_dict()):
+    for found in (exact, sampled, all_play_all([large(), large(symmetry="off")], names, games=5).to_dict()):
         assert set(found) == keys and json.loads(json.dumps(found)) == found
         for one in found["meetings"]:
             assert set(one) == {"first", "second", "games", "exact", "sampled", "z", "inside", "score"}
@@ -414,7 +414,7 @@ def named(n: int) -> list[str]:
 @pytest.mark.parametrize(("n", "games"), [(2, None), (4, None), (4, 100), (5, 100), (9, None), (17, None)])
 def test_the_text_of_a_tournament(n, games):
     runs = [(weak(), settled(), forfeiting())[number % 3] for number in range(n)]
-    found = tournament(runs, named(n), games=games)
+    found = all_play_all(runs, named(n), games=games)
     text = tournament_text(found)
     lines = text.splitlines()
     assert text.isascii() and all(line == line.rstrip() for line in lines)
@@ -461,4 +461,4 @@ def test_a_sample_that_cannot_be_is_called_wrong():
 def test_names_are_cut_in_the_middle():
     assert cut("short", 16) == "short" and cut("runs/very/long/minimax.h5", 16) == "runs/v..nimax.h5"
     assert all(len(cut("x" * n, 16)) == min(n, 16) for n in range(40))
-    assert isinstance(tournament([weak(), weak()], ["a", "b"]), Tournament)
+    assert isinstance(all_play_all([weak(), weak()], ["a", "b"]), Tournament)

@@ -13,7 +13,7 @@ from test_web_learning import bytes_of, settings, tables_of, work
 
 import ttt_batch as ttt
 from ttt_batch.app.kit.boxes import COLOURS, boxes_of
-from ttt_batch.runs.exchange import export_run
+from ttt_batch.runs.exchange import export_table
 from ttt_batch.runs.importing import import_tables
 
 pytestmark = pytest.mark.slow  # a browser takes five seconds to start, and twenty to be driven
@@ -275,7 +275,7 @@ def test_what_is_no_setting_is_refused(browser: Browser) -> None:
 def test_load(browser: Browser, tmp_path: Path) -> None:
     """A run's own export, a page's download with which it goes on, and files that are no such thing."""
     run = trained("backward-q", games=3000, batch=1, seed=4)
-    export_run(run, "json", [tmp_path / "run.json"])
+    export_table(run, "json", [tmp_path / "run.json"])
     (tmp_path / "broken.json").write_text((tmp_path / "run.json").read_text()[:5000])
     (tmp_path / "other.json").write_text(json.dumps({"board": "4x4x3", "states": [{}]}))
     (found,) = work(tmp_path, {"settings": settings("td", 6, 0.5, 0.3), "games": 2000})

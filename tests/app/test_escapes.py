@@ -374,9 +374,9 @@ def test_a_long_message_keeps_both_ends(capsys):
     assert shortened(f"begin {'9' * 5000}; remedy", 100).endswith("9; remedy")
     for width in (10, 99, 1000):
         assert len(shortened("9" * 5000, width)) <= width
-    console.tell(f"board {'9' * 5000} is too large; choose a smaller one")
+    console.print_message(f"board {'9' * 5000} is too large; choose a smaller one")
     err = capsys.readouterr().err
-    assert err.startswith("board 999") and err.endswith("choose a smaller one\n") and len(err) == console.LONGEST
+    assert err.startswith("board 999") and err.endswith("choose a smaller one\n") and len(err) == console.LONGEST_LINE
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a shell")

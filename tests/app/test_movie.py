@@ -10,10 +10,10 @@ import pytest
 from support import command
 
 import ttt_batch as ttt
-from ttt_batch.app.plots import plot
+from ttt_batch.app.plots import draw_runs
 from ttt_batch.app.plots.boards import openings, shown_lines
 from ttt_batch.app.plots.movie import HELD, _points, _Screen
-from ttt_batch.app.plots.style import styled
+from ttt_batch.app.plots.style import package_style
 from ttt_batch.base.errors import TttBatchError, UsageError
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
@@ -36,7 +36,7 @@ def test_a_frame_for_each_kept_point(td: Run, tmp_path: Path) -> None:
     from PIL import Image
 
     assert td.points is not None and td.points.games.size == 5
-    path = plot([td], ["td"], tmp_path / "learn.gif", "movie")
+    path = draw_runs([td], ["td"], tmp_path / "learn.gif", "movie")
     with Image.open(path) as movie:
         assert (movie.format, movie.n_frames, movie.size[0]) == ("GIF", 5, 800)  # type: ignore[attr-defined]
         times, frames = [], []
@@ -56,7 +56,7 @@ def test_a_frame_for_each_kept_point(td: Run, tmp_path: Path) -> None:
 def test_a_frame_shows_the_table_of_its_point(td: Run) -> None:
     """The oracle is a run that ends there."""
     lines = shown_lines(td)[:3]
-    with styled():
+    with package_style():
         points = _points(td, lines)
         screen = _Screen(td, points)
         for number, games in ((0, 8_192), (2, 24_576), (4, 40_000)):
@@ -78,7 +78,7 @@ def test_a_frame_shows_the_table_of_its_point(td: Run) -> None:
 
 def test_the_truth_is_that_of_best_play(td: Run) -> None:
     lines = shown_lines(td)[:3]
-    with styled():
+    with package_style():
         screen = _Screen(td, _points(td, lines))
     assert texts(screen.figure.axes[4]) == ["draw"] * 9
     middle = 5 + lines.index((4,))
@@ -88,7 +88,7 @@ def test_the_truth_is_that_of_best_play(td: Run) -> None:
 def test_a_movie_of_chances_has_no_true_numbers_and_no_second_seat() -> None:
     for learner, seats in (("menace", "as first"), ("reinforce", "in both seats")):
         run = ttt.train(games=200, learner=learner, keep_points=True, batch=50)
-        with styled():
+        with package_style():
             screen = _Screen(run, _points(run, shown_lines(run)[:3]))
             screen.show(len(screen._points) - 1)
         said = [text.get_text() for text in screen.figure.texts]
@@ -114,19 +114,19 @@ def test_a_movie_of_chances_has_no_true_numbers_and_no_second_seat() -> None:
 )
 def test_other_boards_and_learners(options: dict[str, Any], tmp_path: Path) -> None:
     run = ttt.train(games=300, batch=100, keep_points=True, **options)
-    path = plot([run], ["run"], tmp_path / "learn.gif", "movie")
+    path = draw_runs([run], ["run"], tmp_path / "learn.gif", "movie")
     assert path.read_bytes().startswith(b"GIF89a")
 
 
 def test_who_waits_is_told_of_every_frame(td: Run, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    plot([td], ["td"], tmp_path / "m.gif", "movie", progress=lambda drawn, of: told.append((drawn, of)))
+    draw_runs([td], ["td"], tmp_path / "m.gif", "movie", progress=lambda drawn, of: told.append((drawn, of)))
     frames = td.points.games.size
     assert told == [(number, frames) for number in range(frames)]
 
 
 def test_a_movie_is_the_same_bytes_twice(td: Run, tmp_path: Path) -> None:
-    one, two = (plot([td], ["td"], tmp_path / f"{name}.gif", "movie") for name in ("one", "two"))
+    one, two = (draw_runs([td], ["td"], tmp_path / f"{name}.gif", "movie") for name in ("one", "two"))
     assert one.read_bytes() == two.read_bytes()
 
 
@@ -154,7 +154,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
 
 def test_networks_have_none(pattern_run: PatternRun, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"net\.h5 is of patterns, which keep no tables to show; choose a run of a"):
-        plot([pattern_run], ["net.h5"], tmp_path / "learn.gif", "movie")
+        draw_runs([pattern_run], ["net.h5"], tmp_path / "learn.gif", "movie")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -166,4 +166,4 @@ def test_a_movie_is_no_figure(td: Run) -> None:
 def test_without_matplotlib(td: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(TttBatchError, match=r"pip install 'ttt-batch\[plot\]'"):
-        plot([td], ["td"], tmp_path / "learn.gif", "movie")
+        draw_runs([td], ["td"], tmp_path / "learn.gif", "movie")

@@ -8,7 +8,7 @@ import pytest
 from support import command
 
 import ttt_batch as ttt
-from ttt_batch.app.terminal.playing import play
+from ttt_batch.app.terminal.playing import play_in_terminal
 from ttt_batch.runs.patterns.run import PatternRun
 
 
@@ -20,7 +20,7 @@ def file(pattern_run: PatternRun, tmp_path: Path) -> Path:
 def test_a_person_plays_networks(pattern_run: PatternRun) -> None:
     out = io.StringIO()
     answers = "h\na1\nb1\nc1\nd1\na2\nb2\nc2\nd2\na3\nb3\nc3\nd3\na4\nb4\nc4\nd4\nq\nq\n"
-    play(pattern_run, person=0, stdin=io.StringIO(answers), stdout=out, seed=1)
+    play_in_terminal(pattern_run, person=0, stdin=io.StringIO(answers), stdout=out, seed=1)
     values = pattern_run.move_values((0,) * 16)
     assert f"{max(values.values()):+.2f}" in out.getvalue() and "Highest: " in out.getvalue()
     assert "The agent wins." in out.getvalue() or "Draw." in out.getvalue()
@@ -93,7 +93,7 @@ def test_small_boards_show_the_truth(tmp_path: Path, capsys: pytest.CaptureFixtu
     """Hints, reviews, `show`, `watch` and the opening's picture say of networks what they say of tables."""
     file, out = tmp_path / "small.h5", io.StringIO()
     run = ttt.train(64, learner="patterns", board="3x3", prove_every=0, out=file)
-    play(run, person=0, stdin=io.StringIO("h\n5\n1\n2\n3\n4\n6\n7\n8\n9\nq\n"), stdout=out, seed=1)
+    play_in_terminal(run, person=0, stdin=io.StringIO("h\n5\n1\n2\n3\n4\n6\n7\n8\n9\nq\n"), stdout=out, seed=1)
     assert out.getvalue().count("Below each value the truth:") == 1 and " D     | D     | D" in out.getvalue()
     assert "Mistakes found:" in out.getvalue() or "No mistakes found." in out.getvalue()
     for words, said in (

@@ -12,7 +12,7 @@ import pytest
 from support import mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.app.plots import KINDS, make_figure, plot
+from ttt_batch.app.plots import KINDS, draw_runs, make_figure
 from ttt_batch.app.plots.boards import first_moves, openings
 from ttt_batch.app.plots.coverage import BINS, coverage_of, most_of_ply, reach_probabilities
 from ttt_batch.app.plots.labels import (
@@ -25,12 +25,12 @@ from ttt_batch.app.plots.labels import (
 )
 from ttt_batch.app.plots.series import learning_panels, medians, shares_in_play
 from ttt_batch.app.plots.strips import BEATEN
-from ttt_batch.app.plots.style import log_counts, new_figure, render, styled
+from ttt_batch.app.plots.style import log_counts, new_figure, package_style, render
 from ttt_batch.base.errors import TttBatchError, UsageError
 from ttt_batch.base.quantities import short_number
 from ttt_batch.game.board import EMPTY, Board
 from ttt_batch.runs.config import make_config
-from ttt_batch.runs.exchange import export_run
+from ttt_batch.runs.exchange import export_table
 from ttt_batch.runs.importing import import_tables
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.recorder import unbeatable_since
@@ -56,7 +56,7 @@ def panel(runs: list[Run], name: str) -> Any:
 
 def test_the_lines_of_a_picture_are_the_columns_of_the_runs(td: Run) -> None:
     other = ttt.train(games=49_152, epsilon=0.1)
-    with styled():
+    with package_style():
         figure = make_figure([td, other], ["a", "b"])
     axes = {ax.get_title(loc="left"): ax for ax in figure.axes}
     wanted = {
@@ -93,7 +93,7 @@ def strips(figure: Any) -> list[list[tuple[float, float, str]]]:
 def test_verdicts_are_strips_of_each_run_and_seat(n: int, td: Run) -> None:
     """Zigzags between 0 and 1 of several runs hid each other."""
     runs = [td, *(ttt.train(games=40_000, epsilon=0.2, seed=seed) for seed in range(n - 1))]
-    with styled():
+    with package_style():
         drawn = strips(make_figure(runs, [str(number) for number in range(n)]))
     assert len(drawn) == 2 * n
     for number, run in enumerate(runs):
@@ -108,7 +108,7 @@ def test_verdicts_are_strips_of_each_run_and_seat(n: int, td: Run) -> None:
 
 
 def test_a_legend_names_no_panel_that_is_not_there(td: Run, grown: Run) -> None:
-    with styled():
+    with package_style():
         here, there = make_figure([td], ["a"]), make_figure([grown], ["a"])
     legends = [
         [text.get_text() for axes in figure.axes if axes.get_legend() for text in axes.get_legend().get_texts()]
@@ -123,7 +123,7 @@ def test_an_opening_of_equal_values_says_so(td: Run) -> None:
     other = ttt.train(games=2_000, learner="minimax-q")
 
     def said(*runs: Run) -> str:
-        with styled():
+        with package_style():
             return str(make_figure(list(runs), [f"{n}.h5" for n in range(len(runs))], "opening").get_supxlabel())
 
     assert "Every value shown is 0.00; the agent expects the same" in said(alike)
@@ -154,7 +154,7 @@ def test_the_proof_is_marked_where_it_holds_from_on(td: Run) -> None:
     since = unbeatable_since(td.statistics["games"], td.statistics["unbeatable"])
     assert since is not None
     other = ttt.train(games=49_152, epsilon=0.1)
-    with styled():
+    with package_style():
         one, several = make_figure([td], ["a"]), make_figure([td, other], ["a", "b"])
     for number in (0, 2, 3, 4):  # the strips show it themselves
         assert one.axes[number].get_lines()[-1].get_xdata() == [since, since]
@@ -167,7 +167,7 @@ def test_the_proof_is_marked_where_it_holds_from_on(td: Run) -> None:
 
 def test_a_point_before_the_first_game_does_not_move_the_proof(td: Run, tmp_path: Path) -> None:
     """A table of another program that goes on learning is recorded before its first game, which no curve shows."""
-    export_run(td, "csv", [tmp_path / "td.csv"])
+    export_table(td, "csv", [tmp_path / "td.csv"])
     pupil = LearningRun(import_tables([tmp_path / "td.csv"], "td"))
     pupil.update([4, 0, 8, 2, 1, 7, 3, 5, 6])
     taught = pupil.run
@@ -179,7 +179,7 @@ def test_a_point_before_the_first_game_does_not_move_the_proof(td: Run, tmp_path
     late.statistics = {
         name: np.concatenate([0 * c[:1], c[:points]]).astype(c.dtype) for name, c in td.statistics.items()
     }
-    with styled():
+    with package_style():
         one, several = make_figure([taught], ["a"]), make_figure([taught, late], ["a", "b"])
     assert one.axes[2].get_lines()[-1].get_xdata() == [1, 1]
     best = next(ax for ax in several.axes if ax.get_title(loc="left") == "Against the best opponent (ties any)")
@@ -192,7 +192,7 @@ def test_an_interrupted_run_says_where_it_stopped() -> None:
     run = ttt.train(games=100_000, stop=lambda: next(calls, None) is None)
     assert run.interrupted and run.games > 0
     assert f"stopped at {short_number(run.games)} of 100 k games" in verdict([run])
-    with styled():
+    with package_style():
         legend = make_figure([run], ["a"]).axes[5].get_legend()
     assert any("stopped at" in text.get_text() for text in legend.get_texts())
 
@@ -237,9 +237,9 @@ def test_names_are_drawn_as_they_are(kind: str, td: Run, tmp_path: Path, recwarn
     from matplotlib.text import Text
 
     names = ["a$\\q$b, p$x_1$.h5", "_训练नमस्ते" + "x" * 45 + "\\$y$.h5"]
-    plot([td, td], names, tmp_path / "two.svg", kind)
+    draw_runs([td, td], names, tmp_path / "two.svg", kind)
     assert not recwarn.list  # about signs that the font does not have
-    with styled():
+    with package_style():
         texts = make_figure([td, td], names, kind).findobj(Text)
     for name in names:
         (shown,) = (text for text in texts if text.get_text().replace("\n", "").startswith(name))
@@ -248,7 +248,7 @@ def test_names_are_drawn_as_they_are(kind: str, td: Run, tmp_path: Path, recwarn
 
 @pytest.mark.parametrize(("counts", "labels"), [((40, 70), {"40", "60"}), ((1, 9_000), {"1", "100", "1 k"})])
 def test_counts_are_labelled_without_mathematics(counts: tuple[int, int], labels: set[str]) -> None:
-    with styled():
+    with package_style():
         figure = new_figure(2.0)
         axes = figure.subplots()
         axes.plot([1, 2], counts)
@@ -310,7 +310,7 @@ def test_boards_too_large_to_enumerate_show_what_is_recorded_of_them(td: Run, gr
     assert [p.name for p in learning_panels([grown])] == ["in_play", "positions"]
     assert panel([grown], "positions").lines[0].value.tolist() == grown.statistics["positions"].tolist()
     assert [p.name for p in learning_panels([grown, td])] == ["in_play"]
-    with styled():
+    with package_style():
         figure = make_figure([grown, td], ["a", "b"])
     assert any("no\nexact results" in text.get_text() for text in figure.axes[1].get_legend().get_texts())
 
@@ -326,7 +326,7 @@ def test_opening_boards_show_values_choices_and_truth(td: Run) -> None:
     assert {cell for cell, result in corner.truth.items() if result == 0} == {4}
     assert set(corner.truth.values()) == {0, -1} and 0 not in corner.values
     assert len(boards) == 4 and sorted(first_moves(td)) == [0, 1, 4]
-    with styled():
+    with package_style():
         figure = make_figure([td], ["a"], "opening")
     texts = [text.get_text() for text in figure.subfigs[0].axes[1].texts]
     assert texts.count("X") == 1 and texts.count("D") == sum(r == 0 for r in corner.truth.values())
@@ -403,8 +403,8 @@ def test_coverage_of_a_growing_board_counts_what_was_met(grown: Run) -> None:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(("kind", "suffix"), [("curves", ".svg"), ("opening", ".svg"), ("coverage", ".png")])
 def test_a_picture_is_the_same_bytes_twice(kind: str, suffix: str, td: Run, tmp_path: Path) -> None:
-    first = plot([td], ["a.h5"], tmp_path / f"one{suffix}", kind)
-    second = plot([td], ["a.h5"], tmp_path / f"two{suffix}", kind)
+    first = draw_runs([td], ["a.h5"], tmp_path / f"one{suffix}", kind)
+    second = draw_runs([td], ["a.h5"], tmp_path / f"two{suffix}", kind)
     content = first.read_bytes()
     assert content == second.read_bytes()
     if suffix == ".png":
@@ -424,8 +424,8 @@ def test_every_kind_of_run_has_every_kind_of_picture(kind: str, td: Run, grown: 
         ttt.train(games=32, batch=16, learner="minimax-q"),
     ]
     for run in (runs[0], grown):
-        plot([run], ["run.h5"], tmp_path / "one.svg", kind, overwrite=True)
-    plot([*runs[1:], grown], ["a.h5", "b.h5", "c.h5", "d.h5"], tmp_path / "all.png", kind)
+        draw_runs([run], ["run.h5"], tmp_path / "one.svg", kind, overwrite=True)
+    draw_runs([*runs[1:], grown], ["a.h5", "b.h5", "c.h5", "d.h5"], tmp_path / "all.png", kind)
 
 
 def test_nothing_of_matplotlib_is_changed_for_others(td: Run, tmp_path: Path) -> None:
@@ -433,15 +433,15 @@ def test_nothing_of_matplotlib_is_changed_for_others(td: Run, tmp_path: Path) ->
 
     before = dict(matplotlib.rcParams)
     with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red"}):
-        strange = plot([td], ["a"], tmp_path / "strange.svg", "coverage").read_bytes()
+        strange = draw_runs([td], ["a"], tmp_path / "strange.svg", "coverage").read_bytes()
     assert dict(matplotlib.rcParams) == before
-    assert strange == plot([td], ["a"], tmp_path / "plain.svg", "coverage").read_bytes()
+    assert strange == draw_runs([td], ["a"], tmp_path / "plain.svg", "coverage").read_bytes()
 
 
 def test_refusals(td: Run, grown: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(wanted: str, *args: Any, kind: type[Exception] = UsageError, **more: Any) -> None:
         with pytest.raises(kind, match=wanted) as caught:
-            plot(*args, **more)
+            draw_runs(*args, **more)
         assert "\n" not in str(caught.value)
 
     refused("is a .png or a .svg file", [td], ["a"], tmp_path / "a.pdf")
@@ -462,7 +462,7 @@ def test_refusals(td: Run, grown: Run, tmp_path: Path, monkeypatch: pytest.Monke
     kept.write_text("mine")
     refused("exists already; replace it with overwrite=True", [td], ["a"], kept, kind=TttBatchError)
     assert kept.read_text() == "mine"
-    plot([td], ["a"], kept, overwrite=True)
+    draw_runs([td], ["a"], kept, overwrite=True)
     assert kept.read_text().startswith("<?xml")
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "matplotlib", None)
@@ -489,7 +489,7 @@ def test_importing_the_pictures_does_not_import_matplotlib() -> None:
 def test_values_never_seen_are_named_as_such() -> None:
     run = ttt.train(games=2, batch=1, learner="value-feed")
     assert any(math.isnan(value) for value in openings(run)[0].values.values())
-    with styled():
+    with package_style():
         figure = make_figure([run], ["a"], "opening")
     assert any(text.get_text() == "new" for text in figure.subfigs[0].axes[0].texts)
 
@@ -507,9 +507,12 @@ def test_networks_have_proofs_to_show(pattern_run: PatternRun, grown: Run, tmp_p
     unproved = ttt.train(64, learner="patterns", prove_every=0)
     assert [panel.name for panel in learning_panels([unproved])] == ["in_play"] and verdict([unproved]) == ""
     for kind, runs in (("curves", [pattern_run, unproved, grown]), ("opening", [pattern_run])):
-        assert plot(runs, ["a.h5", "b.h5", "c.h5"][: len(runs)], tmp_path / f"{kind}.png", kind).stat().st_size > 10_000
+        assert (
+            draw_runs(runs, ["a.h5", "b.h5", "c.h5"][: len(runs)], tmp_path / f"{kind}.png", kind).stat().st_size
+            > 10_000
+        )
     with pytest.raises(UsageError, match="networks count no visits of positions; choose another kind"):
-        plot([pattern_run], ["a.h5"], tmp_path / "a.png", "coverage")
+        draw_runs([pattern_run], ["a.h5"], tmp_path / "a.png", "coverage")
 
 
 @pytest.fixture(scope="module")
@@ -527,7 +530,7 @@ def test_a_seat_that_is_not_played_is_not_drawn(menace: Run, td: Run) -> None:
     panels = learning_panels([menace])
     assert [panel.name for panel in panels] == ["versus_random", "unbeatable", "optimal_share", "in_play"]
     assert {line.seat for panel in panels for line in panel.lines} == {0, -1}
-    with styled():
+    with package_style():
         alone = written(make_figure([menace], ["m"]))
         both = written(make_figure([menace, td], ["m", "t"]))
     assert "agent moves first" in alone and "second" not in alone
@@ -543,7 +546,7 @@ def test_an_unbeatable_first_player_is_unbeatable_in_its_seat() -> None:
     run = ttt.train(games=50, learner="menace")
     run.statistics["unbeatable"][:] = [[number > 5, False] for number in range(len(run.statistics["games"]))]
     assert verdict([run]) == f"unbeatable since game {run.statistics['games'][6]}"
-    with styled():
+    with package_style():
         assert "unbeatable as first" in written(make_figure([run], ["m"]))
 
 
@@ -563,7 +566,7 @@ def test_the_opening_of_a_first_player_is_where_it_moves(menace: Run) -> None:
         for cells in kinds.values():
             for cell in cells:
                 assert board.values[cell] == pytest.approx(beads[cell] / total / len(cells))
-    with styled():
+    with package_style():
         shown = written(make_figure([menace], ["m"], "opening"))
     assert "Chances of the opening" in shown and "O replies" not in shown and "by its beads" in shown
 
@@ -580,7 +583,7 @@ def test_reach_by_chances_is_what_playing_every_game_out_gives(learner: str) -> 
         for edge in range(int(graph.first_edge[row]), int(graph.first_edge[row + 1])):
             wanted[graph.child[edge]] += wanted[row] * shares.get(int(graph.cell[edge]), 0.0)
     assert reach == pytest.approx(wanted, abs=1e-12)
-    with styled():
+    with package_style():
         shown = written(make_figure([run], ["m"], "coverage"))
     assert ("against random moves" in shown and "by its beads" in shown) == (learner == "menace")
     assert ("of self-play" in shown) == (learner == "reinforce")

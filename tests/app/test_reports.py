@@ -8,26 +8,26 @@ import pytest
 from support import command
 
 import ttt_batch as ttt
-from ttt_batch.analysis.matches import GrownEvaluation
+from ttt_batch.analysis.matches import SampledEvaluation
 from ttt_batch.analysis.playing import Tally
 from ttt_batch.app.reports.catalogues import learner_text, learners_text
 from ttt_batch.app.reports.evaluation import grown_evaluation_text
-from ttt_batch.app.reports.layout import REPORT_WIDTH, draw, hanging, to_json
-from ttt_batch.base.quantities import counted
+from ttt_batch.app.reports.layout import REPORT_WIDTH, draw_labels, hanging, to_json
+from ttt_batch.base.quantities import count_text
 from ttt_batch.learners import LEARNERS
 
 
 def test_one_of_something_is_not_several():
-    assert counted(0, "game") == "0 games" and counted(1, "game") == "1 game"
-    assert counted(1_000_000, "game") == "1,000,000 games"
-    assert counted(1, "entry", "entries") == "1 entry" and counted(2, "entry", "entries") == "2 entries"
+    assert count_text(0, "game") == "0 games" and count_text(1, "game") == "1 game"
+    assert count_text(1_000_000, "game") == "1,000,000 games"
+    assert count_text(1, "entry", "entries") == "1 entry" and count_text(2, "entry", "entries") == "2 entries"
 
 
 @pytest.mark.parametrize("board", [ttt.Board(3, 4, 3), ttt.Board(8, 8, 5), ttt.Board(2, 32, 3), ttt.Board(1, 64, 5)])
 @pytest.mark.parametrize("label", ["X", "+0.50"])
 def test_what_a_cell_holds_is_drawn_below_its_column(board, label):
     for cell in range(board.cells):
-        letters, *rows = draw(board, [label if at == cell else "" for at in range(board.cells)])
+        letters, *rows = draw_labels(board, [label if at == cell else "" for at in range(board.cells)])
         (row,) = (line for line in rows if label in line)
         middle = row.index(label) + len(label) // 2
         column = next(word[0] for word in re.finditer("[a-z]+", letters) if abs(word.start() - middle) <= 1)
@@ -100,7 +100,7 @@ def test_no_line_passes_80_columns(tmp_path, monkeypatch, capsys):
     texts += [command(capsys, *words)[1] for words in (["info", "run.h5"], ["compare", "run.h5", "other.h5"])]
     texts += [command(capsys, *words)[1] for words in (["evaluate", "run.h5"], ["show", "run.h5"], ["boards"])]
     thousands = Tally(win=24_000, draw=16_000, loss=10_000)
-    sampled = GrownEvaluation({}, {"optimal": {"first": thousands, "second": thousands}}, 0, 50_000, 0, run=run)
+    sampled = SampledEvaluation({}, {"optimal": {"first": thousands, "second": thousands}}, 0, 50_000, 0, run=run)
     texts.append(grown_evaluation_text(sampled, "run.h5"))
     for text in texts:
         assert max(map(len, text.splitlines())) <= REPORT_WIDTH

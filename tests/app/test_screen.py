@@ -20,13 +20,13 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 import ttt_batch
-from ttt_batch.app.keyboard import Command, Place, commands_in
+from ttt_batch.app.keyboard import KeyCommand, KeyContext, commands_for
 from ttt_batch.app.terminal.drawing import draw_board
 from ttt_batch.app.terminal.faces import Score
 from ttt_batch.app.terminal.keys import draw_help
-from ttt_batch.app.terminal.loop import play_games
+from ttt_batch.app.terminal.loop import play_person_games
 from ttt_batch.app.terminal.screen import _run, has_screen
-from ttt_batch.app.terminal.view import STEPS, View
+from ttt_batch.app.terminal.view import STEPS, ScreenFace
 from ttt_batch.game.board import EMPTY, Board
 
 # pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.
@@ -42,8 +42,8 @@ class Seated:
     def __init__(self, agent: Any = None, person: int | None = 0, colour: bool = False, **keepers: Any) -> None:
         agent = agent or KnowingAgent()
         self.seconds = 0.0
-        self.view, self.score = View(agent.board, colour=colour, clock=lambda: self.seconds), None
-        self.session = play_games(agent, self.view, person=person, rng=random.Random(1), **keepers)
+        self.view, self.score = ScreenFace(agent.board, colour=colour, clock=lambda: self.seconds), None
+        self.session = play_person_games(agent, self.view, person=person, rng=random.Random(1), **keepers)
         self.view.ask(next(self.session))
 
     def press(self, *keys: str, pause: float = 1.0) -> "Seated":
@@ -196,7 +196,7 @@ def test_the_key_that_shows_the_keys_takes_them_away():
         assert seated.press("?", "escape").lines() == lines
 
 
-def offered(line: str, board: Board) -> dict[str, int | Command | None]:
+def offered(line: str, board: Board) -> dict[str, int | KeyCommand | None]:
     """What a line of help offers to type, and what that should be: a cell, a command, or None for the arrows."""
     keys, meaning = line[:8].strip(), line[8:]
     cells = {board.cell_name(cell): cell for cell in range(board.cells)}
@@ -204,7 +204,7 @@ def offered(line: str, board: Board) -> dict[str, int | Command | None]:
     if keys == "arrows":
         return {"": None}
     if keys not in ("", "a cell"):
-        command = next(command for command in Command if command.meaning == meaning)
+        command = next(command for command in KeyCommand if command.meaning == meaning)
         return dict.fromkeys(keys.removesuffix(" Enter").split(", "), command)
     if found := re.fullmatch(r"or a1 to (\w+): column and row", meaning):
         row, col = divmod(last, board.cols)
@@ -224,7 +224,7 @@ SHAPES = [(3, 3, 3), (2, 4, 3), (1, 9, 3), (9, 1, 3), (4, 4, 4), (8, 8, 5), (12,
 @pytest.mark.parametrize("board", [Board(*shape) for shape in SHAPES], ids=lambda b: b.name)
 def test_what_help_offers_can_be_pressed_key_by_key_and_does_nothing_else(board):
     lines = Seated(FakeAgent(board)).press("?").view._help
-    assert lines == draw_help(board, single_keys=True) and len(lines) >= 2 + len(commands_in(Place.GAME))
+    assert lines == draw_help(board, single_keys=True) and len(lines) >= 2 + len(commands_for(KeyContext.GAME))
     for line in lines:
         for text, meant in offered(line, board).items():
             view, answers = Seated(FakeAgent(board)).view, []
@@ -393,11 +393,11 @@ def test_letters_that_began_a_word_and_ended_otherwise_are_typed():
 # --- prompt_toolkit
 
 
-def played(sent: str, agent: Any = None, person: int = 0) -> tuple[View, Score, int | None]:
+def played(sent: str, agent: Any = None, person: int = 0) -> tuple[ScreenFace, Score, int | None]:
     """Play with the bytes that a terminal sends for keys, then the end of input."""
     agent = agent or FakeAgent()
-    view = View(agent.board)
-    session = play_games(agent, view, person=person, rng=random.Random(1))
+    view = ScreenFace(agent.board)
+    session = play_person_games(agent, view, person=person, rng=random.Random(1))
     with create_pipe_input() as source:
         source.send_text(sent)
         score, ended_by = _run(view, session, source, DummyOutput())
@@ -460,7 +460,7 @@ PROGRAM = """
 import sys
 from players import KnowingAgent
 from ttt_batch.app.terminal import playing
-print(repr(playing.play(KnowingAgent(), person=0, stdin=sys.stdin, stdout=sys.stdout, seed=1)))
+print(repr(playing.play_in_terminal(KnowingAgent(), person=0, stdin=sys.stdin, stdout=sys.stdout, seed=1)))
 """
 
 ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
@@ -474,7 +474,7 @@ from ttt_batch.app.keyboard import Keyboard
 with Keyboard(sys.stdin):
     print("reading it", flush=True)
     select.select([sys.stdin], [], [])  # until the person types
-    playing.play(KnowingAgent(), person=0, stdin=sys.stdin, stdout=sys.stdout, seed=1)
+    playing.play_in_terminal(KnowingAgent(), person=0, stdin=sys.stdin, stdout=sys.stdout, seed=1)
 print("left for the shell:", select.select([sys.stdin], [], [], 0)[0])
 """
 

@@ -10,17 +10,21 @@ from support import command
 
 import ttt_batch as ttt
 from ttt_batch.app import progress as moving
-from ttt_batch.app.showcase import Showcase, side_by_side
+from ttt_batch.app.showcase import SampleGames, boards_side_by_side
 from ttt_batch.game.board import UNFINISHED, Game
 
 
 def test_boards_stand_side_by_side() -> None:
     board = ttt.parse_board("3x3")
-    assert side_by_side([Game(board, (0, 4)), Game(board)]) == ["X . .   . . .", ". O .   . . .", ". . .   . . ."]
+    assert boards_side_by_side([Game(board, (0, 4)), Game(board)]) == [
+        "X . .   . . .",
+        ". O .   . . .",
+        ". . .   . . .",
+    ]
 
 
 def test_games_are_the_tables_own_and_new_each_second() -> None:
-    run, shows, asked = trained(), Showcase(), []
+    run, shows, asked = trained(), SampleGames(), []
 
     def now(seconds: float) -> ttt.Progress:
         return ttt.Progress(1, 2, seconds, (1, 0, 0), None, False, run=lambda: asked.append(seconds) or run)

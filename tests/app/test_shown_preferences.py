@@ -14,12 +14,12 @@ from players import FakeAgent
 from test_web_match import work
 
 import ttt_batch as ttt
-from ttt_batch.analysis.handicap import Weakened
-from ttt_batch.analysis.position import show
+from ttt_batch.analysis.handicap import HandicappedAgent
+from ttt_batch.analysis.position import describe_position
 from ttt_batch.app.plots.boards import _scale, openings
 from ttt_batch.app.reports.position import show_text
 from ttt_batch.app.terminal.hints import draw_hints, hints_of
-from ttt_batch.app.watching import watch
+from ttt_batch.app.watching import watch_game
 from ttt_batch.base.errors import UsageError
 from ttt_batch.game.board import Game
 from ttt_batch.runs.run import Run
@@ -63,7 +63,7 @@ def test_so_they_have_on_a_growing_board_and_for_every_image() -> None:
 
 
 def test_show_names_each_by_what_it_is(run: Run) -> None:
-    shown = show(run, 0)
+    shown = describe_position(run, 0)
     assert shown.value == run.value(0)
     assert {move.cell: move.preference for move in shown.moves} == run.move_preferences(0)
     assert {move.cell: move.softmax for move in shown.moves} == run.move_values(0)
@@ -73,7 +73,7 @@ def test_show_names_each_by_what_it_is(run: Run) -> None:
     assert "  cell    preference   softmax    chance   truth" in text and "agent's values" not in text
     assert re.search(rf"^[* ] 5 +{run.move_preferences(0)[4]:z.4f} +{100 * run.move_values(0)[4]:.1f} % ", text, re.M)
     assert f"value   {run.value(0):z.4f} for X" in text
-    plain = show(trained(games=200), 0)
+    plain = describe_position(trained(games=200), 0)
     assert "preference" not in plain.to_dict()["moves"][0] and "softmax" not in show_text(plain)
 
 
@@ -84,7 +84,7 @@ def test_hints_and_watching_tell_chances(run: Run) -> None:
     assert lines[0] == "The agent's chance of each cell for X:" and "Below each chance the truth:" in lines
     assert re.findall(r"\d+ %", "\n".join(lines)) == shares
     seen = io.StringIO()
-    watch(run, FakeAgent(), names=("one", "two"), stdout=seen, pace=0, seed=1)
+    watch_game(run, FakeAgent(), names=("one", "two"), stdout=seen, pace=0, seed=1)
     first = re.search(r"^1\. X (\d): (\d+ %), D$", seen.getvalue(), re.M)
     assert first is not None and first[2] == shares[int(first[1]) - 1]
     assert "Per cent: how likely the agent is to" in seen.getvalue()
@@ -92,7 +92,7 @@ def test_hints_and_watching_tell_chances(run: Run) -> None:
 
 def test_moves_below_its_strength_have_its_chances(run: Run, tmp_path: Path) -> None:
     games, chances = 4000, run.move_values(0)
-    weak = Weakened(run, 0.0, 0.0, random.Random(1))
+    weak = HandicappedAgent(run, 0.0, 0.0, random.Random(1))
     terminal = Counter(weak.candidates(EMPTY)[0] for _ in range(games))
     (page,) = work(run, tmp_path, [{"level": 0, "games": games}])
     for cell, share in chances.items():

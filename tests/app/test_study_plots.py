@@ -16,15 +16,15 @@ import ttt_batch as ttt
 from ttt_batch.app.plots import STUDY_KINDS, plot_study
 from ttt_batch.app.plots.studies import KINDS, study_figure
 from ttt_batch.app.plots.studies.canvas import readable
-from ttt_batch.app.plots.studies.choice import LINES, Choice
+from ttt_batch.app.plots.studies.choice import LINES, Selection
 from ttt_batch.app.plots.studies.metrics import METRICS, SHARE, TIME, at_end, spread
-from ttt_batch.app.plots.studies.sensitivity import ABOVE, place_of
+from ttt_batch.app.plots.studies.sensitivity import ABOVE, horizontal_axis
 from ttt_batch.app.plots.studies.settling import steps_of
-from ttt_batch.app.plots.style import styled
+from ttt_batch.app.plots.style import package_style
 from ttt_batch.base.errors import StudyFileError, UsageError
 from ttt_batch.runs.recorder import unbeatable_since
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.storage.creation import create
+from ttt_batch.studies.storage.creation import create_study
 from ttt_batch.studies.storage.reading import StudyFile, open_study
 from ttt_batch.studies.storage.writing import StudyWriter
 
@@ -43,7 +43,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         options: dict[str, Any] = STEPS, seeds: Any = 5, fill: Callable[[StudyWriter], None] = store_all, **more: Any
     ) -> Path:
         path = tmp_path_factory.mktemp("study") / "steps.h5"
-        with create(path, make_design(options, seeds, **more)) as study:
+        with create_study(path, make_design(options, seeds, **more)) as study:
             fill(study)
         return path
 
@@ -66,7 +66,7 @@ def some(study: StudyWriter) -> None:
 def figure(path: Path, kind: str, metric: str | None = None, **only: Any) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    with open_study(path) as study, styled():
+    with open_study(path) as study, package_style():
         made = study_figure(study, kind, metric=metric, only=only)
         FigureCanvasAgg(made).draw()  # places are known then
     return made
@@ -210,7 +210,7 @@ def test_many_lines_have_a_panel_for_each_learner(made: Callable[..., Path]) -> 
 def test_the_horizontal_axis_is_alpha_or_the_first_one_that_differs(made: Callable[..., Path]) -> None:
     def axis(seeds: int = 1, **options: Any) -> tuple[str, bool, bool]:
         with open_study(made({**BATCHED, **options}, seeds)) as study:
-            place = place_of(Choice(study))
+            place = horizontal_axis(Selection(study))
             return place.option, place.numeric, place.log
 
     assert axis(epsilon="0.1,0.2,0.4", alpha="0.1,0.2,0.3") == ("alpha", True, False)

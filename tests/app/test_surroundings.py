@@ -218,11 +218,11 @@ def test_too_little_memory_costs_one_line(
 
 
 def test_room_is_what_the_system_would_give(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert memory.has_room(1 << 20) and not memory.has_room(1 << 62)
-    memory.check_room(1 << 20, "this")
+    assert memory.can_allocate(1 << 20) and not memory.can_allocate(1 << 62)
+    memory.check_memory(1 << 20, "this")
     monkeypatch.setattr(memory, "address_limit", lambda: None)
     with pytest.raises(TttBatchError, match=r"not enough memory: this needs 4,611,686,018,427 MB .*; free some"):
-        memory.check_room(1 << 62, "this")
+        memory.check_memory(1 << 62, "this")
 
 
 DISPOSITIONS = "import signal; print(*(signal.getsignal(n) == signal.SIG_IGN for n in (signal.SIGINT, signal.SIGHUP)))"

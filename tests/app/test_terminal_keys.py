@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ttt_batch.app.keyboard import Command, Keyboard, Place, commands_in
+from ttt_batch.app.keyboard import Keyboard, KeyCommand, KeyContext, commands_for
 from ttt_batch.app.terminal.keys import draw_again_help, draw_help, is_complete, read_again, read_entry
 from ttt_batch.base.errors import UsageError
 from ttt_batch.game.board import Board
 
-AFTER_LEARNING = Place.AFTER | Place.LEARNT
+AFTER_LEARNING = KeyContext.AFTER | KeyContext.LEARNT
 BOARD = Board()
 FOUR = Board(4, 4, 4)
 
@@ -57,18 +57,18 @@ def test_every_board_takes_column_letter_and_row_number(board):
 @pytest.mark.parametrize(
     ("text", "command"),
     [
-        ("?", Command.HELP),
-        ("help", Command.HELP),
-        ("h", Command.HINTS),
-        ("H ", Command.HINTS),
-        ("u", Command.UNDO),
-        ("Undo", Command.UNDO),
-        ("r", Command.REPLAY),
-        ("n", Command.NEW),
-        ("0", Command.LEAVE),
-        ("q", Command.LEAVE),
-        ("Quit", Command.LEAVE),
-        (" Exit\n", Command.LEAVE),
+        ("?", KeyCommand.HELP),
+        ("help", KeyCommand.HELP),
+        ("h", KeyCommand.HINTS),
+        ("H ", KeyCommand.HINTS),
+        ("u", KeyCommand.UNDO),
+        ("Undo", KeyCommand.UNDO),
+        ("r", KeyCommand.REPLAY),
+        ("n", KeyCommand.NEW),
+        ("0", KeyCommand.LEAVE),
+        ("q", KeyCommand.LEAVE),
+        ("Quit", KeyCommand.LEAVE),
+        (" Exit\n", KeyCommand.LEAVE),
     ],
 )
 def test_commands(board, text, command):
@@ -76,16 +76,16 @@ def test_commands(board, text, command):
 
 
 def test_every_key_has_one_meaning_wherever_it_is_of_use():
-    keys = [key for command in Command for key in command.keys]
+    keys = [key for command in KeyCommand for key in command.keys]
     assert len(keys) == len(set(keys))
-    for command in Command:
+    for command in KeyCommand:
         assert command.places
         for key in command.keys:
-            if Place.GAME in command.places:
+            if KeyContext.GAME in command.places:
                 assert read_entry(key, BOARD) is read_entry(f" {key.upper()}\n", FOUR) is command
             if command.places & AFTER_LEARNING:
                 assert read_again(key, AFTER_LEARNING) is command
-    assert commands_in(Place.SHOW) == [Command.LEAVE]
+    assert commands_for(KeyContext.SHOW) == [KeyCommand.LEAVE]
 
 
 @pytest.mark.parametrize(
@@ -137,23 +137,23 @@ def test_anything_else_is_refused_in_one_short_line(board, text, message):
 @pytest.mark.parametrize(
     ("text", "again"),
     [
-        ("", Command.NEW),
-        ("\n", Command.NEW),
-        (" Y", Command.NEW),
-        ("yes", Command.NEW),
-        ("n", Command.NEW),
-        ("q", Command.LEAVE),
-        ("QUIT", Command.LEAVE),
-        ("0", Command.LEAVE),
-        ("exit", Command.LEAVE),
-        ("S", Command.SWITCH),
-        ("r", Command.REPLAY),
-        ("?", Command.HELP),
-        ("help", Command.HELP),
+        ("", KeyCommand.NEW),
+        ("\n", KeyCommand.NEW),
+        (" Y", KeyCommand.NEW),
+        ("yes", KeyCommand.NEW),
+        ("n", KeyCommand.NEW),
+        ("q", KeyCommand.LEAVE),
+        ("QUIT", KeyCommand.LEAVE),
+        ("0", KeyCommand.LEAVE),
+        ("exit", KeyCommand.LEAVE),
+        ("S", KeyCommand.SWITCH),
+        ("r", KeyCommand.REPLAY),
+        ("?", KeyCommand.HELP),
+        ("help", KeyCommand.HELP),
     ],
 )
 def test_another_game(text, again):
-    for place in (Place.AFTER, AFTER_LEARNING):
+    for place in (KeyContext.AFTER, AFTER_LEARNING):
         assert read_again(text, place) is again
         with pytest.raises(UsageError, match=r": no key here; \? shows them") as caught:
             read_again(f"{text}5", place)
@@ -162,9 +162,9 @@ def test_another_game(text, again):
 
 @pytest.mark.parametrize("text", ["u", " UNDO\n"])
 def test_only_a_lesson_can_be_undone_between_games(text):
-    assert read_again(text, AFTER_LEARNING) is Command.UNDO
+    assert read_again(text, AFTER_LEARNING) is KeyCommand.UNDO
     with pytest.raises(UsageError, match="no key here"):
-        read_again(text, Place.AFTER)
+        read_again(text, KeyContext.AFTER)
 
 
 # --- single keys
@@ -194,7 +194,7 @@ def test_single_keys_name_every_cell_by_letter_and_number_or_wait_for_enter(boar
 @pytest.mark.parametrize("board", BOARDS, ids=lambda b: b.name)
 def test_commands_are_single_keys_unless_a_column_has_their_letter(board):
     columns = {board.cell_name(cell).rstrip("0123456789") for cell in range(board.cells)}
-    for command in commands_in(Place.GAME):
+    for command in commands_for(KeyContext.GAME):
         key = command.keys[0]
         assert is_complete(key, board) == (key not in columns)
 
@@ -222,7 +222,7 @@ def test_help_names_every_command():
     for key in (
         "1 to 9",
         "row and column: 3 3",
-        *(key for c in commands_in(Place.GAME) for key in c.keys),
+        *(key for c in commands_for(KeyContext.GAME) for key in c.keys),
     ):
         assert key in text
     assert "or a1 to c3: column and row" in text
@@ -266,7 +266,7 @@ def test_help_for_single_keys_names_no_words_and_asks_for_enter_where_it_is_need
 def test_help_after_a_game_names_the_sides():
     text = "\n".join(draw_again_help(("O", "X"), AFTER_LEARNING))
     assert "Enter, n  a new game, as O\ns         a new game, as X\n" in text
-    assert "forgets" in text and "forgets" not in "\n".join(draw_again_help(("O", "X"), Place.AFTER))
+    assert "forgets" in text and "forgets" not in "\n".join(draw_again_help(("O", "X"), KeyContext.AFTER))
     assert max(map(len, text.split("\n"))) <= 40
 
 

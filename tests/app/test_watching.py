@@ -16,7 +16,7 @@ from players import FakeAgent, KnowingAgent, Terminal, best_play
 from support import mostly_slow
 
 import ttt_batch
-from ttt_batch.app.watching import watch
+from ttt_batch.app.watching import watch_game
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
 
@@ -30,7 +30,7 @@ def watched(first: Any = None, second: Any = None, **options: Any) -> tuple[int,
     """Watch off a terminal."""
     first = first or KnowingAgent()
     stdout = io.StringIO()
-    outcome = watch(first, second or first, names=("one", "two"), stdout=stdout, **options)
+    outcome = watch_game(first, second or first, names=("one", "two"), stdout=stdout, **options)
     text = stdout.getvalue()
     assert text.isascii() and "\x1b" not in text
     assert max(map(len, text.splitlines())) <= 40
@@ -132,7 +132,7 @@ def test_ctrl_c_ends_it(live, monkeypatch):
 
     stdout = Terminal() if live else io.StringIO()
     agent = KnowingAgent()
-    assert watch(agent, agent, names=("one", "two"), stdout=stdout, pace=1, pause=pause) == UNFINISHED
+    assert watch_game(agent, agent, names=("one", "two"), stdout=stdout, pace=1, pause=pause) == UNFINISHED
     assert stdout.getvalue().endswith("\nStopped before the end.\n") and "3. X 3" in stdout.getvalue()
 
 
@@ -141,7 +141,7 @@ def test_a_terminal_is_redrawn_in_place_and_keeps_the_last_scene(monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     waits: list[float] = []
     stdout, agent = Terminal(), KnowingAgent()
-    watch(agent, agent, names=("one", "two"), stdout=stdout, pause=waits.append)
+    watch_game(agent, agent, names=("one", "two"), stdout=stdout, pause=waits.append)
     text = stdout.getvalue()
     assert text.count(ENTER) == text.count(LEAVE) == 1
     assert waits == [1.0] * 7 + [3.0]
@@ -173,7 +173,7 @@ def test_what_compiles_does_so_before_the_screen_is_taken(monkeypatch):
             self._first("truths")
             return super().true_moves(position)
 
-    watch(Compiling(), Compiling(), names=("one", "two"), stdout=stdout, pause=lambda seconds: None)
+    watch_game(Compiling(), Compiling(), names=("one", "two"), stdout=stdout, pause=lambda seconds: None)
     before, _, after = stdout.getvalue().partition(ENTER)
     assert before.count("compiling") == 6 and "compiling" not in after
 
@@ -181,7 +181,7 @@ def test_what_compiles_does_so_before_the_screen_is_taken(monkeypatch):
 def test_without_a_pace_a_terminal_prints_line_by_line(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     stdout, agent = Terminal(), KnowingAgent()
-    watch(agent, agent, names=("one", "two"), stdout=stdout, pace=0)
+    watch_game(agent, agent, names=("one", "two"), stdout=stdout, pace=0)
     assert ENTER not in stdout.getvalue() and stdout.getvalue().count("\n---") == 2 * 8
 
 

@@ -15,7 +15,7 @@ from ttt_batch.app import web
 from ttt_batch.app.web.learn_tab import LEARNERS, check_learns
 from ttt_batch.base.errors import BoardError
 from ttt_batch.game.board import parse_board
-from ttt_batch.runs.exchange import export_run
+from ttt_batch.runs.exchange import export_table
 from ttt_batch.runs.importing import import_tables
 from ttt_batch.runs.recorder import unbeatable_since
 from ttt_batch.runs.run import Run
@@ -104,7 +104,7 @@ def test_the_page_suggests_the_learners_own_numbers(tmp_path: Path) -> None:
     """A file that says nothing of how it was learnt goes on with them."""
     files = []
     for name in NAMES:
-        export_run(ttt.train(500, learner=name, batch=1), "json", [tmp_path / f"{name}.json"])
+        export_table(ttt.train(500, learner=name, batch=1), "json", [tmp_path / f"{name}.json"])
         files.append({"text": (tmp_path / f"{name}.json").read_text()})
     for name, one in zip(NAMES, work(tmp_path, *files), strict=True):
         learnt = json.loads(one["text"])["learnt"]
@@ -121,7 +121,7 @@ def test_a_download_becomes_a_run_and_an_export_is_loaded(name: str, tmp_path: P
     run = ttt.train(4000, learner=name, batch=1, seed=3)
     (tmp_path / "page.json").write_text(found["text"])
     assert bytes_of(import_tables([tmp_path / "page.json"], name)) == bytes_of(run)
-    export_run(run, "json", [tmp_path / "run.json"])
+    export_table(run, "json", [tmp_path / "run.json"])
     exported, downloaded = (json.loads((tmp_path / f"{file}.json").read_text()) for file in ("run", "page"))
     assert downloaded.pop("learnt") == job["settings"] | {"games": 4000}
     assert downloaded == exported  # best moves included
@@ -141,7 +141,7 @@ def test_a_download_becomes_a_run_and_an_export_is_loaded(name: str, tmp_path: P
 
 
 def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
-    export_run(trained(games=1000), "json", [tmp_path / "td.json"])
+    export_table(trained(games=1000), "json", [tmp_path / "td.json"])
     good = json.loads((tmp_path / "td.json").read_text())
 
     def states(change: Any, number: int = 5) -> dict[str, Any]:
@@ -177,9 +177,9 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
         "number of games is damaged": good | {"learnt": {"learner": "td", "games": -1}},
     }
     occupied = ttt.train(1000, learner="minimax-q")
-    export_run(occupied, "json", [tmp_path / "q.json"])
+    export_table(occupied, "json", [tmp_path / "q.json"])
     never = ttt.train(10, learner="value-feed")
-    export_run(never, "json", [tmp_path / "never.json"])
+    export_table(never, "json", [tmp_path / "never.json"])
     wrong["not one value for each free cell"] = json.loads((tmp_path / "q.json").read_text())
     wrong["value that is no number; this page"] = json.loads((tmp_path / "never.json").read_text())
     texts = [{"text": what if isinstance(what, str) else json.dumps(what)} for what in wrong.values()]

@@ -9,7 +9,7 @@ from typing import Any
 
 from pages import free, program, trained
 
-from ttt_batch.analysis.handicap import TEMPERATURE, softmax_shares
+from ttt_batch.analysis.handicap import TEMPERATURE, softmax_probabilities
 from ttt_batch.analysis.review import review
 from ttt_batch.app import web
 from ttt_batch.game.board import UNFINISHED, Game
@@ -114,10 +114,10 @@ def test_moves_below_its_strength_are_those_of_the_terminal(tmp_path: Path) -> N
             *({"level": level, "games": games} for level in (0, 0.5, 1)),
         ],
     )
-    expected = softmax_shares({0: 1.0, 2: math.nan, 3: 0.25, 4: -0.5}, 0.5)
+    expected = softmax_probabilities({0: 1.0, 2: math.nan, 3: 0.25, 4: -0.5}, 0.5)
     assert all(math.isclose(shares[cell], share, rel_tol=1e-12) for cell, share in expected.items())
     assert shares[1] == 0
-    drawn, chosen = softmax_shares(values, TEMPERATURE), run.candidates((0,) * 9)
+    drawn, chosen = softmax_probabilities(values, TEMPERATURE), run.candidates((0,) * 9)
     for level, counts in ((0.0, weak), (0.5, half), (1.0, best)):
         for cell, count in enumerate(counts):
             share = (1 - level) * drawn[cell] + level * (cell in chosen) / len(chosen)

@@ -16,7 +16,7 @@ import ttt_batch as ttt
 from ttt_batch.app import web
 from ttt_batch.game.board import UNFINISHED, Board, Game
 from ttt_batch.runs.patterns.config import make_pattern_config
-from ttt_batch.runs.patterns.contents import Learnt
+from ttt_batch.runs.patterns.contents import NetworkState
 from ttt_batch.runs.patterns.run import PatternRun
 
 RUNS: dict[str, dict[str, Any]] = {
@@ -47,7 +47,7 @@ def drawn(board: Board, weights: Any, **options: Any) -> PatternRun:
     """Networks that have learnt nothing, with weights of our own: int32[seats, kinds, players]."""
     config = make_pattern_config(board=board, **options)
     lost = (np.zeros((0, board.cells), np.int8),) * len(config.aims)
-    learnt = Learnt(weights, np.zeros((*weights.shape, 2), np.int64), lost)
+    learnt = NetworkState(weights, np.zeros((*weights.shape, 2), np.int64), lost)
     statistics = {"games": np.zeros(0, np.int64), "proof": np.zeros((0, 2), np.int8)}
     return PatternRun(config, 0, learnt, statistics | {"proof_positions": np.zeros((0, 2), np.int64)})
 
@@ -167,7 +167,7 @@ def test_what_was_refuted_is_told_and_shown() -> None:
 def test_a_search_without_an_end_gives_way_to_a_proof_of_training(
     pattern_run: PatternRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ttt_batch.app.web.about_networks.BUDGET", 10)
+    monkeypatch.setattr("ttt_batch.app.web.about_networks.SEARCH_BUDGET", 10)
     about = told(web.page_text(pattern_run))["about"]
     assert about["verdict"] == "unbeatable in both seats"
     assert about["proof"].count("in training") == 2

@@ -5,16 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.base.bits import lowest, n_members, nth_member
+from ttt_batch.base.bits import lowest_bit, nth_member, popcount
 from ttt_batch.base.jit import kernel
 
 
 @kernel
 def members(bits: Any, cells: Any) -> Any:
     """Number of members, and each in order."""
-    for n in range(n_members(bits)):
+    for n in range(popcount(bits)):
         cells[n] = nth_member(bits, n)
-    return n_members(bits), lowest(bits)
+    return popcount(bits), lowest_bit(bits)
 
 
 def test_members_are_counted_and_found() -> None:

@@ -13,7 +13,7 @@ from ttt_batch.base import kernel_cache, kernel_files
 from ttt_batch.base.errors import TttBatchError
 from ttt_batch.base.kernel_cache import cached_kernels, check_cache
 from ttt_batch.base.kernel_files import read_kernel, usable_folder, write_kernel
-from ttt_batch.base.ownership import SharedError, private_folder, read_own
+from ttt_batch.base.ownership import SharedError, private_folder, read_private
 
 NAME, CONTENT = "module.function-0123.kernel", bytes(range(256))
 
@@ -115,7 +115,7 @@ def test_folders_and_files_of_other_users(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(SharedError, match=r"belongs to user"):
         private_folder(folder / "below")
     with pytest.raises(SharedError, match=r"file belongs to user"):
-        read_own(file)
+        read_private(file)
 
 
 def test_the_group_of_one_user_is_not_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,15 +135,15 @@ def test_the_group_of_one_user_is_not_others(tmp_path: Path, monkeypatch: pytest
 def test_files_that_others_could_write_are_not_read(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(CONTENT)
-    assert read_own(file) == CONTENT
+    assert read_private(file) == CONTENT
     (tmp_path / "link").symlink_to(file)
     os.mkfifo(tmp_path / "fifo")
     for name in ("link", "fifo", ".", "missing"):
         with pytest.raises(OSError):
-            read_own(tmp_path / name)
+            read_private(tmp_path / name)
     file.chmod(0o666)
     with pytest.raises(SharedError, match="file can be written by others"):
-        read_own(file)
+        read_private(file)
 
 
 def test_a_system_without_owners_refuses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +151,7 @@ def test_a_system_without_owners_refuses_nothing(tmp_path: Path, monkeypatch: py
     monkeypatch.delattr(os, "geteuid")
     assert private_folder(tmp_path / "folder") == tmp_path / "folder"
     (tmp_path / "file").write_bytes(CONTENT)
-    assert read_own(tmp_path / "file") == CONTENT
+    assert read_private(tmp_path / "file") == CONTENT
 
 
 # --- what is used instead -------------------------------------------------------------------------------

@@ -18,10 +18,10 @@ import ttt_batch as ttt
 from ttt_batch.base import files
 from ttt_batch.base.errors import GamesError, TttBatchError, UsageError
 from ttt_batch.base.lock import Lock
-from ttt_batch.base.outputs import Draft, Kind, check_distinct
+from ttt_batch.base.outputs import Draft, OutputKind, check_distinct
 from ttt_batch.game.transcript_writer import GameRecord
 
-OUTPUT = Kind(TttBatchError, "--out")
+OUTPUT = OutputKind(TttBatchError, "--out")
 GAMES = "4 0 2 1 6\n"
 
 
@@ -44,9 +44,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.StringIO("0\n"))
     run = ttt.train(20, batch=20, out="q.h5")
-    from ttt_batch.runs.exchange import export_run
+    from ttt_batch.runs.exchange import export_table
 
-    export_run(run, "pickle", ["v.pickle"])
+    export_table(run, "pickle", ["v.pickle"])
     Path("g.txt").write_text(GAMES)
     Path("sub").mkdir()
     Path("link.svg").symlink_to("q.h5")
@@ -224,16 +224,16 @@ def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
 def test_a_file_that_is_cleared_away_before_it_is_locked_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, calls = files.create, list[Path]()
+    real, calls = files.create_file, list[Path]()
 
     def create(path: Path) -> int:
         descriptor = real(path)
         calls.append(path)
         if len(calls) == 1:
-            files.remove_left(tmp_path / "x")  # another writer, just now
+            files.remove_stale_temporaries(tmp_path / "x")  # another writer, just now
         return descriptor
 
-    monkeypatch.setattr(files, "create", create)
+    monkeypatch.setattr(files, "create_file", create)
     OUTPUT.write([tmp_path / "x"], [b"whole"], overwrite=False)
     assert len(calls) == 2 and contents(tmp_path) == {"x": b"whole"}
 
@@ -382,7 +382,7 @@ def test_a_refused_write_holds_no_view_of_what_it_wrote(monkeypatch: pytest.Monk
 
 def test_a_temporary_file_that_is_gone_claims_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     created: list[Path] = []
-    monkeypatch.setattr(files, "create", created.append)
+    monkeypatch.setattr(files, "create_file", created.append)
     with pytest.raises(FileNotFoundError):
         files.rename_new(tmp_path / "gone", tmp_path / "target")
     assert created == []

@@ -18,7 +18,7 @@ from ttt_batch.base.processors import (
 )
 from ttt_batch.game.board import Board
 from ttt_batch.simulation import random_games as random_play
-from ttt_batch.simulation.random_games import random_games
+from ttt_batch.simulation.random_games import play_random_games
 from ttt_batch.training.train import train
 from ttt_batch.training.trainers import pieces
 
@@ -138,19 +138,19 @@ def test_no_more_threads_than_the_system_starts(monkeypatch: pytest.MonkeyPatch)
     assert startable_threads(5) == 2 and threading.active_count() == before
     room = iter([True, False])
     running.clear()
-    monkeypatch.setattr(processors, "has_room", lambda _size: next(room))
+    monkeypatch.setattr(processors, "can_allocate", lambda _size: next(room))
     assert startable_threads(5) == 1
 
 
 def test_without_helping_threads_the_result_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     settings: dict[str, Any] = {"batch": 600_000, "seed": 1, "threads": 3}
-    usual, rolls = train(600_000, **settings), random_games(Board(), 600_000, threads=3)
+    usual, rolls = train(600_000, **settings), play_random_games(Board(), 600_000, threads=3)
     for module in (pieces, random_play):
         monkeypatch.setattr(module, "startable_threads", lambda _wanted: 0)
         monkeypatch.setattr(module, "ThreadPoolExecutor", None)
     alone = train(600_000, **settings)
     assert alone.tables.value.tobytes() == usual.tables.value.tobytes()
-    assert random_games(Board(), 600_000, threads=3).tolist() == rolls.tolist()
+    assert play_random_games(Board(), 600_000, threads=3).tolist() == rolls.tolist()
 
 
 def test_this_machine() -> None:

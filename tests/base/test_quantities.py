@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ttt_batch.base.errors import UsageError
-from ttt_batch.base.quantities import exact_number, real, share, whole
+from ttt_batch.base.quantities import exact_number, parse_float, parse_int, parse_share
 from ttt_batch.runs.config import make_config
 
 TRILLION = 10**12
@@ -36,7 +36,7 @@ TRILLION = 10**12
     ],
 )
 def test_whole_numbers(text, number):
-    assert whole("games", text, 1, TRILLION) == number
+    assert parse_int("games", text, 1, TRILLION) == number
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_what_is_no_whole_number(value):
     with pytest.raises(
         UsageError, match=r"^games .* is not a whole number; give one from 1 to 1,000,000,000,000, e\.g\. "
     ) as e:
-        whole("games", value, 1, TRILLION)
+        parse_int("games", value, 1, TRILLION)
     assert "10k" in str(e.value) and "\n" not in str(e.value)
 
 
@@ -59,19 +59,19 @@ def test_numbers_outside_their_limits(value):
     with pytest.raises(
         UsageError, match=r"^games .* is outside 1 \.\. 1,000,000,000,000; give at (least 1|most 1,000,000,000,000)$"
     ) as e:
-        whole("games", value, 1, TRILLION)
+        parse_int("games", value, 1, TRILLION)
     assert len(str(e.value)) < 150
 
 
 def test_a_long_number_is_exact():
-    assert whole("seed", "9223372036854775807", -(2**63), 2**63 - 1) == 2**63 - 1
-    assert whole("seed", "-9_223_372_036_854_775_808", -(2**63), 2**63 - 1) == -(2**63)
-    assert whole("games", "0.000000000000000000000000000001e42", 1, TRILLION) == TRILLION
+    assert parse_int("seed", "9223372036854775807", -(2**63), 2**63 - 1) == 2**63 - 1
+    assert parse_int("seed", "-9_223_372_036_854_775_808", -(2**63), 2**63 - 1) == -(2**63)
+    assert parse_int("games", "0.000000000000000000000000000001e42", 1, TRILLION) == TRILLION
 
 
 def test_an_example_lies_within_the_limits():
     with pytest.raises(UsageError, match=r"e\.g\. 1$"):
-        whole("threads", "all", 1, 1024)
+        parse_int("threads", "all", 1, 1024)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_an_example_lies_within_the_limits():
     [("70%", 0.7), ("0.7", 0.7), (".7", 0.7), ("100 %", 1.0), ("1", 1.0), ("7e-1", 0.7), (0.7, 0.7), (1, 1.0)],
 )
 def test_shares(text, number):
-    assert share("level", text, "it is a share") == number
+    assert parse_share("level", text, "it is a share") == number
 
 
 @pytest.mark.parametrize("text", ["70%%", "seven", "", "%", "0,7,1", None, "nan"])
@@ -87,25 +87,25 @@ def test_what_is_no_share(text):
     with pytest.raises(
         UsageError, match=r"^level .* is not a number; give one from 0 to 1, or a percentage such as 70%; it is"
     ):
-        share("level", text, "it is what it is")
+        parse_share("level", text, "it is what it is")
 
 
 @pytest.mark.parametrize("text", ["0,7", ",7", "-0,7", " 12,5% "])
 def test_a_decimal_comma_is_shown_as_a_point(text):
     with pytest.raises(UsageError, match=rf"is not a number; give {text.strip().replace(',', '.')}, with a point$"):
-        share("level", text, "it is what it is")
+        parse_share("level", text, "it is what it is")
 
 
 @pytest.mark.parametrize("value", ["70", "101%", "-1%", 1.5, float("nan"), "1e300"])
 def test_shares_outside_their_limits(value):
     with pytest.raises(UsageError, match=r"^level .* is outside 0 to 1; it is"):
-        share("level", value, "it is what it is")
+        parse_share("level", value, "it is what it is")
 
 
 def test_only_shares_are_percentages():
     with pytest.raises(UsageError, match="pace 50% is not a number; give seconds"):
-        real("pace", "50%", "seconds")
-    assert real("pace", "1.5", "seconds") == 1.5
+        parse_float("pace", "50%", "seconds")
+    assert parse_float("pace", "1.5", "seconds") == 1.5
     assert exact_number("50%") is None and exact_number("50%", shares=True) == exact_number("0.5")
 
 

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from ttt_batch.base.jit import kernel
-from ttt_batch.base.spread import ROWS, ruler, spread_rows
+from ttt_batch.base.spread import ROWS, ruler, unpack_rows
 
 
 @kernel
 def write_one(widths: Any, target: Any, start: Any, one: Any, row: Any) -> None:
-    """`spread_rows` of one column."""
-    spread_rows(widths, target, start, (one,), row)
+    """`unpack_rows` of one column."""
+    unpack_rows(widths, target, start, (one,), row)
 
 
 @kernel
 def write_two(widths: Any, target: Any, start: Any, one: Any, two: Any, row: Any) -> None:
-    """`spread_rows` of two columns."""
-    spread_rows(widths, target, start, (one, two), row)
+    """`unpack_rows` of two columns."""
+    unpack_rows(widths, target, start, (one, two), row)
 
 
 @pytest.mark.parametrize(

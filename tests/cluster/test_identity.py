@@ -8,14 +8,14 @@ import pytest
 
 from ttt_batch.base.kernel_cache import ROOT
 from ttt_batch.base.version import VERSION
-from ttt_batch.cluster.identity import Identity, Refusal, difference, identity, perform, sources_hash
+from ttt_batch.cluster.identity import Identity, Refusal, difference, perform, sources_hash, worker_identity
 
 
 def test_any_source_counts_and_nothing_else(tmp_path: Path) -> None:
     copy = tmp_path / "ttt_batch"
     shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns("__pycache__"))
     plain = sources_hash(ROOT)
-    assert sources_hash(copy) == plain and identity().ttt_batch == f"{VERSION} ({plain})"
+    assert sources_hash(copy) == plain and worker_identity().ttt_batch == f"{VERSION} ({plain})"
     (copy / "notes.txt").write_text("new")
     assert sources_hash(copy) == plain
     (copy / "learners" / "td.py").write_bytes((ROOT / "learners" / "td.py").read_bytes() + b"\n")
@@ -26,7 +26,7 @@ def test_any_source_counts_and_nothing_else(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("field", Identity._fields)
 def test_a_difference_names_both(field: str) -> None:
-    here = identity()
+    here = worker_identity()
     there = here._replace(**{field: "0.1"})
     assert difference(here, here) == ""
     assert difference(here, there) == f"it has {field.replace('_', '-')} 0.1, and here it is {getattr(here, field)}"

@@ -22,8 +22,8 @@ import ttt_batch as ttt
 from ttt_batch import learners
 from ttt_batch.base.errors import ClusterError, TttBatchError, UsageError
 from ttt_batch.cluster import place, roster
-from ttt_batch.cluster.crew import Crew
-from ttt_batch.cluster.place import Place, place_of
+from ttt_batch.cluster.crew import WorkerPool
+from ttt_batch.cluster.place import ClusterConfig, cluster_config
 from ttt_batch.learners import LEARNERS
 
 QUICK = ("study", "--games", 100, "--batch", 50, "--seeds", 2, "--quiet")
@@ -66,8 +66,8 @@ def test_misuse_is_refused(words: list[str], reason: str, tmp_path: Path, capsys
     ],
 )
 def test_addresses(given: str, address: str) -> None:
-    assert place_of(None, given, None) == Place(address=address)
-    assert place_of(None, None, None) is None and place_of("2", None, None) == Place(2)
+    assert cluster_config(None, given, None) == ClusterConfig(address=address)
+    assert cluster_config(None, None, None) is None and cluster_config("2", None, None) == ClusterConfig(2)
 
 
 def test_without_dask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,7 +87,9 @@ def test_workers_of_this_machine_need_certificates(
     status, out, err = command(capsys, *QUICK, "-o", tmp_path / "s.h5", "--workers", "2")
     assert (status, out, err.count("\n")) == (1, "", 1)
     assert "need dask, distributed and cryptography" in err and "pip install 'ttt-batch[cluster]'" in err
-    assert place_of(None, "tcp://h:1", None) == Place(address="tcp://h:1"), "those have certificates of their own"
+    assert cluster_config(None, "tcp://h:1", None) == ClusterConfig(address="tcp://h:1"), (
+        "those have certificates of their own"
+    )
     assert not list(tmp_path.iterdir())
 
 
@@ -110,7 +112,7 @@ def test_only_holders_of_its_key_use_a_cluster_of_this_machine(temporary: Path) 
         "distributed.comm.tls.ciphers": "nonsense",
         "distributed.scheduler.http.routes": ["distributed.http.scheduler.api", "distributed.http.scheduler.info"],
     }
-    with dask.config.set(loose), Crew(Place(1), lambda _: None) as crew:
+    with dask.config.set(loose), WorkerPool(ClusterConfig(1), lambda _: None) as crew:
         until = time.monotonic() + 60
         while not crew.workers and time.monotonic() < until:
             crew.ended(0.1)

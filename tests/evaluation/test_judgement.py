@@ -13,8 +13,8 @@ from support import BOTH_SEATS
 
 import ttt_batch as ttt
 from ttt_batch.evaluation.exact_results import expected_results, losing_line, match, worst_results
-from ttt_batch.evaluation.judgement import Judgement, exact_judge, judge, make_judgement
-from ttt_batch.evaluation.proof import Bench, exact_prover, make_bench, prove
+from ttt_batch.evaluation.judgement import Judgement, exact_judge, judge_tables, make_judgement
+from ttt_batch.evaluation.proof import ProofSpace, exact_prover, make_bench, prove_tables
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph
@@ -440,15 +440,15 @@ def noisy(learner: Learner, graph: Graph, worth: np.ndarray, rng: np.random.Gene
     return tables
 
 
-def assert_judged_alike(learner: Learner, graph: Graph, bench: Bench, tables: Any) -> Judgement:
+def assert_judged_alike(learner: Learner, graph: Graph, bench: ProofSpace, tables: Any) -> Judgement:
     """The kernel's judgement of tables is that of whole sweeps, whoever lists the best moves; so are the flags."""
     policy = empty_policy(graph)
     expected = sweeps.judgement(tables, graph, learner, bench.worth, bench.solution)
     order_rows(tables, graph, learner.choice, policy)
     for listed, one in ((False, bench), (True, bench._replace(policy=policy))):
         verdict, flags = make_judgement(), np.ones(2, np.bool_)
-        judge(tables, graph, learner.choice, one, listed, verdict)
-        prove(tables, graph, learner.choice, one, listed, flags)
+        judge_tables(tables, graph, learner.choice, one, listed, verdict)
+        prove_tables(tables, graph, learner.choice, one, listed, flags)
         for name, found, known in zip(verdict._fields, verdict, expected, strict=True):
             assert found.dtype == known.dtype and found.tobytes() == known.tobytes(), (name, found, known)
         assert flags.tobytes() == expected.unbeatable.tobytes()

@@ -17,16 +17,16 @@ from players import FakeAgent, KnowingAgent, best_play
 from support import BOTH_SEATS, command
 
 import ttt_batch as ttt
-from ttt_batch.agents.tables import agent_cells, make_agent
-from ttt_batch.analysis.handicap import Weakened
-from ttt_batch.analysis.matches import evaluate_grown
-from ttt_batch.analysis.position import show
+from ttt_batch.agents.tables import agent_cells, table_player
+from ttt_batch.analysis.handicap import HandicappedAgent
+from ttt_batch.analysis.matches import evaluate_sampled
+from ttt_batch.analysis.position import describe_position
 from ttt_batch.analysis.search import search
-from ttt_batch.analysis.tournament import series, tournament
+from ttt_batch.analysis.tournament import all_play_all, series
 from ttt_batch.app.reports.evaluation import evaluation_text
 from ttt_batch.app.reports.layout import REPORT_WIDTH
 from ttt_batch.app.terminal import playing
-from ttt_batch.app.watching import watch
+from ttt_batch.app.watching import watch_game
 from ttt_batch.base.choices import SEATS, TIES, Ties
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.evaluation.exact_results import match
@@ -143,7 +143,7 @@ def test_a_win_in_one_is_no_longer_passed_up() -> None:
     position = read_position(PASSED_UP, run.board)
     assert run.candidates(position) == [3, 5, 6]
     assert run.candidates(position, "soonest") == [6]
-    chances = [move.probability for move in show(run, PASSED_UP, ties="soonest").moves]
+    chances = [move.probability for move in describe_position(run, PASSED_UP, ties="soonest").moves]
     assert chances == [0, 0, 1, 0]
 
 
@@ -196,7 +196,7 @@ RUNS = {
 @pytest.mark.parametrize("name", RUNS)
 def test_single_positions_are_those_of_the_policy(name: str) -> None:
     run, fewer = RUNS[name](), 0
-    weakened, sharp = Weakened(run, ties="soonest"), Weakened(run, ties="sharp")
+    weakened, sharp = HandicappedAgent(run, ties="soonest"), HandicappedAgent(run, ties="sharp")
     kept = sharpest(run.board, lambda position: run.candidates(position))
     for position in some_positions(run.board, 30):
         before = run.candidates(position)
@@ -209,7 +209,7 @@ def test_single_positions_are_those_of_the_policy(name: str) -> None:
 
 def test_agents_in_kernels_play_the_same() -> None:
     for run in (hopeful("3x3"), hopeful("3x3", symmetry="on")):
-        agents, fewer = {name: make_agent(run, name) for name in TIES}, 0
+        agents, fewer = {name: table_player(run, name) for name in TIES}, 0
         for position in some_positions(run.board, 10):
             code, ply = run.board.encode(position), run.board.cells - position.count(EMPTY)
             bits = {name: agent_cells(agent, code, ply) for name, agent in agents.items()}
@@ -225,7 +225,7 @@ def test_boards_too_large_to_enumerate_know_wins_in_one(board: str) -> None:
     run, ones = ttt.train(3, board=board), 0
     assert run.grown is not None
     run.grown.tables.value[...] = 0.0  # every move is as good as any other
-    agent = make_agent(run, "soonest")
+    agent = table_player(run, "soonest")
     for position in some_positions(run.board, 20):
         before, after = run.candidates(position), run.candidates(position, "soonest")
         ready = wins_at_once(run.board, position, before)
@@ -239,11 +239,11 @@ def test_boards_too_large_to_enumerate_know_wins_in_one(board: str) -> None:
 def test_an_agent_that_nobody_solves_knows_wins_in_one() -> None:
     everywhere = FakeAgent(choose=lambda position: [cell for cell, mark in enumerate(position) if not mark])
     position = read_position("1 4 2 5", Board())
-    assert Weakened(everywhere, ties="soonest").candidates(position) == [2]
-    assert Weakened(everywhere, ties="any").candidates(position) == [2, 5, 6, 7, 8]
+    assert HandicappedAgent(everywhere, ties="soonest").candidates(position) == [2]
+    assert HandicappedAgent(everywhere, ties="any").candidates(position) == [2, 5, 6, 7, 8]
     late_win_or_draw = read_position(PASSED_UP, Board())
-    assert Weakened(FakeAgent(choose=lambda _: [3, 7]), ties="soonest").candidates(late_win_or_draw) == [3, 7]
-    assert Weakened(KnowingAgent(choose=lambda _: [3, 7]), ties="soonest").candidates(late_win_or_draw) == [3]
+    assert HandicappedAgent(FakeAgent(choose=lambda _: [3, 7]), ties="soonest").candidates(late_win_or_draw) == [3, 7]
+    assert HandicappedAgent(KnowingAgent(choose=lambda _: [3, 7]), ties="soonest").candidates(late_win_or_draw) == [3]
 
 
 def test_an_unknown_rule_is_refused() -> None:
@@ -251,10 +251,10 @@ def test_an_unknown_rule_is_refused() -> None:
     for ask in (
         lambda: run.candidates(0, "first"),
         lambda: run.evaluation("random", "first"),
-        lambda: make_agent(run, "first"),  # type: ignore[arg-type]
-        lambda: Weakened(run, ties="first"),  # type: ignore[arg-type]
-        lambda: tournament([run, run], ["", ""], ties="first"),  # type: ignore[arg-type]
-        lambda: show(run, 0, ties="first"),  # type: ignore[arg-type]
+        lambda: table_player(run, "first"),  # type: ignore[arg-type]
+        lambda: HandicappedAgent(run, ties="first"),  # type: ignore[arg-type]
+        lambda: all_play_all([run, run], ["", ""], ties="first"),  # type: ignore[arg-type]
+        lambda: describe_position(run, 0, ties="first"),  # type: ignore[arg-type]
     ):
         with pytest.raises(UsageError, match="unknown ties 'first'; choose sharp, soonest or any"):
             ask()
@@ -278,13 +278,13 @@ def test_boards_too_large_and_networks_are_never_sharp(tmp_path: Any, monkeypatc
     )
     for run, error, reason in ((large, BoardError, too_large), (networks, UsageError, no_table)):
         for ask in (
-            lambda run: make_agent(run, "sharp"),
-            lambda run: evaluate_grown(run, ties="sharp"),
+            lambda run: table_player(run, "sharp"),
+            lambda run: evaluate_sampled(run, ties="sharp"),
             lambda run: ttt.evaluate(run, ties="sharp"),
             lambda run: ttt.prove(run, ties="sharp"),
-            lambda run: Weakened(run, ties="sharp"),
-            lambda run: tournament([run, run], ["", ""], ties="sharp"),
-            lambda run: show(run, 0, ties="sharp"),
+            lambda run: HandicappedAgent(run, ties="sharp"),
+            lambda run: all_play_all([run, run], ["", ""], ties="sharp"),
+            lambda run: describe_position(run, 0, ties="sharp"),
             lambda run: ttt.Batch(1, run.board, opponent=run, ties="sharp"),
         ):
             with pytest.raises(error, match=reason):
@@ -369,7 +369,7 @@ def test_td_wins_as_often_as_any_agent_that_can_never_lose() -> None:
 def test_the_search_and_sampled_matches_judge_the_same() -> None:
     run = hopeful("2x3x2")
     exact = run.evaluation("random", "soonest")
-    found = evaluate_grown(run, ["random"], games=2000, ties="soonest")
+    found = evaluate_sampled(run, ["random"], games=2000, ties="soonest")
     assert found.to_dict()["ties"] == "soonest"
     for number, seat in enumerate(SEATS):
         verdict, share = found.verdicts[seat], getattr(exact, seat)[0]
@@ -423,7 +423,7 @@ def test_what_is_said_of_ties_fits_on_a_line() -> None:
 def test_meetings_are_between_the_soonest() -> None:
     runs = [trained(board="2x3x2"), indifferent("2x3x2")]
     policies = [run.soonest for run in runs]
-    found = tournament(runs, ["one", "other"], ties="soonest")
+    found = all_play_all(runs, ["one", "other"], ties="soonest")
     for meeting in (meeting for row in found.meetings for meeting in row):
         exact = match(runs[0].graph, policies[meeting.first], policies[meeting.second])
         assert meeting.exact == exact
@@ -432,8 +432,8 @@ def test_meetings_are_between_the_soonest() -> None:
     for meeting in sampled.meetings:
         assert meeting.exact == match(runs[0].graph, policies[meeting.first], policies[meeting.second])
         assert all(abs(z) < 4 for z in meeting.deviations or (9,))
-    assert tournament(runs, ["one", "other"]) == tournament(runs, ["one", "other"], ties="any")
-    assert tournament(runs, ["one", "other"]).standings != found.standings
+    assert all_play_all(runs, ["one", "other"]) == all_play_all(runs, ["one", "other"], ties="any")
+    assert all_play_all(runs, ["one", "other"]).standings != found.standings
 
 
 def test_play_takes_the_soonest_unless_told_otherwise() -> None:
@@ -444,7 +444,9 @@ def test_play_takes_the_soonest_unless_told_otherwise() -> None:
         for seed in range(40):
             out = io.StringIO()
             answers = "".join(f"{cell}\n" for cell in "123456789") + "0\n0\n"
-            score = playing.play(everywhere, person=0, stdin=io.StringIO(answers), stdout=out, seed=seed, **options)
+            score = playing.play_in_terminal(
+                everywhere, person=0, stdin=io.StringIO(answers), stdout=out, seed=seed, **options
+            )
             wins[name] += score.losses
             assert ("Agent: ties any." in out.getvalue()) == (name == "any")
     assert wins["soonest"] > wins["any"]
@@ -456,7 +458,7 @@ def test_play_is_sharp_where_it_can_be() -> None:
     for name in (None, *TIES):
         for seed in range(20):
             out = io.StringIO()
-            playing.play(run, person=1, stdin=io.StringIO(answers), stdout=out, seed=seed, ties=name)
+            playing.play_in_terminal(run, person=1, stdin=io.StringIO(answers), stdout=out, seed=seed, ties=name)
             opening = out.getvalue().split("The agent plays ")[1][0]
             first.setdefault(name, set()).add(int(opening) - 1)
             assert ("Agent: ties " in out.getvalue()) == (name in ("soonest", "any"))
@@ -473,7 +475,7 @@ def test_environments_reply_sharply() -> None:
 
 def test_a_pupil_plays_the_soonest_of_what_it_knows_now() -> None:
     learning = LearningRun(trained(games=50))
-    player, sharp = Weakened(learning, ties="soonest"), Weakened(learning, ties="sharp")
+    player, sharp = HandicappedAgent(learning, ties="soonest"), HandicappedAgent(learning, ties="sharp")
     for cells in ([4, 0, 2, 1, 6], [0, 4, 1, 2, 8, 6]):
         for position in some_positions(learning.board, 5):
             assert player.candidates(position) == soonest(learning.board, position, learning.run.candidates(position))
@@ -486,7 +488,7 @@ def test_agents_to_watch_take_the_soonest_where_they_are_told() -> None:
     for name in TIES:
         for seed in range(20):
             out = io.StringIO()
-            won[name] += watch(run, run, names=("one", "other"), stdout=out, seed=seed, ties=name) == FIRST_WINS
+            won[name] += watch_game(run, run, names=("one", "other"), stdout=out, seed=seed, ties=name) == FIRST_WINS
             assert ("ties='soonest'" in out.getvalue()) == (name == "soonest")
     assert won["soonest"] == 20 > won["any"]
 

@@ -9,7 +9,7 @@ import pytest
 
 import ttt_batch as ttt
 from ttt_batch.agents.naming import at_board
-from ttt_batch.app.terminal.playing import play
+from ttt_batch.app.terminal.playing import play_in_terminal
 from ttt_batch.game.board import EMPTY, UNFINISHED, Board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.solution import solve
@@ -126,7 +126,7 @@ def test_a_person_plays_against_random_moves_by_columns():
     out = StringIO()
     with at_board("random", "2x4x3-gravity") as agent:
         typed = StringIO("a1\na\na\na\nb\nc\nd\nb\nc\nd\n")
-        play(agent, person=0, stdin=typed, stdout=out, seed=4, plain=True)
+        play_in_terminal(agent, person=0, stdin=typed, stdout=out, seed=4, plain=True)
     assert "column a is full" in out.getvalue()
     assert "The agent plays" in out.getvalue()
 

@@ -8,7 +8,7 @@ import ttt_batch as ttt
 from ttt_batch.base.errors import BoardError
 from ttt_batch.game.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.solution import RESULTS, WORDS, Prospect, Truth, solve, solve_in_plies, truth_of
+from ttt_batch.game.solution import RESULTS, WORDS, Prospect, SolvedResult, solve, solve_in_plies, solved_result
 
 
 def naive(board: Board):
@@ -42,7 +42,7 @@ def test_every_position_has_the_result_and_distance_of_plain_minimax(name, occup
     for code, value in zip(graph.code.tolist(), values.tolist(), strict=True):
         if code >= 0:
             marks = board.decode(code)
-            assert truth_of(value, marks.count(EMPTY)) == best(marks), board.format_position(marks)
+            assert solved_result(value, marks.count(EMPTY)) == best(marks), board.format_position(marks)
     assert ((values > 0).astype(int) - (values < 0) == solve(graph)).all()
 
 
@@ -56,7 +56,7 @@ def test_a_run_knows_the_truth_behind_each_move(symmetry):
         after = {c: (*marks[:c], mover, *marks[c + 1 :]) for c in range(9) if marks[c] == EMPTY}
         assert run.true_moves(text) == {c: best(a) for c, a in after.items()}
     assert run.truth("XX. OO. ...") == (1, 1)
-    assert run.truth("XXX OO. ...") == Truth(1, 0) and run.true_moves("XXX OO. ...") == {}
+    assert run.truth("XXX OO. ...") == SolvedResult(1, 0) and run.true_moves("XXX OO. ...") == {}
     assert run.truth("XX. OO. ...").seen_by(1).result == -1
     with pytest.raises(BoardError, match="no game reaches it"):
         run.truth("XXX OOO ...")
@@ -73,9 +73,9 @@ def test_the_truth_as_a_player_sees_it_and_in_words():
         ("draw", "D", "draw"),
         ("loss", "L2", "loss in 2"),
     ]
-    truths = [Truth(1, 3), Truth(0, 6), Truth(-1, 1)]
+    truths = [SolvedResult(1, 3), SolvedResult(0, 6), SolvedResult(-1, 1)]
     assert [str(truth) for truth in truths] == ["X wins in 3 plies", "a draw in 6 plies", "O wins in 1 ply"]
     assert [truth.seen_by(0) for truth in truths] == truths
     assert [truth.seen_by(1) for truth in truths] == [Prospect(-1, 3), Prospect(0, 6), Prospect(1, 1)]
-    assert [truth.a_ply_earlier for truth in truths] == [Truth(1, 4), Truth(0, 7), Truth(-1, 2)]
+    assert [truth.a_ply_earlier for truth in truths] == [SolvedResult(1, 4), SolvedResult(0, 7), SolvedResult(-1, 2)]
     assert RESULTS == ("win", "draw", "loss") == tuple(WORDS[result] for result in (1, 0, -1))

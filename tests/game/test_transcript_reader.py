@@ -23,11 +23,11 @@ from ttt_batch.app.progress import Reporter
 from ttt_batch.base.errors import GamesError, UsageError
 from ttt_batch.game import transcript_reader, transcript_source
 from ttt_batch.game.board import Board, parse_board
-from ttt_batch.game.game_words import Reading
+from ttt_batch.game.game_words import DigitReading
 from ttt_batch.game.transcript_reader import SHOWN, GameReader
 from ttt_batch.game.transcript_source import LONGEST_LINE, GameFile, GameLines, whole_lines
 from ttt_batch.game.transcripts import Moves, parse_line
-from ttt_batch.training.from_games import Learnt
+from ttt_batch.training.from_games import GamesLearnt
 
 CLASSIC = Board()
 BOARDS = ["3x3", "2x2", "1x30x3", "3x4x3", "4x4x3-misere", "5x5x3-exact", "6x6x4", "1x1"]
@@ -51,7 +51,7 @@ def by_oracle(text: bytes, board: Board, *, occupied: bool, cells_from: int) -> 
     for number, line in enumerate(text.splitlines(), 1):
         try:
             decoded = line.decode("utf-8", "backslashreplace")
-            moves = parse_line(decoded, board, occupied=occupied, reading=Reading(first=cells_from))
+            moves = parse_line(decoded, board, occupied=occupied, reading=DigitReading(first=cells_from))
         except GamesError as error:
             messages.append(f"games, line {number}: {error}")
         else:
@@ -162,7 +162,7 @@ def test_names_of_cells(line: str, board: Board, cells: list[int]) -> None:
 
 
 def test_cells_may_count_from_one() -> None:
-    reader = GameReader(CLASSIC, occupied=False, reading=Reading(first=1), skip_bad=True)
+    reader = GameReader(CLASSIC, occupied=False, reading=DigitReading(first=1), skip_bad=True)
     games = read(GameLines(["5 1 9 3 7 2", "1 4 2 5 3", "a1 4 b1 5 3", "0 4 2", "1 10"]), reader)
     assert [[cell for cell, _ in moves] for moves in games] == [[4, 0, 8, 2, 6, 1], *([[0, 3, 1, 4, 2]] * 2)]
     numbers = "cells count from 1 in game files, 1 to 9"
@@ -239,10 +239,10 @@ def test_any_text_in_any_cut_reads_as_line_by_line(made: tuple[bytes, Board, boo
         cut(text, {at for at in cuts if at < len(text)}),
         cut(text, range(len(text))),
     ):
-        reader = GameReader(board, occupied=occupied, reading=Reading(first=first), skip_bad=True)
+        reader = GameReader(board, occupied=occupied, reading=DigitReading(first=first), skip_bad=True)
         assert read(whole_lines(blocks), reader) == games
         assert reader.skipped == messages and reader.games == len(games)
-    strict = GameReader(board, occupied=occupied, reading=Reading(first=first))
+    strict = GameReader(board, occupied=occupied, reading=DigitReading(first=first))
     if messages:
         with pytest.raises(GamesError) as raised:
             read(whole_lines([text]), strict)
@@ -455,7 +455,7 @@ def test_waiting_for_games_can_be_interrupted(
 def test_progress_off_a_terminal_comes_at_doubling_numbers_of_games(capsys: pytest.CaptureFixture[str]) -> None:
     with Reporter(live=False) as report:
         for games in (100, 150, 200, 399, 400, 500, 800):
-            report.reading(Learnt(games, games, 800, games / 100))
+            report.reading(GamesLearnt(games, games, 800, games / 100))
     lines = capsys.readouterr().err.splitlines()
     assert [" ".join(line.split()) for line in lines] == [
         "100 games 12% of the file",
@@ -463,7 +463,7 @@ def test_progress_off_a_terminal_comes_at_doubling_numbers_of_games(capsys: pyte
         "400 games 100/s 50% of the file",
     ]
     with Reporter(live=False, quiet=True) as report:
-        report.reading(Learnt(1, 1, 0, 1.0))
+        report.reading(GamesLearnt(1, 1, 0, 1.0))
     assert capsys.readouterr().err == ""
 
 
@@ -472,8 +472,8 @@ def test_progress_on_a_terminal_is_a_bar_that_goes(
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     with Reporter(live=True) as report:
-        report.reading(Learnt(1_000_000, 10, 40, 1.0))
-        report.reading(Learnt(3_000_000, 20, 40, 2.0))
+        report.reading(GamesLearnt(1_000_000, 10, 40, 1.0))
+        report.reading(GamesLearnt(3_000_000, 20, 40, 2.0))
         report._display.refresh()
         seen = capsys.readouterr().err
         assert "3,000,000 games, about 2 s left" in seen and "2 M/s" in seen

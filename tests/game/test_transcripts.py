@@ -20,12 +20,12 @@ from ttt_batch.base.outputs import Draft
 from ttt_batch.game import transcript_source
 from ttt_batch.game.board import UNFINISHED, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.game_words import Reading
+from ttt_batch.game.game_words import DigitReading
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.transcript_writer import GamesWriter
 from ttt_batch.game.transcripts import format_games, parse_line
 from ttt_batch.learners import LEARNERS
-from ttt_batch.training.from_games import Learnt
+from ttt_batch.training.from_games import GamesLearnt
 
 BOARD = ttt.Board()
 GRAPH = enumerate_graph(BOARD, False)
@@ -80,7 +80,7 @@ def test_a_line_is_read_on_the_largest_boards(name: str) -> None:
         for words in (map(str, cells), map(board.cell_name, cells)):
             assert parse_line(" ".join(words), board, occupied=False) == [(cell, False) for cell in cells]
         assert parse_line(
-            " ".join(f"{cell + 1}!" for cell in cells), board, occupied=False, reading=Reading(first=1)
+            " ".join(f"{cell + 1}!" for cell in cells), board, occupied=False, reading=DigitReading(first=1)
         ) == [(cell, True) for cell in cells]
     with pytest.raises(GamesError, match=r"'64', is not a free cell of the board: cells count from 0 .* 0 to "):
         parse_line("64", board, occupied=False)
@@ -177,7 +177,7 @@ def test_pieces_do_not_show(name: str, alpha: str | None, tmp_path: Path, monkey
     for piece in (1, 50, 777):
         monkeypatch.setattr(transcript_source, "PIECE", piece)
         for games in (path, str(path), path.read_text().splitlines()):
-            reports: list[Learnt] = []
+            reports: list[GamesLearnt] = []
             run, _ = ttt.learn_from(games, learner=name, alpha=alpha, progress=reports.append)
             told = [now.games for now in reports]
             assert bytes_of(run.tables) == bytes_of(whole.tables)

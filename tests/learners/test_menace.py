@@ -16,9 +16,9 @@ from support import assert_same_in_parts, command, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.analysis import warmup
-from ttt_batch.analysis.handicap import Weakened
+from ttt_batch.analysis.handicap import HandicappedAgent
 from ttt_batch.app.reports.training import verdict_facts, verdict_text
-from ttt_batch.app.terminal.playing import play
+from ttt_batch.app.terminal.playing import play_in_terminal
 from ttt_batch.base.errors import TttBatchError, UsageError
 from ttt_batch.base.streams import stream_key
 from ttt_batch.evaluation.exact_results import match
@@ -294,7 +294,7 @@ def test_a_proof_counts_if_it_is_unbeatable_as_first() -> None:
 
 def test_it_draws_by_its_beads_in_play_and_resigns(tmp_path: Path) -> None:
     run = ttt.train(300, learner="menace", seed=1)
-    player = Weakened(run, rng=random.Random(0))
+    player = HandicappedAgent(run, rng=random.Random(0))
     drawn = [player.candidates((0,) * 9) for _ in range(2_000)]
     shares = run.drawn_shares(0)
     assert shares is not None and sum(shares.values()) == pytest.approx(1.0)
@@ -302,7 +302,7 @@ def test_it_draws_by_its_beads_in_play_and_resigns(tmp_path: Path) -> None:
         assert drawn.count([cell]) / 2_000 == pytest.approx(share, abs=0.04)
     empty = ttt.train(300, learner="menace", opponent="optimal", beads="1,1,1,1", rewards="0,-1,-1")
     out = io.StringIO()
-    play(empty, person=1, stdin=io.StringIO("q\n"), stdout=out, plain=True, record=(kept := []).append)
+    play_in_terminal(empty, person=1, stdin=io.StringIO("q\n"), stdout=out, plain=True, record=(kept := []).append)
     assert "The agent resigns." in out.getvalue() and "You win" in out.getvalue() and kept == [(9,)]
     pupil = LearningRun(ttt.train(1, learner="menace"))
     assert pupil.update([0, 4, 8, 2, 6, 7, 3]) == 4  # a win

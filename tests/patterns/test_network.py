@@ -11,12 +11,12 @@ from naive_patterns import NaiveNet, NaiveNetwork, images
 from ttt_batch.base.jit import kernel
 from ttt_batch.game.board import Board, parse_board
 from ttt_batch.game.lines import make_lines, view_of
-from ttt_batch.patterns.agent import make_agent
+from ttt_batch.patterns.agent import make_network_agent
 from ttt_batch.patterns.games import BEST, BOTH, Aim
 from ttt_batch.patterns.network import SHARING, Network, make_network, weights_of
 from ttt_batch.patterns.scores import make_scores, see_cell, see_empty
 from ttt_batch.patterns.tuples import parse_tuples
-from ttt_batch.proofs.playing import mark, picks, reset, unmark
+from ttt_batch.proofs.playing import mark_cell, reset, tied_cells, unmark_cell
 
 CASES = [
     ("3x3", "lines"),
@@ -135,12 +135,12 @@ def test_scores_kept_up_to_date_are_those_from_scratch(name: str, tuples: str) -
 def picked(agent, lines, moves, own, other, ply):
     reset(agent)
     for number in range(moves.shape[0]):
-        mark(agent, np.int64(moves[number]), number & 1)
+        mark_cell(agent, np.int64(moves[number]), number & 1)
     for number in range(moves.shape[0] - 1, -1, -1):  # there and back again
-        unmark(agent, np.int64(moves[number]), number & 1)
+        unmark_cell(agent, np.int64(moves[number]), number & 1)
     for number in range(moves.shape[0]):
-        mark(agent, np.int64(moves[number]), number & 1)
-    return picks(agent, lines, own, other, view_of(lines, own, other), ply)
+        mark_cell(agent, np.int64(moves[number]), number & 1)
+    return tied_cells(agent, lines, own, other, view_of(lines, own, other), ply)
 
 
 @pytest.mark.parametrize(("name", "tuples"), CASES)
@@ -151,7 +151,7 @@ def test_an_agent_picks_what_the_rules_and_the_sums_say(name: str, tuples: str) 
     by_kind = np.random.default_rng(5).integers(-2, 3, (2, network.kind_start.size - 1))
     weights = by_kind[:, network.kind].astype(np.int32)
     order = [naive.tuples.index(tuple(sorted(cells))) for cells in cells_of(network)]
-    lengths, agent = set(), make_agent(network, weights)
+    lengths, agent = set(), make_network_agent(network, weights)
     for _ in range(12):
         moves: list[int] = []
         position = (0,) * board.cells

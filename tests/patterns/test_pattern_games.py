@@ -15,10 +15,10 @@ from ttt_batch.game.board import UNFINISHED, Board, parse_board
 from ttt_batch.game.lines import Lines, make_lines
 from ttt_batch.game.notation import position_after
 from ttt_batch.game.transcripts import Games
-from ttt_batch.patterns.agent import make_agent
+from ttt_batch.patterns.agent import make_network_agent
 from ttt_batch.patterns.fold import fold_errors
-from ttt_batch.patterns.games import BEST, BOTH, NOTHING, PLAYED, Aim, Errors, Game, play_games
-from ttt_batch.patterns.given import learn_given
+from ttt_batch.patterns.games import BEST, BOTH, NOTHING, PLAYED, Aim, Errors, GameWorkspace, play_network_games
+from ttt_batch.patterns.given import learn_network_games
 from ttt_batch.patterns.nets import Net, learn_batches, make_errors, make_game, make_net
 from ttt_batch.patterns.network import Network, make_network
 from ttt_batch.patterns.tuples import Tuples, parse_tuples
@@ -129,7 +129,7 @@ def test_given_games_teach_what_the_definitions_say(
         ended[board.outcome(position_after(game, board))] += 1
     start = np.cumsum([0, *map(len, games)])
     given = Games(start, np.concatenate(games).astype(np.int8), np.concatenate(marked))
-    learn_given(lines, network, net, step, given, make_game(lines, network), errors)
+    learn_network_games(lines, network, net, step, given, make_game(lines, network), errors)
     assert errors.outcomes[0].tolist() == ended and any(oracle.weights.values())
     for table in range(2):
         theirs = {key: weight for (player, key), weight in oracle.weights.items() if player == table and weight}
@@ -144,7 +144,7 @@ def random_game(board: Board, rng: random.Random) -> list[int]:
     return cells
 
 
-def moves_made(network: Network, game: Game) -> list[int]:
+def moves_made(network: Network, game: GameWorkspace) -> list[int]:
     """The moves of the last game, up to the last position that taught something."""
     index, made = network.offset.astype(np.int64), list[int]()
     while not np.array_equal(index, game.index):
@@ -172,7 +172,7 @@ def test_a_game_of_self_play_teaches_the_same_when_it_is_given(options: dict[str
             wins = [cell for cell in free if board.outcome(position_after([*cells, cell], board)) != UNFINISHED]
             cells.append(rng.choice(wins or free))
         given = Games(np.array([0, len(cells)]), np.array(cells, np.int8), np.zeros(len(cells), np.bool_))
-        learn_given(lines, network, other, step, given, make_game(lines, network), make_errors(network, 1))
+        learn_network_games(lines, network, other, step, given, make_game(lines, network), make_errors(network, 1))
         assert np.array_equal(own.weights, other.weights) and np.array_equal(own.coherence, other.coherence)
     assert own.weights.any()
 
@@ -208,7 +208,7 @@ def test_threads_and_parts_change_nothing(seat: int) -> None:
         for thread, (low, high) in enumerate([(0, 3), (3, 4), (4, 16)]):
             own = Errors(*(array[thread] for array in errors))
             part = (first + low, first + high)
-            play_games(lines, network, shared.weights, aim, starts, shared.key, part, scratch[thread], own)
+            play_network_games(lines, network, shared.weights, aim, starts, shared.key, part, scratch[thread], own)
         for part in range(2):
             fold_errors(
                 network,
@@ -247,7 +247,7 @@ def test_a_safe_network_is_soon_proved_on_4x4x4() -> None:
         net = make_net(network, PLAIN._replace(seat=seat, safe=0.8, epsilon=0.2), 1)
         for first in range(0, 20_000, 1_000):
             learn(lines, network, net, as_starts([], board), (first, first + 1_000))
-            if prover.prove(make_agent(network, net.weights), seat, CANNOT_LOSE).status == "proved":
+            if prover.prove(make_network_agent(network, net.weights), seat, CANNOT_LOSE).status == "proved":
                 break
         else:
             pytest.fail(f"seat {seat} is not proved after 20,000 games")

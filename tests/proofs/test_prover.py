@@ -16,8 +16,8 @@ from ttt_batch.base.jit import kernel
 from ttt_batch.game import board as boards
 from ttt_batch.game.board import Board, Position, parse_board
 from ttt_batch.proofs import prover as proving
-from ttt_batch.proofs.positions import enter, make_positions
-from ttt_batch.proofs.prover import ALWAYS_WINS, CANNOT_LOSE, Goal, Proof, Prover, prove
+from ttt_batch.proofs.positions import enter_position, make_positions
+from ttt_batch.proofs.prover import ALWAYS_WINS, CANNOT_LOSE, Goal, Proof, Prover, prove_agent
 
 CASES = {
     "3x3": ((0, 2, 5), (12,)),
@@ -183,12 +183,12 @@ def test_boards_of_more_than_forty_cells(monkeypatch: pytest.MonkeyPatch) -> Non
         oracle = Oracle.__new__(Oracle)  # not the tree, only what a lost game needs
         oracle.board, oracle.seat, oracle.must_win = board, 1, False
         oracle.policy = functools.partial(naive_picks, agent, board)
-        proof = prove(agent, board, 1, budget=200_000)
+        proof = prove_agent(agent, board, 1, budget=200_000)
         assert proof.status == "refuted" and proof.line is not None
         assert_lost(oracle, proof.line)
     long = Board(1, 45, 23)  # who wastes a move can fill no line any more
     agent = weigher(long, 1)
-    proof = prove(agent, long, 1)
+    proof = prove_agent(agent, long, 1)
     assert proof.status == "proved" and proof.positions == 47
     assert_agrees(proof, oracle_of(agent, long, 1, CANNOT_LOSE))
 
@@ -197,7 +197,7 @@ def test_boards_of_more_than_forty_cells(monkeypatch: pytest.MonkeyPatch) -> Non
 def enter_all(positions: Any, keys: Any, n: int, new: Any, me: int) -> None:
     """Enter keys, and add `me` for each that was new."""
     for number in range(n):
-        if enter(positions, keys, number):
+        if enter_position(positions, keys, number):
             new[number] += me
 
 

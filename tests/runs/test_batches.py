@@ -13,7 +13,7 @@ from ttt_batch.runs.batches import (
     first_game_of_size,
     make_batches,
     parse_batch,
-    recorded_points,
+    record_schedule,
 )
 from ttt_batch.runs.config import make_config
 from ttt_batch.simulation.walk import MAX_WALKED
@@ -61,7 +61,7 @@ def test_growing_batches_reach_their_bound_and_stay_there(most: int) -> None:
 
 def test_growing_batches_are_recorded_eight_times_an_octave() -> None:
     batches = make_batches("auto")
-    points = list(itertools.takewhile(lambda point: point < 10**12, recorded_points(batches)))
+    points = list(itertools.takewhile(lambda point: point < 10**12, record_schedule(batches)))
     assert points[:32] == [end for _, end in counted_off(batches, points[31])]
     assert all(batch_bounds(batches, point)[0] == point for point in points)
     assert points == sorted(set(points))

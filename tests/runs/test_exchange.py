@@ -16,7 +16,7 @@ from ttt_batch.analysis.compare import compare_runs
 from ttt_batch.base.choices import PATTERN_LEARNERS, SEATS
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.exchange import export_run
+from ttt_batch.runs.exchange import export_table
 from ttt_batch.runs.formats import FORMATS
 from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, FormatError
 from ttt_batch.runs.importing import import_tables
@@ -65,7 +65,7 @@ def test_out_and_in_gives_the_same_bits(name: str, form: str, runs: dict[str, Ru
     run = runs[name]
     paths = [tmp_path / "a", tmp_path / "b"][: FORMATS[form].files]
     said: list[str] = []
-    assert export_run(run, form, paths, warn=said.append) == paths
+    assert export_table(run, form, paths, warn=said.append) == paths
     found = import_tables(paths, name, form=form)
     whole = STATES in FORMATS[form].kinds or name not in ("double-q", "reinforce", "actor-critic")
     assert (bytes_of(found.tables) == bytes_of(run.tables)) == whole == (not said)
@@ -79,7 +79,7 @@ def test_out_and_in_gives_the_same_bits(name: str, form: str, runs: dict[str, Ru
     found.save(tmp_path / "run.h5")
     loaded = ttt.load(tmp_path / "run.h5")
     again = [path.with_suffix(".again") for path in paths]
-    export_run(loaded, form, again, warn=said.append)
+    export_table(loaded, form, again, warn=said.append)
     assert [path.read_bytes() for path in again] == [path.read_bytes() for path in paths]
     assert found.config.learner == name and found.games == 0 and found.config.engine == "given"
     assert found.evaluation("random") == run.evaluation("random")
@@ -88,14 +88,14 @@ def test_out_and_in_gives_the_same_bits(name: str, form: str, runs: dict[str, Ru
 
 def test_tables_beside_the_actions_have_names_of_their_own(runs: dict[str, Run], tmp_path: Path) -> None:
     run = runs["double-q"]
-    export_run(run, "npz", [tmp_path / "two.npz"])
+    export_table(run, "npz", [tmp_path / "two.npz"])
     with np.load(tmp_path / "two.npz") as file:
         both = dict(file)
     seen = ~np.isnan(both["q"])
     assert (0.5 * (both["a"] + both["b"]))[seen].tolist() == both["q"][seen].tolist()
     assert sorted(both["a"][seen]) == sorted(run.tables.q[0]) != sorted(run.tables.q[1]) == sorted(both["b"][seen])
     run = runs["actor-critic"]
-    export_run(run, "json", [tmp_path / "one.json"])
+    export_table(run, "json", [tmp_path / "one.json"])
     states = json.loads((tmp_path / "one.json").read_text())["states"]
     assert [state["value"] for state in states] == run.tables.value.tolist() and any(state["value"] for state in states)
 
@@ -106,14 +106,14 @@ def test_a_list_of_classes_comes_back_as_one(form: str, tmp_path: Path) -> None:
         pytest.importorskip("pyarrow")
     run = ttt.train(2_000, learner="minimax-q", board="2x3x2", symmetry="on")
     path = tmp_path / f"table.{form}"
-    export_run(run, form, [path])
+    export_table(run, form, [path])
     found = import_tables([path], "Minimax_Q", board=run.board)
     assert found.config.symmetry and bytes_of(found.tables) == bytes_of(run.tables)
 
 
 def test_a_list_of_other_numbers_or_another_board_is_refused(runs: dict[str, Run], tmp_path: Path) -> None:
     path = tmp_path / "table.json"
-    export_run(runs["td"], "json", [path])
+    export_table(runs["td"], "json", [path])
     with pytest.raises(FormatError, match=r"table\.json: the file holds position values, and backward-q has others"):
         import_tables([path], "backward-q")
     with pytest.raises(FormatError, match=r"table\.json: the file is of board '3x3', not 4x4x3; give board as"):
@@ -129,7 +129,7 @@ def test_a_list_of_other_rules_is_refused(form: str, learner: str, tmp_path: Pat
         pytest.importorskip("pyarrow")
     run = ttt.train(200, board="2x2x2-misere", learner=learner)
     path = tmp_path / f"table.{form}"
-    export_run(run, form, [path])
+    export_table(run, form, [path])
     if form == "json":
         path.write_text(path.read_text().replace("2x2x2-misere", "2x2x2"))
     outcomes = "second wins in the table, first wins here"
@@ -146,7 +146,7 @@ def test_values_by_code_of_other_rules_are_refused(form: str, learner: str, tmp_
     """Such a table names no board, but a misere one is worth most to the player who completed a line."""
     run = ttt.train(200, board="2x3x2-misere", learner=learner)
     path = tmp_path / "table"
-    export_run(run, form, [path])
+    export_table(run, form, [path])
     with pytest.raises(FormatError, match=r"table: the table's won positions are worth less than its lost ones"):
         import_tables([path], learner, board="2x3x2", form=form)
     first = run.tables.value if learner == "td" else run.tables.value[0]
@@ -156,7 +156,7 @@ def test_values_by_code_of_other_rules_are_refused(form: str, learner: str, tmp_
 
 def test_a_list_need_not_say_how_games_end(runs: dict[str, Run], tmp_path: Path) -> None:
     path = tmp_path / "table.json"
-    export_run(runs["td"], "json", [path])
+    export_table(runs["td"], "json", [path])
     path.write_text(re.sub(r'"outcome": "[a-z ]*", ', "", path.read_text()))
     assert "outcome" not in path.read_text()
     assert bytes_of(import_tables([path], "td").tables) == bytes_of(runs["td"].tables)
@@ -184,7 +184,7 @@ def test_a_list_need_not_say_how_games_end(runs: dict[str, Run], tmp_path: Path)
 )
 def test_a_damaged_list_costs_a_line(damage: Any, message: str, runs: dict[str, Run], tmp_path: Path) -> None:
     path = tmp_path / "table.json"
-    export_run(runs["td"], "json", [path])
+    export_table(runs["td"], "json", [path])
     text = path.read_text(encoding="utf-8")
     assert damage(text) != text
     path.write_text(damage(text), encoding="utf-8")
@@ -196,7 +196,7 @@ def test_a_damaged_list_costs_a_line(damage: Any, message: str, runs: dict[str, 
 def test_positions_that_cannot_occur_are_left_out_of_a_list(runs: dict[str, Run], tmp_path: Path) -> None:
     """A few are a program's mistake; a list of many is of another board."""
     path = tmp_path / "table.json"
-    export_run(runs["td"], "json", [path])
+    export_table(runs["td"], "json", [path])
     text, said = path.read_text(encoding="utf-8"), list[str]()
     path.write_text(text.replace('"code": 1,', '"code": 13,'), encoding="utf-8")
     found = import_tables([path], "td", warn=said.append)
@@ -214,13 +214,13 @@ def test_positions_that_cannot_occur_are_left_out_of_a_list(runs: dict[str, Run]
 @pytest.mark.parametrize(("name", "form"), [("td", "raw"), ("backward-q", "pickle"), ("minimax-q", "pickle-text")])
 def test_a_format_of_the_other_kind_is_refused(name: str, form: str, runs: dict[str, Run], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=f"format {form} does not hold"):
-        export_run(runs[name], form, [tmp_path / "x"])
+        export_table(runs[name], form, [tmp_path / "x"])
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_csv_of_the_other_kind_is_refused(runs: dict[str, Run], tmp_path: Path) -> None:
-    export_run(runs["td"], "csv", [tmp_path / "values.csv"])
-    export_run(runs["minimax-q"], "csv", [tmp_path / "actions.csv"])
+    export_table(runs["td"], "csv", [tmp_path / "values.csv"])
+    export_table(runs["minimax-q"], "csv", [tmp_path / "actions.csv"])
     with pytest.raises(FormatError, match=r"values\.csv"):
         import_tables([tmp_path / "values.csv"], "minimax-q")
     with pytest.raises(FormatError, match=r"actions\.csv"):
@@ -235,7 +235,7 @@ def test_rows_that_cannot_occur_survive_in_minimax_q(tmp_path: Path) -> None:
     table = np.random.default_rng(1).standard_normal((3**9, 9))
     np.savetxt(given, table, delimiter=",")
     import_tables([given], "minimax-q").save(stored)
-    export_run(ttt.load(stored), "csv", [out])
+    export_table(ttt.load(stored), "csv", [out])
     assert out.read_bytes() == given.read_bytes()
     run = ttt.load(stored)
     rows = np.arange(run.graph.first_edge.size - 1).repeat(np.diff(run.graph.first_edge))
@@ -246,7 +246,7 @@ def test_rows_that_cannot_occur_survive_in_minimax_q(tmp_path: Path) -> None:
 def test_backward_q_writes_the_whole_table_of_the_program(tmp_path: Path) -> None:
     data = recorded("backward-q")
     run, _ = ttt.learn_from(data["games"].tolist(), learner="backward-q")
-    export_run(run, "raw", [tmp_path / "q.bin"])
+    export_table(run, "raw", [tmp_path / "q.bin"])
     found = np.fromfile(tmp_path / "q.bin", "<f8").reshape(3**9, 9)
     assert np.array_equal(found, data["Q"])
     (tmp_path / "theirs.bin").write_bytes(data["Q"].astype("<f8").tobytes())
@@ -267,7 +267,7 @@ def test_sutton_barto_reads_and_writes_two_pickles(tmp_path: Path) -> None:
     data = recorded("sutton-barto")
     run, _ = ttt.learn_from(data["games"].tolist(), learner="sutton-barto", alpha=0.1)
     paths = [tmp_path / "policy_first.bin", tmp_path / "policy_second.bin"]
-    export_run(run, "pickle", paths)
+    export_table(run, "pickle", paths)
     for player, path in enumerate(paths):
         found = pickle.loads(path.read_bytes())
         codes = np.flatnonzero(~np.isnan(data["V"][player])).tolist()
@@ -285,7 +285,7 @@ def test_sutton_barto_reads_and_writes_two_pickles(tmp_path: Path) -> None:
     start = untaught("sutton-barto").tables.value
     assert np.array_equal(only_second[0], start[0]) and np.array_equal(fresh[1], start[1])
     one = tmp_path / "one.bin"
-    export_run(run, "pickle", [one], player="second")
+    export_table(run, "pickle", [one], player="second")
     assert one.read_bytes() == paths[1].read_bytes()
 
 
@@ -306,14 +306,14 @@ def test_value_feed_reads_the_pickle_of_its_program(tmp_path: Path) -> None:
     assert found.evaluation("random").first == run.evaluation("random").first
     told = import_tables([path], "value-feed", warn=lambda _: None)
     assert bytes_of(told.tables) == bytes_of(found.tables)
-    export_run(found, "pickle-text", [tmp_path / "ours"])
+    export_table(found, "pickle-text", [tmp_path / "ours"])
     assert pickle.loads((tmp_path / "ours").read_bytes()) == states
 
 
 def test_a_zero_sum_learner_reads_either_players_file(runs: dict[str, Run], tmp_path: Path) -> None:
     for player in ("first", "second"):
         path = tmp_path / player
-        export_run(runs["td"], "pickle", [path], player=player)
+        export_table(runs["td"], "pickle", [path], player=player)
         found = import_tables([path], "td", form="pickle", player=player)
         assert np.array_equal(found.tables.value, runs["td"].tables.value)
 

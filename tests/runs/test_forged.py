@@ -23,7 +23,7 @@ from ttt_batch.app.commands import files as commands
 from ttt_batch.base import files
 from ttt_batch.base.errors import RunFileError
 from ttt_batch.game.enumeration import GRAPHS
-from ttt_batch.runs.exchange import export_run
+from ttt_batch.runs.exchange import export_table
 from ttt_batch.runs.formats import read_file
 from ttt_batch.runs.formats.base import FormatError
 from ttt_batch.runs.importing import import_tables
@@ -465,7 +465,7 @@ def test_arrays_of_numbers_without_bytes_are_refused(path: Path) -> None:
 
 def test_a_long_list_in_a_few_bytes_of_parquet_is_refused(path: Path) -> None:
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    export_run(ttt.train(50, learner="td"), "parquet", ["t.parquet"])
+    export_table(ttt.train(50, learner="td"), "parquet", ["t.parquet"])
     table = pq.read_table("t.parquet").slice(0, 1)
     long = pa.ListArray.from_arrays(pa.array([0, 10**6], pa.int32()), pa.array(np.zeros(10**6, np.int8)))
     for name, words in (("best", "its column best holds more than this board has"), ("more", "")):

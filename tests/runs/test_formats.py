@@ -19,8 +19,16 @@ from ttt_batch.base.errors import TttBatchError, UsageError
 from ttt_batch.game.board import Board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.runs.formats import FORMATS, read, write
-from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, FormatError, Table, marks_of, texts_of
-from ttt_batch.runs.formats.tables import action_by_code, edges_from, listing, value_by_code, values_from
+from ttt_batch.runs.formats.base import (
+    ACTION_VALUES,
+    POSITION_VALUES,
+    STATES,
+    FormatError,
+    Table,
+    marks_of_states,
+    texts_of,
+)
+from ttt_batch.runs.formats.tables import action_by_code, edges_from, states_of_rows, value_by_code, values_from
 from ttt_batch.simulation.policy import Policy, chosen_edges
 
 BOARD = Board()
@@ -55,10 +63,10 @@ def state_list(board: Board = BOARD, *, actions: bool = False, occupied: bool = 
     rng = np.random.default_rng(0)
     chosen = rng.random(graph.child.size) < 0.5
     if actions:
-        return listing(graph, chosen, board.cells, q=rng.normal(size=graph.child.size))
+        return states_of_rows(graph, chosen, board.cells, q=rng.normal(size=graph.child.size))
     values = rng.normal(size=(2, graph.code.size))
     values[1, -1] = np.nan
-    return listing(graph, chosen, board.cells, values=values)
+    return states_of_rows(graph, chosen, board.cells, values=values)
 
 
 def example(kind, board: Board = BOARD):
@@ -355,7 +363,7 @@ def number_key(marks) -> np.float64:
 
 def entries_of(value) -> list[tuple[np.ndarray, float]]:
     codes = np.flatnonzero(~np.isnan(value))
-    return list(zip(marks_of(codes, 9), value[codes].tolist(), strict=True))
+    return list(zip(marks_of_states(codes, 9), value[codes].tolist(), strict=True))
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
@@ -870,7 +878,7 @@ def test_best_cells_of_a_policy():
         ordered[own] = rng.permutation(ordered[own])
         best[row] = rng.integers(1, own.stop - own.start + 1)
         expected.append(sorted(graph.cell[ordered[own][: best[row]]].tolist()))
-    table = listing(graph, chosen_edges(graph, Policy(ordered, best)), 9, values=np.zeros((2, graph.code.size)))
+    table = states_of_rows(graph, chosen_edges(graph, Policy(ordered, best)), 9, values=np.zeros((2, graph.code.size)))
     assert [np.flatnonzero(row).tolist() for row in table.best[: best.size]] == expected
     assert not table.best[best.size :].any()
 

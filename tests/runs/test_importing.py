@@ -23,7 +23,7 @@ from ttt_batch.game.board import Board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.runs.formats.base import FormatError
 from ttt_batch.runs.formats.contents import Content
-from ttt_batch.runs.formats.keys import Reading
+from ttt_batch.runs.formats.keys import KeyReading
 from ttt_batch.runs.formats.recognising import recognised
 from ttt_batch.runs.importing import import_tables
 
@@ -124,7 +124,7 @@ def test_the_book_s_older_numbering_is_told_by_its_keys(tmp_path: Path) -> None:
     assert "0 empty, 1 the first player, 2 the second" in run.notes[0]
 
 
-def written(code: int, reading: Reading, rng: np.random.Generator | None = None) -> list[str]:
+def written(code: int, reading: KeyReading, rng: np.random.Generator | None = None) -> list[str]:
     """The symbols of a position by a reading."""
     marks = BOARD.decode(code)
     turned = reading.mover and sum(mark != 0 for mark in marks) % 2 == 1
@@ -134,7 +134,7 @@ def written(code: int, reading: Reading, rng: np.random.Generator | None = None)
     return [symbols[mark] for mark in marks]
 
 
-def mirrored(reading: Reading, taken: str) -> bool:
+def mirrored(reading: KeyReading, taken: str) -> bool:
     """Return whether a table of positions was read from the other end, which is as good."""
     return reading.numbers and ("lowest digit" in taken) != reading.low
 
@@ -151,7 +151,7 @@ def random_case(rng: np.random.Generator, known: Known) -> str:
         ([str(rng.choice([".", "-", "_", " ", "b"])), "X", "O"], False),
     ][rng.integers(4)]
     mover = bool(rng.random() < 0.4) and "X" not in symbols
-    reading = Reading(*symbols, mover=mover, low=bool(rng.random() < 0.5), numbers=numbers)
+    reading = KeyReading(*symbols, mover=mover, low=bool(rng.random() < 0.5), numbers=numbers)
     codes = list(table)
     if rng.random() < 0.5:
         codes = rng.choice(codes, int(len(codes) * rng.uniform(0.2, 1.0)), replace=False).tolist()
@@ -237,7 +237,7 @@ def test_moves_are_read_beside_keys_that_numpy_prints(known: Known, tables: Modu
 def test_x_is_the_player_to_move_only_if_the_table_plays_better_so(known: Known, tables: ModuleType) -> None:
     """The keys of unfinished positions fit both ways if O is who moves."""
     run, moves = known["moves 30000"]
-    found = ttt.import_table({one_text(written(c, Reading(".", "O", "X", mover=True))): q for c, q in moves.items()})
+    found = ttt.import_table({one_text(written(c, KeyReading(".", "O", "X", mover=True))): q for c, q in moves.items()})
     assert bytes(found.tables.q) == bytes(run.tables.q) and "O the player to move" in found.notes[0]
     first = {tables.text(code): q for code, q in moves.items() if sum(map(bool, BOARD.decode(code))) % 2 == 0}
     (note, *_) = ttt.import_table(first, warn=lambda _: None).notes

@@ -14,7 +14,7 @@ import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
 from ttt_batch.game.board import UNFINISHED
 from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.formats.base import FormatError, marks_of
+from ttt_batch.runs.formats.base import FormatError, marks_of_states
 from ttt_batch.runs.importing import run_from_plain
 from ttt_batch.runs.plain_hdf5 import encode
 from ttt_batch.runs.run import Run
@@ -81,7 +81,7 @@ def test_a_row_says_what_the_run_says_of_its_position(learner: str, symmetry: st
     assert columns["reachable"].sum() == 5478 and (columns["outcome"][columns["reachable"] == 0] == -1).all()
     for code in np.flatnonzero(columns["outcome"] == UNFINISHED)[::157].tolist():
         mover = columns["mover"][code]
-        assert mover == 1 + np.count_nonzero(marks_of(np.array([code]), 9)) % 2
+        assert mover == 1 + np.count_nonzero(marks_of_states(np.array([code]), 9)) % 2
         if mover == 2 and learner == "menace":
             assert np.isnan(columns["policy"][code]).all()
             continue

@@ -22,7 +22,7 @@ from ttt_batch.runs.runfile.declaration import FIELDS, format_documentation
 from ttt_batch.runs.runfile.header import user_block
 from ttt_batch.runs.runfile.reading import find_newest_run, load_run
 from ttt_batch.runs.runfile.superblock import SIGNATURE
-from ttt_batch.runs.runfile.superblock import rewritten as superblock_says
+from ttt_batch.runs.runfile.superblock import rewrite_message as superblock_says
 from ttt_batch.runs.runfile.writing import RUN_FILE, save_run
 
 DATA = Path(__file__).parents[2] / "data"

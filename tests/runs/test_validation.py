@@ -175,7 +175,7 @@ def test_a_changed_file_says_so_and_opens_with_trust(path, monkeypatch, capsys, 
 
 
 def test_trust_changes_nothing_about_a_whole_file(monkeypatch):
-    monkeypatch.setattr(shield, "parse_shielded", None)
+    monkeypatch.setattr(shield, "parse_in_child", None)
     assert ttt.load(DATA / "run-1.0.h5", trust=True).notes == ()
 
 

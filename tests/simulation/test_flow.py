@@ -27,7 +27,7 @@ from ttt_batch.game.board import Board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph
 from ttt_batch.simulation.binomial import Binomials, binomial, make_binomials, probability_ratio, settle, try_first
-from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, complete, empty_counts
+from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, complete_counts, empty_counts
 from ttt_batch.simulation.exploration import make_explorations
 from ttt_batch.simulation.flow import flow, flow_rows, make_rows
 from ttt_batch.simulation.greedy_paths import make_paths
@@ -277,7 +277,7 @@ class Case:
         explorations, paths = make_explorations(self.epsilon, self.seat), make_paths(self.graph, self.policy)
         counts, walker = empty_counts(self.graph), make_walker(self.graph, explorations, paths)
         walk(self.graph, walker, stream_key(6), 0, games)
-        complete(self.graph, self.policy, walker.drawn, counts, games)
+        complete_counts(self.graph, self.policy, walker.drawn, counts, games)
         return counts
 
     def slow_flow(self, games: int, split: Callable[[int, np.ndarray], np.ndarray]) -> Counts:

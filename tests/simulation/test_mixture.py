@@ -16,8 +16,8 @@ from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph, rows_of_edges
 from ttt_batch.game.transcripts import games_space
 from ttt_batch.runs.config import make_config
-from ttt_batch.simulation.chances import Chances, even_chances, make_chances
-from ttt_batch.simulation.counts import EXPLORING, GREEDY, clear
+from ttt_batch.simulation.chances import Probabilities, even_chances, make_chances
+from ttt_batch.simulation.counts import EXPLORING, GREEDY, clear_counts
 from ttt_batch.simulation.mixture import lay_out, make_alias_table, replay_mixture, slot_drawn, walk_mixture
 from ttt_batch.simulation.policy import random_policy
 from ttt_batch.simulation.replay import trimmed
@@ -93,7 +93,7 @@ def test_columns_hold_the_chances_to_the_last_of_32_bits() -> None:
             assert max(abs(a - b) for a, b in zip(found, chances, strict=True)) < 2**-31
 
 
-def chances_on(graph: Graph, seed: int) -> Chances:
+def chances_on(graph: Graph, seed: int) -> Probabilities:
     """A player with chances of every kind; some moves are never made."""
     rng, row = np.random.default_rng(seed), rows_of_edges(graph)
     weight = rng.exponential(1.0, row.size) ** 3 * (rng.random(row.size) < 0.8)
@@ -144,7 +144,7 @@ class Match:
         arrived = np.bincount(self.graph.child, taken.sum(axis=1), self.graph.code.size)
         arrived[0] = games
         assert (arrived == counts.arrived).all()
-        clear(self.graph, counts, self.work.ended)
+        clear_counts(self.graph, counts, self.work.ended)
         return taken
 
     def expected(self) -> np.ndarray:

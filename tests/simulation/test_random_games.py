@@ -16,13 +16,13 @@ from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.streams import GOLDEN, RANDOM_PLAY, stream_key
 from ttt_batch.game.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND, SECOND_WINS, UNFINISHED, Board
 from ttt_batch.simulation import random_games as random_play
-from ttt_batch.simulation.random_games import random_games
+from ttt_batch.simulation.random_games import play_random_games
 from ttt_batch.simulation.random_ranks import (
     BLOCKS_PER_SUM,
     MAX_PRODUCT,
-    Rules,
-    make_block,
-    make_rules,
+    RandomRules,
+    make_random_block,
+    make_random_rules,
     play_random,
     radices,
 )
@@ -42,7 +42,7 @@ LARGE_BOARDS = [(5, 5, 4), (6, 6, 6), (1, 36, 2)]
 
 
 def random_game(board: Board, seed: int, number: int) -> list[int]:
-    """Play game `number` of `random_games`, in plain Python: its moves, as cells, up to the one that ends it."""
+    """Play game `number` of `play_random_games`, in plain Python: its moves, as cells, up to the one that ends it."""
     groups = radices(board.cells)
     numbers = -(-len(groups) // 2)
     free = list(range(board.cells))
@@ -84,8 +84,8 @@ def replayed(board: Board, seed: int, first: int, last: int) -> list[int]:
 
 def played(board: Board, seed: int, first: int, last: int, block: int = 1024) -> tuple[int, int]:
     """Wins of both players in the same games, from the kernel."""
-    rules, wins = make_rules(board), np.zeros(2, np.int64)
-    scratch = make_block(rules, block)
+    rules, wins = make_random_rules(board), np.zeros(2, np.int64)
+    scratch = make_random_block(rules, block)
     play_random(rules, stream_key(seed, RANDOM_PLAY), first, last, scratch, wins)
     assert not scratch.first_wins.any() and not scratch.second_wins.any()
     return int(wins[0]), int(wins[1])
@@ -110,8 +110,8 @@ def chi_squared_score(observed: np.ndarray, expected: np.ndarray) -> float:
 @pytest.mark.parametrize(("seed", "first"), [(0, 0), (-(2**70) + 3, 987_654_321_012)])
 def test_every_game_ends_as_it_does_when_replayed(size: tuple[int, int, int], seed: int, first: int) -> None:
     board = Board(*size)
-    rules, key = make_rules(board), stream_key(seed, RANDOM_PLAY)
-    scratch, wins = make_block(rules), np.zeros(2, np.int64)
+    rules, key = make_random_rules(board), stream_key(seed, RANDOM_PLAY)
+    scratch, wins = make_random_block(rules), np.zeros(2, np.int64)
     for number, outcome in enumerate(replayed(board, seed, first, first + 200), first):
         wins[:] = 0
         play_random(rules, key, number, number + 1, scratch, wins)
@@ -139,10 +139,10 @@ def test_more_blocks_than_a_byte_can_count_are_summed() -> None:
 def test_threads_and_block_sizes_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(random_play, "WORTH_A_THREAD", 1_000)
     monkeypatch.setattr(random_play, "STOP_EVERY", 12_345)
-    one = random_games(Board(), 100_003, seed=5)
+    one = play_random_games(Board(), 100_003, seed=5)
     assert one.dtype == np.int64 and one.sum() == 100_003
     for threads, block in ((1, 999), (2, 1024), (3, 64), (50, 1024)):
-        assert (random_games(Board(), 100_003, seed=5, threads=threads, block=block) == one).all()
+        assert (play_random_games(Board(), 100_003, seed=5, threads=threads, block=block) == one).all()
 
 
 def test_an_error_in_a_thread_stops_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +154,7 @@ def test_an_error_in_a_thread_stops_the_others(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(random_play, "play_random", fail)
     with pytest.raises(KeyboardInterrupt):
-        random_games(Board(), 10**15, threads=2)
+        play_random_games(Board(), 10**15, threads=2)
     assert 1 <= len(calls) <= 2
 
 
@@ -166,12 +166,12 @@ def test_seeds_and_game_numbers_have_games_of_their_own() -> None:
     }
     assert len(set(games.values())) == len(games)
     assert random_game(Board(), 2**64 + 1, 7) == random_game(Board(), 1, 7)
-    assert (random_games(Board(), 10_000, seed=1) != random_games(Board(), 10_000, seed=2)).any()
+    assert (play_random_games(Board(), 10_000, seed=1) != play_random_games(Board(), 10_000, seed=2)).any()
 
 
 def test_the_games_of_a_seed_stay_the_same() -> None:
     assert [random_game(Board(), 0, number) for number in range(3)] == PINNED_GAMES
-    assert random_games(Board(), 1_000).tolist() == PINNED_COUNTS
+    assert play_random_games(Board(), 1_000).tolist() == PINNED_COUNTS
 
 
 def test_without_the_compiler_the_result_is_the_same() -> None:
@@ -188,7 +188,7 @@ def test_without_the_compiler_the_result_is_the_same() -> None:
         text=True,
         check=True,
     ).stdout
-    assert json.loads(output) == [random_games(Board(*size), 300, seed=9).tolist() for size in BOARDS[:5]]
+    assert json.loads(output) == [play_random_games(Board(*size), 300, seed=9).tolist() for size in BOARDS[:5]]
 
 
 # --- the right games ------------------------------------------------------------------------------------
@@ -197,20 +197,20 @@ def test_without_the_compiler_the_result_is_the_same() -> None:
 @pytest.mark.parametrize("seed", [0, 1, 12345])
 def test_results_have_their_known_shares(seed: int) -> None:
     assert sum(SHARES) == 1
-    assert all(abs(z) < 4 for z in scores(random_games(Board(), 20_000_000, seed=seed, threads=2), SHARES))
+    assert all(abs(z) < 4 for z in scores(play_random_games(Board(), 20_000_000, seed=seed, threads=2), SHARES))
 
 
 def test_moves_drawn_with_a_bias_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two of the 504 draws of the first three cells never come up: the test above must fail."""
-    honest = random_play.make_rules
+    honest = random_play.make_random_rules
 
-    def biased(board: Board) -> Rules:
+    def biased(board: Board) -> RandomRules:
         rules = honest(board)
         rules.product[0] -= 2
         return rules
 
-    monkeypatch.setattr(random_play, "make_rules", biased)
-    assert any(abs(z) > 4 for z in scores(random_games(Board(), 20_000_000, threads=2), SHARES))
+    monkeypatch.setattr(random_play, "make_random_rules", biased)
+    assert any(abs(z) > 4 for z in scores(play_random_games(Board(), 20_000_000, threads=2), SHARES))
 
 
 def test_the_shares_as_they_are_drawn_are_exact_to_a_billionth() -> None:
@@ -309,7 +309,7 @@ def test_other_boards_have_the_shares_of_a_walk_over_all_positions(size: tuple[i
             known[marks] = tuple(sum(part) / len(free) for part in zip(*after, strict=True))
         return known[marks]
 
-    for count, share in zip(random_games(board, games, seed=8), shares((0,) * board.cells, 1), strict=True):
+    for count, share in zip(play_random_games(board, games, seed=8), shares((0,) * board.cells, 1), strict=True):
         assert abs(int(count) - games * share) <= 4 * math.sqrt(games * share * (1 - share))
 
 
@@ -340,17 +340,17 @@ def test_fractions_and_divisions_are_exact() -> None:
 )
 def test_numbers_outside_their_range_are_refused_in_one_line(options: dict[str, int], part: str) -> None:
     with pytest.raises(UsageError, match=part) as refused:
-        random_games(Board(), **{"games": 10, **options})
+        play_random_games(Board(), **{"games": 10, **options})
     assert "\n" not in str(refused.value)
 
 
 def test_no_games_have_no_results() -> None:
-    assert random_games(Board(), 0, threads=4).tolist() == [0, 0, 0]
+    assert play_random_games(Board(), 0, threads=4).tolist() == [0, 0, 0]
 
 
 def test_variants_are_played_or_refused() -> None:
     board = Board(misere=True)
-    found = random_games(board, 200, seed=3)
+    found = play_random_games(board, 200, seed=3)
     expected = [0, 0, 0]
     for number in range(200):
         marks = [EMPTY] * board.cells
@@ -359,6 +359,6 @@ def test_variants_are_played_or_refused() -> None:
         expected[{FIRST_WINS: 0, DRAW: 1, SECOND_WINS: 2}[board.outcome(tuple(marks))]] += 1
     assert found.tolist() == expected
     with pytest.raises(BoardError, match="-exact"):
-        random_games(Board(5, 5, 4, exact=True), 10)
+        play_random_games(Board(5, 5, 4, exact=True), 10)
     with pytest.raises(BoardError, match=r"^board 8x8x5 has 64 cells; random games take at most 36: choose a smaller"):
-        random_games(Board(8, 8, 5), 0)
+        play_random_games(Board(8, 8, 5), 0)

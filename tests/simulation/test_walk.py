@@ -17,7 +17,15 @@ from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
-from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, clear, complete, empty_counts, outcomes_of
+from ttt_batch.simulation.counts import (
+    EXPLORING,
+    GREEDY,
+    Counts,
+    clear_counts,
+    complete_counts,
+    empty_counts,
+    outcomes_of,
+)
 from ttt_batch.simulation.exploration import N_SETS, PLIES_AT_ONCE, SET_DRAW, Explorations, make_explorations
 from ttt_batch.simulation.greedy_paths import make_paths
 from ttt_batch.simulation.policy import Policy, empty_policy, order_rows, random_policy
@@ -64,9 +72,9 @@ def walked(graph: Graph, policy: Policy, epsilon: float, seed: int, first: int, 
 
 
 def completed(graph: Graph, policy: Policy, drawn: np.ndarray, games: int) -> Counts:
-    """The counts of a batch; zero for edges of rows that were not visited, which `complete` leaves as they were."""
+    """Return the counts of a batch: zero for rows without a visit, which `complete_counts` leaves alone."""
     counts = empty_counts(graph)
-    complete(graph, policy, drawn, counts, games)
+    complete_counts(graph, policy, drawn, counts, games)
     assert not drawn.any()
     return counts
 
@@ -148,7 +156,7 @@ def test_counts_are_used_again_batch_after_batch() -> None:
     total = np.zeros(3, np.int64)
     for first, last in ((0, 3000), (3000, 3010), (3010, 5000)):
         walk(graph, walker, stream_key(1), first, last)
-        complete(graph, policy, walker.drawn, counts, last - first)
+        complete_counts(graph, policy, walker.drawn, counts, last - first)
         fresh = walked(graph, policy, 0.6, 1, first, last)
         visited = counts.visited[: counts.n_visited[0]]
         assert (visited == fresh.visited[: fresh.n_visited[0]]).all()
@@ -156,7 +164,7 @@ def test_counts_are_used_again_batch_after_batch() -> None:
         edges = np.isin(np.arange(policy.best.size).repeat(np.diff(graph.first_edge)), visited)
         assert (counts.taken[edges] == fresh.taken[edges]).all()
         total += [counts.arrived[graph.outcome == outcome].sum() for outcome in (FIRST_WINS, DRAW, SECOND_WINS)]
-        clear(graph, counts, ended)
+        clear_counts(graph, counts, ended)
         assert not counts.arrived.any() and counts.n_visited[0] == 0
     assert ended.sum() == 5000
     assert (outcomes_of(graph, ended) == total).all()

@@ -19,7 +19,7 @@ from ttt_batch.app.progress import Reporter
 from ttt_batch.base.errors import NameTakenError, StudyFileError, UsageError
 from ttt_batch.studies import repetition
 from ttt_batch.studies.estimate import Estimate
-from ttt_batch.studies.storage.creation import create
+from ttt_batch.studies.storage.creation import create_study
 from ttt_batch.studies.storage.declared import DONE, MISSING
 from ttt_batch.studies.work.loop import StudyProgress
 
@@ -172,10 +172,10 @@ def test_a_name_that_is_being_written_is_taken(
 ) -> None:
     """Two studies without --out begin at once: the second finds the lock of the first, whose file is not there yet."""
     monkeypatch.chdir(tmp_path)
-    with create("study.h5", design(2, games=200)):
+    with create_study("study.h5", design(2, games=200)):
         Path("study.h5").unlink()
         with pytest.raises(NameTakenError):
-            create("study.h5", design(2, games=200))
+            create_study("study.h5", design(2, games=200))
         status, out, _ = command(capsys, "study", *QUICK)
     assert status == 0 and out.endswith("saved:   study-2.h5\n")
 
@@ -250,7 +250,7 @@ def test_a_repetition_without_room_for_its_file(
     def refusing(*_: object, **__: object) -> None:
         raise full
 
-    monkeypatch.setattr(repetition, "create", refusing)
+    monkeypatch.setattr(repetition, "create_study", refusing)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     words = "--games", "100k", "--batch", 64, "--seeds", 2, "--quiet", "--confirm", 2, "--json", "-o", tmp_path / "s.h5"

@@ -9,8 +9,8 @@ import ttt_batch as ttt
 from ttt_batch.base.choices import LEARNER_NAMES
 from ttt_batch.base.errors import RunFileError, UsageError
 from ttt_batch.studies.designs.design import DEFAULT_SEEDS, make_design
-from ttt_batch.studies.designs.values import OPTIONS
-from ttt_batch.training.plan import Runs, check_rival, make_plan
+from ttt_batch.studies.designs.values import TABLE_OPTIONS
+from ttt_batch.training.plan import RunSources, check_opponent, make_plan
 
 LISTS = {
     "learner": [None, *LEARNER_NAMES, "TD"],
@@ -32,12 +32,14 @@ def train_config(options, seed):
     """The configuration and games that `train` has, or None if it refuses."""
     options = {name: value for name, value in options.items() if value is not None}
     opponent, seat, games = (options.pop(name, None) for name in ("opponent", "seat", "games"))
-    runs = Runs(None, None, opponent, False)
+    runs = RunSources(None, None, opponent, False)
     options["seed"] = seed
     try:
         plan = make_plan(games, runs, options, seat=seat, more=None, until=None, fork=False, in_place=True)
         if plan.rival is not None:
-            check_rival(plan.rival, plan.config)  # as `train` does by `rival_policy`, which enumerates the board, too
+            check_opponent(
+                plan.rival, plan.config
+            )  # as `train` does by `rival_policy`, which enumerates the board, too
     except UsageError:
         return None
     return plan.config, plan.total
@@ -108,7 +110,7 @@ def test_axes_are_the_options_given_that_differ():
     design = make_design({"learner": "td,minimax-q", "alpha": "0.1,1/n", "draw_worth": "1,0; 1,0", "gamma": 1})
     assert design.axes == {"learner": ("td", "minimax-q"), "alpha": (0.1, "1/n")}
     assert make_design({}).axes == {} and len(make_design({}).seeds) == DEFAULT_SEEDS
-    assert list(design.settings[0].written) == list(OPTIONS)
+    assert list(design.settings[0].written) == list(TABLE_OPTIONS)
 
 
 def test_equal_settings_are_one():

@@ -10,7 +10,7 @@ from studyfiles import design, missing, results, store
 import ttt_batch as ttt
 from ttt_batch.base.errors import TttBatchError
 from ttt_batch.studies.frames import to_dataframe, to_xarray
-from ttt_batch.studies.storage.creation import create
+from ttt_batch.studies.storage.creation import create_study
 from ttt_batch.studies.storage.reading import open_study
 
 OPTIONS = {"alpha": ["0.1", "0.3->0.01:linear"], "epsilon": "0.1,0.2", "batch": "500,20", "games": 1_000}
@@ -20,7 +20,7 @@ OPTIONS = {"alpha": ["0.1", "0.3->0.01:linear"], "epsilon": "0.1,0.2", "batch": 
 def path(tmp_path_factory):
     """A study of eight settings and four seeds, one learner of which is missing and one has failed."""
     path = tmp_path_factory.mktemp("study") / "study.h5"
-    with create(path, design(seeds="3..6", **OPTIONS)) as study:
+    with create_study(path, design(seeds="3..6", **OPTIONS)) as study:
         for setting, seed in missing(study):
             if (setting, seed) == (2, 1):
                 study.fail(2, 1, "no memory")
@@ -49,7 +49,7 @@ def test_a_table_has_a_row_for_every_point(path):
 
 
 def test_a_study_without_learners_is_an_empty_table(tmp_path):
-    with create(tmp_path / "s.h5", design()) as study:
+    with create_study(tmp_path / "s.h5", design()) as study:
         assert len(to_dataframe(study)) == 0 and "value_error.first" in to_dataframe(study)
 
 

@@ -20,10 +20,10 @@ from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
 from ttt_batch.studies.checks import check_study
 from ttt_batch.studies.designs.tables import points_of
 from ttt_batch.studies.storage import creation
-from ttt_batch.studies.storage.creation import create, extend
+from ttt_batch.studies.storage.creation import create_study, extend_study
 from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING, PROGRESS_BYTES, REASONS
 from ttt_batch.studies.storage.header import digest_of, read_header
-from ttt_batch.studies.storage.layout import layout_of, size_of
+from ttt_batch.studies.storage.layout import layout_size, study_layout
 from ttt_batch.studies.storage.opening import is_study_file
 from ttt_batch.studies.storage.reading import open_study
 from ttt_batch.studies.storage.writing import OTHER_REASON, StudyWriter, resume_study
@@ -37,7 +37,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def full(path: Path) -> Path:
     """A study all of whose learners are done."""
-    with create(path, design(), command="ttt-batch study") as study:
+    with create_study(path, design(), command="ttt-batch study") as study:
         store_all(study)
     return path
 
@@ -55,7 +55,7 @@ def refused(path: Path) -> str:
 
 def test_a_new_file_has_all_settings_and_no_learner(path):
     asked = design()
-    with create(path, asked, command="ttt-batch study") as study:
+    with create_study(path, asked, command="ttt-batch study") as study:
         assert study.design == asked
         assert study.keys == [setting.key for setting in asked.settings]
         assert missing(study) == [(i, j) for i in range(8) for j in range(6)]
@@ -74,7 +74,7 @@ def test_points_are_those_that_training_records():
 
 
 def test_what_is_stored_is_there_and_nothing_else(path):
-    with create(path, design()) as study:
+    with create_study(path, design()) as study:
         store(study, 3, 2)
         store(study, 6, 5)
         before = study.array("value_error")
@@ -90,14 +90,14 @@ def test_what_is_stored_is_there_and_nothing_else(path):
 
 def test_many_at_once_in_any_order_are_the_same_as_one_by_one(full, tmp_path):
     other = tmp_path / "other.h5"
-    with create(other, design()) as study:
+    with create_study(other, design()) as study:
         every = missing(study)
         np.random.default_rng(1).shuffle(every)
         for setting, seed in every:
             store(study, setting, seed)
     assert same_results(full, other)
     mixed = tmp_path / "mixed.h5"
-    with create(mixed, design()) as study:
+    with create_study(mixed, design()) as study:
         most = study.games.shape[1]
         own = [results(study, setting, seed) for setting, seed in every]
         padded = {
@@ -109,7 +109,7 @@ def test_many_at_once_in_any_order_are_the_same_as_one_by_one(full, tmp_path):
 
 
 def test_results_of_another_kind_are_refused(path):
-    with create(path, design()) as study:
+    with create_study(path, design()) as study:
         right = results(study, 0, 0)
         wrong: list[dict[str, Any]] = [
             {**right, "games": right["games"] + 1},
@@ -136,7 +136,7 @@ def test_statistics_and_tables_of_training_come_back_byte_for_byte(path):
     options: dict[str, Any] = {"alpha": ["0.2", "1/n"], "learner": "td,minimax-q"}
     asked = design(seeds="7..8", games=3_000, batch=500, **options)
     runs = {}
-    with create(path, asked, keep="last") as study:
+    with create_study(path, asked, keep="last") as study:
         for i, j in missing(study):
             config = asked.settings[i].config_for(asked.seeds[j])
             run = runs[i, j] = ttt.train(3_000, learner=config.learner, alpha=config.alpha, batch=500, seed=config.seed)
@@ -158,23 +158,23 @@ def test_statistics_and_tables_of_training_come_back_byte_for_byte(path):
 
 def test_boards_that_grow_have_their_own_statistics(path, tmp_path):
     asked = design(board="3x3,5x5", games=1_000, batch=500)
-    with create(path, asked) as study:
+    with create_study(path, asked) as study:
         store_all(study)
         growing = study.array("growing")
         assert growing.tolist() == [False, True]
         assert np.isnan(study.array("best_response")[growing]).all()
         assert not study.array("positions")[~growing].any() and study.array("positions")[growing].all()
     assert not check_study(path)[0]
-    with create(tmp_path / "grown.h5", design(board="5x5", games=1_000)) as study:
+    with create_study(tmp_path / "grown.h5", design(board="5x5", games=1_000)) as study:
         assert not set(EXACT_COLUMNS) & set(study.header.arrays)
     with pytest.raises(UsageError, match="5x5"):
-        create(tmp_path / "kept.h5", asked, keep="last")
+        create_study(tmp_path / "kept.h5", asked, keep="last")
 
 
 def test_the_size_is_known_before(path):
     asked = design()
-    with create(path, asked, keep="last"):
-        expected = size_of(layout_of(asked, "", "last"))
+    with create_study(path, asked, keep="last"):
+        expected = layout_size(study_layout(asked, "", "last"))
         assert expected < path.stat().st_size < expected + 60_000
 
 
@@ -182,7 +182,7 @@ def test_the_size_is_known_before(path):
 
 
 def test_failures_have_their_reasons_and_are_missing(path):
-    with create(path, design()) as study:
+    with create_study(path, design()) as study:
         study.fail(1, 2, "no memory\nfor it")
         study.fail(1, 3, "no memory\nfor it")
         study.fail(2, 0, "ä" * 1000)
@@ -196,7 +196,7 @@ def test_failures_have_their_reasons_and_are_missing(path):
 
 
 def test_any_number_of_reasons(path):
-    with create(path, design(seeds=200, **MIXED)) as study:
+    with create_study(path, design(seeds=200, **MIXED)) as study:
         for number in range(600):
             study.fail(*divmod(number, 200), f"reason {number}")
         reasons = [reason for *_, reason in study.failures()]
@@ -217,8 +217,8 @@ def test_killed_while_it_stores(tmp_path, kills):
     """Killed at any moment the file is valid; resumed it is what it would have been."""
     killed, whole = tmp_path / "killed.h5", tmp_path / "whole.h5"
     asked = design(seeds=40, **MIXED)
-    create(killed, asked).close()
-    with create(whole, asked) as study:
+    create_study(killed, asked).close()
+    with create_study(whole, asked) as study:
         store_all(study)
     driver = Path(__file__).parents[1] / "killed_storing.py"
     done = subprocess.run(
@@ -253,11 +253,11 @@ def test_what_is_half_written_is_done_again(full):
 
 
 def test_one_writer_at_a_time_and_any_number_of_readers(path):
-    with create(path, design()) as study:
+    with create_study(path, design()) as study:
         with pytest.raises(StudyFileError, match="being written"):
             resume_study(path)
         with pytest.raises(StudyFileError, match="being written"):
-            extend(path, design(seeds=9))
+            extend_study(path, design(seeds=9))
         with open_study(path) as reader, h5py.File(path) as file:
             store(study, 0, 0)
             assert file["state"][0, 0] == DONE == reader.array("state")[0, 0]
@@ -265,7 +265,7 @@ def test_one_writer_at_a_time_and_any_number_of_readers(path):
 
 
 def test_a_file_removed_meanwhile_is_noticed(path):
-    with create(path, design()) as study:
+    with create_study(path, design()) as study:
         study.sync()
         path.unlink()
         with pytest.raises(StudyFileError, match="removed or replaced"):
@@ -275,7 +275,7 @@ def test_a_file_removed_meanwhile_is_noticed(path):
 
 
 def test_notes_go_on(path):
-    with create(path, design()) as study:
+    with create_study(path, design()) as study:
         study.note(ended="2026-01-01", seconds=1.5)
         study.note(seconds=2.5)
         with pytest.raises(ValueError, match="room"):
@@ -295,7 +295,7 @@ def test_notes_go_on(path):
 
 
 def test_a_damaged_reason_is_shown_as_far_as_it_can_be_read(path):
-    with create(path, design()) as study:
+    with create_study(path, design()) as study:
         study.fail(0, 0, "no room")
         offset = study.header.arrays["provenance/reasons"]
         at = offset.offset + offset.dtype.itemsize
@@ -312,7 +312,7 @@ def test_a_disk_too_small_is_one_line_and_leaves_nothing(path):
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, limits[1]))
     try:
         with pytest.raises(StudyFileError, match="bytes of its results; make room"):
-            create(path, design(seeds=1000, **MIXED))
+            create_study(path, design(seeds=1000, **MIXED))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert not list(path.parent.iterdir())
@@ -320,7 +320,7 @@ def test_a_disk_too_small_is_one_line_and_leaves_nothing(path):
 
 def test_what_the_disk_refuses_is_not_done(path):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    with create(path, design()) as study:
+    with create_study(path, design()) as study:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
         try:
             with pytest.raises(StudyFileError, match="make room"):
@@ -335,9 +335,9 @@ def test_what_the_disk_refuses_is_not_done(path):
 def test_an_existing_file_is_kept_unless_it_is_to_be_replaced(path):
     path.write_text("mine")
     with pytest.raises(StudyFileError, match="exists already"):
-        create(path, design())
+        create_study(path, design())
     assert path.read_text() == "mine"
-    create(path, design(), overwrite=True).close()
+    create_study(path, design(), overwrite=True).close()
     assert is_study_file(path)
 
 
@@ -350,7 +350,7 @@ def test_an_extended_study_has_all_that_was_done(full, tmp_path):
     with resume_study(full) as study:
         study.fail(0, 0, "no memory")
         study.note(seconds=3.0)
-    with extend(full, larger, command="again") as study:
+    with extend_study(full, larger, command="again") as study:
         assert study.design == larger and study.games.shape[1] > 3
         assert np.count_nonzero(study.state == DONE) == 47 and not (study.state == FAILED).any()
         assert study.provenance["command"] == "ttt-batch study"
@@ -359,7 +359,7 @@ def test_an_extended_study_has_all_that_was_done(full, tmp_path):
             assert_stored(study, setting, seed)
         store_all(study)
     whole = tmp_path / "whole.h5"
-    with create(whole, larger) as study:
+    with create_study(whole, larger) as study:
         store_all(study)
     assert same_results(full, whole) and not check_study(full)[0]
     assert sorted(name.name for name in full.parent.iterdir()) == ["study.h5", "whole.h5"]
@@ -374,23 +374,23 @@ def test_an_extension_that_is_interrupted_leaves_the_old_file(full, monkeypatch)
 
     monkeypatch.setattr(creation, "_take_over", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        extend(full, design(seeds=9, **MIXED))
+        extend_study(full, design(seeds=9, **MIXED))
     assert full.read_bytes() == before and list(full.parent.iterdir()) == [full]
     monkeypatch.undo()
-    extend(full, design(seeds=9, **MIXED)).close()
+    extend_study(full, design(seeds=9, **MIXED)).close()
 
 
 def test_an_extension_that_fails_leaves_the_old_file(full):
     before = full.read_bytes()
     with pytest.raises(StudyFileError, match="would leave out"):
-        extend(full, design(seeds="0..4,9"))
+        extend_study(full, design(seeds="0..4,9"))
     with pytest.raises(StudyFileError, match="would leave out"):
-        extend(full, design(**{**MIXED, "batch": "500,21"}))
+        extend_study(full, design(**{**MIXED, "batch": "500,21"}))
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, limits[1]))
     try:
         with pytest.raises(StudyFileError, match="make room"):
-            extend(full, design(seeds=1000, **MIXED))
+            extend_study(full, design(seeds=1000, **MIXED))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert full.read_bytes() == before and list(full.parent.iterdir()) == [full]
@@ -445,7 +445,7 @@ def test_every_changed_byte_of_a_result_is_found(full):
     ],
 )
 def test_results_that_contradict_each_other_are_found_whatever_their_checksum(path, name, value, finding):
-    with create(path, design()) as study:
+    with create_study(path, design()) as study:
         forged = results(study, 0, 0)
         forged["worst"][:] = 0
         forged["unbeatable"][:] = True
@@ -462,7 +462,7 @@ def test_results_that_kept_tables_contradict_are_found_whatever_their_checksum(t
         blocks, asked = list(study.blocks()), study.design
     for forged in (False, True):
         path = tmp_path / f"{forged}.h5"
-        with create(path, asked, keep="last") as study:
+        with create_study(path, asked, keep="last") as study:
             for block in blocks:
                 for number, setting in enumerate(block.settings.tolist()):
                     found = {name: column[number].copy() for name, column in block.statistics.items()}
@@ -504,7 +504,7 @@ def test_kept_networks_are_proved_again_whatever_their_checksum(tmp_path, networ
     for arrays in (statistics, tables):
         if name in arrays:
             arrays[name][:] = value
-    with create(tmp_path / "s.h5", asked, keep="last") as study:
+    with create_study(tmp_path / "s.h5", asked, keep="last") as study:
         study.store_many(block.settings, block.seeds, statistics, tables)
     findings, _, (verified, _) = check_study(tmp_path / "s.h5")
     assert bool(findings) == (name != "nothing") == ("the last proofs of the kept networks" not in str(verified))
@@ -528,7 +528,7 @@ def test_kept_tables_have_the_form_that_their_learner_gives_them(tmp_path, learn
     for arrays in (block.statistics, block.tables):
         if name in arrays:
             arrays[name][0, 0] = value
-    with create(tmp_path / "s.h5", asked, keep="last") as study:
+    with create_study(tmp_path / "s.h5", asked, keep="last") as study:
         study.store_many(block.settings, block.seeds, block.statistics, block.tables)
     findings = check_study(tmp_path / "s.h5")[0]
     assert any(re.search(words, line) for line in findings), findings

@@ -23,7 +23,7 @@ from ttt_batch.studies.figures.summary import Median, summarise
 from ttt_batch.studies.figures.survival import interval_of_median, survival
 from ttt_batch.studies.repetition import Repetition
 from ttt_batch.studies.storage import reading
-from ttt_batch.studies.storage.creation import create
+from ttt_batch.studies.storage.creation import create_study
 from ttt_batch.studies.storage.reading import open_study
 
 ALPHAS = {"alpha": "0.1,0.2,0.3,0.4", "games": 2_000, "batch": 500}
@@ -34,7 +34,7 @@ ALPHAS = {"alpha": "0.1,0.2,0.3,0.4", "games": 2_000, "batch": 500}
 def mixed(tmp_path):
     """A study of eight settings, three kinds of learners missing: failed ones, unknown ones, a whole setting."""
     path = tmp_path / "study.h5"
-    with create(path, design(9)) as study:
+    with create_study(path, design(9)) as study:
         for setting, seed in missing(study):
             if setting != 4 and (setting, seed) != (2, 3) and (setting != 6 or seed > 6):
                 store(study, setting, seed)
@@ -48,7 +48,7 @@ def stored(path, verdicts, **columns):
     """The summary of a study of ALPHAS.  verdicts: of each setting, of each seed, a letter for each point:
     `#` if it is unbeatable in both seats.  columns: other statistics at the last point, by setting and seed."""
     seeds = max(map(len, verdicts))
-    with create(path, make_design(ALPHAS, seeds=seeds), overwrite=True) as study:
+    with create_study(path, make_design(ALPHAS, seeds=seeds), overwrite=True) as study:
         for i, several in enumerate(verdicts):
             for j, letters in enumerate(several):
                 if letters:
@@ -143,7 +143,7 @@ def test_some_learners_at_a_time_or_all_at_once_are_the_same(mixed, monkeypatch,
 
 
 def test_no_table_is_read(tmp_path):
-    with create(tmp_path / "s.h5", design(2, alpha="0.5", games=20, batch=20), keep="last") as study:
+    with create_study(tmp_path / "s.h5", design(2, alpha="0.5", games=20, batch=20), keep="last") as study:
         run = ttt.train(20, batch=20, alpha=0.5)
         store(study, 0, 0, run.statistics, run.tables._asdict())
         assert all(block.tables for block in study.blocks())
@@ -152,7 +152,7 @@ def test_no_table_is_read(tmp_path):
 
 
 def test_a_growing_board_has_positions_and_no_verdicts(tmp_path):
-    with create(tmp_path / "s.h5", design(3, board="3x3,5x5x5", games=20, batch=20)) as study:
+    with create_study(tmp_path / "s.h5", design(3, board="3x3,5x5x5", games=20, batch=20)) as study:
         store_all(study)
         row = summarise(study).figures(1)
         assert row.positions == np.median([results(study, 1, seed)["positions"][-1] for seed in range(3)])
@@ -215,7 +215,7 @@ def test_the_winner_and_the_default_are_repeated_on_fresh_seeds(tmp_path):
         "batch": 500,
         "draw_worth": "0.2,0.4",
     }
-    with create(tmp_path / "s.h5", design("3,7..9", **grid)) as study:
+    with create_study(tmp_path / "s.h5", design("3,7..9", **grid)) as study:
         store_all(study)
         found = summarise(study)
     again = confirm(found, "5", "error")
@@ -226,7 +226,7 @@ def test_the_winner_and_the_default_are_repeated_on_fresh_seeds(tmp_path):
     train = make_design({"games": 2_000, "batch": 500, "draw_worth": "0.2,0.4"}, seeds=1)
     assert default == train.settings[0]  # what the study varies is left to its default
     assert parse_description(description_text(again.design), "it") == again.design
-    with create(tmp_path / "again.h5", again.design) as study:
+    with create_study(tmp_path / "again.h5", again.design) as study:
         store_all(study)
         fresh = summarise(study)
     repeated = Repetition(again, fresh)
@@ -243,7 +243,7 @@ def test_the_winner_and_the_default_are_repeated_on_fresh_seeds(tmp_path):
 
 def test_learners_and_opponents_of_the_winner_are_its_own(trained, tmp_path):
     options = {"learner": "sutton-barto,td", "opponent": [trained(1), "random"], "games": 100, "board": "3x3"}
-    with create(tmp_path / "s.h5", design(2, **options)) as study:
+    with create_study(tmp_path / "s.h5", design(2, **options)) as study:
         store_all(study)
         found = summarise(study)
     for metric in ("time", "error", "loss"):
@@ -255,7 +255,7 @@ def test_learners_and_opponents_of_the_winner_are_its_own(trained, tmp_path):
 
 
 def test_a_winner_that_is_the_default_stands_alone(tmp_path):
-    with create(tmp_path / "s.h5", design(3, alpha="0.5", games=2_000)) as study:
+    with create_study(tmp_path / "s.h5", design(3, alpha="0.5", games=2_000)) as study:
         store_all(study)
         found = summarise(study)
     again = confirm(found, 3, "loss")
@@ -292,7 +292,7 @@ def test_tables_fit_their_width(mixed):
 
 
 def test_one_setting_reads_as_a_list(tmp_path):
-    with create(tmp_path / "s.h5", design(8, alpha="0.5", games=2_000)) as study:
+    with create_study(tmp_path / "s.h5", design(8, alpha="0.5", games=2_000)) as study:
         store(study, 0, 0)
         lines = study_text(summarise(study), name="s.h5").splitlines()
     assert lines[0] == "s.h5: 1 setting, 8 seeds each"
@@ -301,7 +301,7 @@ def test_one_setting_reads_as_a_list(tmp_path):
 
 
 def test_of_many_settings_the_best_are_shown(tmp_path):
-    with create(tmp_path / "s.h5", design(1, alpha="0.01..0.5:30", games=20, batch=20)) as study:
+    with create_study(tmp_path / "s.h5", design(1, alpha="0.01..0.5:30", games=20, batch=20)) as study:
         store_all(study)
         found = summarise(study)
     text = study_text(found, "loss")
@@ -315,7 +315,7 @@ def test_of_many_settings_the_best_are_shown(tmp_path):
 
 def test_values_of_options_are_told_apart(tmp_path):
     values = "0.1234567891,0.1234567892,0.5,0.3->0.01:linear"
-    with create(tmp_path / "s.h5", design(1, alpha=values, games=20, batch=20)) as study:
+    with create_study(tmp_path / "s.h5", design(1, alpha=values, games=20, batch=20)) as study:
         text = study_text(summarise(study))
     for shown in ("0.1234567891", "0.1234567892", "0.5", "0.3->0.01:linear"):
         assert f"\n{shown} " in text
@@ -323,7 +323,7 @@ def test_values_of_options_are_told_apart(tmp_path):
 
 def test_shares_and_intervals_are_rounded_to_no_lie(tmp_path):
     seeds, letters = 3_000, [("....", "...#"), ("#...", "#..."), ("....", "...."), ("..##", "....")]
-    with create(tmp_path / "s.h5", make_design(ALPHAS, seeds=seeds)) as study:
+    with create_study(tmp_path / "s.h5", make_design(ALPHAS, seeds=seeds)) as study:
         for i, (first, others) in enumerate(letters):
             many = {name: np.repeat(column[None], seeds, axis=0) for name, column in results(study, i, 0).items()}
             several = np.array([[letter == "#" for letter in first], *[[letter == "#" for letter in others]] * 2_999])

@@ -13,7 +13,7 @@ from ttt_batch.game.board import Board
 from ttt_batch.runs.schedules import parse_schedule
 from ttt_batch.studies.designs.family import MAX_VALUES, written
 from ttt_batch.studies.designs.opponents import RunOpponent
-from ttt_batch.studies.designs.values import seed_pieces, seed_runs, values_of
+from ttt_batch.studies.designs.values import seed_runs, values_of, written_seeds
 
 HALVES = (0.5, 0.5)
 
@@ -24,7 +24,7 @@ def read(name, given):
 
 
 def seeds(given):
-    return tuple(seed_pieces(given).values())
+    return tuple(written_seeds(given).values())
 
 
 def nested(depth):
@@ -246,7 +246,7 @@ def test_seeds(given, values):
 )
 def test_refused_seeds(given, message):
     with pytest.raises(UsageError, match=message):
-        seed_pieces(given)
+        written_seeds(given)
 
 
 def test_a_run_as_opponent(tmp_path, monkeypatch, trained):

@@ -14,8 +14,8 @@ from ttt_batch.base.errors import StudyFileError
 from ttt_batch.studies.checks import check_study
 from ttt_batch.studies.designs.design import make_design
 from ttt_batch.studies.learning import tables as learning
-from ttt_batch.studies.learning.learnt import Learnt
-from ttt_batch.studies.storage.creation import create
+from ttt_batch.studies.learning.learnt import LearnerResults
+from ttt_batch.studies.storage.creation import create_study
 from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING, STATISTICS
 from ttt_batch.studies.storage.reading import open_study
 from ttt_batch.studies.storage.writing import StudyWriter, resume_study
@@ -145,13 +145,13 @@ def test_stopped_again_and_again(tmp_path: Path, quiet: list[bytes], monkeypatch
 
 def test_nothing_is_learnt_twice(tmp_path: Path, quiet: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     path, learnt = tmp_path / "s.h5", []
-    plain = learning.Classroom.learn
+    plain = learning.TableWorker.learn
 
-    def counting(self: Any, setting: Any, seeds: Any) -> Learnt:
+    def counting(self: Any, setting: Any, seeds: Any) -> LearnerResults:
         learnt.extend((setting.key, seed) for seed in seeds)
         return plain(self, setting, seeds)
 
-    monkeypatch.setattr(learning.Classroom, "learn", counting)
+    monkeypatch.setattr(learning.TableWorker, "learn", counting)
     study(out=path, seeds=2, **{**OPTIONS, "alpha": 0.5})
     study(resume=path, seeds=6)
     study(resume=path, alpha=[0.1, 0.5])
@@ -188,7 +188,7 @@ def test_what_fails_is_noted_and_tried_again(
 ) -> None:
     path = tmp_path / "s.h5"
     with monkeypatch.context() as patch:
-        plain = learning.Classroom._in_kernel
+        plain = learning.TableWorker._in_kernel
 
         def failing(self: Any, setting: Any, seeds: Any) -> Any:
             if setting.config.alpha.start == 0.1 and seeds[0] > 2:
@@ -196,7 +196,7 @@ def test_what_fails_is_noted_and_tried_again(
             return plain(self, setting, seeds)
 
         patch.setattr(learning, "LEARNERS_AT_ONCE", 1)
-        patch.setattr(learning.Classroom, "_in_kernel", failing)
+        patch.setattr(learning.TableWorker, "_in_kernel", failing)
         found = study(out=path, seeds=6, **OPTIONS)
         failures = list(found.failures())
         assert failures and {reason for _, _, reason in failures} == {
@@ -210,7 +210,7 @@ def test_what_fails_is_noted_and_tried_again(
 
 def test_an_exception_keeps_what_is_stored(tmp_path: Path) -> None:
     design = make_design(OPTIONS, 6)
-    with create(tmp_path / "s.h5", design) as writer, pytest.raises(ZeroDivisionError):
+    with create_study(tmp_path / "s.h5", design) as writer, pytest.raises(ZeroDivisionError):
         run_study(writer, threads=1, progress=lambda now: 1 / 0 if now.done else None)  # type: ignore[arg-type, return-value]
     with resume_study(tmp_path / "s.h5") as writer:
         assert writer.damaged == 0 and (writer.state == DONE).any()

@@ -13,7 +13,7 @@ import ttt_batch as ttt
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.jit import kernel
 from ttt_batch.runs.batches import MAX_GAMES
-from ttt_batch.runs.exchange import export_run
+from ttt_batch.runs.exchange import export_table
 from ttt_batch.runs.formats.base import FormatError
 from ttt_batch.runs.importing import import_tables
 from ttt_batch.runs.loading import check_run
@@ -148,7 +148,7 @@ def test_pickled_values_too_large_are_refused(tmp_path: Path) -> None:
     run = ttt.train(20, board="2x2", learner="sutton-barto")
     run.tables.value[:, 0] = 1e200
     paths = [tmp_path / "first.pickle", tmp_path / "second.pickle"]
-    export_run(run, "pickle", paths)
+    export_table(run, "pickle", paths)
     with pytest.raises(FormatError, match=r"is 1e\+200; a table holds numbers from -1e\+100"):
         import_tables(paths, "sutton-barto", form="pickle", board="2x2")
 

@@ -18,7 +18,7 @@ from support import assert_same_run, command, mostly_slow
 import ttt_batch as ttt
 from ttt_batch.base.errors import RunFileError, UsageError
 from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.exchange import export_run
+from ttt_batch.runs.exchange import export_table
 from ttt_batch.runs.importing import import_tables
 from ttt_batch.runs.state import table_digest
 from ttt_batch.training.trainers.walk import Walking
@@ -296,7 +296,7 @@ def test_a_fork_may_change_them_and_names_its_parent(tmp_path: Path) -> None:
 
 def test_given_and_imported_runs_are_refused_in_a_line(tmp_path: Path) -> None:
     given, _ = ttt.learn_from(["1 2 4 3 7"], learner="td", out=tmp_path / "given.h5")
-    export_run(given, "csv", [tmp_path / "table.csv"])
+    export_table(given, "csv", [tmp_path / "table.csv"])
     for run in (tmp_path / "given.h5", import_tables([tmp_path / "table.csv"], "td")):
         with pytest.raises(UsageError, match=r"learn_from\(run=\.\.\.\)") as caught:
             ttt.train(resume=run, more=100)

@@ -11,7 +11,7 @@ from naive_streams import below, drawn, drawn_set, plies_of
 from support import BY_EPSILON
 
 import ttt_batch as ttt
-from ttt_batch.base.intrinsics import _exceeding, _highest, exceeding, highest
+from ttt_batch.base.intrinsics import _exceeding, _highest, mask_above, masked_max
 from ttt_batch.base.streams import RULE, stream_key
 from ttt_batch.game.transcripts import Games
 from ttt_batch.learners import LEARNERS
@@ -22,7 +22,7 @@ from ttt_batch.simulation.exploration import SET_DRAW, make_explorations
 from ttt_batch.simulation.policy import FIRST_BEST, LAST_BEST, row_choices, row_scores
 from ttt_batch.training.kernels.given import learn_given
 from ttt_batch.training.kernels.greedy_cache import is_like_3x3, make_cache, window_decides
-from ttt_batch.training.plan import rival_policy
+from ttt_batch.training.plan import policy_of_opponent
 from ttt_batch.training.trainers import make_trainer
 
 STOPS = (1, 2, 40, 700, 2_500)
@@ -51,14 +51,14 @@ BOARDS = ("1x1x1", "1x2x2", "2x2x2", "2x3x2", "2x4x3", "3x3x2", "3x3x3", "1x9x1"
 
 @numba.njit
 def compared(values: Any, start: int, limit: float) -> Any:
-    """`exceeding` as kernels call it."""
-    return exceeding(values, np.uint64(start), limit)
+    """`mask_above` as kernels call it."""
+    return mask_above(values, np.uint64(start), limit)
 
 
 @numba.njit
 def highest_among(values: Any, start: int, members: int) -> Any:
-    """`highest` as kernels call it."""
-    return highest(values, np.uint64(start), np.uint64(members))
+    """`masked_max` as kernels call it."""
+    return masked_max(values, np.uint64(start), np.uint64(members))
 
 
 class Plain:
@@ -252,7 +252,7 @@ MEMORIES: list[Any] = [
 def test_what_is_remembered_between_batches_changes_nothing(options: dict[str, Any]) -> None:
     """Favourites, settled rows and whatever folds leave for the next: a trainer made anew has none of them."""
     config = make_config(**options)
-    rival = rival_policy(config.opponent, config) if config.opponent else None
+    rival = policy_of_opponent(config.opponent, config) if config.opponent else None
     one, other = make_trainer(config, rival=rival), make_trainer(config, rival=rival)
     for games in range(128, 5_000, 128):
         other = make_trainer(config, rival=rival, state=other.state())

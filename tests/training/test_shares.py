@@ -9,15 +9,15 @@ import pytest
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import ClusterError, UsageError
-from ttt_batch.cluster.crew import Crew, Ended, Task
-from ttt_batch.cluster.identity import identity, perform
-from ttt_batch.cluster.place import Place
+from ttt_batch.cluster.crew import RemoteTask, TaskResult, WorkerPool
+from ttt_batch.cluster.identity import perform, worker_identity
+from ttt_batch.cluster.place import ClusterConfig
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.training import shares as shares_module
-from ttt_batch.training.plan import rival_policy
-from ttt_batch.training.shares import Shares
+from ttt_batch.training.plan import policy_of_opponent
+from ttt_batch.training.shares import RemoteBatches
 from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import Trainer
 from ttt_batch.training.trainers.lockstep import InLockstep
@@ -32,22 +32,22 @@ class Workers:
     """A crew in this process, which does a task when its result is asked for, the last one first."""
 
     def __init__(self, slots: int, fault: Callable[[int], Any] = lambda _: None) -> None:
-        self.slots, self._fault, self._begun, self.done = slots, fault, list[tuple[Any, Task]](), 0
+        self.slots, self._fault, self._begun, self.done = slots, fault, list[tuple[Any, RemoteTask]](), 0
 
-    def begin(self, tag: Any, task: Task) -> None:
+    def begin(self, tag: Any, task: RemoteTask) -> None:
         self._begun.append((tag, task))
 
     def give_up(self) -> None:
         self._begun.clear()
 
-    def ended(self, _seconds: float) -> list[Ended]:
+    def ended(self, _seconds: float) -> list[TaskResult]:
         if not self._begun:
             return []
         tag, task = self._begun.pop()
         self.done += 1
         if (fault := self._fault(self.done)) is not None:
-            return fault if isinstance(fault, list) else [Ended(tag, None, fault)]
-        return [Ended(tag, perform(identity(), task.function, task.arguments))]
+            return fault if isinstance(fault, list) else [TaskResult(tag, None, fault)]
+        return [TaskResult(tag, perform(worker_identity(), task.function, task.arguments))]
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,7 @@ def small_batches_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def learnt(games: int, crew: Any = None, rival: Policy | None = None, said: Any = None, **options: Any) -> Trainer:
     config = make_config(**{"seed": 5, **options})
-    shares = None if crew is None else Shares(crew, config, (said if said is not None else []).append)
+    shares = None if crew is None else RemoteBatches(crew, config, (said if said is not None else []).append)
     trainer = make_trainer(config, rival=rival, games=games, shares=shares)
     trainer.advance(games, never)
     assert trainer.games == games
@@ -95,17 +95,17 @@ def test_the_policy_goes_once_a_batch_to_each_worker(monkeypatch: pytest.MonkeyP
     sent, late = [], Workers(3)
 
     class Watched(Workers):
-        def begin(self, tag: Any, task: Task) -> None:
+        def begin(self, tag: Any, task: RemoteTask) -> None:
             sent.append(task.arguments[6] is not None)
             super().begin(tag, task)
 
     class Forgetful(Workers):
-        def ended(self, seconds: float) -> list[Ended]:
+        def ended(self, seconds: float) -> list[TaskResult]:
             shares_module._own.__dict__.clear()
             return super().ended(seconds)
 
     class InOrder(Watched):
-        def ended(self, seconds: float) -> list[Ended]:
+        def ended(self, seconds: float) -> list[TaskResult]:
             self._begun.reverse()
             found = super().ended(seconds)
             self._begun.reverse()
@@ -122,7 +122,7 @@ def test_the_policy_goes_once_a_batch_to_each_worker(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("seat", ["first", "both"])
 def test_against_an_opponent(seat: str) -> None:
     options = {"batch": 1_100, "opponent": "optimal", "seat": seat}
-    rival = rival_policy("optimal", make_config(**options))
+    rival = policy_of_opponent("optimal", make_config(**options))
     assert_same(learnt(5_000, Workers(2), rival, **options), learnt(5_000, None, rival, **options))
 
 
@@ -150,7 +150,7 @@ def test_without_workers_it_goes_on_alone() -> None:
 def test_it_is_stopped_within_a_batch() -> None:
     config = make_config(batch=5_000, seed=5)
     stopping = iter([False, False, True])
-    trainer = make_trainer(config, games=20_000, shares=Shares(Workers(3), config, print))  # type: ignore[arg-type]
+    trainer = make_trainer(config, games=20_000, shares=RemoteBatches(Workers(3), config, print))  # type: ignore[arg-type]
     trainer.advance(20_000, lambda: next(stopping, True))
     assert trainer.games == 0
     trainer.advance(20_000, never)
@@ -158,12 +158,12 @@ def test_it_is_stopped_within_a_batch() -> None:
 
 
 @pytest.fixture(scope="module")
-def crew() -> Iterator[Crew]:
-    with Crew(Place(2), print) as crew:
+def crew() -> Iterator[WorkerPool]:
+    with WorkerPool(ClusterConfig(2), print) as crew:
         yield crew
 
 
-def test_real_workers(crew: Crew) -> None:
+def test_real_workers(crew: WorkerPool) -> None:
     for options in ({"batch": 4_000}, {"board": "2x5x3", "batch": 3_000}):
         assert_same(learnt(9_999, crew, **options), learnt(9_999, **options))
 
@@ -173,7 +173,7 @@ def records(dask_scheduler: Any) -> tuple[int, set[str]]:
     return len(dask_scheduler.extensions["spans"].spans), set(dask_scheduler.task_groups)
 
 
-def test_the_scheduler_begins_no_record_for_each_batch(crew: Crew) -> None:
+def test_the_scheduler_begins_no_record_for_each_batch(crew: WorkerPool) -> None:
     learnt(9_999, crew, batch=4_000)
     before = crew._client.run_on_scheduler(records)
     assert "walk" in before[1]

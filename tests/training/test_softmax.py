@@ -16,7 +16,7 @@ from ttt_batch.base.streams import stream_key
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
 from ttt_batch.simulation.chances import even_chances
-from ttt_batch.training.plan import rival_policy
+from ttt_batch.training.plan import policy_of_opponent
 from ttt_batch.training.trainers import make_trainer
 
 GREEDY_ONES = ("td", "sutton-barto", "value-feed", "minimax-q", "backward-q", "greedy-td")
@@ -118,7 +118,7 @@ def test_what_stays_laid_out_is_what_the_tables_say(options: dict[str, Any]) -> 
     """A trainer that goes on, and one made anew for every batch, which lays out every row."""
     explore = {} if options["learner"] == "reinforce" else {"explore": "softmax:0.1"}
     config = make_config(batch=128, **options, **explore)
-    rival = rival_policy(config.opponent, config) if config.opponent else None
+    rival = policy_of_opponent(config.opponent, config) if config.opponent else None
     one, other = make_trainer(config, rival=rival), make_trainer(config, rival=rival)
     for games in range(128, 5_000, 128):
         other = make_trainer(config, rival=rival, state=other.state())
@@ -156,7 +156,7 @@ def test_a_fixed_opponent_s_chances_are_those_of_its_moves(engine: str, seat: st
     config = make_config(
         learner="td", explore="softmax:0.1", engine=engine, batch=1000, opponent="random", seat=seat, seed=6
     )
-    policy = rival_policy("random", config)
+    policy = policy_of_opponent("random", config)
     one, other = make_trainer(config, rival=policy), make_trainer(config, rival=even_chances(config.graph, policy))
     for trainer in (one, other):
         trainer.advance(20_000, lambda: False)
@@ -168,7 +168,7 @@ def test_a_learner_by_epsilon_against_chances_explores_as_often_as_ever() -> Non
     config = make_config(
         learner="td", epsilon="0.4->0.1:linear", horizon=40_000, batch=500, opponent="random", seat="first"
     )
-    policy = rival_policy("random", config)
+    policy = policy_of_opponent("random", config)
     games: list[Any] = []
     trainer = make_trainer(config, rival=even_chances(config.graph, policy), record=games.append)
     trainer.advance(40_000, lambda: False)

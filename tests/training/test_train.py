@@ -14,12 +14,12 @@ import ttt_batch as ttt
 from ttt_batch.base.errors import BoardError, RunFileError, UsageError
 from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.batches import batch_bounds, make_batches, recorded_points
+from ttt_batch.runs.batches import batch_bounds, make_batches, record_schedule
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.recorder import unbeatable_since
 from ttt_batch.runs.run import Run
 from ttt_batch.training.kernels.batch import run_batches
-from ttt_batch.training.trainers import kernels_needed, make_trainer, pieces, way_to_learn
+from ttt_batch.training.trainers import choose_trainer, kernels_needed, make_trainer, pieces
 from ttt_batch.training.trainers.base import Trainer
 from ttt_batch.training.trainers.walk import Walking
 
@@ -54,8 +54,8 @@ def test_each_board_batch_and_engine_has_its_way(board: str) -> None:
     kinds = {"3x3": "OneByOne Walking Flowing", "4x4x4": "PlyByPly InLockstep Flowing"}
     expected = kinds.get(board, "PlyByPly Growing GrowingFlow").split()
     asked = ({"batch": 1}, {"batch": 2}, {"batch": 2, "engine": "flow"})
-    assert [way_to_learn(make_config(board=board, **options)).__name__ for options in asked] == expected
-    assert way_to_learn(make_config(board=board, batch="auto")).__name__ == expected[1]
+    assert [choose_trainer(make_config(board=board, **options)).__name__ for options in asked] == expected
+    assert choose_trainer(make_config(board=board, batch="auto")).__name__ == expected[1]
 
 
 # --- the same bytes -------------------------------------------------------------------------------------
@@ -68,7 +68,7 @@ def test_threads_change_no_byte(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(Walking, "games_per_thread", 10_000)
     monkeypatch.setattr(Walking, "claim", 1_000)
     walked_by, both, one_at_a_time = set(), threading.Barrier(2), threading.Lock()
-    walk = pieces.walk_claimed
+    walk = pieces.walk_from_queue
 
     def spying_walk(*arguments: Any) -> None:
         *known, next_free, size, _ = arguments
@@ -81,7 +81,7 @@ def test_threads_change_no_byte(name: str, monkeypatch: pytest.MonkeyPatch) -> N
         if known[1].drawn.any():
             walked_by.add(threading.get_ident())
 
-    monkeypatch.setattr(pieces, "walk_claimed", spying_walk)
+    monkeypatch.setattr(pieces, "walk_from_queue", spying_walk)
     assert_same(alone, learnt(name, 600_000, batch=300_000, threads=2))
     assert len(walked_by) == 2
     fresh = learnt(name, 300_000, batch=300_000)
@@ -190,7 +190,7 @@ def test_everything_in_the_configuration_shows() -> None:
 
 @pytest.mark.parametrize("batch", [1, 16_384, 10**9])
 def test_points_are_dense_at_first_and_eight_an_octave_later(batch: int) -> None:
-    points = list(itertools.islice(recorded_points(make_batches(batch)), 300))
+    points = list(itertools.islice(record_schedule(make_batches(batch)), 300))
     assert points[:32] == [batch * number for number in range(1, 33)]
     assert all(point % batch == 0 for point in points)
     ratios = [later / point for point, later in itertools.pairwise(points[32:])]
@@ -202,7 +202,7 @@ def test_a_longer_run_records_the_same_points_first() -> None:
     runs = [ttt.train(games, batch=1_000, seed=3) for games in (20_500, 40_000, 41_000)]
     for run in runs:
         expected = list(
-            itertools.takewhile(lambda point, run=run: point < run.games, recorded_points(make_batches(1_000)))
+            itertools.takewhile(lambda point, run=run: point < run.games, record_schedule(make_batches(1_000)))
         )
         assert run.statistics["games"].tolist() == [*expected, run.games]
         assert {column.shape[0] for column in run.statistics.values()} == {len(expected) + 1}

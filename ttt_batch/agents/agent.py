@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ttt_batch.agents.positions import Batch
+from ttt_batch.agents.positions import Positions
 from ttt_batch.base.choices import SEATS
 
 MOST_AT_ONCE = 1 << 20
@@ -26,7 +26,7 @@ class Agent:
     seats: tuple[str, ...] = SEATS
     resigns = False
 
-    def ask(self, batch: Batch) -> Any:
+    def ask(self, batch: Positions) -> Any:
         """Its answer: int[n], a cell for each position, or float[n, cells], probabilities.  Raises AgentError."""
         raise NotImplementedError
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.agents.positions import Batch
-from ttt_batch.base.errors import AgentError, command_with, option, quoted
+from ttt_batch.agents.positions import Positions
+from ttt_batch.base.errors import AgentError, command_with, flag, quoted
 from ttt_batch.base.jit import kernel
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.game.board import MARKS, Board
 
 SUM_TOLERANCE = 1e-6
@@ -21,7 +21,7 @@ Answered = NDArray[np.float64]
 """float64[n, cells]: the probability of each cell in each of n positions; rows sum to 1."""
 
 
-def chances_answered(board: Board, name: str, batch: Batch, answer: Any, *, loses: bool | None = False) -> Answered:
+def chances_answered(board: Board, name: str, batch: Positions, answer: Any, *, loses: bool | None = False) -> Answered:
     """The probabilities that an answer means.
 
     answer: int[n], a cell for each position, or float[n, cells], probabilities.
@@ -39,12 +39,12 @@ def chances_answered(board: Board, name: str, batch: Batch, answer: Any, *, lose
         with np.errstate(over="ignore"):  # of more than 64 bits: too large is infinite, and told of
             return _of_probabilities(board, name, batch, np.ascontiguousarray(given, np.float64), loses)
     raise AgentError(
-        f"{name} answered {_kind(given)} to {counted(n, 'position')}{_first(board, batch)}; "
+        f"{name} answered {_kind(given)} to {count_text(n, 'position')}{_first(board, batch)}; "
         f"return int[{n}], a cell for each, or float[{n}, {cells}], probabilities"
     )
 
 
-def where(board: Board, batch: Batch, number: int) -> str:
+def where(board: Board, batch: Positions, number: int) -> str:
     """A position in a message: its rows, and who moves."""
     return f"{board.format_position(batch.position(number))!r} ({MARKS[1 + int(batch.to_move[number])]} to move)"
 
@@ -57,11 +57,11 @@ def _kind(given: NDArray[Any]) -> str:
     return quoted(one) if one is None or isinstance(one, int | float | str) else f"an object of {type(one).__name__}"
 
 
-def _first(board: Board, batch: Batch) -> str:
+def _first(board: Board, batch: Positions) -> str:
     return f", the first {where(board, batch, 0)}" if batch.size else ""
 
 
-def _of_cells(board: Board, name: str, batch: Batch, given: NDArray[Any], loses: bool | None) -> Answered:
+def _of_cells(board: Board, name: str, batch: Positions, given: NDArray[Any], loses: bool | None) -> Answered:
     """Of a cell for each position."""
     outside = np.flatnonzero((given < 0) | (given >= board.cells))
     if outside.size:
@@ -101,7 +101,7 @@ def evened(given: Any, legal: Any, loses: Any, chances: Any) -> Any:
     return -1
 
 
-def _of_probabilities(board: Board, name: str, batch: Batch, given: Answered, loses: bool | None) -> Answered:
+def _of_probabilities(board: Board, name: str, batch: Positions, given: Answered, loses: bool | None) -> Answered:
     """Of probabilities of each cell."""
     chances: Answered = np.empty_like(given)
     number = int(evened(given, batch.legal, bool(loses), chances))
@@ -125,10 +125,10 @@ def _occupied(board: Board) -> str:
 
 
 def _remedy(loses: bool | None) -> str:
-    return "" if loses is None else f"; {option('illegal', 'loses')} lets it lose the game"
+    return "" if loses is None else f"; {flag('illegal', 'loses')} lets it lose the game"
 
 
-def disagreement(board: Board, name: str, batch: Batch, before: Answered, after: Answered) -> None:
+def disagreement(board: Board, name: str, batch: Positions, before: Answered, after: Answered) -> None:
     """Raise AgentError if an agent answers otherwise than `before` when it is asked about `batch` again."""
     differ = np.flatnonzero((np.abs(before - after) > AGAIN_TOLERANCE).any(1))
     if differ.size:

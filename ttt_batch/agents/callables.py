@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from ttt_batch.agents.agent import Agent
 from ttt_batch.agents.answers import where
-from ttt_batch.agents.positions import Batch
-from ttt_batch.base.console import printing_aside
+from ttt_batch.agents.positions import Positions
+from ttt_batch.base.console import redirect_prints
 from ttt_batch.base.errors import AgentError, UsageError, quoted
 from ttt_batch.base.files import shown
 from ttt_batch.base.named_code import named_object, reason_of
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.game.board import Board
 
 TIME_LIMIT = 10.0
@@ -36,7 +36,7 @@ BATCH_NAMES = {"to_move", "legal"}
 
 
 class CallableAgent(Agent):
-    """A callable `agent(boards, to_move, legal)`, with arrays as in `Batch`, which it may change.
+    """A callable `agent(boards, to_move, legal)`, with arrays as in `Positions`, which it may change.
 
     Returns int[n], a cell for each position, or float[n, cells], probabilities.
     """
@@ -52,14 +52,14 @@ class CallableAgent(Agent):
         self._function, self._limit, self._aside = function, limit, aside
         self.name = name or getattr(function, "__name__", type(function).__name__)
 
-    def ask(self, batch: Batch) -> NDArray[Any]:
+    def ask(self, batch: Positions) -> NDArray[Any]:
         """What the callable returns, as an array of its own.
 
         Raises AgentError for an exception, for what is no array, and after the time limit.
         """
         return self._answer(batch, *batch)
 
-    def _answer(self, batch: Batch, *given: NDArray[Any]) -> NDArray[Any]:
+    def _answer(self, batch: Positions, *given: NDArray[Any]) -> NDArray[Any]:
         """Call with copies of arrays.  batch: the positions, for messages; raises as `ask` does."""
         returned: list[Any] = []
         answer: list[NDArray[Any]] = []
@@ -76,7 +76,7 @@ class CallableAgent(Agent):
         thread = threading.Thread(target=work, daemon=True)
         with ExitStack() as meanwhile:
             if self._aside:
-                meanwhile.enter_context(printing_aside())
+                meanwhile.enter_context(redirect_prints())
             thread.start()
             try:
                 thread.join(limit)
@@ -91,20 +91,20 @@ class CallableAgent(Agent):
             raise AgentError(f"{self.name} did not answer within {limit:g} s when asked about {self._asked(batch)}")
         return answer[0]
 
-    def _asked(self, batch: Batch) -> str:
+    def _asked(self, batch: Positions) -> str:
         rows, cols = batch.boards.shape[1:]
-        return f"{counted(batch.size, 'position')}, the first {where(Board(rows, cols, 1), batch, 0)}"
+        return f"{count_text(batch.size, 'position')}, the first {where(Board(rows, cols, 1), batch, 0)}"
 
 
 class SingleAgent(CallableAgent):
-    """A callable `agent(board)` that answers one position at a time; see `Batch.boards` for its array.
+    """A callable `agent(board)` that answers one position at a time; see `Positions.boards` for its array.
 
     Returns a cell, counted from 0, a pair (row, column), or probabilities: a number for each cell, which sum to 1.
     """
 
     at_once = 1
 
-    def ask(self, batch: Batch) -> NDArray[Any]:
+    def ask(self, batch: Positions) -> NDArray[Any]:
         """int[1], a cell, or float[1, cells], probabilities, of a batch of one position.  Raises AgentError."""
         rows, cols = batch.boards.shape[1:]
         answer = self._answer(batch, batch.boards[0])
@@ -152,7 +152,7 @@ def _takes_one(function: Any) -> bool:
         return True
     if not needed <= 3 <= len(places):
         raise UsageError(
-            f"agent {quoted(getattr(function, '__name__', function))} takes {counted(needed, 'argument')}; "
+            f"agent {quoted(getattr(function, '__name__', function))} takes {count_text(needed, 'argument')}; "
             f"give {SINGLE_FORM} for one position at a time, or {BATCH_FORM} for batches, which is faster"
         )
     return False
@@ -177,7 +177,7 @@ def load_callable(text: str, *, limit: float = TIME_LIMIT) -> CallableAgent:
 
 def _called(function: Any, path: Path, name: str) -> Any:
     try:
-        with printing_aside():
+        with redirect_prints():
             return function()
     except (Exception, SystemExit) as error:
         raise AgentError(f"{shown(path)}: {name}() failed: {reason_of(error)}") from error

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.answers import Answered
-from ttt_batch.agents.layers import Rules
-from ttt_batch.agents.outsider import Outsider
-from ttt_batch.agents.positions import Words, codes_of
+from ttt_batch.agents.layers import LayerRules
+from ttt_batch.agents.outsider import AgentAdapter
+from ttt_batch.agents.positions import Words, position_codes
 from ttt_batch.agents.reach import Reached
 from ttt_batch.game.notation import rows_text
 from ttt_batch.game.state_space import check_enumerable
@@ -24,7 +24,7 @@ class Choices(NamedTuple):
     chances: Answered
 
 
-def choices_of(agent: Outsider) -> Choices:
+def choices_of(agent: AgentAdapter) -> Choices:
     """An agent's choices in both seats.  Raises BoardError on a board too large to enumerate, and AgentError."""
     board = agent.board
     check_enumerable(board, not agent.exact, "a table of an agent's choices")
@@ -32,18 +32,18 @@ def choices_of(agent: Outsider) -> Choices:
 
     def answers(own: Words, other: Words, ply: int) -> Answered:
         found = agent.answers(own, other, ply)
-        code.append(codes_of(*((other, own) if ply % 2 else (own, other)), board.cells))
+        code.append(position_codes(*((other, own) if ply % 2 else (own, other)), board.cells))
         chances.append(found)
         return found
 
     for seat in (0, 1):
-        Reached(Rules(board, agent.symmetric), answers, seat)
+        Reached(LayerRules(board, agent.symmetric), answers, seat)
     agent.ask_again()
     codes, first = np.unique(np.concatenate(code), return_index=True)
     return Choices(codes, np.concatenate(chances)[first])
 
 
-def as_json(agent: Outsider) -> bytes:
+def as_json(agent: AgentAdapter) -> bytes:
     """The table as JSON: board, agent, symmetric, and positions, each with code, position and chances."""
     found = choices_of(agent)
     positions = [
@@ -54,7 +54,7 @@ def as_json(agent: Outsider) -> bytes:
     return (json.dumps(whole, indent=1) + "\n").encode()
 
 
-def as_csv(agent: Outsider) -> bytes:
+def as_csv(agent: AgentAdapter) -> bytes:
     """The table as CSV: code, position, and a column for each cell, counted from 0."""
     found, text = choices_of(agent), io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -4,8 +4,8 @@ Nothing is sampled and nothing is taken for granted: the agent is asked about ea
 happen, all of a layer in one call, and what follows is exact.
 """
 
-from ttt_batch.agents.layers import Rules
-from ttt_batch.agents.outsider import Outsider
+from ttt_batch.agents.layers import LayerRules
+from ttt_batch.agents.outsider import AgentAdapter
 from ttt_batch.agents.player import Player
 from ttt_batch.agents.reach import Reached, shares
 from ttt_batch.base.choices import SEATS
@@ -13,7 +13,7 @@ from ttt_batch.game.state_space import check_enumerable
 from ttt_batch.runs.evaluation import NO_SHARES, Evaluation
 
 
-def judge_exactly(player: Outsider, against: Player, *, called: str = "") -> Evaluation:
+def judge_exactly(player: AgentAdapter, against: Player, *, called: str = "") -> Evaluation:
     """Exact results of an agent against an opponent, whether it can be beaten, and how.
 
     against: the opponent; the same player for the agent itself.  called: what the opponent is called if not by its
@@ -23,7 +23,7 @@ def judge_exactly(player: Outsider, against: Player, *, called: str = "") -> Eva
     """
     board = player.board
     check_enumerable(board, not player.exact, "an exact evaluation")
-    rules, alone = Rules(board), player is against
+    rules, alone = LayerRules(board), player is against
     met = [not alone and seat in against.agent.seats for seat in SEATS[::-1]]
     reached = [
         Reached(rules, player.answers, number, against=against.answers if there else None)

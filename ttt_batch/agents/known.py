@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from ttt_batch.agents.agent import Agent
 from ttt_batch.agents.player import Player
-from ttt_batch.agents.positions import Batch, Words, as_cells, words_of
+from ttt_batch.agents.positions import Positions, Words, as_cells, mover_words
 from ttt_batch.agents.scripted import Scripted, player_number
-from ttt_batch.agents.tables import cells_of, make_agent
-from ttt_batch.base.bits import n_members
+from ttt_batch.agents.tables import cells_of, table_player
+from ttt_batch.base.bits import popcount
 from ttt_batch.base.choices import Ties
 from ttt_batch.base.jit import kernel
 from ttt_batch.game.board import Board
@@ -51,7 +51,7 @@ class PolicyAgent(Agent):
             self._cells, rows_of_edges(graph)[chosen], np.uint64(1) << graph.cell[chosen].astype(np.uint64)
         )
 
-    def ask(self, batch: Batch) -> NDArray[np.float64]:
+    def ask(self, batch: Positions) -> NDArray[np.float64]:
         """float64[n, cells]: each of its moves is equally likely; zeros where it resigns."""
         flat = batch.boards.reshape(batch.size, -1).astype(np.int64)
         marks = np.where(flat == 0, 0, 1 + (flat.clip(max=0) + batch.to_move[:, None]) % 2)
@@ -69,13 +69,13 @@ class PolicyAgent(Agent):
 
 
 @kernel
-def list_cells(player: Any, lines: Lines, own: Any, other: Any, cells: Any) -> None:
+def move_cells(player: Any, lines: Lines, own: Any, other: Any, cells: Any) -> None:
     """Write what a player picks among in each position into `cells` (uint64[n]).
 
     own, other: uint64[n], the marks of the player to move and of its opponent.
     """
     for number in range(own.shape[0]):
-        ply = n_members(own[number] | other[number])
+        ply = popcount(own[number] | other[number])
         cells[number] = cells_of(player, lines, own[number], other[number], ply)
 
 
@@ -88,11 +88,11 @@ class KernelAgent(Agent):
         """player: of a class with a body for `tables.cells_of`."""
         self.name, self.loses, self._player, self._lines = name, loses, player, make_lines(board)
 
-    def ask(self, batch: Batch) -> NDArray[np.float64]:
+    def ask(self, batch: Positions) -> NDArray[np.float64]:
         """float64[n, cells]: each of its moves is equally likely."""
-        own, other = words_of(batch)
+        own, other = mover_words(batch)
         cells: Words = np.zeros_like(own)
-        list_cells(self._player, self._lines, own, other, cells)
+        move_cells(self._player, self._lines, own, other, cells)
         chances = as_cells(cells, self._lines.cells).astype(np.float64)
         return alike(chances)
 
@@ -105,14 +105,14 @@ def agent_of_run(run: AnyRun, ties: Ties = "any", name: str = "") -> Agent:
         agent.seats = run.seats
         return agent
     loses = isinstance(run, Run) and run.learner.occupied
-    return KernelAgent(name, run.board, make_agent(run, ties), loses=loses)
+    return KernelAgent(name, run.board, table_player(run, ties), loses=loses)
 
 
 def playing_agent(run: AnyRun, ties: Ties = "any") -> Any:
     """Return a run as `play_agents` takes it: an agent for kernels, or a player to ask if it may resign."""
     if isinstance(run, Run) and run.learner.boxes:
         return Player(agent_of_run(run, ties), run.board)
-    return make_agent(run, ties)
+    return table_player(run, ties)
 
 
 def named_agent(name: str, board: Board) -> Agent:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.positions import Words, as_cells, as_words
-from ttt_batch.base.bits import NONE, ONE, lowest, single
+from ttt_batch.base.bits import NONE, ONE, lowest_bit, single
 from ttt_batch.base.jit import kernel
 from ttt_batch.game.bitboards import hash_of
 from ttt_batch.game.board import DRAW, FIRST_WINS, UNFINISHED, Board
@@ -40,7 +40,7 @@ def list_children(layer: Any, allowed: Any, mover: Any, slots: Any, child: Any, 
     for i in range(allowed.shape[0]):
         first, second, cells = layer[0][i], layer[1][i], allowed[i]
         while cells != NONE:
-            mark = single(lowest(cells))
+            mark = single(lowest_bit(cells))
             cells &= cells - ONE
             edge += 1
             if (first | second) & mark != NONE:
@@ -85,7 +85,7 @@ def distinct(first: Words, second: Words) -> tuple[NDArray[np.int64], NDArray[np
     return number, kept[:found].copy()
 
 
-class Rules:
+class LayerRules:
     """The rules of a board for whole layers.  symmetric: of the images of a position only one is kept."""
 
     def __init__(self, board: Board, symmetric: bool = False) -> None:

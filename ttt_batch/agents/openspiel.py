@@ -19,7 +19,7 @@ from ttt_batch.agents.answers import SUM_TOLERANCE, where
 from ttt_batch.agents.known import agent_of_run
 from ttt_batch.agents.naming import AgentLike, is_agent, make_agent
 from ttt_batch.agents.player import Player
-from ttt_batch.agents.positions import Batch, batch_at, words_of
+from ttt_batch.agents.positions import Positions, batch_at, mover_words
 from ttt_batch.base.errors import AgentError, BoardError, UsageError, quoted
 from ttt_batch.base.named_code import reason_of
 from ttt_batch.game.board import EMPTY, FIRST, SECOND, UNFINISHED, Board, Position, parse_board
@@ -82,7 +82,7 @@ class _FromOpenSpiel(Agent):
                 raise UsageError(f"{quoted(player)} is neither a policy nor a bot; give an object of OpenSpiel")
         self.name = f"OpenSpiel's {type(self._players[0]).__name__}"
 
-    def ask(self, batch: Batch) -> NDArray[np.float64]:
+    def ask(self, batch: Positions) -> NDArray[np.float64]:
         """float64[n, cells]: its probabilities; all of a bot's on the cell that it steps to, unless it tells them."""
         rows, cols = batch.boards.shape[1:]
         chances, board = np.zeros(batch.legal.shape), Board(rows, cols, 1)
@@ -103,7 +103,7 @@ class _FromOpenSpiel(Agent):
                 chances[number, cells[action]] += chance
         return chances
 
-    def _state(self, batch: Batch, number: int) -> tuple[Any, list[int]]:
+    def _state(self, batch: Positions, number: int) -> tuple[Any, list[int]]:
         """Return the state of a position, and the cell of each action, of a column that is full the topmost one.
 
         The state is reached by some moves that lead there: none of them ends the game.
@@ -272,7 +272,7 @@ def _policy_class() -> Any:
                 raise _another_game(state, board)
             if not cells:
                 return {}
-            own, other = words_of(batch_at(board, position))
+            own, other = mover_words(batch_at(board, position))
             chances = self._player.answers(own, other, board.cells - position.count(EMPTY))[0]
             if chances[open_cells].sum() < 1 - SUM_TOLERANCE:
                 raise AgentError(

@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 from ttt_batch.agents.agent import Agent
 from ttt_batch.agents.player import Player
-from ttt_batch.agents.positions import batch_at, words_of
+from ttt_batch.agents.positions import batch_at, mover_words
 from ttt_batch.base.errors import BoardError
 from ttt_batch.game.board import EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.runs.evaluation import JudgedAgent
 from ttt_batch.runs.truth import SolvedBoard
 
 
-class Outsider(SolvedBoard, Player):
+class AgentAdapter(SolvedBoard, Player):
     """An agent at a board, with the truth of that board if it is known."""
 
     own_ties = True
@@ -29,9 +29,9 @@ class Outsider(SolvedBoard, Player):
         """symmetric, loses, samples: as for `Player`."""
         Player.__init__(self, agent, board, symmetric=symmetric, loses=loses, samples=samples)
 
-    def sampled(self, samples: int) -> "Outsider":
+    def sampled(self, samples: int) -> "AgentAdapter":
         """Return the same agent, asked so often in each position."""
-        return Outsider(self.agent, self.board, symmetric=self.symmetric, loses=self._loses, samples=samples)
+        return AgentAdapter(self.agent, self.board, symmetric=self.symmetric, loses=self._loses, samples=samples)
 
     @property
     def judged(self) -> JudgedAgent:
@@ -55,7 +55,7 @@ class Outsider(SolvedBoard, Player):
         marks = self.position_asked(position)
         if self.board.outcome(marks) != UNFINISHED:
             raise BoardError(f"position {self.board.format_position(marks)!r} is final: there is nothing to choose")
-        own, other = words_of(batch_at(self.board, marks))
+        own, other = mover_words(batch_at(self.board, marks))
         chances = self.answers(own, other, self.board.cells - marks.count(EMPTY))[0]
         return {cell: float(chances[cell]) for cell in np.flatnonzero(chances).tolist()}
 

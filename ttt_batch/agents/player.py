@@ -12,8 +12,8 @@ import numpy as np
 
 from ttt_batch.agents.agent import MOST_AT_ONCE, Agent
 from ttt_batch.agents.answers import Answered, chances_answered, disagreement
-from ttt_batch.agents.layers import Rules
-from ttt_batch.agents.positions import Batch, Words, batch_of
+from ttt_batch.agents.layers import LayerRules
+from ttt_batch.agents.positions import Positions, Words, batch_of
 from ttt_batch.game.board import Board
 
 ASKED_AGAIN = 100
@@ -60,9 +60,9 @@ class Player:
     ) -> None:
         self.agent, self.board, self.symmetric = agent, board, symmetric
         self.samples, self.asked = 0 if agent.own else samples, 0
-        self._loses, self._rules = agent.loses or loses, Rules(board)
+        self._loses, self._rules = agent.loses or loses, LayerRules(board)
         self._known: dict[int, tuple[Words, Answered]] = {}
-        self._kept: list[tuple[Batch, Answered]] = []
+        self._kept: list[tuple[Positions, Answered]] = []
         self._remembers = not agent.own and board.cells <= MOST_REMEMBERED_CELLS
 
     @property
@@ -144,7 +144,7 @@ class Player:
         found /= self.samples or 1
         return found
 
-    def _answered(self, batch: Batch) -> Answered:
+    def _answered(self, batch: Positions) -> Answered:
         """What the agent answers now, in calls that are as large as it takes."""
         found = np.empty((batch.size, self.board.cells))
         self._tell(0)
@@ -173,7 +173,7 @@ class Player:
         kept, self._kept = self._kept, []
         if self.agent.own or self.samples or not kept:
             return
-        batch = Batch(*(np.concatenate(arrays) for arrays in zip(*(one for one, _ in kept), strict=True)))
+        batch = Positions(*(np.concatenate(arrays) for arrays in zip(*(one for one, _ in kept), strict=True)))
         before = np.concatenate([chances for _, chances in kept])
         some = np.random.default_rng(0).permutation(batch.size)[:ASKED_AGAIN]
         again = batch.picked(some)

@@ -14,7 +14,7 @@ Words = NDArray[np.uint64]
 """uint64[n]: a set of cells for each of n positions."""
 
 
-class Batch(NamedTuple):
+class Positions(NamedTuple):
     """Unfinished positions that an agent is asked about.
 
     boards: int8[n, rows, cols], 1 marks of the player to move, -1 of the other, 0 free cells.
@@ -31,9 +31,9 @@ class Batch(NamedTuple):
         """How many positions there are."""
         return len(self.boards)
 
-    def picked(self, numbers: NDArray[np.int64] | slice) -> "Batch":
+    def picked(self, numbers: NDArray[np.int64] | slice) -> "Positions":
         """The positions of these numbers, in this order."""
-        return Batch(self.boards[numbers], self.to_move[numbers], self.legal[numbers])
+        return Positions(self.boards[numbers], self.to_move[numbers], self.legal[numbers])
 
     def position(self, number: int) -> Position:
         """The marks of one position."""
@@ -56,7 +56,7 @@ def as_words(chosen: NDArray[np.bool_]) -> Words:
     return octets.view("<u8").ravel().astype(np.uint64)
 
 
-def codes_of(first: Words, second: Words, cells: int) -> NDArray[np.int64]:
+def position_codes(first: Words, second: Words, cells: int) -> NDArray[np.int64]:
     """int64[n]: the codes of positions with these marks of both players, on boards of at most 39 cells."""
     powers = 3 ** np.arange(cells, dtype=np.int64)
     codes: NDArray[np.int64] = as_cells(first, cells) @ powers + 2 * (as_cells(second, cells) @ powers)
@@ -72,7 +72,7 @@ def legal_cells(board: Board, taken: Words) -> NDArray[np.bool_]:
     return legal
 
 
-def batch_of(board: Board, own: Words, other: Words, mover: int | NDArray[np.integer]) -> Batch:
+def batch_of(board: Board, own: Words, other: Words, mover: int | NDArray[np.integer]) -> Positions:
     """The batch of positions with these marks of the player to move and of its opponent.
 
     mover: who moves, 0 or 1, in all or in each.
@@ -80,16 +80,16 @@ def batch_of(board: Board, own: Words, other: Words, mover: int | NDArray[np.int
     mine, theirs = as_cells(own, board.cells), as_cells(other, board.cells)
     boards = (mine.astype(np.int8) - theirs.astype(np.int8)).reshape(-1, board.rows, board.cols)
     to_move = np.broadcast_to(np.int8(mover), own.shape).astype(np.int8)
-    return Batch(boards, to_move, legal_cells(board, own | other))
+    return Positions(boards, to_move, legal_cells(board, own | other))
 
 
-def words_of(batch: Batch) -> tuple[Words, Words]:
+def mover_words(batch: Positions) -> tuple[Words, Words]:
     """uint64[n] twice: the marks of the player to move and of its opponent."""
     flat = batch.boards.reshape(batch.size, -1)
     return as_words(flat == 1), as_words(flat == -1)
 
 
-def batch_at(board: Board, position: Position) -> Batch:
+def batch_at(board: Board, position: Position) -> Positions:
     """The batch of one unfinished position."""
     marks = np.array([position])
     mover = int((marks != EMPTY).sum()) % 2

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ttt_batch.agents.agent import Agent
 from ttt_batch.agents.answers import where
 from ttt_batch.agents.callables import TIME_LIMIT
-from ttt_batch.agents.positions import Batch
+from ttt_batch.agents.positions import Positions
 from ttt_batch.base.console import one_line
 from ttt_batch.base.errors import AgentError, UsageError, quoted
 from ttt_batch.base.files import reason
@@ -84,7 +84,7 @@ class ProgramAgent(Agent):
         for stream in (self._input, self._output, self._errors):
             os.set_blocking(stream, False)
 
-    def ask(self, batch: Batch) -> NDArray[np.int64]:
+    def ask(self, batch: Positions) -> NDArray[np.int64]:
         """int64[n]: its answers.  Raises AgentError for a line that is no number, a hang, or its end."""
         if not self._end.alive:
             raise AgentError(f"{self.name} has ended; start it again")
@@ -99,7 +99,7 @@ class ProgramAgent(Agent):
         """End the program and its process group."""
         self._end()
 
-    def _lines(self, batch: Batch) -> bytes:
+    def _lines(self, batch: Positions) -> bytes:
         """What is written for a batch."""
         marks = batch.boards.reshape(batch.size, -1).astype(np.int64)
         marks[batch.to_move == 1] *= -1
@@ -111,7 +111,7 @@ class ProgramAgent(Agent):
         line[:, -1] = ord("\n")
         return line.tobytes()
 
-    def _exchange(self, batch: Batch, lines: bytes) -> NDArray[np.int64]:
+    def _exchange(self, batch: Positions, lines: bytes) -> NDArray[np.int64]:
         """Write and read at the same time, so that neither side waits for the other."""
         waiting, answers, rest = memoryview(lines), list[bytes](), b""
         deadline = time.monotonic() + self._limit
@@ -153,7 +153,7 @@ class ProgramAgent(Agent):
             raise self._failed(batch, batch.size - 1, f"answered more than a line, {_shown(answers[-1] + rest)} last")
         return self._numbers(batch, answers)
 
-    def _numbers(self, batch: Batch, answers: list[bytes]) -> NDArray[np.int64]:
+    def _numbers(self, batch: Positions, answers: list[bytes]) -> NDArray[np.int64]:
         """The cells in lines."""
         try:
             return np.array(list(map(int, answers)), np.int64)
@@ -179,7 +179,7 @@ class ProgramAgent(Agent):
         ended = _ended(self._process.pid, GRACE)
         return "closed its output" if ended is None else _told(ended)
 
-    def _failed(self, batch: Batch, number: int, how: str) -> AgentError:
+    def _failed(self, batch: Positions, number: int, how: str) -> AgentError:
         """The error of an answer that did not come, or was none; with what the program said last."""
         with contextlib.suppress(OSError):  # nothing more to read, or closed
             for _ in range(MOST_READINGS):

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.answers import Answered
-from ttt_batch.agents.layers import Layer, Rules
+from ttt_batch.agents.layers import Layer, LayerRules
 from ttt_batch.agents.positions import Words, as_cells
-from ttt_batch.base.bits import NONE, ONE, lowest, single
+from ttt_batch.base.bits import NONE, ONE, lowest_bit, single
 from ttt_batch.base.jit import kernel
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 
@@ -48,7 +48,7 @@ def pass_on(cells: Any, chance: Any, chances: Any, child: Any, after: Any) -> An
     for i in range(cells.shape[0]):
         left = cells[i]
         while left != NONE:
-            arrives = chance[i] * chances[i, lowest(left)]
+            arrives = chance[i] * chances[i, lowest_bit(left)]
             left &= left - ONE
             if child[edge] < 0:
                 missed += arrives
@@ -65,7 +65,7 @@ def possible_cells(chances: Answered) -> Words:
     return cells
 
 
-class Arrivals:
+class ReachedPositions:
     """How likely games of two players come to each position of a layer, and how those that are over ended."""
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ class Reached:
 
     def __init__(
         self,
-        rules: Rules,
+        rules: LayerRules,
         answers: Answers,
         seat: int,
         *,
@@ -124,7 +124,7 @@ class Reached:
         """
         self.seat, self._rules, self._answers, self._against = seat, rules, answers, against
         self.layers, self.allowed, self.positions, self.whole = [rules.start], list[Words](), 1, True
-        self.games, self._lost_after = Arrivals(), -1
+        self.games, self._lost_after = ReachedPositions(), -1
         for ply in range(rules.board.cells + 1):
             layer = self.layers[-1]
             chance = self.games.going(layer) if against else np.zeros(0)
@@ -215,12 +215,12 @@ def _ends(seat: int, mover: int, child: NDArray[np.int32], after: Layer) -> NDAr
     return ends
 
 
-def shares(rules: Rules, first: Answers, second: Answers) -> tuple[float, float, float]:
+def shares(rules: LayerRules, first: Answers, second: Answers) -> tuple[float, float, float]:
     """Exact probabilities that the first player wins, of a draw, and that the second wins, from the empty board.
 
     Only positions that games of the two reach are asked about.  An occupied cell loses, and so do zeros alone.
     """
-    layer, games = rules.start, Arrivals()
+    layer, games = rules.start, ReachedPositions()
     for ply in range(rules.board.cells + 1):
         games.going(layer)
         going = layer.outcome == UNFINISHED

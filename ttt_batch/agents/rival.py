@@ -11,33 +11,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.answers import Answered
-from ttt_batch.agents.layers import Rules
-from ttt_batch.agents.outsider import Outsider
-from ttt_batch.agents.positions import Words, codes_of
+from ttt_batch.agents.layers import LayerRules
+from ttt_batch.agents.outsider import AgentAdapter
+from ttt_batch.agents.positions import Words, position_codes
 from ttt_batch.agents.reach import Reached
 from ttt_batch.base.errors import AgentError
 from ttt_batch.game.board import MAX_TABLE_CELLS
 from ttt_batch.game.graph import Graph, rows_of_edges
 from ttt_batch.runs.state import table_digest
-from ttt_batch.simulation.chances import Chances, make_chances
+from ttt_batch.simulation.chances import Probabilities, make_chances
 from ttt_batch.simulation.policy import Policy, legal_edges, policy_among
 
 EVEN = 1e-5
 """How far equal probabilities may be apart, as a share of them: float32 has seven digits."""
 
 
-class Rival(NamedTuple):
+class OpponentPolicy(NamedTuple):
     """What an agent plays on a graph, in the positions that its play lets happen; in others any move.
 
     policy: its moves if they are equally likely, else how likely each is.
     digest: of these moves or probabilities, for a configuration.
     """
 
-    policy: Policy | Chances
+    policy: Policy | Probabilities
     digest: str
 
 
-def rival_of(agent: Outsider, graph: Graph, symmetry: bool) -> Rival:
+def opponent_policy(agent: AgentAdapter, graph: Graph, symmetry: bool) -> OpponentPolicy:
     """An agent as a fixed opponent on the rows of a graph of its board.
 
     symmetry: whether a row stands for all images of a position; then it is asked about that image alone.
@@ -45,9 +45,9 @@ def rival_of(agent: Outsider, graph: Graph, symmetry: bool) -> Rival:
     """
     chances = edge_chances(agent, graph, symmetry)
     if not are_even(graph, chances):
-        return Rival(make_chances(graph, chances), table_digest([chances]))
+        return OpponentPolicy(make_chances(graph, chances), table_digest([chances]))
     allowed = chances > 0
-    return Rival(policy_among(graph, allowed), table_digest([allowed]))
+    return OpponentPolicy(policy_among(graph, allowed), table_digest([allowed]))
 
 
 def are_even(graph: Graph, chances: NDArray[np.float64]) -> bool:
@@ -57,18 +57,18 @@ def are_even(graph: Graph, chances: NDArray[np.float64]) -> bool:
     return bool((np.abs(share - 1) <= EVEN).all())
 
 
-def edge_chances(agent: Outsider, graph: Graph, symmetry: bool) -> NDArray[np.float64]:
+def edge_chances(agent: AgentAdapter, graph: Graph, symmetry: bool) -> NDArray[np.float64]:
     """float64[E]: the probability of each move of an agent, in positions that its play does not let happen any move.
 
-    symmetry: as for `rival_of`.  Raises AgentError.
+    symmetry: as for `opponent_policy`.  Raises AgentError.
     """
-    rules, cells = Rules(agent.board, symmetry), agent.board.cells
+    rules, cells = LayerRules(agent.board, symmetry), agent.board.cells
     code, cell, chance = list[NDArray[np.int64]](), list[NDArray[np.int64]](), list[NDArray[np.float64]]()
 
     def answers(own: Words, other: Words, ply: int) -> Answered:
         chances = agent.answers(own, other, ply)
         source, moves = np.nonzero(chances)
-        code.append(codes_of(*((other, own) if ply % 2 else (own, other)), cells)[source])
+        code.append(position_codes(*((other, own) if ply % 2 else (own, other)), cells)[source])
         cell.append(moves)
         chance.append(chances[source, moves])
         return chances
@@ -80,7 +80,7 @@ def edge_chances(agent: Outsider, graph: Graph, symmetry: bool) -> NDArray[np.fl
 
 
 def _on_edges(
-    agent: Outsider, graph: Graph, code: NDArray[np.int64], cell: NDArray[np.int64], chance: NDArray[np.float64]
+    agent: AgentAdapter, graph: Graph, code: NDArray[np.int64], cell: NDArray[np.int64], chance: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """float64[E]: the chances of moves given as codes of positions and cells; rows without any make all alike.
 

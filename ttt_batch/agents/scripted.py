@@ -18,7 +18,7 @@ from ttt_batch.game.board import EMPTY, FIRST, SECOND, Board, Position
 from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.game.lines import Lines, make_lines, open_cells, view_of
 from ttt_batch.game.state_space import check_enumerable
-from ttt_batch.runs.knowledge import Playing, StandIn
+from ttt_batch.runs.knowledge import AgentProxy, PlayingAgent
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy, policy_among
 
@@ -91,13 +91,13 @@ def policy_over(graph: Graph, board: Board, plies: int) -> Policy:
     return policy_among(graph, allowed)
 
 
-class ScriptedPlayer(StandIn):
+class ScriptedPlayer(AgentProxy):
     """A scripted player to be watched: it moves by its rule; what moves are worth is what its opponent knows of them.
 
     plies: RANDOM, ONE_PLY or TWO_PLY.  Raises UsageError for a name that is none of `PLAYERS`.
     """
 
-    def __init__(self, name: str, opponent: Playing) -> None:
+    def __init__(self, name: str, opponent: PlayingAgent) -> None:
         super().__init__(opponent)
         self.plies, self._lines = player_number(name), make_lines(self.board)
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.bits import NONE, ONE, lowest
+from ttt_batch.base.bits import NONE, ONE, lowest_bit
 from ttt_batch.base.choices import Ties, check_ties
 from ttt_batch.base.jit import generic, kernel
 from ttt_batch.evaluation.ties import check_sharp, keep_soonest
@@ -17,15 +17,15 @@ from ttt_batch.game.solution import ends_alone
 from ttt_batch.game.state_space import check_gravity
 from ttt_batch.learners.growing_rows import row_at
 from ttt_batch.patterns.agent import NetAgent
-from ttt_batch.proofs.playing import mark, picks, reset
-from ttt_batch.runs.boxes import not_second
+from ttt_batch.proofs.playing import mark_cell, reset, tied_cells
+from ttt_batch.runs.boxes import cannot_play_second_error
 from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Choice, row_choices
 
 
-class Agent(NamedTuple):
+class TablePlayer(NamedTuple):
     """A learner's tables with what it takes to choose moves from them, in any position.
 
     tables, graph, growth: of a `GrowingTable`; its borrowed rows are written to, and nothing that it holds.
@@ -45,7 +45,7 @@ class Agent(NamedTuple):
 
 
 @kernel
-def agent_cells(agent: Agent, code: Any, ply: Any) -> Any:
+def agent_cells(agent: TablePlayer, code: Any, ply: Any) -> Any:
     """Cells (int64, bits) that an agent may pick in an unfinished position; `minimax-q` may name occupied ones.
 
     Compiled by itself: only this differs from learner to learner, and all kernels that need an agent's moves share it.
@@ -71,14 +71,14 @@ def cells_of(player: Any, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
     """
 
 
-@cells_of.register(Agent)
-def _cells_of_tables(agent: Agent, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
+@cells_of.register(TablePlayer)
+def _cells_of_tables(agent: TablePlayer, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
     first, second = (other, own) if ply & 1 else (own, other)
     code = np.int64(0)
     for number in range(2):
         marks = second if number else first
         while marks != NONE:
-            code += (1 + number) * agent.growth.places.power[lowest(marks), 0]
+            code += (1 + number) * agent.growth.places.power[lowest_bit(marks), 0]
             marks &= marks - ONE
     return np.uint64(agent_cells(agent, code, ply))
 
@@ -89,12 +89,12 @@ def _cells_of_network(agent: NetAgent, lines: Lines, own: Any, other: Any, ply: 
     for number in range(2):
         marks, player = (other, 1 - (ply & 1)) if number else (own, ply & 1)
         while marks != NONE:
-            mark(agent, lowest(marks), player)
+            mark_cell(agent, lowest_bit(marks), player)
             marks &= marks - ONE
-    return picks(agent, lines, own, other, view_of(lines, own, other), ply)
+    return tied_cells(agent, lines, own, other, view_of(lines, own, other), ply)
 
 
-def make_agent(run: AnyRun, ties: Ties = "any") -> Agent | NetAgent:
+def table_player(run: AnyRun, ties: Ties = "any") -> TablePlayer | NetAgent:
     """The agent of a run; on an enumerated board its tables are copied.  Raises UsageError.
 
     With a network ties make no difference: it knows wins in one, and prefers them; `sharp` is refused.  Raises
@@ -107,11 +107,13 @@ def make_agent(run: AnyRun, ties: Ties = "any") -> Agent | NetAgent:
     return make_table_agent(run, ties)
 
 
-def make_table_agent(run: Run, ties: Ties = "any") -> Agent:
-    """As `make_agent`, of a run that has a table of positions."""
+def make_table_agent(run: Run, ties: Ties = "any") -> TablePlayer:
+    """As `table_player`, of a run that has a table of positions."""
     ties = check_ties(ties)
     if run.learner.boxes:
-        raise not_second(run.config.learner, "a match in both seats, or a search,", "evaluate judges it exactly")
+        raise cannot_play_second_error(
+            run.config.learner, "a match in both seats, or a search,", "evaluate judges it exactly"
+        )
     check_gravity(run.board, "an agent that searches or plays matches")
     grown = run.grown if run.grown is not None else _as_grown(run)
     chosen, solution = np.zeros(run.board.cells, np.bool_), np.zeros(0, np.int8)
@@ -122,7 +124,7 @@ def make_table_agent(run: Run, ties: Ties = "any") -> Agent:
             solution[:n_open] = run.solution_in_plies[:n_open]
     # An enumerated run's rows have the same edges in both graphs.
     kept = run.sharp_edges if ties == "sharp" else np.zeros(0, np.bool_)
-    return Agent(grown.tables, grown.graph, grown.growth, run.learner.choice, run.worth, chosen, solution, kept)
+    return TablePlayer(grown.tables, grown.graph, grown.growth, run.learner.choice, run.worth, chosen, solution, kept)
 
 
 def _as_grown(run: Run) -> GrowingTable:

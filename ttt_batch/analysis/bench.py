@@ -21,14 +21,14 @@ from ttt_batch.analysis.warmup import warm_up
 from ttt_batch.base.errors import TttBatchError, UsageError
 from ttt_batch.base.kernel_cache import JIT_DISABLED
 from ttt_batch.base.processors import available_threads, processor_name, thread_count
-from ttt_batch.base.quantities import Number, real
+from ttt_batch.base.quantities import Number, parse_float
 from ttt_batch.base.version import VERSION
 from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.game.board import Board
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.recorder import TIME, Recorder
-from ttt_batch.simulation.random_games import random_games
+from ttt_batch.simulation.random_games import play_random_games
 from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import Trainer
 
@@ -76,18 +76,18 @@ class Figure:
         return plain | {"median": self.median, "min": min(rounds), "max": max(rounds), "rounds": rounds}
 
 
-def bench(
+def measure_machine(
     *, seconds: Number = SECONDS, threads: Number | None = None, progress: Callable[[int, int], None] | None = None
 ) -> list[Figure]:
     """Measure random play, learning by learner and engine, learning on 1, 2, 4, ... threads, and evaluation.
 
-    Call `prepare` first: the first measurements would otherwise include compilation.
+    Call `compile_bench` first: the first measurements would otherwise include compilation.
     seconds: approximate duration, 0.1 to 3600; below 2 a measurement is a single batch.
     threads: the largest number; None for all processors.
     progress: called with (done, total) before each measurement and after the last one.
     Raises UsageError, and TttBatchError if Numba's compiler is switched off.
     """
-    time_to_take, most = check(seconds, threads)
+    time_to_take, most = check_bench(seconds, threads)
     subjects = list(_subjects(most))
     report, total = progress or (lambda *_: None), len(subjects) * (ROUNDS + 1)
     # Counting the steps that fit into a slot takes 1.5 slots on average.
@@ -105,10 +105,10 @@ def bench(
     return [figure for figure, _, _ in subjects]
 
 
-def check(seconds: Number, threads: Number | None) -> tuple[float, int]:
+def check_bench(seconds: Number, threads: Number | None) -> tuple[float, int]:
     """Return the validated seconds and largest number of threads.  Raises the errors of `bench`."""
     limits = f"{LEAST_SECONDS:g} .. {MOST_SECONDS:g}"
-    number = real("seconds", seconds, f"one in {limits}, e.g. 15")
+    number = parse_float("seconds", seconds, f"one in {limits}, e.g. 15")
     if not LEAST_SECONDS <= number <= MOST_SECONDS:
         raise UsageError(f"seconds {number:g} is outside {limits}; give a number in it")
     if JIT_DISABLED:
@@ -116,7 +116,7 @@ def check(seconds: Number, threads: Number | None) -> tuple[float, int]:
     return number, thread_count(threads)
 
 
-def prepare(report: Callable[[str, float, int, int], None] | None = None) -> None:
+def compile_bench(report: Callable[[str, float, int, int], None] | None = None) -> None:
     """Compile or load every kernel that `bench` needs.  report: as in `warmup.warm_up`."""
     # Without a cache, kernels are compiled in this process when `bench` counts its first steps.
     with contextlib.suppress(TttBatchError):
@@ -125,7 +125,7 @@ def prepare(report: Callable[[str, float, int, int], None] | None = None) -> Non
 
 def _subjects(most: int) -> Iterator[tuple[Figure, int, Steps]]:
     """Yield each subject: an empty figure, the games per step, and the work."""
-    yield Figure("random play"), RANDOM_GAMES, lambda n: random_games(Board(), n * RANDOM_GAMES)
+    yield Figure("random play"), RANDOM_GAMES, lambda n: play_random_games(Board(), n * RANDOM_GAMES)
     for learner in LEARNERS:
         for engine, batch in COLUMNS:
             figure = Figure("learning", learner, engine, batch)
@@ -171,7 +171,7 @@ def _steps_in(seconds: float, work: Steps) -> int:
     return max(1, round(n * seconds / spent))
 
 
-def surroundings() -> dict[str, Any]:
+def environment_info() -> dict[str, Any]:
     """Return the machine, the versions and the date."""
     versions = {"ttt-batch": VERSION, "python": platform.python_version()}
     return {
@@ -183,12 +183,12 @@ def surroundings() -> dict[str, Any]:
 
 def bench_summary(figures: list[Figure]) -> dict[str, Any]:
     """Return the output of `bench --json`."""
-    return surroundings() | {"figures": [figure.to_dict() for figure in figures]}
+    return environment_info() | {"figures": [figure.to_dict() for figure in figures]}
 
 
 def bench_text(figures: list[Figure]) -> str:
     """Return the output of `bench`: tables at most 80 columns wide."""
-    about = surroundings()
+    about = environment_info()
     used = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
     learning = {(f.learner, f.engine, f.batch): f for f in figures if f.work == "learning"}
     threads = [figure for figure in figures if figure.work == "threads"]

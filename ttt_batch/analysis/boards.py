@@ -14,7 +14,7 @@ from ttt_batch.base.choices import SWITCH_WORDS, choose
 from ttt_batch.base.errors import TttBatchError, UsageError
 from ttt_batch.base.files import shown
 from ttt_batch.base.memory import free_memory
-from ttt_batch.base.outputs import Kind
+from ttt_batch.base.outputs import OutputKind
 from ttt_batch.game.board import MAX_TABLE_CELLS, Board, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.known_values import KNOWN, SOLVED, Known, known_board
@@ -23,7 +23,7 @@ from ttt_batch.game.state_space import WORDS, Space, check_enumerable, most_posi
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.memory_needs import bytes_needed, check_space
 
-_SOLUTION = Kind(TttBatchError, "solution")
+_SOLUTION = OutputKind(TttBatchError, "solution")
 """Kind of output file: `outputs` uses it in messages about a solution's file."""
 
 

@@ -12,7 +12,7 @@ from ttt_batch.agents.player import Player
 from ttt_batch.agents.reach import possible_cells
 from ttt_batch.agents.scripted import RANDOM, Scripted
 from ttt_batch.analysis.compare import SHOWN
-from ttt_batch.analysis.playing import list_cells, make_block, play_ply
+from ttt_batch.analysis.playing import list_cells, play_ply, start_block
 from ttt_batch.base.choices import SEATS
 from ttt_batch.base.errors import BoardError
 from ttt_batch.base.streams import MEETINGS, stream_key
@@ -76,7 +76,7 @@ def _compare_moves(one: AnyRun, other: AnyRun) -> tuple[int, Differing]:
     """Return the number of distinct positions in the random games, and the positions where the moves differ."""
     lines, key = make_lines(one.board), stream_key(SEED, MEETINGS)
     agents, random = (playing_agent(one), playing_agent(other)), Scripted(RANDOM)
-    games, seen, differing = make_block(GAMES), 0, Differing()
+    games, seen, differing = start_block(GAMES), 0, Differing()
     left, ply = GAMES, 0
     while left:
         # Positions of different plies differ, so duplicates occur within a ply only.

@@ -8,13 +8,13 @@ At level 1 and epsilon 0 nothing is sampled here, and with ties `any` the agent'
 
 import random
 
-from ttt_batch.agents.outsider import Outsider
+from ttt_batch.agents.outsider import AgentAdapter
 from ttt_batch.base.choices import Ties, check_ties
-from ttt_batch.base.quantities import Number, share
-from ttt_batch.base.softmax import softmax_shares
-from ttt_batch.evaluation.ties import check_sharp, kept_cells
+from ttt_batch.base.quantities import Number, parse_share
+from ttt_batch.base.softmax import softmax_probabilities
+from ttt_batch.evaluation.ties import best_cells, check_sharp
 from ttt_batch.game.board import EMPTY, UNFINISHED, Position
-from ttt_batch.runs.knowledge import Playing, StandIn
+from ttt_batch.runs.knowledge import AgentProxy, PlayingAgent
 
 TEMPERATURE = 0.25
 """Softmax temperature, as a share of the distance between the best and the worst result on the learner's scale.
@@ -23,7 +23,7 @@ It therefore means the same for all learners: a move is e**4 = 55 times as likel
 7.4 times if half a game more."""
 
 
-class Weakened(StandIn):
+class HandicappedAgent(AgentProxy):
     """Agent that plays below its strength.
 
     level: share of moves by its own rule, 0 to 1 or a percentage; the others are sampled by softmax over its values.
@@ -37,17 +37,17 @@ class Weakened(StandIn):
 
     def __init__(
         self,
-        agent: Playing,
+        agent: PlayingAgent,
         level: Number = 1.0,
         epsilon: Number = 0.0,
         rng: random.Random | None = None,
         ties: Ties = "any",
     ):
-        self.level = share("level", level, "1 plays its best, 0 draws every move by softmax")
-        self.epsilon = share("epsilon", epsilon, "it is the share of random moves")
+        self.level = parse_share("level", level, "1 plays its best, 0 draws every move by softmax")
+        self.epsilon = parse_share("epsilon", epsilon, "it is the share of random moves")
         super().__init__(agent)
         self._ties, self._rng = check_ties(ties), rng or random.Random()
-        if self._ties == "sharp" and not isinstance(agent, Outsider):
+        if self._ties == "sharp" and not isinstance(agent, AgentAdapter):
             check_sharp(agent)
 
     def candidates(self, position: Position) -> list[int]:
@@ -57,19 +57,21 @@ class Weakened(StandIn):
             return [self._rng.choice(free)]
         if self.level < 1 and self._rng.random() >= self.level:
             shares = self.move_values(position)
-            if self.gives == "value" or isinstance(self._agent, Outsider):  # an adapter's probabilities may be 0 or 1
-                shares = softmax_shares(shares, TEMPERATURE * span_of(self._agent, position))
+            if self.gives == "value" or isinstance(
+                self._agent, AgentAdapter
+            ):  # an adapter's probabilities may be 0 or 1
+                shares = softmax_probabilities(shares, TEMPERATURE * result_range(self._agent, position))
             return self._rng.choices(list(shares), list(shares.values()))
-        if isinstance(self._agent, Outsider):
+        if isinstance(self._agent, AgentAdapter):
             shares = self._agent.shares(position)
             return self._rng.choices(list(shares), list(shares.values())) if len(shares) > 1 else list(shares)
         if (drawn := self.drawn_shares(position)) is not None:
             return self._rng.choices(list(drawn), list(drawn.values()))
         cells = self._agent.candidates(position)
-        return kept_cells(self._agent, position, cells, self._ties)
+        return best_cells(self._agent, position, cells, self._ties)
 
 
-def span_of(agent: Playing, position: Position) -> float:
+def result_range(agent: PlayingAgent, position: Position) -> float:
     """Return the distance between the best and the worst result for the player to move, on the agent's scale.
 
     It is 1 if all results are worth the same, so that the temperature stays above 0.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.layers import distinct
-from ttt_batch.agents.outsider import Outsider
+from ttt_batch.agents.outsider import AgentAdapter
 from ttt_batch.agents.positions import Words, as_words
 from ttt_batch.base.choices import RESULTS
 from ttt_batch.base.errors import GamesError
@@ -40,7 +40,7 @@ class Agreement(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PositionsEvaluation(Printable):
+class LabelledEvaluation(Printable):
     """Agreement between the values of positions, their labels and the exact results.
 
     agent, file: names of the two.
@@ -78,12 +78,12 @@ class PositionsEvaluation(Printable):
         return [{self.compared_with: result, **counts} for result, counts in self.counts.items()], self.compared_with
 
 
-def evaluate_positions(agent: AnyRun | Outsider, positions: Positions) -> PositionsEvaluation:
+def evaluate_positions(agent: AnyRun | AgentAdapter, positions: Positions) -> LabelledEvaluation:
     """Compare an agent with a file of positions in the format of `position_lines`.
 
     Raises GamesError, BoardError for positions of another board, and AgentError.
     """
-    source = source_of(positions)
+    source = position_source(positions)
     name = source.name if isinstance(source, GameFile) else "positions"
     source.check()
     given = read_positions(source, agent.board, name)
@@ -92,15 +92,15 @@ def evaluate_positions(agent: AnyRun | Outsider, positions: Positions) -> Positi
     return _compared(agent, given, name)
 
 
-def source_of(positions: Positions) -> GameFile | GameLines:
+def position_source(positions: Positions) -> GameFile | GameLines:
     """Return the source that reads a file or lines of positions."""
     return GameFile(positions, "position") if isinstance(positions, str | Path) else GameLines(positions)
 
 
-def _compared(agent: AnyRun | Outsider, given: LabelledPositions, file: str) -> PositionsEvaluation:
+def _compared(agent: AnyRun | AgentAdapter, given: LabelledPositions, file: str) -> LabelledEvaluation:
     """Return the comparison over all positions."""
     board, rows = agent.board, given.positions
-    valued = _by_play(agent, rows) if isinstance(agent, Outsider) else [_by_value(agent, row.marks) for row in rows]
+    valued = _by_play(agent, rows) if isinstance(agent, AgentAdapter) else [_by_value(agent, row.marks) for row in rows]
     truth = [frozenset(() if (true := agent.true_value(row.marks)) is None else (true,)) for row in rows]
     labels = [row.allowed or frozenset() for row in rows]
     known = all(truth)
@@ -109,15 +109,15 @@ def _compared(agent: AnyRun | Outsider, given: LabelledPositions, file: str) -> 
         if len(right) == 1 and value:
             sign = -1 if _mover(row.marks) else 1  # counts are by the mover's result
             counts[WORDS[sign * min(right)]][WORDS[sign * min(right & value or value)]] += 1
-    return PositionsEvaluation(
-        agent=agent.name if isinstance(agent, Outsider) else agent.config.learner,
+    return LabelledEvaluation(
+        agent=agent.name if isinstance(agent, AgentAdapter) else agent.config.learner,
         board=board,
         file=file,
         positions=len(rows),
         final=sum(board.outcome(row.marks) != UNFINISHED for row in rows),
         left_out=given.left_out,
         left_out_example=given.shown,
-        judged_by="play" if isinstance(agent, Outsider) else "values",
+        judged_by="play" if isinstance(agent, AgentAdapter) else "values",
         unvalued=sum(not value for value in valued),
         value_truth=_agreement(valued, truth),
         value_label=_agreement(valued, labels),
@@ -149,7 +149,7 @@ def _by_value(run: AnyRun, marks: Position) -> Results:
     return frozenset(result for result, each in scale.items() if each == nearest)
 
 
-def _by_play(agent: Outsider, rows: list[Labelled]) -> list[Results]:
+def _by_play(agent: AgentAdapter, rows: list[Labelled]) -> list[Results]:
     """Return the first player's result from each position if the agent plays both sides.  Raises AgentError."""
     board = agent.board
     marks = np.array([row.marks for row in rows])
@@ -165,7 +165,7 @@ def _by_play(agent: Outsider, rows: list[Labelled]) -> list[Results]:
     return [frozenset({results[int(end)]}) for end in outcome]
 
 
-def _moved(agent: Outsider, sides: list[Words], going: NDArray[np.int64], ply: int) -> NDArray[np.int8]:
+def _moved(agent: AgentAdapter, sides: list[Words], going: NDArray[np.int64], ply: int) -> NDArray[np.int8]:
     """Make the agent's moves in the positions `going`, all with `ply` marks, and return their new outcomes.
 
     sides: uint64[n] for each player, changed in place.

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ttt_batch.agents.scripted import PLAYERS, Scripted, player_number, scripted_policy, seat_number
-from ttt_batch.agents.tables import Agent, make_agent
+from ttt_batch.agents.tables import TablePlayer, table_player
 from ttt_batch.analysis.playing import CONFIDENCE, MAX_MATCH_GAMES, Tally, play_agents
 from ttt_batch.analysis.proving import prove
-from ttt_batch.analysis.search import BUDGET, MAX_BUDGET, Verdict, search
+from ttt_batch.analysis.search import MAX_SEARCH_BUDGET, SEARCH_BUDGET, SearchResult, search
 from ttt_batch.base.choices import SEATS, Ties, choose
 from ttt_batch.base.printable import Printable
-from ttt_batch.base.quantities import Number, any_seed, whole
+from ttt_batch.base.quantities import Number, parse_int, parse_seed
 from ttt_batch.base.streams import MATCHES, stream_key
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.game.lines import make_lines
@@ -29,7 +29,7 @@ GAMES = 10_000
 """Default number of games in a match: shares have a 95 % interval of about +-1 percentage point."""
 
 
-def play(
+def play_scripted(
     run: AnyRun,
     player: str,
     seat: str,
@@ -37,24 +37,24 @@ def play(
     games: Number = GAMES,
     seed: Number = 0,
     ties: Ties = "any",
-    agent: Agent | NetAgent | None = None,
+    agent: TablePlayer | NetAgent | None = None,
 ) -> Tally:
     """Play a run's agent in a seat, `first` or `second`, against a scripted player.
 
     games: 1 to 10**9.  seed: any integer of 64 bits.  ties: as for `Run.candidates`.
-    agent: result of `make_agent` for the run and these ties, if available.
+    agent: result of `table_player` for the run and these ties, if available.
     Raises UsageError.  The run does not change.
     """
-    games, plies, number = whole("games", games, 1, MAX_MATCH_GAMES), player_number(player), seat_number(seat)
-    key = stream_key(any_seed(seed), MATCHES[2 * plies + number])
-    agent, opponent, lines = agent or make_agent(run, ties), Scripted(plies), make_lines(run.board)
+    games, plies, number = parse_int("games", games, 1, MAX_MATCH_GAMES), player_number(player), seat_number(seat)
+    key = stream_key(parse_seed(seed), MATCHES[2 * plies + number])
+    agent, opponent, lines = agent or table_player(run, ties), Scripted(plies), make_lines(run.board)
     if number == 0:
         return play_agents(agent, opponent, lines, games, key)
     return Tally(*play_agents(opponent, agent, lines, games, key)[::-1])
 
 
 @dataclass(frozen=True)
-class GrownEvaluation(Printable):
+class SampledEvaluation(Printable):
     """Evaluation of an agent on a board too large to enumerate, or of networks.
 
     verdicts: by seat, whether the agent can be beaten.  matches: by scripted player, then by seat.
@@ -63,14 +63,14 @@ class GrownEvaluation(Printable):
     samples: answers sampled in each position of the search if the agent is random; else None.
     """
 
-    verdicts: dict[str, Verdict]
+    verdicts: dict[str, SearchResult]
     matches: dict[str, dict[str, Tally]]
     budget: int
     games: int
     seed: int
     ties: Ties = "any"
     run: AnyRun | None = dataclasses.field(default=None, repr=False, compare=False)
-    wins: dict[str, Verdict] = dataclasses.field(default_factory=dict)
+    wins: dict[str, SearchResult] = dataclasses.field(default_factory=dict)
     agent: JudgedAgent | None = dataclasses.field(default=None, compare=False)
     samples: int | None = None
 
@@ -112,7 +112,7 @@ class GrownEvaluation(Printable):
         return rows, "against"
 
 
-def evaluate_grown(
+def evaluate_sampled(
     run: AnyRun,
     players: Sequence[str] = PLAYERS,
     *,
@@ -120,36 +120,41 @@ def evaluate_grown(
     seed: Number = 0,
     budget: Number | None = None,
     ties: Ties = "any",
-) -> GrownEvaluation:
+) -> SampledEvaluation:
     """Search for losses and play matches against scripted players, in both seats.  Raises UsageError.
 
     budget: most positions that a search enters; None for BUDGET, or NETWORK_BUDGET with networks.
     ties: as for `Run.candidates`.  Enumerated boards are allowed, too, but `Run.evaluation` is exact there.
     """
     # Check first: a search may take minutes.
-    games, seed = whole("games", games, 1, MAX_MATCH_GAMES), any_seed(seed)
-    budget = (BUDGET if isinstance(run, Run) else NETWORK_BUDGET) if budget is None else budget
-    players, budget = [choose("player", player, PLAYERS) for player in players], whole("budget", budget, 1, MAX_BUDGET)
-    agent = make_agent(run, ties)
+    games, seed = parse_int("games", games, 1, MAX_MATCH_GAMES), parse_seed(seed)
+    budget = (SEARCH_BUDGET if isinstance(run, Run) else NETWORK_BUDGET) if budget is None else budget
+    players, budget = (
+        [choose("player", player, PLAYERS) for player in players],
+        parse_int("budget", budget, 1, MAX_SEARCH_BUDGET),
+    )
+    agent = table_player(run, ties)
     wins = _wins(run, budget)
     verdicts = {seat: _verdict(run, seat, budget, agent, wins.get(seat)) for seat in SEATS}
     matches = {
-        player: {seat: play(run, player, seat, games=games, seed=seed, agent=agent) for seat in SEATS}
+        player: {seat: play_scripted(run, player, seat, games=games, seed=seed, agent=agent) for seat in SEATS}
         for player in players
     }
-    return GrownEvaluation(verdicts, matches, budget, games, seed, ties, run, wins)
+    return SampledEvaluation(verdicts, matches, budget, games, seed, ties, run, wins)
 
 
-def _wins(run: AnyRun, budget: int) -> dict[str, Verdict]:
+def _wins(run: AnyRun, budget: int) -> dict[str, SearchResult]:
     """Return whether networks always win, for each seat trained with that goal."""
     if isinstance(run, Run) or not run.config.always_wins:
         return {}
     return {SEATS[seat]: _proved(run, SEATS[seat], ALWAYS_WINS, budget) for seat in run.config.seats}
 
 
-def _verdict(run: AnyRun, seat: str, budget: int, agent: Agent | NetAgent, wins: Verdict | None) -> Verdict:
+def _verdict(
+    run: AnyRun, seat: str, budget: int, agent: TablePlayer | NetAgent, wins: SearchResult | None
+) -> SearchResult:
     """Return whether an agent can be beaten in a seat.  wins: whether it always wins there, if known."""
-    if isinstance(agent, Agent):
+    if isinstance(agent, TablePlayer):
         assert isinstance(run, Run)
         return search(run, seat, budget=budget, agent=agent)
     if wins is not None and wins.unbeatable:
@@ -157,10 +162,10 @@ def _verdict(run: AnyRun, seat: str, budget: int, agent: Agent | NetAgent, wins:
     return _proved(run, seat, CANNOT_LOSE, budget)
 
 
-def _proved(run: AnyRun, seat: str, goal: Goal, budget: int) -> Verdict:
+def _proved(run: AnyRun, seat: str, goal: Goal, budget: int) -> SearchResult:
     """Return the verdict of a proof of networks.  One thread makes a refutation reproducible."""
     found = prove(run, seat=seat, goal=goal, budget=budget, threads=1).found[seat]
-    return Verdict(found.status, found.positions, found.line)
+    return SearchResult(found.status, found.positions, found.line)
 
 
 def scripted_evaluation(run: Run, player: str, ties: Ties = "any") -> Evaluation:

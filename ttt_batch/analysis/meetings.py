@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ttt_batch.agents.known import agent_of_run, named_agent, playing_agent
-from ttt_batch.agents.layers import Rules
-from ttt_batch.agents.outsider import Outsider
+from ttt_batch.agents.layers import LayerRules
+from ttt_batch.agents.outsider import AgentAdapter
 from ttt_batch.agents.player import Player
 from ttt_batch.agents.reach import shares
 from ttt_batch.agents.scripted import PLAYERS, Scripted, ScriptedPlayer, policy_over
@@ -23,12 +23,12 @@ from ttt_batch.evaluation.exact_results import match
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.lines import make_lines
 from ttt_batch.game.state_space import check_gravity
-from ttt_batch.runs.boxes import meets
+from ttt_batch.runs.boxes import can_meet
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy
 
-Entrant = AnyRun | ScriptedPlayer | Outsider
+Participant = AnyRun | ScriptedPlayer | AgentAdapter
 """Participant: a run of any kind, an adapter of a third-party agent or, in a series, a scripted player."""
 
 Shares = tuple[float, float, float]
@@ -116,12 +116,12 @@ def deviation(share: float, exact: float, games: int) -> float:
     return (share - exact) / spread if spread > 1e-9 else math.copysign(math.inf, share - exact)
 
 
-def enumerated(runs: Sequence[Entrant]) -> bool:
+def enumerated(runs: Sequence[Participant]) -> bool:
     """Return whether every participant has a policy over all positions of its board."""
     return all(
         isinstance(run, ScriptedPlayer)
         or (isinstance(run, Run) and run.grown is None)
-        or (isinstance(run, Outsider) and run.exact)
+        or (isinstance(run, AgentAdapter) and run.exact)
         for run in runs
     )
 
@@ -137,7 +137,7 @@ class Participants:
     exact: True if all have a policy over all positions, so that results are exact.
     """
 
-    def __init__(self, runs: Sequence[Entrant], names: Sequence[str], ties: Ties = "any") -> None:
+    def __init__(self, runs: Sequence[Participant], names: Sequence[str], ties: Ties = "any") -> None:
         """Check the participants and their names.  ties: as for `Run.candidates`.  Raises UsageError and BoardError."""
         ties = check_ties(ties)
         for run in runs:
@@ -149,7 +149,7 @@ class Participants:
                 one, other = runs[0].board.name, run.board.name
                 raise BoardError(f"{names[0]} plays {one}, {name} plays {other}; choose runs of one board")
         tables = [run for run in runs if isinstance(run, Run)]
-        self._asks = any(isinstance(run, Outsider) for run in runs)
+        self._asks = any(isinstance(run, AgentAdapter) for run in runs)
         self.exact, self._seats = enumerated(runs), [seats_of(run) for run in runs]
         if self.exact and not self._asks:
             # A learner that may choose occupied cells needs edges for them; such a move loses.
@@ -168,7 +168,7 @@ class Participants:
         @functools.cache
         def player(number: int) -> Player:
             run = runs[number]
-            if isinstance(run, Outsider):
+            if isinstance(run, AgentAdapter):
                 return run
             if isinstance(run, ScriptedPlayer):
                 return Player(named_agent(PLAYERS[run.plies], run.board), run.board)
@@ -177,7 +177,7 @@ class Participants:
         @functools.cache
         def agent(number: int) -> Any:
             run = runs[number]
-            if isinstance(run, Outsider):
+            if isinstance(run, AgentAdapter):
                 return run
             return Scripted(run.plies) if isinstance(run, ScriptedPlayer) else playing_agent(run, ties)
 
@@ -185,7 +185,7 @@ class Participants:
 
     def can_meet(self, first: int, second: int) -> bool:
         """Return whether these two can play in these seats."""
-        return meets(self._seats[first], self._seats[second])
+        return can_meet(self._seats[first], self._seats[second])
 
     def meet(self, first: int, second: int, games: int | None, seed: int) -> Meeting:
         """Return the meeting of two participants, empty if they cannot meet.  games: the number to play, or None."""
@@ -207,7 +207,7 @@ class Participants:
     def _asked(self, first: int, second: int, games: int | None, key: Any) -> tuple[Shares | None, Tally | None]:
         """Return the exact shares and the tally of a meeting in which a third-party agent plays."""
         players = self._player(first), self._player(second)
-        exact = shares(Rules(players[0].board), *(player.answers for player in players)) if self.exact else None
+        exact = shares(LayerRules(players[0].board), *(player.answers for player in players)) if self.exact else None
         tally = None
         if games is not None:
             tally = play_agents(self._agent(first), self._agent(second), self._lines, games, key)

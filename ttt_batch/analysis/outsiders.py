@@ -20,18 +20,18 @@ import numpy as np
 
 from ttt_batch.agents.judging import judge_exactly
 from ttt_batch.agents.known import agent_of_run, named_agent
-from ttt_batch.agents.layers import Rules
-from ttt_batch.agents.outsider import Outsider
+from ttt_batch.agents.layers import LayerRules
+from ttt_batch.agents.outsider import AgentAdapter
 from ttt_batch.agents.player import Player
 from ttt_batch.agents.positions import Words
 from ttt_batch.agents.reach import Reached, shares
 from ttt_batch.agents.scripted import PLAYERS, Scripted, player_number
-from ttt_batch.analysis.matches import GAMES, GrownEvaluation
-from ttt_batch.analysis.playing import CONFIDENCE, MAX_MATCH_GAMES, OpenGames, Tally, play_agents, wilson
-from ttt_batch.analysis.search import BUDGET, MAX_BUDGET, Verdict
+from ttt_batch.analysis.matches import GAMES, SampledEvaluation
+from ttt_batch.analysis.playing import CONFIDENCE, MAX_MATCH_GAMES, GameBlock, Tally, play_agents, wilson
+from ttt_batch.analysis.search import MAX_SEARCH_BUDGET, SEARCH_BUDGET, SearchResult
 from ttt_batch.base.choices import SEATS, Ties, choose
-from ttt_batch.base.errors import BoardError, UsageError, option
-from ttt_batch.base.quantities import Number, any_seed, whole
+from ttt_batch.base.errors import BoardError, UsageError, flag
+from ttt_batch.base.quantities import Number, parse_int, parse_seed
 from ttt_batch.base.streams import MATCHES, stream_key
 from ttt_batch.game.board import FIRST_WINS
 from ttt_batch.game.lines import make_lines
@@ -60,28 +60,28 @@ def seeded(seed: int) -> Iterator[None]:
         np.random.set_state(before_numpy)  # noqa: NPY002
 
 
-def opponent_of(board_of: Outsider | Run, against: AnyRun | Outsider | str, ties: Ties) -> tuple[Player, str]:
+def opponent_of(board_of: AgentAdapter | Run, against: AnyRun | AgentAdapter | str, ties: Ties) -> tuple[Player, str]:
     """Return an opponent as a player on the same board, and its name.  Raises BoardError."""
     board = board_of.board
     if isinstance(against, str):
         return Player(named_agent(against, board), board), against
     if against.board != board:
         raise BoardError(f"the opponent plays {against.board.name}, not {board.name}; choose one of the same board")
-    if isinstance(against, Outsider):
+    if isinstance(against, AgentAdapter):
         return against, against.name
     return Player(agent_of_run(against, ties), board), against.config.learner
 
 
-def judge_outsider(
-    agent: Outsider,
-    against: AnyRun | Outsider | str | None = None,
+def judge_adapter(
+    agent: AgentAdapter,
+    against: AnyRun | AgentAdapter | str | None = None,
     *,
     games: Number | None = None,
     seed: Number | None = None,
     budget: Number | None = None,
     samples: Number | None = None,
     ties: Ties = "any",
-) -> Evaluation | GrownEvaluation:
+) -> Evaluation | SampledEvaluation:
     """Evaluate an agent, exactly unless its board is too large to enumerate or its answers are sampled.
 
     against: `random` (default), `one-ply`, `two-ply`, `optimal`, `self`, a run or another agent.
@@ -93,19 +93,19 @@ def judge_outsider(
     given = {name: value for name, value in (("games", games), ("seed", seed), ("budget", budget)) if value is not None}
     if samples is not None:
         number = checked_samples(samples, agent, against)
-        with seeded(any_seed(0 if seed is None else seed)):
+        with seeded(parse_seed(0 if seed is None else seed)):
             return _judge(agent.sampled(number), against, number, given, ties)
     return _judge(agent, against, 0, given, ties)
 
 
 def _judge(
-    agent: Outsider, against: AnyRun | Outsider | str | None, samples: int, given: dict[str, Number], ties: Ties
-) -> Evaluation | GrownEvaluation:
-    """Do the work of `judge_outsider`.  given: the explicit options among games, seed and budget."""
+    agent: AgentAdapter, against: AnyRun | AgentAdapter | str | None, samples: int, given: dict[str, Number], ties: Ties
+) -> Evaluation | SampledEvaluation:
+    """Do the work of `judge_adapter`.  given: the explicit options among games, seed and budget."""
     large = bool(samples) and agent.board.cells > SAMPLED_CELLS
     if not agent.exact or large:
         if against is not None and against not in PLAYERS:
-            what = option("against", against) if isinstance(against, str) else "another agent"
+            what = flag("against", against) if isinstance(against, str) else "another agent"
             remedy = f"choose {', '.join(PLAYERS)}"
             if agent.exact:
                 raise BoardError(f"{what} is for boards of up to {SAMPLED_CELLS} cells with samples; {remedy}")
@@ -114,13 +114,13 @@ def _judge(
     for name in ("games", "budget") if samples else given:
         if name in given:
             raise UsageError(
-                f"{option(name)} is for boards too large to enumerate; {agent.board.name} is evaluated "
+                f"{flag(name)} is for boards too large to enumerate; {agent.board.name} is evaluated "
                 f"{'in each position' if samples else 'exactly'}; leave it out"
             )
     if against == "self":
         found = judge_exactly(agent, agent, called="self")
     else:
-        if isinstance(against, Outsider):
+        if isinstance(against, AgentAdapter):
             against = against.sampled(samples)
         opponent, name = opponent_of(agent, "random" if against is None else against, ties)
         found = judge_exactly(agent, opponent, called=name)
@@ -129,10 +129,10 @@ def _judge(
 
 def checked_samples(samples: Number, *players: object) -> int:
     """Return the validated number of answers per position.  Raises UsageError if no player's moves are random."""
-    number = whole("samples", samples, 1, MAX_SAMPLES)
-    if all(not isinstance(player, Outsider) or player.agent.own for player in players):
+    number = parse_int("samples", samples, 1, MAX_SAMPLES)
+    if all(not isinstance(player, AgentAdapter) or player.agent.own for player in players):
         raise UsageError(
-            f"{option('samples', number)} is for your own agents with random moves; the move probabilities of these "
+            f"{flag('samples', number)} is for your own agents with random moves; the move probabilities of these "
             "players are known; leave it out"
         )
     return number
@@ -145,12 +145,12 @@ def with_intervals(found: Evaluation, samples: int, seed: Number) -> Evaluation:
         for share in getattr(found, seat):
             low, high = wilson(share * samples, samples)
             ends.append((float(low), float(high)))
-    return dataclasses.replace(found, samples=Samples(samples, any_seed(seed), CONFIDENCE, intervals))
+    return dataclasses.replace(found, samples=Samples(samples, parse_seed(seed), CONFIDENCE, intervals))
 
 
-def against_outsider(
+def evaluate_against_adapter(
     run: Run,
-    opponent: PatternRun | Outsider,
+    opponent: PatternRun | AgentAdapter,
     ties: Ties = "any",
     *,
     samples: Number | None = None,
@@ -158,20 +158,20 @@ def against_outsider(
 ) -> Evaluation:
     """Return the exact results of a run on an enumerated board against an opponent without a table.
 
-    samples, seed: as for `judge_outsider`.  Raises BoardError, AgentError and UsageError.
+    samples, seed: as for `judge_adapter`.  Raises BoardError, AgentError and UsageError.
     """
     if samples is None:
         return _against(run, opponent, ties)
-    number, seed = checked_samples(samples, opponent), any_seed(0 if seed is None else seed)
-    assert isinstance(opponent, Outsider)
+    number, seed = checked_samples(samples, opponent), parse_seed(0 if seed is None else seed)
+    assert isinstance(opponent, AgentAdapter)
     with seeded(seed):
         return with_intervals(_against(run, opponent.sampled(number), ties), number, seed)
 
 
-def _against(run: Run, opponent: PatternRun | Outsider, ties: Ties) -> Evaluation:
-    """Do the work of `against_outsider`; a random opponent is already set to sample its answers."""
+def _against(run: Run, opponent: PatternRun | AgentAdapter, ties: Ties) -> Evaluation:
+    """Do the work of `evaluate_against_adapter`; a random opponent is already set to sample its answers."""
     rival, name = opponent_of(run, opponent, ties)
-    player, rules = Player(agent_of_run(run, ties), run.board), Rules(run.board)
+    player, rules = Player(agent_of_run(run, ties), run.board), LayerRules(run.board)
     first = shares(rules, player.answers, rival.answers)
     second = shares(rules, rival.answers, player.answers) if SEATS[1] in run.seats else NO_SHARES
     rival.ask_again()
@@ -179,18 +179,18 @@ def _against(run: Run, opponent: PatternRun | Outsider, ties: Ties) -> Evaluatio
 
 
 def _judge_grown(
-    agent: Outsider,
+    agent: AgentAdapter,
     players: Sequence[str],
     *,
     games: Number | None = None,
     seed: Number = 0,
     budget: Number | None = None,
-) -> GrownEvaluation:
+) -> SampledEvaluation:
     """Search for losses and play matches in both seats; a random agent gives a new answer for each move of a match."""
     games = (agent.samples or GAMES) if games is None else games
-    budget = max(1, BUDGET // (agent.samples or 1)) if budget is None else budget
-    games, seed = whole("games", games, 1, MAX_MATCH_GAMES), any_seed(seed)
-    most = whole("budget", budget, 1, MAX_BUDGET)
+    budget = max(1, SEARCH_BUDGET // (agent.samples or 1)) if budget is None else budget
+    games, seed = parse_int("games", games, 1, MAX_MATCH_GAMES), parse_seed(seed)
+    most = parse_int("budget", budget, 1, MAX_SEARCH_BUDGET)
     players = [choose("player", player, PLAYERS) for player in players]
     verdicts = {seat: _searched(agent, number, most) for number, seat in enumerate(SEATS)}
     agent.ask_again()
@@ -199,16 +199,16 @@ def _judge_grown(
     agent.ask_again()
     if agent.samples:
         verdicts = {seat: lost[seat].told(verdict) for seat, verdict in verdicts.items()}
-    return GrownEvaluation(verdicts, matches, most, games, seed, agent=agent.judged, samples=agent.samples or None)
+    return SampledEvaluation(verdicts, matches, most, games, seed, agent=agent.judged, samples=agent.samples or None)
 
 
-def _searched(agent: Outsider, seat: int, budget: int) -> Verdict:
+def _searched(agent: AgentAdapter, seat: int, budget: int) -> SearchResult:
     """Return the verdict on whether an agent can be beaten in a seat, by a search of all positions it can reach."""
-    reached = Reached(Rules(agent.board, agent.symmetric), agent.answers, seat, most=budget, stop=True)
+    reached = Reached(LayerRules(agent.board, agent.symmetric), agent.answers, seat, most=budget, stop=True)
     line = reached.losing_line()
     if line is not None:
-        return Verdict("refuted", reached.positions, line)
-    return Verdict("proved" if reached.whole and not agent.samples else "undecided", reached.positions, None)
+        return SearchResult("refuted", reached.positions, line)
+    return SearchResult("proved" if reached.whole and not agent.samples else "undecided", reached.positions, None)
 
 
 class LostGame:
@@ -219,7 +219,7 @@ class LostGame:
         self.line: list[int] | None = None
         self._taken = list[Words]()
 
-    def __call__(self, ply: int, games: OpenGames) -> None:
+    def __call__(self, ply: int, games: GameBlock) -> None:
         """Check the games after a move for losses, as `seen` of `play_agents`."""
         if ply == 0:
             self._taken = [np.zeros_like(games.cells)]
@@ -231,14 +231,14 @@ class LostGame:
             # The last move may be a forfeit: the agent chose an occupied cell, so no mark is new.
             self.line = [(mark or int(games.cells[lost[0]])).bit_length() - 1 for mark in marks]
 
-    def told(self, verdict: Verdict) -> Verdict:
+    def told(self, verdict: SearchResult) -> SearchResult:
         """Return the verdict of a search, or `refuted` with the lost game if only the matches show a loss."""
         if self.line is None or verdict.line is not None:
             return verdict
-        return Verdict("refuted", verdict.positions, self.line)
+        return SearchResult("refuted", verdict.positions, self.line)
 
 
-def _match(agent: Outsider, player: str, lost: LostGame, games: int, seed: int) -> Tally:
+def _match(agent: AgentAdapter, player: str, lost: LostGame, games: int, seed: int) -> Tally:
     """Play an agent against a scripted player, and return the agent's tally."""
     plies, lines = player_number(player), make_lines(agent.board)
     key: Any = stream_key(seed, MATCHES[2 * plies + lost.seat])

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ttt_batch.agents.layers import distinct
 from ttt_batch.agents.player import Player
 from ttt_batch.agents.tables import cells_of
-from ttt_batch.base.bits import NONE, n_members, nth_member, single
+from ttt_batch.base.bits import NONE, nth_member, popcount, single
 from ttt_batch.base.choices import RESULTS
 from ttt_batch.base.jit import kernel
 from ttt_batch.base.streams import below, draw, game_base
@@ -38,7 +38,7 @@ CONFIDENCE, DEVIATIONS = 0.95, 1.959963984540054
 """Confidence level of an interval, and half its width in standard deviations of a normal distribution."""
 
 
-class OpenGames(NamedTuple):
+class GameBlock(NamedTuple):
     """Block of B games that advance ply by ply.
 
     marks: uint64[P, B], each player's cells.  outcome: int8[B].
@@ -108,7 +108,7 @@ def walk_games(
 
 
 @kernel
-def list_cells(player: Any, lines: Lines, ply: int, games: OpenGames) -> None:
+def list_cells(player: Any, lines: Lines, ply: int, games: GameBlock) -> None:
     """Write the cells that a player picks among at `ply` into `games.cells`."""
     mover = ply & 1
     for game in range(games.outcome.shape[0]):
@@ -116,7 +116,7 @@ def list_cells(player: Any, lines: Lines, ply: int, games: OpenGames) -> None:
             games.cells[game] = cells_of(player, lines, games.marks[mover, game], games.marks[1 - mover, game], ply)
 
 
-def draw_answers(player: Player, ply: int, key: Any, first_game: int, games: OpenGames) -> None:
+def draw_answers(player: Player, ply: int, key: Any, first_game: int, games: GameBlock) -> None:
     """Draw the moves of a `Player` at `ply`, in place; where it resigns, the game ends.
 
     The player answers once for each distinct position, or in every game if it is sampled.
@@ -149,7 +149,7 @@ def draw_cells(sums: Any, rows: Any, numbers: Any, ply: int, key: Any, cells: An
 
 
 @kernel
-def play_ply(lines: Lines, ply: int, key: Any, first_game: int, games: OpenGames) -> Any:
+def play_ply(lines: Lines, ply: int, key: Any, first_game: int, games: GameBlock) -> Any:
     """Make the move of `ply` in every unfinished game, in place; return the number of games still unfinished.
 
     key: uint64.  first_game: number of the block's first game.
@@ -160,7 +160,7 @@ def play_ply(lines: Lines, ply: int, key: Any, first_game: int, games: OpenGames
         if outcome[game] != UNFINISHED:
             continue
         cells, own, other = games.cells[game], marks[mover, game], marks[1 - mover, game]
-        cell = nth_member(cells, below(draw(game_base(key, first_game + game), ply), n_members(cells)))
+        cell = nth_member(cells, below(draw(game_base(key, first_game + game), ply), popcount(cells)))
         here = single(cell)
         if (own | other) & here != NONE:  # a forfeit
             outcome[game] = FIRST_WINS + 1 - mover
@@ -185,9 +185,9 @@ def play_walk(graph: Graph, first: Policy, second: Policy, games: int, key: Any)
     return _tally(counts)
 
 
-def make_block(games: int) -> OpenGames:
+def start_block(games: int) -> GameBlock:
     """Return a block of games at the empty board."""
-    return OpenGames(np.zeros((2, games), np.uint64), np.zeros(games, np.int8), np.zeros(games, np.uint64))
+    return GameBlock(np.zeros((2, games), np.uint64), np.zeros(games, np.int8), np.zeros(games, np.uint64))
 
 
 def play_agents(
@@ -196,7 +196,7 @@ def play_agents(
     lines: Lines,
     games: int,
     key: Any,
-    seen: Callable[[int, OpenGames], None] | None = None,
+    seen: Callable[[int, GameBlock], None] | None = None,
 ) -> Tally:
     """Play two players of one board, enumerated or not, against each other; return the tally of the first player.
 
@@ -206,7 +206,7 @@ def play_agents(
     counts = np.zeros(4, np.int64)
     for start in range(0, games, AT_ONCE):
         size = min(games - start, AT_ONCE)
-        block, ply, left = make_block(size), 0, size
+        block, ply, left = start_block(size), 0, size
         while left:
             mover = second if ply & 1 else first
             if isinstance(mover, Player):

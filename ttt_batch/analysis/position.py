@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.agents.outsider import Outsider
+from ttt_batch.agents.outsider import AgentAdapter
 from ttt_batch.base.choices import SEATS, Ties, check_ties
 from ttt_batch.base.printable import Printable
-from ttt_batch.evaluation.ties import check_sharp, kept_cells
+from ttt_batch.evaluation.ties import best_cells, check_sharp
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.game.notation import read_position, rows_text
-from ttt_batch.game.solution import Truth
+from ttt_batch.game.solution import SolvedResult
 from ttt_batch.game.state_space import check_gravity
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
-from ttt_batch.runs.truth import Solved
+from ttt_batch.runs.truth import SolverAccess
 
 
 class Move(NamedTuple):
@@ -43,7 +43,7 @@ class Move(NamedTuple):
     value: float
     probability: float
     visits: int | None
-    truth: Truth | None
+    truth: SolvedResult | None
     keeps: bool | None
     best: bool | None
     preference: float | None = None
@@ -59,10 +59,10 @@ class Move(NamedTuple):
         return plain | {"result": result, "plies": plies, "keeps": keeps, "best": best}
 
 
-class Image(NamedTuple):
+class PositionImage(NamedTuple):
     """Image of a position under a symmetry of the board.
 
-    value: as `Shown.value`.
+    value: as `PositionReport.value`.
     own_row: whether the table has a row for this very image (with symmetry only the lowest code); None for networks.
     """
 
@@ -73,7 +73,7 @@ class Image(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Shown(Printable):
+class PositionReport(Printable):
     """Report on a position for one agent.
 
     learner: its name.  worth: values of a win, a draw and a loss for `player` on the learner's scale.
@@ -98,10 +98,10 @@ class Shown(Printable):
     value: float
     moves: tuple[Move, ...]
     forfeits: tuple[int, ...]
-    truth: Truth | None
+    truth: SolvedResult | None
     keeps: float | None
     line: tuple[int, ...] | None
-    images: tuple[Image, ...] | None
+    images: tuple[PositionImage, ...] | None
     ties: Ties = "any"
     outside: bool = False
     resigns: bool = False
@@ -151,9 +151,9 @@ class Shown(Printable):
         return self.to_dict()["moves"], "cell"
 
 
-def show(
-    run: AnyRun | Outsider, position: str | int | Position, *, symmetric: bool = False, ties: Ties = "any"
-) -> Shown:
+def describe_position(
+    run: AnyRun | AgentAdapter, position: str | int | Position, *, symmetric: bool = False, ties: Ties = "any"
+) -> PositionReport:
     """Return the report on a position.
 
     position: in a form that `notation.read_position` reads.  symmetric: include the symmetric images.
@@ -166,14 +166,14 @@ def show(
     outcome, mover = board.outcome(marks), (board.cells - marks.count(EMPTY)) % 2
     value, truth = _value(run, marks), run.truth(marks)
     chosen = run.candidates(marks) if outcome == UNFINISHED else []
-    if ties == "sharp" and not isinstance(run, Outsider):
+    if ties == "sharp" and not isinstance(run, AgentAdapter):
         check_sharp(run)
     resigns = chosen == [board.resignation]
-    chosen = kept_cells(run, marks, chosen, ties) if chosen and not resigns else []
+    chosen = best_cells(run, marks, chosen, ties) if chosen and not resigns else []
     moves = _moves(run, marks, mover, chosen, truth) if outcome == UNFINISHED else ()
-    return Shown(
+    return PositionReport(
         board=board,
-        learner=run.name if isinstance(run, Outsider) else run.config.learner,
+        learner=run.name if isinstance(run, AgentAdapter) else run.config.learner,
         worth=tuple((run.worth[mover] + 0.0)[[FIRST_WINS + mover, DRAW, SECOND_WINS - mover]].tolist()),
         position=marks,
         player=mover if outcome == UNFINISHED else None,
@@ -186,7 +186,7 @@ def show(
         line=None if truth is None else best_play(run, marks),
         images=_images(run, marks) if symmetric else None,
         ties=ties,
-        outside=isinstance(run, Outsider),
+        outside=isinstance(run, AgentAdapter),
         resigns=resigns,
         boxless=bool(moves) and isinstance(run, Run) and run.learner.boxes and mover == 1,
         beads=_beads(run, marks) if moves and isinstance(run, Run) and run.learner.boxes and mover == 0 else None,
@@ -201,24 +201,24 @@ def _beads(run: Run, marks: Position) -> float | None:
     return None if np.isnan(beads).any() else float(beads.sum())
 
 
-def _value(run: AnyRun | Outsider, marks: Position) -> float:
+def _value(run: AnyRun | AgentAdapter, marks: Position) -> float:
     """Return a run's value of a position, or nan for a third-party agent."""
-    return math.nan if isinstance(run, Outsider) else run.value(marks) + 0.0  # 0 instead of -0
+    return math.nan if isinstance(run, AgentAdapter) else run.value(marks) + 0.0  # 0 instead of -0
 
 
-def best_play(run: Solved, position: Position) -> tuple[int, ...]:
+def best_play(run: SolverAccess, position: Position) -> tuple[int, ...]:
     """Return the cells of best play by both players from a position of an enumerated board.
 
     The winner wins as soon and the loser loses as late as possible, with the lowest of equal cells.  Raises BoardError.
     """
     line: list[int] = []
-    while best := best_moves(run, position):
+    while best := best_replies(run, position):
         line.append(best[0])
         position = run.board.after(position, best[0])
     return tuple(line)
 
 
-def best_moves(run: Solved, position: Position) -> list[int]:
+def best_replies(run: SolverAccess, position: Position) -> list[int]:
     """Return the best moves on an enumerated board: those that keep the result, by the quickest win or longest loss.
 
     Empty in a final position.  Raises BoardError.
@@ -230,10 +230,10 @@ def best_moves(run: Solved, position: Position) -> list[int]:
 
 
 def _moves(
-    run: AnyRun | Outsider, marks: Position, mover: int, chosen: list[int], truth: Truth | None
+    run: AnyRun | AgentAdapter, marks: Position, mover: int, chosen: list[int], truth: SolvedResult | None
 ) -> tuple[Move, ...]:
     """Return the report on every free cell."""
-    if isinstance(run, Outsider):
+    if isinstance(run, AgentAdapter):
         shares = run.shares(marks)
         values = {cell: math.nan for cell, mark in enumerate(marks) if mark == EMPTY}
     else:
@@ -290,13 +290,13 @@ def _rows(run: Run, lowest: Position) -> NDArray[np.int64]:
     return np.flatnonzero(run.graph.code == run.board.encode(lowest))
 
 
-def _images(run: AnyRun | Outsider, marks: Position) -> tuple[Image, ...]:
+def _images(run: AnyRun | AgentAdapter, marks: Position) -> tuple[PositionImage, ...]:
     """Return the distinct images, sorted by code."""
     board = run.board
     lowest = board.encode(board.representative(marks)[0])
     positions = {tuple(marks[cell] for cell in image) for image in board.symmetries}
     every = isinstance(run, Run) and not run.config.symmetry
     return tuple(
-        Image(code, image, _value(run, image), None if not isinstance(run, Run) else every or code == lowest)
+        PositionImage(code, image, _value(run, image), None if not isinstance(run, Run) else every or code == lowest)
         for code, image in sorted((board.encode(position), position) for position in positions)
     )

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.agents.tables import make_agent
+from ttt_batch.agents.tables import table_player
 from ttt_batch.analysis.search import TableAgent
 from ttt_batch.base.choices import SEATS, Ties, choose, choose_seat
-from ttt_batch.base.errors import CertificateError, option
+from ttt_batch.base.errors import CertificateError, flag
 from ttt_batch.base.outputs import check_distinct, named_file
-from ttt_batch.base.printable import Printable, followed
+from ttt_batch.base.printable import Printable, progress_callback
 from ttt_batch.base.processors import thread_count
-from ttt_batch.base.quantities import Number, whole
+from ttt_batch.base.quantities import Number, parse_int
 from ttt_batch.game.board import Board
 from ttt_batch.patterns.agent import NetAgent
 from ttt_batch.proofs.certificates import (
@@ -24,7 +24,7 @@ from ttt_batch.proofs.certificates import (
     check_match,
     check_name,
     check_path,
-    claim_of,
+    goal_of_certificate,
     load_certificate,
     write_certificate,
 )
@@ -115,15 +115,15 @@ def prove(
         source = find_run(run)
         run = load_any(source, trust=trust)
     wanted, aim = _seats(run, seat), _goal(run, goal)
-    most, at_once = whole("budget", budget, 1, MAX_BUDGET), thread_count(threads)
+    most, at_once = parse_int("budget", budget, 1, MAX_BUDGET), thread_count(threads)
     files = _files(certificate, wanted, source, overwrite=overwrite)
-    agent = make_agent(run, ties)
+    agent = table_player(run, ties)
     player: Any = agent if isinstance(agent, NetAgent) else TableAgent(agent, np.zeros(1, np.int64))
     prover, found, written = Prover(run.board), dict[str, Proof](), dict[str, tuple[Path, int]]()
     how = {"symmetric": _merges_images(run), "occupied": isinstance(run, Run) and run.learner.occupied}
     for name in wanted:
         number = SEATS.index(name)
-        with followed(progress, "proving") as follow:
+        with progress_callback(progress, "proving") as follow:
             found[name] = prover.prove(
                 player, number, aim, budget=most, threads=at_once, progress=follow, stop=stop, **how
             )
@@ -162,7 +162,7 @@ def _files(
     check_name(path)
     files = {seat: path if len(seats) == 1 else path.with_name(f"{path.stem}-{seat}{path.suffix}") for seat in seats}
     check_distinct(
-        [(option("certificate"), file) for file in files.values()], [] if source is None else [("run", source)]
+        [(flag("certificate"), file) for file in files.values()], [] if source is None else [("run", source)]
     )
     for file in files.values():
         check_path(file, overwrite=overwrite)
@@ -177,7 +177,7 @@ def check_certificate(path: Path, run: AnyRun | None) -> tuple[str, list[str]]:
     claim = ""
     try:
         certificate = load_certificate(path)
-        claim = claim_of(certificate)
+        claim = goal_of_certificate(certificate)
         check_holds(certificate, path)
         if run is not None:
             check_match(certificate, run.board, _source(run))

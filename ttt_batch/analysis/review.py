@@ -10,12 +10,12 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ttt_batch.evaluation.ties import Knowing
+from ttt_batch.evaluation.ties import SolvedAgent
 from ttt_batch.game.board import EMPTY, MARKS, Board, Game, Position
 from ttt_batch.game.solution import WORDS, Prospect
 
 
-class Slip(NamedTuple):
+class Mistake(NamedTuple):
     """Mistake: a move that worsened the result of best play.
 
     ply: its number from 0.  player: the mover, 0 or 1.
@@ -31,7 +31,7 @@ class Slip(NamedTuple):
     better: tuple[tuple[int, Prospect], ...]
 
 
-def prospects(knowing: Knowing, position: Position) -> dict[int, Prospect] | None:
+def move_results(knowing: SolvedAgent, position: Position) -> dict[int, Prospect] | None:
     """Return the mover's result of best play for each free cell, its plies including that move; None if unknown.
 
     Empty for a final position.  Raises BoardError for a position that no game reaches.
@@ -43,14 +43,14 @@ def prospects(knowing: Knowing, position: Position) -> dict[int, Prospect] | Non
     return {cell: truth.a_ply_earlier.seen_by(player) for cell, truth in sorted(truths.items())}
 
 
-def review(knowing: Knowing, game: Game) -> list[Slip] | None:
+def review(knowing: SolvedAgent, game: Game) -> list[Mistake] | None:
     """Return the mistakes of a game, finished or not, in order; None if exact results are unknown.
 
     A move to an occupied cell loses at once.
     """
     slips = []
     for ply, cell in enumerate(game.moves):
-        found = prospects(knowing, Game(game.board, game.moves[:ply]).position)
+        found = move_results(knowing, Game(game.board, game.moves[:ply]).position)
         if found is None:
             return None
         best = max(prospect.result for prospect in found.values())
@@ -58,14 +58,14 @@ def review(knowing: Knowing, game: Game) -> list[Slip] | None:
         if after.result < best:
             better = [choice for choice in found.items() if choice[1].result == best]
             better.sort(key=lambda choice: (choice[1].plies, choice[0]))
-            slips.append(Slip(ply, ply % 2, cell, best, after, tuple(better)))
+            slips.append(Mistake(ply, ply % 2, cell, best, after, tuple(better)))
     return slips
 
 
 class Oversight(NamedTuple):
     """Move that a look two plies ahead shows to be wrong.
 
-    ply, player: as in `Slip`.  text: description without cells.  better: every cell that would have been right.
+    ply, player: as in `Mistake`.  text: description without cells.  better: every cell that would have been right.
     """
 
     ply: int
@@ -129,7 +129,7 @@ def oversights_text(
 
 
 def review_text(
-    slips: Sequence[Slip] | None, board: Board, names: tuple[str, str] = ("X", "O"), width: int = 40
+    slips: Sequence[Mistake] | None, board: Board, names: tuple[str, str] = ("X", "O"), width: int = 40
 ) -> list[str]:
     """Format a review in lines of at most `width` columns.  names: of the first and the second player."""
     if slips is None:

@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ttt_batch.agents.scripted import seat_number
-from ttt_batch.agents.tables import Agent, agent_cells, make_table_agent
+from ttt_batch.agents.tables import TablePlayer, agent_cells, make_table_agent
 from ttt_batch.base.choices import Ties
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.memory import free_memory
-from ttt_batch.base.quantities import Number, whole
-from ttt_batch.proofs.playing import mark, picks, reset, spare, unmark
-from ttt_batch.proofs.prover import Status, prove
+from ttt_batch.base.quantities import Number, parse_int
+from ttt_batch.proofs.playing import copy_for_thread, mark_cell, reset, tied_cells, unmark_cell
+from ttt_batch.proofs.prover import Status, prove_agent
 from ttt_batch.runs.run import Run
 
-BUDGET = 2_000_000
+SEARCH_BUDGET = 2_000_000
 """Default limit of the positions that a search enters: some seconds and 32 MB."""
 
-MAX_BUDGET = 500_000_000
+MAX_SEARCH_BUDGET = 500_000_000
 
 LEAST_MEMORY = 1 << 20
 """Least bytes for the positions of a search: it lists more positions than it enters, even with a tiny budget."""
@@ -30,7 +30,7 @@ LEAST_MEMORY = 1 << 20
 class TableAgent(NamedTuple):
     """Agent with tables, and the code of its current position: int64[1], modified in place."""
 
-    agent: Agent
+    agent: TablePlayer
     code: Any
 
 
@@ -39,22 +39,22 @@ def _reset(table: TableAgent) -> None:
     table.code[0] = 0
 
 
-@mark.register(TableAgent)
+@mark_cell.register(TableAgent)
 def _mark(table: TableAgent, cell: Any, player: Any) -> None:
     table.code[0] += (1 + player) * table.agent.growth.places.power[cell, 0]
 
 
-@unmark.register(TableAgent)
+@unmark_cell.register(TableAgent)
 def _unmark(table: TableAgent, cell: Any, player: Any) -> None:
     table.code[0] -= (1 + player) * table.agent.growth.places.power[cell, 0]
 
 
-@picks.register(TableAgent)
+@tied_cells.register(TableAgent)
 def _picks(table: TableAgent, _lines: Any, _own: Any, _other: Any, _view: Any, ply: Any) -> Any:
     return np.uint64(agent_cells(table.agent, table.code[0], ply))
 
 
-@spare.register(TableAgent)
+@copy_for_thread.register(TableAgent)
 def _spare(table: TableAgent) -> TableAgent:
     """Return a full copy: positions without a row of their own use one of the tables' rows as scratch."""
     return _copied(table)  # type: ignore[no-any-return]
@@ -68,7 +68,7 @@ def _copied(part: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class SearchResult:
     """Result of a search for an agent in one seat.
 
     status: `proved` (no opponent and no tie-break beats it), `refuted`, or `undecided` within the budget.
@@ -85,14 +85,16 @@ class Verdict:
         return None if self.status == "undecided" else self.status == "proved"
 
 
-def search(run: Run, seat: str, *, budget: Number = BUDGET, ties: Ties = "any", agent: Agent | None = None) -> Verdict:
+def search(
+    run: Run, seat: str, *, budget: Number = SEARCH_BUDGET, ties: Ties = "any", agent: TablePlayer | None = None
+) -> SearchResult:
     """Search for a game that a run's agent can lose in a seat, `first` or `second`.
 
     budget: most positions to enter, 1 to 500,000,000; each takes up to 32 bytes.
     ties: as for `Run.candidates`.  agent: result of `make_table_agent` for the run and these ties, if available.
     Raises UsageError.  The run does not change.
     """
-    budget, number = whole("budget", budget, 1, MAX_BUDGET), seat_number(seat)
+    budget, number = parse_int("budget", budget, 1, MAX_SEARCH_BUDGET), seat_number(seat)
     size = 8 << (2 * budget).bit_length()
     if size > free_memory():
         raise UsageError(
@@ -100,7 +102,7 @@ def search(run: Run, seat: str, *, budget: Number = BUDGET, ties: Ties = "any", 
             "give a smaller one"
         )
     table = TableAgent(agent or make_table_agent(run, ties), np.zeros(1, np.int64))
-    proof = prove(
+    proof = prove_agent(
         table,
         run.board,
         number,
@@ -109,4 +111,4 @@ def search(run: Run, seat: str, *, budget: Number = BUDGET, ties: Ties = "any", 
         symmetric=run.config.symmetry,
         occupied=run.learner.occupied,
     )
-    return Verdict(proof.status, proof.positions, proof.line)
+    return SearchResult(proof.status, proof.positions, proof.line)

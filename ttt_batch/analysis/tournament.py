@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ttt_batch.agents.outsider import Outsider
-from ttt_batch.analysis.meetings import Entrant, Meeting, Participants, Shares, seats_of
+from ttt_batch.agents.outsider import AgentAdapter
+from ttt_batch.analysis.meetings import Meeting, Participant, Participants, Shares, seats_of
 from ttt_batch.analysis.playing import CONFIDENCE, DEVIATIONS, MAX_MATCH_GAMES, Tally
 from ttt_batch.base.choices import RESULTS, SEATS, Ties, check_ties
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.printable import Printable
-from ttt_batch.base.quantities import Number, any_seed, whole
-from ttt_batch.runs.boxes import check_meeting, not_second
+from ttt_batch.base.quantities import Number, parse_int, parse_seed
+from ttt_batch.runs.boxes import cannot_play_second_error, check_meeting
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 
@@ -83,8 +83,8 @@ class Tournament(Printable):
         return self.to_dict()["standings"], "place"
 
 
-def tournament(
-    runs: Sequence[AnyRun | Outsider],
+def all_play_all(
+    runs: Sequence[AnyRun | AgentAdapter],
     names: Sequence[str],
     *,
     games: Number | None = None,
@@ -101,10 +101,10 @@ def tournament(
     """
     if len(runs) < 2:
         raise UsageError("a tournament takes two runs or more; use evaluate for one")
-    ties, seed = check_ties(ties), any_seed(seed)
+    ties, seed = check_ties(ties), parse_seed(seed)
     participants = Participants(runs, names, ties)
     if games is not None:
-        games = whole("games", games, 1, MAX_MATCH_GAMES)
+        games = parse_int("games", games, 1, MAX_MATCH_GAMES)
     elif not participants.exact:
         games = GAMES
     check_seconds(runs)
@@ -114,11 +114,11 @@ def tournament(
     return Tournament(runs[0].board.name, tuple(names), meetings, games is None, games, seed, standings, ties)
 
 
-def check_seconds(runs: Sequence[Entrant]) -> None:
+def check_seconds(runs: Sequence[Participant]) -> None:
     """Raise UsageError if no run can play second."""
     if not any(SEATS[1] in seats_of(run) for run in runs):
         name = next(run.config.learner for run in runs if isinstance(run, Run))
-        raise not_second(name, "a meeting of two such runs", "add a run that plays second")
+        raise cannot_play_second_error(name, "a meeting of two such runs", "add a run that plays second")
 
 
 def _standings(meetings: Sequence[Sequence[Meeting]], names: Sequence[str]) -> tuple[Standing, ...]:
@@ -206,8 +206,8 @@ class Series(Printable):
 
 
 def series(
-    first_run: AnyRun | Outsider,
-    second_run: Entrant,
+    first_run: AnyRun | AgentAdapter,
+    second_run: Participant,
     names: Sequence[str],
     *,
     games: Number,
@@ -220,7 +220,7 @@ def series(
     On an enumerated board the exact expected shares are included.
     games: 1 to 10**9.  seed: any integer of 64 bits.  ties: as for `Run.candidates`.  Raises UsageError and BoardError.
     """
-    ties, games, seed = check_ties(ties), whole("games", games, 1, MAX_MATCH_GAMES), any_seed(seed)
+    ties, games, seed = check_ties(ties), parse_int("games", games, 1, MAX_MATCH_GAMES), parse_seed(seed)
     participants = Participants([first_run, second_run], names, ties)
     itself = first_run is second_run
     check_meeting(names[0], seats_of(first_run), "self" if itself else names[1], seats_of(second_run))

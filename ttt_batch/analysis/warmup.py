@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from ttt_batch.agents.known import named_agent
-from ttt_batch.agents.outsider import Outsider
-from ttt_batch.analysis.matches import evaluate_grown
-from ttt_batch.analysis.outsiders import judge_outsider
+from ttt_batch.agents.outsider import AgentAdapter
+from ttt_batch.analysis.matches import evaluate_sampled
+from ttt_batch.analysis.outsiders import judge_adapter
 from ttt_batch.analysis.playing import play_walk
 from ttt_batch.analysis.proving import prove
 from ttt_batch.analysis.tournament import series
@@ -28,7 +28,7 @@ from ttt_batch.base.errors import TttBatchError
 from ttt_batch.base.files import shown
 from ttt_batch.base.kernel_cache import cached_kernels, check_cache, on_compile
 from ttt_batch.base.processors import module_command, module_environment, thread_count
-from ttt_batch.base.quantities import Number, counted
+from ttt_batch.base.quantities import Number, count_text
 from ttt_batch.base.streams import stream_key
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.game.board import Board
@@ -38,7 +38,7 @@ from ttt_batch.learners import LEARNERS, learner_named
 from ttt_batch.patterns.nets import WORTH_SHARING
 from ttt_batch.runs.loading import load
 from ttt_batch.simulation.policy import Policy, random_policy
-from ttt_batch.simulation.random_games import random_games
+from ttt_batch.simulation.random_games import play_random_games
 from ttt_batch.studies.study import study
 from ttt_batch.training.from_games import learn_from
 from ttt_batch.training.train import train, train_table
@@ -81,7 +81,7 @@ OTHERS: dict[str, Callable[[], object]] = {
     "agents": lambda: _judge_agents(),
     "evaluation": lambda: match(*_random_players()),
     "meetings": lambda: play_walk(*_random_players(), 1, stream_key(0)),
-    "random play": lambda: random_games(Board(), GAMES),
+    "random play": lambda: play_random_games(Board(), GAMES),
 }
 """Jobs that need kernels but no learner, by name."""
 
@@ -105,7 +105,7 @@ def _learn(learner: str, folder: Path, *, large: bool) -> None:
         study(out=folder / "study.h5", learner=learner, games=GAMES, seeds=1, threads=1, overwrite=True, **options)
     if large:
         learn_from(["0 5 1 6 2 7 3 8 4"], learner=learner, board=GROWN)
-        evaluate_grown(run, games=1, budget=1000)
+        evaluate_sampled(run, games=1, budget=1000)
         series(run, run, ("", ""), games=1)
         load(run.save(folder / "run.h5"))
     else:
@@ -116,8 +116,8 @@ def _learn(learner: str, folder: Path, *, large: bool) -> None:
 
 def _judge_agents() -> None:
     """Run every feature that takes third-party agents."""
-    agent = Outsider(named_agent("two-ply", Board()), Board())
-    judge_outsider(agent)
+    agent = AgentAdapter(named_agent("two-ply", Board()), Board())
+    judge_adapter(agent)
     series(agent, agent, ("", ""), games=1)
 
 
@@ -128,7 +128,7 @@ def _learn_networks(folder: Path) -> None:
     run = train(GAMES, learner="patterns", board="3x3", prove_every=GAMES)
     run.move_values((0,) * 9)
     learn_from(["1 2 4 3 7"], run=run)
-    evaluate_grown(run, games=1, budget=1000)
+    evaluate_sampled(run, games=1, budget=1000)
     prove(run, budget=1000, threads=1, certificate=folder / "certificate.npz")
 
 
@@ -157,7 +157,7 @@ def run_job(name: str) -> None:
 
 
 @dataclass(frozen=True)
-class Warmth:
+class WarmupResult:
     """Result of `warm_up`.
 
     compiled: names of the jobs with missing kernels.  seconds: total duration.
@@ -177,7 +177,7 @@ def warm_up(
     learners: Collection[str] | None = None,
     larger: bool | Collection[str] = True,
     report: Callable[[str, float, int, int], None] | None = None,
-) -> Warmth:
+) -> WarmupResult:
     """Compile every kernel that is missing from the cache.
 
     processes: number that run at once; None for all processors.  learners: names; None for all.
@@ -200,7 +200,7 @@ def warm_up(
     for path in cached_kernels():
         with suppress(FileNotFoundError):  # another process may clear the cache
             sizes.append(path.stat().st_size)
-    return Warmth(missing, time.perf_counter() - started, len(sizes), sum(sizes), folder)
+    return WarmupResult(missing, time.perf_counter() - started, len(sizes), sum(sizes), folder)
 
 
 class _MissingKernel(Exception):
@@ -254,18 +254,18 @@ def _run_jobs(names: list[str], at_once: int, report: Callable[[str, float, int,
                 process.kill()
 
 
-def warmth_summary(warmth: Warmth) -> dict[str, Any]:
+def warmup_summary(warmth: WarmupResult) -> dict[str, Any]:
     """Return the output of `warmup --json`."""
     return asdict(warmth) | {"cache": str(warmth.cache)}
 
 
-def warmth_text(warmth: Warmth) -> str:
+def warmup_text(warmth: WarmupResult) -> str:
     """Return the output of `warmup`."""
     if warmth.compiled:
         first = f"compiled in {warmth.seconds:.1f} s, for {', '.join(warmth.compiled)}"
     else:
         first = f"all kernels are already compiled (checked in {warmth.seconds:.1f} s)"
-    kernels = f"{counted(warmth.kernels, 'kernel')}, {warmth.bytes / 1e6:.1f} MB"
+    kernels = f"{count_text(warmth.kernels, 'kernel')}, {warmth.bytes / 1e6:.1f} MB"
     return f"{first}\n{kernels}, in {shown(warmth.cache)}"
 
 

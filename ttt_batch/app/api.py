@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.agents.outsider import Outsider
-from ttt_batch.analysis.position import Shown
-from ttt_batch.analysis.position import show as show_position
+from ttt_batch.agents.outsider import AgentAdapter
+from ttt_batch.analysis.position import PositionReport
+from ttt_batch.analysis.position import describe_position as show_position
 from ttt_batch.analysis.proving import prove
 from ttt_batch.analysis.tournament import Tournament
-from ttt_batch.analysis.tournament import tournament as hold_tournament
-from ttt_batch.app.judging import AnyRunOrPath, Player, evaluate, judge, seated
+from ttt_batch.analysis.tournament import all_play_all as hold_tournament
+from ttt_batch.app.judging import AnyRunOrPath, Player, evaluate, judge, open_players
 from ttt_batch.app.tables import export_run, import_run, import_table
 from ttt_batch.app.terminal.faces import Score
 from ttt_batch.base.choices import Ties
@@ -37,13 +37,13 @@ from ttt_batch.base.errors import (
     StudyFileError,
     TttBatchError,
     UsageError,
-    option,
+    flag,
     quoted,
 )
-from ttt_batch.base.files import free_names
+from ttt_batch.base.files import unused_paths
 from ttt_batch.base.outputs import check_distinct, named_file
 from ttt_batch.base.processors import thread_count
-from ttt_batch.base.quantities import Number, any_seed, whole
+from ttt_batch.base.quantities import Number, parse_int, parse_seed
 from ttt_batch.environments.batch import Batch
 from ttt_batch.game.board import Board, Position, parse_board
 from ttt_batch.learners import LEARNERS
@@ -125,18 +125,20 @@ def tournament(
         raise UsageError("a tournament takes two runs or more; use evaluate for one")
     _check_names(names)
     given = _several(runs)
-    with seated(given) as entrants:
+    with open_players(given) as entrants:
         called = names if names is not None else list(map(_name, given, entrants))
         return hold_tournament(entrants, called, games=games, seed=seed, ties=ties)
 
 
-def show(run: Player, position: str | int | Position = 0, *, symmetric: bool = False, ties: Ties = "any") -> Shown:
+def show(
+    run: Player, position: str | int | Position = 0, *, symmetric: bool = False, ties: Ties = "any"
+) -> PositionReport:
     """Return a report on a position: its value, each move's value and visits, the exact result, the best replies.
 
     position: as `Run.position` reads it; by default the empty board.  symmetric: include its symmetric images.
     Raises BoardError for a position that no game reaches.
     """
-    with seated([run]) as (player,):
+    with open_players([run]) as (player,):
         return show_position(player, position, symmetric=symmetric, ties=ties)
 
 
@@ -160,8 +162,8 @@ def play(
     """
     from ttt_batch.app.terminal import playing
 
-    with seated([run]) as (player,):
-        return playing.play(
+    with open_players([run]) as (player,):
+        return playing.play_in_terminal(
             player,
             person=playing.persons_seat(player, seat),
             stdin=sys.stdin,
@@ -193,10 +195,10 @@ def plot(
     study `curves`, `sensitivity`, `settling` or `heat`.
     metric: for a study, the quantity of `sensitivity` and `heat`; the others choose the best eight settings by it.
     only: for a study, values by option, such as `{"alpha": "0.1,0.2"}`; other settings are left out.
-    Raises RunFileError and the errors of `plots.plot` and `plots.plot_study`.
+    Raises RunFileError and the errors of `plots.draw_runs` and `plots.plot_study`.
     """
     from ttt_batch.app.notebooks import Picture
-    from ttt_batch.app.plots import plot as draw
+    from ttt_batch.app.plots import draw_runs as draw
     from ttt_batch.app.plots import plot_study, study_to_draw
 
     given = _several(runs)
@@ -209,14 +211,14 @@ def plot(
     wrong = {"names": names} if study else {"metric": metric, "only": only}
     for name, value in wrong.items():
         if value is not None:
-            raise UsageError(f"{option(name)} is for {'runs' if study else 'a study'}; leave it out")
+            raise UsageError(f"{flag(name)} is for {'runs' if study else 'a study'}; leave it out")
     if out is not None:
         out = named_file("out", out)
     else:
         stem = f"{Path(_name(given[0])).stem}-{kind}" if len(given) == 1 else kind
-        out = next(free_names(Path(f"{stem}{'.gif' if kind == 'movie' else '.png'}")))
+        out = next(unused_paths(Path(f"{stem}{'.gif' if kind == 'movie' else '.png'}")))
     check_distinct(
-        [(option("out"), Path(out))], [("study" if study else "run", file) for file in map(_file, files) if file]
+        [(flag("out"), Path(out))], [("study" if study else "run", file) for file in map(_file, files) if file]
     )
     if study:
         return Picture(plot_study(study, out, kind, metric=metric, only=only, overwrite=overwrite))
@@ -232,8 +234,8 @@ def random_games(
     games: up to 10**15; a processor plays about a billion per second on 3x3.  threads: None for all processors.
     Raises UsageError, and BoardError for an `-exact` board or one of more than 36 cells.
     """
-    at_once, n_games = thread_count(threads), whole("games", games, 0, bulk.MAX_RANDOM_GAMES)
-    return bulk.random_games(parse_board(board), n_games, seed=any_seed(seed), threads=at_once)
+    at_once, n_games = thread_count(threads), parse_int("games", games, 0, bulk.MAX_RANDOM_GAMES)
+    return bulk.play_random_games(parse_board(board), n_games, seed=parse_seed(seed), threads=at_once)
 
 
 def _several(runs: Any) -> list[Any]:
@@ -254,7 +256,7 @@ def _file(given: Study | Path | None) -> Path | None:
     return given
 
 
-def _name(given: object, read: AnyRun | Outsider | None = None) -> str:
+def _name(given: object, read: AnyRun | AgentAdapter | None = None) -> str:
     """Return the name of a run, a study or an agent.  read: the run or agent itself, if `given` is not one."""
     if isinstance(given, str | Path):
         return str(given)

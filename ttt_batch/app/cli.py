@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from ttt_batch.app.commands import files, judge, learn_from, no_run, page, pictures, play, prove, study, train
-from ttt_batch.app.commands.usage import Command, Program
-from ttt_batch.base.console import put
+from ttt_batch.app.commands.usage import PlainCommand, Program
+from ttt_batch.base.console import print_lines
 from ttt_batch.base.version import VERSION
 
 app = typer.Typer(
@@ -23,7 +23,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        put(f"ttt-batch {VERSION}", sys.stdout)
+        print_lines(f"ttt-batch {VERSION}", sys.stdout)
         raise typer.Exit
 
 
@@ -47,34 +47,34 @@ def _program(
     ] = False,
 ) -> None:
     if ctx.invoked_subcommand is None:
-        put(WELCOME, sys.stdout)
+        print_lines(WELCOME, sys.stdout)
 
 
 COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
-    "train": (train.train, "Train a learner by self-play and prove how good it is."),
-    "study": (study.study, "Compare settings over many seeds, each evaluated exactly."),
-    "evaluate": (judge.evaluate, "Evaluate a run: results per seat, and how to beat it."),
-    "prove": (prove.prove, "Prove that an agent cannot lose, and let others check it."),
-    "play": (play.play, "Play against an agent in the terminal."),
+    "train": (train.train_command, "Train a learner by self-play and prove how good it is."),
+    "study": (study.study_command, "Compare settings over many seeds, each evaluated exactly."),
+    "evaluate": (judge.evaluate_command, "Evaluate a run: results per seat, and how to beat it."),
+    "prove": (prove.prove_command, "Prove that an agent cannot lose, and let others check it."),
+    "play": (play.play_command, "Play against an agent in the terminal."),
     "page": (page.page, "Write a page that shows a table learning."),
-    "watch": (play.watch, "Watch two agents play, or count the results of many games."),
-    "plot": (pictures.plot, "Draw learning curves, as a picture or on the terminal."),
-    "show": (judge.show, "Show everything about a position: values, truth, best replies."),
-    "tournament": (judge.tournament, "Play agents against each other, all pairs in both seats."),
+    "watch": (play.watch_command, "Watch two agents play, or count the results of many games."),
+    "plot": (pictures.plot_command, "Draw learning curves, as a picture or on the terminal."),
+    "show": (judge.show_command, "Show everything about a position: values, truth, best replies."),
+    "tournament": (judge.tournament_command, "Play agents against each other, all pairs in both seats."),
     "learners": (no_run.learners, "List the learners, or describe one."),
     "boards": (no_run.boards, "List boards, or count and solve one."),
     "compare": (judge.compare, "Show where the tables of two runs differ."),
-    "learn-from": (learn_from.learn_from, "Learn from recorded games."),
+    "learn-from": (learn_from.learn_from_command, "Learn from recorded games."),
     "export": (files.export_, "Write a run's table in another program's format."),
     "import": (files.import_, "Read another program's table into a run file."),
     "info": (files.info, "Show the contents of a run file."),
-    "check": (files.check, "Check a run file and list all errors."),
+    "check": (files.check_command, "Check a run file and list all errors."),
     "warmup": (no_run.warmup, "Compile all kernels once."),
-    "bench": (no_run.bench, "Measure the speed of this machine."),
+    "bench": (no_run.bench_command, "Measure the speed of this machine."),
 }
 """Each command with its line in `--help`; a terminal of 80 columns shows 64 characters of the line."""
 
 for name, (command, line) in COMMANDS.items():
-    app.command(name, cls=Command, short_help=line)(command)
+    app.command(name, cls=PlainCommand, short_help=line)(command)
 
 program = typer.main.get_command(app)  # once per process: it takes 20 ms, as long as some commands

@@ -11,7 +11,7 @@ from typing import Any
 from ttt_batch.base.errors import InterruptedTraining
 
 
-def heeded(*names: str) -> dict[int, Any]:
+def active_handlers(*names: str) -> dict[int, Any]:
     """Return the handlers of the named signals, without signals ignored from the start, as by nohup."""
     handlers = {number: signal.getsignal(number) for number in signal.Signals if number.name in names}
     return {number: handler for number, handler in handlers.items() if handler is not signal.SIG_IGN}
@@ -66,7 +66,7 @@ class Interrupt:
 
     def __enter__(self) -> "Interrupt":
         self._hook_before, sys.unraisablehook = sys.unraisablehook, self._dropped
-        self._before = heeded("SIGINT", "SIGTERM", "SIGHUP")
+        self._before = active_handlers("SIGINT", "SIGTERM", "SIGHUP")
         for number in self._before:
             signal.signal(number, self._handle)
         return self

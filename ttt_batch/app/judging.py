@@ -7,15 +7,15 @@ from typing import Any, Literal, cast, overload
 
 from ttt_batch.agents.known import agent_of_run
 from ttt_batch.agents.naming import AgentLike, at_board, is_agent
-from ttt_batch.agents.outsider import Outsider
+from ttt_batch.agents.outsider import AgentAdapter
 from ttt_batch.agents.player import watched
 from ttt_batch.agents.scripted import PLAYERS
-from ttt_batch.analysis.labelled import Positions, PositionsEvaluation, evaluate_positions, source_of
-from ttt_batch.analysis.matches import GrownEvaluation, evaluate_grown, scripted_evaluation
-from ttt_batch.analysis.outsiders import against_outsider, checked_samples, judge_outsider
+from ttt_batch.analysis.labelled import LabelledEvaluation, Positions, evaluate_positions, position_source
+from ttt_batch.analysis.matches import SampledEvaluation, evaluate_sampled, scripted_evaluation
+from ttt_batch.analysis.outsiders import checked_samples, evaluate_against_adapter, judge_adapter
 from ttt_batch.base.choices import Ties, check_ties, either, find_name
-from ttt_batch.base.errors import BoardError, UsageError, option, quoted
-from ttt_batch.base.printable import followed
+from ttt_batch.base.errors import BoardError, UsageError, flag, quoted
+from ttt_batch.base.printable import progress_callback
 from ttt_batch.base.quantities import Number
 from ttt_batch.game.board import Board, parse_board
 from ttt_batch.game.position_lines import board_meant
@@ -30,10 +30,10 @@ from ttt_batch.runs.run import Run
 AnyRunOrPath = AnyRun | str | Path
 """A run of any kind, or the name of its file."""
 
-Player = AnyRunOrPath | Outsider | AgentLike
+Player = AnyRunOrPath | AgentAdapter | AgentLike
 """Player: a run, the name of its file, or an agent (see `judge`).  A name is read as an agent's before a file's."""
 
-Asked = Callable[[int], None] | bool | None
+AnswerProgress = Callable[[int], None] | bool | None
 """Callback that receives the number of the agents' answers so far, or True for a line on a terminal."""
 
 AGAINST = tuple(dict.fromkeys((*PLAYERS, *EXACT_OPPONENTS)))
@@ -41,13 +41,13 @@ AGAINST = tuple(dict.fromkeys((*PLAYERS, *EXACT_OPPONENTS)))
 
 
 @contextmanager
-def seated(players: Sequence[object]) -> Iterator[list[AnyRun | Outsider]]:
+def open_players(players: Sequence[object]) -> Iterator[list[AnyRun | AgentAdapter]]:
     """Yield the players: runs, and agents on the board of the first player that has one, else on 3x3.
 
     Programs that were started for agents end with the block.
     Raises UsageError for a player that is neither a run nor an agent, RunFileError and AgentError.
     """
-    read = [one if isinstance(one, Outsider) else None if is_agent(one) else any_run(one) for one in players]
+    read = [one if isinstance(one, AgentAdapter) else None if is_agent(one) else any_run(one) for one in players]
     board = next((one.board for one in read if one is not None), parse_board("3x3"))
     with ExitStack() as stack:
         yield [
@@ -69,8 +69,8 @@ def judge(
     budget: Number | None = None,
     samples: Number | None = None,
     ties: Ties = "any",
-    progress: Asked = None,
-) -> Evaluation | GrownEvaluation:
+    progress: AnswerProgress = None,
+) -> Evaluation | SampledEvaluation:
     """Evaluate your own agent, exactly unless the board is too large to enumerate or its answers are sampled.
 
     agent: one of
@@ -101,8 +101,8 @@ def judge(
     """
     options: dict[str, Any] = {"games": games, "seed": seed, "budget": budget, "samples": samples}
     options["ties"] = check_ties(ties)
-    with followed(progress, "asking") as tell, watched(tell):
-        if isinstance(agent, Outsider):
+    with progress_callback(progress, "asking") as tell, watched(tell):
+        if isinstance(agent, AgentAdapter):
             return _judged(agent, against, **options)
         if not is_agent(agent):
             run = load_any(agent) if isinstance(agent, str | Path) else agent
@@ -111,7 +111,7 @@ def judge(
                     return cast("Evaluation", evaluate(run, against, **options))
                 if board is not None and parse_board(board) != run.board:
                     name = parse_board(board).name
-                    raise UsageError(f"the run plays {run.board.name}, not {name}; leave {option('board')} out")
+                    raise UsageError(f"the run plays {run.board.name}, not {name}; leave {flag('board')} out")
                 agent, board = agent_of_run(run, options["ties"]), run.board
         board = "3x3" if board is None else board
         with at_board(agent, board, symmetric=symmetric, illegal=illegal, time_limit=time_limit) as player:
@@ -129,12 +129,12 @@ def evaluate(
     samples: Number | None = None,
     ties: Ties = "any",
     as_played: Literal[False] = False,
-    progress: Asked = None,
-) -> Evaluation | GrownEvaluation: ...
+    progress: AnswerProgress = None,
+) -> Evaluation | SampledEvaluation: ...
 @overload
-def evaluate(run: Player, *, as_played: Literal[True], progress: Asked = None) -> PlayedEvaluation: ...
+def evaluate(run: Player, *, as_played: Literal[True], progress: AnswerProgress = None) -> PlayedEvaluation: ...
 @overload
-def evaluate(run: Player, *, positions: Positions, progress: Asked = None) -> PositionsEvaluation: ...
+def evaluate(run: Player, *, positions: Positions, progress: AnswerProgress = None) -> LabelledEvaluation: ...
 @overload
 def evaluate(
     run: Player,
@@ -147,8 +147,8 @@ def evaluate(
     ties: Ties = "any",
     as_played: bool,
     positions: Positions | None = None,
-    progress: Asked = None,
-) -> Evaluation | GrownEvaluation | PlayedEvaluation | PositionsEvaluation: ...
+    progress: AnswerProgress = None,
+) -> Evaluation | SampledEvaluation | PlayedEvaluation | LabelledEvaluation: ...
 def evaluate(
     run: Player,
     against: Player | None = None,
@@ -160,8 +160,8 @@ def evaluate(
     ties: Ties = "any",
     as_played: bool = False,
     positions: Positions | None = None,
-    progress: Asked = None,
-) -> Evaluation | GrownEvaluation | PlayedEvaluation | PositionsEvaluation:
+    progress: AnswerProgress = None,
+) -> Evaluation | SampledEvaluation | PlayedEvaluation | LabelledEvaluation:
     """Evaluate a run, exactly unless its board is too large to enumerate or it has networks; an agent as `judge` does.
 
     against: `random` (default), `one-ply`, `two-ply`, `optimal`, `self`, another run or an agent.  On boards too large
@@ -180,19 +180,19 @@ def evaluate(
     excess = [name for name, value in {"against": against, **options}.items() if value is not None]
     if as_played and positions is None:
         return _as_played(run, excess, ties)
-    with followed(progress, "asking") as tell, watched(tell):
+    with progress_callback(progress, "asking") as tell, watched(tell):
         if positions is not None:
             return _by_positions(run, positions, [*excess, *(["as_played"] if as_played else [])], ties)
         return _evaluated(run, against, options | {"ties": ties})
 
 
-def _evaluated(run: Player, against: Player | None, options: dict[str, Any]) -> Evaluation | GrownEvaluation:
-    """Do the work of `evaluate`.  options: those of `judge_outsider`."""
-    if isinstance(run, Outsider):
+def _evaluated(run: Player, against: Player | None, options: dict[str, Any]) -> Evaluation | SampledEvaluation:
+    """Do the work of `evaluate`.  options: those of `judge_adapter`."""
+    if isinstance(run, AgentAdapter):
         return _judged(run, against, **options)
     if is_agent(run):  # plays on the opponent's board if it has one
         named = against is None or find_name(against, AGAINST) is not None
-        with seated([run] if named else [run, against]) as (player, *others):
+        with open_players([run] if named else [run, against]) as (player, *others):
             return _evaluated(player, others[0] if others else against, options)
     agent, samples, ties = any_run(run), options["samples"], options["ties"]
     if samples is not None and not (agent.enumerated and _is_outside(against)):
@@ -201,72 +201,72 @@ def _evaluated(run: Player, against: Player | None, options: dict[str, Any]) -> 
     if isinstance(agent, PatternRun) and agent.enumerated and against is not None and not _is_scripted(against):
         return judge(agent, against=against, **options)
     if isinstance(agent, PatternRun) or agent.grown is not None:
-        return evaluate_grown(agent, PLAYERS if against is None else [_scripted(against, agent)], ties=ties, **given)
+        return evaluate_sampled(agent, PLAYERS if against is None else [_scripted(against, agent)], ties=ties, **given)
     if unfit := [name for name in given if name != "seed" or samples is None]:
         raise UsageError(
-            f"{option(unfit[0])} is for boards too large to enumerate; {agent.board.name} is evaluated exactly; "
+            f"{flag(unfit[0])} is for boards too large to enumerate; {agent.board.name} is evaluated exactly; "
             "leave it out"
         )
     opponent: Any = against if against is not None else "random"
     if _is_outside(opponent):
         with _seated(opponent, agent.board) as rival:
-            return against_outsider(agent, rival, ties, samples=samples, seed=options["seed"])
+            return evaluate_against_adapter(agent, rival, ties, samples=samples, seed=options["seed"])
     if not isinstance(opponent, AnyRun):
         opponent = name_or_run("opponent", opponent, AGAINST, others=RUNS_OR_AGENTS)
     if isinstance(opponent, Path):
         opponent = load_any(opponent)
     if isinstance(opponent, PatternRun):
-        return against_outsider(agent, opponent, ties)
+        return evaluate_against_adapter(agent, opponent, ties)
     if isinstance(opponent, Run) or opponent in EXACT_OPPONENTS:
         return agent.evaluation(opponent, ties)
     return scripted_evaluation(agent, opponent, ties)
 
 
-def _by_positions(run: Any, positions: Positions, given: list[str], ties: Ties) -> PositionsEvaluation:
+def _by_positions(run: Any, positions: Positions, given: list[str], ties: Ties) -> LabelledEvaluation:
     """Compare a run or an agent with a file of positions.  given: names of other options, which must be empty."""
     if given or ties != "any":
-        first = option(given[0] if given else "ties")
-        raise UsageError(f"{option('positions')} compares values of positions; leave {first} out")
-    if isinstance(run, Outsider) or not is_agent(run):
-        return evaluate_positions(run if isinstance(run, Outsider) else any_run(run), positions)
-    with at_board(run, board_meant(source_of(positions).beginning()) or "3x3") as player:
+        first = flag(given[0] if given else "ties")
+        raise UsageError(f"{flag('positions')} compares values of positions; leave {first} out")
+    if isinstance(run, AgentAdapter) or not is_agent(run):
+        return evaluate_positions(run if isinstance(run, AgentAdapter) else any_run(run), positions)
+    with at_board(run, board_meant(position_source(positions).beginning()) or "3x3") as player:
         return evaluate_positions(player, positions)
 
 
 def _as_played(run: Any, given: list[str], ties: Ties) -> PlayedEvaluation:
     """Evaluate a run as it plays while it learns.  given: names of other options, which must be empty; ties: `any`."""
-    switched = option("as_played", True)
+    switched = flag("as_played", True)
     if given or ties != "any":
-        first = option(given[0] if given else "ties")
+        first = flag(given[0] if given else "ties")
         raise UsageError(f"{switched} is against random moves and the best opponent; leave {first} out")
-    agent = run if isinstance(run, Outsider) or is_agent(run) else any_run(run)
+    agent = run if isinstance(run, AgentAdapter) or is_agent(run) else any_run(run)
     if not isinstance(agent, Run):
         raise UsageError(f"{switched} is for runs of tables, which explore; leave it out")
     return evaluate_as_played(agent)
 
 
-def _judged(agent: Outsider, against: Player | None, **options: Any) -> Evaluation | GrownEvaluation:
+def _judged(agent: AgentAdapter, against: Player | None, **options: Any) -> Evaluation | SampledEvaluation:
     """Evaluate an agent on its board; see `judge`.  Raises UsageError for ties without an opponent that is a run."""
     if options["ties"] != "any" and (against is None or _is_outside(against) or find_name(against, AGAINST)):
         raise UsageError(
-            f"{option('ties', options['ties'])} is for runs, and {agent.name} makes its own choices; leave it out"
+            f"{flag('ties', options['ties'])} is for runs, and {agent.name} makes its own choices; leave it out"
         )
     if against is None:
-        return judge_outsider(agent, None, **options)
+        return judge_adapter(agent, None, **options)
     if _is_outside(against):
         with _seated(against, agent.board) as rival:
-            return judge_outsider(agent, rival, **options)
+            return judge_adapter(agent, rival, **options)
     if isinstance(against, AnyRun):
-        return judge_outsider(agent, against, **options)
+        return judge_adapter(agent, against, **options)
     if not isinstance(against, str | Path):
         raise UsageError(f"unknown opponent {quoted(against)}; give a run, a name or an agent")
     meant = name_or_run("opponent", against, AGAINST, others=RUNS_OR_AGENTS)
-    return judge_outsider(agent, load_any(meant) if isinstance(meant, Path) else meant, **options)
+    return judge_adapter(agent, load_any(meant) if isinstance(meant, Path) else meant, **options)
 
 
 def _is_outside(given: object) -> bool:
     """Return whether an opponent is a third-party agent, neither a run nor the name of a built-in opponent."""
-    return isinstance(given, Outsider) or (is_agent(given) and find_name(given, AGAINST) is None)
+    return isinstance(given, AgentAdapter) or (is_agent(given) and find_name(given, AGAINST) is None)
 
 
 def _is_scripted(given: object) -> bool:
@@ -275,9 +275,9 @@ def _is_scripted(given: object) -> bool:
 
 
 @contextmanager
-def _seated(opponent: Any, board: Board) -> Iterator[Outsider]:
+def _seated(opponent: Any, board: Board) -> Iterator[AgentAdapter]:
     """Yield an opponent on a board; programs started for it end with the block."""
-    if isinstance(opponent, Outsider):
+    if isinstance(opponent, AgentAdapter):
         yield opponent
         return
     with at_board(opponent, board) as rival:
@@ -289,7 +289,7 @@ def _scripted(against: Player, agent: AnyRun) -> str:
     what = "an agent" if _is_outside(against) else "another run"
     if isinstance(against, str | Path) and not _is_outside(against):
         if (known := find_name(against, EXACT_OPPONENTS)) is not None and known not in PLAYERS:
-            what = option("against", known)
+            what = flag("against", known)
         elif isinstance(found := name_or_run("opponent", against, PLAYERS, others=""), str):
             return found
     remedy = f"choose {either(PLAYERS)}"

@@ -16,7 +16,7 @@ from typing import Any, Self, TextIO
 from ttt_batch.base.console import is_live
 
 
-class Place(enum.Flag):
+class KeyContext(enum.Flag):
     """Contexts in which a key works: in a game, after it, after a game that was learnt from, and in a show."""
 
     GAME = enum.auto()
@@ -25,22 +25,22 @@ class Place(enum.Flag):
     SHOW = enum.auto()
 
 
-class Command(enum.Enum):
+class KeyCommand(enum.Enum):
     """Commands that a user can enter instead of a cell.
 
     keys: keys and words.  label: name in the list of keys below a board.  meaning: line of help in a game.
     places: contexts in which it works; a key means the same in all of them.
     """
 
-    HINTS = (("h", "hints"), "hints", "what each cell is worth", Place.GAME)
-    UNDO = (("u", "undo"), "undo", "undo your last move", Place.GAME | Place.LEARNT)
-    REPLAY = (("r", "replay"), "replay", "the game so far, move by move", Place.GAME | Place.AFTER)
-    NEW = (("n", "new"), "new", "a new game", Place.GAME | Place.AFTER)
-    SWITCH = (("s", "switch"), "sides", "a new game with sides swapped", Place.AFTER)
-    HELP = (("?", "help"), "keys", "these keys", Place.GAME | Place.AFTER)
-    LEAVE = (("q", "quit", "exit", "0"), "leave", "leave", Place.GAME | Place.AFTER | Place.SHOW)
+    HINTS = (("h", "hints"), "hints", "what each cell is worth", KeyContext.GAME)
+    UNDO = (("u", "undo"), "undo", "undo your last move", KeyContext.GAME | KeyContext.LEARNT)
+    REPLAY = (("r", "replay"), "replay", "the game so far, move by move", KeyContext.GAME | KeyContext.AFTER)
+    NEW = (("n", "new"), "new", "a new game", KeyContext.GAME | KeyContext.AFTER)
+    SWITCH = (("s", "switch"), "sides", "a new game with sides swapped", KeyContext.AFTER)
+    HELP = (("?", "help"), "keys", "these keys", KeyContext.GAME | KeyContext.AFTER)
+    LEAVE = (("q", "quit", "exit", "0"), "leave", "leave", KeyContext.GAME | KeyContext.AFTER | KeyContext.SHOW)
 
-    def __init__(self, keys: tuple[str, ...], label: str, meaning: str, places: Place) -> None:
+    def __init__(self, keys: tuple[str, ...], label: str, meaning: str, places: KeyContext) -> None:
         self.keys = keys
         self.label = label
         self.meaning = meaning
@@ -51,12 +51,12 @@ YES = ("", "y", "yes")
 """Further answers to "another game?" that start a new one; the empty answer is Enter alone."""
 
 
-def commands_in(place: Place) -> list[Command]:
+def commands_for(place: KeyContext) -> list[KeyCommand]:
     """Return the commands that work in a context (or in one of several), in display order."""
-    return [command for command in Command if command.places & place]
+    return [command for command in KeyCommand if command.places & place]
 
 
-LEAVING = tuple(key for command in commands_in(Place.SHOW) for key in command.keys)
+LEAVING = tuple(key for command in commands_for(KeyContext.SHOW) for key in command.keys)
 """Keys and words that leave a show, which has no other commands."""
 
 NEXT_KEY = 0.3
@@ -106,7 +106,7 @@ class Keyboard:
     @property
     def how_to_leave(self) -> str:
         """Return a line of text that says how to leave."""
-        return f"{Command.LEAVE.keys[0] if self._before is not None else 'Ctrl-C'} {Command.LEAVE.label}"
+        return f"{KeyCommand.LEAVE.keys[0] if self._before is not None else 'Ctrl-C'} {KeyCommand.LEAVE.label}"
 
     def wait(self, seconds: float) -> None:
         """Wait some seconds.  Raises KeyboardInterrupt, as Ctrl-C does, at a key or a word that leaves."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ttt_batch.app.plots import figure
-from ttt_batch.app.plots.style import render, styled
+from ttt_batch.app.plots.style import package_style, render
 from ttt_batch.app.reports.information import run_html
 from ttt_batch.base.errors import TttBatchError
 from ttt_batch.runs.loading import AnyRun
@@ -52,7 +52,7 @@ def notebook_html(run: AnyRun) -> str:
     if run.statistics["games"].size < LEAST_POINTS:
         return table
     try:
-        with styled():
+        with package_style():
             picture = _data("png", render(figure(run), "png"))
     except TttBatchError:  # matplotlib is missing, or no recorded quantity can be drawn
         return table

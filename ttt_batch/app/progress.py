@@ -13,10 +13,10 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from ttt_batch.base.console import Notice, is_live, tell
+from ttt_batch.base.console import Notice, is_live, print_message
 from ttt_batch.base.kernel_cache import cached_kernels, kernels_to_compile, on_compile
-from ttt_batch.base.quantities import counted, duration_text, short_number
-from ttt_batch.training.from_games import Learnt
+from ttt_batch.base.quantities import count_text, duration_text, short_number
+from ttt_batch.training.from_games import GamesLearnt
 from ttt_batch.training.session import Progress
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Reporter:
         self._live = not quiet and (is_live(sys.stderr) if live is None else live)
         self._quiet, self._next_line, self._notice = quiet, 0, notice
         self._display: Any = None
-        self._first: Progress | Learnt | None = None
+        self._first: Progress | GamesLearnt | None = None
         self._recent: deque[tuple[int, float]] = deque()
         self._kernels, self._warming_since = CompiledKernels(), 0.0
         self._answers, self._asking_since, self._spins = 0, 0.0, False
@@ -113,7 +113,7 @@ class Reporter:
     def warn(self, line: str) -> None:
         """Print a warning, even if progress is quiet."""
         self.clear()
-        tell(f"ttt-batch: {line}")
+        print_message(f"ttt-batch: {line}")
 
     def _say(self, line: str) -> None:
         """Print a line of progress, after the compiler's last line."""
@@ -124,7 +124,7 @@ class Reporter:
     def _print(self, line: str) -> None:
         """Print a line unless quiet.  Work continues if the reader is gone (`train 2>&1 | head`)."""
         if not self._quiet:
-            tell(line)
+            print_message(line)
 
     def clear(self) -> None:
         """Remove the notice, the bar or the spinner; the next report redraws the last two."""
@@ -178,13 +178,13 @@ class Reporter:
         else:
             self._warming_since = time.perf_counter()
             if not self._live:
-                self._print(f"{COMPILING_ALL}: {counted(total, 'job')} ...")
+                self._print(f"{COMPILING_ALL}: {count_text(total, 'job')} ...")
         if self._live and done < total:
             jobs = f"{COMPILING_ALL}: {done} of {total} jobs"
             self.spin(lambda: f"{jobs}, {len(cached_kernels())} kernels", self._warming_since)
 
     def measuring(self, done: int, total: int) -> None:
-        """Show the number of completed measurements of `bench.bench`.
+        """Show the number of completed measurements of `bench.measure_machine`.
 
         Draws between measurements only: an animated display would slow them down.
         """
@@ -202,26 +202,26 @@ class Reporter:
         self._answers = answers
         self._asking_since = self._asking_since if answers else time.perf_counter()
         if self._live and self._display is None:
-            self.spin(lambda: f"waiting for the agent: {counted(self._answers, 'answer')}", self._asking_since)
+            self.spin(lambda: f"waiting for the agent: {count_text(self._answers, 'answer')}", self._asking_since)
 
-    def reading(self, now: Learnt) -> None:
+    def reading(self, now: GamesLearnt) -> None:
         """Show the progress of learning from given games: a bar, or a line at doubling numbers of games."""
         self._first = self._first or now
         pace = pace_text(now, self._first)
         if self._live:
             left = self._time_left(now.read, now.size, now.seconds) if now.size else ""
-            self._draw(now.read, now.size, f"{counted(now.games, 'game')}{left}", pace)
+            self._draw(now.read, now.size, f"{count_text(now.games, 'game')}{left}", pace)
         elif now.games >= self._next_line and (now.size == 0 or now.read < now.size):
             self._next_line = 2 * now.games
             done = f"  {100 * now.read // now.size}% of the file" if now.size else ""
-            self._say(f"{counted(now.games, 'game'):>19}  {pace:>9}{done}".rstrip())
+            self._say(f"{count_text(now.games, 'game'):>19}  {pace:>9}{done}".rstrip())
 
     def studying(self, now: "StudyProgress") -> None:
         """Show the progress of a study: a bar, or a line at doubling numbers of learners."""
         pace = f"{short_number(now.games / now.seconds)} games/s" if now.games else ""
-        learners = f"{now.done:,} of {counted(now.total, 'learner')}"
+        learners = f"{now.done:,} of {count_text(now.total, 'learner')}"
         learners += f", {now.failed:,} failed" if now.failed else ""
-        pace += f"  {counted(now.workers, 'worker')}" if now.workers is not None else ""
+        pace += f"  {count_text(now.workers, 'worker')}" if now.workers is not None else ""
         if self._live:
             self._draw(now.done, now.total, f"{learners}{self._time_left(now.done, now.total, now.seconds)}", pace)
         elif now.done >= max(self._next_line, 1):
@@ -234,10 +234,12 @@ class Reporter:
         line = progress_text(now, self._first)
         if self._live:
             left = self._time_left(now.games, now.total, now.seconds)
-            self._draw(now.games, now.total, f"{now.games:,} of {counted(now.total, 'game')}{left}", line, *beside(now))
+            self._draw(
+                now.games, now.total, f"{now.games:,} of {count_text(now.total, 'game')}{left}", line, *beside(now)
+            )
         if now.recorded and (now.games >= self._next_line or now.games == now.total):
             self._next_line = 2 * now.games
-            point = f"{counted(now.games, 'game'):>19}  {line}"  # 80 columns up to 10**10 games
+            point = f"{count_text(now.games, 'game'):>19}  {line}"  # 80 columns up to 10**10 games
             if self._live:
                 self._display.console.print(point, soft_wrap=True, markup=False, highlight=False)
             else:
@@ -270,7 +272,7 @@ class Reporter:
 
 
 @contextmanager
-def shown(what: str) -> Iterator[Callable[..., None]]:
+def show_progress(what: str) -> Iterator[Callable[..., None]]:
     """Yield a function that shows progress of `training`, `studying`, `reading`, `proving` or `asking`."""
     collections, entered = gc.get_threshold(), [0]
 
@@ -280,7 +282,7 @@ def shown(what: str) -> Iterator[Callable[..., None]]:
     try:
         with Reporter() as report:
             if what == "proving" and is_live(sys.stderr):
-                report.spin(lambda: f"proving: {counted(entered[0], 'position')}")
+                report.spin(lambda: f"proving: {count_text(entered[0], 'position')}")
             ways: dict[str, Callable[..., None]] = {"training": report, "studying": report.studying}
             ways |= {"reading": report.reading, "proving": proving, "asking": report.asking}
             yield ways[what]
@@ -309,20 +311,20 @@ def _live_display(renderable: Callable[[], Any] | None = None, *, moving: bool =
     return display
 
 
-def pace_text(now: Progress | Learnt, first: Progress | Learnt) -> str:
+def pace_text(now: Progress | GamesLearnt, first: Progress | GamesLearnt) -> str:
     """Return the games per second since the first report, so without compilation; empty while unknown."""
     seconds, games = now.seconds - first.seconds, now.games - first.games
     return f"{short_number(games / seconds)}/s" if seconds > 0 and games else ""
 
 
-def progress_text(now: Progress, first: Progress | Learnt) -> str:
+def progress_text(now: Progress, first: Progress | GamesLearnt) -> str:
     """Return a line with the speed, the shares of results in training and the verdict so far."""
     played = max(1, sum(now.outcomes))
     x_wins, draws, o_wins = (100 * n / played for n in now.outcomes)
     if now.proofs is not None:
         verdict = "  ".join(f"{seat} {status} {short_number(size)}" for seat, (status, size) in now.proofs.items())
     elif now.positions is not None:
-        verdict = counted(now.positions, "position")
+        verdict = count_text(now.positions, "position")
     elif now.unbeatable_since is None:
         verdict = "can still be beaten"
     else:

@@ -13,7 +13,7 @@ MOST_GAMES = 5
 BETWEEN = "   "
 
 
-class Showcase:
+class SampleGames:
     """Animation of greedy self-play games of the current table, a few new ones each second; ties are random.
 
     It does not affect the training's games or random numbers.
@@ -34,7 +34,7 @@ class Showcase:
             self._games = [self._play(run) for _ in range(count)]
         longest = max(len(game.moves) for game in self._games)
         shown = int((longest + 2) * (now.seconds - self._began))  # the final position stays for a moment
-        return side_by_side([Game(game.board, game.moves[:shown]) for game in self._games])
+        return boards_side_by_side([Game(game.board, game.moves[:shown]) for game in self._games])
 
     def _play(self, run: Run) -> Game:
         game = Game(run.board)
@@ -43,7 +43,7 @@ class Showcase:
         return game
 
 
-def side_by_side(games: list[Game]) -> list[str]:
+def boards_side_by_side(games: list[Game]) -> list[str]:
     """Return boards of equal size, drawn side by side, as lines."""
     board = games[0].board
     positions = [game.position for game in games]

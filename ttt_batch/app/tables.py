@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from ttt_batch.agents.choices import as_csv, as_json
 from ttt_batch.agents.naming import is_agent
-from ttt_batch.agents.outsider import Outsider
-from ttt_batch.app.judging import Player, seated
+from ttt_batch.agents.outsider import AgentAdapter
+from ttt_batch.app.judging import Player, open_players
 from ttt_batch.base.choices import Ties, choose
-from ttt_batch.base.errors import UsageError, option, with_option
+from ttt_batch.base.errors import UsageError, flag, with_option
 from ttt_batch.base.files import shown
 from ttt_batch.base.outputs import check_distinct, named_file
 from ttt_batch.runs import exchange, importing
@@ -63,7 +63,7 @@ class TableOptions(LearnerOptions, total=False):
     warn: Callable[[str], None]
 
 
-def export_agent(agent: Outsider, out: str | Path, to: str, *, overwrite: bool = False) -> list[Path]:
+def export_agent(agent: AgentAdapter, out: str | Path, to: str, *, overwrite: bool = False) -> list[Path]:
     """Write an agent's choices to `out`: a page to play on (`html`), or a table as `json` or `csv`; return the file.
 
     Raises UsageError for another format, BoardError for a board too large to enumerate, AgentError and FormatError.
@@ -78,7 +78,7 @@ def export_agent(agent: Outsider, out: str | Path, to: str, *, overwrite: bool =
     return [path]
 
 
-def format_meant(to: str | None, files: Sequence[Path], names: Collection[str]) -> str:
+def resolve_format(to: str | None, files: Sequence[Path], names: Collection[str]) -> str:
     """Return the format `to`, or else the one that the first file's suffix means; one of `names`.
 
     Raises UsageError for an unknown format, and if neither gives one.
@@ -103,7 +103,7 @@ def export_whole(run: AnyRun, to: str, path: Path, *, ties: Ties | None = None, 
         from ttt_batch.runs.plain_hdf5 import encode
 
         if ties is not None:
-            raise UsageError(f"{option('ties', ties)} is for a page to play on; leave it out of a table")
+            raise UsageError(f"{flag('ties', ties)} is for a page to play on; leave it out of a table")
         check_targets([path], overwrite=overwrite)
         EXPORT.write([path], [encode(run)], overwrite=overwrite)
         return path
@@ -114,7 +114,7 @@ def export_whole(run: AnyRun, to: str, path: Path, *, ties: Ties | None = None, 
     from ttt_batch.app.kit import export_boxes
 
     if ties is not None:
-        raise UsageError(f"{option('ties', ties)} is for a page to play on; leave it out of a kit of boxes")
+        raise UsageError(f"{flag('ties', ties)} is for a page to play on; leave it out of a kit of boxes")
     return export_boxes(run, path, overwrite=overwrite)
 
 
@@ -133,19 +133,19 @@ def export_run(
     to: `html` (a page to play on), `boxes` (a kit of menace's boxes, .pdf or .html) or a table's format; by default the
     suffix decides (`ENDINGS`).  Networks have only a page, and plain HDF5 of their weights and tuples.
     player: the player whose values go into a single file.
-    options: `overwrite`; for a page also `ties`, for tables `warn`, see `exchange.export_run`.
+    options: `overwrite`; for a page also `ties`, for tables `warn`, see `exchange.export_table`.
     Raises UsageError, BoardError, FormatError and RunFileError.
     """
     given: dict[str, Any] = dict(options)
-    if isinstance(run, Outsider) or is_agent(run):
+    if isinstance(run, AgentAdapter) or is_agent(run):
         if player is not None or not isinstance(out, str | Path):
             raise UsageError("an agent's choices go into one file for both players; give one file and no player")
-        with seated([run]) as (agent,):
-            assert isinstance(agent, Outsider)
-            return export_agent(agent, out, format_meant(to, _named("out", out), AGENT_FORMATS), **given)
+        with open_players([run]) as (agent,):
+            assert isinstance(agent, AgentAdapter)
+            return export_agent(agent, out, resolve_format(to, _named("out", out), AGENT_FORMATS), **given)
     files = _named("out", out)
-    to = format_meant(to, files, (*WHOLE, *FORMATS))
-    written = [(option("out"), file) for file in files]
+    to = resolve_format(to, files, (*WHOLE, *FORMATS))
+    written = [(flag("out"), file) for file in files]
     check_distinct(written, [("run", find_run(run))] if isinstance(run, str | Path) else [])
     if isinstance(run, str | Path):
         load = load_any if to in WHOLE else load_table
@@ -155,7 +155,7 @@ def export_run(
         if len(files) != 1 or player is not None:
             raise UsageError(f"{WHOLE[to]} is one file for both players; give one file and no player")
         return [export_whole(run, to, files[0], **given)]
-    return exchange.export_run(with_table(run), to, files, player=player, **given)
+    return exchange.export_table(with_table(run), to, files, player=player, **given)
 
 
 def import_run(
@@ -177,7 +177,7 @@ def import_run(
     """
     paths = _named("files", files)
     check_distinct(
-        [(option("out"), named_file("out", out))] if out is not None else [], [("files", path) for path in paths]
+        [(flag("out"), named_file("out", out))] if out is not None else [], [("files", path) for path in paths]
     )
     given: dict[str, Any] = dict(options)
     run = importing.import_tables(paths, learner, **given)
@@ -218,7 +218,7 @@ def import_table(
     Raises UsageError, FormatError and RunFileError.
     """
     given: dict[str, Any] = dict(options)
-    run = importing.import_found(table, learner, **given)
+    run = importing.import_object(table, learner, **given)
     if out is not None:
         run.save(named_file("out", out), overwrite=overwrite)
     return run
@@ -229,5 +229,5 @@ def _named(name: str, given: Any) -> list[Path]:
     several = isinstance(given, Iterable) and not isinstance(given, str | bytes | os.PathLike)
     files = [named_file(name, one) for one in (given if several else [given])]
     if not files:
-        raise UsageError(f"{option(name)} is empty; give a file")
+        raise UsageError(f"{flag(name)} is empty; give a file")
     return files

@@ -9,20 +9,20 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, TextIO
 
 from ttt_batch.agents.scripted import ScriptedPlayer
-from ttt_batch.analysis.handicap import Weakened
+from ttt_batch.analysis.handicap import HandicappedAgent
 from ttt_batch.analysis.review import oversights, oversights_text, review, review_text
 from ttt_batch.app.keyboard import Keyboard
 from ttt_batch.app.terminal.drawing import NARROW, draw_board, move_name
 from ttt_batch.app.terminal.faces import rule
-from ttt_batch.app.terminal.hints import Hints, draw_legend, draw_values, hints_of, prepare, shown_number
+from ttt_batch.app.terminal.hints import Hints, draw_legend, draw_values, hints_of, query_once, shown_number
 from ttt_batch.base.choices import Ties
-from ttt_batch.base.console import is_live, one_line, put, wants_colour
+from ttt_batch.base.console import is_live, one_line, print_lines, wants_colour
 from ttt_batch.base.errors import BoardError, UsageError
-from ttt_batch.base.quantities import Number, any_seed, real
+from ttt_batch.base.quantities import Number, parse_float, parse_seed
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.board import DRAW, FIRST, FIRST_WINS, MARKS, UNFINISHED, Game
 from ttt_batch.game.state_space import check_gravity
-from ttt_batch.runs.knowledge import Playing
+from ttt_batch.runs.knowledge import PlayingAgent
 
 PACE = 1.0
 """Default seconds per move on a terminal."""
@@ -43,9 +43,9 @@ Show = Callable[[Scene], None]
 """Function that shows a scene and waits according to the pace."""
 
 
-def watch(
-    first: Playing,
-    second: Playing,
+def watch_game(
+    first: PlayingAgent,
+    second: PlayingAgent,
     *,
     names: tuple[str, str],
     stdout: TextIO,
@@ -64,13 +64,13 @@ def watch(
     pace: seconds per move, at least 0; by default PACE on a terminal, else 0.  With 0 a terminal, too, prints positions
     in sequence.
     seed: of all random choices.
-    level, epsilon, ties: as for `Weakened`; scripted players keep their own rule.
+    level, epsilon, ties: as for `HandicappedAgent`; scripted players keep their own rule.
     pause: function that waits; by default the keyboard's.
     Raises UsageError for a number outside its range or unknown ties.  Raises BoardError for agents of different boards,
     and for ties `sharp` on a board too large to enumerate.
     """
     live = is_live(stdout)
-    pace = real("pace", (PACE if live else 0.0) if pace is None else pace, "seconds per move, e.g. 0.5")
+    pace = parse_float("pace", (PACE if live else 0.0) if pace is None else pace, "seconds per move, e.g. 0.5")
     if not 0 <= pace <= 3600:
         raise UsageError(f"pace {pace:g} is outside 0 to 3600 seconds per move; give 0 for no pause")
     check_gravity(first.board, "watch")
@@ -78,9 +78,9 @@ def watch(
         raise BoardError(
             f"one run plays {first.board.name}, the other {second.board.name}; choose two runs of one board"
         )
-    rng = random.Random(None if seed is None else any_seed(seed))
+    rng = random.Random(None if seed is None else parse_seed(seed))
     agents = tuple(
-        agent if isinstance(agent, ScriptedPlayer) else Weakened(agent, level, epsilon, rng, ties)
+        agent if isinstance(agent, ScriptedPlayer) else HandicappedAgent(agent, level, epsilon, rng, ties)
         for agent in (first, second)
     )
     names = one_line(names[0]), one_line(names[1])
@@ -89,7 +89,7 @@ def watch(
         title.insert(-1, f"ties: {meaning(ties)}")
     outcome = UNFINISHED
     for agent in (first, second):
-        prepare(agent, ties)
+        query_once(agent, ties)
     with (
         contextlib.suppress(KeyboardInterrupt),
         Keyboard(stdin if live else None) as keyboard,
@@ -97,11 +97,13 @@ def watch(
     ):
         outcome = _play(agents, names, rng, show, wants_colour(stdout)).outcome
     if outcome == UNFINISHED:
-        put("Stopped before the end.", stdout)
+        print_lines("Stopped before the end.", stdout)
     return outcome
 
 
-def _play(agents: tuple[Playing, ...], names: tuple[str, str], rng: random.Random, show: Show, colour: bool) -> Game:
+def _play(
+    agents: tuple[PlayingAgent, ...], names: tuple[str, str], rng: random.Random, show: Show, colour: bool
+) -> Game:
     """Play and show a game; return the finished game."""
     game = Game(agents[0].board)
     while game.outcome == UNFINISHED:
@@ -140,7 +142,7 @@ def _ended(game: Game, names: tuple[str, str]) -> str:
     return f"{forfeited}{MARKS[1 + winner]} wins ({names[winner]})."
 
 
-def _reviewed(agent: Playing, game: Game, names: tuple[str, str]) -> list[str]:
+def _reviewed(agent: PlayingAgent, game: Game, names: tuple[str, str]) -> list[str]:
     """Return the review of a game, or its oversights if exact results are unknown."""
     slips = review(agent, game)
     if slips is None:
@@ -154,7 +156,7 @@ def _stage(
 ) -> Iterator[Show]:
     """Yield a function that shows scenes under a title: in place if `leaving` says how to leave, else in sequence."""
     if not leaving:
-        put("\n".join(title), stdout)
+        print_lines("\n".join(title), stdout)
         explained: set[str] = set()
 
         def print_scene(scene: Scene) -> None:
@@ -162,7 +164,7 @@ def _stage(
             legend = [line for line in scene.legend if line not in explained]
             explained.update(legend)
             lines = [*scene.board, "", *legend, *([""] if legend else []), *scene.said, ""]
-            put("\n".join(lines), stdout, colour=wants_colour(stdout))
+            print_lines("\n".join(lines), stdout, colour=wants_colour(stdout))
             if pace:
                 pause(pace)
 
@@ -194,4 +196,4 @@ def _stage(
 
             yield show
     finally:
-        put("\n".join([*last, ""]), stdout, colour=True)
+        print_lines("\n".join([*last, ""]), stdout, colour=True)

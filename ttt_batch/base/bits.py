@@ -38,7 +38,7 @@ def _typed_n_members(_context: Any, _bits: Any) -> tuple[Any, Lowering]:
 
 
 def _typed_lowest(_context: Any, _bits: Any) -> tuple[Any, Lowering]:
-    """Return the signature and the LLVM code emitter of `lowest`."""
+    """Return the signature and the LLVM code emitter of `lowest_bit`."""
 
     def lower(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
@@ -46,8 +46,8 @@ def _typed_lowest(_context: Any, _bits: Any) -> tuple[Any, Lowering]:
     return types.int64(types.uint64), lower
 
 
-n_members = _n_members if JIT_DISABLED else intrinsic(_typed_n_members)
-lowest = _lowest if JIT_DISABLED else intrinsic(_typed_lowest)
+popcount = _n_members if JIT_DISABLED else intrinsic(_typed_n_members)
+lowest_bit = _lowest if JIT_DISABLED else intrinsic(_typed_lowest)
 
 
 @inlined
@@ -78,7 +78,7 @@ def nth_member(bits: Any, n: Any) -> Any:
     rest = (bits >> place) & np.uint64(0xFF)
     for _ in range(left):
         rest &= rest - ONE
-    return np.int64(place) + lowest(rest)
+    return np.int64(place) + lowest_bit(rest)
 
 
 def _raised(bits: Any, by: Any) -> Any:
@@ -134,7 +134,7 @@ def _typed_both(_context: Any, bits: Any, others: Any) -> tuple[Any, Lowering]:
 
 
 # Numba's own operators widen results to 64 bits, so only half as many boards would fit into a vector.
-raised = _raised if JIT_DISABLED else intrinsic(_typed_shift("shl"))
-lowered = _lowered if JIT_DISABLED else intrinsic(_typed_shift("lshr"))
-both = _both if JIT_DISABLED else intrinsic(_typed_both)
-odd = _odd if JIT_DISABLED else intrinsic(_typed_odd)
+shift_left = _raised if JIT_DISABLED else intrinsic(_typed_shift("shl"))
+shift_right = _lowered if JIT_DISABLED else intrinsic(_typed_shift("lshr"))
+intersection = _both if JIT_DISABLED else intrinsic(_typed_both)
+parity = _odd if JIT_DISABLED else intrinsic(_typed_odd)

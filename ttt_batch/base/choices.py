@@ -54,7 +54,7 @@ OPPONENT_HINTS = {
 """Folded words that are not accepted but suggest a name."""
 
 
-def fold(name: str) -> str:
+def fold_case(name: str) -> str:
     """Return a name without its case, hyphens, underscores and spaces, which people write in several ways."""
     return re.sub(r"[-_\s]+", "", name).casefold()
 
@@ -65,10 +65,10 @@ def find_name(given: object, names: Collection[str], words: Mapping[str, str] | 
         return None
     if given in names:
         return given
-    alike = [name for name in names if fold(name) == fold(given)]
+    alike = [name for name in names if fold_case(name) == fold_case(given)]
     if len(alike) == 1:
         return alike[0]
-    meant = None if given.lstrip().startswith("-") else (words or {}).get(fold(given))  # -2 is not 2
+    meant = None if given.lstrip().startswith("-") else (words or {}).get(fold_case(given))  # -2 is not 2
     return meant if meant in names and not alike else None
 
 
@@ -76,15 +76,15 @@ def suggested_name(given: object, names: Collection[str], hints: Mapping[str, st
     """Return the name that was probably meant, or None.  hints: as `OPPONENT_HINTS`."""
     import difflib
 
-    if not isinstance(given, str) or not fold(given):
+    if not isinstance(given, str) or not fold_case(given):
         return None
-    if (hinted := (hints or {}).get(fold(given))) in names:
+    if (hinted := (hints or {}).get(fold_case(given))) in names:
         return hinted
-    folded = {fold(name): name for name in reversed(list(names))}  # the first of equal names wins
-    longer = [name for short, name in folded.items() if short.startswith(fold(given))]
+    folded = {fold_case(name): name for name in reversed(list(names))}  # the first of equal names wins
+    longer = [name for short, name in folded.items() if short.startswith(fold_case(given))]
     if len(longer) == 1:
         return longer[0]
-    close = difflib.get_close_matches(fold(given)[:100], folded, n=1)
+    close = difflib.get_close_matches(fold_case(given)[:100], folded, n=1)
     return folded[close[0]] if close else None
 
 

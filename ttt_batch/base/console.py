@@ -1,8 +1,9 @@
 """Output to terminals and other text streams.
 
 A terminal obeys control characters, and Unicode characters can reverse a line or take no room.  With them the name of
-a file could clear the screen or forge a line.  `put` for results and `tell` for messages therefore write unprintable
-characters as Python's escapes: `\\x1b`, `\\n`, `\\u202e`, and `\\udcff` for undecodable bytes of a name.
+a file could clear the screen or forge a line.  `print_lines` for results and `print_message` for messages therefore
+write unprintable characters as Python's escapes: `\\x1b`, `\\n`, `\\u202e`, and `\\udcff` for undecodable bytes of a
+name.
 """
 
 import os
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import Any, TextIO
 
-LONGEST = 1000
+LONGEST_LINE = 1000
 """Maximum number of characters of a message; a longer one, e.g. with a number of 5,000 digits, loses its middle."""
 
 _COLOUR = re.compile(r"(\x1b\[[0-9;]{0,20}m)")
@@ -69,7 +70,7 @@ def wants_colour(stream: TextIO, environ: Mapping[str, str] = os.environ) -> boo
     return is_live(stream, environ) and not environ.get("NO_COLOR")
 
 
-def put(text: str, stream: TextIO, *, end: str = "\n", colour: bool = False) -> None:
+def print_lines(text: str, stream: TextIO, *, end: str = "\n", colour: bool = False) -> None:
     """Write the lines of a result and flush them.  Raises OSError if the stream cannot be written.
 
     colour: keep our colour codes in the text.
@@ -78,24 +79,24 @@ def put(text: str, stream: TextIO, *, end: str = "\n", colour: bool = False) -> 
     stream.flush()
 
 
-def tell(message: str, *, end: str = "\n") -> None:
+def print_message(message: str, *, end: str = "\n") -> None:
     """Write a message as one line to standard error.  After a failed write, standard error is discarded."""
     if sys.stderr is None:  # in programs without a terminal
         return
     try:
-        sys.stderr.write(shortened(one_line(message), LONGEST) + end)
+        sys.stderr.write(shortened(one_line(message), LONGEST_LINE) + end)
         sys.stderr.flush()
     except OSError:
-        silence(sys.stderr)
+        discard_output(sys.stderr)
 
 
-def escape_what_it_lacks(stream: TextIO) -> None:
+def escape_unencodable(stream: TextIO) -> None:
     """Make a stream escape characters that its encoding lacks (`LANG=C`) instead of raising an error."""
     with suppress(AttributeError, OSError, ValueError):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[attr-defined]
 
 
-def refuses(stream: TextIO) -> bool:
+def is_broken(stream: TextIO) -> bool:
     """Return whether flushing a stream fails: its reader has closed it, or the disk is full."""
     try:
         stream.flush()
@@ -104,7 +105,7 @@ def refuses(stream: TextIO) -> bool:
     return False
 
 
-def silence(stream: TextIO) -> None:
+def discard_output(stream: TextIO) -> None:
     """Discard all further output to a stream, including Python's output at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
@@ -124,7 +125,7 @@ class _Unclosed:
 
 
 @contextmanager
-def printing_aside() -> Iterator[None]:
+def redirect_prints() -> Iterator[None]:
     """Redirect the prints of third-party code to standard error within the block, to keep them out of results.
 
     Both streams are restored afterwards, even if that code replaced or closed them.

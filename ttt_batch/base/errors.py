@@ -1,6 +1,6 @@
 """Exceptions of the package, each with a one-line message and an exit status.
 
-Messages name remedies in the caller's form: an option of a command, or a parameter in Python (see `option`).
+Messages name remedies in the caller's form: an option of a command, or a parameter in Python (see `flag`).
 """
 
 import sys
@@ -86,7 +86,7 @@ class StudyTakenError(StudyFileError, NameTakenError):
 
 
 @contextmanager
-def command_line_words() -> Iterator[None]:
+def command_line_messages() -> Iterator[None]:
     """Use command-line options instead of Python parameters in messages within a `with` block."""
     before = _COMMAND_LINE.set(True)
     try:
@@ -95,7 +95,7 @@ def command_line_words() -> Iterator[None]:
         _COMMAND_LINE.reset(before)
 
 
-def option(name: str, value: object = None) -> str:
+def flag(name: str, value: object = None) -> str:
     """Return a parameter in the caller's form: `--engine walk` for a command, `engine='walk'` for Python.
 
     value: None for the name alone, True for a switch.  Text in capitals stands for any value and is not quoted.
@@ -108,7 +108,7 @@ def option(name: str, value: object = None) -> str:
     return f"{name}={value if isinstance(value, str) and value.isupper() else repr(value)}"
 
 
-def spoken(name: str) -> str:
+def display_name(name: str) -> str:
     """Return a parameter's name for tables and plots: `prove every`, `lambda`."""
     return _OTHER_NAMES.get(name, name).replace("_", " ")
 
@@ -121,10 +121,10 @@ def command_name(command: str) -> str:
 def command_with(command: str, name: str, value: object = None) -> str:
     """Return a command with an option for a message: `train --start`, or in Python `train(start=...)`.
 
-    value: as for `option`.
+    value: as for `flag`.
     """
     if _COMMAND_LINE.get():
-        return f"{command} {option(name, value)}"
+        return f"{command} {flag(name, value)}"
     return f"{command_name(command)}({name}={'...' if value is None else repr(value)})"
 
 
@@ -135,7 +135,7 @@ def worded(command: str, python: str) -> str:
 
 def with_option(name: str) -> str:
     """Return ` with --out` for a command, and an empty text in Python, where the parameter may have another name."""
-    return f" with {option(name)}" if _COMMAND_LINE.get() else ""
+    return f" with {flag(name)}" if _COMMAND_LINE.get() else ""
 
 
 def quoted(given: object) -> str:

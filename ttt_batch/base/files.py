@@ -60,13 +60,13 @@ def with_ending(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
 
-def is_there(path: Path) -> bool:
+def exists(path: Path) -> bool:
     """Return whether the path exists; False for an invalid name, e.g. one of 300 characters."""
     return os.path.exists(path)  # noqa: PTH110 - Path's own raises before Python 3.12
 
 
 def is_file(path: Path) -> bool:
-    """Return whether the path is an ordinary file; False for an invalid name, as in `is_there`."""
+    """Return whether the path is an ordinary file; False for an invalid name, as in `exists`."""
     return os.path.isfile(path)  # noqa: PTH113 - Path's own raises for a name of 300 characters
 
 
@@ -102,7 +102,7 @@ def temporary_name(target: Path) -> Path:
     return hidden(target, f"ttt-batch.{secrets.token_hex(6)}.tmp")
 
 
-def free_names(path: Path) -> Iterator[Path]:
+def unused_paths(path: Path) -> Iterator[Path]:
     """Yield unused paths of `run.h5`, `run-2.h5`, `run-3.h5` ...; another process may create one at any time."""
     for number in itertools.count(1):
         name = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
@@ -110,7 +110,7 @@ def free_names(path: Path) -> Iterator[Path]:
             yield name
 
 
-def create(path: Path) -> int:
+def create_file(path: Path) -> int:
     """Create an empty file with default permissions; return its descriptor.  Raises FileExistsError if it exists."""
     return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
 
@@ -119,14 +119,14 @@ def create_locked(target: Path) -> tuple[Path, int]:
     """Create an empty temporary file beside `target`; return its path and its descriptor, which holds the lock."""
     for _ in range(20):
         path = temporary_name(target)
-        descriptor = create(path)
+        descriptor = create_file(path)
         try:
             if locked(descriptor) is not False and is_same(descriptor, path):
                 return path, descriptor
         except BaseException:
             discard(path, descriptor)
             raise
-        discard(path, descriptor)  # `remove_left` of another process removed it before the lock
+        discard(path, descriptor)  # `remove_stale_temporaries` of another process removed it before the lock
     raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
 
 
@@ -188,7 +188,7 @@ def rename_new(temporary: Path, target: Path) -> None:
         raise
     except (OSError, NotImplementedError):
         # No hard links here (FAT, some network folders): claim the name with an empty file, then replace that file.
-        descriptor = create(target)
+        descriptor = create_file(target)
         claim = os.fstat(descriptor)
         os.close(descriptor)  # Windows cannot replace an open file
         try:
@@ -215,7 +215,7 @@ def flush_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def remove_left(target: Path) -> None:
+def remove_stale_temporaries(target: Path) -> None:
     """Remove the temporary files beside `target` that no process has locked, if possible.
 
     On systems without such locks all files stay.
@@ -240,7 +240,7 @@ def _remove_dead(path: Path) -> None:
         os.close(descriptor)
 
 
-def identity(path: Path) -> tuple[int, ...] | None:
+def file_identity(path: Path) -> tuple[int, ...] | None:
     """Return a tuple that changes when the file is replaced or written; None without a file."""
     try:
         return identity_in(path.stat())
@@ -249,7 +249,7 @@ def identity(path: Path) -> tuple[int, ...] | None:
 
 
 def identity_in(status: os.stat_result) -> tuple[int, ...]:
-    """Return the `identity` of a file from its status."""
+    """Return the `file_identity` of a file from its status."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 

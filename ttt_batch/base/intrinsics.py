@@ -1,7 +1,7 @@
 """Numba intrinsics in LLVM code: vector operations on array entries, and an atomic counter shared by threads.
 
-`exceeding` and `highest` handle eight entries in a few instructions with vectors of 64 bytes, and in two to four times
-as many with shorter vectors.  A loop would take a step per move.  Records of four numbers are added in a register.
+`mask_above` and `masked_max` handle eight entries in a few instructions with vectors of 64 bytes, and in two to four
+times as many with shorter vectors.  A loop would take a step per move.  Records of four numbers add up in a register.
 
 `claim` distributes games to threads during play: a free thread claims the next ones, so threads hardly wait.
 """
@@ -35,7 +35,7 @@ def _exceeding(values: Any, start: Any, limit: Any) -> Any:
 def _highest(values: Any, start: Any, members: Any) -> Any:
     """Return the maximum of the `members` of eight entries of `values` (float64[N], no NaN) from `start` on, or -inf.
 
-    start: as for `exceeding`.  members: uint64, one bit per entry; other bits are ignored.
+    start: as for `mask_above`.  members: uint64, one bit per entry; other bits are ignored.
     """
     return max((float(values[int(start) + lane]) for lane in range(LANES) if int(members) >> lane & 1), default=-np.inf)
 
@@ -66,7 +66,7 @@ def _typed_exceeding(_context: Any, values: Any, _start: Any, _limit: Any) -> tu
 
 
 def _typed_highest(_context: Any, values: Any, _start: Any, _members: Any) -> tuple[Any, Lowering]:
-    """Return the signature and the LLVM code emitter of `highest`."""
+    """Return the signature and the LLVM code emitter of `masked_max`."""
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         left = builder.load(_place(context, builder, signature.args[0], arguments[0], arguments[1]), align=8)
@@ -81,8 +81,8 @@ def _typed_highest(_context: Any, values: Any, _start: Any, _members: Any) -> tu
     return types.float64(values, types.uint64, types.uint64), lower
 
 
-exceeding = _exceeding if JIT_DISABLED else intrinsic(_typed_exceeding)
-highest = _highest if JIT_DISABLED else intrinsic(_typed_highest)
+mask_above = _exceeding if JIT_DISABLED else intrinsic(_typed_exceeding)
+masked_max = _highest if JIT_DISABLED else intrinsic(_typed_highest)
 
 FOUR = 4
 """Numbers per record."""

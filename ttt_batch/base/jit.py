@@ -14,7 +14,7 @@ from llvmlite.binding.ffi import ObjectRef
 from numba.extending import overload
 
 from ttt_batch.base.errors import UsageError
-from ttt_batch.base.kernel_cache import JIT_DISABLED, KernelCache, in_work, of_package
+from ttt_batch.base.kernel_cache import JIT_DISABLED, KernelCache, compiling, in_package
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -54,11 +54,11 @@ def kernel(function: F) -> F:
     compile_signature = dispatcher.compile
 
     def compile_or_forget(signature: Any) -> Any:
-        """Compile with Numba; after an interrupt (Ctrl-C) clear `in_work` and keep the LLVM objects."""
+        """Compile with Numba; after an interrupt (Ctrl-C) clear `compiling` and keep the LLVM objects."""
         try:
             return compile_signature(signature)
         except BaseException as error:
-            in_work.clear()
+            compiling.clear()
             if not isinstance(error, Exception):
                 _never_free_modules()
             raise
@@ -114,7 +114,7 @@ class GenericKernel:
 
         def keep(body: F) -> F:
             # Otherwise foreign machine code for a class of the package would be cached under the package's hash.
-            if cls in self._bodies or (of_package(cls) and not of_package(body)):
+            if cls in self._bodies or (in_package(cls) and not in_package(body)):
                 raise UsageError(
                     f"{self.__name__} has a body for {cls.__name__} already; give your tables a class of their own"
                 )

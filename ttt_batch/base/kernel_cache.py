@@ -25,7 +25,7 @@ from numba.core.serialize import dumps
 from ttt_batch.base.errors import TttBatchError
 from ttt_batch.base.files import reason, shown
 from ttt_batch.base.kernel_files import cache_root, read_kernel, usable_folder, write_kernel
-from ttt_batch.base.memory import check_room
+from ttt_batch.base.memory import check_memory
 from ttt_batch.base.ownership import private_folder
 
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)
@@ -41,7 +41,7 @@ With less memory LLVM may end the process.  One kernel takes up to 55 MB, and al
 
 Action = Callable[[], None]
 _watchers: list[tuple[Action, Action, Action]] = []
-in_work: list[Callable[..., Any]] = []
+compiling: list[Callable[..., Any]] = []
 """Kernels being compiled; each is called by the previous one."""
 _announced = [0]
 
@@ -60,10 +60,10 @@ def on_compile(begin: Action, end: Action = lambda: None, each: Action = lambda:
 
 @functools.cache
 def _check_first_room() -> None:
-    check_room(COMPILING_FIRST, "compiling kernels")
+    check_memory(COMPILING_FIRST, "compiling kernels")
 
 
-def announce_kernels(number: int) -> None:
+def set_expected_kernels(number: int) -> None:
     """Set the number of kernels that the next work compiles with an empty cache; 0 if unknown."""
     _announced[0] = number
 
@@ -138,7 +138,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         self._py_func = function
         # Numba's serializer of compile results, without its search for a directory.
         self._impl = object.__new__(FunctionCache._impl_class)
-        self._ours = of_package(function)
+        self._ours = in_package(function)
 
     def _file(self, sig: Any, codegen: Any) -> str:
         """Return the file name for a signature on this processor."""
@@ -148,8 +148,8 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled kernel, or None if the cache has no usable one or may not contain it."""
         # Unlike Numba, do not call target_context.refresh(): machine code does not need the imports, which take 0.1 s.
-        if not in_work:
-            check_room(LOADING, "loading kernels")
+        if not compiling:
+            check_memory(LOADING, "loading kernels")
         found = None
         with contextlib.suppress(Exception):  # missing, damaged or foreign file: compile instead
             if self._ours and _is_ours(sig):
@@ -157,12 +157,12 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
                 # Safe to unpickle: only this user could have written the file.
                 found = self._impl.rebuild(target_context, pickle.loads(content))
         if found is None:
-            if not in_work:
+            if not compiling:
                 _check_first_room()
-                check_room(COMPILING, "compiling kernels")
+                check_memory(COMPILING, "compiling kernels")
                 for begin, _, _ in reversed(_watchers):
                     begin()
-            in_work.append(self._py_func)
+            compiling.append(self._py_func)
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -171,11 +171,11 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         with contextlib.suppress(Exception):
             if self._ours and _is_ours(sig):
                 write_kernel(cache_folder(), self._file(sig, data.codegen), dumps(self._impl.reduce(data)))
-        if self._py_func in in_work:  # the later ones were abandoned
-            del in_work[in_work.index(self._py_func) :]
+        if self._py_func in compiling:  # the later ones were abandoned
+            del compiling[compiling.index(self._py_func) :]
         for _, end, each in list(_watchers):
             each()
-            if not in_work:
+            if not compiling:
                 end()
 
 
@@ -187,11 +187,11 @@ def _is_ours(types: Any) -> bool:
     """
     for one in types:
         made_by = getattr(one, "instance_class", None)
-        if (made_by is not None and not of_package(made_by)) or not _is_ours(getattr(one, "types", ())):
+        if (made_by is not None and not in_package(made_by)) or not _is_ours(getattr(one, "types", ())):
             return False
     return True
 
 
-def of_package(made: Any) -> bool:
+def in_package(made: Any) -> bool:
     """Return whether a class or function is defined in the package."""
     return str(made.__module__).partition(".")[0] == PACKAGE

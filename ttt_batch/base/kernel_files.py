@@ -16,9 +16,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from ttt_batch.base.console import tell
+from ttt_batch.base.console import print_message
 from ttt_batch.base.files import remove, shown
-from ttt_batch.base.ownership import SharedError, private_folder, read_own
+from ttt_batch.base.ownership import SharedError, private_folder, read_private
 
 STALE_AFTER_DAYS = 30
 LEFT_AFTER_SECONDS = 3600.0
@@ -86,7 +86,7 @@ def _say_once(line: str) -> None:
     """Print a warning, only once per process."""
     if not _said:
         _said.append(line)
-        tell(f"ttt-batch: {line}")
+        print_message(f"ttt-batch: {line}")
 
 
 @functools.cache
@@ -121,7 +121,7 @@ def read_kernel(wished: Path, name: str) -> memoryview:
     if folder is None:
         raise FileNotFoundError(name)
     try:
-        content = memoryview(read_own(folder / name))
+        content = memoryview(read_private(folder / name))
     except SharedError as error:
         _say_once(f"{error.strerror}: it is not used, but compiled again")
         raise

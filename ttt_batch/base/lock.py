@@ -65,7 +65,7 @@ class Lock:
         """Create the lock file, complete and locked; return False if one exists."""
         text = f"pid {os.getpid()}\nbirth {_birth(os.getpid())}\nsince {time.strftime('%Y-%m-%d %H:%M:%S')}\n"
         temporary = files.temporary_name(self._target)
-        descriptor = files.create(temporary)
+        descriptor = files.create_file(temporary)
         try:
             os.write(descriptor, text.encode())
             locked(descriptor)
@@ -93,7 +93,7 @@ class Lock:
         try:
             content = os.read(descriptor, 4096).decode(errors="replace")
             free = locked(descriptor)
-            if free is not True and (_lives(content) or last):
+            if free is not True and (_is_alive(content) or last):
                 raise self._held(content)
             if free and is_same(descriptor, self.path):
                 self.path.unlink()
@@ -119,7 +119,7 @@ class Lock:
         return TakenError(f"{shown(self._target)} is being written: {who}; wait for it, or name another file")
 
 
-def _lives(content: str) -> bool:
+def _is_alive(content: str) -> bool:
     """Return whether the process of a lock file lives; its birth excludes another process that reused the number."""
     found = re.match(r"pid (\d{1,9})\nbirth (\w*)\n", content)
     if found is None:

@@ -1,6 +1,6 @@
 """Free memory, memory limits, and parsing of memory sizes.
 
-LLVM aborts the whole process if it runs out of memory.  So `check_room` first allocates the needed memory and frees it.
+LLVM aborts the whole process if it runs out of memory.  So `check_memory` first allocates the memory and frees it.
 """
 
 import math
@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from types import ModuleType
 
-from ttt_batch.base.errors import TttBatchError, UsageError, option, quoted
+from ttt_batch.base.errors import TttBatchError, UsageError, flag, quoted
 from ttt_batch.base.quantities import Number, exact_number
 
 resource: ModuleType | None
@@ -41,7 +41,7 @@ def parse_memory(given: Number | None) -> int:
     number = exact_number(re.sub(r"(?<=[\dkmgt. ])(ib?|b)$", "", text, flags=re.IGNORECASE))
     if number is None or not 1 <= number < 10**27:
         raise UsageError(
-            f"{option('max_memory')} {quoted(given)} is not a number of bytes; give one, such as 2GB or 500MB"
+            f"{flag('max_memory')} {quoted(given)} is not a number of bytes; give one, such as 2GB or 500MB"
         )
     return int(number)
 
@@ -54,7 +54,7 @@ def address_limit() -> int | None:
     return None if soft == resource.RLIM_INFINITY else soft
 
 
-def has_room(size: int) -> bool:
+def can_allocate(size: int) -> bool:
     """Return whether the system can allocate `size` more bytes."""
     try:
         if hasattr(mmap, "MAP_PRIVATE"):  # shared memory would escape some limits
@@ -66,9 +66,9 @@ def has_room(size: int) -> bool:
     return True
 
 
-def check_room(size: int, work: str) -> None:
+def check_memory(size: int, work: str) -> None:
     """Raise TttBatchError unless the system can allocate `size` more bytes, which `work` needs."""
-    if has_room(size):
+    if can_allocate(size):
         return
     limit, held = address_limit(), _held()
     allowed = "" if limit is None else f", and {limit / 1e6:,.0f} MB are allowed (ulimit -v)"

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ttt_batch.base.console import one_line, printing_aside
+from ttt_batch.base.console import one_line, redirect_prints
 from ttt_batch.base.errors import TttBatchError, UsageError, quoted
 from ttt_batch.base.files import is_file, reason, shown
 
@@ -84,7 +84,7 @@ def _module(path: Path, error: type[TttBatchError], *, keep: bool) -> Any:
     folder = str(path.resolve().parent)
     sys.path.insert(0, folder)
     try:
-        with printing_aside():
+        with redirect_prints():
             specification.loader.exec_module(module)
     except Exception as exc:
         raise error(f"{shown(path)} failed: {reason_of(exc)}") from exc

@@ -15,16 +15,16 @@ from pathlib import Path
 
 from ttt_batch.base import files
 from ttt_batch.base.choices import check_switches
-from ttt_batch.base.errors import RunFileError, TakenError, TttBatchError, UsageError, option, quoted, with_option
+from ttt_batch.base.errors import RunFileError, TakenError, TttBatchError, UsageError, flag, quoted, with_option
 from ttt_batch.base.files import reason, shown
 from ttt_batch.base.lock import Lock
 
 
 class Draft:
-    """Temporary file `path` that becomes the file `target`; `files.remove_left` skips it until it is closed."""
+    """Temporary file `path` that becomes the file `target`.  `remove_stale_temporaries` skips it until it is closed."""
 
     def __init__(self, target: Path) -> None:
-        files.remove_left(target)
+        files.remove_stale_temporaries(target)
         self._target = target
         self.path, self._descriptor = files.create_locked(target)
 
@@ -33,7 +33,7 @@ class Draft:
         files.write_all(self._descriptor, content)
 
     def identity(self) -> tuple[int, ...]:
-        """Return the file's `files.identity`, which a rename does not change."""
+        """Return the file's `files.file_identity`, which a rename does not change."""
         return files.identity_in(os.fstat(self._descriptor))
 
     def flush(self) -> None:
@@ -47,7 +47,7 @@ class Draft:
             self._close()
         if not overwrite:
             files.rename_new(self.path, target)
-        elif target.is_symlink() or (target.exists() and not target.is_file()):  # created after `Kind.place`
+        elif target.is_symlink() or (target.exists() and not target.is_file()):  # created after `OutputKind.place`
             raise OSError(errno.EINVAL, "the name now belongs to something other than an ordinary file")
         else:
             self.path.replace(target)
@@ -71,7 +71,7 @@ _REMEDIES = {
 
 
 @dataclass(frozen=True)
-class Kind:
+class OutputKind:
     """Kind of output, with the words of its error messages.
 
     error: class of its errors.  option: the command-line option that names another file, without dashes.
@@ -195,7 +195,7 @@ class Kind:
 
     def _taken(self, path: Path) -> TttBatchError:
         kind = self.taken or self.error
-        replaced = f"replace it with {option('overwrite', True)}"
+        replaced = f"replace it with {flag('overwrite', True)}"
         return kind(f"{shown(path)} exists already; {replaced}, or {self.with_option('name another file')}")
 
     def with_option(self, remedy: str) -> str:
@@ -207,7 +207,7 @@ def named_file(name: str, given: object) -> Path:
     """Return the path given for the parameter `name`.  Raises UsageError for other types and an empty text."""
     if isinstance(given, str | os.PathLike) and given != "":
         return Path(given)
-    raise UsageError(f"{option(name)} {quoted(given)} is not the name of a file; give text or a path")
+    raise UsageError(f"{flag(name)} {quoted(given)} is not the name of a file; give text or a path")
 
 
 def check_distinct(

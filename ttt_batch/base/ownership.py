@@ -22,7 +22,7 @@ class SharedError(PermissionError):
         super().__init__(errno.EACCES, f"{shown(path)} {why}")
 
 
-def why_shared(status: os.stat_result, *, above: bool = False) -> str:
+def sharing_reason(status: os.stat_result, *, above: bool = False) -> str:
     """Return why others could write to a file or folder, worded to follow its name, or an empty text.
 
     above: check for a folder only whether others could replace its entries.
@@ -61,7 +61,7 @@ def check_private(folder: Path) -> None:
     """Raise SharedError if others could put files into `folder`, a path without links that need not exist."""
     for place in (folder, *folder.parents):
         with suppress(FileNotFoundError):
-            if why := why_shared(place.lstat(), above=place != folder):
+            if why := sharing_reason(place.lstat(), above=place != folder):
                 raise SharedError(place, why)
 
 
@@ -80,7 +80,7 @@ def private_folder(folder: Path) -> Path:
     return real
 
 
-def read_own(path: Path) -> bytes:
+def read_private(path: Path) -> bytes:
     """Return the content of an ordinary file that others could not have written.  Raises SharedError and OSError.
 
     The open file is checked, not its name, which another file could get in between.
@@ -90,6 +90,6 @@ def read_own(path: Path) -> bytes:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, f"{path} is not an ordinary file")
-        if why := why_shared(status):
+        if why := sharing_reason(status):
             raise SharedError(path, why)
         return file.read()

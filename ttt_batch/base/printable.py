@@ -33,10 +33,10 @@ def call_hook(name: str, *arguments: Any, **options: Any) -> Any:
 
 
 @contextmanager
-def followed(progress: Callable[..., None] | bool | None, what: str) -> Iterator[Callable[..., None] | None]:
+def progress_callback(progress: Callable[..., None] | bool | None, what: str) -> Iterator[Callable[..., None] | None]:
     """Yield the progress callback: `progress`, for True a bar on standard error, else None.
 
-    what: the kind of work, as in `app.progress.shown`.  Raises UsageError if `progress` cannot be called.
+    what: the kind of work, as in `app.progress.show_progress`.  Raises UsageError if `progress` cannot be called.
     """
     if progress is None or progress is False:
         yield None

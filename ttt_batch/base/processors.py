@@ -14,8 +14,8 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from ttt_batch.base.memory import has_room
-from ttt_batch.base.quantities import Number, whole
+from ttt_batch.base.memory import can_allocate
+from ttt_batch.base.quantities import Number, parse_int
 
 PROC = Path("/proc/self")
 GROUPS = Path("/sys/fs/cgroup")
@@ -30,7 +30,7 @@ def available_threads() -> int:
 
 def thread_count(given: Number | None, name: str = "threads") -> int:
     """Return a number of threads in 1 .. 1024, by default `available_threads`.  Raises UsageError for any other."""
-    return available_threads() if given is None else whole(name, given, 1, 1024)
+    return available_threads() if given is None else parse_int(name, given, 1, 1024)
 
 
 def startable_threads(wanted: int) -> int:
@@ -40,7 +40,7 @@ def startable_threads(wanted: int) -> int:
     """
     over, started = threading.Event(), list[threading.Thread]()
     try:
-        while len(started) < wanted and has_room(THREAD_ROOM):
+        while len(started) < wanted and can_allocate(THREAD_ROOM):
             thread = threading.Thread(target=over.wait, daemon=True)
             thread.start()
             started.append(thread)

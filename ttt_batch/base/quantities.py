@@ -34,7 +34,7 @@ def exact_number(text: str, *, shares: bool = False) -> Any:
     return Decimal(f"{digits}e{int(found[2] or 0) + power}")
 
 
-def whole(name: str, value: Number, low: int, high: int) -> int:
+def parse_int(name: str, value: Number, low: int, high: int) -> int:
     """Return the whole number given by `value`.
 
     Raises UsageError with the limits and an example unless it is a whole number from `low` to `high`.
@@ -52,19 +52,19 @@ def whole(name: str, value: Number, low: int, high: int) -> int:
     return number
 
 
-def any_seed(value: Number) -> int:
+def parse_seed(value: Number) -> int:
     """Return a seed: any whole number of 64 bits, signed.  Raises UsageError."""
     if whole_number(value) is None:
         raise UsageError(f"seed {number_text(value)} is not a whole number; give any, e.g. 7: it fixes the randomness")
-    return whole("seed", value, -(2**63), 2**63 - 1)
+    return parse_int("seed", value, -(2**63), 2**63 - 1)
 
 
-def drawn_seed() -> int:
+def random_seed() -> int:
     """Return a random seed from the system's entropy."""
     return int.from_bytes(os.urandom(8), "big") >> 1
 
 
-def real(name: str, value: Number, expected: str, *, shares: bool = False) -> float:
+def parse_float(name: str, value: Number, expected: str, *, shares: bool = False) -> float:
     """Return the number given by `value`, in any range; NaN and infinity only as floats, not as text.
 
     expected: the accepted values, for the message of UsageError.  shares: read percentages, too.
@@ -81,9 +81,9 @@ def real(name: str, value: Number, expected: str, *, shares: bool = False) -> fl
     raise UsageError(f"{name} {number_text(value)} is not a number; give {expected}")
 
 
-def share(name: str, value: Number, meaning: str) -> float:
+def parse_share(name: str, value: Number, meaning: str) -> float:
     """Return a share given as a number from 0 to 1 or a percentage.  meaning: its meaning, for UsageError."""
-    number = real(name, value, f"one from 0 to 1, or a percentage such as 70%; {meaning}", shares=True)
+    number = parse_float(name, value, f"one from 0 to 1, or a percentage such as 70%; {meaning}", shares=True)
     if not 0 <= number <= 1:  # refuses NaN, too
         raise UsageError(f"{name} {number_text(value)} is outside 0 to 1; {meaning}")
     return number
@@ -109,7 +109,7 @@ def number_text(value: object) -> str:
     return str(value) if plain or isinstance(value, float) else quoted(value)
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def count_text(number: int, one: str, many: str = "") -> str:
     """Return a number of things: `1 game`, `10,000 games`.  one: singular.  many: plural, by default with an s."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 

@@ -16,7 +16,7 @@ from ttt_batch.base.kernel_cache import JIT_DISABLED
 
 Lowering = Callable[[Any, Any, Any, Any], Any]
 
-_one_at_a_time = threading.Lock()
+_one_at_once = threading.Lock()
 
 
 def _swap_word(words: Any, index: Any, old: Any, new: Any) -> Any:
@@ -24,7 +24,7 @@ def _swap_word(words: Any, index: Any, old: Any, new: Any) -> Any:
 
     words: uint64[N].  index: uint64 below N, not checked.  old, new: uint64.
     """
-    with _one_at_a_time:
+    with _one_at_once:
         held = np.uint64(words[index])
         if held == old:
             words[index] = new
@@ -80,7 +80,7 @@ def _typed_write_word(_context: Any, words: Any, _index: Any, _word: Any) -> tup
 
 
 def _typed_fetch_word(_context: Any, words: Any, _index: Any) -> tuple[Any, Lowering]:
-    """Return the signature and the LLVM code emitter of `fetch_word`."""
+    """Return the signature and the LLVM code emitter of `prefetch_word`."""
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -94,7 +94,7 @@ def _typed_fetch_word(_context: Any, words: Any, _index: Any) -> tuple[Any, Lowe
     return types.void(words, types.uint64), lower
 
 
-swap_word = _swap_word if JIT_DISABLED else intrinsic(_typed_swap_word)
+compare_and_swap = _swap_word if JIT_DISABLED else intrinsic(_typed_swap_word)
 read_word = _read_word if JIT_DISABLED else intrinsic(_typed_read_word)
 write_word = _write_word if JIT_DISABLED else intrinsic(_typed_write_word)
-fetch_word = _fetch_word if JIT_DISABLED else intrinsic(_typed_fetch_word)
+prefetch_word = _fetch_word if JIT_DISABLED else intrinsic(_typed_fetch_word)

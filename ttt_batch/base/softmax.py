@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 
 
-def softmax_shares(values: Mapping[int, float], temperature: float) -> dict[int, float]:
+def softmax_probabilities(values: Mapping[int, float], temperature: float) -> dict[int, float]:
     """Return the probability of each cell, proportional to `exp(value / temperature)`; the sum is 1.
 
     A cell never seen (NaN) counts as the average of the seen cells.  If no cell was seen, all are equally likely.

@@ -22,7 +22,7 @@ WIDTH = 64
 """Bits that are unpacked together."""
 
 ROWS = 64
-"""Rows that `spread_rows` writes: for any width, their bits fill whole words."""
+"""Rows that `unpack_rows` writes: for any width, their bits fill whole words."""
 
 Lowering = Callable[[Any, Any, Any, Any], Any]
 
@@ -75,7 +75,7 @@ def _spread_rows(ruler: Any, bytes_: Any, start: Any, columns: Any, row: Any) ->
 
 
 def _typed_spread_rows(_context: Any, ruler: Any, bytes_: Any, _start: Any, columns: Any, _row: Any) -> Any:
-    """Return the signature and the LLVM code emitter of `spread_rows`."""
+    """Return the signature and the LLVM code emitter of `unpack_rows`."""
     width, long = ruler.dtype.count, ir.IntType(64)
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -102,5 +102,5 @@ def _typed_spread_rows(_context: Any, ruler: Any, bytes_: Any, _start: Any, colu
     return types.void(ruler, bytes_, types.uint64, columns, types.intp), lower
 
 
-spread_bits = _spread if JIT_DISABLED else intrinsic(_typed_spread)
-spread_rows = _spread_rows if JIT_DISABLED else intrinsic(_typed_spread_rows)
+unpack_bits = _spread if JIT_DISABLED else intrinsic(_typed_spread)
+unpack_rows = _spread_rows if JIT_DISABLED else intrinsic(_typed_spread_rows)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 from ttt_batch.base.errors import ClusterError
-from ttt_batch.cluster.forgetting import OFTEN, forget
-from ttt_batch.cluster.identity import Refusal, identity, perform
-from ttt_batch.cluster.place import CALL_SECONDS, CONNECT_SECONDS, Place, connect, quiet, start_workers
-from ttt_batch.cluster.roster import PATIENCE, Roster
+from ttt_batch.cluster.forgetting import OFTEN, remove_records
+from ttt_batch.cluster.identity import Refusal, perform, worker_identity
+from ttt_batch.cluster.place import CALL_SECONDS, CONNECT_SECONDS, ClusterConfig, connect, quiet, start_workers
+from ttt_batch.cluster.roster import PATIENCE, WorkerList
 
 AHEAD = 4
 """Tasks submitted per thread of a worker.  Waiting tasks save idle time, and show an adaptive cluster that more workers
@@ -25,7 +25,7 @@ START_SECONDS = 2.0
 """Seconds between attempts to start missing workers of this machine."""
 
 
-class Task(NamedTuple):
+class RemoteTask(NamedTuple):
     """Call of an importable function of the package with plain data and arrays.
 
     key: name of its result; Dask runs tasks with equal keys only once.
@@ -36,7 +36,7 @@ class Task(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-class Ended(NamedTuple):
+class TaskResult(NamedTuple):
     """Result of a task, or the reason of its failure (one line, empty if there is a result)."""
 
     tag: Any
@@ -49,22 +49,24 @@ class _Begun:
     """Submitted task.  allowed: the workers that may run it; empty for all."""
 
     tag: Any
-    task: Task
+    task: RemoteTask
     attempt: int = -1
     future: Any = None
     allowed: frozenset[str] = frozenset()
 
 
-class Crew:
+class WorkerPool:
     """Worker pool of a cluster, used in a `with` block.
 
     say: called with a line about problems and changes of workers or scheduler.  note: called with other information.
     Raises ClusterError if the scheduler does not answer, or workers cannot be started.
     """
 
-    def __init__(self, place: Place, say: Callable[[str], None], note: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, place: ClusterConfig, say: Callable[[str], None], note: Callable[[str], None] | None = None
+    ) -> None:
         self._place, self._say = place, say
-        self._roster = Roster(place, say, note or (lambda _: None))
+        self._roster = WorkerList(place, say, note or (lambda _: None))
         self._begun: dict[str, _Begun] = {}
         self._kept: dict[str, Any] = {}
         self._to_send: list[_Begun] = []
@@ -98,11 +100,11 @@ class Crew:
         """Return the number of further tasks to begin now."""
         return max(AHEAD * self.slots - len(self._begun), 0)
 
-    def begin(self, tag: Any, task: Task) -> None:
+    def begin(self, tag: Any, task: RemoteTask) -> None:
         """Submit a task."""
         self._send(_Begun(tag, task))
 
-    def ended(self, seconds: float) -> list[Ended]:
+    def ended(self, seconds: float) -> list[TaskResult]:
         """Return the tasks that have ended; wait up to about `seconds` for the first.
 
         Raises ClusterError after a minute without a scheduler or a working worker.
@@ -145,7 +147,7 @@ class Crew:
         task = begun.task
         begun.future = self._client.submit(
             perform,
-            tuple(identity()),
+            tuple(worker_identity()),
             task.function,
             task.arguments,
             key=f"{task.key}-{begun.attempt}" if begun.attempt else task.key,
@@ -171,7 +173,7 @@ class Crew:
             return
         client = self._client
         with suppress(OSError, TimeoutError):  # `run_on_scheduler` would wait for a stopped scheduler
-            client.sync(client._run_on_scheduler, forget, [*self._kept], callback_timeout=CALL_SECONDS)
+            client.sync(client._run_on_scheduler, remove_records, [*self._kept], callback_timeout=CALL_SECONDS)
 
     def _start_again(self) -> None:
         """Start missing workers of this machine.
@@ -196,7 +198,7 @@ class Crew:
         for begun in sent:
             self._send(begun)
 
-    def _taken(self, future: Any, result: Any) -> Iterator[Ended]:
+    def _taken(self, future: Any, result: Any) -> Iterator[TaskResult]:
         """Yield the result or failure of an ended future, if it belongs to a current task."""
         begun = self._begun.get(future.key)
         if self._roster.answered(future, result) or begun is None or begun.future is not future:
@@ -204,10 +206,10 @@ class Crew:
         if future.status == "finished" and not isinstance(result, Refusal):
             del self._begun[future.key]
             self._roster.note_result()
-            yield Ended(begun.tag, result)
+            yield TaskResult(begun.tag, result)
         elif future.status == "error":
             del self._begun[future.key]
-            yield Ended(begun.tag, None, _why(result[1]))
+            yield TaskResult(begun.tag, None, _why(result[1]))
         else:  # lost with its scheduler, or refused by a worker not yet examined
             self._to_send.append(begun)
 

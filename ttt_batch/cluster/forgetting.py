@@ -8,7 +8,7 @@ OFTEN = 50
 """Ended tasks per removal: the arguments of a task with 200 short learners take 10 KB."""
 
 
-def forget(groups: Sequence[str], dask_scheduler: Any = None) -> None:
+def remove_records(groups: Sequence[str], dask_scheduler: Any = None) -> None:
     """Remove records of ended tasks of these groups; Dask calls this on the scheduler.
 
     - equal entries, one per call of `submit`, in the record (the span) of a group, except for one;

@@ -28,7 +28,7 @@ class Refusal(NamedTuple):
 
 
 @functools.cache
-def identity() -> Identity:
+def worker_identity() -> Identity:
     """Return the identity of this process."""
     return Identity(f"{VERSION} ({sources_hash(ROOT)})", np.__version__, numba.__version__)
 
@@ -55,7 +55,7 @@ def perform(expected: Identity, function: Callable[..., Any], arguments: Sequenc
 
     expected: identity of the client.  Exceptions of `function` pass through.
     """
-    mine = identity()
+    mine = worker_identity()
     if mine != tuple(expected):
         return Refusal(mine)
     return function(*arguments)

@@ -11,9 +11,9 @@ from contextlib import ExitStack, contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ttt_batch.base.errors import ClusterError, TttBatchError, UsageError, option, quoted
-from ttt_batch.base.quantities import Number, counted, whole
-from ttt_batch.cluster.identity import identity
+from ttt_batch.base.errors import ClusterError, TttBatchError, UsageError, flag, quoted
+from ttt_batch.base.quantities import Number, count_text, parse_int
+from ttt_batch.cluster.identity import worker_identity
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -40,7 +40,7 @@ _LOCAL_SETTINGS = {
 }
 
 
-class Place(NamedTuple):
+class ClusterConfig(NamedTuple):
     """Cluster: the number of worker processes on this machine, or a scheduler's address, e.g. tcp://host:8786."""
 
     workers: int = 0
@@ -50,21 +50,25 @@ class Place(NamedTuple):
         return f"at {self.address}" if self.address else "on this machine"
 
 
-def place_of(workers: Number | None, scheduler: str | None, threads: Number | None) -> Place | None:
+def cluster_config(workers: Number | None, scheduler: str | None, threads: Number | None) -> ClusterConfig | None:
     """Return the cluster to use, or None for this process.  Raises UsageError, and TttBatchError without Dask."""
     if workers is None and scheduler is None:
         return None
     named = "scheduler" if workers is None else "workers"
     if workers is not None and scheduler is not None:
         raise UsageError(
-            f"{option('workers')} starts a cluster and {option('scheduler')} uses an existing one; leave out either"
+            f"{flag('workers')} starts a cluster and {flag('scheduler')} uses an existing one; leave out either"
         )
     if threads is not None:
         raise UsageError(
-            f"{option('threads')} counts threads of this process, which only waits with {option(named)}; "
-            f"leave out {option('threads')}"
+            f"{flag('threads')} counts threads of this process, which only waits with {flag(named)}; "
+            f"leave out {flag('threads')}"
         )
-    place = Place(address=_address(scheduler)) if workers is None else Place(whole("workers", workers, 1, MOST_WORKERS))
+    place = (
+        ClusterConfig(address=_address(scheduler))
+        if workers is None
+        else ClusterConfig(parse_int("workers", workers, 1, MOST_WORKERS))
+    )
     check_installed(local=bool(place.workers))
     return place
 
@@ -131,7 +135,7 @@ def quiet() -> Iterator[None]:
 
 
 @_reading_settings()
-def start_workers(place: Place, stack: ExitStack) -> Any:
+def start_workers(place: ClusterConfig, stack: ExitStack) -> Any:
     """Start the workers of a place on this machine and return the cluster; the workers end with `stack`.
 
     They listen on the loopback interface only.  Every user of the machine can reach it, so all connections are
@@ -168,8 +172,8 @@ def start_workers(place: Place, stack: ExitStack) -> Any:
             why = getattr(error, "strerror", None) or "one ended, or did not answer, before it could work"
             why += f" (with {_variables()})" if _variables() else ""
             raise ClusterError(
-                f"cannot start {counted(place.workers, 'worker')}: {why}; each takes up to 200 MB, and a script that "
-                'starts some needs `if __name__ == "__main__":` around what it does'
+                f"cannot start {count_text(place.workers, 'worker')}: {why}; each takes up to 200 MB, and a script "
+                'that starts some needs `if __name__ == "__main__":` around what it does'
             ) from None
 
 
@@ -225,13 +229,13 @@ def connect(address: Any, stack: ExitStack, seconds: float = CONNECT_SECONDS) ->
                 self.close()
                 raise
 
-    with warnings.catch_warnings():  # about versions: `identity` compares those that matter
+    with warnings.catch_warnings():  # about versions: `worker_identity` compares those that matter
         warnings.simplefilter("ignore")
         try:
             client = stack.enter_context(
                 ClosingClient(address, timeout=seconds, set_as_default=False, name="ttt-batch")
             )
-            client.run_on_scheduler(identity)  # the scheduler unpickles tasks, so it needs the package
+            client.run_on_scheduler(worker_identity)  # the scheduler unpickles tasks, so it needs the package
             return client
         except ImportError as error:
             raise ClusterError(

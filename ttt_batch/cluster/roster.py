@@ -10,9 +10,9 @@ from pkgutil import resolve_name
 from typing import Any
 
 from ttt_batch.base.errors import ClusterError
-from ttt_batch.base.quantities import counted, size_text
-from ttt_batch.cluster.identity import Identity, difference, identity
-from ttt_batch.cluster.place import CALL_SECONDS, Place
+from ttt_batch.base.quantities import count_text, size_text
+from ttt_batch.cluster.identity import Identity, difference, worker_identity
+from ttt_batch.cluster.place import CALL_SECONDS, ClusterConfig
 
 LOOK_SECONDS = 0.5
 """Seconds between counts of the workers."""
@@ -26,18 +26,18 @@ FIRST_SECONDS, TOLD_SECONDS = 2.0, 5.0
 PATIENCE = 60.0
 """Seconds without a scheduler or a working worker after which the work ends."""
 
-_IDENTITY = f"{identity.__module__}:{identity.__name__}"
+_IDENTITY = f"{worker_identity.__module__}:{worker_identity.__name__}"
 
 
-class Roster:
+class WorkerList:
     """List of the workers of a cluster.
 
     place: the cluster, named in messages.  say: called with a line about problems and changes of workers.  note: called
     with other information.  accepted: number of threads of each accepted worker, by its address.
     """
 
-    def __init__(self, place: Place, say: Callable[[str], None], note: Callable[[str], None]) -> None:
-        self._place, self._say, self._note, self._here = place, say, note, identity()
+    def __init__(self, place: ClusterConfig, say: Callable[[str], None], note: Callable[[str], None]) -> None:
+        self._place, self._say, self._note, self._here = place, say, note, worker_identity()
         self.accepted: dict[str, int] = {}
         self._asked: dict[str, tuple[Any, Any]] = {}
         self._threads: dict[str, int] = {}
@@ -129,7 +129,7 @@ class Roster:
                 elif paused:
                     limits.append(found["memory_limit"])
         if now - self._well > PATIENCE:
-            why = f": {counted(len(limits), 'worker')} paused, with a memory limit of " if limits else ""
+            why = f": {count_text(len(limits), 'worker')} paused, with a memory limit of " if limits else ""
             least = size_text(min(limits)) if limits else ""
             raise ClusterError(f"no worker {self._place} could work for a minute{why}{least}")
 
@@ -151,15 +151,15 @@ class Roster:
         self._told, self._tell_at = set(self.accepted), now + TOLD_SECONDS
 
     def _count(self) -> str:
-        workers = counted(len(self.accepted), "worker")
-        return workers if self.slots == len(self.accepted) else f"{workers} with {counted(self.slots, 'thread')}"
+        workers = count_text(len(self.accepted), "worker")
+        return workers if self.slots == len(self.accepted) else f"{workers} with {count_text(self.slots, 'thread')}"
 
 
 def _named(workers: set[str]) -> str:
     return f"worker {min(workers)} has" if len(workers) == 1 else f"{len(workers):,} workers have"
 
 
-def _openness(place: Place) -> str:
+def _openness(place: ClusterConfig) -> str:
     """Return a warning about a scheduler without certificates, for the end of a message."""
     return "; without TLS, whoever reaches its ports can run code there" if place.address.startswith("tcp:") else ""
 

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 from ttt_batch.base.aligned import zeros
 from ttt_batch.base.choices import choose
 from ttt_batch.base.errors import UsageError, quoted
-from ttt_batch.base.memory import check_room
+from ttt_batch.base.memory import check_memory
 
 NAMES = ("planes", "mask", "rewards", "terminated")
 
@@ -35,7 +35,7 @@ def output_arrays(shapes: Shapes, given: Mapping[str, NDArray[Any]] | None, more
         if np.may_share_memory(first, second):
             raise UsageError(f"{one} and {other} overlap; give arrays that share no memory")
     missing = [size(shape, dtype) for name, (shape, dtype) in shapes.items() if name not in given]
-    check_room(sum(missing) + more, "the batch")
+    check_memory(sum(missing) + more, "the batch")
     return {name: given[name] if name in given else zeros(*wanted) for name, wanted in shapes.items()}
 
 

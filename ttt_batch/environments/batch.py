@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from ttt_batch.base.choices import Ties, check_switches, check_ties, choose, choose_person
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.jit import entry_point
-from ttt_batch.base.quantities import Number, any_seed, drawn_seed, whole
+from ttt_batch.base.quantities import Number, parse_int, parse_seed, random_seed
 from ttt_batch.base.streams import OPPONENT, SAMPLED, stream_key
 from ttt_batch.environments.arrays import (
     Shapes,
@@ -24,12 +24,21 @@ from ttt_batch.environments.arrays import (
     is_plain,
     output_arrays,
 )
-from ttt_batch.environments.kernels import FINE, IN_TURN, Seen, Settings, draw_actions, start, step, wanted_moves
-from ttt_batch.environments.lean import lean_step
+from ttt_batch.environments.kernels import (
+    FINE,
+    IN_TURN,
+    BatchSettings,
+    Seen,
+    draw_actions,
+    start_games,
+    step,
+    wanted_moves,
+)
+from ttt_batch.environments.lean import fast_step
 from ttt_batch.environments.opponents import NOBODY, make_opponent
 from ttt_batch.environments.rules import make_rules, n_actions, word_type
 from ttt_batch.environments.steps import JOINED, make_scratch, make_state
-from ttt_batch.environments.views import make_look, show_wide, write_boards, write_codes
+from ttt_batch.environments.views import make_observation_layout, show_wide, write_boards, write_codes
 from ttt_batch.game.board import MAX_CODED_CELLS, Board, parse_board
 from ttt_batch.game.lines import make_lines
 from ttt_batch.runs.loading import AnyRun
@@ -43,7 +52,7 @@ ARRAYS = ("planes", "mask", "rewards", "terminated", "seats", "last", "_moves", 
 """What a copy of a batch is made of, beside its state."""
 
 
-class Step(NamedTuple):
+class StepArrays(NamedTuple):
     """What a step gives: the batch's own arrays, which the next step overwrites; see `Batch`."""
 
     planes: NDArray[Any]
@@ -100,9 +109,9 @@ class Batch:
         keep_last: keep final positions in `last`.  record: keep moves, for `games`.
         Raises UsageError and BoardError, and RunFileError for an opponent's file.
         """
-        self._n, self.board = whole("n", n, 1, MAX_BOARDS), parse_board(board)
-        self.seed = drawn_seed() if seed is None else any_seed(seed)
-        self.first_env = whole("first_env", first_env, 0, 2**62)
+        self._n, self.board = parse_int("n", n, 1, MAX_BOARDS), parse_board(board)
+        self.seed = random_seed() if seed is None else parse_seed(seed)
+        self.first_env = parse_int("first_env", first_env, 0, 2**62)
         self.autoreset, self.illegal = choose("autoreset", autoreset, AUTORESET), choose("illegal", illegal, ILLEGAL)
         person, ties = choose_person(seat), check_ties(ties)
         check_switches(keep_last=keep_last, record=record)
@@ -111,7 +120,7 @@ class Batch:
             self._player = make_opponent(opponent, self.board, ties)
         self.n_actions = n_actions(self.board)
         self._make_arrays(check_look(dtype), arrays, opponent is not None, keep_last, record)
-        self._settings = Settings(
+        self._settings = BatchSettings(
             AUTORESET.index(self.autoreset),
             self.illegal == "lose",
             IN_TURN if person is None else person,
@@ -129,11 +138,11 @@ class Batch:
         """Make everything that settings and arrays determine."""
         self._rules, self._lines, word = make_rules(self.board), make_lines(self.board), word_type(self.board)
         self._state, self._scratch = make_state(self.n, word), make_scratch(self.n, word)
-        self._step = Step(self.planes, self.mask, self.rewards, self.terminated)
+        self._step = StepArrays(self.planes, self.mask, self.rewards, self.terminated)
         self._held = self._rules, self._lines, self._state, self._settings, self._seen, self._scratch, self._player
         self._compiled: dict[Any, Any] = {}
         self._all = np.ones(self.n, np.uint8)
-        self._look = make_look(self._rules, self._seen, self._scratch.words)
+        self._look = make_observation_layout(self._rules, self._seen, self._scratch.words)
         more = self._seen.seat, self._seen.last, self._seen.played  # empty if nobody replies and nothing is kept
         self._lean = self.autoreset == "same-step" and not any(array.size for array in more)
 
@@ -169,7 +178,7 @@ class Batch:
             played,
         )
 
-    def reset(self, which: Any = None, *, seed: Number | None = None) -> Step:
+    def reset(self, which: Any = None, *, seed: Number | None = None) -> StepArrays:
         """Begin the next game everywhere, or where `which` (bool[n]) is True; with a seed, game 0 of that seed.
 
         Rewards and `terminated` are zeros there.  Raises UsageError.
@@ -178,13 +187,13 @@ class Batch:
         if which is not None:
             chosen = flags_of("which", which, self.n).view(np.uint8)
         if seed is not None:
-            self.seed = any_seed(seed)
+            self.seed = parse_seed(seed)
             self._keys = stream_key(self.seed, OPPONENT), stream_key(self.seed, SAMPLED)
             self._state.games[chosen != 0] = -1
-        self._run(start, *self._held, self._keys[0], chosen)
+        self._run(start_games, *self._held, self._keys[0], chosen)
         return self._shown()
 
-    def step(self, actions: Any) -> Step:
+    def step(self, actions: Any) -> StepArrays:
         """Make the move of an action in every game; with an opponent, its reply, too.
 
         actions: integers[n] of any integer dtype, as an array, a list or a tensor.  For an array nothing is allocated:
@@ -200,12 +209,12 @@ class Batch:
         if wrong != FINE:
             raise self._wrong_action(int(wrong), int(actions[wrong]))
         if self._lean:
-            self._run(lean_step, self._rules, self._state, self._seen, self._scratch, self._look)
+            self._run(fast_step, self._rules, self._state, self._seen, self._scratch, self._look)
             return self._step
         self._run(step, *self._held, self._keys[0])
         return self._shown()
 
-    def _shown(self) -> Step:
+    def _shown(self) -> StepArrays:
         """What is seen now; of small boards the kernels have written it."""
         if self.board.cells > JOINED:
             self._run(show_wide, self._state, self._look)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.choices import check_switches, choose
 from ttt_batch.base.errors import UsageError, quoted
-from ttt_batch.base.quantities import whole
+from ttt_batch.base.quantities import parse_int
 from ttt_batch.environments.arrays import flags_of, read_array
 from ttt_batch.environments.batch import AUTORESET, Batch
 from ttt_batch.environments.pictures import RENDER_MODES, rendered
@@ -41,7 +41,7 @@ Info = dict[str, Any]
 Opponent = AnyRun | str | Path | None
 
 
-def register() -> None:
+def register_environments() -> None:
     """Make the environments known to Gymnasium.  Importing this module does it."""
     if NAME not in gymnasium.registry:
         here = __name__
@@ -53,7 +53,7 @@ def spaces_of(batch: Batch) -> tuple[Box, Discrete]:
     return Box(0, 1, batch.planes.shape[1:], np.uint8), Discrete(batch.n_actions)
 
 
-def shown(batch: Batch, env: int, mode: str | None) -> Any:
+def picture_of(batch: Batch, env: int, mode: str | None) -> Any:
     """Return an environment's game in a render mode."""
     first, second = batch.bitboards[env]
     position = tuple((int(first) >> cell & 1) + 2 * (int(second) >> cell & 1) for cell in range(batch.board.cells))
@@ -73,7 +73,7 @@ def reset_seed(seed: object) -> int | None:
         return None
     if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
         raise UsageError(f"seed {quoted(seed)} is no whole number; give one for all environments")
-    return whole("seed", int(seed), 0, 2**63 - 1)
+    return parse_int("seed", int(seed), 0, 2**63 - 1)
 
 
 def one_action(batch: Batch, action: object) -> NDArray[np.int64]:
@@ -159,7 +159,7 @@ class MNKEnv(gymnasium.Env):
 
     def render(self) -> Any:
         """Return the game in the render mode."""
-        return shown(self.batch, 0, self.render_mode)
+        return picture_of(self.batch, 0, self.render_mode)
 
 
 def movers(batch: Batch) -> NDArray[np.int64]:
@@ -273,7 +273,7 @@ class MNKVectorEnv(VectorEnv):
 
     def render(self) -> Any:
         """Return a tuple with the game of each environment in the render mode."""
-        return tuple(shown(self.batch, env, self.render_mode) for env in range(self.num_envs))
+        return tuple(picture_of(self.batch, env, self.render_mode) for env in range(self.num_envs))
 
 
-register()
+register_environments()

@@ -9,13 +9,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ttt_batch.agents.tables import cells_of
-from ttt_batch.base.bits import NONE, ONE, both, lowered, lowest, n_members, nth_member, odd, raised
+from ttt_batch.base.bits import (
+    NONE,
+    ONE,
+    intersection,
+    lowest_bit,
+    nth_member,
+    parity,
+    popcount,
+    shift_left,
+    shift_right,
+)
 from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.base.streams import below
 from ttt_batch.environments.draws import draw_of
 from ttt_batch.environments.rules import Rules
-from ttt_batch.environments.steps import BLOCK, FORFEIT, Scratch, State, landing, move, report, restart
-from ttt_batch.environments.views import show, write_exactly
+from ttt_batch.environments.steps import BLOCK, FORFEIT, BatchState, Scratch, landing, make_moves, report, restart
+from ttt_batch.environments.views import write_exactly, write_observations
 from ttt_batch.game.board import UNFINISHED
 from ttt_batch.game.lines import Lines
 
@@ -29,7 +39,7 @@ FINE = -1
 """No action is wrong."""
 
 
-class Settings(NamedTuple):
+class BatchSettings(NamedTuple):
     """How the boards are used.
 
     autoreset: SAME_STEP, NEXT_STEP or DISABLED.  forfeits: whether an illegal action loses; else it is wrong.
@@ -63,7 +73,7 @@ class Seen(NamedTuple):
 
 
 @kernel
-def wanted_moves(rules: Rules, state: State, settings: Settings, actions: Any, wanted: Any) -> Any:
+def wanted_moves(rules: Rules, state: BatchState, settings: BatchSettings, actions: Any, wanted: Any) -> Any:
     """Write the mover's cells after its action to `wanted` (W[n]), as they are if it may not move there or waits.
 
     Returns the first game whose action is no number of an action, illegal, or for a game that is over; or FINE.  In
@@ -77,8 +87,8 @@ def wanted_moves(rules: Rules, state: State, settings: Settings, actions: Any, w
         for g in range(actions.shape[0]):
             own, number = state.own[g], np.uint64(actions[g])
             taken = word(own | state.other[g])
-            free = word(word(full & ~taken) & word(lowered(taken, below) | bottom))
-            cell = both(free, raised(column, number & last))
+            free = word(word(full & ~taken) & word(shift_right(taken, below) | bottom))
+            cell = intersection(free, shift_left(column, number & last))
             bad = (number >= least) | ((cell == word(0)) & (not settings.forfeits))
             wrong = word(wrong | word(bad))
             wanted[g] = word(own | cell)
@@ -87,8 +97,8 @@ def wanted_moves(rules: Rules, state: State, settings: Settings, actions: Any, w
         for g in range(actions.shape[0]):
             own, number, over = state.own[g], np.uint64(actions[g]), state.over[g] != 0
             taken = word(own | state.other[g])
-            free = word(word(full & ~taken) & word(lowered(taken, below) | bottom))
-            cell = word(0) if over else both(free, raised(column, number & last))
+            free = word(word(full & ~taken) & word(shift_right(taken, below) | bottom))
+            cell = word(0) if over else intersection(free, shift_left(column, number & last))
             bad = (number >= least) | ((cell == word(0)) & (not settings.forfeits))
             wrong = word(wrong | word(not waits if over else bad))
             wanted[g] = word(own | cell)
@@ -96,7 +106,7 @@ def wanted_moves(rules: Rules, state: State, settings: Settings, actions: Any, w
 
 
 @inlined
-def first_wrong(rules: Rules, state: State, settings: Settings, actions: Any) -> Any:
+def first_wrong(rules: Rules, state: BatchState, settings: BatchSettings, actions: Any) -> Any:
     """The first game with a wrong action; there is one."""
     for g in range(actions.shape[0]):
         number = np.int64(actions[g])
@@ -113,8 +123,15 @@ def first_wrong(rules: Rules, state: State, settings: Settings, actions: Any) ->
 
 
 @inlined
-def answer(
-    rules: Rules, lines: Lines, state: State, settings: Settings, scratch: Scratch, player: Any, key: Any, first: int
+def opponent_moves(
+    rules: Rules,
+    lines: Lines,
+    state: BatchState,
+    settings: BatchSettings,
+    scratch: Scratch,
+    player: Any,
+    key: Any,
+    first: int,
 ) -> None:
     """Mark the opponent's cell in the games of the block, whose first is `first`, that are not idle.
 
@@ -126,11 +143,11 @@ def answer(
         scratch.marked[g] = own
         if scratch.idle[g] != 0:
             continue
-        ply = n_members(np.uint64(own | other))
+        ply = popcount(np.uint64(own | other))
         cells = cells_of(player, lines, np.uint64(own), np.uint64(other), ply)
         bits = draw_of(key, settings.first_env + first + g, state.games[first + g], ply)
-        cell = nth_member(cells, below(bits, n_members(cells)))
-        scratch.marked[g] = word(own | word(landing(rules, word(own | other)) & raised(word(1), cell)))
+        cell = nth_member(cells, below(bits, popcount(cells)))
+        scratch.marked[g] = word(own | word(landing(rules, word(own | other)) & shift_left(word(1), cell)))
 
 
 @inlined
@@ -141,11 +158,11 @@ def note(rules: Rules, own: Any, other: Any, scratch: Scratch, moves: Any) -> No
     for g in range(own.shape[0]):
         cell = np.uint64(scratch.marked[g] ^ own[g])
         if cell != 0:
-            moves[rules.cells * g + n_members(np.uint64(own[g] | other[g]))] = lowest(cell)
+            moves[rules.cells * g + popcount(np.uint64(own[g] | other[g]))] = lowest_bit(cell)
 
 
 @inlined
-def keep_ended(rules: Rules, state: State, seen: Seen, ended: Any, first: int) -> None:
+def keep_ended(rules: Rules, state: BatchState, seen: Seen, ended: Any, first: int) -> None:
     """Keep the last positions, as planes, and the moves of games that have ended, if the caller wants them."""
     cells = rules.cells
     for g in range(first, min(first + BLOCK, state.own.shape[0])):
@@ -155,12 +172,12 @@ def keep_ended(rules: Rules, state: State, seen: Seen, ended: Any, first: int) -
             continue
         own, other = np.uint64(state.own[g]), np.uint64(state.other[g])
         if seen.last.shape[0] != 0:
-            if seen.seat.shape[0] != 0 and odd(own | other) != seen.seat[g]:
+            if seen.seat.shape[0] != 0 and parity(own | other) != seen.seat[g]:
                 own, other = other, own
             write_exactly(seen.last, 2 * cells * g, own, cells)
             write_exactly(seen.last, 2 * cells * g + cells, other, cells)
         if seen.played.shape[0] != 0 and ended[g - first] < FORFEIT:
-            plies = n_members(own | other)
+            plies = popcount(own | other)
             for ply in range(cells):
                 seen.played[cells * g + ply] = seen.moves[cells * g + ply] if ply < plies else -1
 
@@ -169,8 +186,8 @@ def keep_ended(rules: Rules, state: State, seen: Seen, ended: Any, first: int) -
 def open_games(
     rules: Rules,
     lines: Lines,
-    state: State,
-    settings: Settings,
+    state: BatchState,
+    settings: BatchSettings,
     seen: Seen,
     scratch: Scratch,
     player: Any,
@@ -187,23 +204,23 @@ def open_games(
             seen.seat[g] = turn if settings.seat == IN_TURN else settings.seat
         scratch.idle[g - first] = word(not (fresh and seen.seat[g] == 1))
     own, other = state.own[first:last], state.other[first:last]
-    answer(rules, lines, state, settings, scratch, player, key, first)
+    opponent_moves(rules, lines, state, settings, scratch, player, key, first)
     note(rules, own, other, scratch, seen.moves[rules.cells * first :])
-    move(rules, own, other, scratch)
+    make_moves(rules, own, other, scratch)
 
 
 @kernel
 def step(
     rules: Rules,
     lines: Lines,
-    state: State,
-    settings: Settings,
+    state: BatchState,
+    settings: BatchSettings,
     seen: Seen,
     scratch: Scratch,
     player: Any,
     key: Any,
 ) -> None:
-    """Make the moves of `scratch.wanted`, or full turns if there is an opponent.  See also `lean.lean_step`.
+    """Make the moves of `scratch.wanted`, or full turns if there is an opponent.  See also `lean.fast_step`.
 
     state, seen, scratch: modified in place.  player: `NOBODY` or the opponent.  key: uint64.
     """
@@ -221,13 +238,13 @@ def step(
         for g in range(over.shape[0]):
             ended[g] = np.uint8(UNFINISHED)
         note(rules, own, other, scratch, seen.moves[rules.cells * first :])
-        move(rules, own, other, scratch)
+        make_moves(rules, own, other, scratch)
         if against:
             for g in range(over.shape[0]):
                 idle[g] = word(over[g] | ended[g])
-            answer(rules, lines, state, settings, scratch, player, key, first)
+            opponent_moves(rules, lines, state, settings, scratch, player, key, first)
             note(rules, own, other, scratch, seen.moves[rules.cells * first :])
-            move(rules, own, other, scratch)
+            make_moves(rules, own, other, scratch)
         if keeps:
             keep_ended(rules, state, seen, ended, first)
         report(ended, seen.rewards[2 * first : 2 * last], seen.terminated[first:last])
@@ -244,15 +261,15 @@ def step(
                 for g in range(over.shape[0]):
                     idle[g] = word(ended[g])
             open_games(rules, lines, state, settings, seen, scratch, player, key, first)
-        show(rules, state, scratch, seen, first, last)
+        write_observations(rules, state, scratch, seen, first, last)
 
 
 @kernel
-def start(
+def start_games(
     rules: Rules,
     lines: Lines,
-    state: State,
-    settings: Settings,
+    state: BatchState,
+    settings: BatchSettings,
     seen: Seen,
     scratch: Scratch,
     player: Any,
@@ -271,15 +288,15 @@ def start(
         restart(state.own[first:last], state.other[first:last], state.games[first:last], scratch.idle)
         if seen.seat.shape[0] != 0:
             open_games(rules, lines, state, settings, seen, scratch, player, key, first)
-        show(rules, state, scratch, seen, first, last)
+        write_observations(rules, state, scratch, seen, first, last)
 
 
 @kernel
-def draw_actions(rules: Rules, state: State, settings: Settings, key: Any, actions: Any) -> None:
+def draw_actions(rules: Rules, state: BatchState, settings: BatchSettings, key: Any, actions: Any) -> None:
     """Write a random legal action for every game to `actions` (int64[n]), 0 for games that are over.  key: uint64."""
     for g in range(actions.shape[0]):
         taken = np.uint64(state.own[g] | state.other[g])
         free = ~taken & np.uint64(rules.top[0])
-        ply = n_members(taken)
+        ply = popcount(taken)
         bits = draw_of(key, settings.first_env + g, state.games[g], ply)
-        actions[g] = 0 if state.over[g] != 0 else nth_member(free, below(bits, n_members(free)))
+        actions[g] = 0 if state.over[g] != 0 else nth_member(free, below(bits, popcount(free)))

@@ -10,15 +10,15 @@ from typing import Any
 
 from ttt_batch.base.jit import kernel
 from ttt_batch.environments.rules import Rules
-from ttt_batch.environments.steps import JOINED, Scratch, State, judge, renew, report
-from ttt_batch.environments.views import Look, show, show_rows
+from ttt_batch.environments.steps import JOINED, BatchState, Scratch, judge_step, renew, report
+from ttt_batch.environments.views import ObservationLayout, show_rows, write_observations
 
 TOGETHER = 256
 """Boards that go through all loops together."""
 
 
 @kernel
-def lean_step(rules: Rules, state: State, seen: Any, scratch: Scratch, look: Look) -> None:
+def fast_step(rules: Rules, state: BatchState, seen: Any, scratch: Scratch, look: ObservationLayout) -> None:
     """Make the moves of `scratch.wanted` and write all that is seen then.
 
     state, seen, scratch: modified in place.  No game may be over.  seen: see `kernels.Seen`.
@@ -32,10 +32,10 @@ def lean_step(rules: Rules, state: State, seen: Any, scratch: Scratch, look: Loo
         block = Scratch(
             scratch.wanted[first:last], scratch.won, scratch.idle, scratch.ended, scratch.wanted, scratch.words
         )
-        judge(rules, own, other, block, True)
+        judge_step(rules, own, other, block, True)
         report(block.ended[: last - first], seen.rewards[2 * first : 2 * last], seen.terminated[first:last])
         renew(own, other, state.games[first:last], block)
         if rules.cells > JOINED:
             show_rows(state, look, own, other, first, last)
         else:
-            show(rules, state, scratch, seen, first, last)
+            write_observations(rules, state, scratch, seen, first, last)

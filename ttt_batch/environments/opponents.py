@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ttt_batch.agents.scripted import PLAYERS, Scripted, player_number
-from ttt_batch.agents.tables import Agent, cells_of, make_agent
-from ttt_batch.base.bits import NONE, ONE, lowest
+from ttt_batch.agents.tables import TablePlayer, cells_of, table_player
+from ttt_batch.base.bits import NONE, ONE, lowest_bit
 from ttt_batch.base.choices import Ties
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.jit import kernel
@@ -55,7 +55,7 @@ class Nobody(NamedTuple):
 
 NOBODY = Nobody()
 
-Player = Nobody | Scripted | Listed | Agent | NetAgent
+Player = Nobody | Scripted | Listed | TablePlayer | NetAgent
 
 
 @cells_of.register(Nobody)
@@ -64,7 +64,7 @@ def _cells_of_nobody(player: Nobody, lines: Lines, own: Any, other: Any, ply: An
 
 
 @kernel
-def list_cells(graph: Graph, policy: Policy, cells: Any) -> None:
+def opponent_cells(graph: Graph, policy: Policy, cells: Any) -> None:
     """Write the cells that a policy may pick in each unfinished row to `cells` (uint64[U], zeros)."""
     for row in range(n_unfinished(graph)):
         lo, _ = edges_of(graph, row)
@@ -79,7 +79,7 @@ def _cells_of_listed(player: Listed, lines: Lines, own: Any, other: Any, ply: An
     for number in range(2):
         marks, worth = (other, 2 - (ply & 1)) if number else (own, 1 + (ply & 1))
         while marks != NONE:
-            cell = lowest(marks)
+            cell = lowest_bit(marks)
             for image in range(images.shape[0]):
                 images[image] += worth * player.power[cell, image]
             marks &= marks - ONE
@@ -96,16 +96,16 @@ def _cells_of_listed(player: Listed, lines: Lines, own: Any, other: Any, ply: An
             high = middle
     found, cells = player.cells[low], NONE
     while found != NONE:
-        cells |= ONE << np.uint64(player.origin[image, lowest(found)])
+        cells |= ONE << np.uint64(player.origin[image, lowest_bit(found)])
         found &= found - ONE
     return cells
 
 
-def listed(board: Board, graph: Graph, policy: Policy, symmetry: bool) -> Listed:
+def opponent_list(board: Board, graph: Graph, policy: Policy, symmetry: bool) -> Listed:
     """A policy over the rows of an enumerated board as a player."""
     n_open = graph.first_edge.size - 1
     cells = np.zeros(n_open, np.uint64)
-    list_cells(graph, policy, cells)
+    opponent_cells(graph, policy, cells)
     images = board.images(symmetry)
     return Listed(
         graph.code[:n_open].copy(),
@@ -123,14 +123,14 @@ def best_player(board: Board) -> Listed:
     if space is None or space.grown:
         raise too_large(f"opponent {OPTIMAL}", board, "choose random, one-ply, two-ply or a run")
     graph = enumerate_graph(board, symmetry=space.symmetry)
-    return listed(board, graph, optimal_policy(graph, solve(graph)), space.symmetry)
+    return opponent_list(board, graph, optimal_policy(graph, solve(graph)), space.symmetry)
 
 
 def player_of(run: AnyRun, ties: Ties) -> Player:
     """A run as a player."""
     if isinstance(run, Run) and run.grown is None:
-        return listed(run.board, run.graph, run.policy_on(run.graph, ties), run.config.symmetry)
-    return make_agent(run, ties)
+        return opponent_list(run.board, run.graph, run.policy_on(run.graph, ties), run.config.symmetry)
+    return table_player(run, ties)
 
 
 def make_opponent(given: AnyRun | str | Path, board: Board, ties: Ties = "any") -> Player:

@@ -17,7 +17,7 @@ from pettingzoo import AECEnv
 from ttt_batch.base.choices import choose
 from ttt_batch.base.errors import UsageError
 from ttt_batch.environments.batch import Batch
-from ttt_batch.environments.gymnasium_envs import check_render_mode, one_action, reset_options, shown, spaces_of
+from ttt_batch.environments.gymnasium_envs import check_render_mode, one_action, picture_of, reset_options, spaces_of
 from ttt_batch.environments.pictures import RENDER_MODES
 from ttt_batch.game.board import Board
 
@@ -105,7 +105,7 @@ class MNKAEC(AECEnv):
 
     def render(self) -> Any:
         """Return the game in the render mode."""
-        return shown(self.batch, 0, self.render_mode)
+        return picture_of(self.batch, 0, self.render_mode)
 
     def close(self) -> None:
         """Nothing is left open."""

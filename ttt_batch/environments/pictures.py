@@ -5,7 +5,7 @@ import sys
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.console import put
+from ttt_batch.base.console import print_lines
 from ttt_batch.game.board import EMPTY, FIRST, MARKS, Board, Position
 from ttt_batch.game.notation import rows_text
 
@@ -45,5 +45,5 @@ def rendered(board: Board, position: Position, ending: str, mode: str | None) ->
     if mode == "ansi":
         return game_text(board, position, ending)
     if mode == "human":
-        put(game_text(board, position, ending), sys.stdout)
+        print_lines(game_text(board, position, ending), sys.stdout)
     return None

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ttt_batch.base.aligned import zeros
-from ttt_batch.base.bits import both, lowered, odd, raised
+from ttt_batch.base.bits import intersection, parity, shift_left, shift_right
 from ttt_batch.base.jit import inlined
 from ttt_batch.environments.rules import STAGES, Rules
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
@@ -24,7 +24,7 @@ FORFEIT, OUTCOME = 4, 3
 """The bit that an outcome by forfeit has, and the bits of the outcome itself."""
 
 
-class State(NamedTuple):
+class BatchState(NamedTuple):
     """Where the games stand.
 
     own, other: W[n], the cells of the player to move and of its opponent.  over: uint8[n], 1 if the game is over.
@@ -56,9 +56,9 @@ class Scratch(NamedTuple):
     words: Any
 
 
-def make_state(n: int, word: Any) -> State:
+def make_state(n: int, word: Any) -> BatchState:
     """`n` games at the empty board."""
-    return State(zeros((n,), word), zeros((n,), word), zeros((n,), np.uint8), zeros((n,), np.int64))
+    return BatchState(zeros((n,), word), zeros((n,), word), zeros((n,), np.uint8), zeros((n,), np.int64))
 
 
 def make_scratch(n: int, word: Any) -> Scratch:
@@ -71,11 +71,11 @@ def make_scratch(n: int, word: Any) -> Scratch:
 def landing(rules: Rules, taken: Any) -> Any:
     """The cells that may be marked if `taken` are: all free ones, with gravity the lowest of each column."""
     word = rules.full.dtype.type
-    return word(word(rules.full[0] & ~taken) & word(lowered(taken, rules.below) | rules.bottom[0]))
+    return word(word(rules.full[0] & ~taken) & word(shift_right(taken, rules.below) | rules.bottom[0]))
 
 
 @inlined
-def judge(rules: Rules, own: Any, other: Any, scratch: Scratch, all_move: bool) -> None:
+def judge_step(rules: Rules, own: Any, other: Any, scratch: Scratch, all_move: bool) -> None:
     """Write how the games that move end to `scratch.ended`; unless all of them move, that of idle ones stays.
 
     Who completes a line wins or, in misère games, loses; who may not move where it wants to loses.
@@ -97,22 +97,22 @@ def judge(rules: Rules, own: Any, other: Any, scratch: Scratch, all_move: bool) 
         )
         for g in range(own.shape[0]):
             run = marked[g]
-            longer = word(word(raised(run, back) & before) | word(lowered(run, ahead) & after))
+            longer = word(word(shift_left(run, back) & before) | word(shift_right(run, ahead) & after))
             for stage in range(STAGES):
-                run = word(run & lowered(run, shifts[stage]))
+                run = word(run & shift_right(run, shifts[stage]))
             won[g] = word(won[g] | word(word(run & starts) & word(~longer)))
     for g in range(own.shape[0]):
         before, idle = scratch.ended[g], scratch.idle[g]
-        result = result_of(rules, own[g], other[g], marked[g], won[g])
+        result = results_after(rules, own[g], other[g], marked[g], won[g])
         scratch.ended[g] = result if all_move or idle == word(0) else before
 
 
 @inlined
-def run_of(cells: Any, one: Any, two: Any, three: Any) -> Any:
+def starts_of_lines(cells: Any, one: Any, two: Any, three: Any) -> Any:
     """The first cells of lines in one direction, which FEW_STAGES shifts find."""
-    cells = both(cells, lowered(cells, one))
-    cells = both(cells, lowered(cells, two))
-    return both(cells, lowered(cells, three))
+    cells = intersection(cells, shift_right(cells, one))
+    cells = intersection(cells, shift_right(cells, two))
+    return intersection(cells, shift_right(cells, three))
 
 
 @inlined
@@ -128,18 +128,18 @@ def judge_plain(rules: Rules, own: Any, other: Any, scratch: Scratch, all_move: 
     first, second, third, fourth = starts[0], starts[1], starts[2], starts[3]
     for g in range(own.shape[0]):
         cells = marked[g]
-        won = word(word(run_of(cells, a, b, c) & first) | word(run_of(cells, d, e, f) & second))
-        won = word(won | word(run_of(cells, h, i, j) & third))
-        won = word(won | word(run_of(cells, k, m, n) & fourth))
-        result = result_of(rules, own[g], other[g], cells, won)
+        won = word(word(starts_of_lines(cells, a, b, c) & first) | word(starts_of_lines(cells, d, e, f) & second))
+        won = word(won | word(starts_of_lines(cells, h, i, j) & third))
+        won = word(won | word(starts_of_lines(cells, k, m, n) & fourth))
+        result = results_after(rules, own[g], other[g], cells, won)
         ended[g] = result if all_move or idle[g] == word(0) else ended[g]
 
 
 @inlined
-def result_of(rules: Rules, own: Any, other: Any, marked: Any, won: Any) -> Any:
+def results_after(rules: Rules, own: Any, other: Any, marked: Any, won: Any) -> Any:
     """How a game stands after a move.  All are words, so that vectors have one width."""
     word = rules.full.dtype.type
-    one, mover = word(1), word(odd(word(own | other)))
+    one, mover = word(1), word(parity(word(own | other)))
     flip = word(rules.misere)
     by_line = word(FIRST_WINS) + word(mover ^ flip)
     by_forfeit = word(FIRST_WINS + FORFEIT) + word(mover ^ one)
@@ -162,9 +162,9 @@ def turn(own: Any, other: Any, scratch: Scratch) -> None:
 
 
 @inlined
-def move(rules: Rules, own: Any, other: Any, scratch: Scratch) -> None:
+def make_moves(rules: Rules, own: Any, other: Any, scratch: Scratch) -> None:
     """Finish a move: lines, ends, and the turn."""
-    judge(rules, own, other, scratch, False)
+    judge_step(rules, own, other, scratch, False)
     turn(own, other, scratch)
 
 

@@ -4,14 +4,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.bits import NONE, ONE, lowered, odd, raised
+from ttt_batch.base.bits import NONE, ONE, parity, shift_left, shift_right
 from ttt_batch.base.jit import inlined, kernel
-from ttt_batch.base.spread import ROWS, ruler, spread_bits, spread_rows
+from ttt_batch.base.spread import ROWS, ruler, unpack_bits, unpack_rows
 from ttt_batch.environments.rules import Rules
-from ttt_batch.environments.steps import BLOCK, JOINED, Scratch, State
+from ttt_batch.environments.steps import BLOCK, JOINED, BatchState, Scratch
 
 
-class Look(NamedTuple):
+class ObservationLayout(NamedTuple):
     """What is seen of positions, and what it takes to write it.
 
     cells, actions: see `Rules`.  top: its `top`, as uint64.  planes, mask, seat: see `kernels.Seen`.
@@ -28,22 +28,22 @@ class Look(NamedTuple):
     ruler: Any
 
 
-def make_look(rules: Rules, seen: Any, words: Any) -> Look:
+def make_observation_layout(rules: Rules, seen: Any, words: Any) -> ObservationLayout:
     """What a batch sees.  Kernels for boards of up to JOINED cells are the same for all: their ruler says nothing."""
     width = rules.cells if rules.cells > JOINED else 1
     top = np.uint64(rules.top[0])
-    return Look(rules.cells, rules.actions, top, seen.planes, seen.mask, seen.seat, words, ruler(width))
+    return ObservationLayout(rules.cells, rules.actions, top, seen.planes, seen.mask, seen.seat, words, ruler(width))
 
 
 @inlined
 def write_exactly(target: Any, start: Any, bits: Any, count: Any) -> None:
     """Write `count` (up to 64) bits to `target` (uint8[N]) from `start` on."""
     for bit in range(count):
-        target[start + bit] = np.uint8(lowered(bits, bit) & ONE)
+        target[start + bit] = np.uint8(shift_right(bits, bit) & ONE)
 
 
 @inlined
-def write_all(target: Any, start: int, words: Any, spare: Any, count: int, bits: int) -> None:
+def write_bits(target: Any, start: int, words: Any, spare: Any, count: int, bits: int) -> None:
     """Write the lowest `bits` (1 to 64) of the first `count` words to `target` (uint8[N]) from `start` on, byte by bit.
 
     words, spare: uint64[W], overwritten; higher bits are 0.  Up to 63 bytes that follow may be overwritten, so blocks
@@ -53,14 +53,14 @@ def write_all(target: Any, start: int, words: Any, spare: Any, count: int, bits:
     while wide <= 32:  # two words become one, in vector code: half as many are to be written
         count = (count + 1) // 2
         for g in range(count):
-            spare[g] = words[2 * g] | raised(words[2 * g + 1], wide)
+            spare[g] = words[2 * g] | shift_left(words[2 * g + 1], wide)
         words, spare = spare, words
         wide *= 2
     # 64 bytes at once, of which the next word overwrites those behind its own; the last words are written exactly.
     safe = min(total // wide, max(0, (target.shape[0] - start - 64) // wide + 1))
     place = np.uint64(start)
     for g in range(safe):
-        spread_bits(target, place, words[g])
+        unpack_bits(target, place, words[g])
         place += np.uint64(wide)
     for g in range(safe, count):
         write_exactly(target, start + g * wide, words[g], min(wide, total - g * wide))
@@ -77,13 +77,13 @@ def find_masks(top: Any, own: Any, other: Any, over: Any, masks: Any) -> None:
 def find_sides(own: Any, other: Any, seat: Any, mine: Any, theirs: Any) -> None:
     """Write the cells of the player whose view it is (`seat`, uint8[count]) to `mine`, its opponent's to `theirs`."""
     for g in range(own.shape[0]):
-        same = odd(np.uint64(own[g]) | np.uint64(other[g])) == seat[g]
+        same = parity(np.uint64(own[g]) | np.uint64(other[g])) == seat[g]
         mine[g] = np.uint64(own[g]) if same else np.uint64(other[g])
         theirs[g] = np.uint64(other[g]) if same else np.uint64(own[g])
 
 
 @inlined
-def show(rules: Rules, state: State, scratch: Scratch, seen: Any, first: int, last: int) -> None:
+def write_observations(rules: Rules, state: BatchState, scratch: Scratch, seen: Any, first: int, last: int) -> None:
     """Write planes and mask of games `first` to `last - 1` to `seen`, or nothing if `show_wide` is to do so.
 
     Of later games something is written that the next call overwrites.
@@ -93,20 +93,20 @@ def show(rules: Rules, state: State, scratch: Scratch, seen: Any, first: int, la
     count, bits, spare = last - first, scratch.words[0], scratch.words[1]
     own, other = state.own[first:last], state.other[first:last]
     find_masks(np.uint64(rules.top[0]), own, other, state.over[first:last], bits)
-    write_all(seen.mask, rules.actions * first, bits, spare, count, rules.actions)
+    write_bits(seen.mask, rules.actions * first, bits, spare, count, rules.actions)
     if seen.seat.shape[0] == 0:
         for g in range(count):
-            bits[g] = np.uint64(own[g]) | raised(np.uint64(other[g]), rules.cells)
+            bits[g] = np.uint64(own[g]) | shift_left(np.uint64(other[g]), rules.cells)
     else:
         mine, theirs = scratch.words[2, :count], scratch.words[2, BLOCK : BLOCK + count]
         find_sides(own, other, seen.seat[first:last], mine, theirs)
         for g in range(count):
-            bits[g] = mine[g] | raised(theirs[g], rules.cells)
-    write_all(seen.planes, 2 * rules.cells * first, bits, spare, count, 2 * rules.cells)
+            bits[g] = mine[g] | shift_left(theirs[g], rules.cells)
+    write_bits(seen.planes, 2 * rules.cells * first, bits, spare, count, 2 * rules.cells)
 
 
 @inlined
-def show_rows(state: State, look: Look, mine: Any, theirs: Any, first: int, last: int) -> None:
+def show_rows(state: BatchState, look: ObservationLayout, mine: Any, theirs: Any, first: int, last: int) -> None:
     """`show` for boards of more than JOINED cells, of which as many rows as possible are written ROWS at a time.
 
     mine, theirs: W[last - first], the cells of the player whose view it is, and of its opponent.
@@ -117,22 +117,22 @@ def show_rows(state: State, look: Look, mine: Any, theirs: Any, first: int, last
     place, whole = np.uint64(cells * first), count - count % ROWS
     for g in range(0, whole, ROWS):
         if by_cell:
-            spread_rows(look.ruler, look.mask, place, (masks,), g)
-        spread_rows(look.ruler, look.planes, place + place, (mine, theirs), g)
+            unpack_rows(look.ruler, look.mask, place, (masks,), g)
+        unpack_rows(look.ruler, look.planes, place + place, (mine, theirs), g)
         place += more
     rest = whole if by_cell else 0
-    write_all(look.mask, actions * (first + rest), masks[rest:], spare, count - rest, actions)
+    write_bits(look.mask, actions * (first + rest), masks[rest:], spare, count - rest, actions)
     for g in range(whole, count):
         spare[2 * (g - whole)], spare[2 * (g - whole) + 1] = np.uint64(mine[g]), np.uint64(theirs[g])
-    write_all(look.planes, 2 * cells * (first + whole), spare, masks, 2 * (count - whole), cells)
+    write_bits(look.planes, 2 * cells * (first + whole), spare, masks, 2 * (count - whole), cells)
 
 
 @kernel
-def show_wide(state: State, look: Look) -> None:
+def show_wide(state: BatchState, look: ObservationLayout) -> None:
     """Write planes and mask of all games of boards with more than JOINED cells.
 
-    It is compiled for each number of cells, in 1 s.  It is no part of `kernels.step` and `kernels.start` because these
-    take ten.
+    It is compiled for each number of cells, in 1 s.  `kernels.step` and `kernels.start_games`, which take 10 s to
+    compile, do not contain it for this reason.
     """
     n = state.own.shape[0]
     for first in range(0, n, BLOCK):
@@ -146,23 +146,23 @@ def show_wide(state: State, look: Look) -> None:
 
 
 @kernel
-def write_codes(rules: Rules, state: State, power: Any, codes: Any) -> None:
+def write_codes(rules: Rules, state: BatchState, power: Any, codes: Any) -> None:
     """Write the code of each position to `codes` (int64[n]).  power: int64[cells], 3**cell."""
     for g in range(codes.shape[0]):
         codes[g] = 0
     for cell in range(rules.cells):
         worth = power[cell]
         for g in range(codes.shape[0]):
-            moved = np.int64(odd(state.own[g] | state.other[g]))
-            mine = np.int64(lowered(state.own[g], cell) & 1)
-            theirs = np.int64(lowered(state.other[g], cell) & 1)
+            moved = np.int64(parity(state.own[g] | state.other[g]))
+            mine = np.int64(shift_right(state.own[g], cell) & 1)
+            theirs = np.int64(shift_right(state.other[g], cell) & 1)
             codes[g] += worth * (mine * (1 + moved) + theirs * (2 - moved))
 
 
 @kernel
-def write_boards(state: State, boards: Any) -> None:
+def write_boards(state: BatchState, boards: Any) -> None:
     """Write the cells of the first and of the second player to `boards` (uint64[n, 2])."""
     for g in range(boards.shape[0]):
-        moved = np.int64(odd(state.own[g] | state.other[g]))
+        moved = np.int64(parity(state.own[g] | state.other[g]))
         boards[g, moved] = state.own[g]
         boards[g, 1 - moved] = state.other[g]

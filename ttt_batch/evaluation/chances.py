@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ttt_batch.base.jit import kernel
 from ttt_batch.evaluation.exact_results import DRAWN, LOSS, WIN, final_result
 from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
-from ttt_batch.simulation.chances import Chances, write_chances
+from ttt_batch.simulation.chances import Probabilities, write_chances
 from ttt_batch.simulation.policy import Choice
 
 Shares = tuple[float, float, float]
@@ -67,14 +67,14 @@ def results_by_chances(graph: Graph, first: Any, second: Any, responder: int, re
         result[row, WIN], result[row, DRAWN], result[row, LOSS] = wins, draws, losses
 
 
-def chances_of(how: Any, tables: Any, graph: Graph, choice: Choice) -> Chances:
+def chances_of(how: Any, tables: Any, graph: Graph, choice: Choice) -> Probabilities:
     """How likely a learner that plays by `how` (see `simulation.chances`) makes each move."""
     chance = np.zeros(graph.child.size)
     chances_of_rows(how, tables, graph, choice, np.zeros(128), chance)
-    return Chances(chance)
+    return Probabilities(chance)
 
 
-def shares_against(graph: Graph, agent: Chances, opponent: Chances | None, seat: int) -> Shares:
+def shares_against(graph: Graph, agent: Probabilities, opponent: Probabilities | None, seat: int) -> Shares:
     """Win, draw and loss of an agent in `seat` (0 or 1), from the empty board.
 
     opponent: its chances; None for the best one, who knows the agent's.

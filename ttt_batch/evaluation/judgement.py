@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.intrinsics import FOUR, add_fours, divide_four, load_four, store_four
 from ttt_batch.base.jit import inlined, kernel
-from ttt_batch.evaluation.proof import Bench, make_bench, reach
+from ttt_batch.evaluation.proof import ProofSpace, make_bench, reach
 from ttt_batch.game.board import DRAW, FIRST_WINS
 from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.learners.base import Learner, state_value
@@ -81,7 +81,7 @@ def average_all(graph: Graph, row: Any, first_chooses: bool, results: Any) -> No
 
 
 @inlined
-def set_forfeits(bench: Bench, seat: Any) -> None:
+def set_forfeits(bench: ProofSpace, seat: Any) -> None:
     """Let no opponent of the agent in `seat` forfeit a game; 2 for the agent in both seats, which may."""
     for player in range(2):
         record = bench.forfeits[player] * FOUR
@@ -90,7 +90,7 @@ def set_forfeits(bench: Bench, seat: Any) -> None:
 
 
 @inlined
-def judge_seat(graph: Graph, bench: Bench, seat: Any, n: Any, verdict: Judgement) -> None:
+def judge_seat(graph: Graph, bench: ProofSpace, seat: Any, n: Any, verdict: Judgement) -> None:
     """Fill `verdict` for the agent in `seat`, but its shares and errors; `bench.rows` holds the `n` rows reached."""
     results = bench.results
     set_forfeits(bench, seat)
@@ -110,7 +110,7 @@ def judge_seat(graph: Graph, bench: Bench, seat: Any, n: Any, verdict: Judgement
 
 
 @inlined
-def judge_self_play(graph: Graph, bench: Bench, n: Any, verdict: Judgement) -> None:
+def judge_self_play(graph: Graph, bench: ProofSpace, n: Any, verdict: Judgement) -> None:
     """Fill in self-play, whose games reach some of the rows that both seats reach; `bench.rows`: those of seat 1."""
     results = bench.results
     set_forfeits(bench, 2)
@@ -143,7 +143,9 @@ def value_errors(tables: Any, graph: Graph, solution: Any, worth: Any, errors: A
 
 
 @kernel
-def judge(tables: Any, graph: Graph, choice: Choice, bench: Bench, listed: bool, verdict: Judgement) -> None:
+def judge_tables(
+    tables: Any, graph: Graph, choice: Choice, bench: ProofSpace, listed: bool, verdict: Judgement
+) -> None:
     """Judge `tables`: fill `verdict` (and the working space of `bench`) in place.
 
     listed: `bench.policy` holds the best moves of every row already, as it does when a batch begins.
@@ -168,7 +170,7 @@ def exact_judge(
 
     def judged(tables: Any) -> Judgement:
         verdict = make_judgement()
-        judge(tables, graph, learner.choice, bench, False, verdict)
+        judge_tables(tables, graph, learner.choice, bench, False, verdict)
         return verdict
 
     return judged

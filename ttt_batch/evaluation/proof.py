@@ -22,8 +22,8 @@ from ttt_batch.learners.base import Learner
 from ttt_batch.simulation.policy import Choice, Policy, empty_policy, list_best
 
 
-class Bench(NamedTuple):
-    """Working space of `prove` and `judgement.judge` and what they compare with, made once for a graph.
+class ProofSpace(NamedTuple):
+    """Working space of `prove` and `judgement.judge_tables` and what they compare with, made once for a graph.
 
     policy: the best moves of each row that was reached.
     solution: int8[S], as `solution.solve` gives it.  worth: float64[P, 4].
@@ -46,7 +46,7 @@ class Bench(NamedTuple):
 
 
 @inlined
-def list_seen(graph: Graph, bench: Bench, seat: Any, ply: Any, unsafe: Any, n: Any) -> Any:
+def list_seen(graph: Graph, bench: ProofSpace, seat: Any, ply: Any, unsafe: Any, n: Any) -> Any:
     """Append the rows of `ply` that were seen, in order, to the first `n` of `bench.rows`; return their new number.
 
     unsafe: leave out safe rows.  No branch: it would often be mispredicted.
@@ -60,7 +60,7 @@ def list_seen(graph: Graph, bench: Bench, seat: Any, ply: Any, unsafe: Any, n: A
 
 
 @inlined
-def reach(tables: Any, graph: Graph, choice: Choice, bench: Bench, seat: Any, listed: Any, proving: Any) -> Any:
+def reach(tables: Any, graph: Graph, choice: Choice, bench: ProofSpace, seat: Any, listed: Any, proving: Any) -> Any:
     """List in `bench.rows` the rows that games can reach; return (how many, the agent's, those played optimally).
 
     seat: the agent's, 0 or 1.  listed: whether `bench.policy` holds the best moves of these rows already.
@@ -103,8 +103,8 @@ def reach(tables: Any, graph: Graph, choice: Choice, bench: Bench, seat: Any, li
 
 
 @kernel
-def prove(tables: Any, graph: Graph, choice: Choice, bench: Bench, listed: bool, unbeatable: Any) -> None:
-    """Fill `unbeatable` (bool[P], in place) with what `judgement.judge` writes there.
+def prove_tables(tables: Any, graph: Graph, choice: Choice, bench: ProofSpace, listed: bool, unbeatable: Any) -> None:
+    """Fill `unbeatable` (bool[P], in place) with what `judgement.judge_tables` writes there.
 
     bench: modified in place.  listed: as for `reach`.
     An agent can be beaten if, and only if, a move that it may pick leads from a position that its games reach to one
@@ -126,18 +126,18 @@ def exact_prover(
 
     def proved(tables: Any) -> NDArray[np.bool_]:
         unbeatable = np.zeros(2, np.bool_)
-        prove(tables, graph, learner.choice, bench, False, unbeatable)
+        prove_tables(tables, graph, learner.choice, bench, False, unbeatable)
         return unbeatable
 
     return proved
 
 
-def make_bench(graph: Graph, worth: NDArray[np.float64], solution: NDArray[np.int8] | None = None) -> Bench:
+def make_bench(graph: Graph, worth: NDArray[np.float64], solution: NDArray[np.int8] | None = None) -> ProofSpace:
     """Working space for a graph; worth: float64[P, 4].  solution: int8[S], solved here if not given."""
     policy, worst = empty_policy(graph), np.zeros((2, graph.code.size), np.int8)
     for seat in range(2):
         worst_results(graph, policy, seat, worst[seat])
-    return Bench(
+    return ProofSpace(
         policy=policy,
         solution=solve(graph) if solution is None else solution,
         worth=worth,
@@ -150,7 +150,7 @@ def make_bench(graph: Graph, worth: NDArray[np.float64], solution: NDArray[np.in
 
 
 def _results_of_ends(graph: Graph) -> NDArray[np.float64]:
-    """`Bench.results` with what final rows hold."""
+    """`ProofSpace.results` with what final rows hold."""
     results = zeros((graph.code.size + 1, FOUR), np.float64)  # aligned: no four numbers lie in two lines of memory
     final = np.flatnonzero(graph.outcome != UNFINISHED)
     result = ends_alone(graph.outcome, 1)[final]

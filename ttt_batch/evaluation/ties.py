@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import Ties
-from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.errors import UsageError, flag
 from ttt_batch.base.jit import inlined
 from ttt_batch.game.board import EMPTY, FIRST, Board, Position
 from ttt_batch.game.graph import Graph, edges_of, mover_of, rows_of_edges
-from ttt_batch.game.solution import QUICKEST, Truth
+from ttt_batch.game.solution import QUICKEST, SolvedResult
 from ttt_batch.game.state_space import too_large
 from ttt_batch.simulation.policy import Policy, chosen_edges, policy_among
 
@@ -40,10 +40,10 @@ _MEANING: dict[Ties, str] = {
 
 def meaning(ties: Ties) -> str:
     """The rule in words that fit on a line of 80 columns after `ties:`."""
-    return f"{_MEANING[ties]} ({option('ties', ties)})"
+    return f"{_MEANING[ties]} ({flag('ties', ties)})"
 
 
-class Knowing(Protocol):
+class SolvedAgent(Protocol):
     """A board with the true results of its moves, such as a run's.
 
     own_ties: whether it is a player whose own rule decides which of its best moves it picks, whatever the truth, and
@@ -66,28 +66,28 @@ class Knowing(Protocol):
     def sharp_cells(self, position: Position) -> list[int]:
         """Cells that it may pick with ties `sharp`, if it can play by them."""
 
-    def true_moves(self, position: Position) -> Mapping[int, Truth] | None:
+    def true_moves(self, position: Position) -> Mapping[int, SolvedResult] | None:
         """The result of best play after the move to each free cell; None if unknown."""
 
 
-def check_sharp(player: Knowing) -> None:
+def check_sharp(player: SolvedAgent) -> None:
     """Raise BoardError or UsageError, in one line with the remedy, if a player cannot play by ties `sharp`."""
     if player.sharpens:
         return
     if player.own_ties:
         raise UsageError(
-            f"{option('ties', 'sharp')} is for tables of positions; networks take wins in one, and any of their best "
+            f"{flag('ties', 'sharp')} is for tables of positions; networks take wins in one, and any of their best "
             "moves: leave it out"
         )
-    raise too_large(option("ties", "sharp"), player.board, "give soonest or any")
+    raise too_large(flag("ties", "sharp"), player.board, "give soonest or any")
 
 
-def default_ties(player: Knowing) -> Ties:
+def default_ties(player: SolvedAgent) -> Ties:
     """The ties of `play` and of a page: `sharp` if the player can, else `soonest`."""
     return "sharp" if player.sharpens else "soonest"
 
 
-def kept_cells(player: Knowing, position: Position, cells: list[int], ties: Ties) -> list[int]:
+def best_cells(player: SolvedAgent, position: Position, cells: list[int], ties: Ties) -> list[int]:
     """Those of the cells that a player's rule may pick in a position which a rule of play keeps."""
     if ties == "any" or player.own_ties:
         return cells
@@ -110,7 +110,7 @@ def soonest_edges(graph: Graph, chosen: NDArray[np.bool_], solution: NDArray[np.
     return kept
 
 
-def soonest_cells(knowing: Knowing, position: Position, cells: list[int]) -> list[int]:
+def soonest_cells(knowing: SolvedAgent, position: Position, cells: list[int]) -> list[int]:
     """The soonest of the cells that an agent's rule may pick in a position; an occupied one loses at once.
 
     All of them if the agent has `own_ties`.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from numbers import Integral
 
-from ttt_batch.base.choices import fold
+from ttt_batch.base.choices import fold_case
 from ttt_batch.base.errors import BoardError, quoted
 
 EMPTY, FIRST, SECOND = 0, 1, 2
@@ -267,11 +267,11 @@ NAMED = {
 """Games by their names, folded, each with its board, or the largest like it."""
 
 
-def _meant_board(text: str) -> str:
+def _board_meant(text: str) -> str:
     """Return the board that a text of another form probably means; empty if none is known."""
     numbers = re.findall(r"\d{1,3}", text[:40], re.ASCII)
     if not numbers or re.sub(r"by|[\d\s,;.:*x×/()\[\]-]", "", text.casefold()):
-        return NAMED.get(fold(text), "")
+        return NAMED.get(fold_case(text), "")
     if len(numbers) == 1:
         numbers = [*numbers[0]] if len(numbers[0]) > 1 else numbers * 2
     with suppress(BoardError):
@@ -294,7 +294,7 @@ def parse_board(text: str | Board) -> Board:
         re.IGNORECASE | re.ASCII,
     )
     if match is None:
-        meant = _meant_board(text) if isinstance(text, str) else ""
+        meant = _board_meant(text) if isinstance(text, str) else ""
         form = f"board {quoted(text)} is not of the form ROWSxCOLUMNS or ROWSxCOLUMNSxK"
         if meant:
             raise BoardError(f"{form}; did you mean {meant}?")

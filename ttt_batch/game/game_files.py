@@ -9,11 +9,11 @@ from itertools import tee
 from typing import NamedTuple
 
 from ttt_batch.base.choices import DIGITS_MEAN, choose
-from ttt_batch.base.errors import BoardError, GamesError, option, worded
+from ttt_batch.base.errors import BoardError, GamesError, flag, worded
 from ttt_batch.base.quantities import Number
 from ttt_batch.game.board import Board
 from ttt_batch.game.game_layouts import lines_of, with_a_game_a_line
-from ttt_batch.game.game_words import COL_ROW, COLUMNS, NUMBERS, ROW_COL, Reading
+from ttt_batch.game.game_words import COL_ROW, COLUMNS, NUMBERS, ROW_COL, DigitReading
 from ttt_batch.game.position_lines import is_labelled
 from ttt_batch.game.transcript_source import LONGEST_LINE
 from ttt_batch.game.transcripts import checked_base, moves_of
@@ -32,7 +32,7 @@ class GamesFound(NamedTuple):
     """
 
     pieces: Iterator[bytes]
-    reading: Reading
+    reading: DigitReading
     said: str
 
 
@@ -52,7 +52,7 @@ def find_games(
     moves, cells_from: what the person says about digits.  asks: refuse two readings that remain, instead of 0.
     Raises GamesError for positions with results, and with the option that decides if nothing else does; UsageError.
     """
-    given = Reading(*_given(board, moves, cells_from)), moves is not None, cells_from is not None
+    given = DigitReading(*_given(board, moves, cells_from)), moves is not None, cells_from is not None
     pieces, layout = with_a_game_a_line(source, board)
     kept, ahead = tee(pieces)
     trial = _Trial(board, occupied, resigns, _readings(board, *given))
@@ -83,24 +83,24 @@ def _given(board: Board, moves: str | None, cells_from: Number | None) -> tuple[
     way = NUMBERS if moves is None else choose("moves", moves, DIGITS_MEAN)
     if way == COLUMNS and not board.gravity:
         raise BoardError(
-            f"{option('moves', COLUMNS)} is for boards with gravity, and the board is {board.name}; choose another"
+            f"{flag('moves', COLUMNS)} is for boards with gravity, and the board is {board.name}; choose another"
         )
     return way, 0 if cells_from is None else checked_base(cells_from)
 
 
-def _readings(board: Board, given: Reading, way: bool, first: bool) -> list[Reading]:
+def _readings(board: Board, given: DigitReading, way: bool, first: bool) -> list[DigitReading]:
     """The readings that are tried, the usual first.  way, first: whether the person says which."""
     ways = [given.moves] if way else [NUMBERS, *([COLUMNS] if board.gravity else []), ROW_COL]
     if not way and (board.gravity or board.rows != board.cols):
         ways.append(COL_ROW)  # of other boards the reflection is as good: rows first, as matrices count
     firsts, ups = [given.first] if first else [0, 1], [False, True] if board.gravity else [False]
-    return [Reading(moves, number, up) for up in ups for moves in ways for number in firsts]
+    return [DigitReading(moves, number, up) for up in ups for moves in ways for number in firsts]
 
 
 class _Trial:
     """Counts the good games of each reading, and remembers which readings find the same moves."""
 
-    def __init__(self, board: Board, occupied: bool, resigns: bool, readings: list[Reading]) -> None:
+    def __init__(self, board: Board, occupied: bool, resigns: bool, readings: list[DigitReading]) -> None:
         self._board, self._occupied, self._resigns = board, occupied, resigns
         self._good = dict.fromkeys(readings, 0)
         self._trace = dict.fromkeys(readings, 0)
@@ -130,7 +130,7 @@ class _Trial:
                 self._good = {reading: self._good[reading] for reading in best}
         return False
 
-    def settled(self, name: str, *, asks: bool) -> Reading:
+    def settled(self, name: str, *, asks: bool) -> DigitReading:
         """The reading that is taken.  Raises GamesError if several remain, and the person is to decide."""
         best = self._best()
         if len(best) > 1 and not any(self._good.values()):  # the messages are to be about the likeliest
@@ -143,27 +143,27 @@ class _Trial:
             return best[0]
         one, two = best[:2]
         choices = [
-            worded(f"{option('moves', reading.moves)}", f"moves={reading.moves!r}")
+            worded(f"{flag('moves', reading.moves)}", f"moves={reading.moves!r}")
             if one.moves != two.moves
-            else option("cells_from", reading.first)
+            else flag("cells_from", reading.first)
             for reading in (one, two)
         ]
         raise GamesError(
             f"{name}: the games can be read in two ways, {_told(one)} or {_told(two)}; choose {' or '.join(choices)}"
         )
 
-    def _best(self) -> list[Reading]:
+    def _best(self) -> list[DigitReading]:
         """The readings with the most good games, one of those that find the same moves."""
         most = max(self._good.values())
         rivals = [reading for reading, good in self._good.items() if good == most]
         if most == 0:
             return rivals
-        found: dict[int, Reading] = {}
+        found: dict[int, DigitReading] = {}
         for reading in rivals:
             found.setdefault(self._trace[reading], reading)
         return list(found.values())
 
-    def _tried(self, line: str, reading: Reading) -> tuple[tuple[int, ...], bool]:
+    def _tried(self, line: str, reading: DigitReading) -> tuple[tuple[int, ...], bool]:
         """The cells of a line up to its first fault, and whether it is a whole game."""
         cells: list[int] = []
         rules = {"occupied": self._occupied, "resigns": self._resigns}
@@ -175,7 +175,7 @@ class _Trial:
         return tuple(cells), bool(cells)
 
 
-def _told(reading: Reading) -> str:
+def _told(reading: DigitReading) -> str:
     """A reading in words."""
     end = ", rows from the bottom" if reading.up else ""
     if reading.moves == NUMBERS:

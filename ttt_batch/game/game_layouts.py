@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from ttt_batch.game.board import Board
-from ttt_batch.game.game_words import Reading, begins_numbered, is_header, words_of
+from ttt_batch.game.game_words import DigitReading, begins_numbered, is_header, line_words
 from ttt_batch.game.transcript_source import LONGEST_LINE, PIECE
 
 ENDS = re.compile(rb"\r\n|\n|\r")
@@ -90,7 +90,7 @@ def _is_object(line: str) -> bool:
 
 
 def _is_one_move(line: str, board: Board) -> bool:
-    words = words_of(line, board, Reading(first=1))
+    words = line_words(line, board, DigitReading(first=1))
     return len(words) == 1 and words[0].cell is not None
 
 

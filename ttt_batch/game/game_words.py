@@ -1,7 +1,7 @@
 """Moves as people write them in files of games: numbers, names, pairs and columns, with marks and results.
 
 `5`, `b2`, `(1, 1)`, `1-1`, `11`, `r1c1` and, with gravity, `d` each name a cell; `X5` says whose move it is, too.  Move
-numbers, brackets, quotes, arrows and headers such as `[Event "..."]` are left out.  A `Reading` says what digits mean.
+numbers, brackets, quotes, arrows and headers such as `[Event "..."]` are left out.  `DigitReading` says what digits mean.
 """
 
 import functools
@@ -22,7 +22,7 @@ X_WINS, O_WINS, DRAWN, OPEN = "X", "O", "draw", "*"
 """Results at the end of a line; the last one says nothing."""
 
 
-class Reading(NamedTuple):
+class DigitReading(NamedTuple):
     """Meaning of the digits in a file of games.
 
     moves: one of `DIGITS_MEAN`.  first: the number of the first cell, row or column, 0 or 1.
@@ -34,7 +34,7 @@ class Reading(NamedTuple):
     up: bool = False
 
 
-CELLS = Reading()
+CELLS = DigitReading()
 """The usual reading: numbers of cells, from 0."""
 
 
@@ -85,7 +85,7 @@ def begins_numbered(line: str) -> bool:
     return re.match(r"\s*1(?:\.(?!\d)|\)\s)", line) is not None
 
 
-def words_of(line: str, board: Board, reading: Reading) -> list[Word]:
+def line_words(line: str, board: Board, reading: DigitReading) -> list[Word]:
     """The moves of a line without its comment, and last its result if it has one."""
     text = line.partition("#")[0]
     result = None
@@ -110,7 +110,7 @@ def words_of(line: str, board: Board, reading: Reading) -> list[Word]:
     return words
 
 
-def _split(text: str, board: Board, reading: Reading) -> list[Word]:
+def _split(text: str, board: Board, reading: DigitReading) -> list[Word]:
     words: list[Word] = []
     known, mark = _vocabulary(board, reading), ""
     for found in _TOKEN.finditer(text):
@@ -129,7 +129,7 @@ def _split(text: str, board: Board, reading: Reading) -> list[Word]:
     return words
 
 
-def _glued(text: str, board: Board, reading: Reading) -> str:
+def _glued(text: str, board: Board, reading: DigitReading) -> str:
     """Digits without blanks between, where each can only be a move of its own; else nothing."""
     most = (board.cols if reading.moves == COLUMNS else board.cells) - 1 + reading.first
     whole = len(text) > 1 and text.isascii() and text.isdigit()
@@ -137,12 +137,12 @@ def _glued(text: str, board: Board, reading: Reading) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def _vocabulary(board: Board, reading: Reading) -> Callable[[str], Word]:
+def _vocabulary(board: Board, reading: DigitReading) -> Callable[[str], Word]:
     """What words mean, each looked up once."""
     return functools.lru_cache(maxsize=1 << 12)(lambda text: _word(text, board, reading))
 
 
-def _word(text: str, board: Board, reading: Reading) -> Word:
+def _word(text: str, board: Board, reading: DigitReading) -> Word:
     """What a word means, alone."""
     name, explores = (text[:-1], True) if text.endswith("!") else (text, False)
     if name == RESIGNS:
@@ -157,7 +157,7 @@ def _word(text: str, board: Board, reading: Reading) -> Word:
     return Word(text, cell, column, explores, mark, _SHORT_RESULTS.get(text, ""))
 
 
-def _place(name: str, board: Board, reading: Reading) -> tuple[int, bool] | None:
+def _place(name: str, board: Board, reading: DigitReading) -> tuple[int, bool] | None:
     """The cell or column that a word names, and whether it is a column; None if it names none."""
     if name.isascii() and name.isdigit():
         if reading.moves in (NUMBERS, COLUMNS):
@@ -177,7 +177,7 @@ def _place(name: str, board: Board, reading: Reading) -> tuple[int, bool] | None
     return None
 
 
-def _pair(one: int, two: int, board: Board, reading: Reading) -> int | None:
+def _pair(one: int, two: int, board: Board, reading: DigitReading) -> int | None:
     """The cell of a pair of numbers; None if numbers do not stand for rows and columns."""
     if reading.moves not in (ROW_COL, COL_ROW):
         return None
@@ -185,7 +185,7 @@ def _pair(one: int, two: int, board: Board, reading: Reading) -> int | None:
     return _cell(row - reading.first, col - reading.first, board, reading)
 
 
-def _cell(row: int, col: int, board: Board, reading: Reading) -> int:
+def _cell(row: int, col: int, board: Board, reading: DigitReading) -> int:
     """The cell in a row and a column, counted from 0; NO_CELL outside the board."""
     if not (0 <= row < board.rows and 0 <= col < board.cols):
         return NO_CELL

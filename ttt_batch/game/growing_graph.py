@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.bits import n_members
+from ttt_batch.base.bits import popcount
 from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.base.streams import S32
 from ttt_batch.game.bitboards import TAG, Places, completes, hash_of, lowest_child, outcome_after
@@ -207,7 +207,7 @@ def outcome_of_marks(growth: Growth) -> Any:
     Then turns do not leave these numbers of marks, or the player to move next has a line.
     """
     n_cells = graph_cells(growth)
-    first, second = n_members(np.uint64(growth.marks[0])), n_members(np.uint64(growth.marks[1]))
+    first, second = popcount(np.uint64(growth.marks[0])), popcount(np.uint64(growth.marks[1]))
     ahead = first - second
     if ahead != 0 and ahead != 1:
         return -1

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.bits import NONE, all_cells, n_members
+from ttt_batch.base.bits import NONE, all_cells, popcount
 from ttt_batch.base.jit import inlined
 from ttt_batch.game.board import Board
 
@@ -29,7 +29,7 @@ class Lines(NamedTuple):
     below: int
 
 
-class View(NamedTuple):
+class LineView(NamedTuple):
     """What the lines say of a position.
 
     own, other: uint64, the free cells with which the player to move, and its opponent, would complete a line.
@@ -59,24 +59,24 @@ def open_cells(lines: Lines, taken: Any) -> Any:
 
 
 @inlined
-def view_of(lines: Lines, own: Any, other: Any) -> View:
+def view_of(lines: Lines, own: Any, other: Any) -> LineView:
     """What the lines say of a position.  own, other: uint64, the marks of the player to move and of its opponent."""
-    left = lines.cells - n_members(own | other)
+    left = lines.cells - popcount(own | other)
     own_left, other_left = (left + 1) // 2, left // 2
     own_cells, other_cells, own_open, other_open = NONE, NONE, False, False
     for number in range(lines.mask.shape[0]):
         line, fence = lines.mask[number], lines.fence[number]
         if line & other == NONE and fence & own == NONE:
-            missing = lines.k - n_members(line & own)
+            missing = lines.k - popcount(line & own)
             own_open = own_open or missing <= own_left
             if missing == 1:
                 own_cells |= line & ~own
         if line & own == NONE and fence & other == NONE:
-            missing = lines.k - n_members(line & other)
+            missing = lines.k - popcount(line & other)
             other_open = other_open or missing <= other_left
             if missing == 1:
                 other_cells |= line & ~other
-    return View(own_cells, other_cells, own_open, other_open)
+    return LineView(own_cells, other_cells, own_open, other_open)
 
 
 @inlined
@@ -84,6 +84,6 @@ def can_fill(lines: Lines, own: Any, other: Any, left: Any) -> Any:
     """Whether a player with marks `own`, against `other` (uint64 both), can still complete a line with `left` moves."""
     for number in range(lines.mask.shape[0]):
         line = lines.mask[number]
-        if line & other == NONE and lines.fence[number] & own == NONE and lines.k - n_members(line & own) <= left:
+        if line & other == NONE and lines.fence[number] & own == NONE and lines.k - popcount(line & own) <= left:
             return True
     return False

@@ -45,7 +45,7 @@ def is_labelled(line: str) -> bool:
 KNOWN_BOARDS = {9: "3x3", 42: "6x7x4-gravity"}
 """Boards of public sets, by their cells; an agent without a board plays there."""
 
-LOOKED_AT = 200
+LABELLED_LOOKED_AT = 200
 """Positions that show in which order the cells of a board with gravity are written."""
 
 
@@ -92,7 +92,7 @@ def read_positions(pieces: Iterable[bytes], board: Board, name: str) -> Labelled
                 raise GamesError(f"{name}, line {number}: {error}") from None
     if not rows:
         raise GamesError(f"{name}: no positions; give a line such as x,x,x,x,o,o,x,o,o,positive per position")
-    order = _order(board, [marks for _, marks, _ in rows[:LOOKED_AT]])
+    order = _order(board, [marks for _, marks, _ in rows[:LABELLED_LOOKED_AT]])
     kept: list[Labelled] = []
     shown, left_out = None, 0
     for number, written, allowed in rows:

@@ -36,7 +36,7 @@ class Prospect(NamedTuple):
         return self.word if self.result == 0 else f"{self.word} in {self.plies}"
 
 
-class Truth(NamedTuple):
+class SolvedResult(NamedTuple):
     """The result of best play from a position.
 
     result: 1 the first player wins, 0 draw, -1 the second wins.
@@ -47,9 +47,9 @@ class Truth(NamedTuple):
     plies: int
 
     @property
-    def a_ply_earlier(self) -> "Truth":
+    def a_ply_earlier(self) -> "SolvedResult":
         """The same counted from the position before: what the move that leads here is worth."""
-        return Truth(self.result, self.plies + 1)
+        return SolvedResult(self.result, self.plies + 1)
 
     def seen_by(self, player: int) -> Prospect:
         """The truth as `player` (0 first, 1 second) sees it."""
@@ -61,11 +61,11 @@ class Truth(NamedTuple):
         return f"{winner} in {self.plies} {'ply' if self.plies == 1 else 'plies'}"
 
 
-def truth_of(value: int, empty: int) -> Truth:
+def solved_result(value: int, empty: int) -> SolvedResult:
     """Read a number of `solve_in_plies`, for a position with `empty` free cells."""
     if value == 0:
-        return Truth(0, empty)
-    return Truth(1 if value > 0 else -1, QUICKEST - abs(value))
+        return SolvedResult(0, empty)
+    return SolvedResult(1 if value > 0 else -1, QUICKEST - abs(value))
 
 
 def ends_alone(outcome: NDArray[np.int8], win: int = QUICKEST) -> NDArray[np.int8]:

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.errors import GamesError, option
+from ttt_batch.base.errors import GamesError, flag
 from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.game.bitboards import Places, completes, make_places
 from ttt_batch.game.board import MAX_CODED_CELLS, Board
-from ttt_batch.game.game_words import CELLS, DIGITS, NUMBERS, Reading
+from ttt_batch.game.game_words import CELLS, DIGITS, NUMBERS, DigitReading
 from ttt_batch.game.transcript_source import FIRST_END, LONGEST_LINE
 from ttt_batch.game.transcripts import Games, Moves, from_one, games_space, parse_line
 
@@ -28,7 +28,7 @@ SHOWN = 1_000
 """Bad lines that are kept with their reasons; more of them are only counted."""
 
 
-class Rules(NamedTuple):
+class ReaderRules(NamedTuple):
     """How the kernel reads games: the board, whether occupied cells may be chosen, the first cell's number."""
 
     places: Places
@@ -63,7 +63,7 @@ def read_number(text: Any, position: Any, most: int) -> Any:
 
 
 @inlined
-def read_cell(text: Any, rules: Rules, position: Any) -> Any:
+def read_cell(text: Any, rules: ReaderRules, position: Any) -> Any:
     """(cell, the byte after it) of a word; -1 for what is no cell."""
     sign = np.int64(text[position])
     letter = sign | LOWER
@@ -76,7 +76,7 @@ def read_cell(text: Any, rules: Rules, position: Any) -> Any:
 
 
 @kernel
-def scan(text: Any, rules: Rules, found: Games, at: Any) -> bool:
+def scan(text: Any, rules: ReaderRules, found: Games, at: Any) -> bool:
     """Read games from `at[POSITION]` on, up to the end of the text; return whether it stopped before a line instead.
 
     text: uint8, ends with a line.  found: games are appended, with room for a move for every byte.
@@ -141,7 +141,7 @@ class GameReader:
         *,
         occupied: bool,
         resigns: bool = False,
-        reading: Reading = CELLS,
+        reading: DigitReading = CELLS,
         name: str = "games",
         skip_bad: bool = False,
     ) -> None:
@@ -150,7 +150,7 @@ class GameReader:
         self._name, self._skip_bad = name, skip_bad
         self._rules = None
         if reading.moves == NUMBERS and not board.gravity and board.cells <= MAX_CODED_CELLS:
-            self._rules = Rules(make_places(board, False), board.rows, board.cols, int(occupied), reading.first)
+            self._rules = ReaderRules(make_places(board, False), board.rows, board.cols, int(occupied), reading.first)
         self._found = games_space(1, 1, np.int8)
         self._at = np.zeros(3, np.int64)
         self.skipped, self.games = Skipped(), 0
@@ -187,7 +187,7 @@ class GameReader:
         except GamesError as error:
             message = f"{self._name}, line {at[LINES]}: {error}"
             if not self._skip_bad:
-                remedy = f"fix the line, or leave such lines out with {option('skip_bad', True)}"
+                remedy = f"fix the line, or leave such lines out with {flag('skip_bad', True)}"
                 other = self._reading._replace(first=1)
                 if other != self._reading and from_one() not in message and self._is_game(line, other):
                     remedy = f"counted from 1 it is a whole game: choose {from_one()}, {remedy}"
@@ -201,12 +201,12 @@ class GameReader:
             for i, (cell, explores) in enumerate(moves, first):
                 found.move[i], found.exploring[i] = cell, explores
 
-    def _is_game(self, line: str, reading: Reading) -> bool:
+    def _is_game(self, line: str, reading: DigitReading) -> bool:
         """Whether a line is a whole game in another reading."""
         with suppress(GamesError):
             return bool(self._parsed(line, reading))
         return False
 
-    def _parsed(self, line: str, reading: Reading) -> Moves:
+    def _parsed(self, line: str, reading: DigitReading) -> Moves:
         """The moves of a line.  Raises GamesError."""
         return parse_line(line, self._board, occupied=self._occupied, resigns=self._resigns, reading=reading)

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Self
 
 from ttt_batch.base.errors import GamesError, RunFileError, TakenError
-from ttt_batch.base.files import flush_folder, free_names, is_there, reason, shown, write_all
+from ttt_batch.base.files import exists, flush_folder, reason, shown, unused_paths, write_all
 from ttt_batch.base.lock import Lock
-from ttt_batch.base.outputs import Draft, Kind
+from ttt_batch.base.outputs import Draft, OutputKind
 from ttt_batch.game.board import RESIGNS, Board
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.transcripts import Games, format_games, joined
 
-GAMES_FILE = Kind(GamesError, "record", "write games to")
-_RECORD = Kind(GamesError, "record", "append games to")
+GAMES_FILE = OutputKind(GamesError, "record", "write games to")
+_RECORD = OutputKind(GamesError, "record", "append games to")
 """Files of games that are written whole, and those that grow, as `outputs` speaks of them."""
 
 _AT_ONCE = _BEGINNING = 1 << 16
@@ -108,7 +108,7 @@ class GamesWriter:
 
     def _publish_beside(self) -> Path:
         # Beside the file itself, which may be on another disk than a link to it.
-        for path in free_names(self._target if self._path.is_symlink() else self._path):
+        for path in unused_paths(self._target if self._path.is_symlink() else self._path):
             try:
                 with Lock(path):
                     self._draft.publish(overwrite=False, target=path)
@@ -131,7 +131,7 @@ class GameRecord:
     def __init__(self, path: Path, resignation: int | None = None) -> None:
         self._path, self._resignation = path, resignation
         with _RECORD.refusing(path):
-            if not is_there(path):
+            if not exists(path):
                 _RECORD.check(path, overwrite=False)
                 return
             with _RECORD.place(path, overwrite=True).open("a+b", buffering=0) as file:

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.errors import GamesError, UsageError, option, quoted
+from ttt_batch.base.errors import GamesError, UsageError, flag, quoted
 from ttt_batch.base.jit import kernel
-from ttt_batch.base.quantities import Number, counted
+from ttt_batch.base.quantities import Number, count_text
 from ttt_batch.game.bitboards import Places, make_places
 from ttt_batch.game.board import EMPTY, MARKS, RESIGNS, Board, Position
-from ttt_batch.game.game_words import CELLS, DRAWN, NUMBERS, OPEN, Reading, Word, words_of
+from ttt_batch.game.game_words import CELLS, DRAWN, NUMBERS, OPEN, DigitReading, Word, line_words
 from ttt_batch.game.graph import Graph, edges_of
 
 Moves = list[tuple[int, bool]]
@@ -112,7 +112,7 @@ def _cells_in_game(cells: Any, games: Games, board: Board) -> list[int | str]:
 
 def from_one() -> str:
     """The option for files whose cells count from 1, for messages."""
-    return option("cells_from", 1)
+    return flag("cells_from", 1)
 
 
 def checked_base(cells_from: Number) -> int:
@@ -122,7 +122,9 @@ def checked_base(cells_from: Number) -> int:
     return int(cells_from)
 
 
-def parse_line(line: str, board: Board, *, occupied: bool, resigns: bool = False, reading: Reading = CELLS) -> Moves:
+def parse_line(
+    line: str, board: Board, *, occupied: bool, resigns: bool = False, reading: DigitReading = CELLS
+) -> Moves:
     """Read a game; no moves for a line that is empty or a comment.
 
     occupied: choosing an occupied cell is a move, too, and loses.  resigns: the first player may resign where it has a
@@ -133,14 +135,16 @@ def parse_line(line: str, board: Board, *, occupied: bool, resigns: bool = False
     return list(moves_of(line, board, occupied=occupied, resigns=resigns, reading=reading))
 
 
-def moves_of(line: str, board: Board, *, occupied: bool, resigns: bool, reading: Reading) -> Iterator[tuple[int, bool]]:
+def moves_of(
+    line: str, board: Board, *, occupied: bool, resigns: bool, reading: DigitReading
+) -> Iterator[tuple[int, bool]]:
     """Yield the moves of a line one by one; see `parse_line`."""
     own, other, full = 0, 0, (1 << board.cells) - 1  # cells of the player to move and of its opponent, as bits
     through, count, winner = _lines_through(board), 0, ""
-    for word in words_of(line, board, reading):
+    for word in line_words(line, board, reading):
         if winner:
             if not word.claim:
-                raise GamesError(f"the game is over after {counted(count, 'move')}, but {quoted(word.text)} follows")
+                raise GamesError(f"the game is over after {count_text(count, 'move')}, but {quoted(word.text)} follows")
             if word.claim not in (winner, OPEN):
                 ends = "are a draw" if winner == DRAWN else f"let {winner} win"
                 raise GamesError(f"the moves {ends}, but the line says {quoted(word.text)}")
@@ -181,7 +185,7 @@ def _lines_through(board: Board) -> list[list[tuple[int, int]]]:
     return [[pair for pair in pairs if pair[0] >> cell & 1] for cell in range(board.cells)]
 
 
-def _cell_of(word: Word, number: int, mover: str, taken: int, board: Board, reading: Reading) -> int:
+def _cell_of(word: Word, number: int, mover: str, taken: int, board: Board, reading: DigitReading) -> int:
     """The cell of a move, which the board has, or the number for resigning; of a column its lowest free cell.
 
     Raises GamesError.
@@ -210,7 +214,7 @@ def _not_free(word: Word, number: int, hint: str = "") -> GamesError:
 
 
 def _unfinished(count: int, end: str = "") -> GamesError:
-    return GamesError(f"the game is not finished after {counted(count, 'move')}{end}")
+    return GamesError(f"the game is not finished after {count_text(count, 'move')}{end}")
 
 
 def _numbers_of_cells(board: Board, cells_from: int) -> str:

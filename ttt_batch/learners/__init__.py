@@ -131,7 +131,7 @@ def check_begins(learner: Learner, board: str) -> None:
         )
 
 
-def complete(learner: Learner) -> None:
+def add_empty_begin(learner: Learner) -> None:
     """Let kernels that look up rows be compiled for a learner without `begin`: on an enumerated board none begins."""
     if begin.body(learner.tables) is None:
         begin.register(learner.tables)(_begin_nothing)
@@ -161,7 +161,7 @@ def register_named(text: str) -> str:
     return learner.name
 
 
-def knowing(homes: Sequence[str], function: Callable[..., Any], *arguments: Any) -> Any:
+def with_learners(homes: Sequence[str], function: Callable[..., Any], *arguments: Any) -> Any:
     """Register the learners of `homes_of` in another process; return what a function returns there."""
     for home in homes:
         if is_callable_name(home):
@@ -199,7 +199,7 @@ def any_learner(given: object) -> str:
 
 
 def homes_of(names: Iterable[str]) -> tuple[str, ...]:
-    """Return where another process finds learners by these names: modules, and files as FILE.py:NAME, see `knowing`.
+    """Return where another process finds learners of these names: modules, and files as FILE.py:NAME.
 
     Raises UsageError for a learner of the script itself, which no other process can import.
     """

@@ -36,7 +36,7 @@ class BackwardQTables(NamedTuple):
     q: Any
 
 
-def start(graph: Graph, worth: NDArray[np.float64], _: np.random.Generator) -> BackwardQTables:
+def start_action_values(graph: Graph, worth: NDArray[np.float64], _: np.random.Generator) -> BackwardQTables:
     """What the position after the move is worth to the mover: of one that ends the game the result's worth."""
     mover = graph.ply[rows_of_edges(graph)] & 1
     return BackwardQTables(worth[mover, graph.outcome[graph.child]])
@@ -128,7 +128,7 @@ LEARNER = Learner(
     choice=Choice(UNIFORM, WINDOW),
     tables=BackwardQTables,
     fields={"q": ("E", "what the move is worth to the player who makes it: a win 1, a loss 0")},
-    start=start,
+    start=start_action_values,
     edge_scores="q",
     start_value=0.5,
 )

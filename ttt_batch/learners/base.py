@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.jit import generic, inlined
-from ttt_batch.base.kernel_cache import of_package
+from ttt_batch.base.kernel_cache import in_package
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.game.graph import Graph, n_unfinished
 from ttt_batch.simulation.exploration import explores_at
@@ -208,7 +208,7 @@ class Learner:
     def by_arrivals(self) -> bool:
         """Whether it is enough to count arrivals.  Tables from outside have a `fold` that nothing is known of, even if
         all else of their learner is taken from one of the package."""
-        return self.arrivals and of_package(self.tables)
+        return self.arrivals and in_package(self.tables)
 
     @property
     def lost(self) -> float:

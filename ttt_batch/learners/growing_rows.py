@@ -44,7 +44,7 @@ def borrow_row(tables: Any, graph: Graph, growth: Growth, code: Any, image: Any,
 
 
 @inlined
-def enter(tables: Any, graph: Graph, growth: Growth, code: Any, row: Any, ply: Any, worth: Any) -> Any:
+def enter_row(tables: Any, graph: Graph, growth: Growth, code: Any, row: Any, ply: Any, worth: Any) -> Any:
     """Give the position of the game, with this lowest code, a row of its own, in place; return the row."""
     graph.code[row], graph.ply[row] = code, ply
     remember(growth, code, row)
@@ -64,7 +64,7 @@ def add_row(tables: Any, graph: Graph, growth: Growth, ply: Any, worth: Any) -> 
     edge = expand(graph, growth, ply, image, growth.used[EDGES])
     graph.first_edge[row + 1] = edge
     growth.used[ROWS], growth.used[EDGES] = row + 1, edge
-    return enter(tables, graph, growth, code, row, ply, worth)
+    return enter_row(tables, graph, growth, code, row, ply, worth)
 
 
 @inlined
@@ -82,7 +82,7 @@ def add_final(tables: Any, graph: Graph, growth: Growth, ply: Any, shared: Any, 
     row = n_unfinished(graph) + N_SHARED + growth.used[FINALS]
     graph.outcome[row] = graph.outcome[shared]
     growth.used[FINALS] += 1
-    return enter(tables, graph, growth, lowest_image(growth)[0], row, ply, worth)
+    return enter_row(tables, graph, growth, lowest_image(growth)[0], row, ply, worth)
 
 
 @kernel

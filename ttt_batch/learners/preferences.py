@@ -53,7 +53,7 @@ def preferences(tables: T) -> T:
     return tables
 
 
-def start_values(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.float64]:
+def start_preferences(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.float64]:
     """float64[S]: unfinished positions are worth what learners start with, final ones the result."""
     return np.ascontiguousarray(worth[graph.ply.astype(np.int64) & 1, graph.outcome])
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ttt_batch.learners.base import PREFERENCE, Learner, Settings
-from ttt_batch.learners.preferences import FIELDS, preferences, start_values, turn_worth
+from ttt_batch.learners.preferences import FIELDS, preferences, start_preferences, turn_worth
 from ttt_batch.learners.steps import Step
 from ttt_batch.simulation.policy import UNIFORM, Choice
 
@@ -37,7 +37,7 @@ LEARNER = Learner(
     prefers_symmetry=True,
     tables=ReinforceTables,
     fields=FIELDS,
-    start=lambda graph, worth, _: ReinforceTables(np.zeros(graph.child.size), start_values(graph, worth)),
+    start=lambda graph, worth, _: ReinforceTables(np.zeros(graph.child.size), start_preferences(graph, worth)),
     start_value=0.0,
     loss=-1.0,
     temperature=1.0,

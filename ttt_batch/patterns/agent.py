@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.bits import all_cells
-from ttt_batch.game.lines import Lines, View
-from ttt_batch.patterns.moves import best_moves
+from ttt_batch.game.lines import Lines, LineView
+from ttt_batch.patterns.moves import best_network_moves
 from ttt_batch.patterns.network import Network
-from ttt_batch.patterns.sums import clear, put
-from ttt_batch.proofs.playing import mark, picks, reset, spare, unmark
+from ttt_batch.patterns.sums import clear_index, put_mark
+from ttt_batch.proofs.playing import copy_for_thread, mark_cell, reset, tied_cells, unmark_cell
 
 
 class NetAgent(NamedTuple):
@@ -26,33 +26,33 @@ class NetAgent(NamedTuple):
     current: Any
 
 
-def make_agent(network: Network, weights: NDArray[np.int32]) -> NetAgent:
+def make_network_agent(network: Network, weights: NDArray[np.int32]) -> NetAgent:
     """The player with these weights (int32[P, W]), at the empty board."""
     return NetAgent(network, weights, network.offset.copy(), np.zeros(network.offset.size, np.int32))
 
 
-@spare.register(NetAgent)
+@copy_for_thread.register(NetAgent)
 def _spare(agent: NetAgent) -> NetAgent:
-    return make_agent(agent.network, agent.weights)
+    return make_network_agent(agent.network, agent.weights)
 
 
 @reset.register(NetAgent)
 def _reset(agent: NetAgent) -> None:
-    clear(agent.network, agent.index)
+    clear_index(agent.network, agent.index)
 
 
-@mark.register(NetAgent)
+@mark_cell.register(NetAgent)
 def _mark(agent: NetAgent, cell: Any, player: Any) -> None:
-    put(agent.network, agent.index, cell, 1 + player)
+    put_mark(agent.network, agent.index, cell, 1 + player)
 
 
-@unmark.register(NetAgent)
+@unmark_cell.register(NetAgent)
 def _unmark(agent: NetAgent, cell: Any, player: Any) -> None:
-    put(agent.network, agent.index, cell, -1 - player)
+    put_mark(agent.network, agent.index, cell, -1 - player)
 
 
-@picks.register(NetAgent)
-def _picks(agent: NetAgent, lines: Lines, own: Any, other: Any, view: View, ply: Any) -> Any:
+@tied_cells.register(NetAgent)
+def _picks(agent: NetAgent, lines: Lines, own: Any, other: Any, view: LineView, ply: Any) -> Any:
     mover = ply & 1
     weights, free = agent.weights[mover], all_cells(lines.cells) & ~(own | other)
-    return best_moves(lines, agent.network, weights, agent.index, agent.current, free, view, 1 - 2 * mover)
+    return best_network_moves(lines, agent.network, weights, agent.index, agent.current, free, view, 1 - 2 * mover)

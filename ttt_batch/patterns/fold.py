@@ -11,7 +11,7 @@ import numpy as np
 
 from ttt_batch.base.bits import ONE
 from ttt_batch.base.jit import inlined, kernel
-from ttt_batch.base.shared_words import fetch_word
+from ttt_batch.base.shared_words import prefetch_word
 from ttt_batch.patterns.network import Network
 
 LARGEST = 1 << 30
@@ -30,14 +30,14 @@ def fetch_entry(network: Network, weights: Any, coherence: Any, sums: Any, touch
     """Have what `fold_entry` reads for the entries after number `number` brought into the cache, step by step."""
     last = np.uint64(touched.shape[0] - 1)
     entry = np.uint64(touched[min(number + np.uint64(AHEAD), last)])
-    fetch_word(sums, entry * np.uint64(3))
-    fetch_word(coherence, entry * np.uint64(2))
-    fetch_word(network.kind_start, entry >> ONE)
+    prefetch_word(sums, entry * np.uint64(3))
+    prefetch_word(coherence, entry * np.uint64(2))
+    prefetch_word(network.kind_start, entry >> ONE)
     entry = np.uint64(touched[min(number + np.uint64(AHEAD // 2), last)])
-    fetch_word(network.members, np.uint64(network.kind_start[entry >> ONE]))
+    prefetch_word(network.members, np.uint64(network.kind_start[entry >> ONE]))
     entry = np.uint64(touched[min(number + np.uint64(AHEAD // 4), last)])
     weight = np.uint64(network.members[network.kind_start[entry >> ONE]])
-    fetch_word(weights, (entry & ONE) * np.uint64(weights.shape[1]) + weight)
+    prefetch_word(weights, (entry & ONE) * np.uint64(weights.shape[1]) + weight)
 
 
 @kernel

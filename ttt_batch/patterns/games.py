@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.bits import NONE, ONE, all_cells, lowest, n_members, nth_member, single
+from ttt_batch.base.bits import NONE, ONE, all_cells, lowest_bit, nth_member, popcount, single
 from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.base.streams import below, draw, game_base, mix, unit
 from ttt_batch.game.board import DRAW, FIRST_WINS
-from ttt_batch.game.lines import Lines, View, view_of
+from ttt_batch.game.lines import Lines, LineView, view_of
 from ttt_batch.patterns.moves import BY_SUM, DRAWS, WINS, best_scores, by_rules
 from ttt_batch.patterns.network import Network
 from ttt_batch.patterns.scores import Scores, copy_scores, see_cell, see_empty
-from ttt_batch.patterns.sums import UNIT, clear
+from ttt_batch.patterns.sums import UNIT, clear_index
 
 BOTH = 2
 """The seat of a network that plays for both players."""
@@ -53,7 +53,7 @@ class Aim(NamedTuple):
     share: float
 
 
-class Game(NamedTuple):
+class GameWorkspace(NamedTuple):
     """Scratch for one game.
 
     index: uint32[N], see `sums`.  scores, empty: of the position, and of the empty board.  moves: int8[cells].
@@ -96,7 +96,7 @@ def squash(total: Any) -> Any:
 
 
 @inlined
-def is_decided(lines: Lines, aim: Aim, view: View, mover: Any) -> Any:
+def is_decided(lines: Lines, aim: Aim, view: LineView, mover: Any) -> Any:
     """Whether no line can be filled any more, or none by which the player of `aim.seat` would lose."""
     if aim.seat == BOTH:
         return not view.own_open and not view.other_open
@@ -111,7 +111,7 @@ def decided_worth(lines: Lines, aim: Aim, ply: Any) -> Any:
 
 
 @inlined
-def make_move(network: Network, game: Game, ply: Any, cell: Any) -> None:
+def play_move(network: Network, game: GameWorkspace, ply: Any, cell: Any) -> None:
     """Put the mark of the next move, after `ply` others, on a cell, in place."""
     game.moves[ply] = cell
     step = np.uint32(1 + (ply & 1))
@@ -125,12 +125,12 @@ def make_move(network: Network, game: Game, ply: Any, cell: Any) -> None:
 
 
 @inlined
-def begin_game(network: Network, game: Game, starts: Any, share: Any, base: Any) -> Any:
+def begin_game(network: Network, game: GameWorkspace, starts: Any, share: Any, base: Any) -> Any:
     """Set up how a game begins: (first player's marks, second player's, plies).
 
     starts: int8[lost games, cells], -1 after the end of each.
     """
-    clear(network, game.index)
+    clear_index(network, game.index)
     copy_scores(game.empty, game.scores)
     marks, other, ply = NONE, NONE, 0
     if starts.shape[0] != 0 and unit(draw(base, START)) < share:
@@ -141,7 +141,7 @@ def begin_game(network: Network, game: Game, starts: Any, share: Any, base: Any)
         plies = below(draw(base, START_PLIES), max(1, length - 1))
         while ply < plies:
             cell = np.int64(starts[line, ply])
-            make_move(network, game, ply, cell)
+            play_move(network, game, ply, cell)
             if ply & 1:
                 other |= single(cell)
             else:
@@ -151,14 +151,18 @@ def begin_game(network: Network, game: Game, starts: Any, share: Any, base: Any)
 
 
 @inlined
-def see_moves(network: Network, weights: Any, game: Game, table: Any, free: Any, first: Any, last: Any) -> None:
+def see_moves(
+    network: Network, weights: Any, game: GameWorkspace, table: Any, free: Any, first: Any, last: Any
+) -> None:
     """Bring the scores of a player's moves up to date after moves number `first` to `last` - 1, in place."""
     for ply in range(first, last):
         see_cell(network, weights, game.index, game.scores, table, free, np.int64(game.moves[ply]))
 
 
 @inlined
-def judge_moves(lines: Lines, network: Network, weights: Any, game: Game, ply: Any, free: Any, view: View) -> Any:
+def judge_moves(
+    lines: Lines, network: Network, weights: Any, game: GameWorkspace, ply: Any, free: Any, view: LineView
+) -> Any:
     """The best moves after `ply` others: (cells as bits, one of `WINS` to `BY_SUM`, the position's sum, their worth).
 
     The sum is found only for `BY_SUM`, where only the network knows; the worth is that to the first player.
@@ -172,13 +176,13 @@ def judge_moves(lines: Lines, network: Network, weights: Any, game: Game, ply: A
         see_moves(network, weights, game, mover, free, max(ply - 2, 0), ply)
         total = game.scores.total[mover]
         cells = best_scores(score, cells, sign)
-        worth = squash(total + score[lowest(cells)])
+        worth = squash(total + score[lowest_bit(cells)])
     return cells, kind, total, worth
 
 
 @inlined
-def play_game(
-    lines: Lines, network: Network, weights: Any, aim: Aim, starts: Any, base: Any, game: Game, outcomes: Any
+def play_network_game(
+    lines: Lines, network: Network, weights: Any, aim: Aim, starts: Any, base: Any, game: GameWorkspace, outcomes: Any
 ) -> Any:
     """Play a game: (first ply, last ply) of the positions that are to be learnt from, which `game` holds.
 
@@ -209,14 +213,14 @@ def play_game(
         bits = draw(base, ply)
         if unit(bits) < aim.epsilon:
             game.explored[ply], cells = True, free
-        cell = nth_member(cells, below(mix(bits), n_members(cells)))
+        cell = nth_member(cells, below(mix(bits), popcount(cells)))
         if view.own & single(cell) != NONE:
             outcomes[FIRST_WINS + 1 - mover] += 1
             return begun, ply
         if kind == DRAWS:
             outcomes[DRAW] += 1
             return begun, ply
-        make_move(network, game, ply, cell)
+        play_move(network, game, ply, cell)
         if mover:
             second |= single(cell)
         else:
@@ -244,7 +248,7 @@ def add_error(network: Network, path: Any, table: Any, error: Any, errors: Error
 
 
 @inlined
-def add_game(network: Network, aim: Aim, game: Game, first: Any, last: Any, errors: Errors) -> None:
+def add_game(network: Network, aim: Aim, game: GameWorkspace, first: Any, last: Any, errors: Errors) -> None:
     """Add what the positions after plies `first` to `last` of a game teach, in place; the empty board teaches nothing.
 
     Their returns do not reach beyond the last one.
@@ -263,7 +267,7 @@ def add_game(network: Network, aim: Aim, game: Game, first: Any, last: Any, erro
 
 
 @kernel
-def play_games(
+def play_network_games(
     lines: Lines,
     network: Network,
     weights: Any,
@@ -271,14 +275,14 @@ def play_games(
     starts: Any,
     key: Any,
     games: Any,
-    game: Game,
+    game: GameWorkspace,
     errors: Errors,
 ) -> None:
     """Play games `games[0]` to `games[1] - 1` with the same weights; `errors` holds theirs alone then."""
     errors.n_touched[0] = 0
-    clear(network, game.index)
+    clear_index(network, game.index)
     see_empty(network, weights, game.index, game.empty, ~NONE)
     for number in range(games[0], games[1]):
         base = game_base(key, number)
-        first, last = play_game(lines, network, weights, aim, starts, base, game, errors.outcomes)
+        first, last = play_network_game(lines, network, weights, aim, starts, base, game, errors.outcomes)
         add_game(network, aim, game, first, last, errors)

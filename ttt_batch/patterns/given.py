@@ -22,31 +22,38 @@ from ttt_batch.patterns.games import (
     BEST,
     Aim,
     Errors,
-    Game,
+    GameWorkspace,
     add_game,
     decided_worth,
     is_decided,
     judge_moves,
-    make_move,
+    play_move,
     see_moves,
     squash,
 )
 from ttt_batch.patterns.moves import WINS
 from ttt_batch.patterns.network import Network
 from ttt_batch.patterns.scores import copy_scores, see_empty
-from ttt_batch.patterns.sums import clear
+from ttt_batch.patterns.sums import clear_index
 
 
 @inlined
 def replay_game(
-    lines: Lines, network: Network, weights: Any, aim: Aim, moves: Any, exploring: Any, game: Game, errors: Errors
+    lines: Lines,
+    network: Network,
+    weights: Any,
+    aim: Aim,
+    moves: Any,
+    exploring: Any,
+    game: GameWorkspace,
+    errors: Errors,
 ) -> None:
     """Add what a whole game teaches to `errors`, which hold nothing else then.
 
     weights: int32[P, W].  moves: int8[plies], cells.  exploring: bool[plies], moves marked as exploratory.
     """
     errors.n_touched[0] = 0
-    clear(network, game.index)
+    clear_index(network, game.index)
     see_empty(network, weights, game.index, game.empty, ~NONE)
     copy_scores(game.empty, game.scores)
     everywhere, last, begun = all_cells(lines.cells), moves.shape[0] - 1, 0
@@ -76,7 +83,7 @@ def replay_game(
             begun = ply + 1
             see_moves(network, weights, game, mover, free, max(ply - 2, 0), ply)
             total = game.scores.total[mover]
-        make_move(network, game, ply, cell)
+        play_move(network, game, ply, cell)
         first, second = (first, second | single(cell)) if mover else (first | single(cell), second)
         game.value[ply + 1] = squash(total + game.scores.score[mover, cell])
         if played:
@@ -84,7 +91,7 @@ def replay_game(
 
 
 @inlined
-def result_of(lines: Lines, moves: Any) -> Any:
+def game_result(lines: Lines, moves: Any) -> Any:
     """The outcome of a whole game, as a position's."""
     marks, other = NONE, NONE  # of the player to move, and of the other one
     for ply in range(moves.shape[0] - 1):
@@ -96,8 +103,8 @@ def result_of(lines: Lines, moves: Any) -> Any:
 
 
 @kernel
-def learn_given(
-    lines: Lines, network: Network, net: Any, step: float, games: Games, game: Game, errors: Errors
+def learn_network_games(
+    lines: Lines, network: Network, net: Any, step: float, games: Games, game: GameWorkspace, errors: Errors
 ) -> None:
     """Learn from whole games, each a batch of its own; `net` (a `Net`) changes in place, and `errors` counts results.
 
@@ -109,4 +116,4 @@ def learn_given(
         moves = games.move[begin:end]
         replay_game(lines, network, net.weights, net.aim, moves, games.exploring[begin:end], game, own)
         fold_errors(network, net.weights, net.coherence, step, errors.sums, errors.touched, errors.n_touched, (0, 1))
-        own.outcomes[result_of(lines, moves)] += 1
+        own.outcomes[game_result(lines, moves)] += 1

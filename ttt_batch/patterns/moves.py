@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.base.bits import NONE, ONE, lowest, single
+from ttt_batch.base.bits import NONE, ONE, lowest_bit, single
 from ttt_batch.base.jit import inlined
-from ttt_batch.game.lines import Lines, View
+from ttt_batch.game.lines import Lines, LineView
 from ttt_batch.patterns.network import Network
 from ttt_batch.patterns.sums import total_after, total_of
 
@@ -15,7 +15,7 @@ WINS, DRAWS, LOSES, BY_SUM = range(4)
 
 
 @inlined
-def by_rules(lines: Lines, free: Any, view: View) -> Any:
+def by_rules(lines: Lines, free: Any, view: LineView) -> Any:
     """The moves that the rules leave to choose from: (cells as bits, one of `WINS` to `BY_SUM`).  free: uint64."""
     candidates = free
     if view.own != NONE:
@@ -28,8 +28,8 @@ def by_rules(lines: Lines, free: Any, view: View) -> Any:
 
 
 @inlined
-def best_moves(
-    lines: Lines, network: Network, weights: Any, index: Any, current: Any, free: Any, view: View, sign: Any
+def best_network_moves(
+    lines: Lines, network: Network, weights: Any, index: Any, current: Any, free: Any, view: LineView, sign: Any
 ) -> Any:
     """The best moves of the player to move, as bits.
 
@@ -43,7 +43,7 @@ def best_moves(
     step = np.int64(1) if sign > 0 else np.int64(2)
     chosen, best = NONE, np.int64(0)
     while candidates != NONE:
-        cell = lowest(candidates)
+        cell = lowest_bit(candidates)
         candidates &= candidates - ONE
         after = total_after(network, weights, index, current, total, cell, step)
         if chosen == NONE or (after - best) * sign > 0:
@@ -55,11 +55,11 @@ def best_moves(
 
 @inlined
 def best_scores(score: Any, candidates: Any, sign: Any) -> Any:
-    """Those of the candidates (uint64) with the best scores (int64[cells]), as bits; sign: as for `best_moves`."""
+    """Return the candidates (uint64) with the best scores (int64[cells]); sign: as for `best_network_moves`."""
     chosen, best = NONE, np.int64(-1) << np.int64(62)
     while candidates != NONE:
         bit = candidates & (~candidates + ONE)
-        one = score[np.uint64(lowest(candidates))] * sign
+        one = score[np.uint64(lowest_bit(candidates))] * sign
         chosen = bit if one > best else chosen | (bit if one == best else NONE)
         best = max(best, one)
         candidates ^= bit

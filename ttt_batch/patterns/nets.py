@@ -11,7 +11,7 @@ from ttt_batch.base.jit import kernel
 from ttt_batch.base.streams import PATTERNS, stream_key
 from ttt_batch.game.lines import Lines
 from ttt_batch.patterns.fold import fold_errors
-from ttt_batch.patterns.games import Aim, Errors, Game, play_games
+from ttt_batch.patterns.games import Aim, Errors, GameWorkspace, play_network_games
 from ttt_batch.patterns.network import Network
 from ttt_batch.patterns.scores import make_scores
 
@@ -33,10 +33,10 @@ class Net(NamedTuple):
     key: Any
 
 
-class Space(NamedTuple):
+class NetworkWorkspace(NamedTuple):
     """Working space of some threads.  game: of each.  errors: of all, one after the other on a first axis."""
 
-    game: list[Game]
+    game: list[GameWorkspace]
     errors: Errors
 
 
@@ -47,13 +47,13 @@ def make_net(network: Network, aim: Aim, seed: int) -> Net:
     return Net(aim, weights, np.zeros((2 * kinds, 2), np.int64), stream_key(seed, PATTERNS[aim.seat]))
 
 
-def make_game(lines: Lines, network: Network) -> Game:
+def make_game(lines: Lines, network: Network) -> GameWorkspace:
     """Scratch for one thread."""
     cells, tuples = lines.cells, network.offset.size
     value, target = np.zeros((2, cells + 1))
     path = np.zeros((cells + 1, tuples), np.uint32)
     path[0] = network.kind[network.offset]
-    return Game(
+    return GameWorkspace(
         network.offset.copy(),
         make_scores(network),
         make_scores(network),
@@ -76,9 +76,9 @@ def make_errors(network: Network, threads: int) -> Errors:
     )
 
 
-def make_space(lines: Lines, network: Network, threads: int) -> Space:
+def make_space(lines: Lines, network: Network, threads: int) -> NetworkWorkspace:
     """Working space for so many threads."""
-    return Space([make_game(lines, network) for _ in range(threads)], make_errors(network, threads))
+    return NetworkWorkspace([make_game(lines, network) for _ in range(threads)], make_errors(network, threads))
 
 
 def of_thread(errors: Errors, thread: int) -> Errors:
@@ -95,7 +95,7 @@ def learn_batches(
     step: float,
     games: Any,
     batch: int,
-    game: Game,
+    game: GameWorkspace,
     errors: Errors,
 ) -> None:
     """Learn from games `games[0]` to `games[1] - 1` in batches on one thread; `net` changes in place."""
@@ -103,7 +103,7 @@ def learn_batches(
     own = Errors(errors.sums[0], errors.touched[0], errors.n_touched[0], errors.outcomes[0])
     while first < games[1]:
         last = min(games[1], first + batch)
-        play_games(lines, network, net.weights, net.aim, starts, net.key, (first, last), game, own)
+        play_network_games(lines, network, net.weights, net.aim, starts, net.key, (first, last), game, own)
         fold_errors(network, net.weights, net.coherence, step, errors.sums, errors.touched, errors.n_touched, (0, 1))
         first = last
 
@@ -116,7 +116,7 @@ def learn_shared(
     step: float,
     games: tuple[int, int],
     batch: int,
-    space: Space,
+    space: NetworkWorkspace,
     pool: ThreadPoolExecutor,
 ) -> None:
     """As `learn_batches`, each batch by all threads that `space` is for; `pool` has them."""
@@ -124,7 +124,7 @@ def learn_shared(
 
     def play(thread: int, bounds: Sequence[int]) -> None:
         own = bounds[thread], bounds[thread + 1]
-        play_games(
+        play_network_games(
             lines, network, net.weights, net.aim, starts, net.key, own, space.game[thread], of_thread(errors, thread)
         )
 

@@ -45,7 +45,7 @@ class Network(NamedTuple):
     members: Any
 
 
-class Placed(NamedTuple):
+class PlacedTuple(NamedTuple):
     """One tuple of a network.  cells: in the order of their digits.  table: number of its table."""
 
     cells: tuple[int, ...]
@@ -59,7 +59,7 @@ class Layout(NamedTuple):
     digit to which each digit moves; itself is one.
     """
 
-    placed: list[Placed]
+    placed: list[PlacedTuple]
     shapes: list[tuple[int, ...]]
     turns: list[set[tuple[int, ...]]]
 
@@ -116,7 +116,7 @@ def list_members(kind: Any, end: Any, members: Any) -> None:
 
 def layout_of(tuples: Tuples, board: Board, sharing: str) -> Layout:
     """These tuples with all their images on the board, and the tables that they share."""
-    placed: dict[frozenset[int], Placed] = {}
+    placed: dict[frozenset[int], PlacedTuple] = {}
     shapes: list[tuple[int, ...]] = []
     turns: list[set[tuple[int, ...]]] = []
     for cells in tuples:
@@ -128,7 +128,7 @@ def layout_of(tuples: Tuples, board: Board, sharing: str) -> Layout:
         for image in _images(cells, board, sharing):
             if digit.keys() == set(image):
                 turns[-1].add(tuple(digit[cell] for cell in image))
-            placed.setdefault(frozenset(image), Placed(image, len(shapes) - 1))
+            placed.setdefault(frozenset(image), PlacedTuple(image, len(shapes) - 1))
     return Layout(list(placed.values()), shapes, turns)
 
 

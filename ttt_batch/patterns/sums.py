@@ -12,14 +12,14 @@ UNIT = 1 << 20
 
 
 @inlined
-def clear(network: Network, index: Any) -> None:
+def clear_index(network: Network, index: Any) -> None:
     """Set `index` (uint32[N], the weight of each tuple) to the empty board, in place."""
     for number in range(index.shape[0]):
         index[number] = network.offset[number]
 
 
 @inlined
-def put(network: Network, index: Any, cell: Any, step: Any) -> None:
+def put_mark(network: Network, index: Any, cell: Any, step: Any) -> None:
     """Put a mark on a cell, in place; step: 1 or 2 for the first or second player's, negative to take it away."""
     for entry in range(network.start[cell], network.start[cell + 1]):
         number = network.through[entry]

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from ttt_batch.base.errors import UsageError, quoted
-from ttt_batch.base.files import NotOrdinaryError, is_there, open_ordinary, shown
+from ttt_batch.base.files import NotOrdinaryError, exists, open_ordinary, shown
 from ttt_batch.game.board import Board
 from ttt_batch.game.notation import cell_of
 
@@ -77,7 +77,7 @@ def text_of_tuples(given: object) -> str:
 
 def file_of_tuples(given: str | None) -> Path | None:
     """The file that a text names, if there is one of that name."""
-    if not given or ";" in given or _names(given) is not None or not is_there(Path(given)):
+    if not given or ";" in given or _names(given) is not None or not exists(Path(given)):
         return None
     return Path(given)
 

@@ -4,17 +4,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.bits import NONE, lowest, single
+from ttt_batch.base.bits import NONE, lowest_bit, single
 from ttt_batch.base.jit import kernel
 from ttt_batch.game.board import EMPTY, Position
 from ttt_batch.game.lines import Lines, view_of
 from ttt_batch.patterns.agent import NetAgent
 from ttt_batch.patterns.games import squash
-from ttt_batch.patterns.moves import best_moves
-from ttt_batch.patterns.sums import clear, put, total_after, total_of
+from ttt_batch.patterns.moves import best_network_moves
+from ttt_batch.patterns.sums import clear_index, put_mark, total_after, total_of
 
 
-class Reading(NamedTuple):
+class NetworkView(NamedTuple):
     """best: the cells that may be picked.  values: of each free cell for the player to move, [-1, 1]."""
 
     best: list[int]
@@ -27,13 +27,13 @@ def _read(lines: Lines, agent: NetAgent, marks: Any, values: Any) -> Any:
 
     marks: int64[cells], 0 an empty cell, 1 and 2 the players' marks.
     """
-    clear(agent.network, agent.index)
+    clear_index(agent.network, agent.index)
     first, second, free, plies = NONE, NONE, NONE, 0
     for cell in range(lines.cells):
         if marks[cell] == 0:
             free |= single(cell)
             continue
-        put(agent.network, agent.index, cell, marks[cell])
+        put_mark(agent.network, agent.index, cell, marks[cell])
         plies += 1
         if marks[cell] == 1:
             first |= single(cell)
@@ -43,11 +43,11 @@ def _read(lines: Lines, agent: NetAgent, marks: Any, values: Any) -> Any:
     sign = 1 - 2 * mover
     own, other = (second, first) if mover else (first, second)
     view, weights = view_of(lines, own, other), agent.weights[mover]
-    best = best_moves(lines, agent.network, weights, agent.index, agent.current, free, view, sign)
+    best = best_network_moves(lines, agent.network, weights, agent.index, agent.current, free, view, sign)
     total = total_of(weights, agent.index, agent.current)
     rest = free
     while rest != NONE:
-        cell = lowest(rest)
+        cell = lowest_bit(rest)
         rest &= ~single(cell)
         if view.own & single(cell) != NONE:
             values[cell] = -1.0 if lines.misere else 1.0
@@ -59,9 +59,9 @@ def _read(lines: Lines, agent: NetAgent, marks: Any, values: Any) -> Any:
     return best
 
 
-def read_position(lines: Lines, agent: NetAgent, position: Position) -> Reading:
+def network_view(lines: Lines, agent: NetAgent, position: Position) -> NetworkView:
     """What a network says of an unfinished position.  agent: its scratch is written to."""
     values = np.zeros(lines.cells)
     best = int(_read(lines, agent, np.array(position, np.int64), values))
     free = [cell for cell, mark in enumerate(position) if mark == EMPTY]
-    return Reading([cell for cell in free if best >> cell & 1], {cell: float(values[cell]) for cell in free})
+    return NetworkView([cell for cell in free if best >> cell & 1], {cell: float(values[cell]) for cell in free})

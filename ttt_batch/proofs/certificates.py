@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from ttt_batch.base.choices import SEATS
 from ttt_batch.base.errors import BoardError, CertificateError
 from ttt_batch.base.files import NotOrdinaryError, open_ordinary, reason, shown, size_of, unpacked_size
-from ttt_batch.base.outputs import Kind
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.outputs import OutputKind
+from ttt_batch.base.quantities import count_text
 from ttt_batch.base.version import VERSION
 from ttt_batch.game.board import EMPTY, FIRST, SECOND, Board
 from ttt_batch.game.lines import make_lines
 from ttt_batch.game.notation import rows_text
-from ttt_batch.proofs.closure import NOT_WON, TAKEN, Fault, Layer, first_picks, layers_of
+from ttt_batch.proofs.closure import NOT_WON, TAKEN, ClosureLayer, Fault, layers_of, lowest_moves
 from ttt_batch.proofs.prover import GOALS, Goal
 
 FORMAT = 1
@@ -47,7 +47,7 @@ FIELDS = {
 MOST_UNPACKED = 100
 """Maximum ratio of unpacked to packed size; sorted positions are compressed by less than 10."""
 
-_OUTPUT = Kind(CertificateError, "certificate")
+_OUTPUT = OutputKind(CertificateError, "certificate")
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,11 @@ def certify(
     source: JSON-compatible description of the agent; the version of this program is added.
     Raises CertificateError, with the position, if the agent misses its goal with the certificate's moves.
     """
-    lines, moves, kept = make_lines(board), list[NDArray[np.uint8]](), list[Layer]()
+    lines, moves, kept = make_lines(board), list[NDArray[np.uint8]](), list[ClosureLayer]()
 
-    def choose(layer: Layer) -> NDArray[np.uint8]:
+    def choose(layer: ClosureLayer) -> NDArray[np.uint8]:
         moves.append(np.zeros(layer.first.size, np.uint8))
-        first_picks(agent, lines, layer.first, layer.second, moves[-1])
+        lowest_moves(agent, lines, layer.first, layer.second, moves[-1])
         return moves[-1]
 
     for found in layers_of(board, seat, GOALS.index(goal), symmetric=symmetric, choose=choose):
@@ -123,10 +123,10 @@ def write_certificate(certificate: Certificate, path: Path, *, overwrite: bool =
         _OUTPUT.write([path], [view], overwrite=overwrite)
 
 
-def claim_of(certificate: Certificate) -> str:
+def goal_of_certificate(certificate: Certificate) -> str:
     """Return a certificate's claim in words, with its board, seat, goal and number of positions."""
     does = "cannot lose" if certificate.goal == GOALS[0] else "always wins"
-    size = counted(certificate.move.size, "position")
+    size = count_text(certificate.move.size, "position")
     return f"board {certificate.board.name}, the {SEATS[certificate.seat]} player {does}, {size}"
 
 
@@ -172,18 +172,18 @@ def fault_of(certificate: Certificate) -> str | None:
     ply = (np.bitwise_count(certificate.first) + np.bitwise_count(certificate.second)).astype(np.int64)
     moves, reached, wrong = certificate.move, np.zeros(ply.size, np.bool_), list[str]()
 
-    def choose(layer: Layer) -> NDArray[np.uint8]:
+    def choose(layer: ClosureLayer) -> NDArray[np.uint8]:
         """Return the moves of a layer, and note if its positions differ from the listed ones."""
         nonlocal moves
         listed = ply == layer.ply
-        same = Layer(layer.ply, certificate.first[listed], certificate.second[listed])
+        same = ClosureLayer(layer.ply, certificate.first[listed], certificate.second[listed])
         if not (np.array_equal(same.first, layer.first) and np.array_equal(same.second, layer.second)):
             wrong.append(_difference(board, same, layer))
         reached[listed] = True
         moves = certificate.move[listed] if not wrong else np.zeros(layer.first.size, np.uint8)
         return moves
 
-    last = Layer(0, certificate.first, certificate.second)
+    last = ClosureLayer(0, certificate.first, certificate.second)
     for found in layers_of(board, certificate.seat, goal, symmetric=certificate.symmetric, choose=choose):
         if wrong:
             return wrong[0]
@@ -195,7 +195,7 @@ def fault_of(certificate: Certificate) -> str | None:
     return None
 
 
-def _difference(board: Board, listed: Layer, reached: Layer) -> str:
+def _difference(board: Board, listed: ClosureLayer, reached: ClosureLayer) -> str:
     """Describe the first difference between the positions listed and those reached."""
     here, wanted = (set(zip(layer.first.tolist(), layer.second.tolist(), strict=True)) for layer in (listed, reached))
     for pair in sorted(wanted - here)[:1]:
@@ -203,7 +203,7 @@ def _difference(board: Board, listed: Layer, reached: Layer) -> str:
     return f"no game reaches position {_rows(board, *min(here - wanted))}"
 
 
-def _said(board: Board, layer: Layer, moves: NDArray[np.uint8], fault: Fault) -> str:
+def _said(board: Board, layer: ClosureLayer, moves: NDArray[np.uint8], fault: Fault) -> str:
     """Describe the fault of a move of a layer, or of the empty board if `moves` is empty."""
     number, ended = fault.number, "does not win" if fault.why == NOT_WON else "loses"
     position = (

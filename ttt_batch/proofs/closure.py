@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.bits import NONE, ONE, all_cells, lowest, single
+from ttt_batch.base.bits import NONE, ONE, all_cells, lowest_bit, single
 from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.game.board import Board
 from ttt_batch.game.lines import Lines, can_fill, view_of
-from ttt_batch.proofs.playing import mark, picks, reset
+from ttt_batch.proofs.playing import mark_cell, reset, tied_cells
 from ttt_batch.proofs.positions import Pairs, find, make_positions
-from ttt_batch.proofs.search import ALWAYS_WINS, CANNOT_LOSE, Task, make_task
+from ttt_batch.proofs.search import ALWAYS_WINS, CANNOT_LOSE, Claim, make_task
 
 AT_ONCE = 1 << 14
 """Number of positions whose replies are listed together."""
@@ -26,7 +26,7 @@ NO_FAULT, TAKEN, LOST, NOT_WON = range(4)
 """Faults of a move: none, its cell is not free, the agent loses by it or by a reply, or the agent does not win."""
 
 
-class Layer(NamedTuple):
+class ClosureLayer(NamedTuple):
     """Positions after `ply` moves, as sorted lowest images.  first, second: uint64[n], the players' cells."""
 
     ply: int
@@ -43,18 +43,18 @@ class Fault(NamedTuple):
 
 
 @kernel
-def first_picks(agent: Any, lines: Lines, firsts: Any, seconds: Any, moves: Any) -> None:
+def lowest_moves(agent: Any, lines: Lines, firsts: Any, seconds: Any, moves: Any) -> None:
     """Write the lowest cell that an agent may pick in each of its positions into `moves` (uint8[n]), in place."""
     for number in range(firsts.shape[0]):
         left, ply = (firsts[number], seconds[number]), 0
         reset(agent)
         while left[ply & 1] != NONE:
-            mark(agent, lowest(left[ply & 1]), ply & 1)
+            mark_cell(agent, lowest_bit(left[ply & 1]), ply & 1)
             rest = left[ply & 1] & (left[ply & 1] - ONE)
             left = (left[0], rest) if ply & 1 else (rest, left[1])
             ply += 1
         own, other = (seconds[number], firsts[number]) if ply & 1 else (firsts[number], seconds[number])
-        moves[number] = lowest(picks(agent, lines, own, other, view_of(lines, own, other), ply))
+        moves[number] = lowest_bit(tied_cells(agent, lines, own, other, view_of(lines, own, other), ply))
 
 
 @inlined
@@ -71,7 +71,7 @@ def take_image(positions: Pairs, images: Any, first: Any, second: Any) -> None:
 
 @inlined
 def list_replies(
-    positions: Pairs, task: Task, images: Any, keys: Any, n: Any, agents: Any, replier: Any, ply: Any
+    positions: Pairs, task: Claim, images: Any, keys: Any, n: Any, agents: Any, replier: Any, ply: Any
 ) -> Any:
     """Append the positions after each reply at ply `ply`, as keys.
 
@@ -82,10 +82,10 @@ def list_replies(
     view = view_of(lines, replier, agents)
     free = all_cells(lines.cells) & ~(agents | replier)
     if lines.misere == 0 and view.own != NONE:
-        return n, lowest(view.own)
+        return n, lowest_bit(view.own)
     free &= ~view.own
     while free != NONE:
-        cell = lowest(free)
+        cell = lowest_bit(free)
         free &= free - ONE
         if ply + 1 == lines.cells:
             if task.goal == ALWAYS_WINS:
@@ -104,7 +104,7 @@ def list_replies(
 
 
 @kernel
-def list_layer(positions: Any, task: Task, ply: int, layer: Any, moves: Any, images: Any, keys: Any) -> Any:
+def list_layer(positions: Any, task: Claim, ply: int, layer: Any, moves: Any, images: Any, keys: Any) -> Any:
     """Write the successors of positions after `ply` moves as keys.
 
     Return (number of keys, index of a faulty position or -1, why, reply).
@@ -145,11 +145,11 @@ def list_layer(positions: Any, task: Task, ply: int, layer: Any, moves: Any, ima
     return n, np.int64(-1), NO_FAULT, np.int64(-1)
 
 
-Choice = Callable[[Layer], NDArray[np.uint8]]
+Choice = Callable[[ClosureLayer], NDArray[np.uint8]]
 """Function that returns a move for each position of a layer."""
 
 
-def layers_of(board: Board, seat: int, goal: int, *, symmetric: bool, choose: Choice) -> Iterator[Layer | Fault]:
+def layers_of(board: Board, seat: int, goal: int, *, symmetric: bool, choose: Choice) -> Iterator[ClosureLayer | Fault]:
     """Yield every layer, after `choose` has returned its moves; after a faulty layer, yield the fault and end.
 
     seat: 0 or 1, the agent's.  goal: as in `search`.  symmetric: merge images.
@@ -157,7 +157,7 @@ def layers_of(board: Board, seat: int, goal: int, *, symmetric: bool, choose: Ch
     task = make_task(board, seat, goal)
     positions = make_positions(board, symmetric=symmetric, wide=True)
     images = np.zeros((1, 2 * positions[0].shape[-1]), np.uint64)
-    layer = Layer(0, np.zeros(1, np.uint64), np.zeros(1, np.uint64))
+    layer = ClosureLayer(0, np.zeros(1, np.uint64), np.zeros(1, np.uint64))
     if goal == CANNOT_LOSE and not (board.lines and board.k <= (board.cells + 1 - task.filler) // 2):
         return
     while layer.first.size:
@@ -177,7 +177,7 @@ def layers_of(board: Board, seat: int, goal: int, *, symmetric: bool, choose: Ch
                 return
             found.append(_unique(keys[: 2 * n : 2], ~keys[1 : 2 * n : 2]))
         first, second = _unique(*map(np.concatenate, zip(*found, strict=True)))
-        layer = Layer(layer.ply + (2 if mine else 1), first, second)
+        layer = ClosureLayer(layer.ply + (2 if mine else 1), first, second)
 
 
 def _unique(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:

@@ -1,7 +1,7 @@
 """Interface between proofs and agents, as kernels with one body for each class of agents.
 
 An agent is a NamedTuple of arrays and numbers.  Some arrays are scratch, such as sums updated move by move.  So each
-thread needs its own copy of the agent, made by `spare`.
+thread needs its own copy of the agent, made by `copy_for_thread`.
 """
 
 import functools
@@ -19,17 +19,17 @@ def reset(agent: Any) -> None:
 
 
 @inlined_generic
-def mark(agent: Any, cell: Any, player: Any) -> None:
+def mark_cell(agent: Any, cell: Any, player: Any) -> None:
     """Update the agent's scratch for a move of `player` (0 or 1) to a free `cell`; both int64."""
 
 
 @inlined_generic
-def unmark(agent: Any, cell: Any, player: Any) -> None:
+def unmark_cell(agent: Any, cell: Any, player: Any) -> None:
     """Undo the latest `mark`, with the same parameters."""
 
 
 @inlined_generic
-def picks(agent: Any, lines: Any, own: Any, other: Any, view: Any, ply: Any) -> Any:
+def tied_cells(agent: Any, lines: Any, own: Any, other: Any, view: Any, ply: Any) -> Any:
     """Return all cells (uint64, a set) that tie for the agent's move after `ply` moves; at least one.
 
     lines: `game.lines.Lines`.  own, other: uint64, the marks of the agent and of its opponent.  view: the result of
@@ -38,6 +38,6 @@ def picks(agent: Any, lines: Any, own: Any, other: Any, view: Any, ply: Any) -> 
 
 
 @functools.singledispatch
-def spare(agent: Any) -> Any:
+def copy_for_thread(agent: Any) -> Any:
     """Return a copy of an agent with its own scratch, for another thread; one body for each class."""
     raise TypeError(f"{type(agent).__name__} cannot be copied for threads: decorate a function with @spare.register")

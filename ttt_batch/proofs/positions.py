@@ -14,7 +14,7 @@ import numpy as np
 
 from ttt_batch.base.bits import NONE, ONE
 from ttt_batch.base.jit import generic, inlined, kernel
-from ttt_batch.base.shared_words import fetch_word, read_word, swap_word, write_word
+from ttt_batch.base.shared_words import compare_and_swap, prefetch_word, read_word, write_word
 from ttt_batch.game.bitboards import hash_of
 from ttt_batch.game.board import Board
 
@@ -65,13 +65,13 @@ def make_positions(board: Board, *, symmetric: bool, wide: bool | None = None) -
     return Codes(np.stack([power, 2 * power]), np.zeros(0, np.uint64))
 
 
-def words_of(positions: Positions) -> int:
+def words_a_key(positions: Positions) -> int:
     """Return the number of words of a key."""
     return 1 if isinstance(positions, Codes) else 2
 
 
 @inlined_generic
-def extend(positions: Any, images: Any, ply: Any, cell: Any, player: Any) -> None:
+def extend_table(positions: Any, images: Any, ply: Any, cell: Any, player: Any) -> None:
     """Write the keys of all images after a move of `player` to `cell` into row `ply + 1` of `images`, in place.
 
     images: uint64[cells + 1, words x images], after each number of moves.
@@ -84,7 +84,7 @@ def find(positions: Any, images: Any, ply: Any, cell: Any, player: Any, keys: An
 
 
 @inlined_generic
-def enter(positions: Any, keys: Any, number: Any) -> Any:
+def enter_position(positions: Any, keys: Any, number: Any) -> Any:
     """Store the position with the key at index `number` of `keys`; return whether it is new.
 
     Thread-safe.  The table must have an empty slot, which is not checked.
@@ -103,7 +103,7 @@ def _first_pair(one: Any, other: Any, n_slots: Any) -> Any:
     return _first_slot(one ^ hash_of(other), n_slots >> 1) << ONE
 
 
-@extend.register(Codes)
+@extend_table.register(Codes)
 def _extend_codes(positions: Codes, images: Any, ply: Any, cell: Any, player: Any) -> None:
     for image in range(positions.power.shape[2]):
         images[ply + 1, image] = images[ply, image] + positions.power[player, cell, image]
@@ -123,17 +123,17 @@ def _find_codes(positions: Codes, images: Any, ply: Any, cell: Any, player: Any,
         a = a if a < c else c
         key = a if a < key else key
     keys[number] = key
-    fetch_word(positions.slots, _first_slot(key, positions.slots.shape[0]))
+    prefetch_word(positions.slots, _first_slot(key, positions.slots.shape[0]))
 
 
-@enter.register(Codes)
+@enter_position.register(Codes)
 def _enter_codes(positions: Codes, keys: Any, number: Any) -> Any:
     slots, key = positions.slots, keys[number]
     slot, last = _first_slot(key, slots.shape[0]), np.uint64(slots.shape[0] - 1)
     while True:
         held = read_word(slots, slot)
         if held == NONE:
-            held = swap_word(slots, slot, NONE, key)
+            held = compare_and_swap(slots, slot, NONE, key)
             if held == NONE:
                 return True
         if held == key:
@@ -141,7 +141,7 @@ def _enter_codes(positions: Codes, keys: Any, number: Any) -> Any:
         slot = slot + ONE if slot < last else NONE
 
 
-@extend.register(Pairs)
+@extend_table.register(Pairs)
 def _extend_pairs(positions: Pairs, images: Any, ply: Any, cell: Any, player: Any) -> None:
     n_images = positions.image.shape[1]
     for image in range(n_images):
@@ -161,17 +161,17 @@ def _find_pairs(positions: Pairs, images: Any, ply: Any, cell: Any, player: Any,
         if first < lowest or (first == lowest and second < lowest_other):
             lowest, lowest_other = first, second
     keys[2 * number], keys[2 * number + 1] = lowest, ~lowest_other
-    fetch_word(positions.slots, _first_pair(lowest, ~lowest_other, positions.slots.shape[0]))
+    prefetch_word(positions.slots, _first_pair(lowest, ~lowest_other, positions.slots.shape[0]))
 
 
-@enter.register(Pairs)
+@enter_position.register(Pairs)
 def _enter_pairs(positions: Pairs, keys: Any, number: Any) -> Any:
     slots, one, other = positions.slots, keys[2 * number], keys[2 * number + 1]
     slot, last = _first_pair(one, other, slots.shape[0]), np.uint64(slots.shape[0] - 2)
     while True:
         held = read_word(slots, slot)
         if held == NONE:
-            held = swap_word(slots, slot, NONE, one)
+            held = compare_and_swap(slots, slot, NONE, one)
             if held == NONE:
                 write_word(slots, slot + ONE, other)
                 return True
@@ -189,4 +189,4 @@ def move_over(positions: Any, keys: Any, words: int) -> None:
     """Store the keys of another table's slots in `positions`, which must have room.  words: words of a key."""
     for number in range(keys.shape[0] // words):
         if keys[words * number] != NONE:
-            enter(positions, keys, number)
+            enter_position(positions, keys, number)

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from ttt_batch.base.memory import free_memory
 from ttt_batch.base.processors import startable_threads
 from ttt_batch.game.board import Board
-from ttt_batch.proofs.playing import spare
-from ttt_batch.proofs.positions import Positions, make_positions, words_of
+from ttt_batch.proofs.playing import copy_for_thread
+from ttt_batch.proofs.positions import Positions, make_positions, words_a_key
 from ttt_batch.proofs.search import (
     ARRIVING,
     BASE,
@@ -34,12 +34,12 @@ from ttt_batch.proofs.search import (
     LOST,
     NO_ROOM,
     PLY,
-    Task,
+    Claim,
     Walk,
-    begin,
+    advance_search,
+    begin_at,
     make_task,
     make_walk,
-    search,
 )
 from ttt_batch.proofs.slots import Slots
 
@@ -121,11 +121,11 @@ class Prover:
         """
         began = time.perf_counter()
         positions = make_positions(self.board, symmetric=symmetric, wide=self._wide)
-        words = words_of(positions)
+        words = words_a_key(positions)
         slots = Slots(positions, self._slots, self._limit(), self._needed.get((seat, goal), 0))
         task = make_task(self.board, seat, GOALS.index(goal), occupied=occupied)
         crew = [(agent, make_walk(self.board, positions, words, lost))]
-        begin(agent, slots.positions, crew[0][1], np.zeros(0, np.int8))
+        begin_at(agent, slots.positions, crew[0][1], np.zeros(0, np.int8))
         with ExitStack() as stack:
             hunt = _Hunt(task, slots, budget, crew, threads, stack)
             why = hunt.run(lost, progress, stop)
@@ -139,7 +139,7 @@ class Prover:
         return free_memory() // 2 if self._memory is None else self._memory
 
 
-def prove(
+def prove_agent(
     agent: Any, board: Board, seat: int, goal: Goal = CANNOT_LOSE, *, memory: int | None = None, **how: Any
 ) -> Proof:
     """Call `Prover.prove` on a new prover."""
@@ -151,7 +151,7 @@ class _Hunt:
 
     def __init__(
         self,
-        task: Task,
+        task: Claim,
         slots: Slots,
         budget: int,
         crew: Sequence[tuple[Any, Walk]],
@@ -209,7 +209,7 @@ class _Hunt:
             if self._threads > 1 and self._pool is None:
                 until = min(until, WORTH_SHARING)
             limits = int(walk.at[ENTERED]) + until, int(walk.at[KEPT]) + room
-            why = search(agent, self._slots.positions, walk, self._task, *limits, self._idle)
+            why = advance_search(agent, self._slots.positions, walk, self._task, *limits, self._idle)
             if why in (DONE, ENOUGH):
                 self._idle[0] = 1
             return int(why)
@@ -232,7 +232,7 @@ class _Hunt:
                 break
             idle = next((number for number in range(len(self.crew)) if number not in busy), None)
             if idle is None:
-                self.crew.append((spare(self.crew[0][0]), _fresh(walk)))
+                self.crew.append((copy_for_thread(self.crew[0][0]), _fresh(walk)))
                 idle = len(self.crew) - 1
             _hand_over(walk, *self.crew[idle], self._slots.positions, depth)
             busy = [*busy, idle]
@@ -262,6 +262,6 @@ def _hand_over(walk: Walk, agent: Any, idle: Walk, positions: Positions, ply: in
     kept = moves[::2] if len(moves) > 1 else moves[:0]
     walk.moves[ply, tried : tried + len(kept)] = kept
     walk.listed[ply] = tried + len(kept)
-    begin(agent, positions, idle, walk.played[:ply])
+    begin_at(agent, positions, idle, walk.played[:ply])
     idle.moves[ply, : len(given)] = given
     idle.tried[ply], idle.listed[ply], idle.at[ARRIVING] = 0, len(given), 0

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.bits import NONE, ONE, all_cells, lowest, n_members, single
+from ttt_batch.base.bits import NONE, ONE, all_cells, lowest_bit, popcount, single
 from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.game.board import Board
-from ttt_batch.game.lines import Lines, View, can_fill, make_lines, view_of
-from ttt_batch.proofs.playing import mark, picks, reset, unmark
-from ttt_batch.proofs.positions import Positions, enter, extend, find
+from ttt_batch.game.lines import Lines, LineView, can_fill, make_lines, view_of
+from ttt_batch.proofs.playing import mark_cell, reset, tied_cells, unmark_cell
+from ttt_batch.proofs.positions import Positions, enter_position, extend_table, find
 
 CANNOT_LOSE, ALWAYS_WINS = 0, 1
 """Goals in kernels, as indices of `prover.GOALS`."""
@@ -57,7 +57,7 @@ class Walk(NamedTuple):
     at: Any
 
 
-class Task(NamedTuple):
+class Claim(NamedTuple):
     """Claim to be proved.  seat: 0 or 1, the agent's.  goal: CANNOT_LOSE or ALWAYS_WINS.
 
     cut: 1 if a branch ends as soon as the goal is decided.
@@ -72,10 +72,10 @@ class Task(NamedTuple):
     filler: int
 
 
-def make_task(board: Board, seat: int, goal: int, *, occupied: bool = False) -> Task:
+def make_task(board: Board, seat: int, goal: int, *, occupied: bool = False) -> Claim:
     """Return the task of an agent in `seat`.  occupied: whether it may pick occupied cells, by which it loses."""
     cut = int(goal == ALWAYS_WINS or not occupied)
-    return Task(make_lines(board), seat, goal, cut, seat ^ (goal == CANNOT_LOSE) ^ board.misere)
+    return Claim(make_lines(board), seat, goal, cut, seat ^ (goal == CANNOT_LOSE) ^ board.misere)
 
 
 def make_walk(board: Board, positions: Positions, words: int, lost: int) -> Walk:
@@ -97,22 +97,22 @@ def make_walk(board: Board, positions: Positions, words: int, lost: int) -> Walk
 
 
 @inlined
-def make_move(agent: Any, positions: Any, walk: Walk, ply: Any, cell: Any) -> None:
+def descend(agent: Any, positions: Any, walk: Walk, ply: Any, cell: Any) -> None:
     """Update walk and agent, except `walk.at`, for the move to `cell` after `ply` moves."""
     player = ply & 1
     walk.played[ply] = cell
     walk.marks[ply + 1, player] = walk.marks[ply, player] | single(cell)
     walk.marks[ply + 1, 1 - player] = walk.marks[ply, 1 - player]
-    extend(positions, walk.images, ply, cell, player)
-    mark(agent, cell, player)
+    extend_table(positions, walk.images, ply, cell, player)
+    mark_cell(agent, cell, player)
 
 
 @kernel
-def begin(agent: Any, positions: Any, walk: Walk, moves: Any) -> None:
+def begin_at(agent: Any, positions: Any, walk: Walk, moves: Any) -> None:
     """Set walk and agent to the position after `moves` (int8[n]), the bottom of the stack, in place."""
     reset(agent)
     for ply in range(moves.shape[0]):
-        make_move(agent, positions, walk, ply, np.int64(moves[ply]))
+        descend(agent, positions, walk, ply, np.int64(moves[ply]))
     walk.at[PLY] = walk.at[BASE] = moves.shape[0]
 
 
@@ -126,9 +126,9 @@ def rank_cells(lines: Lines, ranks: Any, own: Any, other: Any) -> None:
     for number in range(lines.mask.shape[0]):
         line = lines.mask[number]
         if line & other == NONE:
-            rank = 4 * n_members(line & own) + 2
+            rank = 4 * popcount(line & own) + 2
         elif line & own == NONE:
-            rank = 4 * n_members(line & other)
+            rank = 4 * popcount(line & other)
         else:
             continue
         ranks[rank + 1] |= ranks[rank] & line
@@ -144,7 +144,7 @@ def rank_cells(lines: Lines, ranks: Any, own: Any, other: Any) -> None:
 
 
 @inlined
-def list_moves(positions: Any, walk: Walk, task: Task, ply: Any, cells: Any, highest: Any) -> None:
+def list_moves(positions: Any, walk: Walk, task: Claim, ply: Any, cells: Any, highest: Any) -> None:
     """List the moves to those of `cells` that lead to new positions, from `walk.ranks[highest]` down, and store these.
 
     All keys are computed before any lookup, so that their slots are prefetched together.
@@ -158,7 +158,7 @@ def list_moves(positions: Any, walk: Walk, task: Task, ply: Any, cells: Any, hig
         ranked = cells & walk.ranks[number]
         cells &= ~ranked
         while ranked != NONE:
-            cell = lowest(ranked)
+            cell = lowest_bit(ranked)
             ranked &= ranked - ONE
             if closing and not can_fill(task.lines, other, own | single(cell), (task.lines.cells - ply) // 2):
                 continue
@@ -167,7 +167,7 @@ def list_moves(positions: Any, walk: Walk, task: Task, ply: Any, cells: Any, hig
             found += 1
     listed = 0
     for number in range(found):
-        if enter(positions, walk.keys, number):
+        if enter_position(positions, walk.keys, number):
             moves[ply, listed] = moves[ply, number]
             listed += 1
     walk.tried[ply], walk.listed[ply] = 0, listed
@@ -185,7 +185,7 @@ def note_loss(walk: Walk, length: Any) -> Any:
 
 
 @inlined
-def losing_cells(task: Task, view: View, cells: Any, taken: Any, mine: Any, last: Any) -> Any:
+def losing_cells(task: Claim, view: LineView, cells: Any, taken: Any, mine: Any, last: Any) -> Any:
     """Return those of `cells`, the possible moves, after which the agent has missed its goal.
 
     taken: all marks.  mine: whether the agent is to move.  last: whether it is the last move.
@@ -201,16 +201,16 @@ def losing_cells(task: Task, view: View, cells: Any, taken: Any, mine: Any, last
 
 
 @inlined
-def go_on(agent: Any, positions: Any, walk: Walk, task: Task, ply: Any, view: View) -> Any:
+def enter_next(agent: Any, positions: Any, walk: Walk, task: Claim, ply: Any, view: LineView) -> Any:
     """Enter the position after `ply` moves; list its moves or store a lost game; return whether `walk.lost` is full."""
     lines = task.lines
     own, other = walk.marks[ply, ply & 1], walk.marks[ply, 1 - (ply & 1)]
     mine, cells = ply & 1 == task.seat, all_cells(lines.cells) & ~(own | other)
     if mine:
-        cells = picks(agent, lines, own, other, view, ply)
+        cells = tied_cells(agent, lines, own, other, view, ply)
     lost = losing_cells(task, view, cells, own | other, mine, ply + 1 == lines.cells)
     if lost != NONE:
-        walk.played[ply] = lowest(lost)
+        walk.played[ply] = lowest_bit(lost)
         return note_loss(walk, ply + 1)
     if ply + 1 < lines.cells:
         if not mine:
@@ -220,7 +220,7 @@ def go_on(agent: Any, positions: Any, walk: Walk, task: Task, ply: Any, view: Vi
 
 
 @kernel
-def search(agent: Any, positions: Any, walk: Walk, task: Task, until: int, room: int, idle: Any) -> Any:
+def advance_search(agent: Any, positions: Any, walk: Walk, task: Claim, until: int, room: int, idle: Any) -> Any:
     """Continue a search until it has entered `until` positions or stored `room` keys; return the reason for the end.
 
     idle: int64[1], not 0 if a thread is idle.  Agent, positions and walk are modified in place.
@@ -234,9 +234,9 @@ def search(agent: Any, positions: Any, walk: Walk, task: Task, until: int, room:
                     at[PLY], at[ARRIVING] = ply, 0
                     return DONE
                 ply -= 1
-                unmark(agent, np.int64(walk.played[ply]), ply & 1)
+                unmark_cell(agent, np.int64(walk.played[ply]), ply & 1)
                 continue
-            make_move(agent, positions, walk, ply, np.int64(walk.moves[ply, walk.tried[ply]]))
+            descend(agent, positions, walk, ply, np.int64(walk.moves[ply, walk.tried[ply]]))
             walk.tried[ply] += 1
             ply += 1
         arriving = False
@@ -253,7 +253,7 @@ def search(agent: Any, positions: Any, walk: Walk, task: Task, until: int, room:
                 at[PLY], at[ARRIVING] = ply, 1
                 return why
             at[ENTERED] += 1
-            enough = go_on(agent, positions, walk, task, ply, view)
+            enough = enter_next(agent, positions, walk, task, ply, view)
         elif task.goal == ALWAYS_WINS:
             if ply > at[BASE]:
                 walk.tried[ply - 1] = walk.listed[ply - 1]

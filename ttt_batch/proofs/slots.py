@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.proofs.positions import Positions, move_over, words_of
+from ttt_batch.proofs.positions import Positions, move_over, words_a_key
 
 FEWEST_SLOTS, MOST_SLOTS = 1 << 12, (1 << 32) - 1
 GROWTH = 4
@@ -18,9 +18,9 @@ class Slots:
 
     def __init__(self, positions: Positions, kept: NDArray[np.uint64], limit: int, needed: int) -> None:
         """Reuse the memory `kept` of an earlier proof, or allocate more for its `needed` keys, up to `limit` bytes."""
-        self._bytes, self._limit = 8 * words_of(positions), limit
+        self._bytes, self._limit = 8 * words_a_key(positions), limit
         self.array = kept
-        self._words = words_of(positions)
+        self._words = words_a_key(positions)
         wanted = min(max(FEWEST_SLOTS, int(1.25 * needed / FILLED)), self._most())
         if kept.size < wanted * self._words:
             self.array = kept = np.empty(wanted * self._words, np.uint64)

@@ -10,9 +10,9 @@ from ttt_batch.base.printable import Printable
 from ttt_batch.evaluation.chances import Shares, chances_of, shares_against
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import Config
-from ttt_batch.runs.evaluation import Judged
+from ttt_batch.runs.evaluation import AnyEvaluation
 from ttt_batch.runs.schedules import value_at
-from ttt_batch.simulation.chances import BY_BEADS, Chances, Exploring, Softmax, even_chances
+from ttt_batch.simulation.chances import BY_BEADS, Exploring, Probabilities, Softmax, even_chances
 from ttt_batch.simulation.policy import random_policy
 
 PLAYED_AGAINST = ("random", "best")
@@ -31,7 +31,7 @@ class PlayedEvaluation(Printable):
     how: str
     random: tuple[Shares, ...]
     best: tuple[Shares, ...]
-    run: Judged | None = field(default=None, repr=False, compare=False)
+    run: AnyEvaluation | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values with stable keys, as `--json` prints them."""
@@ -52,7 +52,7 @@ class PlayedEvaluation(Printable):
         return rows, "seat"
 
 
-def how_to_play(config: Config, games: int = 0) -> Any:
+def exploration_of(config: Config, games: int = 0) -> Any:
     """Return the exploration of a learner after `games` games, for `chances.write_chances`."""
     if learner_named(config.learner).boxes:
         return BY_BEADS
@@ -61,12 +61,12 @@ def how_to_play(config: Config, games: int = 0) -> Any:
     return Exploring(np.array([value_at(config.epsilon.over(config.horizon), games)]))
 
 
-def played_chances(run: Judged) -> Chances:
+def played_chances(run: AnyEvaluation) -> Probabilities:
     """Return the move probabilities of a run in its last game.  Raises BoardError on a growing board."""
-    return chances_of(how_to_play(run.config, max(run.games - 1, 0)), run.tables, run.graph, run.learner.choice)
+    return chances_of(exploration_of(run.config, max(run.games - 1, 0)), run.tables, run.graph, run.learner.choice)
 
 
-def evaluate_as_played(run: Judged) -> PlayedEvaluation:
+def evaluate_as_played(run: AnyEvaluation) -> PlayedEvaluation:
     """Return the exact shares of a run's exploring policy against random moves and the best opponent.
 
     Raises BoardError on a board too large to enumerate.
@@ -76,6 +76,6 @@ def evaluate_as_played(run: Judged) -> PlayedEvaluation:
     seats = range(1 if run.learner.boxes else 2)
     rivals = even_chances(graph, random_policy(graph)), None
     random, best = (tuple(shares_against(graph, agent, rival, seat) for seat in seats) for rival in rivals)
-    epsilon = float(how_to_play(config, max(run.games - 1, 0))[0][0])
+    epsilon = float(exploration_of(config, max(run.games - 1, 0))[0][0])
     how = config.explore or ("chances" if config.by_chances else f"epsilon {epsilon:g}")
     return PlayedEvaluation(how, random, best, run)

@@ -7,10 +7,10 @@ batch is at most a sixteenth of the games before it (measurements at the end of 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ttt_batch.base.choices import fold
-from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.choices import fold_case
+from ttt_batch.base.errors import UsageError, flag
 from ttt_batch.base.jit import inlined
-from ttt_batch.base.quantities import Number, number_text, whole, whole_number
+from ttt_batch.base.quantities import Number, number_text, parse_int, whole_number
 from ttt_batch.simulation.walk import MAX_WALKED
 
 AUTO = "auto"
@@ -39,25 +39,25 @@ def make_batches(batch: int | str, most: int = MAX_GAMES) -> Batches:
 
 def parse_batch(text: Number) -> int | str:
     """Read a number of games, up to MAX_GAMES, or `auto`.  Raises UsageError."""
-    if isinstance(text, str) and fold(text) == AUTO:
+    if isinstance(text, str) and fold_case(text) == AUTO:
         return AUTO
     if whole_number(text) is None:
         raise UsageError(
             f"batch {number_text(text)} is not a number of games; give a whole number, e.g. 16384 or 10k, or auto"
         )
-    return whole("batch", text, 1, MAX_GAMES)
+    return parse_int("batch", text, 1, MAX_GAMES)
 
 
 def check_batch(batch: Number, engine: str) -> int | str:
     """Return `batch` as the configuration stores it.  Raises UsageError if the engine cannot play such batches."""
     games = parse_batch(batch)
     if games == 1 and engine == "flow":
-        walk = option("engine", "walk")
+        walk = flag("engine", "walk")
         raise UsageError(f"batch 1 belongs to {walk}, which plays games one by one; flow takes 2 or more")
     if engine == "walk" and not isinstance(games, str) and games > MAX_WALKED:
         raise UsageError(
-            f"batch {games:,} is more than the {MAX_WALKED:,} games that {option('engine', 'walk')} plays in one "
-            f"batch; choose {option('engine', 'flow')}"
+            f"batch {games:,} is more than the {MAX_WALKED:,} games that {flag('engine', 'walk')} plays in one "
+            f"batch; choose {flag('engine', 'flow')}"
         )
     return games
 
@@ -93,7 +93,7 @@ def first_game_of_size(batches: Batches, size: int) -> int | None:
     return reached * batches.games_per_game
 
 
-def recorded_points(batches: Batches) -> Iterator[int]:
+def record_schedule(batches: Batches) -> Iterator[int]:
     """Yield the games after which the tables are judged: every batch at first, then eight times per doubling."""
     games, number = 0, 0
     while True:

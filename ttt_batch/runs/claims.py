@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ttt_batch.base.choices import SEATS
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
@@ -24,7 +24,7 @@ class Grounds(NamedTuple):
     trusted: tuple[str, ...]
 
 
-def recorded_misfits(run: Run) -> Iterator[str]:
+def statistics_contradictions(run: Run) -> Iterator[str]:
     """Yield the recorded results of a run that its tables or the game's value contradict."""
     games = run.statistics["games"]
     if run.games in games[-1:]:
@@ -59,7 +59,7 @@ def _earlier(run: Run) -> Iterator[tuple[int, Any]]:
 def _unlike(run: Run, row: int, verdict: dict[str, Any], what: str) -> Iterator[str]:
     """Yield a message for each statistic of a recorded point that differs from a verdict."""
     last = row == run.statistics["games"].size - 1
-    which = "the last row" if last else f"the row of {counted(int(run.statistics['games'][row]), 'game')}"
+    which = "the last row" if last else f"the row of {count_text(int(run.statistics['games'][row]), 'game')}"
     for name, found in run.statistics.items():
         if name in verdict and not np.allclose(found[row], verdict[name], rtol=0, atol=_TOLERANCE, equal_nan=True):
             yield f"{which} of statistics/{name} is not what {what}"
@@ -67,10 +67,10 @@ def _unlike(run: Run, row: int, verdict: dict[str, Any], what: str) -> Iterator[
 
 def grounds_of(run: Run | PatternRun, *, digest: bool) -> Grounds:
     """Return the grounds for the claims of a run without findings.  digest: True if the file's digest is right."""
-    games = f"that it learnt from {counted(run.games, 'game')} by its configuration, and how they ended"
+    games = f"that it learnt from {count_text(run.games, 'game')} by its configuration, and how they ended"
     verified, trusted = ["digest"] if digest else [], [games, _ORIGIN]
     if isinstance(run, PatternRun):
-        proved = [f"{SEATS[seat]} by {counted(run.proved_positions(seat), 'position')}" for seat in run.config.seats]
+        proved = [f"{SEATS[seat]} by {count_text(run.proved_positions(seat), 'position')}" for seat in run.config.seats]
         proved = [text for text, seat in zip(proved, run.config.seats, strict=True) if run.proved_after(seat)]
         verified += ["form of configuration and weights", "lost games by the rules"]
         verified += [f"proofs made again ({', '.join(proved)})"] if proved else []
@@ -82,9 +82,9 @@ def grounds_of(run: Run | PatternRun, *, digest: bool) -> Grounds:
     points = run.statistics["games"]
     judged = int(np.isin(points, list(games_judged)).sum())
     what = "exact results" if run.grown is None else "count of positions"
-    verified += [f"{what} at {counted(judged, 'recorded point')}"] if judged else []
+    verified += [f"{what} at {count_text(judged, 'recorded point')}"] if judged else []
     rest = points.size - judged
-    trusted += [f"{what} at {counted(rest, 'earlier point')}"] if rest else []
+    trusted += [f"{what} at {count_text(rest, 'earlier point')}"] if rest else []
     trusted += ["counts of visits"] if run.visits.size else []
     trusted += ["the tables before the last batch"] if run.batch_start is not None else []
     trusted += ["the imported table beyond the board's positions"] if run.background is not None else []

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from ttt_batch.base.choices import choose, choose_seat
 from ttt_batch.base.errors import RunFileError, UsageError, quoted
-from ttt_batch.base.quantities import Number, any_seed, share, whole
+from ttt_batch.base.quantities import Number, parse_int, parse_seed, parse_share
 from ttt_batch.base.signatures import given_options, with_options
 from ttt_batch.game.board import Board, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
@@ -18,7 +18,7 @@ from ttt_batch.learners.base import Settings
 from ttt_batch.runs.batches import AUTO, MAX_GAMES, Batches, check_batch, make_batches
 from ttt_batch.runs.boxes import check_boxes
 from ttt_batch.runs.explorations import check_numbers, temperature_of
-from ttt_batch.runs.own_options import READ, OwnOptions, own_values, parse_worths
+from ttt_batch.runs.own_options import READ, OwnOptions, own_option_values, parse_worths
 from ttt_batch.runs.schedules import Schedule, parse_schedule
 from ttt_batch.simulation.walk import MAX_WALKED
 
@@ -221,19 +221,19 @@ def make_config(
         learner=learner.name,
         epsilon=epsilon,
         alpha=alpha,
-        gamma=share("gamma", given["gamma"], "give a number such as 0.9"),
+        gamma=parse_share("gamma", given["gamma"], "give a number such as 0.9"),
         draw_worth=parse_worths(given["draw_worth"]),
         batch=check_batch(
             given.get("batch", 1 if (space.grown or learner.boxes) and engine == "walk" else DEFAULT_BATCH), engine
         ),
         engine=engine,
-        seed=any_seed(given["seed"]),
-        horizon=horizon_of(epsilon, alpha, whole("horizon", horizon, 0, MAX_GAMES)),
+        seed=parse_seed(given["seed"]),
+        horizon=horizon_of(epsilon, alpha, parse_int("horizon", horizon, 0, MAX_GAMES)),
         start=start,
         opponent=opponent,
         seat=seat,
         symmetry=space.symmetry,
-        **own_values(learner, given),
+        **own_option_values(learner, given),
     )
     check_numbers(config)
     return config

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.errors import BoardError, RunFileError
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.growing_graph import plies_of
 from ttt_batch.learners import learner_named
@@ -110,9 +110,9 @@ def course_misfits(data: RunData) -> Iterator[str]:
     if not points.size:
         yield f"it has no recorded points, but training always writes one; {_FOREIGN}"
     elif points[-1] != games and data.version >= RESUME_SINCE:
-        yield f"its last recorded point is at {counted(int(points[-1]), 'game')}, but it has {games:,}; {_FOREIGN}"
+        yield f"its last recorded point is at {count_text(int(points[-1]), 'game')}, but it has {games:,}; {_FOREIGN}"
     if config.inherited > games:
-        yield f"it began with {counted(config.inherited, 'game')}, but has {games:,}; {_FOREIGN}"
+        yield f"it began with {count_text(config.inherited, 'game')}, but has {games:,}; {_FOREIGN}"
     if config.engine == "given":
         if before is not None:
             yield f"it stores a batch, but was not played in batches; {_FOREIGN}"

@@ -17,9 +17,9 @@ from ttt_batch.evaluation.ties import soonest_cells
 from ttt_batch.game.board import EMPTY, Board, Position
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph, rows_of_edges
-from ttt_batch.runs.boxes import check_meeting, meets
-from ttt_batch.runs.folding import carried
-from ttt_batch.runs.knowledge import Knowledge
+from ttt_batch.runs.boxes import can_meet, check_meeting
+from ttt_batch.runs.folding import transfer_policy
+from ttt_batch.runs.knowledge import LearntTables
 from ttt_batch.simulation.policy import Policy, chosen_edges, legal_edges, optimal_policy, policy_among, random_policy
 
 EXACT_OPPONENTS = ("random", "optimal", "self")
@@ -89,7 +89,7 @@ class Evaluation(Printable):
     unbeatable: dict[str, bool | None]
     losing_line: dict[str, list[int] | None]
     ties: Ties = "any"
-    run: "Judged | None" = field(default=None, repr=False, compare=False)
+    run: "AnyEvaluation | None" = field(default=None, repr=False, compare=False)
     agent: JudgedAgent | None = field(default=None, compare=False)
     samples: Samples | None = None
 
@@ -138,7 +138,7 @@ def _may_come(graph: Graph, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return reached[rows_of_edges(graph)]
 
 
-class Judged(Knowledge):
+class AnyEvaluation(LearntTables):
     """Tables with exact evaluation.  games: number of games that they have learnt from."""
 
     games: int
@@ -176,7 +176,7 @@ class Judged(Knowledge):
             marks = self.board.after(marks, image[cell])
         return cells
 
-    def common_graph(self, other: "Judged") -> Graph:
+    def common_graph(self, other: "AnyEvaluation") -> Graph:
         """Return a graph for both runs, of classes of images if both use symmetry, else of real positions.
 
         Raises BoardError if their boards differ or one of them grows.
@@ -206,7 +206,7 @@ class Judged(Knowledge):
         picked = chosen_edges(own, policy)
         if boxes and self.board.resignation not in graph.cell:
             picked &= _may_come(own, picked)  # a resignation in an unreachable position does not matter
-        allowed, lacks = carried(self.board, own, picked, graph, symmetry=self.config.symmetry)
+        allowed, lacks = transfer_policy(self.board, own, picked, graph, symmetry=self.config.symmetry)
         if lacks.any():
             code = int(graph.code[lacks.argmax()])
             does = "resigns" if boxes else "still chooses occupied cells"
@@ -226,7 +226,7 @@ class Judged(Knowledge):
         self._needs_all("an exact judgement")
         return exact_judge(self.graph, self.learner, self.worth, self.solution)(self.tables)
 
-    def evaluation(self, against: "str | Judged" = "random", ties: Ties = "any") -> Evaluation:
+    def evaluation(self, against: "str | AnyEvaluation" = "random", ties: Ties = "any") -> Evaluation:
         """Return exact results against `random` moves, `optimal` ones (uniform among the best), `self` or another run.
 
         ties: as for `candidates`; applies to both players if the opponent is a run.
@@ -234,7 +234,7 @@ class Judged(Knowledge):
         """
         self._needs_all("an exact evaluation")
         graph = self.graph
-        if isinstance(against, Judged):
+        if isinstance(against, AnyEvaluation):
             graph, name = self.common_graph(against), against.config.learner
             opponent = against.policy_on(graph, ties)
         else:
@@ -243,15 +243,15 @@ class Judged(Knowledge):
                 opponent = self.policy_on(graph, ties)
             else:
                 opponent = random_policy(graph) if name == "random" else optimal_policy(graph, self.solution)
-        seats = against.seats if isinstance(against, Judged) else self.seats if name == "self" else SEATS
+        seats = against.seats if isinstance(against, AnyEvaluation) else self.seats if name == "self" else SEATS
         check_meeting(self.config.learner, self.seats, name, seats)
         own, agent = self.policy_on(self.graph, ties), self.policy_on(graph, ties)
         lines = {seat: self._real(losing_line(self.graph, own, SEATS.index(seat))) for seat in self.seats}
         first, second = (match(graph, *pair) for pair in ((agent, opponent), (opponent, agent)))
         return Evaluation(
             against=name,
-            first=first if meets(self.seats, seats) else NO_SHARES,
-            second=second[::-1] if meets(seats, self.seats) else NO_SHARES,
+            first=first if can_meet(self.seats, seats) else NO_SHARES,
+            second=second[::-1] if can_meet(seats, self.seats) else NO_SHARES,
             unbeatable={seat: line is None for seat, line in lines.items()},
             losing_line=lines,
             ties=ties,

@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.errors import option, warn_python
+from ttt_batch.base.errors import flag, warn_python
 from ttt_batch.game.board import DRAW, EMPTY, UNFINISHED, Board
 from ttt_batch.game.state_space import too_large
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
-from ttt_batch.runs.boxes import not_second
+from ttt_batch.runs.boxes import cannot_play_second_error
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.formats import check_use, format_named, write
-from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, Format, marks_of
+from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, Format, marks_of_states
 from ttt_batch.runs.formats.tables import (
     action_by_code,
-    listing,
+    states_of_rows,
     value_by_code,
 )
 from ttt_batch.runs.run import Run
@@ -27,7 +27,7 @@ from ttt_batch.simulation.policy import chosen_edges
 ILLEGAL = -1.0
 
 
-def export_run(
+def export_table(
     run: Run,
     to: str,
     paths: Sequence[str | Path],
@@ -53,13 +53,13 @@ def export_run(
         if has_actions(run.learner):
             numbers = {"q": _actions(run), "more": _more(run)}
         else:
-            numbers = {"values": both_players(run)}
-        table = listing(run.graph, chosen_edges(run.graph, run.policy), run.board.cells, **numbers)
+            numbers = {"values": values_of_both_players(run)}
+        table = states_of_rows(run.graph, chosen_edges(run.graph, run.policy), run.board.cells, **numbers)
     elif kind == ACTION_VALUES:
         marks = run.graph.cell < run.board.cells  # without resignations
         table = action_by_code(run.graph, marks, np.nan_to_num(_actions(run)), _background(run))
     else:
-        table = value_by_code(run.graph, both_players(run), run.board.cells)
+        table = value_by_code(run.graph, values_of_both_players(run), run.board.cells)
     written = write(form.name, table, run.board, files, player=player, overwrite=overwrite)
     if kind == ACTION_VALUES and (more := _more(run)):
         what = "the mean of the two tables" if "a" in more else "preferences for moves, not the values of positions"
@@ -73,14 +73,16 @@ def check_export(config: Config, to: str) -> None:
     Raises UsageError for a page (`html`) of boxes, which play only one seat.
     """
     if to == "html" and learner_named(config.learner).boxes:
-        raise not_second(config.learner, "a page on which either player begins", "choose json or another format")
+        raise cannot_play_second_error(
+            config.learner, "a page on which either player begins", "choose json or another format"
+        )
     if to == "hdf5":
         return
     if config.grown and to == "html":
-        remedy = f"choose a smaller one, such as 4x4x4, or train {option('learner', 'patterns')}"
+        remedy = f"choose a smaller one, such as 4x4x4, or train {flag('learner', 'patterns')}"
         raise too_large("a page of a table", config.board, remedy)
     if config.grown:
-        remedy = f"choose {option('to', 'hdf5')}, which has a row for each position of the table"
+        remedy = f"choose {flag('to', 'hdf5')}, which has a row for each position of the table"
         raise too_large("export", config.board, remedy)
 
 
@@ -108,7 +110,7 @@ def _more(run: Run) -> dict[str, NDArray[np.float64]]:
     return {"value": run.tables.value} if "value" in run.learner.fields else {}
 
 
-def both_players(run: Run) -> NDArray[np.float64]:
+def values_of_both_players(run: Run) -> NDArray[np.float64]:
     """Return the values of positions as each player sees them, float64[P, S]."""
     value = run.tables.value
     return np.stack([value, 0.0 - value]) if run.learner.zero_sum else value  # -value would turn 0 into -0.0
@@ -135,7 +137,7 @@ def _start_values(board: Board, worth: NDArray[np.float64], alike: float | None)
     the number of marks, and a move is worth 1 if any line is complete after it.
     """
     codes = np.arange(3**board.cells)
-    marks = marks_of(codes, board.cells)
+    marks = marks_of_states(codes, board.cells)
     in_lines = marks[:, np.array(board.lines)]  # [codes, lines, cells of a line]
     complete = ((in_lines == in_lines[..., :1]).all(axis=2) & (in_lines[..., 0] != EMPTY)).any(axis=1)
     mover = np.count_nonzero(marks, axis=1) % 2

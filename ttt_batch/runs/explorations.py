@@ -5,8 +5,8 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ttt_batch.base.choices import fold
-from ttt_batch.base.errors import UsageError, option, quoted
+from ttt_batch.base.choices import fold_case
+from ttt_batch.base.errors import UsageError, flag, quoted
 from ttt_batch.base.quantities import exact_number
 from ttt_batch.learners import learner_named
 
@@ -24,7 +24,7 @@ def parse_explore(given: str) -> str:
 def temperature_of(given: str) -> float:
     """Return the temperature of `softmax:T`.  Raises UsageError."""
     name, _, number = given.partition(":") if isinstance(given, str) else ("", "", "")
-    if fold(name.strip()) != SOFTMAX or not number.strip():
+    if fold_case(name.strip()) != SOFTMAX or not number.strip():
         raise UsageError(f"explore {quoted(given)} is not softmax:T; give a temperature, such as softmax:0.1")
     temperature = exact_number(number)
     if temperature is not None and 0 < temperature <= sys.float_info.max:
@@ -37,7 +37,7 @@ def temperature_of(given: str) -> float:
     raise UsageError(f"explore {quoted(given)}: its temperature {why}; give a number above 0, such as softmax:0.1")
 
 
-def instead_of_the_other(given: Mapping[str, Any]) -> dict[str, Any]:
+def replace_exploration(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a resumed run, in which a new epsilon replaces softmax play, and the other way round."""
     if given.get("explore") is not None and given.get("epsilon") is None:
         return {**given, "epsilon": 0.0}
@@ -52,14 +52,14 @@ def check_numbers(config: "Config") -> None:
     if config.by_chances and config.epsilon.text != "0.0":
         if config.explore is None:
             raise UsageError(
-                f"{learner.name} draws its moves from probabilities that it learns; leave {option('epsilon')} out"
+                f"{learner.name} draws its moves from probabilities that it learns; leave {flag('epsilon')} out"
             )
-        raise UsageError(f"{option('explore')} takes the place of {option('epsilon')}; leave one of them out")
+        raise UsageError(f"{flag('explore')} takes the place of {flag('epsilon')}; leave one of them out")
     if learner.boxes:
         _check_beads(config)
     if learner.undiscounted and config.gamma != 1.0:
         raise UsageError(
-            f"{learner.name} is not discounted: gamma {config.gamma:g} is not 1; leave {option('gamma')} out"
+            f"{learner.name} is not discounted: gamma {config.gamma:g} is not 1; leave {flag('gamma')} out"
         )
 
 
@@ -69,7 +69,7 @@ def _check_beads(config: "Config") -> None:
     if config.alpha.text != "1.0":
         raise UsageError(
             f"{name} has no step size: alpha {config.alpha.text} does not apply to whole beads; leave "
-            f"{option('alpha')} out, and choose {option('rewards')}"
+            f"{flag('alpha')} out, and choose {flag('rewards')}"
         )
     if config.draw_worth != (0.0, 0.0):
-        raise UsageError(f"{name} has rewards in beads; instead of {option('draw_worth')} give {option('rewards')}")
+        raise UsageError(f"{name} has rewards in beads; instead of {flag('draw_worth')} give {flag('rewards')}")

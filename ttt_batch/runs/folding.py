@@ -10,7 +10,7 @@ AT_ONCE = 1 << 18
 """Rows that are transferred together: on 4x4 with eight images they take 100 MB."""
 
 
-def carried(
+def transfer_policy(
     board: Board, own: Graph, picked: NDArray[np.bool_], graph: Graph, *, symmetry: bool
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Transfer the `picked` edges (bool[E]) of `own` to another graph of the same board.

@@ -28,7 +28,7 @@ from ttt_batch.game.growing_graph import (
     remember_all,
     shared_rows,
 )
-from ttt_batch.learners import complete, learner_named
+from ttt_batch.learners import add_empty_begin, learner_named
 from ttt_batch.learners.base import Learner
 from ttt_batch.learners.growing_rows import add_first, begin_rows
 from ttt_batch.runs.config import Config
@@ -65,7 +65,7 @@ class GrowingTable:
         max_rows: int = MAX_ROWS,
     ) -> None:
         """Start with only the empty board.  counted: True to keep a table of visits, for a step size by visits."""
-        complete(learner)
+        add_empty_begin(learner)
         self.board, self.learner, self.worth, self.symmetry = board, learner, worth, symmetry
         self.max_rows = max_rows
         self._by_row = tuple(learner.fields[name][0].endswith("S") for name in learner.tables._fields)

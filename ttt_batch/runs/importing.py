@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ttt_batch.base.choices import SEATS, choose, choose_seat
-from ttt_batch.base.errors import UsageError, option, quoted, warn_python
+from ttt_batch.base.errors import UsageError, flag, quoted, warn_python
 from ttt_batch.base.files import begins_with, shown
 from ttt_batch.base.named_code import AS_AGENT
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.game.board import FIRST_WINS, SECOND_WINS, Board, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.state_space import too_large
@@ -21,11 +21,11 @@ from ttt_batch.learners import learner_named
 from ttt_batch.runs.batches import MAX_GAMES
 from ttt_batch.runs.config import Config, make_config
 from ttt_batch.runs.consistency import Parts, misfits
-from ttt_batch.runs.exchange import both_players, has_actions, kind_in
+from ttt_batch.runs.exchange import has_actions, kind_in, values_of_both_players
 from ttt_batch.runs.formats import FORMATS, format_named, read, read_file
 from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, FormatError, Table
 from ttt_batch.runs.formats.contents import Content, content_of, most_bytes
-from ttt_batch.runs.formats.keys import Reading, parse_reading
+from ttt_batch.runs.formats.keys import KeyReading, parse_reading
 from ttt_batch.runs.formats.recognising import (
     OF_FINAL_VALUES,
     OF_OWN_VALUES,
@@ -40,12 +40,12 @@ from ttt_batch.runs.formats.recognising import (
 from ttt_batch.runs.formats.tables import (
     beads_from,
     edges_from,
-    of_classes,
+    is_symmetry_reduced,
     possible,
     state_values_from,
     values_from,
 )
-from ttt_batch.runs.plain_reading import SIGNATURE, unjudged_run
+from ttt_batch.runs.plain_reading import SIGNATURE, run_without_statistics
 from ttt_batch.runs.recorder import Clock, record_once
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile.reading import is_run_file
@@ -115,7 +115,7 @@ def _import_files(
 ) -> Run:
     """Read files in the named format, or in the format recognised from their content."""
     if form is not None and keys is not None:
-        raise UsageError(f"{option('form', form)} fixes how keys are read; leave {option('keys')} out")
+        raise UsageError(f"{flag('form', form)} fixes how keys are read; leave {flag('keys')} out")
     if form is not None:
         return _import_format(
             files, format_named(form).name, learner, board, player, command, options, warn, named=True
@@ -132,7 +132,7 @@ def _import_files(
     if contents[0].form and keys is not None:
         table = read(contents[0].form, files, parsed, None, player=player)
         if table.kind != ACTION_VALUES:
-            raise UsageError(f"{shown(files[0])} says which positions it holds; leave {option('keys')} out")
+            raise UsageError(f"{shown(files[0])} says which positions it holds; leave {flag('keys')} out")
         contents = [Content(contents[0].form, data=table.q)]
     if contents[0].form:
         return _import_format(files, contents[0].form, learner, board, player, command, options, warn)
@@ -151,25 +151,25 @@ def _import_plain(
         raise UsageError(f"{len(files)} files are given, but {name} holds both players; give only that one")
     run = run_from_plain(read_file(files[0], _MOST_PLAIN), command=command)
     if learner is not None and learner_named(learner) is not run.learner:
-        raise UsageError(f"{name} holds a table of {run.config.learner}; leave {option('learner')} out")
+        raise UsageError(f"{name} holds a table of {run.config.learner}; leave {flag('learner')} out")
     if parse_board(board) not in (parse_board("3x3"), run.board):
-        raise UsageError(f"{name} holds a table of {run.board.name}; leave {option('board')} out")
+        raise UsageError(f"{name} holds a table of {run.board.name}; leave {flag('board')} out")
     if given := next((key for key, value in options.items() if value is not None), None):
-        raise UsageError(f"{name} holds a table with its settings; leave {option(given)} out")
+        raise UsageError(f"{name} holds a table with its settings; leave {flag(given)} out")
     run.notes = (f"taken for a plain HDF5 table of {run.config.learner} on {run.board.name}",)
     return run
 
 
 def run_from_plain(content: bytes, *, command: str = "") -> Run:
     """Return the run of a table that `plain_hdf5.encode` wrote.  Raises FormatError, without the file's name."""
-    run = unjudged_run(content)
+    run = run_without_statistics(content)
     _finish(run, command)
     for wrong in misfits(run.data(), Parts(run.config, run.graph, run.grown)):
         raise FormatError(f"{wrong.partition(';')[0]}; export the table again")
     return run
 
 
-def import_found(
+def import_object(
     found: Any,
     learner: str | None = None,
     *,
@@ -214,7 +214,7 @@ def _import_contents(
     own = None if player is None else SEATS.index(choose_seat(player, what="player"))
     if own is not None and len(contents) == 2:
         raise UsageError(f"player {player} is named, but the files hold both players; leave the player out")
-    reading: Reading | None = None if keys is None else parse_reading(keys)
+    reading: KeyReading | None = None if keys is None else parse_reading(keys)
     plain = make_config(learner=OF_VALUES, board=board, symmetry="off", engine="given", batch=1)
     if plain.grown:
         raise too_large("import", board, "choose a smaller one, such as 4x4x4")
@@ -302,20 +302,20 @@ def _import_format(
         )
     kind = kind_in(form_used, used)
     table = read(form, files, config.board, kind, player=player) if table is None else table
-    if table.kind == STATES and of_classes(table, config.board):
+    if table.kind == STATES and is_symmetry_reduced(table, config.board):
         config = make_config(symmetry="on", **settings)
     if table.kind == ACTION_VALUES and not in_our_numbering(table.q, config.board, enumerate_graph(config.board)):
         if not named:
             found = [Content(f"{form} by another code", data=table.q)]
             return _import_contents(found, learner, config.board, player, None, command, options, warn)
-        warn(f"the table plays better in another numbering than that of {form}; leave {option('form')} out to find it")
+        warn(f"the table plays better in another numbering than that of {form}; leave {flag('form')} out to find it")
     run = _fresh(config, _games_in(files[0], learnt))
     only_second = len(files) == 1 and player is not None and choose_seat(player) == "second"
     try:
         if table.kind == STATES:
             table, left_out, example = possible(run.graph, table, config.board.cells)
             if left_out:
-                entries = counted(left_out, "position")
+                entries = count_text(left_out, "position")
                 warn(f"{shown(files[0])}: {entries} left out that cannot occur, {example} for one")
         _fill(run, table, only_second=only_second)
     except FormatError as error:
@@ -384,6 +384,6 @@ def _fill(run: Run, table: Table, *, only_second: bool) -> None:
         if "value" in run.learner.fields and "value" in table.more:
             run.tables.value[:] = state_values_from(run.graph, table, run.tables.value)
     else:
-        values = values_from(run.graph, table, both_players(run))
+        values = values_from(run.graph, table, values_of_both_players(run))
         of_first = 0.0 - values[1] if only_second else values[0]
         run.tables.value[:] = of_first if run.learner.zero_sum else values

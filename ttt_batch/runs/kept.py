@@ -42,7 +42,7 @@ def played(name: str, array: NDArray[Any], own: NDArray[np.bool_], blank: float)
     return np.where(kept, array, blank)
 
 
-class Kept:
+class StoredRun:
     """Base class of runs of tables and of networks, with `statistics`, `provenance` and `data`."""
 
     statistics: dict[str, NDArray[Any]]

@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.choices import SEATS, Ties, check_ties
 from ttt_batch.base.errors import BoardError, UsageError
-from ttt_batch.base.softmax import softmax_shares
+from ttt_batch.base.softmax import softmax_probabilities
 from ttt_batch.evaluation.chances import chances_of
 from ttt_batch.evaluation.sharp import sharp_edges
-from ttt_batch.evaluation.ties import Knowing, check_sharp, kept_cells, soonest_policy
+from ttt_batch.evaluation.ties import SolvedAgent, best_cells, check_sharp, soonest_policy
 from ttt_batch.game.board import EMPTY, UNFINISHED, Board, Position
 from ttt_batch.game.graph import Graph
-from ttt_batch.game.solution import Truth
+from ttt_batch.game.solution import SolvedResult
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import PREFERENCE, VALUE, Learner
 from ttt_batch.learners.growing_rows import row_at
-from ttt_batch.runs.truth import Solved
+from ttt_batch.runs.truth import SolverAccess
 from ttt_batch.simulation.chances import BY_BEADS
 from ttt_batch.simulation.policy import Policy, empty_policy, order_rows, policy_among, row_choices, row_scores
 
@@ -38,7 +38,7 @@ class _Row(NamedTuple):
     cells: list[int]
 
 
-class Knowledge(Solved):
+class LearntTables(SolverAccess):
     """Learnt tables with their board and learner.
 
     config: of their training.  tables: the learner's NamedTuple of arrays.
@@ -151,7 +151,9 @@ class Knowledge(Solved):
         is the probability of each move, 0 to 1, by softmax, as in training.
         """
         numbers = self._move_numbers(position)
-        return numbers if self.learner.number == VALUE else softmax_shares(numbers, self.learner.temperature or 1.0)
+        return (
+            numbers if self.learner.number == VALUE else softmax_probabilities(numbers, self.learner.temperature or 1.0)
+        )
 
     def move_preferences(self, position: str | int | Position) -> dict[int, float]:
         """Return the learner's preference for each free cell.  Raises UsageError for a learner of values."""
@@ -215,10 +217,10 @@ class Knowledge(Solved):
         cells = sorted(cell for cell, good in zip(asked.cells, chosen, strict=True) if good)
         if cells == [self.board.resignation]:
             return cells
-        return kept_cells(self, self.position(position), cells, ties)
+        return best_cells(self, self.position(position), cells, ties)
 
 
-class Playing(Knowing, Protocol):
+class PlayingAgent(SolvedAgent, Protocol):
     """Protocol of an agent that plays and shows its values, such as a run; it may have exact values."""
 
     @property
@@ -236,10 +238,10 @@ class Playing(Knowing, Protocol):
         """Return the value or probability of each free cell for the player to move; NaN if never seen."""
 
 
-class StandIn:
+class AgentProxy:
     """Proxy of another agent, which may change; board and worth of outcomes stay."""
 
-    def __init__(self, agent: Playing) -> None:
+    def __init__(self, agent: PlayingAgent) -> None:
         self._agent, self.board, self.worth, self.own_ties = agent, agent.board, agent.worth, agent.own_ties
         self.sharpens, self.gives = agent.sharpens, agent.gives
 
@@ -260,6 +262,6 @@ class StandIn:
         """Return the cells that the agent may pick with ties `sharp`."""
         return self._agent.sharp_cells(position)
 
-    def true_moves(self, position: Position) -> Mapping[int, Truth] | None:
+    def true_moves(self, position: Position) -> Mapping[int, SolvedResult] | None:
         """Return the exact value after each move; None if unknown."""
         return self._agent.true_moves(position)

@@ -9,7 +9,7 @@ from ttt_batch.base.choices import PATTERN_LEARNERS
 from ttt_batch.base.console import one_line
 from ttt_batch.base.errors import RunFileError, UsageError, quoted
 from ttt_batch.base.files import shown
-from ttt_batch.runs.claims import recorded_misfits
+from ttt_batch.runs.claims import statistics_contradictions
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.consistency import misfits, parts_of
 from ttt_batch.runs.lookup import find_run
@@ -17,7 +17,7 @@ from ttt_batch.runs.patterns.loading import pattern_run_of
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile.checks import RunData
-from ttt_batch.runs.runfile.header import Damaged, verify
+from ttt_batch.runs.runfile.header import DamagedRun, verify
 from ttt_batch.runs.runfile.parsing import parse_image
 from ttt_batch.runs.runfile.reading import examine_run, load_run
 from ttt_batch.runs.state import KeptPoints, State
@@ -141,7 +141,7 @@ def check_run(path: str | Path, *, trust: bool = False) -> tuple[list[str], tupl
     name = shown(path)
     try:
         data, problems = examine_run(path, trust=trust)
-    except Damaged as error:
+    except DamagedRun as error:
         return [str(error)], ()
     if data is not None and is_pattern_run(data):
         try:
@@ -151,5 +151,5 @@ def check_run(path: str | Path, *, trust: bool = False) -> tuple[list[str], tupl
     elif data is not None:
         run, problems = run_of(data, problems)
         if run is not None:
-            problems = list(recorded_misfits(run))
+            problems = list(statistics_contradictions(run))
     return [f"{name}: {one_line(problem)}" for problem in problems], () if data is None else data.notes

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ttt_batch.base.choices import AGENT_NAMES, ALL_LEARNERS, OPPONENT_HINTS, find_name, suggested_name, unknown_name
 from ttt_batch.base.errors import RunFileError, UsageError, command_with, quoted
-from ttt_batch.base.files import is_file, is_there, shown
+from ttt_batch.base.files import exists, is_file, shown
 from ttt_batch.base.named_code import is_callable_name
 
 SUFFIX = ".h5"
@@ -45,7 +45,7 @@ def is_program(text: str) -> bool:
     return text.startswith(PROGRAM)
 
 
-def agent_or_run(given: str | Path) -> str | Path:
+def find_agent_or_run(given: str | Path) -> str | Path:
     """Return an agent's name, `FILE.py:NAME` or `cmd:PROGRAM`, or the file of a run.
 
     An exact name has precedence over a file, and a file over a name in another spelling.
@@ -93,6 +93,6 @@ def name_or_run(what: str, given: str | Path, names: Collection[str], *, others:
     if meant is not None:
         return meant
     a_path = path.suffix in (SUFFIX, ".hdf5") or any(mark in given for mark in (os.sep, "/"))
-    if a_path or is_there(path) or find_name(given, ALL_LEARNERS):
+    if a_path or exists(path) or find_name(given, ALL_LEARNERS):
         raise no_such_file(path)
     raise unknown_name(what, given, names, hints=OPPONENT_HINTS, others=others)

@@ -2,7 +2,7 @@
 
 import math
 
-from ttt_batch.base.errors import BoardError, option
+from ttt_batch.base.errors import BoardError, flag
 from ttt_batch.game.state_space import most_positions, positions_of_ply
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import Config
@@ -44,7 +44,7 @@ def rows_within(config: Config, max_bytes: int) -> int:
     if rows < 10_000:
         raise BoardError(
             f"{max_bytes:,} bytes hold {rows:,} positions of board {config.board.name}, fewer than 10,000; "
-            f"raise {option('max_memory')}, or choose a smaller board"
+            f"raise {flag('max_memory')}, or choose a smaller board"
         )
     return rows
 
@@ -62,8 +62,8 @@ def check_space(config: Config, max_bytes: int, *, uneven: bool = False) -> None
         shared = images if config.symmetry else 1
         rows = most_positions(board) // shared
         edges = sum(positions_of_ply(board, ply) * (board.cells - ply) for ply in range(board.cells)) // shared
-        remedy = "" if config.symmetry or images == 1 else f"{option('symmetry', 'on')} takes a {images}th, or "
+        remedy = "" if config.symmetry or images == 1 else f"{flag('symmetry', 'on')} takes a {images}th, or "
         raise BoardError(
             f"board {board.name} has up to {rows:,} rows with {edges:,} edges, which take up to "
-            f"{needed / 1e9:.1f} GB; {max_bytes / 1e9:.1f} GB may be used: {remedy}raise {option('max_memory')}"
+            f"{needed / 1e9:.1f} GB; {max_bytes / 1e9:.1f} GB may be used: {remedy}raise {flag('max_memory')}"
         )

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from ttt_batch.base.choices import SWITCH_WORDS, choose
-from ttt_batch.base.errors import UsageError, option, quoted, spoken
-from ttt_batch.base.quantities import Number, number_text, real, share, whole_number
+from ttt_batch.base.errors import UsageError, display_name, flag, quoted
+from ttt_batch.base.quantities import Number, number_text, parse_float, parse_share, whole_number
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner
 from ttt_batch.runs.explorations import parse_explore
@@ -37,14 +37,14 @@ def _switched(given: bool | str) -> bool:
 
 def _start_value(given: Number) -> float:
     expected = f"one from {-LARGEST:g} to {LARGEST:g}, such as 1, or leave it out for the learner's own start"
-    number = real("start value", given, expected)
+    number = parse_float("start value", given, expected)
     if not -LARGEST <= number <= LARGEST:  # also catches NaN
         raise UsageError(f"start value {number} is out of range; give {expected}")
     return number + 0.0  # turns -0.0 into 0.0
 
 
 def _beta(given: Number) -> float:
-    number = real("beta", given, "a number above 0 up to 1, such as 0.1")
+    number = parse_float("beta", given, "a number above 0 up to 1, such as 0.1")
     if not 0.0 < number <= 1.0:
         raise UsageError(f"beta {number_text(given)} is outside (0, 1]; give a number in it, e.g. 0.1")
     return number
@@ -83,7 +83,7 @@ def _rewards(given: str | Sequence[int]) -> str:
 
 READ: Mapping[str, Callable[[Any], Any]] = {
     "start_value": _start_value,
-    "lambda_": lambda given: share("lambda", given, "0.7 is usual"),
+    "lambda_": lambda given: parse_share("lambda", given, "0.7 is usual"),
     "cut": _switched,
     "beta": _beta,
     "explore": parse_explore,
@@ -100,7 +100,7 @@ def takes(learner: Learner, name: str) -> bool:
     return getattr(learner if name == "start_value" else learner.defaults, name) is not None
 
 
-def own_values(learner: Learner, given: Mapping[str, Any]) -> dict[str, Any]:
+def own_option_values(learner: Learner, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the value of each option for a learner; None if the learner lacks it or starts with its own values.
 
     Raises UsageError for a given option that the learner lacks.
@@ -110,7 +110,7 @@ def own_values(learner: Learner, given: Mapping[str, Any]) -> dict[str, Any]:
         value = given.get(name)
         if value is not None:
             if not takes(learner, name):
-                raise UsageError(f"{option(name)} is not an option of {learner.name}{_instead(name)}; leave it out")
+                raise UsageError(f"{flag(name)} is not an option of {learner.name}{_instead(name)}; leave it out")
             values[name] = READ[name](value)
     return values
 
@@ -120,8 +120,8 @@ def own_text(name: str, value: float | bool | str) -> str:
     if isinstance(value, str):
         return value if name == "explore" else f"{name} {value}"
     if isinstance(value, bool):
-        return spoken(name) if value else f"not {spoken(name)}"
-    return f"{spoken(name)} {value:g}"
+        return display_name(name) if value else f"not {display_name(name)}"
+    return f"{display_name(name)} {value:g}"
 
 
 def _instead(name: str) -> str:
@@ -140,7 +140,7 @@ def parse_worths(given: tuple[Number, Number] | str) -> tuple[float, float]:
     expected = "two numbers such as 0.5,0.5"
     if len(parts) not in (1, 2):
         raise UsageError(f"draw worth {quoted(given)} is not one or two numbers; give {expected}")
-    numbers = [real("draw worth", part, expected) for part in parts]
+    numbers = [parse_float("draw worth", part, expected) for part in parts]
     for number in numbers:
         if not -LARGEST <= number <= LARGEST:  # also catches NaN
             raise UsageError(

@@ -19,7 +19,7 @@ from ttt_batch.game.board import EMPTY, FIRST, LETTERS, SECOND, UNFINISHED, Boar
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import rows_of_edges
 from ttt_batch.learners.base import VALUE, Learner
-from ttt_batch.runs.formats.base import MAX_CELLS, UNSAID, marks_of
+from ttt_batch.runs.formats.base import MAX_CELLS, UNSAID, marks_of_states
 from ttt_batch.runs.formats.plain_names import CELLS, PLAYERS, ROWS, TABLE_TYPE, datasets_of
 from ttt_batch.runs.patterns.contents import table_fields
 from ttt_batch.runs.patterns.run import PatternRun
@@ -36,7 +36,7 @@ _PACKED_FROM = 1 << 12
 """Smallest array that is compressed, in bytes."""
 
 
-class Column(NamedTuple):
+class Dataset(NamedTuple):
     """Dataset of a file.
 
     values: an array with the rows first.  axes: the name of each axis.  unit, meaning: text for the reader.
@@ -71,7 +71,7 @@ def encode(run: Run | PatternRun) -> bytes:
     return buffer.getvalue()
 
 
-def _write(file: Any, name: str, column: Column) -> None:
+def _write(file: Any, name: str, column: Dataset) -> None:
     """Write one dataset, compressed if it is large."""
     array = np.ascontiguousarray(column.values)
     packing: dict[str, Any] = {}
@@ -146,7 +146,7 @@ class _Layout:
             return order[np.searchsorted(own, codes)], None
         powers = 3 ** np.arange(board.cells, dtype=np.int64)
         places = np.argsort(np.array(board.images(True)), axis=1)
-        images = marks_of(codes, board.cells).astype(np.int64) @ powers[places].T
+        images = marks_of_states(codes, board.cells).astype(np.int64) @ powers[places].T
         number = images.argmin(axis=1)
         return order[np.searchsorted(own, images[np.arange(codes.size), number])], places[number]
 
@@ -175,28 +175,28 @@ class _Layout:
         return column
 
 
-def export_columns(run: Run) -> dict[str, Column]:
+def export_columns(run: Run) -> dict[str, Dataset]:
     """Return all datasets of a run's table."""
     layout, graph, learner, board = _Layout(run), run.graph, run.learner, run.board
     scores = np.empty(graph.child.size)
     edge_scores(run.tables, graph, scores)
     columns = {
-        ROWS: Column(layout.code, (ROWS,), "1", "code of the position; see the attribute code_of_a_position"),
-        CELLS: Column(np.arange(board.cells), (CELLS,), "1", f"cells, row by row from the top: {_cell_names(board)}"),
-        PLAYERS: Column(np.arange(2), (PLAYERS,), "1", "0 the first player (X), 1 the second player (O)"),
+        ROWS: Dataset(layout.code, (ROWS,), "1", "code of the position; see the attribute code_of_a_position"),
+        CELLS: Dataset(np.arange(board.cells), (CELLS,), "1", f"cells, row by row from the top: {_cell_names(board)}"),
+        PLAYERS: Dataset(np.arange(2), (PLAYERS,), "1", "0 the first player (X), 1 the second player (O)"),
     }
     if not layout.dense:
         rows = np.empty(graph.code.size, np.int64)
         rows[layout.row] = layout.row
-        columns["row"] = Column(rows[layout.row], (ROWS,), "1", "row of the position in the run file")
+        columns["row"] = Dataset(rows[layout.row], (ROWS,), "1", "row of the position in the run file")
     columns |= _rules_columns(layout)
     columns |= dict(_table_columns(layout, learner, run.tables._asdict(), ""))
     if "q" not in columns:
         meaning = "what the move is worth to the player who makes it"
         mean = 0.5 * (run.tables.q[0] + run.tables.q[1]) if "q_b" in columns else scores
-        columns["q"] = Column(layout.by_cell(mean), (ROWS, CELLS), "learner's scale", meaning)
+        columns["q"] = Dataset(layout.by_cell(mean), (ROWS, CELLS), "learner's scale", meaning)
     if "value" not in columns:
-        columns["value"] = Column(
+        columns["value"] = Dataset(
             layout.by_row(_best_scores(run, scores)),
             (ROWS,),
             "learner's scale",
@@ -205,7 +205,7 @@ def export_columns(run: Run) -> dict[str, Column]:
     columns |= _choices(layout)
     if not run.visits.size:
         meaning = "how often the entry was updated: this run did not count"
-        return columns | {"visits": Column(np.full(layout.code.size, np.nan), (ROWS,), "updates", meaning)}
+        return columns | {"visits": Dataset(np.full(layout.code.size, np.nan), (ROWS,), "updates", meaning)}
     visits = {learner.tables._fields[0]: run.visits.reshape(run.tables[0].shape)}
     counted = _table_columns(layout, learner, visits, "visits")
     return columns | {name: column._replace(unit="updates") for name, column in counted}
@@ -213,7 +213,7 @@ def export_columns(run: Run) -> dict[str, Column]:
 
 def _table_columns(
     layout: _Layout, learner: Learner, tables: Mapping[str, NDArray[Any]], named: str
-) -> Iterator[tuple[str, Column]]:
+) -> Iterator[tuple[str, Dataset]]:
     """Yield columns for tables of a learner by field.  named: a name to use instead of the field's."""
     for field, array in tables.items():
         axes, meaning = learner.fields[field]
@@ -221,10 +221,10 @@ def _table_columns(
         for name, number in datasets_of(named or field, axes):
             numbers = array if number is None else array[number]
             if axes.endswith("E"):
-                yield name, Column(layout.by_cell(numbers), (ROWS, CELLS), "learner's scale", meaning, "table")
+                yield name, Dataset(layout.by_cell(numbers), (ROWS, CELLS), "learner's scale", meaning, "table")
             else:
                 dims = (ROWS, PLAYERS) if numbers.ndim > 1 else (ROWS,)
-                yield name, Column(layout.by_row(numbers), dims, "learner's scale", meaning, "table")
+                yield name, Dataset(layout.by_row(numbers), dims, "learner's scale", meaning, "table")
 
 
 def _best_scores(run: Run, scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -238,9 +238,9 @@ def _best_scores(run: Run, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return best
 
 
-def _rules_columns(layout: _Layout) -> dict[str, Column]:
+def _rules_columns(layout: _Layout) -> dict[str, Dataset]:
     """Return the columns that follow from the rules alone."""
-    marks = marks_of(layout.code, layout.cells)
+    marks = marks_of_states(layout.code, layout.cells)
     open_ = layout.outcome == UNFINISHED
     mover = np.where(open_, np.where(np.count_nonzero(marks, axis=1) % 2, SECOND, FIRST), EMPTY).astype(np.int8)
     free = marks == EMPTY
@@ -250,14 +250,14 @@ def _rules_columns(layout: _Layout) -> dict[str, Column]:
         free &= below
     outcomes = "0 unfinished, 1 the first player wins, 2 the second player wins, 3 draw, -1 cannot occur"
     return {
-        "legal": Column((free & open_[:, None]).astype(np.int8), (ROWS, CELLS), "1", "1 if the cell may be marked"),
-        "mover": Column(mover, (ROWS,), "1", "1 if the first player is to move, 2 the second, 0 nobody"),
-        "outcome": Column(layout.outcome, (ROWS,), "1", outcomes),
-        "reachable": Column((layout.outcome != UNSAID).astype(np.int8), (ROWS,), "1", "1 if play can reach it"),
+        "legal": Dataset((free & open_[:, None]).astype(np.int8), (ROWS, CELLS), "1", "1 if the cell may be marked"),
+        "mover": Dataset(mover, (ROWS,), "1", "1 if the first player is to move, 2 the second, 0 nobody"),
+        "outcome": Dataset(layout.outcome, (ROWS,), "1", outcomes),
+        "reachable": Dataset((layout.outcome != UNSAID).astype(np.int8), (ROWS,), "1", "1 if play can reach it"),
     }
 
 
-def _choices(layout: _Layout) -> dict[str, Column]:
+def _choices(layout: _Layout) -> dict[str, Dataset]:
     """Return the columns of the moves that a run may pick and of their probabilities."""
     run, graph = layout.run, layout.run.graph
     policy = empty_policy(graph)
@@ -275,12 +275,12 @@ def _choices(layout: _Layout) -> dict[str, Column]:
     chances[final] = np.nan
     picked = layout.by_cell(best.astype(np.int8), fill=np.int8(0), rest=np.int8(0))
     return {
-        "policy": Column(chances, (ROWS, CELLS), "probability", how),
-        "best": Column(picked, (ROWS, CELLS), "1", "1 if the move is one of the best by the learner's choice rule"),
+        "policy": Dataset(chances, (ROWS, CELLS), "probability", how),
+        "best": Dataset(picked, (ROWS, CELLS), "1", "1 if the move is one of the best by the learner's choice rule"),
     }
 
 
-def _network_columns(run: PatternRun) -> dict[str, Column]:
+def _network_columns(run: PatternRun) -> dict[str, Dataset]:
     """Return the tuples of a run's networks, the weights that its two seats play by, and the training state."""
     network, cells = run.network, run.board.cells
     lengths = np.diff(network.place).astype(np.int64)
@@ -289,17 +289,17 @@ def _network_columns(run: PatternRun) -> dict[str, Column]:
     weights = np.stack([run.weights_of(seat)[network.kind] for seat in (0, 1)], axis=1) / 2.0**20
     data = run.data()
     columns = {
-        PLAYERS: Column(np.arange(2), (PLAYERS,), "1", "0 the first player (X), 1 the second player (O)"),
-        "tuple_cells": Column(
+        PLAYERS: Dataset(np.arange(2), (PLAYERS,), "1", "0 the first player (X), 1 the second player (O)"),
+        "tuple_cells": Dataset(
             tuples, ("tuple", "digit"), "1", f"cells of each tuple, -1 after its last; {cells} cells"
         ),
-        "tuple_offset": Column(
+        "tuple_offset": Dataset(
             network.offset.astype(np.int64),
             ("tuple",),
             "1",
             "first weight of the tuple's table; its weight stands at tuple_offset + sum of mark[cell] * 3**digit",
         ),
-        "weight": Column(
+        "weight": Dataset(
             weights,
             ("weight", PLAYERS),
             "1",
@@ -308,5 +308,5 @@ def _network_columns(run: PatternRun) -> dict[str, Column]:
     }
     for name, (axes, meaning) in table_fields(cells, data.tables).items():
         dims = tuple({"M": "entry", "L": "lost_game"}.get(axis, "move") for axis in axes.split(","))
-        columns[f"training/{name}"] = Column(data.tables[name], dims, "1", meaning, "table")
+        columns[f"training/{name}"] = Dataset(data.tables[name], dims, "1", meaning, "table")
     return columns

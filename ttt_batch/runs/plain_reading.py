@@ -18,11 +18,11 @@ from ttt_batch.game.graph import rows_of_edges
 from ttt_batch.game.growing_graph import N_SHARED, SHARED_CODES, SHARED_OUTCOMES, shared_rows
 from ttt_batch.learners import foreign_learner
 from ttt_batch.runs.config import GIVEN, Config, make_config
-from ttt_batch.runs.formats.base import FormatError, marks_of
+from ttt_batch.runs.formats.base import FormatError, marks_of_states
 from ttt_batch.runs.formats.plain_names import ROWS, TABLE_TYPE, datasets_of
 from ttt_batch.runs.growing_table import grow
 from ttt_batch.runs.run import Run
-from ttt_batch.runs.runfile.shield import answer_parent, in_child
+from ttt_batch.runs.runfile.shield import in_child, run_child
 from ttt_batch.runs.state import LARGEST
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -37,7 +37,7 @@ _NO_GAMES = ("batch", "engine", "start", "opponent", "seat")
 """Keys of a configuration that describe how games were played."""
 
 
-def unjudged_run(content: bytes) -> Run:
+def run_without_statistics(content: bytes) -> Run:
     """Return the run of a table that `plain_hdf5.encode` wrote, without statistics.
 
     The caller checks that its parts fit together.  Raises FormatError, without the file's name.
@@ -151,7 +151,7 @@ class _Tables:
         outcomes = np.insert(outcome[order], open_, SHARED_OUTCOMES).astype(np.int8)
         marked = np.ones((open_, cells), np.bool_)
         if not learner.occupied:
-            marked = marks_of(codes[:open_], cells) == EMPTY
+            marked = marks_of_states(codes[:open_], cells) == EMPTY
         grown = grow(run.config)
         start = learner.start(shared_rows(), run.worth, np.random.default_rng(0))._asdict()
 
@@ -225,4 +225,4 @@ def _work(content: bytes) -> bytes:
 
 
 if __name__ == "__main__":
-    answer_parent(_work, _finding)
+    run_child(_work, _finding)

@@ -142,7 +142,7 @@ class Clock:
         }
 
 
-def continued(past: Provenance, now: Provenance, noted: str) -> Provenance:
+def resumed_provenance(past: Provenance, now: Provenance, noted: str) -> Provenance:
     """Return the provenance of a resumed run, which keeps its first `created` and `command`.
 
     past: empty for a new run.  noted: the key for the command that resumes it.

@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.printable import call_hook
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.runs.config import Config
-from ttt_batch.runs.evaluation import Judged
+from ttt_batch.runs.evaluation import AnyEvaluation
 from ttt_batch.runs.growing_table import GrowingTable, positions_in
-from ttt_batch.runs.kept import Kept
+from ttt_batch.runs.kept import StoredRun
 from ttt_batch.runs.runfile.checks import RunData
 from ttt_batch.runs.runfile.declaration import FORMAT
 from ttt_batch.runs.state import KeptPoints, State
 
 
 @dataclass(repr=False, eq=False)
-class Run(Judged, Kept):
+class Run(AnyEvaluation, StoredRun):
     """Result of training, in memory or read from a file.
 
     Two runs are equal if configuration, games, tables and recorded points are equal, down to the bytes.  Provenance,
@@ -58,7 +58,7 @@ class Run(Judged, Kept):
 
     def __repr__(self) -> str:
         """Return one line without the arrays."""
-        title = f"{self.config.learner} on {self.board.name}, {counted(self.games, 'game')}, seed {self.config.seed}"
+        title = f"{self.config.learner} on {self.board.name}, {count_text(self.games, 'game')}, seed {self.config.seed}"
         return f"<Run: {'; '.join(filter(None, (title, self.verdict())))}>"
 
     def _repr_html_(self) -> str:
@@ -73,7 +73,7 @@ class Run(Judged, Kept):
         if self.games not in self.statistics["games"][-1:]:
             return ""
         if self.grown is not None:
-            return counted(int(self.statistics["positions"][-1]), "position")
+            return count_text(int(self.statistics["positions"][-1]), "position")
         seats = self.statistics["unbeatable"][-1].tolist()
         if self.learner.boxes:
             return f"{'unbeatable' if seats[0] else 'can be beaten'} as first"

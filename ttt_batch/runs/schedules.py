@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ttt_batch.base.choices import choose
 from ttt_batch.base.errors import UsageError, quoted
 from ttt_batch.base.jit import kernel
-from ttt_batch.base.quantities import Number, number_text, real
+from ttt_batch.base.quantities import Number, number_text, parse_float
 
 CONSTANT, LINEAR, EXPONENTIAL, VISITS = 0, 1, 2, 3
 _SHAPES = {"linear": LINEAR, "exp": EXPONENTIAL}
@@ -111,7 +111,7 @@ def parse_schedule(name: str, value: Number | Schedule, *, positive: bool) -> Sc
 def _number(name: str, value: Number, positive: bool) -> float:
     interval = "(0, 1]" if positive else "[0, 1]"
     forms = "a number such as 0.1 or 10%, or 0.3->0.01:linear" + (" or 1/n" if positive else "")
-    number = real(name, value, f"{forms}, with numbers in {interval}", shares=True)
+    number = parse_float(name, value, f"{forms}, with numbers in {interval}", shares=True)
     if not (0.0 < number <= 1.0 if positive else 0.0 <= number <= 1.0):
         raise UsageError(f"{name} {number_text(value)} is outside {interval}; give a number in it, e.g. 0.1")
     return number

@@ -11,11 +11,11 @@ from ttt_batch.game.board import EMPTY, FIRST_WINS, MAX_TABLE_CELLS, SECOND_WINS
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph, row_of
 from ttt_batch.game.notation import lettered, read_position
-from ttt_batch.game.solution import Truth, solve_in_plies, truth_of
+from ttt_batch.game.solution import SolvedResult, solve_in_plies, solved_result
 from ttt_batch.game.state_space import Space, check_enumerable, choose_space
 
 
-class Solved:
+class SolverAccess:
     """Board with the results of best play; on a board too large to enumerate only final positions have one.
 
     Subclasses define the graph.
@@ -93,7 +93,7 @@ class Solved:
         representative, image = self.board.representative(marks, self.images_share)
         return row_of(self.graph, self.board.encode(representative)), image
 
-    def truth(self, position: str | int | Position) -> Truth | None:
+    def truth(self, position: str | int | Position) -> SolvedResult | None:
         """Return the result of best play from a position and its number of plies; None if unknown.
 
         Raises BoardError for a position that no game reaches.
@@ -101,10 +101,10 @@ class Solved:
         marks = self.position(position)
         if not self.enumerated:
             outcome = self.board.outcome(marks)
-            return None if outcome == UNFINISHED else Truth({FIRST_WINS: 1, SECOND_WINS: -1}.get(outcome, 0), 0)
-        return truth_of(int(self.solution_in_plies[self._located(marks)[0]]), marks.count(EMPTY))
+            return None if outcome == UNFINISHED else SolvedResult({FIRST_WINS: 1, SECOND_WINS: -1}.get(outcome, 0), 0)
+        return solved_result(int(self.solution_in_plies[self._located(marks)[0]]), marks.count(EMPTY))
 
-    def true_moves(self, position: str | int | Position) -> dict[int, Truth] | None:
+    def true_moves(self, position: str | int | Position) -> dict[int, SolvedResult] | None:
         """Return the result of best play after each move, by free cell; plies count from there.
 
         Empty for a final position, None on a board too large to enumerate.
@@ -124,7 +124,7 @@ class Solved:
         return None if truth is None else truth.result
 
 
-class SolvedBoard(Solved):
+class SolvedBoard(SolverAccess):
     """Solver access for agents without a table, such as networks and third-party agents."""
 
     @functools.cached_property

@@ -2,7 +2,7 @@
 
 A chance belongs to a slot: slot 2 * edge + GREEDY is that the edge is taken and counts as greedy, slot 2 * edge +
 EXPLORING that it counts as exploring, as in `Counts.taken`.  `write_chances` says where a learner's chances come from,
-a class each; `Chances` are fixed ones, such as an opponent's.
+a class each; `Probabilities` are fixed ones, such as an opponent's.
 """
 
 import functools
@@ -27,7 +27,7 @@ SUM = 1e-6
 """How far the chances of a row may be from 1 in all when they are given."""
 
 
-class Chances(NamedTuple):
+class Probabilities(NamedTuple):
     """A fixed player.  chance: float64[E], the probability of every edge; those of an unfinished row add up to 1."""
 
     chance: Any
@@ -123,7 +123,7 @@ def _exploring(how: Exploring, tables: Any, graph: Graph, choice: Choice, row: A
 
 
 @inlined
-def copy_chances(fixed: Chances, graph: Graph, row: Any, chance: Any) -> None:
+def copy_chances(fixed: Probabilities, graph: Graph, row: Any, chance: Any) -> None:
     """Write a fixed player's chances of the moves of `row` into `chance`, as `write_chances`; they count as greedy."""
     lo, hi = edges_of(graph, row)
     for edge in range(lo, hi):
@@ -131,7 +131,7 @@ def copy_chances(fixed: Chances, graph: Graph, row: Any, chance: Any) -> None:
         chance[2 * (edge - lo) + 1] = 0.0
 
 
-def make_chances(graph: Graph, chance: NDArray[np.float64]) -> Chances:
+def make_chances(graph: Graph, chance: NDArray[np.float64]) -> Probabilities:
     """A fixed player, given how likely each edge is (float64[E]); each row's are scaled to add up to 1.
 
     Raises UsageError unless they are probabilities that add up to 1 in every unfinished row, to within 1e-6.
@@ -142,13 +142,13 @@ def make_chances(graph: Graph, chance: NDArray[np.float64]) -> Chances:
     total = np.add.reduceat(given, first)
     if not (np.isfinite(given).all() and (given >= 0.0).all() and (np.abs(total - 1.0) <= SUM).all()):
         raise UsageError("the chances of a position's moves are at least 0 and add up to 1; some do not")
-    return Chances(given / total[rows_of_edges(graph)])
+    return Probabilities(given / total[rows_of_edges(graph)])
 
 
-def even_chances(graph: Graph, policy: Policy) -> Chances:
+def even_chances(graph: Graph, policy: Policy) -> Probabilities:
     """The chances of a policy whose moves are equally likely."""
-    return Chances(chosen_edges(graph, policy) / policy.best[rows_of_edges(graph)])
+    return Probabilities(chosen_edges(graph, policy) / policy.best[rows_of_edges(graph)])
 
 
-NO_CHANCES = Chances(np.zeros(0))
+NO_CHANCES = Probabilities(np.zeros(0))
 """Chances of nobody: in self-play, and of a random player on a growing board."""

@@ -56,7 +56,7 @@ def list_visited(graph: Graph, counts: Counts, ply: int, n: int) -> Any:
 
 
 @kernel
-def complete(graph: Graph, policy: Policy, drawn: Any, counts: Counts, games: int) -> None:
+def complete_counts(graph: Graph, policy: Policy, drawn: Any, counts: Counts, games: int) -> None:
     """Fill `counts` for `games` games with what was drawn and what follows from it, in one sweep down the rows.
 
     If a row has a single greedy move, all games that arrived and did not explore took it.
@@ -95,7 +95,7 @@ def complete(graph: Graph, policy: Policy, drawn: Any, counts: Counts, games: in
 
 
 @inlined
-def complete_arrived(graph: Graph, drawn: Any, counts: Counts, games: int) -> None:
+def complete_reached(graph: Graph, drawn: Any, counts: Counts, games: int) -> None:
     """Fill `counts` but for `taken`, for `games` games that arrived in each row as often as `drawn` tells.
 
     drawn: uint32[S], set back to zero.  `counts` (nothing arrived) and `drawn` are modified in place.
@@ -112,7 +112,7 @@ def complete_arrived(graph: Graph, drawn: Any, counts: Counts, games: int) -> No
 
 
 @kernel
-def clear(graph: Graph, counts: Counts, ended: Any) -> None:
+def clear_counts(graph: Graph, counts: Counts, ended: Any) -> None:
     """Empty `counts`, and add how its games ended to `ended` (int64[S - U], games by final row); both in place."""
     for i in range(counts.n_visited[0]):
         counts.arrived[counts.visited[i]] = 0
@@ -124,6 +124,6 @@ def clear(graph: Graph, counts: Counts, ended: Any) -> None:
 
 
 def outcomes_of(graph: Graph, ended: NDArray[np.int64]) -> NDArray[np.int64]:
-    """int64[3]: first wins, draws and second wins among games that ended so (`ended` as `clear` keeps it)."""
+    """int64[3]: first wins, draws and second wins among games that ended so (`ended` as `clear_counts` keeps it)."""
     outcome = graph.outcome[graph.first_edge.size - 1 :]
     return np.array([ended[outcome == result].sum() for result in (FIRST_WINS, DRAW, SECOND_WINS)], np.int64)

@@ -16,7 +16,7 @@ from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.base.streams import GOLDEN, S32, STRIDE, game_base, mix, unit
 from ttt_batch.game.graph import Graph, edges_of, n_unfinished
 from ttt_batch.simulation.exploration import PLY_STRIDE, epsilon_at
-from ttt_batch.simulation.pieces import walk_piece
+from ttt_batch.simulation.pieces import walk_chunk
 from ttt_batch.simulation.policy import Policy
 
 AT_ONCE = 1 << 18
@@ -76,7 +76,7 @@ def make_lockstep(
     return lockstep
 
 
-def beside(lockstep: Lockstep) -> Lockstep:
+def second_lockstep(lockstep: Lockstep) -> Lockstep:
     """What another thread needs to play games of the same batch, nothing drawn."""
     return lockstep._replace(**{name: np.zeros_like(getattr(lockstep, name)) for name in OWN})
 
@@ -134,6 +134,6 @@ def walk_in_lockstep(graph: Graph, lockstep: Lockstep, key: Any, first_game: int
             ply += 1
 
 
-@walk_piece.register(Lockstep)
+@walk_chunk.register(Lockstep)
 def _walk_piece(lockstep: Lockstep, graph: Graph, key: Any, first_game: int, last_game: int) -> None:
     walk_in_lockstep(graph, lockstep, key, first_game, last_game)

@@ -16,7 +16,7 @@ from ttt_batch.game.graph import Graph, edges_of, n_unfinished
 from ttt_batch.game.transcripts import Games
 from ttt_batch.simulation.chances import WIDEST
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, list_visited
-from ttt_batch.simulation.pieces import walk_piece
+from ttt_batch.simulation.pieces import walk_chunk
 from ttt_batch.simulation.policy import Choice
 
 SLOTS = 2 * WIDEST
@@ -91,7 +91,7 @@ def make_mixture(graph: Graph, how: Any, tables: Any, choice: Choice, rival: Any
     )
 
 
-def beside(mixture: Mixture) -> Mixture:
+def second_mixture(mixture: Mixture) -> Mixture:
     """What another thread needs to walk games of the same batch, nothing drawn."""
     return mixture._replace(**{name: np.zeros_like(getattr(mixture, name)) for name in OWN})
 
@@ -180,7 +180,7 @@ def walk_mixture(graph: Graph, mixture: Mixture, key: Any, first_game: int, last
             playing = left
 
 
-@walk_piece.register(Mixture)
+@walk_chunk.register(Mixture)
 def _walk_piece(mixture: Mixture, graph: Graph, key: Any, first_game: int, last_game: int) -> None:
     walk_mixture(graph, mixture, key, first_game, last_game)
 

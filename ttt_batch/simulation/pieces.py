@@ -13,7 +13,7 @@ from ttt_batch.game.graph import Graph
 
 
 @generic
-def walk_piece(way: Any, graph: Graph, key: Any, first_game: int, last_game: int) -> Any:
+def walk_chunk(way: Any, graph: Graph, key: Any, first_game: int, last_game: int) -> Any:
     """Play games `first_game` to `last_game - 1` of the batch that `way` is prepared for; add to `way.drawn`, in place.
 
     key: uint64, `stream_key(seed)`.
@@ -21,12 +21,12 @@ def walk_piece(way: Any, graph: Graph, key: Any, first_game: int, last_game: int
 
 
 @kernel
-def walk_claimed(graph: Graph, way: Any, key: Any, next_free: Any, size: int, last_game: int) -> None:
-    """`walk_piece` of games that other threads walk, too: `size` at a time, claimed from `next_free` on.
+def walk_from_queue(graph: Graph, way: Any, key: Any, next_free: Any, size: int, last_game: int) -> None:
+    """`walk_chunk` of games that other threads walk, too: `size` at a time, claimed from `next_free` on.
 
-    next_free: int64[1], the first game that no thread has claimed, modified in place.  last_game: see `walk_piece`.
+    next_free: int64[1], the first game that no thread has claimed, modified in place.  last_game: see `walk_chunk`.
     """
     first = claim(next_free, size)
     while first < last_game:
-        walk_piece(way, graph, key, first, min(first + size, last_game))
+        walk_chunk(way, graph, key, first, min(first + size, last_game))
         first = claim(next_free, size)

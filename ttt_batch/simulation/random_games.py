@@ -11,7 +11,7 @@ from ttt_batch.base.processors import startable_threads
 from ttt_batch.base.streams import RANDOM_PLAY, stream_key
 from ttt_batch.game.board import Board
 from ttt_batch.game.state_space import check_gravity, check_table_cells
-from ttt_batch.simulation.random_ranks import AT_ONCE, make_block, make_rules, play_random
+from ttt_batch.simulation.random_ranks import AT_ONCE, make_random_block, make_random_rules, play_random
 
 MAX_RANDOM_GAMES = 10**15
 STOP_EVERY = 2**24
@@ -21,7 +21,7 @@ WORTH_A_THREAD = 2**18
 """Games that take longer than handing them to a thread."""
 
 
-def random_games(
+def play_random_games(
     board: Board, games: int, *, seed: int = 0, threads: int = 1, block: int = AT_ONCE
 ) -> NDArray[np.int64]:
     """Play `games` random games (0 to 10**15): int64[3], the first player's wins, draws, the second player's wins.
@@ -39,7 +39,7 @@ def random_games(
         raise UsageError(f"{games} random games: the number must be from 0 to {MAX_RANDOM_GAMES:,}")
     if threads < 1 or block < 1:
         raise UsageError(f"{threads} threads and {block} games in a block: both must be at least 1")
-    rules, key = make_rules(board), stream_key(seed, RANDOM_PLAY)
+    rules, key = make_random_rules(board), stream_key(seed, RANDOM_PLAY)
     threads = min(threads, 1 + games // WORTH_A_THREAD)
     if threads > 1:
         threads = max(1, startable_threads(threads))
@@ -48,7 +48,7 @@ def random_games(
     stopped = threading.Event()
 
     def work(_: int) -> NDArray[np.int64]:
-        scratch, wins = make_block(rules, block), np.zeros(2, np.int64)
+        scratch, wins = make_random_block(rules, block), np.zeros(2, np.int64)
         for start in starts:
             if stopped.is_set():
                 break

@@ -38,7 +38,7 @@ S16 = np.uint32(16)
 NOTHING, EVERYTHING = np.uint8(0), np.uint8(255)
 
 
-class Rules(NamedTuple):
+class RandomRules(NamedTuple):
     """A board of n cells, for the kernel.
 
     line: int64[L, k], cells of every line.
@@ -55,7 +55,7 @@ class Rules(NamedTuple):
     first_cell: Any
 
 
-class Block(NamedTuple):
+class RandomBlock(NamedTuple):
     """Scratch for the B games of a block.
 
     index: uint16[F, B], what is left of each fraction's number below its product.
@@ -92,13 +92,13 @@ def radices(cells: int) -> list[list[int]]:
     return groups
 
 
-def make_rules(board: Board) -> Rules:
+def make_random_rules(board: Board) -> RandomRules:
     """The arrays of a board, any `Board`."""
     groups = radices(board.cells)
     if len(groups) % 2:
         groups.append([])
     radix = np.arange(board.cells, 0, -1)
-    return Rules(
+    return RandomRules(
         line=np.array(board.lines, np.int64),
         radix=radix.astype(np.uint16),
         reciprocal=np.minimum(-(-(2**16) // radix), 2**16 - 1).astype(np.uint16),
@@ -107,9 +107,9 @@ def make_rules(board: Board) -> Rules:
     )
 
 
-def make_block(rules: Rules, games: int = AT_ONCE) -> Block:
+def make_random_block(rules: RandomRules, games: int = AT_ONCE) -> RandomBlock:
     """Scratch for `games` games."""
-    return Block(
+    return RandomBlock(
         np.zeros((rules.product.size, games), np.uint16),
         np.zeros((rules.first_cell[-1] + 1, games), np.uint8),
         *(np.zeros(games, np.uint8) for _ in range(6)),
@@ -122,7 +122,7 @@ def make_block(rules: Rules, games: int = AT_ONCE) -> Block:
 
 
 @inlined
-def draw_indices(rules: Rules, key: Any, start: int, games: int, pair: int, index: Any) -> None:
+def draw_indices(rules: RandomRules, key: Any, start: int, games: int, pair: int, index: Any) -> None:
     """Two rows of `index`, from one 64-bit number a game: numbers below the products of their fractions."""
     stride = np.uint64(rules.product.shape[0] // 2) * GOLDEN
     base = key + np.uint64(start) * stride + np.uint64(pair) * GOLDEN
@@ -200,7 +200,7 @@ def close_three(a: Any, b: Any, c: Any, first: Any, second: Any, games: int) -> 
 
 
 @inlined
-def count_wins(cells: int, block: Block, games: int) -> None:
+def count_wins(cells: int, block: RandomBlock, games: int) -> None:
     """Add each game's win to its column of wins."""
     half, last = np.uint8(cells // 2), np.uint8(cells - 1)
     _, _, _, _, first, second, first_wins, second_wins = block
@@ -211,7 +211,7 @@ def count_wins(cells: int, block: Block, games: int) -> None:
 
 
 @kernel
-def play_random(rules: Rules, key: Any, first_game: int, last_game: int, block: Block, wins: Any) -> None:
+def play_random(rules: RandomRules, key: Any, first_game: int, last_game: int, block: RandomBlock, wins: Any) -> None:
     """Play games `first_game` to `last_game - 1`; add the wins of the first and the second player to `wins`.
 
     key: uint64, `stream_key(seed, RANDOM_PLAY)`; game g draws numbers F / 2 * g and following of the sequence.

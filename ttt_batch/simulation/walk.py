@@ -2,8 +2,8 @@
 
 The games of a block advance together, one decision a round; those that are over drop out.  A round has no branch to
 mispredict: 1.8 times (epsilon 0.1) to 3 times (td) the speed of following one game to its end.  Only decisions are
-counted; `counts.complete` derives the greedy moves between them.  The random numbers of a game depend on its number
-alone, so neither the block nor the order of games shows in the counts.
+counted; `counts.complete_counts` derives the greedy moves between them.  The random numbers of a game depend on its
+number alone, so neither the block nor the order of games shows in the counts.
 
 A round has two loops.  The first draws and chooses, which is arithmetic done several games at a time; the second counts
 and looks up where the path leads (batches 1.06 to 1.36 times as fast as with one loop for both).  One word holds all
@@ -19,7 +19,7 @@ from ttt_batch.base.streams import GOLDEN, S32, STRIDE, draw, game_base, mix
 from ttt_batch.game.graph import Graph, n_unfinished
 from ttt_batch.simulation.exploration import N_SETS, SET_BITS, SET_DRAW, SETS, Explorations, exploring_set
 from ttt_batch.simulation.greedy_paths import COUNT, EXPLORES, SLOT, GreedyPaths
-from ttt_batch.simulation.pieces import walk_piece
+from ttt_batch.simulation.pieces import walk_chunk
 
 BLOCK = 2048
 """Games walked together: 24 KB of state, inside the first cache."""
@@ -28,7 +28,7 @@ MAX_WALKED = 1 << 31
 """Games of a batch at most: decisions are counted in 32 bits, which halves the memory they need (walk 1.05 to 1.3
 times as fast)."""
 
-ZERO, TWO = np.uint64(0), np.uint64(2)
+ZERO, PAIR = np.uint64(0), np.uint64(2)
 U_COUNT, U_EXPLORES, U_SLOT = (np.uint64(n) for n in (COUNT, EXPLORES, SLOT))
 S_EXPLORES = np.uint64(EXPLORES.bit_length() - 1)
 LOWER = np.uint64(0xFFFFFFFF)
@@ -76,7 +76,7 @@ def entry_of(paths: GreedyPaths, explorations: Explorations, path: Any, explorin
 def walk(graph: Graph, walker: Walker, key: Any, first_game: int, last_game: int) -> None:
     """Play games `first_game` to `last_game - 1`; count each decision in `walker.drawn`, in place."""
     explorations, paths, games, slot, opening, drawn = walker
-    final = TWO * np.uint64(n_unfinished(graph))
+    final = PAIR * np.uint64(n_unfinished(graph))
     root = np.uint64(paths.begin[0])
     for members in range(N_SETS):
         exploring = np.uint64(members)
@@ -111,7 +111,7 @@ def walk(graph: Graph, walker: Walker, key: Any, first_game: int, last_game: int
             bases += GOLDEN
 
 
-@walk_piece.register(Walker)
+@walk_chunk.register(Walker)
 def _walk_piece(walker: Walker, graph: Graph, key: Any, first_game: int, last_game: int) -> None:
     walk(graph, walker, key, first_game, last_game)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ttt_batch.base.console import one_line
 from ttt_batch.base.errors import TttBatchError
 from ttt_batch.base.files import shown
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.runs.claims import Grounds
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.runfile.checks import exact_contradictions
@@ -18,9 +18,9 @@ from ttt_batch.runs.state import MOST_SECONDS
 from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.designs.tables import TABLES
 from ttt_batch.studies.designs.tallies import TALLIES
-from ttt_batch.studies.kept_results import kept_misfits
+from ttt_batch.studies.kept_results import mismatches
 from ttt_batch.studies.storage.declared import DONE, FAILED, LAST, MISSING, STATISTICS
-from ttt_batch.studies.storage.header import Damaged
+from ttt_batch.studies.storage.header import DamagedStudy
 from ttt_batch.studies.storage.reading import Block, StudyFile, open_study, underived
 
 _TOLERANCE = 1e-6
@@ -44,23 +44,23 @@ def check_study(path: str | Path) -> tuple[list[str], tuple[str, ...], Grounds]:
     path = find_run(path)
     try:
         study = open_study(path)
-    except Damaged as error:
+    except DamagedStudy as error:
         return [str(error)], (), Grounds((), ())
     with study:
         problems = list(_findings(study))
         grounds = Grounds((), ()) if problems else _grounds(study)
         missing, failed = (int(np.count_nonzero(study.state == state)) for state in (MISSING, FAILED))
-    notes = [f"{counted(missing, 'learner')} missing"] if missing else []
-    notes += [f"{counted(failed, 'learner')} failed"] if failed else []
+    notes = [f"{count_text(missing, 'learner')} missing"] if missing else []
+    notes += [f"{count_text(failed, 'learner')} failed"] if failed else []
     return [f"{shown(path)}: {one_line(problem)}" for problem in problems], tuple(notes), grounds
 
 
 def _grounds(study: StudyFile) -> Grounds:
     """Return the verified and the trusted claims of a study without findings."""
     done = int(np.count_nonzero(study.state == DONE))
-    verified = ["digest", "arrays that follow from the design", f"checksums of {counted(done, 'learner')}"]
+    verified = ["digest", "arrays that follow from the design", f"checksums of {count_text(done, 'learner')}"]
     trusted = [
-        f"that {counted(done, 'learner')} learnt by the design's settings and seeds",
+        f"that {count_text(done, 'learner')} learnt by the design's settings and seeds",
         "the seconds and where the study comes from",
     ]
     kept = _KEPT[study.family.name] if study.keep == LAST else ""
@@ -88,17 +88,17 @@ def _findings(study: StudyFile) -> Iterator[str]:
         yield "provenance/progress is malformed; resume the study to rewrite it"
     nameless = sum(reason == "unknown" for _, _, reason in study.failures())
     if nameless:
-        yield f"{counted(nameless, 'learner')} failed without a recorded reason"
+        yield f"{count_text(nameless, 'learner')} failed without a recorded reason"
     found: dict[str, tuple[int, str]] = {}
     for block in study.blocks():
-        for problem, wrong in (*_wrong(study, block), *(kept_misfits(study, block) if derived else ())):
+        for problem, wrong in (*_wrong(study, block), *(mismatches(study, block) if derived else ())):
             if wrong.any():
                 first = int(np.argmax(wrong))
                 number, place = found.get(problem, (0, ""))
                 place = place or f"setting {block.settings[first]}, seed {study.seeds[block.seeds[first]]}"
                 found[problem] = number + int(np.count_nonzero(wrong)), place
     for problem, (number, place) in found.items():
-        yield f"{problem} ({counted(number, 'learner')}, the first: {place})"
+        yield f"{problem} ({count_text(number, 'learner')}, the first: {place})"
 
 
 def _places(study: StudyFile) -> Iterator[str]:

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from ttt_batch.studies.designs.description import description_text
 from ttt_batch.studies.designs.design import Design
 from ttt_batch.studies.designs.family import Setting
-from ttt_batch.studies.learning.learnt import Room
-from ttt_batch.studies.learning.rooms import make_room
-from ttt_batch.studies.storage.layout import layout_of, size_of
+from ttt_batch.studies.learning.learnt import Worker
+from ttt_batch.studies.learning.rooms import make_worker
+from ttt_batch.studies.storage.layout import layout_size, study_layout
 
 FIRST_GAMES, FACTOR = 1_000, 8
 """Games of the first trial run, and the factor from each trial run to the next."""
@@ -28,16 +28,16 @@ class Estimate(NamedTuple):
 def estimated(design: Design, keep: str, threads: int, missing: Sequence[int]) -> Estimate:
     """Return an estimate from short trial runs, one for each kind of learner, within the time limit.
 
-    missing: number of learners still to train, for each setting.  Raises UsageError as `layout_of` does.
+    missing: number of learners still to train, for each setting.  Raises UsageError as `study_layout` does.
     """
-    size = size_of(layout_of(design, description_text(design), keep))
+    size = layout_size(study_layout(design, description_text(design), keep))
     kinds: dict[Any, tuple[Setting, int]] = {}
     for setting, learners in zip(design.settings, missing, strict=True):
         if learners:
             kind = setting.family.effort(setting)
             first, others = kinds.get(kind, (setting, 0))
             kinds[kind] = first, others + learners
-    room, ends = make_room(design.family, keep=False, stop=lambda: False), time.perf_counter() + ALL_SECONDS
+    room, ends = make_worker(design.family, keep=False, stop=lambda: False), time.perf_counter() + ALL_SECONDS
     seconds, tried = 0.0, 0
     for setting, learners in kinds.values():
         if time.perf_counter() > ends:
@@ -51,7 +51,7 @@ def estimated(design: Design, keep: str, threads: int, missing: Sequence[int]) -
     return Estimate(size, seconds * games / tried / threads if tried else None if games else 0.0)
 
 
-def _seconds_of(room: Room, setting: Setting) -> tuple[float | None, float]:
+def _seconds_of(room: Worker, setting: Setting) -> tuple[float | None, float]:
     """Return a learner's estimated training time (None if it fails) and the time for loading or compiling kernels."""
     known: list[tuple[int, float]] = [(0, 0.0)]
     short = _shortened(setting, FIRST_GAMES)

@@ -11,7 +11,7 @@ from ttt_batch.game.solution import solve_in_plies
 from ttt_batch.learners import learner_named
 from ttt_batch.patterns.fold import LARGEST
 from ttt_batch.runs.consistency import table_misfits
-from ttt_batch.runs.patterns.contents import Learnt
+from ttt_batch.runs.patterns.contents import NetworkState
 from ttt_batch.runs.patterns.loading import contradictions
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.runfile.checks import RunData
@@ -25,7 +25,7 @@ _TOLERANCE = 1e-6
 Check = Callable[[Any, RunData], Iterator[str]]
 
 
-def kept_misfits(study: StudyFile, block: Block) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+def mismatches(study: StudyFile, block: Block) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """Yield each problem of the kept tables or networks, and bool[n]: which learners have it.  Raises TttBatchError."""
     if not block.tables:
         return
@@ -84,7 +84,7 @@ def _networks(like: Any) -> Check:
         wrong = list(contradictions(data, config))
         yield from wrong
         lost = tuple(np.zeros((0, config.board.cells), np.int8) for _ in range(aims))
-        learnt = Learnt(weight, np.zeros((*shape, 2), np.int64), lost)
+        learnt = NetworkState(weight, np.zeros((*shape, 2), np.int64), lost)
         run = PatternRun(config, data.games, learnt, data.statistics, proved)
         run.network = network
         unproved = [seat for seat in (0, 1) if not run.proved_after(seat)]

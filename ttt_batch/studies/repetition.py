@@ -12,13 +12,13 @@ from ttt_batch.base.files import reason
 from ttt_batch.base.printable import Printable
 from ttt_batch.base.processors import thread_count
 from ttt_batch.base.quantities import Number
-from ttt_batch.cluster.crew import Crew
-from ttt_batch.cluster.place import place_of
+from ttt_batch.cluster.crew import WorkerPool
+from ttt_batch.cluster.place import cluster_config
 from ttt_batch.studies.designs.design import Design
 from ttt_batch.studies.designs.values import seed_runs
 from ttt_batch.studies.figures.confirmation import Confirmation, confirm
 from ttt_batch.studies.figures.summary import Summary, summarise
-from ttt_batch.studies.storage.creation import create
+from ttt_batch.studies.storage.creation import create_study
 from ttt_batch.studies.storage.declared import NONE
 from ttt_batch.studies.storage.writing import StudyWriter
 from ttt_batch.studies.work.loop import StudyProgress, run_study
@@ -66,10 +66,10 @@ def confirmed(
     best: a metric, `proof` by default.  The other parameters are as for `study`.
     Raises as `confirm` does, and StudyFileError if temporary files do not fit on the disk.
     """
-    place, n_threads = place_of(workers, scheduler, threads), thread_count(threads)
+    place, n_threads = cluster_config(workers, scheduler, threads), thread_count(threads)
     again = confirm(summary, seeds, best)
     with ExitStack() as stack:
-        crew = None if place is None else stack.enter_context(Crew(place, warn))
+        crew = None if place is None else stack.enter_context(WorkerPool(place, warn))
         fresh = stack.enter_context(temporary(again.design, "repetition"))
         run_study(fresh, threads=n_threads, crew=crew, progress=progress, stop=stop or (lambda: False), say=warn)
         return Repetition(again, summarise(fresh))
@@ -81,7 +81,7 @@ def temporary(design: Design, what: str, keep: str = NONE, *, command: str = "")
     with ExitStack() as stack:
         try:
             folder = stack.enter_context(_Folder())
-            fresh = stack.enter_context(create(Path(folder) / "fresh.h5", design, keep, command=command))
+            fresh = stack.enter_context(create_study(Path(folder) / "fresh.h5", design, keep, command=command))
         except (OSError, StudyFileError) as error:
             raise StudyFileError(
                 f"no temporary file for the {what}: {reason(error.__cause__ or error)}; make room there, or "

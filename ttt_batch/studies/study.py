@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import check_switches, choose
-from ttt_batch.base.errors import UsageError, option, warn_python
+from ttt_batch.base.errors import UsageError, flag, warn_python
 from ttt_batch.base.outputs import check_distinct, named_file
-from ttt_batch.base.printable import Printable, followed
+from ttt_batch.base.printable import Printable, progress_callback
 from ttt_batch.base.processors import thread_count
-from ttt_batch.base.quantities import Number, counted
-from ttt_batch.cluster.crew import Crew
-from ttt_batch.cluster.place import Place, place_of
+from ttt_batch.base.quantities import Number, count_text
+from ttt_batch.cluster.crew import WorkerPool
+from ttt_batch.cluster.place import ClusterConfig, cluster_config
 from ttt_batch.patterns.tuples import FileText
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.recorder import Clock
@@ -26,7 +26,7 @@ from ttt_batch.studies.designs.grid import FULL
 from ttt_batch.studies.designs.opponents import RunOpponent
 from ttt_batch.studies.figures.summary import Summary, summarise
 from ttt_batch.studies.repetition import Repetition, confirmed, temporary
-from ttt_batch.studies.storage.creation import create, extend
+from ttt_batch.studies.storage.creation import create_study, extend_study
 from ttt_batch.studies.storage.declared import DONE, FAILED, KEEPS, MISSING, NONE
 from ttt_batch.studies.storage.reading import StudyFile, open_as, open_study
 from ttt_batch.studies.storage.writing import resume_study
@@ -51,7 +51,7 @@ class Study(StudyFile, Printable):
         settings, seeds = self.state.shape
         states = {"done": DONE, "failed": FAILED, "missing": MISSING}
         counts = [f"{np.count_nonzero(self.state == state):,} {name}" for name, state in states.items()]
-        return f"<Study: {counted(settings, 'setting')}, {counted(seeds, 'seed')} each; {', '.join(counts)}>"
+        return f"<Study: {count_text(settings, 'setting')}, {count_text(seeds, 'seed')} each; {', '.join(counts)}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values with stable keys, as `study --json` prints them."""
@@ -82,7 +82,7 @@ class Study(StudyFile, Printable):
         Raises UsageError, ClusterError, and TttBatchError if no setting has a usable figure of that metric.
         """
         where: dict[str, Any] = {"threads": threads, "workers": workers, "scheduler": scheduler}
-        with followed(progress, "studying") as follow:
+        with progress_callback(progress, "studying") as follow:
             return confirmed(self.summary(), seeds, best, **where, progress=follow)
 
     def to_dataframe(self, *, last: bool = False) -> "DataFrame":
@@ -152,30 +152,30 @@ def study(
     missing.  The file contains the results up to the error.
     """
     check_switches(overwrite=overwrite)
-    place, n_threads = place_of(workers, scheduler, threads), thread_count(threads)
+    place, n_threads = cluster_config(workers, scheduler, threads), thread_count(threads)
     room = ExitStack()
     with room, ExitStack() as stack:
-        follow = stack.enter_context(followed(progress, "studying"))
+        follow = stack.enter_context(progress_callback(progress, "studying"))
         if resume is not None:
             if overwrite:
                 raise UsageError(
-                    f"{option('resume')} continues in the study's own file and replaces nothing; leave out "
-                    f"{option('overwrite', True)}"
+                    f"{flag('resume')} continues in the study's own file and replaces nothing; leave out "
+                    f"{flag('overwrite', True)}"
                 )
             more = more_of(resume, out, description, seeds, sweep, keep, options)
-            crew = _crew(place, more.wider, warn, stack)
-            writer = extend(more.path, more.wider, command=command) if more.is_wider else resume_study(more.path)
+            crew = _worker_pool(place, more.wider, warn, stack)
+            writer = extend_study(more.path, more.wider, command=command) if more.is_wider else resume_study(more.path)
             if (writer.keys, writer.seeds.tolist()) == (more.keys, list(more.wider.seeds)):  # not extended since then
                 writer.design = more.wider  # with opponents' runs as given
         else:
-            design, kept = designed(description, seeds, sweep, options), kept_tables(keep)
+            design, kept = designed(description, seeds, sweep, options), snapshot_tables(keep)
             if out is not None:
                 _check_places(named_file("out", out), description, design)
-            crew = _crew(place, design, warn, stack)
+            crew = _worker_pool(place, design, warn, stack)
             if out is None:
                 writer = room.enter_context(temporary(design, "study", kept, command=command))
             else:
-                writer = create(out, design, kept, command=command, overwrite=overwrite)
+                writer = create_study(out, design, kept, command=command, overwrite=overwrite)
         stack.enter_context(writer)
         clock = Clock(writer.progress.get("seconds", 0.0))
         run_study(
@@ -194,12 +194,14 @@ def study(
         return done
 
 
-def _crew(place: Place | None, design: Design, warn: Callable[[str], None] | None, stack: ExitStack) -> Crew | None:
+def _worker_pool(
+    place: ClusterConfig | None, design: Design, warn: Callable[[str], None] | None, stack: ExitStack
+) -> WorkerPool | None:
     """Return the worker pool of a place, closed by `stack`, or None.  Raises UsageError and ClusterError."""
     if place is None:
         return None
     design.family.homes(setting.config.learner for setting in design.settings)
-    return stack.enter_context(Crew(place, warn or warn_python, warn))
+    return stack.enter_context(WorkerPool(place, warn or warn_python, warn))
 
 
 def designed(description: str | Path | None, seeds: Any, sweep: str | None, options: dict[str, Any]) -> Design:
@@ -209,20 +211,20 @@ def designed(description: str | Path | None, seeds: Any, sweep: str | None, opti
     design = read_description(named_file("description", description), seeds=seeds)
     given = [name for name, value in options.items() if value is not None] + (["sweep"] if sweep is not None else [])
     if given:
-        raise UsageError(f"{option(given[0])} cannot be combined with a description; write it into {description}")
+        raise UsageError(f"{flag(given[0])} cannot be combined with a description; write it into {description}")
     return design
 
 
 def _check_places(out: Path, description: str | Path | None, design: Design) -> None:
     """Raise UsageError if `out` would overwrite the study's description, an opponent or a file of tuples."""
     given = [value for grid in design.grids for name in ("opponent", "tuples") for value in grid.values.get(name, ())]
-    read = [(option("opponent"), Path(run.name)) for run in given if isinstance(run, RunOpponent)]
-    read += [(option("tuples"), text.path) for text in given if isinstance(text, FileText)]
+    read = [(flag("opponent"), Path(run.name)) for run in given if isinstance(run, RunOpponent)]
+    read += [(flag("tuples"), text.path) for text in given if isinstance(text, FileText)]
     described = [] if description is None else [("the description", Path(description))]
-    check_distinct([(option("out"), out)], [*described, *read])
+    check_distinct([(flag("out"), out)], [*described, *read])
 
 
-def kept_tables(keep: str | None) -> str:
+def snapshot_tables(keep: str | None) -> str:
     """Return the choice from KEEPS for a new study.  Raises UsageError."""
     return NONE if keep is None else choose("keep", keep, KEEPS)
 
@@ -269,7 +271,7 @@ def more_of(
     """Return the continuation of a study, extended by the given options, without writing.  Raises as `study` does."""
     if out is not None or keep is not None:
         named = "out" if out is not None else "keep"
-        raise UsageError(f"{option('resume')} continues in the study's own file, unchanged; leave out {option(named)}")
+        raise UsageError(f"{flag('resume')} continues in the study's own file, unchanged; leave out {flag(named)}")
     path, more = find_run(resume), {name: value for name, value in options.items() if value is not None}
     with open_study(path) as before:
         known, kept, done = before.design, before.keep, np.count_nonzero(before.state == DONE, axis=1)

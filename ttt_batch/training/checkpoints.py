@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
 
-from ttt_batch.base.choices import fold
-from ttt_batch.base.errors import RunFileError, TakenError, UsageError, option, quoted
-from ttt_batch.base.files import free_names, shown
+from ttt_batch.base.choices import fold_case
+from ttt_batch.base.errors import RunFileError, TakenError, UsageError, flag, quoted
+from ttt_batch.base.files import shown, unused_paths
 from ttt_batch.base.lock import Lock
-from ttt_batch.base.quantities import counted, exact_number, whole
+from ttt_batch.base.quantities import count_text, exact_number, parse_int
 from ttt_batch.runs.batches import MAX_GAMES
 from ttt_batch.runs.runfile.checks import RunData
-from ttt_batch.runs.runfile.writing import RUN_FILE, Stamp, save_run, stamp_of, still_holds
+from ttt_batch.runs.runfile.writing import RUN_FILE, Stamp, is_unchanged, save_run, stamp_of
 
 DEFAULT_EVERY = "30s"
 
@@ -107,14 +107,14 @@ class RewrittenRun:
         except RunFileError:
             unreadable = True
         if not self.saved:
-            lost = counted(learnt, "game learnt is", "games learnt are")
+            lost = count_text(learnt, "game learnt is", "games learnt are")
             return f"the {lost} not saved" if learnt else "nothing was written"
-        last, saved = f"the last checkpoint in {shown(self.path)}", counted(self.saved, "game")
+        last, saved = f"the last checkpoint in {shown(self.path)}", count_text(self.saved, "game")
         if unreadable:
             return f"{last}, of {saved}, cannot be read"
         if ours:
             more = learnt > self.saved
-            return f"{last} holds " + (f"{self.saved:,} of the {counted(learnt, 'game')} learnt" if more else saved)
+            return f"{last} holds " + (f"{self.saved:,} of the {count_text(learnt, 'game')} learnt" if more else saved)
         lost = "is gone" if ours is None else "was replaced by another program"
         return f"{last}, of {saved}, {lost}, and nothing is saved"
 
@@ -122,9 +122,9 @@ class RewrittenRun:
         """Return whether the file is ours, or None if it does not exist."""
         with RUN_FILE.refusing(self.path):
             coming, self._coming = self._coming, None
-            if coming is not None and still_holds(self._target, coming[0]):
+            if coming is not None and is_unchanged(self._target, coming[0]):
                 self._stamp, self.saved = coming
-            if self._stamp is not None and still_holds(self._target, self._stamp):
+            if self._stamp is not None and is_unchanged(self._target, self._stamp):
                 return True
             try:
                 self._target.stat()
@@ -134,7 +134,7 @@ class RewrittenRun:
 
     def _write_beside(self, run: Storable, data: RunData) -> None:
         """Write the run into a new file beside the first one, and use that from now on."""
-        for path in free_names(self._first):
+        for path in unused_paths(self._first):
             if path == self._first:
                 continue  # free again: the file has just been removed
             with suppress(TakenError), ExitStack() as stack:
@@ -163,12 +163,12 @@ class Every:
 
 def parse_every(text: str) -> Every:
     """Parse `30s`, `1Mgames` or `never`.  Raises UsageError."""
-    name = option("checkpoint_every")
-    if fold(text) == "never":
+    name = flag("checkpoint_every")
+    if fold_case(text) == "never":
         return Every()
     match = re.fullmatch(r"(.+?) ?(games?|s)", text.strip(), re.IGNORECASE)
     if match and match[2].lower() != "s":
-        return Every(games=whole(name, match[1], 1, MAX_GAMES))
+        return Every(games=parse_int(name, match[1], 1, MAX_GAMES))
     seconds = exact_number(match[1]) if match else None
     if seconds is None or not 0 <= seconds < 10**9:
         raise UsageError(f"{name} {quoted(text)} is not an interval; give e.g. 30s, 1Mgames or never")

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, Unpack
 
 from ttt_batch.base.choices import PATTERN_LEARNERS, check_switches, find_name
-from ttt_batch.base.errors import GamesError, UsageError, option, warn_python
+from ttt_batch.base.errors import GamesError, UsageError, flag, warn_python
 from ttt_batch.base.memory import parse_memory
 from ttt_batch.base.outputs import check_distinct, named_file
-from ttt_batch.base.printable import followed
+from ttt_batch.base.printable import progress_callback
 from ttt_batch.base.quantities import Number
 from ttt_batch.base.signatures import given_options, with_options
 from ttt_batch.game.game_files import find_games, refuse_positions
@@ -18,7 +18,7 @@ from ttt_batch.game.transcript_source import GameFile, GameLines
 from ttt_batch.game.transcripts import Games
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import Config, LearnerOptions, make_config
-from ttt_batch.runs.explorations import instead_of_the_other
+from ttt_batch.runs.explorations import replace_exploration
 from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.memory_needs import rows_within
 from ttt_batch.runs.patterns.config import PatternConfig
@@ -27,13 +27,13 @@ from ttt_batch.runs.recorder import Clock, record_once
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.state import table_digest
 from ttt_batch.training.checkpoints import RewrittenRun
-from ttt_batch.training.patterns.given import GivenNetworks, given_networks_config
+from ttt_batch.training.patterns.given import NetworksFromGames, networks_config_from_games
 from ttt_batch.training.plan import check_origin, state_of
-from ttt_batch.training.trainers.base import Task
-from ttt_batch.training.trainers.ply_by_ply import Given
+from ttt_batch.training.trainers.base import TrainerOptions
+from ttt_batch.training.trainers.ply_by_ply import GivenGames
 
 
-class Learnt(NamedTuple):
+class GamesLearnt(NamedTuple):
     """Progress of learning from given games.
 
     games: learnt from so far.  read, size: bytes read, and of the whole source; size is 0 if unknown.
@@ -59,7 +59,7 @@ def learn_from(
     out: str | Path | None = None,
     overwrite: bool = False,
     trust: bool = False,
-    progress: Callable[[Learnt], None] | bool | None = None,
+    progress: Callable[[GamesLearnt], None] | bool | None = None,
     warn: Callable[[str], None] | None = None,
     command: str = "",
     **options: Unpack[LearnerOptions],
@@ -96,20 +96,20 @@ def learn_from(
     for line in source.beginning():
         refuse_positions(line, source.name)
     if run is None:
-        given_config(learner, None, **options)  # report bad options before bad files
+        config_from_games(learner, None, **options)  # report bad options before bad files
     say = warn or warn_python
     if out is not None:
-        check_distinct([(option("out"), out := named_file("out", out))], source.places())
+        check_distinct([(flag("out"), out := named_file("out", out))], source.places())
     # Lock `out` before the run is read: it may be the same file, which another process may be writing.
     held = None if out is None else RewrittenRun(Path(out), overwrite=overwrite, hold=True, say=say)
-    with held or nullcontext(), followed(progress, "reading") as follow:
+    with held or nullcontext(), progress_callback(progress, "reading") as follow:
         origin = run if run is None or isinstance(run, AnyRun) else load_any(run, trust=trust)
-        config, clock = given_config(learner, origin, **options), Clock()
+        config, clock = config_from_games(learner, origin, **options), Clock()
         source.check()  # before any kernel is compiled
         name = name or source.name
         if follow is not None:
-            follow(Learnt(0, 0, source.size, clock.seconds))
-        pupil = pupil_of(config, origin)
+            follow(GamesLearnt(0, 0, source.size, clock.seconds))
+        pupil = games_learner(config, origin)
         rule = learner_named(config.learner) if isinstance(config, Config) else None
         may = {"occupied": rule is not None and rule.occupied, "resigns": rule is not None and rule.boxes}
         asks = isinstance(source, GameFile)
@@ -120,7 +120,7 @@ def learn_from(
         for some in reader.read(found.pieces):
             pupil.learn(some)
             if follow is not None:
-                follow(Learnt(reader.games, source.read, source.size, clock.seconds))
+                follow(GamesLearnt(reader.games, source.read, source.size, clock.seconds))
         if reader.games == 0:
             skipped = reader.skipped
             bad = f", only bad lines ({skipped.total:,}); the first: {skipped[0]}" if skipped else ""
@@ -133,7 +133,7 @@ def learn_from(
 
 
 @with_options(LearnerOptions)
-def given_config(
+def config_from_games(
     learner: str | None, origin: AnyRun | None, **options: Unpack[LearnerOptions]
 ) -> Config | PatternConfig:
     """Return the configuration of a run of given games, new by `learner` or continued from `origin`.
@@ -142,18 +142,18 @@ def given_config(
     """
     if origin is None and learner is None:
         raise UsageError(
-            f"no learner is named; give {option('learner', 'NAME')}, or {option('run', 'RUN')} for a run to continue"
+            f"no learner is named; give {flag('learner', 'NAME')}, or {flag('run', 'RUN')} for a run to continue"
         )
-    given, start = given_options(given_config, options), ""
+    given, start = given_options(config_from_games, options), ""
     if origin is not None and learner is not None:
         named = find_name(learner, PATTERN_LEARNERS) or learner_named(learner).name
         if named != origin.config.learner:
             raise UsageError(f"the run was made by {origin.config.learner}, not {learner}; leave the learner out")
     if isinstance(origin, PatternRun):
-        return given_networks_config(origin, **given)
+        return networks_config_from_games(origin, **given)
     if origin is not None:
         before = {name: getattr(origin.config, name) for name in LearnerOptions.__annotations__}
-        given = before | instead_of_the_other(given)
+        given = before | replace_exploration(given)
         learner, start = origin.config.learner, table_digest(origin.tables)
     config = make_config(learner=str(learner), batch=1, engine="given", start=start, **given)
     if origin is not None:
@@ -165,7 +165,7 @@ def given_config(
     return config
 
 
-class Pupil(Protocol):
+class GamesLearner(Protocol):
     """Trainer that learns from given games."""
 
     def learn(self, games: Games) -> None:
@@ -175,25 +175,25 @@ class Pupil(Protocol):
         """Return the run with one recorded point; `seconds`: how long learning took."""
 
 
-def pupil_of(config: Config | PatternConfig, origin: AnyRun | None) -> Pupil:
-    """Return a trainer for `config`, which `given_config` made.
+def games_learner(config: Config | PatternConfig, origin: AnyRun | None) -> GamesLearner:
+    """Return a trainer for `config`, which `config_from_games` made.
 
     It starts from a copy of what `origin` has learnt, or from the learner's start.
     """
     if isinstance(config, PatternConfig):
         assert isinstance(origin, PatternRun)
-        return GivenNetworks(config, origin)
+        return NetworksFromGames(config, origin)
     assert not isinstance(origin, PatternRun)
-    return _GivenTables(config, origin)
+    return _TablesFromGames(config, origin)
 
 
-class _GivenTables:
+class _TablesFromGames:
     """Trainer of tables on given games."""
 
     def __init__(self, config: Config, origin: Run | None) -> None:
         state = None if origin is None else state_of(origin, origin.games)
         max_rows = rows_within(config, parse_memory(None)) if config.grown else 0
-        self._trainer = Given(Task(config, state=state, max_rows=max_rows))
+        self._trainer = GivenGames(TrainerOptions(config, state=state, max_rows=max_rows))
 
     def learn(self, games: Games) -> None:
         self._trainer.learn(games)

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.base.errors import BoardError, UsageError, option
-from ttt_batch.base.quantities import counted, size_text
-from ttt_batch.runs.batches import recorded_points
+from ttt_batch.base.errors import BoardError, UsageError, flag
+from ttt_batch.base.quantities import count_text, size_text
+from ttt_batch.runs.batches import record_schedule
 from ttt_batch.runs.state import KeptPoints
 from ttt_batch.training.plan import Plan
 
 KEEP = "keep_points"
 
 
-class Keeper:
+class SnapshotStore:
     """Store of snapshots, allocated for all points of the training.
 
     room: number of points, including earlier ones.  tables: a NamedTuple of arrays of the shapes to store.
@@ -54,9 +54,9 @@ class Keeper:
             place[self._number] = array
 
 
-def make_keeper(
+def make_snapshot_store(
     plan: Plan, tables: Any, limit: int, note: Callable[[str], None] | None, *, wanted: bool
-) -> Keeper | None:
+) -> SnapshotStore | None:
     """Return the snapshot store of a training, or None if snapshots were requested neither now nor by the resumed run.
 
     tables: those at the start.  limit: bytes that the snapshots may take.  note: called with one line about their size.
@@ -68,24 +68,24 @@ def make_keeper(
         return None
     if plan.config.grown:
         raise UsageError(
-            f"{option(KEEP, True)} keeps the same positions at every point, and the table of {plan.config.board.name} "
+            f"{flag(KEEP, True)} keeps the same positions at every point, and the table of {plan.config.board.name} "
             "grows; leave it out"
         )
     if past is not None and plan.earlier is not None:
         stays = np.isin(past.games, plan.earlier["games"])
         past = KeptPoints(past.games[stays], type(past.tables)(*(array[stays] for array in past.tables)))
-    due = takewhile(lambda games: games < plan.total, recorded_points(plan.config.batches))
+    due = takewhile(lambda games: games < plan.total, record_schedule(plan.config.batches))
     room = sum(games > plan.games for games in due) + 1 + (0 if past is None else past.games.size)
     one = sum(array.nbytes for array in tables)
-    size = f"{counted(room, 'recorded point')} with tables of {_bytes(one)} each"
+    size = f"{count_text(room, 'recorded point')} with tables of {_bytes(one)} each"
     if room * one > limit:
         raise BoardError(
             f"{size} take {_bytes(room * one)}, and {_bytes(limit)} may be used: "
-            f"raise {option('max_memory')}, or leave {option(KEEP, True)} out"
+            f"raise {flag('max_memory')}, or leave {flag(KEEP, True)} out"
         )
     if note is not None:
         note(f"keeping {size}: the run file will grow by about {_bytes(room * one)}")
-    return Keeper(room, tables, past)
+    return SnapshotStore(room, tables, past)
 
 
 def _bytes(number: int) -> str:

@@ -16,15 +16,15 @@ from ttt_batch.base.errors import GamesError, warn_python
 from ttt_batch.game.board import EMPTY, FIRST, RESIGNS
 from ttt_batch.game.graph import rows_of_edges
 from ttt_batch.game.transcripts import Games, parse_line
-from ttt_batch.runs.knowledge import StandIn
+from ttt_batch.runs.knowledge import AgentProxy
 from ttt_batch.runs.loading import AnyRun
-from ttt_batch.runs.recorder import Clock, continued
+from ttt_batch.runs.recorder import Clock, resumed_provenance
 from ttt_batch.runs.run import Run
 from ttt_batch.training.checkpoints import RewrittenRun
-from ttt_batch.training.from_games import given_config, pupil_of
+from ttt_batch.training.from_games import config_from_games, games_learner
 
 
-class LearningRun(StandIn):
+class LearningRun(AgentProxy):
     """Run that continues to learn, game by game, and plays as an agent by its current tables or weights.
 
     run: the current run.  It has the configuration with which `learn_from` continues the original run, that run's
@@ -53,7 +53,7 @@ class LearningRun(StandIn):
         self._command, self._began = command, time.perf_counter()
         # No lock between updates: a training may write the file while the person thinks, and its work must not be lost.
         self._file = None if path is None else RewrittenRun(Path(path), overwrite=overwrite, hold=False, say=warn)
-        self._config = given_config(None, run)
+        self._config = config_from_games(None, run)
 
     def update(self, cells: Sequence[int]) -> int:
         """Learn from a finished game and save; return the number of positions whose value changed.
@@ -71,7 +71,7 @@ class LearningRun(StandIn):
                 raise GamesError("a game needs a move")
         except GamesError as error:
             raise GamesError(f"the game: {error}; nothing was learnt") from None
-        pupil = pupil_of(self._config, before)
+        pupil = games_learner(self._config, before)
         taken, exploring = (np.array(column) for column in zip(*moves, strict=True))
         pupil.learn(Games(np.array([0, len(moves)]), taken.astype(np.int8), exploring))
         run = pupil.run(clock.seconds)
@@ -111,7 +111,9 @@ class LearningRun(StandIn):
                 run.points = self._start.points
         origin = self._start.provenance
         now = clock.provenance(self._command)
-        run.provenance = continued(origin, now | {"seconds": float(origin.get("seconds", 0.0)) + seconds}, "taught_by")
+        run.provenance = resumed_provenance(
+            origin, now | {"seconds": float(origin.get("seconds", 0.0)) + seconds}, "taught_by"
+        )
 
 
 def _changed_positions(before: AnyRun, after: AnyRun, cells: Sequence[int]) -> int:

@@ -15,35 +15,35 @@ from numpy.typing import NDArray
 
 from ttt_batch.agents.agent import Agent
 from ttt_batch.agents.callables import agent_of
-from ttt_batch.agents.outsider import Outsider
-from ttt_batch.agents.rival import Rival, rival_of
+from ttt_batch.agents.outsider import AgentAdapter
+from ttt_batch.agents.rival import OpponentPolicy, opponent_policy
 from ttt_batch.base.choices import choose_seat
-from ttt_batch.base.errors import RunFileError, UsageError, command_name, command_with, option, with_option
+from ttt_batch.base.errors import RunFileError, UsageError, command_name, command_with, flag, with_option
 from ttt_batch.base.files import shown
-from ttt_batch.base.quantities import Number, counted, whole
+from ttt_batch.base.quantities import Number, count_text, parse_int
 from ttt_batch.game.solution import solve
 from ttt_batch.game.state_space import check_enumerable
 from ttt_batch.learners import learner_named
-from ttt_batch.runs.batches import MAX_GAMES, recorded_points
-from ttt_batch.runs.boxes import not_second
+from ttt_batch.runs.batches import MAX_GAMES, record_schedule
+from ttt_batch.runs.boxes import cannot_play_second_error
 from ttt_batch.runs.config import DEFAULTS, OPPONENTS, Config, make_config
-from ttt_batch.runs.explorations import instead_of_the_other
+from ttt_batch.runs.explorations import replace_exploration
 from ttt_batch.runs.loading import load, with_table
 from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.state import State, table_digest
-from ttt_batch.simulation.chances import Chances
+from ttt_batch.simulation.chances import Probabilities
 from ttt_batch.simulation.policy import UNLISTED, Policy, optimal_policy, random_policy
 
 Source = Run | str | Path | None
 """Run or run file."""
 
-Opposing = Source | PatternRun | Agent | Outsider | Callable[..., Any]
+Opposing = Source | PatternRun | Agent | AgentAdapter | Callable[..., Any]
 """Fixed opponent: a run or its file, an agent, a callable, or a name such as `random` or `optimal`."""
 
 
-class Runs(NamedTuple):
+class RunSources(NamedTuple):
     """Runs or run files that a training reads.
 
     trust: accept files that another program has changed.  read: the run in the file `resume`, if already loaded.
@@ -60,14 +60,14 @@ class Runs(NamedTuple):
 class Plan:
     """Parameters of a training before it starts.
 
-    total: games at the end.  rival: the fixed opponent, as a run, `Rival` or name; None in self-play.
+    total: games at the end.  rival: the fixed opponent, as a run, `OpponentPolicy` or name; None in self-play.
     state: the state at the start; None for the learner's own start.  earlier: the recorded points so far, if any.
     provenance: of the run so far.  resumed: the run that is continued, if any.
     """
 
     config: Config
     total: int
-    rival: Run | Rival | str | None
+    rival: Run | OpponentPolicy | str | None
     state: State | None
     earlier: dict[str, NDArray[Any]] | None
     provenance: dict[str, str | int | float]
@@ -86,7 +86,7 @@ class Plan:
 
 def make_plan(
     games: Number | None,
-    runs: Runs,
+    runs: RunSources,
     options: dict[str, Any],
     *,
     seat: str | None,
@@ -117,19 +117,19 @@ def make_plan(
     if origin is not None:
         given["start"] = table_digest(origin.tables)
     if rival is not None:
-        given = {"seat": before.seat or "both", **given, "opponent": _rival_name(rival)}
+        given = {"seat": before.seat or "both", **given, "opponent": _opponent_name(rival)}
         if not fork and before.opponent not in ("", *OPPONENTS, given["opponent"]):
             raise UsageError(
                 f"{name} was trained against another run or agent; name that one (info shows how it was trained), or "
-                f"add {option('fork', True)} and {option('out')} for a new run"
+                f"add {flag('fork', True)} and {flag('out')} for a new run"
             )
     elif before.opponent in OPPONENTS:
         rival = before.opponent
     elif before.opponent:
-        raise UsageError(f"{name} was trained against a run or an agent; name it again with {option('opponent')}")
+        raise UsageError(f"{name} was trained against a run or an agent; name it again with {flag('opponent')}")
     config, changes = differing_settings(before, given, horizon=total)
     if changes and not fork:
-        remedy = f"leave that out, or add {option('fork', True)} and {option('out')} for a new run"
+        remedy = f"leave that out, or add {flag('fork', True)} and {flag('out')} for a new run"
         raise UsageError(f"{name} was trained with {changes}; {remedy}")
     _check_engine(config)
     if fork:
@@ -138,25 +138,25 @@ def make_plan(
         # Equal configurations must give equal bytes, so a fork's configuration includes its starting point.
         config = replace(config, start=f"{table_digest(state.tables)}@{state.games}")
         check_origin(run, config)
-    return Plan(config, total, rival, state, kept_points(run, state.games), past, run)
+    return Plan(config, total, rival, state, snapshots_of(run, state.games), past, run)
 
 
 def _fresh_plan(
     games: Number | None,
     origin: Run | None,
-    meant: Run | Agent | Outsider | str | None,
+    meant: Run | Agent | AgentAdapter | str | None,
     seat: str,
     options: dict[str, Any],
 ) -> Plan:
     """Return the plan of a new run, which starts with the tables of `origin` if given."""
     learner = learner_named({**DEFAULTS, **options}["learner"])
-    total = whole("games", learner.games if games is None else games, 1, MAX_GAMES)
+    total = parse_int("games", learner.games if games is None else games, 1, MAX_GAMES)
     meant = OPPONENTS[0] if learner.boxes and meant is None else meant  # one seat only: no self-play
     start, usual = "" if origin is None else table_digest(origin.tables), "first" if learner.boxes else "both"
     if isinstance(meant, Run) and meant.learner.boxes and not learner.boxes:
         usual = "second"  # boxes always play first
     rival = None if meant is None else _asked(meant, make_config(**options, horizon=total, start=start))
-    against, seat = ("", seat) if rival is None else (_rival_name(rival), seat or usual)
+    against, seat = ("", seat) if rival is None else (_opponent_name(rival), seat or usual)
     config = make_config(**options, horizon=total, start=start, opponent=against, seat=seat)
     _check_engine(config)
     if origin is not None:
@@ -169,7 +169,7 @@ def state_of(origin: Run, games: int) -> State:
     return State(games, origin.tables, origin.visits_or_zeros(), np.zeros(3, np.int64), *origin.positions)
 
 
-def _opponent(opponent: Opposing, *, trust: bool) -> Run | Agent | Outsider | str | None:
+def _opponent(opponent: Opposing, *, trust: bool) -> Run | Agent | AgentAdapter | str | None:
     """Return a fixed opponent as a name, an agent, or a run; load a run if its file is given.
 
     An agent must always be given by the caller; one named in a run file is never started.
@@ -177,7 +177,7 @@ def _opponent(opponent: Opposing, *, trust: bool) -> Run | Agent | Outsider | st
     """
     if opponent is None or isinstance(opponent, Run | PatternRun):
         return None if opponent is None else with_table(opponent)
-    if isinstance(opponent, Agent | Outsider):
+    if isinstance(opponent, Agent | AgentAdapter):
         return opponent
     if callable(opponent):
         return agent_of(opponent)
@@ -185,24 +185,24 @@ def _opponent(opponent: Opposing, *, trust: bool) -> Run | Agent | Outsider | st
     return meant if isinstance(meant, str) else load(meant, trust=trust)
 
 
-def _asked(meant: Run | Agent | Outsider | str | None, config: Config) -> Run | Rival | str | None:
+def _asked(meant: Run | Agent | AgentAdapter | str | None, config: Config) -> Run | OpponentPolicy | str | None:
     """Return a fixed opponent; for an agent, collect its moves in all positions of the board of `config`.
 
     Raises BoardError if there are too many positions, UsageError if the agent plays another board, and AgentError.
     """
-    if not isinstance(meant, Agent | Outsider):
+    if not isinstance(meant, Agent | AgentAdapter):
         return meant
     check_enumerable(config.board, config.grown, "an agent to train against, whose move in every position is needed,")
-    asked = meant if isinstance(meant, Outsider) else Outsider(meant, config.board, loses=None)
+    asked = meant if isinstance(meant, AgentAdapter) else AgentAdapter(meant, config.board, loses=None)
     if asked.board != config.board:
         raise UsageError(
             f"the opponent plays {asked.board.name}, not {config.board.name}; choose one of the same board"
         )
-    return rival_of(asked, config.graph, config.symmetry)
+    return opponent_policy(asked, config.graph, config.symmetry)
 
 
-def _rival_name(rival: Run | Rival | str) -> str:
-    if isinstance(rival, Rival):
+def _opponent_name(rival: Run | OpponentPolicy | str) -> str:
+    if isinstance(rival, OpponentPolicy):
         return rival.digest
     return rival if isinstance(rival, str) else table_digest(rival.tables)
 
@@ -222,7 +222,7 @@ def check_origin(origin: Run, config: Config) -> None:
         )
 
 
-def check_rival(rival: Run | Rival | str, config: Config) -> None:
+def check_opponent(rival: Run | OpponentPolicy | str, config: Config) -> None:
     """Raise UsageError or BoardError if a fixed opponent cannot play on the board of `config`."""
     if isinstance(rival, Run) and rival.config.board != config.board:
         raise UsageError(
@@ -231,22 +231,24 @@ def check_rival(rival: Run | Rival | str, config: Config) -> None:
     if rival != "random":
         check_enumerable(config.board, config.grown, "an opponent that is not random")
     if isinstance(rival, Run) and rival.learner.boxes and config.seat != "second":
-        able = "" if learner_named(config.learner).boxes else f"give {option('seat', 'second')}, or "
+        able = "" if learner_named(config.learner).boxes else f"give {flag('seat', 'second')}, or "
         remedy = f"{able}choose another opponent"
-        raise not_second(rival.config.learner, "an opponent's part against a learner that plays first", remedy)
+        raise cannot_play_second_error(
+            rival.config.learner, "an opponent's part against a learner that plays first", remedy
+        )
 
 
-def rival_policy(rival: Run | Rival | str, config: Config) -> Policy | Chances:
+def policy_of_opponent(rival: Run | OpponentPolicy | str, config: Config) -> Policy | Probabilities:
     """Return the policy of a fixed opponent on the board of `config`.
 
     On a growing board it is the random policy, `UNLISTED`.
     If the learner has one row for all images of a position, a run plays in all of them as in the row's position.
     """
-    check_rival(rival, config)
+    check_opponent(rival, config)
     if config.grown:
         return UNLISTED
     graph = config.graph
-    if isinstance(rival, Rival):
+    if isinstance(rival, OpponentPolicy):
         return rival.policy
     if isinstance(rival, Run):
         return rival.policy_on(graph)
@@ -268,7 +270,7 @@ def resumable_state(run: Run, name: str) -> State:
     points, outcomes = run.statistics["games"], run.statistics["outcomes"]
     if not points.size or points[-1] != run.games or outcomes[-1].sum() != run.games:
         raise RunFileError(
-            f"{name} cannot be continued: its last recorded point is not at its {counted(run.games, 'game')}"
+            f"{name} cannot be continued: its last recorded point is not at its {count_text(run.games, 'game')}"
         )
     return State(run.games, run.tables, run.visits, outcomes[-1], *run.positions)
 
@@ -281,15 +283,13 @@ def goal_of(
     unfinished: work is left after the last game, so a goal equal to the current games is valid.
     """
     if more is not None and until is not None:
-        raise UsageError(f"{option('more')} and {option('until')} mean the same; leave one out")
+        raise UsageError(f"{flag('more')} and {flag('until')} mean the same; leave one out")
     if more is not None:
-        return whole("until", run.games + whole("more", more, 1, MAX_GAMES), 1, MAX_GAMES)
-    goal = run.goal if until is None else whole("until", until, 1, MAX_GAMES)
+        return parse_int("until", run.games + parse_int("more", more, 1, MAX_GAMES), 1, MAX_GAMES)
+    goal = run.goal if until is None else parse_int("until", until, 1, MAX_GAMES)
     if goal < run.games or (goal == run.games and not unfinished):
-        asked = counted(run.games, "game") + (", its goal" if until is None else "")
-        raise UsageError(
-            f"{name} has {asked}; continue with {option('more', 'N')}, or {option('until')} a larger number"
-        )
+        asked = count_text(run.games, "game") + (", its goal" if until is None else "")
+        raise UsageError(f"{name} has {asked}; continue with {flag('more', 'N')}, or {flag('until')} a larger number")
     return goal
 
 
@@ -299,7 +299,7 @@ def differing_settings(before: Config, given: dict[str, Any], *, horizon: int) -
     horizon: games of a schedule if `before` has none.  Raises UsageError for invalid values.
     """
     values = {field.name: getattr(before, field.name) for field in fields(before)}
-    config = make_config(**{**values, "horizon": before.horizon or horizon, **instead_of_the_other(given)})
+    config = make_config(**{**values, "horizon": before.horizon or horizon, **replace_exploration(given)})
     changes = [
         f"{name.rstrip('_')} {_spoken(name, old)}, not {_spoken(name, new)}"
         for (name, old), new in zip(before.written.items(), config.written.values(), strict=True)
@@ -315,13 +315,13 @@ def _spoken(name: str, value: Any) -> Any:
     return "none" if value in ("", None) else value
 
 
-def kept_points(run: Run, games: int) -> dict[str, NDArray[Any]]:
+def snapshots_of(run: Run, games: int) -> dict[str, NDArray[Any]]:
     """Return the recorded points of `run` up to `games`, without a last one recorded only because the run ended."""
     points = run.statistics["games"]
     kept = points <= games
     if kept.any():
         last = int(points[kept][-1])
-        due = next(point for point in recorded_points(run.config.batches) if point >= last)
+        due = next(point for point in record_schedule(run.config.batches) if point >= last)
         # A fork keeps its parent's points, which follow from the parent's configuration.
         inherited = int(run.config.start.partition("@")[2] or 0)
         kept[points == last] = due == last or last <= inherited

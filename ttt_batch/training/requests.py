@@ -7,9 +7,9 @@ from typing import Any
 
 from ttt_batch.agents.naming import is_agent, make_agent
 from ttt_batch.base.choices import PATTERN_LEARNERS, check_switches, find_name
-from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.errors import UsageError, flag
 from ttt_batch.base.outputs import check_distinct, named_file
-from ttt_batch.base.quantities import Number, whole
+from ttt_batch.base.quantities import Number, parse_int
 from ttt_batch.game.board import Board, parse_board
 from ttt_batch.learners import any_learner
 from ttt_batch.patterns.tuples import file_of_tuples
@@ -37,12 +37,12 @@ def check_request(
     switches: other parameters that must be True or False.
     """
     check_switches(fork=fork, **switches)
-    whole("block", block, 1, 1 << 20)
+    parse_int("block", block, 1, 1 << 20)
     if resume and games is not None:
-        resumed = f"with {option('resume')}, give {option('until')} or {option('more')}"
+        resumed = f"with {flag('resume')}, give {flag('until')} or {flag('more')}"
         raise UsageError(f"games {games} belong to a new run; {resumed}")
     if not resume and (more is not None or until is not None or fork):
-        wanted = f"go with {option('resume', 'RUN')}; name the run to continue, or give {option('games')}"
+        wanted = f"go with {flag('resume', 'RUN')}; name the run to continue, or give {flag('games')}"
         raise UsageError(f"more, until and fork {wanted}")
 
 
@@ -103,4 +103,4 @@ def seated_opponent(
 
 def _paths(named: dict[str, Any]) -> list[tuple[str, Path]]:
     """Return the options that name files, with their paths."""
-    return [(option(name), Path(path)) for name, path in named.items() if isinstance(path, str | Path)]
+    return [(flag(name), Path(path)) for name, path in named.items() if isinstance(path, str | Path)]

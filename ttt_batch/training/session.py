@@ -7,13 +7,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ttt_batch.base.errors import option
-from ttt_batch.runs.batches import MAX_GAMES, batch_bounds, recorded_points
-from ttt_batch.runs.recorder import Clock, Recorder, continued
+from ttt_batch.base.errors import flag
+from ttt_batch.runs.batches import MAX_GAMES, batch_bounds, record_schedule
+from ttt_batch.runs.recorder import Clock, Recorder, resumed_provenance
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.state import State
 from ttt_batch.training.checkpoints import Checkpoints
-from ttt_batch.training.keeping import Keeper
+from ttt_batch.training.keeping import SnapshotStore
 from ttt_batch.training.plan import Plan
 from ttt_batch.training.trainers.base import Trainer
 
@@ -68,14 +68,14 @@ class Session:
     say: Callable[[str], None]
     command: str
     threads: int
-    keeper: Keeper | None = None
+    keeper: SnapshotStore | None = None
 
     def __post_init__(self) -> None:
         trainer = self.trainer
         self._recorder = Recorder(trainer.judge(), 1 if trainer.learner.boxes else 2)
         if self.plan.earlier is not None:
             self._recorder.restore(self.plan.earlier)
-        self._points = (games for games in recorded_points(trainer.batches) if games > trainer.games)
+        self._points = (games for games in record_schedule(trainer.batches) if games > trainer.games)
         self._point = next(self._points)
         self._slice_games = trainer.batches.least
         self._warned = False
@@ -135,7 +135,7 @@ class Session:
             now["positions_without_room"] = int(plan.provenance.get("positions_without_room", 0)) + grown.lost
         tables, visits = (trainer.tables, trainer.visits) if grown is None else grown.compact()[1:]
         run = Run(plan.config, tables, trainer.games, statistics, visits=visits, grown=grown, goal=plan.total)
-        run.provenance = continued(plan.provenance, now, "resumed_by")
+        run.provenance = resumed_provenance(plan.provenance, now, "resumed_by")
         run.interrupted = trainer.games < plan.total
         if self.keeper is not None:
             run.points = self.keeper.points_now(trainer.games, trainer.tables)
@@ -163,14 +163,14 @@ class Session:
 
     def _is_full(self) -> bool:
         """Return whether a full table of a growing board ends the training; warn if the table is full."""
-        grown, memory = self.trainer.grown, option("max_memory")
+        grown, memory = self.trainer.grown, flag("max_memory")
         if grown is None:
             return False
         full = f"the table is full at {grown.positions:,} positions"
         if self.trainer.full:
             self.say(
                 f"{full}, and flow needs room for all positions of its games: training ends here. "
-                f"Raise {memory} and resume, or choose {option('engine', 'walk')}"
+                f"Raise {memory} and resume, or choose {flag('engine', 'walk')}"
             )
         elif grown.lost and not self._warned:
             self._warned = True

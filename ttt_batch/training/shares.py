@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.errors import ClusterError
-from ttt_batch.cluster.crew import Crew, Ended, Task
+from ttt_batch.cluster.crew import RemoteTask, TaskResult, WorkerPool
 from ttt_batch.game.graph import Graph, rows_of_edges
-from ttt_batch.learners import homes_of, knowing
+from ttt_batch.learners import homes_of, with_learners
 from ttt_batch.runs.config import Config, config_from_dict
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.training.trainers import make_trainer
@@ -35,14 +35,14 @@ LATE, LATE_SECONDS = 1.5, 2.0
 _own = threading.local()
 
 
-class Shares:
+class RemoteBatches:
     """Distributor of a run's batches to a pool of workers.
 
     config: the run's.  say: called with one line if the workers are lost.
     Raises UsageError if workers cannot import the learner.
     """
 
-    def __init__(self, crew: Crew, config: Config, say: Callable[[str], None]) -> None:
+    def __init__(self, crew: WorkerPool, config: Config, say: Callable[[str], None]) -> None:
         self._crew, self._config, self._say = crew, config.to_dict(), say
         self._homes = homes_of([config.learner])
         self._seconds = 0.0  # per game on a worker
@@ -111,9 +111,9 @@ class Shares:
         """Send a chunk of the batch `name` to the workers, with or without the policy."""
         arguments = self._config, batch.turn, batch.first, name, policy, *share
         key = "-".join(map(str, (name, *share, *([] if policy is None else ["policy"]))))
-        self._crew.begin(share, Task(key, knowing, (self._homes, walk_share, *arguments)))
+        self._crew.begin(share, RemoteTask(key, with_learners, (self._homes, walk_remotely, *arguments)))
 
-    def _take(self, batch: SharedBatch, name: str, ended: Ended) -> bool:
+    def _take(self, batch: SharedBatch, name: str, ended: TaskResult) -> bool:
         """Add a chunk's counts; if workers failed, walk it in this process.  Return whether the chunk is done.
 
         If its worker did not have the policy, the chunk is sent again with it and is not done.
@@ -131,7 +131,7 @@ class Shares:
         return True
 
 
-def walk_share(
+def walk_remotely(
     config: dict[str, Any],
     turn: int,
     game: int,
@@ -142,7 +142,7 @@ def walk_share(
 ) -> tuple[NDArray[np.uint32], float] | None:
     """Walk games `first` to `last - 1` of the batch that begins with `game`, on a worker; return counts and seconds.
 
-    turn, name: of the batch.  policy: as `Shares` sends it; None if this thread may already have it.
+    turn, name: of the batch.  policy: as `RemoteBatches` sends it; None if this thread may already have it.
     Return None, without walking, if the thread lacks the policy.
     """
     began = time.perf_counter()

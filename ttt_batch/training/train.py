@@ -9,18 +9,18 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Unpack, overload
 
-from ttt_batch.agents.rival import Rival
+from ttt_batch.agents.rival import OpponentPolicy
 from ttt_batch.base.choices import NetworkLearner, TableLearner
-from ttt_batch.base.errors import GamesError, RunFileError, UsageError, option, warn_python
+from ttt_batch.base.errors import GamesError, RunFileError, UsageError, flag, warn_python
 from ttt_batch.base.files import shown
-from ttt_batch.base.kernel_cache import announce_kernels
+from ttt_batch.base.kernel_cache import set_expected_kernels
 from ttt_batch.base.memory import parse_memory
-from ttt_batch.base.printable import followed
+from ttt_batch.base.printable import progress_callback
 from ttt_batch.base.processors import thread_count
 from ttt_batch.base.quantities import Number
 from ttt_batch.base.signatures import given_options, with_options
-from ttt_batch.cluster.crew import Crew
-from ttt_batch.cluster.place import Place, place_of
+from ttt_batch.cluster.crew import WorkerPool
+from ttt_batch.cluster.place import ClusterConfig, cluster_config
 from ttt_batch.game.transcript_writer import GamesWriter
 from ttt_batch.learners import homes_of, learner_named
 from ttt_batch.runs.config import Config, Options, PlayOptions
@@ -31,20 +31,20 @@ from ttt_batch.runs.patterns.config import PatternOptions
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.recorder import Clock
 from ttt_batch.runs.run import Run
-from ttt_batch.simulation.chances import Chances
+from ttt_batch.simulation.chances import Probabilities
 from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every
-from ttt_batch.training.keeping import make_keeper
-from ttt_batch.training.patterns.session import Followers
+from ttt_batch.training.keeping import make_snapshot_store
+from ttt_batch.training.patterns.session import Callbacks
 from ttt_batch.training.patterns.train import check_networks, check_tables, is_network, network_options, train_patterns
-from ttt_batch.training.plan import Opposing, Plan, Runs, make_plan, rival_policy
+from ttt_batch.training.plan import Opposing, Plan, RunSources, make_plan, policy_of_opponent
 from ttt_batch.training.requests import check_files, check_fresh, check_request, seated_opponent
 from ttt_batch.training.session import Progress, Session
-from ttt_batch.training.shares import Shares
-from ttt_batch.training.trainers import kernels_needed, make_trainer, way_to_learn
+from ttt_batch.training.shares import RemoteBatches
+from ttt_batch.training.trainers import choose_trainer, kernels_needed, make_trainer
 from ttt_batch.training.trainers.base import Trainer
 from ttt_batch.training.trainers.mixture import MixtureWalking
-from ttt_batch.training.trainers.pieces import InPieces
+from ttt_batch.training.trainers.pieces import ChunkedWalk
 
 
 class TrainOptions(Options, PatternOptions, total=False):
@@ -177,13 +177,13 @@ def train(
     work.  Raises RunFileError at the end if the run could not be written; the exception's `run` holds it.
     """
     given, every, say = given_options(train, options), parse_every(checkpoint_every), warn or warn_python
-    place, n_threads, stop = place_of(workers, scheduler, threads), thread_count(threads), stop or (lambda: False)
+    place, n_threads, stop = cluster_config(workers, scheduler, threads), thread_count(threads), stop or (lambda: False)
     check_request(games, more, until, block, resume=resume is not None, fork=fork, trust=trust, keep_points=keep_points)
     resume = resume if resume is None or isinstance(resume, AnyRun) else find_run(resume)
     check_files(out, record, resume, start, opponent, given.get("tuples"))
     check_fresh(given, seat, opponent, begun=resume is not None or start is not None)
     target, replaces = resume if out is None and isinstance(resume, Path) else out, overwrite or out is None
-    with ExitStack() as stack, followed(progress, "training") as follow:
+    with ExitStack() as stack, progress_callback(progress, "training") as follow:
         files = None if target is None else Checkpoints(Path(target), overwrite=replaces, every=every, say=say)
         stack.enter_context(files or nullcontext())
         before = load_any(resume, trust=trust) if isinstance(resume, Path) else resume
@@ -191,20 +191,24 @@ def train(
             others = {"start": start, "opponent": opponent, "fork": fork, "record": record, "max_memory": max_memory}
             others |= {"keep_points": keep_points, "workers": workers, "scheduler": scheduler}
             check_networks(given := network_options(given), others)
-            followers = Followers(files, follow, stop, command, n_threads)
+            followers = Callbacks(files, follow, stop, command, n_threads)
             trained = train_patterns(games, given, seat, before, _called(resume), more, until, followers)
             return _kept(trained, before, files, None, elsewhere)
         check_tables(given)
         opponent = stack.enter_context(seated_opponent(opponent, given.get("board"), before))
-        runs = Runs(resume if isinstance(resume, Path) else before, start, opponent, trust, before)
+        runs = RunSources(resume if isinstance(resume, Path) else before, start, opponent, trust, before)
         plan = make_plan(games, runs, given, seat=seat, more=more, until=until, fork=fork, in_place=out is None)
         config, limit = plan.config, parse_memory(max_memory)
-        check_space(config, limit, uneven=isinstance(plan.rival, Rival) and isinstance(plan.rival.policy, Chances))
+        check_space(
+            config,
+            limit,
+            uneven=isinstance(plan.rival, OpponentPolicy) and isinstance(plan.rival.policy, Probabilities),
+        )
         shares = None if place is None else stack.enter_context(_shared(place, plan, warn))
         writer = None if record is None else stack.enter_context(_writer(record, config, overwrite=overwrite, say=say))
-        announce_kernels(0 if writer or plan.rival is not None else kernels_needed(config, plan.total, n_threads))
+        set_expected_kernels(0 if writer or plan.rival is not None else kernels_needed(config, plan.total, n_threads))
         clock, trainer = Clock(plan.seconds), _trainer(plan, writer, limit, n_threads, block, shares)
-        keeper = make_keeper(plan, trainer.tables, limit, note, wanted=keep_points)
+        keeper = make_snapshot_store(plan, trainer.tables, limit, note, wanted=keep_points)
         run = Session(plan, trainer, clock, files, follow, stop, say, command, n_threads, keeper).train()
         return _kept(run, plan.resumed, files, writer, elsewhere)
 
@@ -224,20 +228,20 @@ def train_table(games: Number | None = None, **options: Any) -> Run:
 def _writer(path: str | Path, config: Config, *, overwrite: bool, say: Callable[[str], None]) -> GamesWriter:
     """Return the writer of the games played.  Raises UsageError and GamesError."""
     if config.engine == "flow":
-        flow, walk = option("engine", "flow"), option("engine", "walk")
+        flow, walk = flag("engine", "flow"), flag("engine", "walk")
         raise UsageError(f"{flow} draws counts and plays no games to record; choose {walk}")
     return GamesWriter(Path(path), config.board if config.symmetry else None, overwrite=overwrite, say=say)
 
 
 def _trainer(
-    plan: Plan, writer: GamesWriter | None, limit: int, threads: int, block: int, shares: Shares | None
+    plan: Plan, writer: GamesWriter | None, limit: int, threads: int, block: int, shares: RemoteBatches | None
 ) -> Trainer:
     """Return the trainer of a plan.  limit: bytes that the table may take."""
     config = plan.config
     graph = None if writer is None or config.grown else config.graph
     return make_trainer(
         config,
-        rival=None if plan.rival is None else rival_policy(plan.rival, config),
+        rival=None if plan.rival is None else policy_of_opponent(plan.rival, config),
         state=plan.state,
         record=None if writer is None else functools.partial(writer.write, graph=graph),
         threads=threads,
@@ -249,16 +253,16 @@ def _trainer(
 
 
 @contextmanager
-def _shared(place: Place, plan: Plan, warn: Callable[[str], None] | None) -> Iterator[Shares | None]:
+def _shared(place: ClusterConfig, plan: Plan, warn: Callable[[str], None] | None) -> Iterator[RemoteBatches | None]:
     """Yield the distributor of a run's batches to workers, or None if all batches are too small.
 
     Raises UsageError if the batches cannot be shared, and ClusterError.
     """
-    config, games, workers = plan.config, plan.total, option("workers" if place.workers else "scheduler")
-    way = way_to_learn(config, plan.rival.policy if isinstance(plan.rival, Rival) else None)
+    config, games, workers = plan.config, plan.total, flag("workers" if place.workers else "scheduler")
+    way = choose_trainer(config, plan.rival.policy if isinstance(plan.rival, OpponentPolicy) else None)
     if config.batch == 1:
         raise UsageError(f"{workers} share the games of a batch, and one game cannot be shared; choose a larger batch")
-    if not issubclass(way, InPieces):
+    if not issubclass(way, ChunkedWalk):
         why = (
             "flow plays no games"
             if config.engine == "flow"
@@ -280,8 +284,8 @@ def _shared(place: Place, plan: Plan, warn: Callable[[str], None] | None) -> Ite
         )
         yield None
         return
-    with Crew(place, say, warn) as crew:
-        yield Shares(crew, config, say)
+    with WorkerPool(place, say, warn) as crew:
+        yield RemoteBatches(crew, config, say)
 
 
 def _kept(
@@ -293,11 +297,11 @@ def _kept(
 ) -> Run | PatternRun:
     """Return a finished run, after saving it unless it is the unchanged resumed run."""
     if run is not before:
-        keep(run, files if run.games else None, writer, elsewhere)
+        save_and_publish(run, files if run.games else None, writer, elsewhere)
     return run
 
 
-def keep(
+def save_and_publish(
     run: Run | PatternRun,
     files: Checkpoints | None,
     writer: GamesWriter | None,

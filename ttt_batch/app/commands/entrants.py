@@ -13,17 +13,17 @@ from ttt_batch.base.console import one_line
 from ttt_batch.base.errors import UsageError
 
 if TYPE_CHECKING:
-    from ttt_batch.agents.outsider import Outsider
-    from ttt_batch.analysis.meetings import Entrant as Participant
+    from ttt_batch.agents.outsider import AgentAdapter
+    from ttt_batch.analysis.meetings import Participant as Participant
     from ttt_batch.app.progress import Reporter
     from ttt_batch.game.board import Board
     from ttt_batch.runs.loading import AnyRun
     from ttt_batch.training.plan import Opposing
 
-    Entrant = AnyRun | Outsider
+    Entrant = AnyRun | AgentAdapter
 
 
-class Rules(NamedTuple):
+class AgentOptions(NamedTuple):
     """How agents are asked, as options say; None if they were not given.
 
     board, illegal, time_limit: as typed.  symmetric: about one image of each position alone.
@@ -50,24 +50,24 @@ class Rules(NamedTuple):
 
 def is_named(given: str | Path) -> bool:
     """Whether this names an agent that is no run's file."""
-    from ttt_batch.runs.lookup import agent_or_run
+    from ttt_batch.runs.lookup import find_agent_or_run
 
-    return isinstance(agent_or_run(given), str)
+    return isinstance(find_agent_or_run(given), str)
 
 
 def called(given: str | Path) -> str:
     """What an entrant is called in results and messages."""
-    from ttt_batch.runs.lookup import agent_or_run
+    from ttt_batch.runs.lookup import find_agent_or_run
 
-    meant = agent_or_run(given)
+    meant = find_agent_or_run(given)
     return one_line(meant) if isinstance(meant, str) else run_name(meant)
 
 
 def file_stem(given: str | Path) -> str:
     """What a new file of an entrant is called, without its ending."""
-    from ttt_batch.runs.lookup import agent_or_run
+    from ttt_batch.runs.lookup import find_agent_or_run
 
-    meant = agent_or_run(given)
+    meant = find_agent_or_run(given)
     if isinstance(meant, Path):
         return meant.stem
     words = meant.removeprefix("cmd:").split()
@@ -80,7 +80,7 @@ Load = Callable[[str | Path], "Entrant"]
 
 @contextmanager
 def entrants(
-    rules: Rules, trust: bool, report: "Reporter | None" = None, board: "Board | None" = None
+    rules: AgentOptions, trust: bool, report: "Reporter | None" = None, board: "Board | None" = None
 ) -> Iterator[Load]:
     """How to load those who play; what was begun for them ends with this.
 
@@ -136,11 +136,11 @@ def _second(given: str, first: "Entrant", load: Load) -> "tuple[Participant, str
 
 def refuse_boxes(player: object, what: str, remedy: str) -> None:
     """Raise UsageError for a run with boxes for the first player alone in `what`, which needs the second seat."""
-    from ttt_batch.runs.boxes import not_second
+    from ttt_batch.runs.boxes import cannot_play_second_error
     from ttt_batch.runs.run import Run
 
     if isinstance(player, Run) and player.learner.boxes:
-        raise not_second(player.config.learner, what, remedy)
+        raise cannot_play_second_error(player.config.learner, what, remedy)
 
 
 def fixed_opponent(
@@ -155,7 +155,7 @@ def fixed_opponent(
     from ttt_batch.training.requests import seated_opponent
 
     if given is None or not is_named(given) or find_name(given, OPPONENTS) is not None:
-        Rules(time_limit=time_limit).refuse("no other opponent is named")
+        AgentOptions(time_limit=time_limit).refuse("no other opponent is named")
         return given
     before = None if resume is None else load_any(resume, trust=True)
     return stack.enter_context(seated_opponent(given, board, before, time_limit=time_limit))

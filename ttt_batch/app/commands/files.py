@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ttt_batch.app.commands.declare import BOARDS, FORMATS, File, Text, argument, option, switch
-from ttt_batch.app.commands.entrants import Rules, called, entrants, file_stem, is_named
+from ttt_batch.app.commands.entrants import AgentOptions, called, entrants, file_stem, is_named
 from ttt_batch.app.commands.options import (
     BOARD,
     NEWEST,
@@ -22,18 +22,18 @@ from ttt_batch.app.commands.options import (
     Quiet,
     TimeLimit,
     Trust,
+    find_named_run,
     first_given,
-    found,
     learner_meant,
     new_run,
 )
 from ttt_batch.app.commands.shared import (
-    answer,
     command_line,
     in_new_files,
     load_any_run,
-    load_run,
+    load_named_run,
     newest_file,
+    print_result,
     run_name,
     say,
     working,
@@ -44,7 +44,7 @@ from ttt_batch.base.errors import UsageError
 
 def info(
     path: Annotated[
-        File, argument("[FILE]", "File of a run or a study; the newest here if not given.", read=found)
+        File, argument("[FILE]", "File of a run or a study; the newest here if not given.", read=find_named_run)
     ] = None,
     form: Annotated[bool, switch("--format", "Explain the format of run files instead.")] = False,
     trust: Trust = False,
@@ -57,7 +57,7 @@ def info(
 
         if path is not None:
             raise UsageError("--format explains every run file; leave the name of one out")
-        answer(json, format_information, lambda: format_documentation().rstrip())
+        print_result(json, format_information, lambda: format_documentation().rstrip())
         return
     if path is None:
         path = newest_file("info", "run or study")
@@ -74,10 +74,10 @@ def info(
         from ttt_batch.app.reports.patterns import pattern_information, pattern_information_text
 
         networks, known = run, pattern_information(run, str(path))
-        answer(json, lambda: known, lambda: pattern_information_text(known, networks))
+        print_result(json, lambda: known, lambda: pattern_information_text(known, networks))
         return
     information = run_information(run, str(path))
-    answer(json, lambda: information, lambda: information_text(information, run))
+    print_result(json, lambda: information, lambda: information_text(information, run))
 
 
 def _study_info(path: Path, *, trust: bool, json: bool) -> None:
@@ -88,7 +88,7 @@ def _study_info(path: Path, *, trust: bool, json: bool) -> None:
     _no_trust(trust)
     with open_study(path) as study:
         information = study_information(study, str(path))
-    answer(json, lambda: information, lambda: study_information_text(information))
+    print_result(json, lambda: information, lambda: study_information_text(information))
 
 
 def _no_trust(trust: bool) -> None:
@@ -97,9 +97,9 @@ def _no_trust(trust: bool) -> None:
         raise UsageError("--trust is for runs; leave it out")
 
 
-def check(
+def check_command(
     path: FilePath = NEWEST,
-    of: Annotated[File, option("RUN", "With a certificate: the run that it should be of.", read=found)] = None,
+    of: Annotated[File, option("RUN", "With a certificate: the run that it should be of.", read=find_named_run)] = None,
     trust: Trust = False,
     learner: OwnLearner = None,
     quiet: Quiet = False,
@@ -142,7 +142,7 @@ def check(
     lines = [*claims, *(findings or [f"{run_name(path)}: {nothing} is wrong with it"])]
     for what, items in (("verified", verified), ("taken on trust", trusted)):
         lines = [*lines, f"{what}: {'; '.join(items)}"] if items else lines
-    answer(
+    print_result(
         json,
         lambda: {"file": str(path), "findings": findings, "verified": verified, "taken_on_trust": trusted},
         lambda: "\n".join(lines),
@@ -184,20 +184,20 @@ def export_(
 
     Of an agent (see evaluate) html, or as json and csv the probability of each cell where it may come.
     """
-    from ttt_batch.app.tables import WHOLE, export_whole, format_meant
+    from ttt_batch.app.tables import WHOLE, export_whole, resolve_format
     from ttt_batch.base.outputs import check_distinct
-    from ttt_batch.runs.exchange import check_export, export_run
+    from ttt_batch.runs.exchange import check_export, export_table
     from ttt_batch.runs.loading import with_table
     from ttt_batch.runs.lookup import find_run
 
-    rules = Rules(board, illegal, time_limit)
+    rules = AgentOptions(board, illegal, time_limit)
     if is_named(run):
         _export_agent(
             run, to, out or [], rules, {"--player": player, "--ties": ties}, overwrite, quiet=quiet, json=json
         )
         return
     rules.refuse(f"{called(run)} is a run")
-    path, to = find_run(run), format_meant(to, out or [], FORMATS)
+    path, to = find_run(run), resolve_format(to, out or [], FORMATS)
     if to in WHOLE and (len(out or "1") != 1 or player is not None):
         raise UsageError(f"{WHOLE[to]} is one file for both players; give one --out FILE and no --player")
     if to != "html" and ties is not None:
@@ -205,12 +205,12 @@ def export_(
     check_distinct([("--out", file) for file in out or []], [("RUN", path)])
     rule = None if ties is None else check_ties(ties)
     with working(quiet=quiet) as report:
-        load = load_any_run if to in WHOLE else load_run
+        load = load_any_run if to in WHOLE else load_named_run
         table = load(path, trust, check=lambda config: check_export(config, to))
 
         def work(paths: list[Path]) -> list[Path]:
             if to not in WHOLE:
-                return export_run(with_table(table), to, paths, player=player, overwrite=overwrite, warn=report.warn)
+                return export_table(with_table(table), to, paths, player=player, overwrite=overwrite, warn=report.warn)
             return [export_whole(table, to, paths[0], ties=rule, overwrite=overwrite)]
 
         files = in_new_files(out or [], _new_names(path, to, player), work)
@@ -221,7 +221,7 @@ def _export_agent(
     agent: str,
     to: str | None,
     out: list[Path],
-    rules: Rules,
+    rules: AgentOptions,
     refused: dict[str, str | None],
     overwrite: bool,
     *,
@@ -230,9 +230,9 @@ def _export_agent(
 ) -> None:
     """Write an agent's choices.  refused: options that are for runs alone, as given."""
     from ttt_batch.agents.player import watched
-    from ttt_batch.app.tables import AGENT_FORMATS, export_agent, format_meant
+    from ttt_batch.app.tables import AGENT_FORMATS, export_agent, resolve_format
 
-    to = format_meant(to, out, AGENT_FORMATS)
+    to = resolve_format(to, out, AGENT_FORMATS)
     if extra := first_given({name: value is not None for name, value in refused.items()}):
         raise UsageError(f"{extra} is for runs; leave it out")
     if to == "html" and rules.illegal is not None:
@@ -251,7 +251,7 @@ def _export_agent(
 
 def _say_written(files: list[Path], *, json: bool) -> None:
     """Name the files written."""
-    answer(
+    print_result(
         json,
         lambda: {"files": [str(written) for written in files]},
         lambda: "\n".join(f"wrote {run_name(written)}" for written in files),
@@ -337,7 +337,7 @@ def import_(
     if not quiet:
         say(files[0], run.notes)
     judged = " (--ties any)" if run.grown is None else ""
-    answer(
+    print_result(
         json,
         lambda: training_summary(run, str(out)),
         lambda: f"saved {run_name(out)}: {run.config.learner} on {run.config.board.name}, {verdict_text(run)}{judged}",

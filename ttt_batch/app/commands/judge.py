@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ttt_batch.app.commands.declare import AGAINST, File, Text, argument, option, switch
-from ttt_batch.app.commands.entrants import Rules, called, entrants, is_named
+from ttt_batch.app.commands.entrants import AgentOptions, called, entrants, is_named
 from ttt_batch.app.commands.options import (
     NEWEST,
     AgentBoard,
@@ -21,13 +21,13 @@ from ttt_batch.app.commands.options import (
     TiesRule,
     TimeLimit,
     Trust,
-    found,
+    find_named_run,
 )
-from ttt_batch.app.commands.shared import answer, load_any_run, newest_file, run_name, working
+from ttt_batch.app.commands.shared import load_any_run, newest_file, print_result, run_name, working
 from ttt_batch.base.choices import check_ties, find_name
-from ttt_batch.base.console import tell
+from ttt_batch.base.console import print_message
 from ttt_batch.base.errors import RunFileError, UsageError
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 
 if TYPE_CHECKING:
     from ttt_batch.app.commands.entrants import Entrant
@@ -79,7 +79,7 @@ Against = Annotated[
 ]
 
 
-def evaluate(
+def evaluate_command(
     path: AnyPlayer = NEWEST,
     against: Against = None,
     games: Annotated[
@@ -126,23 +126,23 @@ def evaluate(
             return table.get(str([*marks[:cell], 1, *marks[cell + 1 :]]), 0)
         return max((cell for cell in range(9) if not marks[cell]), key=worth)
     """
-    from ttt_batch.agents.outsider import Outsider
-    from ttt_batch.analysis.labelled import PositionsEvaluation
-    from ttt_batch.analysis.matches import GrownEvaluation
+    from ttt_batch.agents.outsider import AgentAdapter
+    from ttt_batch.analysis.labelled import LabelledEvaluation
+    from ttt_batch.analysis.matches import SampledEvaluation
     from ttt_batch.app import api
     from ttt_batch.app.reports.evaluation import evaluation_text, grown_evaluation_text, played_text
     from ttt_batch.app.reports.positions import positions_text
     from ttt_batch.runs.as_played import PlayedEvaluation
     from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
 
-    rule, rules = check_ties(ties), Rules(board, illegal, time_limit, symmetric)
+    rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit, symmetric)
     outside = against is not None and is_named(against) and find_name(against, AGAINST) is None
     if not is_named(path) and not outside:
         rules.refuse("none is named")
     with working(quiet=quiet) as report, entrants(rules, trust, board=_board_of(positions)) as load:
         run = load(path)
         opponent: Any = against
-        exact = run.exact if isinstance(run, Outsider) else run.enumerated
+        exact = run.exact if isinstance(run, AgentAdapter) else run.enumerated
         if against is not None and outside:
             opponent = load(against)
         elif against is not None and exact:
@@ -152,11 +152,11 @@ def evaluate(
         options |= {"as_played": as_played, "positions": positions, "progress": report.asking}
         result = api.evaluate(run, opponent, **options)
     texts: dict[type, Any] = {
-        PositionsEvaluation: positions_text,
+        LabelledEvaluation: positions_text,
         PlayedEvaluation: played_text,
-        GrownEvaluation: grown_evaluation_text,
+        SampledEvaluation: grown_evaluation_text,
     }
-    answer(json, result.to_dict, lambda: texts.get(type(result), evaluation_text)(result, called(path)))
+    print_result(json, result.to_dict, lambda: texts.get(type(result), evaluation_text)(result, called(path)))
 
 
 def _board_of(positions: Path | None) -> "Board | None":
@@ -170,8 +170,8 @@ def _board_of(positions: Path | None) -> "Board | None":
 
 
 def compare(
-    path: Annotated[Path, argument("RUN", "A run file.", read=found)],
-    other: Annotated[Path, argument("RUN2", "The run to compare it with.", read=found)],
+    path: Annotated[Path, argument("RUN", "A run file.", read=find_named_run)],
+    other: Annotated[Path, argument("RUN2", "The run to compare it with.", read=find_named_run)],
     trust: Trust = False,
     learner: OwnLearner = None,
     quiet: Quiet = False,
@@ -190,10 +190,10 @@ def compare(
             text, differences = comparison_text, compare_runs(run, second)
         else:
             text, differences = network_comparison_text, compare_networks(run, second)
-    answer(json, lambda: differences, lambda: text(differences, run_name(path), run_name(other), run.board))
+    print_result(json, lambda: differences, lambda: text(differences, run_name(path), run_name(other), run.board))
 
 
-def show(
+def show_command(
     path: Annotated[
         Text, argument("[RUN]", "A run file, or an agent; the newest run here if not given, or a position is first.")
     ] = None,
@@ -217,10 +217,10 @@ def show(
     json: Json = False,
 ) -> None:
     """Say everything about a position: its value, each move's value and visits, the truth, the best replies."""
-    from ttt_batch.analysis.position import show as look_up
+    from ttt_batch.analysis.position import describe_position as look_up
     from ttt_batch.app.reports.position import show_text
 
-    rule, rules = check_ties(ties), Rules(board, illegal, time_limit)
+    rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit)
     if path is None or _is_position(path):
         position = [*([] if path is None else [path]), *(position or [])]
         path = str(newest_file("show"))
@@ -229,19 +229,19 @@ def show(
     with working(quiet=quiet), entrants(rules, trust) as load:
         asked = " ".join(position or []).strip() or 0
         shown = look_up(load(path), asked, symmetric=symmetric, ties=rule)
-    answer(json, shown.to_dict, lambda: show_text(shown, "" if is_named(path) else called(path)))
+    print_result(json, shown.to_dict, lambda: show_text(shown, "" if is_named(path) else called(path)))
 
 
 def _is_position(given: str) -> bool:
     """Return whether a word in the place of a run is a position and not the name of a file."""
-    from ttt_batch.base.files import is_there
+    from ttt_batch.base.files import exists
     from ttt_batch.game.notation import may_be_position
     from ttt_batch.runs.lookup import find_run
 
-    return may_be_position(given) and not is_there(find_run(given))
+    return may_be_position(given) and not exists(find_run(given))
 
 
-def tournament(
+def tournament_command(
     paths: Annotated[list[str], argument("RUN...", "Two run files of one board, or more, e.g. *.h5; also agents.")],
     games: Annotated[
         Text,
@@ -268,10 +268,10 @@ def tournament(
     """
     from ttt_batch.agents.player import watched
     from ttt_batch.analysis.meetings import enumerated
-    from ttt_batch.analysis.tournament import tournament as hold
+    from ttt_batch.analysis.tournament import all_play_all as hold
     from ttt_batch.app.reports.tournament import tournament_text
 
-    rule, rules = check_ties(ties), Rules(board, illegal, time_limit)
+    rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit)
     if not any(map(is_named, paths)):
         rules.refuse("none is named")
     with working(quiet=quiet) as report, watched(report.asking), ExitStack() as stack:
@@ -279,12 +279,14 @@ def tournament(
         if seed is not None and games is None and enumerated(runs):
             raise UsageError(f"--seed {seed} is for games that are played; results here are exact: leave it out")
         result = hold(runs, names, games=games, seed=0 if seed is None else seed, ties=rule)
-    answer(json, result.to_dict, lambda: tournament_text(result))
+    print_result(json, result.to_dict, lambda: tournament_text(result))
     if len(runs) < len(paths):
         raise typer.Exit(1)
 
 
-def _openable(paths: list[str], trust: bool, rules: Rules, stack: ExitStack) -> tuple[list["Entrant"], list[str]]:
+def _openable(
+    paths: list[str], trust: bool, rules: AgentOptions, stack: ExitStack
+) -> tuple[list["Entrant"], list[str]]:
     """The runs of one board that can be opened, and what they are called; others are named on standard error.
 
     Agents play on that board, or on that of `rules`; what was begun for them ends with `stack`.
@@ -323,7 +325,7 @@ def _openable(paths: list[str], trust: bool, rules: Rules, stack: ExitStack) -> 
             entries = [(run, name) for run, name in entries if run.board.name == board]
     finally:
         for reason in left_out[:NAMED]:
-            tell(f"ttt-batch: left out: {reason}")
+            print_message(f"ttt-batch: left out: {reason}")
         if len(left_out) > NAMED:
-            tell(f"ttt-batch: left out: {counted(len(left_out) - NAMED, 'more file')}")
+            print_message(f"ttt-batch: left out: {count_text(len(left_out) - NAMED, 'more file')}")
     return [run for run, _ in entries], [name for _, name in entries]

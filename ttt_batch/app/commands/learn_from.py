@@ -20,13 +20,13 @@ from ttt_batch.app.commands.options import (
     Rewards,
     StartValue,
     Trust,
-    found,
+    find_named_run,
     learner_meant,
 )
-from ttt_batch.app.commands.shared import answer, command_line, in_new_file, working
+from ttt_batch.app.commands.shared import command_line, in_new_file, print_result, working
 from ttt_batch.base.choices import DIGITS_MEAN, LEARNER_NAMES
-from ttt_batch.base.console import tell
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.console import print_message
+from ttt_batch.base.quantities import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from ttt_batch.game.transcript_reader import Skipped
     from ttt_batch.game.transcript_source import GameFile
     from ttt_batch.runs.loading import AnyRun
-    from ttt_batch.training.from_games import Learnt
+    from ttt_batch.training.from_games import GamesLearnt
 
 
-Learner = Annotated[
+LearnerOfGames = Annotated[
     Text,
     option(
         "NAME",
@@ -56,10 +56,12 @@ Moves = Annotated[
 CellsFrom = Annotated[Text, option("0|1", "The number of the first cell, row or column in GAMES.", default="what fits")]
 
 
-def learn_from(
+def learn_from_command(
     games: Annotated[Path, argument("GAMES", "A text file, a game a line; - for standard input.")],
-    learner: Learner = None,
-    run: Annotated[File, option("RUN", "A run to go on from, with its options; networks, too.", read=found)] = None,
+    learner: LearnerOfGames = None,
+    run: Annotated[
+        File, option("RUN", "A run to go on from, with its options; networks, too.", read=find_named_run)
+    ] = None,
     alpha: Annotated[Text, option("NUMBER", "Step size, above 0 up to 1, or 1/n, n the visits.")] = None,
     epsilon: Annotated[Text, option("SHARE", "expected-sarsa: how often the policy explores that it expects.")] = None,
     explore: Explore = None,
@@ -105,7 +107,7 @@ def learn_from(
                 out=target,
                 overwrite=overwrite,
                 trust=trust,
-                progress=_following(source, report),
+                progress=_progress_line(source, report),
                 warn=report.warn,
                 command=command_line(),
                 **options,
@@ -114,7 +116,7 @@ def learn_from(
         result, skipped = in_new_file(out, "given-games", work)
     target, left_out = result.file, _tell_skipped(skipped)
     assert target is not None  # it was given one
-    answer(
+    print_result(
         json,
         lambda: {**training_summary(result, str(target)), "skipped": skipped.total},
         lambda: training_text(result, target, compiled=report.compiled) + left_out,
@@ -122,10 +124,10 @@ def learn_from(
     )
 
 
-def _following(source: "GameFile", report: "Reporter") -> "Callable[[Learnt], None]":
+def _progress_line(source: "GameFile", report: "Reporter") -> "Callable[[GamesLearnt], None]":
     """What shows how far reading is, and that it waits for games."""
 
-    def follow(now: "Learnt") -> None:
+    def follow(now: "GamesLearnt") -> None:
         if now.read == 0 and source.waits():
             report.note(f"waiting for games from {source.name} ...")
         elif now.read and not source.typed():
@@ -137,7 +139,7 @@ def _following(source: "GameFile", report: "Reporter") -> "Callable[[Learnt], No
 def _tell_skipped(skipped: "Skipped") -> str:
     """Name the bad lines that were left out, as many of them as are kept; return a last line with their number."""
     for line in skipped:
-        tell(f"skipped {line}")
+        print_message(f"skipped {line}")
     if skipped.total > len(skipped):
-        tell(f"skipped {counted(skipped.total - len(skipped), 'more line')}")
-    return f"\nskipped: {counted(skipped.total, 'bad line')}" if skipped else ""
+        print_message(f"skipped {count_text(skipped.total - len(skipped), 'more line')}")
+    return f"\nskipped: {count_text(skipped.total, 'bad line')}" if skipped else ""

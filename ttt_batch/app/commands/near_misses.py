@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ttt_batch.base.choices import SEAT_WORDS, find_name, fold
+from ttt_batch.base.choices import SEAT_WORDS, find_name, fold_case
 from ttt_batch.base.files import has_ending, is_file
 from ttt_batch.base.quantities import whole_number
 
@@ -155,19 +155,19 @@ def _meanings(table: Mapping[str, str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for meaning, words in table.items():
         for word in words.split():
-            found.setdefault(fold(word), []).append(meaning)
+            found.setdefault(fold_case(word), []).append(meaning)
     return found
 
 
 def meant_command(word: str, names: Collection[str]) -> str | None:
     """Return the command that a word of another program probably means, None if none is known."""
-    meanings = _meanings(COMMANDS).get(fold(word), [])
+    meanings = _meanings(COMMANDS).get(fold_case(word), [])
     return next((meant for meant in meanings if meant.startswith("-") or meant.split()[0] in names), None)
 
 
 def meant_options(given: str) -> list[str]:
     """Return the options that one of another program may mean, some with a value; a command may lack them."""
-    return _meanings(OPTIONS).get(fold(given), [])
+    return _meanings(OPTIONS).get(fold_case(given), [])
 
 
 def meant_argument(word: str, options: Mapping[str, Any], ctx: Any) -> str | None:
@@ -177,7 +177,7 @@ def meant_argument(word: str, options: Mapping[str, Any], ctx: Any) -> str | Non
     """
     name, equals, value = word.lstrip("\u2012\u2013\u2014").partition("=")  # dashes that a text editor makes of --
     found = find_name(name, [opt for opt in options if opt.startswith("--")])
-    seat = None if name.isdigit() else SEAT_WORDS.get(fold(name))
+    seat = None if name.isdigit() else SEAT_WORDS.get(fold_case(name))
     found = found or next((opt for opt in meant_options(seat or name) if opt.split()[0] in options), None)
     if found is not None:
         return f"{found}{equals}{value}"
@@ -211,7 +211,7 @@ def in_one_word(command: str, option: str, metavar: str, words: Sequence[str]) -
     """Return several words after an option as the one word that it takes; None if it takes no such value."""
     from ttt_batch.game.board import NAMED
 
-    if option == "--board" and (named := NAMED.get(fold("".join(words)))):
+    if option == "--board" and (named := NAMED.get(fold_case("".join(words)))):
         return named
     digits = all(re.fullmatch(r"\d+", word, re.ASCII) for word in words)
     if option == "--board" and digits and len(words) <= 3:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from ttt_batch.app.commands.declare import BEYOND_TABLES, BOARDS, SWITCH, File, Text, argument, option, switch
 from ttt_batch.app.commands.options import Json, Overwrite, Quiet, learner_meant
-from ttt_batch.app.commands.shared import answer, working
+from ttt_batch.app.commands.shared import print_result, working
 from ttt_batch.base.choices import ALL_LEARNERS, PATTERN_LEARNERS
 from ttt_batch.base.errors import UsageError
 
@@ -27,7 +27,7 @@ def learners(
 
     if name is None:
         known, networks = list(LEARNERS.values()), [network_description(name) for name in PATTERN_LEARNERS]
-        answer(
+        print_result(
             json,
             lambda: [*map(learner_description, known), *networks],
             lambda: f"{learners_text(known)}\n\n{networks_text()}\n\n{MORE}",
@@ -35,10 +35,10 @@ def learners(
         return
     name = any_learner(name)
     if name in PATTERN_LEARNERS:
-        answer(json, lambda: network_description(name), lambda: network_text(name))
+        print_result(json, lambda: network_description(name), lambda: network_text(name))
     else:
         learner = LEARNERS[name]
-        answer(json, lambda: learner_description(learner), lambda: learner_text(learner))
+        print_result(json, lambda: learner_description(learner), lambda: learner_text(learner))
 
 
 def boards(
@@ -60,7 +60,7 @@ def boards(
         if solution is not None:
             raise UsageError("--solution goes with a board; name one, e.g. 4x4x4")
         entries = known_boards()
-        answer(json, lambda: [board_information(entry) for entry in entries], lambda: boards_text(entries))
+        print_result(json, lambda: [board_information(entry) for entry in entries], lambda: boards_text(entries))
         return
     board = parse_board(name)
     if solution is not None:
@@ -69,7 +69,7 @@ def boards(
         entry = measure(board, symmetry)
         if solution is not None:
             write_solution(board, solution, symmetry, overwrite=overwrite)
-    answer(json, lambda: board_information(entry), lambda: board_text(entry))
+    print_result(json, lambda: board_information(entry), lambda: board_text(entry))
 
 
 def warmup(
@@ -81,14 +81,14 @@ def warmup(
     json: Json = False,
 ) -> None:
     """Compile everything once, so that no command ever waits for the compiler."""
-    from ttt_batch.analysis.warmup import warm_up, warmth_summary, warmth_text
+    from ttt_batch.analysis.warmup import warm_up, warmup_summary, warmup_text
 
     with working("interrupted; what was compiled is kept", quiet=quiet) as report:
         warmth = warm_up(processes=processes, larger=larger, report=report.warming)
-    answer(json, lambda: warmth_summary(warmth), lambda: warmth_text(warmth))
+    print_result(json, lambda: warmup_summary(warmth), lambda: warmup_text(warmth))
 
 
-def bench(
+def bench_command(
     seconds: Annotated[str, option("SECONDS", "How long to measure, about.")] = "15",
     threads: Annotated[Text, option("N", "The most threads; all processors if not given.")] = None,
     quiet: Quiet = False,
@@ -98,7 +98,7 @@ def bench(
     from ttt_batch.analysis import bench as benches
 
     with working("interrupted before everything was measured", quiet=quiet) as report:
-        benches.check(seconds, threads)
-        benches.prepare(report.warming)
-        figures = benches.bench(seconds=seconds, threads=threads, progress=report.measuring)
-    answer(json, lambda: benches.bench_summary(figures), lambda: benches.bench_text(figures))
+        benches.check_bench(seconds, threads)
+        benches.compile_bench(report.warming)
+        figures = benches.measure_machine(seconds=seconds, threads=threads, progress=report.measuring)
+    print_result(json, lambda: benches.bench_summary(figures), lambda: benches.bench_text(figures))

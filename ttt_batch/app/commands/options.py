@@ -13,7 +13,7 @@ from ttt_batch.base.files import EVERYWHERE, is_file, with_ending
 from ttt_batch.base.named_code import is_callable_name
 
 
-def found(path: File) -> File:
+def find_named_run(path: File) -> File:
     """The run file that is meant, `.h5` or not."""
     from ttt_batch.runs.lookup import find_run
 
@@ -25,7 +25,7 @@ def new_run(path: File) -> File:
     return None if path is None else with_ending(path, ".h5")
 
 
-def all_found(paths: list[Path] | None) -> list[Path]:
+def find_named_runs(paths: list[Path] | None) -> list[Path]:
     """The run files that are meant, `.h5` or not."""
     from ttt_batch.runs.lookup import find_run
 
@@ -33,7 +33,7 @@ def all_found(paths: list[Path] | None) -> list[Path]:
 
 
 def _run_or_newest(ctx: typer.Context, path: File) -> Path:
-    return newest_file(ctx.info_name or "") if path is None else found(path) or path
+    return newest_file(ctx.info_name or "") if path is None else find_named_run(path) or path
 
 
 def _player_or_newest(ctx: typer.Context, player: Text) -> str:
@@ -41,7 +41,7 @@ def _player_or_newest(ctx: typer.Context, player: Text) -> str:
 
 
 def _file_or_newest(ctx: typer.Context, path: File) -> Path:
-    return newest_file(ctx.info_name or "", "run or study") if path is None else found(path) or path
+    return newest_file(ctx.info_name or "", "run or study") if path is None else find_named_run(path) or path
 
 
 def player_named(name: Text) -> Text:

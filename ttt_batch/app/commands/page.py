@@ -5,7 +5,7 @@ from typing import Annotated
 
 from ttt_batch.app.commands.declare import File, option
 from ttt_batch.app.commands.options import Json, Overwrite, Quiet
-from ttt_batch.app.commands.shared import answer, in_new_files, run_name, working
+from ttt_batch.app.commands.shared import in_new_files, print_result, run_name, working
 
 GAMES = 100_000
 """Games of the agent that the page has to play against from the start."""
@@ -42,7 +42,7 @@ def page(
             return export_page(run, paths[0], opens="learn", overwrite=overwrite)
 
         written = in_new_files([] if out is None else [out], [f"learn-{where.name}.html"], work)
-    answer(
+    print_result(
         json,
         lambda: {"files": [str(written)]},
         lambda: f"wrote {run_name(written)}: open it in a browser",

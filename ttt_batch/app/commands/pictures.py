@@ -5,23 +5,32 @@ from pathlib import Path
 from typing import Annotated
 
 from ttt_batch.app.commands.declare import METRICS, PLOTS, File, Text, argument, option, switch
-from ttt_batch.app.commands.options import NEWEST, Json, Overwrite, OwnLearner, Quiet, Trust, all_found, first_given
-from ttt_batch.app.commands.shared import answer, in_new_files, load_any_run, newest_file, run_name, working
+from ttt_batch.app.commands.options import (
+    NEWEST,
+    Json,
+    Overwrite,
+    OwnLearner,
+    Quiet,
+    Trust,
+    find_named_runs,
+    first_given,
+)
+from ttt_batch.app.commands.shared import in_new_files, load_any_run, newest_file, print_result, run_name, working
 from ttt_batch.base.choices import choose
 from ttt_batch.base.console import is_live
 from ttt_batch.base.errors import UsageError, quoted
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 
 Live = Annotated[bool, switch("--live", "Draw the curve of one run on the terminal, while it is being trained.")]
 
 
-def plot(
+def plot_command(
     paths: Annotated[
         list[Path],
         argument(
             "[FILE...]",
             "Run files; several are drawn together.  Or the file of a study.  The newest here if not given.",
-            read=all_found,
+            read=find_named_runs,
         ),
     ] = NEWEST,
     out: Annotated[
@@ -99,7 +108,7 @@ def _draw(
     """Draw runs or a study into a file."""
     import logging
 
-    from ttt_batch.app.plots import plot as draw
+    from ttt_batch.app.plots import draw_runs as draw
     from ttt_batch.app.plots import plot_study, study_to_draw
     from ttt_batch.base.outputs import check_distinct
 
@@ -124,13 +133,13 @@ def _draw(
             if study:
                 return plot_study(study, files[0], kind, metric=metric, only=only, overwrite=overwrite)
             if kind == "movie" and not quiet and is_live(sys.stderr):
-                report.spin(lambda: f"drawing the movie: {frames[0]:,} of {counted(frames[1], 'frame')}")
+                report.spin(lambda: f"drawing the movie: {frames[0]:,} of {count_text(frames[1], 'frame')}")
             names = [run_name(path) for path in paths]
             return draw(runs, names, files[0], kind, overwrite=overwrite, progress=progress)
 
         stem = f"{paths[0].stem}-{kind}" if len(paths) == 1 else kind
         written = in_new_files([] if out is None else [out], [f"{stem}{'.gif' if kind == 'movie' else '.png'}"], work)
-    answer(
+    print_result(
         json,
         lambda: (
             {"file": str(written), "kind": kind}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 from ttt_batch.app.commands.declare import SCRIPTED, File, Text, argument, option, switch
-from ttt_batch.app.commands.entrants import Rules, both_players, called, entrants, is_named, refuse_boxes
+from ttt_batch.app.commands.entrants import AgentOptions, both_players, called, entrants, is_named, refuse_boxes
 from ttt_batch.app.commands.options import (
     NEWEST,
     AgentBoard,
@@ -26,9 +26,9 @@ from ttt_batch.app.commands.options import (
     first_given,
     new_run,
 )
-from ttt_batch.app.commands.shared import answer, command_line, load_any_run, run_name, working
+from ttt_batch.app.commands.shared import command_line, load_any_run, print_result, run_name, working
 from ttt_batch.base.choices import SEATS, check_ties, choose_person
-from ttt_batch.base.console import is_live, tell
+from ttt_batch.base.console import is_live, print_message
 from ttt_batch.base.errors import BoardError, RunFileError, UsageError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ LearntFile = Annotated[
 ]
 
 
-def play(
+def play_command(
     run: PlayedRun = None,
     seat: Seat = None,
     level: Level = None,
@@ -86,17 +86,17 @@ def play(
 
     With its usual ties the agent may leave a line in which evaluate, whose ties are any, beats it.
     """
-    from ttt_batch.base.files import is_there
-    from ttt_batch.base.quantities import any_seed
+    from ttt_batch.base.files import exists
+    from ttt_batch.base.quantities import parse_seed
 
     rule = None if ties is None else check_ties(ties)
     if seat is not None:
         choose_person(seat)
     if out is not None and not learn:
         raise UsageError("--out is for what a run learns; give it with --learn")
-    if out is not None and is_there(out):
+    if out is not None and exists(out):
         raise RunFileError(f"{run_name(out)} exists, and play replaces no other run; choose another file")
-    keys, rules = not plain and _at_a_terminal(), Rules(board, illegal, time_limit)
+    keys, rules = not plain and _at_a_terminal(), AgentOptions(board, illegal, time_limit)
     path, named = _who(run, rules, learn=learn)
     with (
         _told_later() as later,
@@ -114,13 +114,13 @@ def play(
         report.clear()
         person = playing.persons_seat(agent, seat)
         keeper = None if record is None else _keeper(record, agent.board.resignation)
-        pupil = _pupil(cast("AnyRun", agent), path, out, later.append) if learn else None
-        playing.play(
+        pupil = _learning_agent(cast("AnyRun", agent), path, out, later.append) if learn else None
+        playing.play_in_terminal(
             pupil or agent,
             person=person,
             stdin=sys.stdin,
             stdout=sys.stdout,
-            seed=time.time_ns() if seed is None else any_seed(seed),
+            seed=time.time_ns() if seed is None else parse_seed(seed),
             pupil=pupil,
             record=keeper,
             level=1.0 if level is None else level,
@@ -130,7 +130,7 @@ def play(
         )
 
 
-def _who(run: str | None, rules: Rules, *, learn: bool) -> tuple[Path | None, str]:
+def _who(run: str | None, rules: AgentOptions, *, learn: bool) -> tuple[Path | None, str]:
     """Who is to play: a run's file, None for one still to be found, or the name of an agent.  Raises UsageError."""
     from ttt_batch.runs.lookup import find_run
 
@@ -158,7 +158,7 @@ Other = Annotated[
 ]
 
 
-def watch(
+def watch_command(
     path: AnyPlayer = NEWEST,
     other: Other = None,
     games: Annotated[
@@ -178,7 +178,7 @@ def watch(
     json: Json = False,
 ) -> None:
     """Watch two agents play a game move by move, or count the results of many."""
-    rule, rules = check_ties(ties), Rules(board, illegal, time_limit)
+    rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit)
     if json and games is None:
         raise UsageError("--json is for results; give it with --games N")
     given = {"--pace": pace is not None, "--level": level is not None, "--epsilon": epsilon is not None}
@@ -195,7 +195,7 @@ def watch(
         report.clear()
         if games is None:
             refuse_boxes(second, "the second player's part", "name it first, and another player second")
-            from ttt_batch.app.watching import watch as show
+            from ttt_batch.app.watching import watch_game as show
 
             show(
                 first,
@@ -216,7 +216,7 @@ def watch(
 
         with watched(report.asking):
             counted = series(first, second, names, games=games, seed=0 if seed is None else seed, ties=rule)
-    answer(json, counted.to_dict, lambda: series_text(counted))
+    print_result(json, counted.to_dict, lambda: series_text(counted))
 
 
 def _at_a_terminal() -> bool:
@@ -237,7 +237,7 @@ def _told_later() -> Iterator[list[str]]:
         yield lines
     finally:
         for line in lines:
-            tell(f"ttt-batch: {line}")
+            print_message(f"ttt-batch: {line}")
 
 
 def _check_files(path: Path | None, *, learn: bool, out: Path | None, record: Path | None) -> None:
@@ -254,7 +254,7 @@ def _check_files(path: Path | None, *, learn: bool, out: Path | None, record: Pa
     check_distinct(written, [*([("RUN", path)] if path else []), *GameFile("-").places()])
 
 
-def _pupil(agent: "AnyRun", path: Path | None, out: Path | None, warn: Callable[[str], None]) -> "LearningRun":
+def _learning_agent(agent: "AnyRun", path: Path | None, out: Path | None, warn: Callable[[str], None]) -> "LearningRun":
     """What learns from the games, in the run's file or in `out`.  Raises UsageError if it does not learn so.
 
     Says what the run will not be any more, unless it is so already or stays as it is.
@@ -266,7 +266,7 @@ def _pupil(agent: "AnyRun", path: Path | None, out: Path | None, warn: Callable[
     given = agent.config.engine == "given" if isinstance(agent, Run) else agent.config.start != ""
     if out is None and not given:
         unproved = "" if isinstance(agent, Run) or not agent.verdict() else ", and no proof of it holds any more"
-        tell(
+        print_message(
             "ttt-batch: after an update this is a run of given games, which train --resume does not go on with"
             f"{unproved}; --out FILE leaves RUN as it is"
         )
@@ -294,7 +294,7 @@ def _newest(board: Text, trust: bool) -> Path | None:
 def _say_newest(path: Path | None, doing: str) -> None:
     """Say which run is taken, if there is one."""
     if path is not None:
-        tell(f"{doing} {run_name(path)}, the newest run here")
+        print_message(f"{doing} {run_name(path)}, the newest run here")
 
 
 def _trained(board: Text) -> "Run":
@@ -309,5 +309,5 @@ def _trained(board: Text) -> "Run":
             f"name an agent: ttt-batch play two-ply --board {where.name}"
         )
     of_board = "" if board is None else f" of {where.name}"
-    tell(f"no run file{of_board} here: training td on {where.name} for 100,000 games first")
+    print_message(f"no run file{of_board} here: training td on {where.name} for 100,000 games first")
     return train_table(100_000, board=where)

@@ -7,10 +7,10 @@ import typer
 
 from ttt_batch.app.commands.declare import CLAIMS, File, Text, option
 from ttt_batch.app.commands.options import NEWEST, Json, Overwrite, OwnLearner, Quiet, RunPath, TiesRule, Trust
-from ttt_batch.app.commands.shared import answer, run_name, say, working
+from ttt_batch.app.commands.shared import print_result, run_name, say, working
 from ttt_batch.base.choices import SEATS, check_ties
 from ttt_batch.base.console import is_live
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 
 Seat = Annotated[
     Text,
@@ -42,7 +42,7 @@ Certificate = Annotated[
 ]
 
 
-def prove(
+def prove_command(
     path: RunPath = NEWEST,
     seat: Seat = None,
     goal: Claim = None,
@@ -69,7 +69,7 @@ def prove(
 
     with working(quiet=quiet) as report:
         if not quiet and is_live(sys.stderr):
-            report.spin(lambda: f"proving: {counted(entered[0], 'position')}")
+            report.spin(lambda: f"proving: {count_text(entered[0], 'position')}")
         found = prove_run(
             path,
             seat=seat,
@@ -84,6 +84,8 @@ def prove(
         )
     say(path, found.run.notes)
     written = next((file for file, _ in found.certificates.values()), None)
-    answer(json, found.to_dict, lambda: proofs_text(found, run_name(path)), saved=written if found.proved else None)
+    print_result(
+        json, found.to_dict, lambda: proofs_text(found, run_name(path)), saved=written if found.proved else None
+    )
     if not found.proved:
         raise typer.Exit(1)

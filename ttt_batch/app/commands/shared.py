@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-def load_run(
+def load_named_run(
     path: Path, trust: bool, report: "Reporter | None" = None, check: "Callable[[Config], None] | None" = None
 ) -> "Run":
     """Read a run file, with notes about it on standard error, after the notice of `report`.
@@ -38,7 +38,7 @@ def load_run(
 def load_any_run(
     path: Path, trust: bool, report: "Reporter | None" = None, check: "Callable[[Config], None] | None" = None
 ) -> "AnyRun":
-    """As `load_run`, also of pattern networks."""
+    """As `load_named_run`, also of pattern networks."""
     from ttt_batch.runs.loading import load_any
 
     run = load_any(path, trust=trust, check=check)
@@ -73,11 +73,11 @@ def newest_file(command: str, what: str = "run") -> Path:
     if path is None:
         remedy = f"name one, or make one with ttt-batch {'study' if what == 'study' else 'train'}"
         raise UsageError(f"{command} needs a {what}, and none is here; {remedy}{manual(command)}")
-    console.tell(f"taking {run_name(path)}, the newest {what} here")
+    console.print_message(f"taking {run_name(path)}, the newest {what} here")
     return path
 
 
-def answer(json: bool, plain: Callable[[], Any], text: Callable[[], str], *, saved: Path | None = None) -> None:
+def print_result(json: bool, plain: Callable[[], Any], text: Callable[[], str], *, saved: Path | None = None) -> None:
     """Print a result: plain values as JSON, or text.
 
     saved: the file that holds the result, too.  If the reader of a pipe has gone, the command ends as it would anyway.
@@ -88,9 +88,9 @@ def answer(json: bool, plain: Callable[[], Any], text: Callable[[], str], *, sav
 
     result = to_json(plain()) if json else text()
     try:
-        console.put(result, sys.stdout)
+        console.print_lines(result, sys.stdout)
     except OSError as error:
-        console.silence(sys.stdout)
+        console.discard_output(sys.stdout)
         if not isinstance(error, BrokenPipeError):
             remedy = "send it elsewhere" if saved is None else f"it is saved in {run_name(saved)}"
             raise TttBatchError(f"cannot print the result: {reason(error)}; {remedy}") from None
@@ -99,7 +99,7 @@ def answer(json: bool, plain: Callable[[], Any], text: Callable[[], str], *, sav
 def say(path: Path, notes: tuple[str, ...]) -> None:
     """Print the notes about a run file, on standard error."""
     for note in notes:
-        console.tell(f"ttt-batch: {run_name(path)}: {note}")
+        console.print_message(f"ttt-batch: {run_name(path)}: {note}")
 
 
 @contextmanager
@@ -139,12 +139,12 @@ def in_new_files(paths: list[Path], names: list[str], work: Callable[[list[Path]
     A new name without an ending in `paths` gets that of `names`.
     work: raises NameTakenError if another process has taken a name; it is then done again with the next ones.
     """
-    from ttt_batch.base.files import free_names, with_ending
+    from ttt_batch.base.files import unused_paths, with_ending
 
     if paths:
         endings = [Path(name).suffix for name in names]
         return work([with_ending(path, endings[min(i, len(endings) - 1)]) for i, path in enumerate(paths)])
-    for free in zip(*(free_names(Path(name.replace(os.sep, "_"))) for name in names), strict=True):
+    for free in zip(*(unused_paths(Path(name.replace(os.sep, "_"))) for name in names), strict=True):
         with suppress(NameTakenError):
             return work(list(free))
     raise AssertionError("names do not run out")

@@ -27,16 +27,16 @@ from ttt_batch.app.commands.options import (
     Quiet,
     Scheduler,
     Workers,
-    found,
+    find_named_run,
     learners_meant,
     new_run,
     split_learners,
 )
-from ttt_batch.app.commands.shared import answer, command_line, in_new_file, run_name
+from ttt_batch.app.commands.shared import command_line, in_new_file, print_result, run_name
 from ttt_batch.base.choices import ALL_LEARNERS
-from ttt_batch.base.errors import ClusterError, InterruptedTraining, TttBatchError, spoken
+from ttt_batch.base.errors import ClusterError, InterruptedTraining, TttBatchError, display_name
 from ttt_batch.base.named_code import is_callable_name
-from ttt_batch.base.quantities import counted, duration_text, size_text
+from ttt_batch.base.quantities import count_text, duration_text, size_text
 
 if TYPE_CHECKING:
     from ttt_batch.studies.figures.summary import Summary
@@ -58,7 +58,7 @@ Learners = Annotated[
 Description = Annotated[File, argument("[STUDY.toml]", "These options in a file, or several grids.")]
 
 
-def study(
+def study_command(
     description: Description = None,
     games: Annotated[Text, option("N", "Games of each learner; the learner's published number if not given.")] = None,
     learner: Learners = None,
@@ -96,7 +96,9 @@ def study(
         Text, option("none|last", "Which tables or weights of the learners to keep.", offers=KEEPS, default="none")
     ] = None,
     tally: Annotated[bool, switch("--tally", "Count results alone, and judge no table.")] = False,
-    resume: Annotated[File, option("STUDY.h5", "Go on with a study, or extend it.", read=found)] = None,
+    resume: Annotated[
+        File, option("STUDY.h5", "Go on with a study_command, or extend it.", read=find_named_run)
+    ] = None,
     best: Annotated[
         Text, option("METRIC", "Rank by proof, settling, proved, holds, loss, error or time.", offers=RANKS)
     ] = None,
@@ -196,11 +198,11 @@ def _unfinished(done: "Study") -> TttBatchError | None:
     from ttt_batch.studies.storage.declared import FAILED, MISSING
 
     if missing := int((done.state == MISSING).sum()):
-        left = counted(missing, "learner is", "learners are")
+        left = count_text(missing, "learner is", "learners are")
         return InterruptedTraining(f"interrupted; {left} missing, the others are saved; {_go_on(done.path)}")
     if failed := int((done.state == FAILED).sum()):
         reason = next(done.failures())[2]
-        return TttBatchError(f"{counted(failed, 'learner')} failed ({reason}); try again: {_go_on(done.path)}")
+        return TttBatchError(f"{count_text(failed, 'learner')} failed ({reason}); try again: {_go_on(done.path)}")
     return None
 
 
@@ -214,7 +216,7 @@ def _unconfirmed(again: "Repetition", path: Path) -> TttBatchError | None:
         )
     if failed:
         reason = next(iter(again.fresh.reasons))
-        return TttBatchError(f"{counted(failed, 'learner')} of the repetition failed ({reason})")
+        return TttBatchError(f"{count_text(failed, 'learner')} of the repetition failed ({reason})")
     return None
 
 
@@ -235,15 +237,15 @@ def _say_plan(
 ) -> None:
     """Print what a study would learn."""
     from ttt_batch.base.processors import thread_count
-    from ttt_batch.cluster.place import place_of
+    from ttt_batch.cluster.place import cluster_config
     from ttt_batch.studies.designs.values import listed
     from ttt_batch.studies.estimate import estimated
-    from ttt_batch.studies.study import designed, kept_tables, more_of
+    from ttt_batch.studies.study import designed, more_of, snapshot_tables
 
-    place = place_of(workers, scheduler, threads)
+    place = cluster_config(workers, scheduler, threads)
     at_once = place.workers if place is not None and place.workers else thread_count(threads)
     if resume is None:
-        design, kept = designed(description, seeds, sweep, options), kept_tables(keep)
+        design, kept = designed(description, seeds, sweep, options), snapshot_tables(keep)
         missing = [len(design.seeds)] * len(design.settings)
     else:
         more = more_of(resume, out, description, seeds, sweep, keep, options)
@@ -257,23 +259,23 @@ def _say_plan(
         takes = (
             "unknown"
             if needs.seconds is None
-            else f"about {duration_text(needs.seconds)} on {counted(at_once, 'thread')}"
+            else f"about {duration_text(needs.seconds)} on {count_text(at_once, 'thread')}"
         )
         return "\n".join(
             [
-                f"{counted(len(design.settings), 'setting')}, {counted(len(design.seeds), 'seed')}: "
-                f"{counted(design.learners, 'learner')}, {counted(games, 'game')}",
+                f"{count_text(len(design.settings), 'setting')}, {count_text(len(design.seeds), 'seed')}: "
+                f"{count_text(design.learners, 'learner')}, {count_text(games, 'game')}",
                 *(
-                    f"  {spoken(name)}: {listed([value for value in values if value != ''])}"  # '': a grid without it
+                    f"  {display_name(name)}: {listed([value for value in values if value != ''])}"  # '': not there
                     for name, values in design.axes.items()
                 ),
-                *([f"done: {counted(done, 'learner')}"] if resume is not None else []),
+                *([f"done: {count_text(done, 'learner')}"] if resume is not None else []),
                 f"time: {takes}",
                 f"file: {size_text(needs.bytes)}",
             ]
         )
 
-    answer(json, lambda: {**numbers, "games": games, "seconds": needs.seconds, "bytes": needs.bytes}, text)
+    print_result(json, lambda: {**numbers, "games": games, "seconds": needs.seconds, "bytes": needs.bytes}, text)
 
 
 def _say_end(
@@ -297,7 +299,7 @@ def _say_end(
         return f"{study_text(found, best)}{repeated}\nsaved:   {run_name(path)}"
 
     try:
-        answer(json, facts, text, saved=path)
+        print_result(json, facts, text, saved=path)
     finally:
         if failure is not None:
             raise failure

@@ -34,14 +34,14 @@ from ttt_batch.app.commands.options import (
     StartValue,
     TimeLimit,
     Trust,
-    found,
+    find_named_run,
     learner_meant,
 )
-from ttt_batch.app.commands.shared import answer, command_line, in_new_file, load_run, run_name
+from ttt_batch.app.commands.shared import command_line, in_new_file, load_named_run, print_result, run_name
 from ttt_batch.base.choices import ALL_LEARNERS, PATTERN_LEARNERS, SEATS
-from ttt_batch.base.console import tell
+from ttt_batch.base.console import print_message
 from ttt_batch.base.errors import InterruptedTraining, RunFileError
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 
 if TYPE_CHECKING:
     from ttt_batch.app.interrupt import Interrupt
@@ -116,7 +116,7 @@ KeepPoints = Annotated[
 ]
 
 
-def train(
+def train_command(
     games: Games = None,
     learner: Learner = None,
     board: Annotated[Text, option("BOARD", f"{BOARD}.", offers=BOARDS, default="3x3")] = None,
@@ -144,7 +144,7 @@ def train(
         str, option("30s|1Mgames|never", "How often the run file is written before the end.")
     ] = "30s",
     resume: Annotated[
-        File, option("RUN", "Go on with a run, as if it had never ended, in the same file.", read=found)
+        File, option("RUN", "Go on with a run, as if it had never ended, in the same file.", read=find_named_run)
     ] = None,
     more: Annotated[Text, option("N", "With --resume: N more games.")] = None,
     until: Annotated[Text, option("N", "With --resume: N games in all.", default="the number first asked for")] = None,
@@ -225,9 +225,9 @@ def _followers(interrupt: "Interrupt", report: "Reporter", *, watch: bool) -> di
 
     watch: show games, too.
     """
-    from ttt_batch.app.showcase import Showcase
+    from ttt_batch.app.showcase import SampleGames
 
-    beside = (Showcase().lines,) if watch else ()
+    beside = (SampleGames().lines,) if watch else ()
 
     def progress(now: "Progress") -> None:
         interrupt.gently = True
@@ -250,14 +250,14 @@ def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compil
     from ttt_batch.base.files import command_text
     from ttt_batch.runs.run import Run
 
-    learnt = counted(run.games, "game learnt so far is", "games learnt so far are")
+    learnt = count_text(run.games, "game learnt so far is", "games learnt so far are")
     saved = f"the {learnt} saved in {run_name(target)}" if run.games and target is not None else "nothing was written"
     if isinstance(run, Run) and run.full:
         raise RunFileError(f"the table is full, and training has ended; {saved}; go on with a larger --max-memory")
     if run.games == 0 or target is None:
         raise InterruptedTraining(f"interrupted before the first batch was learnt; {saved}")
     try:
-        answer(
+        print_result(
             json,
             lambda: training_summary(run, str(target)),
             lambda: training_text(run, target, compiled=compiled),
@@ -270,7 +270,7 @@ def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compil
 
 def _origin(path: Path | None, learner: str, board: "Board", trust: bool) -> "Run | None":
     """The run whose tables to begin with: a run file, or another program's table."""
-    from ttt_batch.base.files import is_there
+    from ttt_batch.base.files import exists
     from ttt_batch.runs.lookup import find_run
     from ttt_batch.runs.runfile.reading import is_run_file
     from ttt_batch.training.patterns.train import check_networks
@@ -280,19 +280,19 @@ def _origin(path: Path | None, learner: str, board: "Board", trust: bool) -> "Ru
     if learner in PATTERN_LEARNERS:
         check_networks({}, {"start": path})
     path = find_run(path)
-    if path.suffix.lower() in (".h5", ".hdf5") or not is_there(path) or is_run_file(path):
-        return load_run(path, trust)
+    if path.suffix.lower() in (".h5", ".hdf5") or not exists(path) or is_run_file(path):
+        return load_named_run(path, trust)
     from ttt_batch.runs.importing import import_tables
 
-    return import_tables([path], learner, board=board, warn=lambda line: tell(f"ttt-batch: {line}"))
+    return import_tables([path], learner, board=board, warn=lambda line: print_message(f"ttt-batch: {line}"))
 
 
 def _ask_for_file(failure: Exception) -> Path | None:
     """Another file for a run that could not be written; None if there is no person, or no answer."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
-    tell(f"ttt-batch: {failure}")
-    tell("write it to another file (nothing to give up): ", end="")
+    print_message(f"ttt-batch: {failure}")
+    print_message("write it to another file (nothing to give up): ", end="")
     with suppress(OSError, ValueError):  # a name need be no text; a stream already read from may refuse
         sys.stdin.reconfigure(errors="surrogateescape")  # type: ignore[union-attr]
     name = sys.stdin.readline().strip()

@@ -2,7 +2,7 @@
 
 Every option is text, a path or a switch.  What the text stands for is read where it is used, by the readers that Python
 calls share (`quantities`, `choices`), so no library's wording comes up.  typer reads even text with pydantic, which
-takes 0.04 s to load; `Command` takes it as it is.
+takes 0.04 s to load; `PlainCommand` takes it as it is.
 """
 
 import functools
@@ -28,10 +28,10 @@ from ttt_batch.app.commands.near_misses import (
     meant_options,
     without_brackets,
 )
-from ttt_batch.base.choices import SEAT_WORDS, either, find_name, fold, suggested_name
+from ttt_batch.base.choices import SEAT_WORDS, either, find_name, fold_case, suggested_name
 from ttt_batch.base.compiler_settings import check_compiler_settings
-from ttt_batch.base.errors import UsageError, command_line_words, quoted
-from ttt_batch.base.files import has_ending, is_file, is_there, shown
+from ttt_batch.base.errors import UsageError, command_line_messages, quoted
+from ttt_batch.base.files import exists, has_ending, is_file, shown
 
 PROGRAM = "ttt-batch"
 FILE_ARGUMENT = re.compile(r"\[?(RUN|FILE)")
@@ -71,7 +71,7 @@ class _Taking:
         return rest
 
 
-class Command(_Taking, TyperCommand):
+class PlainCommand(_Taking, TyperCommand):
     """A command whose values are taken as they were typed."""
 
     def __init__(self, name: str | None, *, callback: Any = None, **settings: Any) -> None:
@@ -118,7 +118,7 @@ class Command(_Taking, TyperCommand):
             listed = "," in metavar or (self.name == "study" and option in LISTED)
             if len(words) == 1 and listed and re.fullmatch(r"[\d.]+(\s+[\d.]+)+", words[0]):
                 words = words[0].split()
-            if len(words) < 2 or any(is_there(Path(other)) or has_ending(Path(other)) for other in words[1:]):
+            if len(words) < 2 or any(exists(Path(other)) or has_ending(Path(other)) for other in words[1:]):
                 continue
             one = in_one_word(str(self.name), option, metavar, words)
             if one is not None:
@@ -143,7 +143,7 @@ class Command(_Taking, TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run the command; messages speak of options."""
         check_compiler_settings()
-        with command_line_words():
+        with command_line_messages():
             return super().invoke(ctx)
 
 
@@ -152,7 +152,7 @@ class Program(_Taking, TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments into `ctx`; `help train` and `train help` are `train --help`."""
-        if args[:1] == ["help"] or (args[1:] == ["help"] and not is_there(Path("help"))):
+        if args[:1] == ["help"] or (args[1:] == ["help"] and not exists(Path("help"))):
             args = [*[word for word in args if word != "help"][:1], "--help"]
         rest: list[str] = super().parse_args(ctx, args)
         return rest
@@ -170,9 +170,9 @@ class Program(_Taking, TyperGroup):
         """Return the end of a message about a word in the place of a command: what it probably means."""
         from ttt_batch.runs.lookup import find_run
 
-        if fold(word) == fold(PROGRAM):
+        if fold_case(word) == fold_case(PROGRAM):
             return "; the program's name is there twice"
-        if is_there(path := find_run(word or " ")):
+        if exists(path := find_run(word or " ")):
             return f", and {shown(path)} is a file; name a command first, e.g. {PROGRAM} info"
         meant = meant_command(word, self.commands) or suggested_name(word, self.commands)
         if meant is None:
@@ -194,7 +194,7 @@ def _question(meant: str | None) -> str:
 
 def _instead_of_word(word: str, ctx: Any) -> str:
     """Return the end of a message about a word in the wrong place: a reason, or what to write instead, if known."""
-    if why := NO_OPTION.get((ctx.command.name, fold(word))):
+    if why := NO_OPTION.get((ctx.command.name, fold_case(word))):
         return why
     if meant := meant_argument(word, options_of(ctx.command), ctx):
         return _question(meant)
@@ -204,13 +204,13 @@ def _instead_of_word(word: str, ctx: Any) -> str:
 
 def _refuse_words(words: typing.Sequence[str], ctx: Any) -> None:
     """Raise UsageError for a word in the place of a file, such as `play first`, that names none and means an option."""
-    from ttt_batch.runs.lookup import agent_or_run
+    from ttt_batch.runs.lookup import find_agent_or_run
 
     for word in words:
         ending = has_ending(Path(word)) and not word.lower().endswith(PICTURE_ENDINGS)
-        letter = len(word) == 1 and fold(word) not in SEAT_WORDS
-        meant = agent_or_run(word)
-        if ending or letter or isinstance(meant, str) or is_file(meant) or is_there(Path(word)):
+        letter = len(word) == 1 and fold_case(word) not in SEAT_WORDS
+        meant = find_agent_or_run(word)
+        if ending or letter or isinstance(meant, str) or is_file(meant) or exists(Path(word)):
             continue
         if instead := _instead_of_word(word, ctx):
             raise UsageError(f"there is no file {shown(Path(word))}{instead}{manual(ctx.command.name)}")
@@ -252,7 +252,7 @@ def _instead(given: str, name: str | None, known: typing.Mapping[str, Any], comm
     The option is one of the command by the table of near misses, else of other commands, else of similar spelling.
     name: of the command, None for the program.  known: its options.  commands: all commands.
     """
-    if why := NO_OPTION.get((name or "", fold(given))) or NO_OPTION.get(("", fold(given))):
+    if why := NO_OPTION.get((name or "", fold_case(given))) or NO_OPTION.get(("", fold_case(given))):
         return why
     meanings = meant_options(given)
     if name is None and (called := find_name(given, commands)):
@@ -265,7 +265,7 @@ def _instead(given: str, name: str | None, known: typing.Mapping[str, Any], comm
                 return f"; name a command first, e.g. {PROGRAM} {owners[0]} {option}"
             listed = either(owners[:3] if len(owners) <= 3 else [*owners[:2], "another command"])
             return f"; {option} is for {listed}"
-    return _question(suggested_name(given, list(known)) if len(fold(given)) > 1 else None)
+    return _question(suggested_name(given, list(known)) if len(fold_case(given)) > 1 else None)
 
 
 def _kind(hint: Any) -> Any:

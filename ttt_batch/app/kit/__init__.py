@@ -10,7 +10,7 @@ from ttt_batch.app.kit.boxes import boxes_of
 from ttt_batch.app.kit.rules import rules_of
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.files import shown
-from ttt_batch.runs.boxes import no_boxes
+from ttt_batch.runs.boxes import lacks_boxes_error
 from ttt_batch.runs.formats import EXPORT, check_targets
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
@@ -26,7 +26,7 @@ def export_boxes(run: AnyRun, path: str | Path, *, overwrite: bool = False) -> P
     """
     path = Path(path)
     if not isinstance(run, Run) or not run.learner.boxes:
-        raise no_boxes(run.config.learner)
+        raise lacks_boxes_error(run.config.learner)
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"cannot print boxes into {shown(path)}: a kit is a .pdf or an .html file; name one of these")
     check_targets([path], overwrite=overwrite)

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.game.board import Position
 from ttt_batch.runs.run import Run
 
@@ -39,7 +39,7 @@ class Box(NamedTuple):
     def holds(self) -> str:
         """How many beads are in it."""
         total = sum(self.beads.values())
-        return counted(total, "bead") if total else "empty: resigns"
+        return count_text(total, "bead") if total else "empty: resigns"
 
 
 def boxes_of(run: Run) -> list[Box]:

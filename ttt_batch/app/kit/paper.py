@@ -3,7 +3,7 @@
 import html
 
 from ttt_batch.app.kit.boxes import COLOURS, DARK, Box
-from ttt_batch.app.kit.rules import Rules
+from ttt_batch.app.kit.rules import KitRules
 from ttt_batch.game.board import EMPTY
 
 STYLE = """
@@ -28,7 +28,7 @@ i { display: inline-block; width: 7.4mm; height: 7.4mm; border: .25mm solid #000
 """
 
 
-def make_html(boxes: list[Box], rules: Rules) -> str:
+def make_html(boxes: list[Box], rules: KitRules) -> str:
     """The kit: rules, and the labels."""
     colours = "\n".join(
         f".c{cell} {{ background: {colour}; color: {'#fff' if name in DARK else '#000'} }}"

@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ttt_batch.app.kit.boxes import COLOURS, Box
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.runs.config import GIVEN
 from ttt_batch.runs.run import Run
 
 
-class Rules(NamedTuple):
+class KitRules(NamedTuple):
     """The first page.
 
     title: one line.  paragraphs: (heading, text).  beads: how many of each cell's beads all boxes hold together.
@@ -21,7 +21,7 @@ class Rules(NamedTuple):
     beads: list[int]
 
 
-def rules_of(run: Run, boxes: list[Box]) -> Rules:
+def rules_of(run: Run, boxes: list[Box]) -> KitRules:
     """The rules of a run's kit, whose boxes these are."""
     win, draw, loss = (int(number) for number in (run.config.rewards or "").split(","))
     start = run.learner.fresh(run.graph, run.config.settings, np.random.default_rng(0)).q
@@ -32,9 +32,9 @@ def rules_of(run: Run, boxes: list[Box]) -> Rules:
     )
     # Only given games and forks count on from those of the table that they begin with.
     apart = run.config.start and run.config.engine != GIVEN and not run.config.inherited
-    games = f"after {counted(run.games, 'game')}{' that began with another table' if apart else ''}"
+    games = f"after {count_text(run.games, 'game')}{' that began with another table' if apart else ''}"
     learnt = games if run.games else untouched
-    return Rules(
+    return KitRules(
         f"MENACE: {len(boxes)} matchboxes that learn noughts and crosses",
         [
             ("Build", _build(boxes, learnt)),
@@ -79,6 +79,6 @@ def _learn(win: int, draw: int, loss: int) -> str:
 
 def _given(number: int) -> str:
     if number >= 0:
-        return "put the bead back" + (f" and add {counted(number, 'more bead')}" if number else "")
-    rest = f" and {counted(-number - 1, 'more bead')} with it, as far as there are any" if number < -1 else ""
+        return "put the bead back" + (f" and add {count_text(number, 'more bead')}" if number else "")
+    rest = f" and {count_text(-number - 1, 'more bead')} with it, as far as there are any" if number < -1 else ""
     return f"keep the bead out{rest}"

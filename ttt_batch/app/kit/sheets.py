@@ -5,8 +5,8 @@ import textwrap
 from typing import Any
 
 from ttt_batch.app.kit.boxes import COLOURS, DARK, Box
-from ttt_batch.app.kit.rules import Rules
-from ttt_batch.app.plots.style import styled
+from ttt_batch.app.kit.rules import KitRules
+from ttt_batch.app.plots.style import package_style
 from ttt_batch.game.board import EMPTY
 
 WIDTH, HEIGHT = 210.0, 297.0
@@ -21,9 +21,9 @@ LEFT = (WIDTH - COLUMNS * LABEL_WIDTH) / 2
 TOP = (HEIGHT - ROWS * LABEL_HEIGHT) / 2
 
 
-def make_pdf(boxes: list[Box], rules: Rules) -> bytes:
+def make_pdf(boxes: list[Box], rules: KitRules) -> bytes:
     """The kit: a page of rules, and the labels.  Raises TttBatchError if matplotlib is not installed."""
-    with styled():
+    with package_style():
         from matplotlib.backends.backend_pdf import PdfPages
 
         file = io.BytesIO()
@@ -46,7 +46,7 @@ def _page() -> tuple[Any, Any]:
     return figure, axes
 
 
-def _first_page(rules: Rules) -> Any:
+def _first_page(rules: KitRules) -> Any:
     figure, axes = _page()
     axes.text(20, 28, rules.title, size=14, weight="bold")
     y = 44.0

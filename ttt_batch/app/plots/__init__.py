@@ -14,7 +14,7 @@ from ttt_batch.app.plots.boards import opening_figure
 from ttt_batch.app.plots.coverage import coverage_figure
 from ttt_batch.app.plots.curves import curves_figure
 from ttt_batch.app.plots.movie import Frames, movie_bytes
-from ttt_batch.app.plots.style import render, styled
+from ttt_batch.app.plots.style import package_style, render
 from ttt_batch.base.choices import choose, either
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.files import shown
@@ -43,7 +43,7 @@ SUFFIXES, MOVING = (".png", ".svg"), (".gif",)
 """How the names of pictures end, and those of movies."""
 
 
-def plot(
+def draw_runs(
     runs: Sequence[AnyRun],
     names: Sequence[str],
     out: str | Path,
@@ -128,14 +128,14 @@ def _write_drawn(
         what = "a movie is a .gif file; name one" if suffixes == MOVING else plain
         raise UsageError(f"cannot plot into {shown(path)}: {what}")
     check_targets([path], overwrite=overwrite)  # before anything is drawn
-    with styled():
+    with package_style():
         content = content_of(suffix[1:])
     EXPORT.write([path], [content], overwrite=overwrite)
     return path
 
 
 def make_figure(runs: Sequence[AnyRun], names: Sequence[str], kind: str = "curves") -> Any:
-    """The matplotlib Figure of a plot.  Raises UsageError; to be drawn and saved within `style.styled`."""
+    """The matplotlib Figure of a plot.  Raises UsageError; to be drawn and saved within `style.package_style`."""
     if not runs:
         raise UsageError("a plot needs at least one run; name a run file")
     kind = choose("kind of plot", kind, KINDS)
@@ -146,5 +146,5 @@ def make_figure(runs: Sequence[AnyRun], names: Sequence[str], kind: str = "curve
 
 def figure(run: AnyRun, kind: str = "curves") -> Any:
     """A matplotlib Figure of a run, for `Run.plot`."""
-    with styled():
+    with package_style():
         return make_figure([run], [run.config.learner], kind)

@@ -165,7 +165,7 @@ def opening_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
             axes.set_axis_off()
         size = _letter_size(run, columns)
         for axes, opening in zip(grid.flat, row, strict=False):
-            draw_board(axes, run, opening, size)
+            draw_board_axes(axes, run, opening, size)
         if len(runs) > 1:
             part.suptitle(text, x=0.01, ha="left", fontsize=10)
         _colour_bar(part, grid, run)
@@ -232,7 +232,7 @@ def _colours() -> Any:
     return ListedColormap([whole(x) for x in np.linspace(1 - DARKEST, DARKEST, 255)])
 
 
-def draw_board(axes: Any, run: AnyRun, opening: Opening, size: float, *, words: bool = False) -> None:
+def draw_board_axes(axes: Any, run: AnyRun, opening: Opening, size: float, *, words: bool = False) -> None:
     """Draw a board into axes.  size: points of its numbers.  words: its results in full, in place of numbers."""
     from matplotlib.colors import Normalize
     from matplotlib.patches import Rectangle

@@ -23,7 +23,7 @@ from ttt_batch.app.plots.labels import common_title, make_legend
 from ttt_batch.app.plots.style import COLOURS, log_counts, new_figure
 from ttt_batch.base.choices import SEATS
 from ttt_batch.base.errors import UsageError
-from ttt_batch.base.quantities import counted, short_number
+from ttt_batch.base.quantities import count_text, short_number
 from ttt_batch.game.board import Board
 from ttt_batch.game.graph import rows_of_edges
 from ttt_batch.runs.as_played import played_chances
@@ -38,7 +38,7 @@ BINS = ("never", "less than once", "1 to 10 times", "10 to 100", "100 to 10 k", 
 FILLS = ("#FFFFFF", "#E8D8A8", "#C9B05C", "#7C9E93", "#3F6FA3", "#122A5C")
 """Light to dark, so that the order is seen without colours."""
 
-MOST_RUNS = 6
+MOST_COVERED_RUNS = 6
 
 
 class Coverage(NamedTuple):
@@ -160,8 +160,8 @@ def coverage_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
 
     Raises UsageError for more runs than can be read.
     """
-    if len(runs) > MOST_RUNS:
-        raise UsageError(f"a coverage picture of {len(runs)} runs cannot be read; choose {MOST_RUNS} at most")
+    if len(runs) > MOST_COVERED_RUNS:
+        raise UsageError(f"a coverage picture of {len(runs)} runs cannot be read; choose {MOST_COVERED_RUNS} at most")
     tables = [run for run in runs if isinstance(run, Run)]
     if len(tables) < len(runs):
         raise UsageError("networks count no visits of positions; choose another kind of plot: curves or opening")
@@ -190,7 +190,7 @@ def coverage_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
 def _said(run: Run, cover: Coverage, *, narrow: bool) -> str:
     games = f"{short_number(run.games)} games"
     if cover.kind == "visited":
-        return f"{counted(int(cover.shares.sum()), 'position')} visited in {games}"
+        return f"{count_text(int(cover.shares.sum()), 'position')} visited in {games}"
     if cover.kind == "updates":
         return f"updates in {games}" if narrow else f"updates of the table in {games}, as counted"
     how = f"epsilon {end_epsilon(run):g}"

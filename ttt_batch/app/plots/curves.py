@@ -22,7 +22,7 @@ DASHES = ("-", "--")
 STRIPS = ("unbeatable", "proof")
 """Panels of verdicts."""
 
-ALONE, PROVED = "#000000", "#009E73"
+ALONE, PROVED_COLOUR = "#000000", "#009E73"
 MARKS_A_CURVE = 14
 LEGEND_ENTRIES, FEW = 12, 4
 LEGEND_WIDTH = 46
@@ -96,7 +96,7 @@ def _draw_verdicts(axes: Any, panel: Panel, look: Look, runs: Sequence[AnyRun]) 
     """The strips, with a star where both of a run's begin to hold for good."""
 
     def style(line: Line) -> dict[str, Any]:
-        return {**_line_style(line, look), **({"color": PROVED} if len(runs) == 1 else {})}
+        return {**_line_style(line, look), **({"color": PROVED_COLOUR} if len(runs) == 1 else {})}
 
     axes.set_title(panel.title)
     axes.set_ylabel("" if len(runs) == 1 else "pairs: first above second", fontsize=8.5, labelpad=12)
@@ -150,8 +150,8 @@ def _draw_panel(axes: Any, panel: Panel, look: Look, runs: Sequence[AnyRun]) -> 
         axes.set_ylim(0, 1.08 * max(top, 1e-3))
     for _, since in _proofs(runs):
         if one:
-            axes.axvspan(since, 1e30, color=PROVED, alpha=0.12, lw=0, zorder=0)
-            axes.axvline(since, color=PROVED, lw=1.2, ls=":")
+            axes.axvspan(since, 1e30, color=PROVED_COLOUR, alpha=0.12, lw=0, zorder=0)
+            axes.axvline(since, color=PROVED_COLOUR, lw=1.2, ls=":")
 
 
 def _proofs(runs: Sequence[AnyRun]) -> Iterator[tuple[int, int]]:
@@ -192,14 +192,14 @@ def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[AnyRun])
         for seat in seats:
             entries.append((sign(color="#444444", ls=DASHES[seat]), f"agent moves {SEATS[seat]}"))
         holds, fails = ("proved", "not proved") if networks else ("no opponent beats it", "can be beaten")
-        entries.append((Patch(facecolor=PROVED if one else "#666666"), holds))
+        entries.append((Patch(facecolor=PROVED_COLOUR if one else "#666666"), holds))
         entries.append((Patch(facecolor=BEATEN), fails))
     if any(len(numbers) > 1 for _, numbers in look.entries):
         entries.append((sign(color="#444444", linewidth=0.6), "a single seed (bold: the median)"))
     if seats and any(True for _ in _proofs(runs)):
         held = "proved as it was to be" if networks else unbeatable_text(runs)
         if one:
-            entries.append((Patch(facecolor=PROVED, alpha=0.25), held))
+            entries.append((Patch(facecolor=PROVED_COLOUR, alpha=0.25), held))
         else:
             star = sign(color="#444444", marker="*", markersize=10, linestyle="")
             entries.append((star, f"{held} from here on"))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ttt_batch.base.choices import SEATS
 from ttt_batch.base.console import one_line
-from ttt_batch.base.quantities import counted, short_number
+from ttt_batch.base.quantities import count_text, short_number
 from ttt_batch.runs.config import OPPONENTS, make_config
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.own_options import READ, own_text
@@ -76,7 +76,7 @@ def make_legend(runs: Sequence[AnyRun], names: Sequence[str]) -> Legend:
     seeds = len({run.config.seed for run in runs}) > 1
     for run, setting in zip(runs, settings, strict=True):
         texts.append(", ".join(part for part in (setting, f"seed {run.config.seed}" if seeds else "") if part))
-    texts = _told_apart(texts, [counted(run.games, "game") for run in runs])
+    texts = _told_apart(texts, [count_text(run.games, "game") for run in runs])
     texts = _told_apart(texts, names)
     texts = [text or name for text, name in zip(texts, names, strict=True)]  # one file, named twice
     if len(runs) == 1:

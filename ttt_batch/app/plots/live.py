@@ -18,10 +18,10 @@ from ttt_batch.app.plots.labels import since_text
 from ttt_batch.app.plots.series import PLAYED, after_games, shares_in_play
 from ttt_batch.app.plots.text_chart import Chart, Curve, make_chart
 from ttt_batch.base.choices import SEATS
-from ttt_batch.base.console import is_live, one_line, put
+from ttt_batch.base.console import is_live, one_line, print_lines
 from ttt_batch.base.errors import RunFileError, TttBatchError, command_with
-from ttt_batch.base.files import identity, reason, shown
-from ttt_batch.base.quantities import counted, duration_text
+from ttt_batch.base.files import file_identity, reason, shown
+from ttt_batch.base.quantities import count_text, duration_text
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.consistency import course_misfits
 from ttt_batch.runs.loading import is_pattern_run
@@ -63,7 +63,7 @@ class Snapshot:
         if self.data is None:
             self.path = find_run(self.path)
         try:
-            now = identity(self.path)
+            now = file_identity(self.path)
         except (OSError, ValueError) as error:
             raise RunFileError(f"cannot read {shown(self.path)}: {reason(error)}; check the name") from None
         if now is None or now == self._known:
@@ -71,7 +71,7 @@ class Snapshot:
         try:
             self.read()
         except RunFileError:
-            if identity(self.path) is None:  # removed between the two
+            if file_identity(self.path) is None:  # removed between the two
                 return False
             raise
         self._known, self.written = now, now[-1] / 1e9
@@ -126,7 +126,7 @@ def status_lines(snapshot: Snapshot, now: float | None = None) -> list[str]:
     data = snapshot.data
     assert data is not None
     goal, statistics = int(data.progress.get("goal", 0)), data.statistics
-    lines = [counted(data.games, "game") if goal <= data.games else f"{data.games:,} of {counted(goal, 'game')}"]
+    lines = [count_text(data.games, "game") if goal <= data.games else f"{data.games:,} of {count_text(goal, 'game')}"]
     if "unbeatable" in statistics and statistics["games"].size:
         since = unbeatable_since(statistics["games"], statistics["unbeatable"][:, : len(_seats(data))])
         lines.append(since_text(since))
@@ -135,7 +135,7 @@ def status_lines(snapshot: Snapshot, now: float | None = None) -> list[str]:
         seats = pattern_config_from(data.config).seats
         lines.append(", ".join(f"{SEATS[seat]} {VERDICTS[proofs[seat]]}" for seat in seats))
     elif "positions" in statistics and statistics["games"].size:
-        lines.append(f"{counted(int(statistics['positions'][-1]), 'position')} in the table")
+        lines.append(f"{count_text(int(statistics['positions'][-1]), 'position')} in the table")
     age = max(0.0, (time.time() if now is None else now) - snapshot.written)
     at = time.strftime("%H:%M:%S", time.localtime(snapshot.written))
     lines.append(f"{'finished' if snapshot.done else 'written'} {duration_text(age)} ago, at {at}")
@@ -223,7 +223,7 @@ def _print(snapshot: Snapshot, stream: TextIO, *, ascii: bool) -> None:
     if snapshot.data is not None:
         width, height = _size(stream)
         lines = picture(snapshot, width, height, ascii=ascii).lines
-        put("\n".join(line.rstrip() for line in lines), stream)
+        print_lines("\n".join(line.rstrip() for line in lines), stream)
 
 
 def _size(stream: TextIO) -> tuple[int, int]:

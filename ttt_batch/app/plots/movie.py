@@ -12,14 +12,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.app.plots.boards import SMALL_COLS, Opening, check_readable, draw_board, gives, openings, shown_lines
-from ttt_batch.app.plots.curves import PROVED
+from ttt_batch.app.plots.boards import (
+    SMALL_COLS,
+    Opening,
+    check_readable,
+    draw_board_axes,
+    gives,
+    openings,
+    shown_lines,
+)
+from ttt_batch.app.plots.curves import PROVED_COLOUR
 from ttt_batch.app.plots.games_axis import games_axis, games_edges
 from ttt_batch.app.plots.labels import common_title, unbeatable_text
 from ttt_batch.app.plots.style import DRAW as DRAWN
 from ttt_batch.app.plots.style import LOSS, WIN, new_figure
-from ttt_batch.base.errors import UsageError, option
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.errors import UsageError, flag
+from ttt_batch.base.quantities import count_text
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.patterns.run import PatternRun
@@ -57,7 +65,7 @@ class Point(NamedTuple):
 
 
 def movie_bytes(runs: Sequence[AnyRun], names: Sequence[str], progress: Frames = lambda *_: None) -> bytes:
-    """Return the movie of one run as a GIF; call it within `style.styled`.
+    """Return the movie of one run as a GIF; call it within `style.package_style`.
 
     progress: called with the number of frames drawn, and of all, before each.
     Raises UsageError for several runs, networks, a board that cannot be read, and a run that keeps no points.
@@ -77,7 +85,7 @@ def _with_points(run: AnyRun, name: str) -> Run:
         raise UsageError(f"{name} is of {run.config.learner}, which keep no tables to show; choose a run of a table")
     if run.points is None or not run.points.games.size:
         raise UsageError(
-            f"{name} keeps no points, and a movie shows the table at each; train with {option('keep_points', True)}"
+            f"{name} keeps no points, and a movie shows the table at each; train with {flag('keep_points', True)}"
         )
     return run
 
@@ -169,7 +177,7 @@ class _Screen:
         verdict = ", ".join(f"{word} as {seat}" for word, seat in zip(words, self._run.seats, strict=True))
         if words[1:] == words[:1]:
             verdict = f"{words[0]} in both seats"
-        self._learnt.set_text(f"after {counted(point.games, 'game')}: {verdict}")
+        self._learnt.set_text(f"after {count_text(point.games, 'game')}: {verdict}")
         for axes, opening in zip(self._agent, point.boards, strict=True):
             self._draw(axes, opening, words=False)
         games = [one.games for one in self._points[: number + 1]]
@@ -185,7 +193,7 @@ class _Screen:
         """Draw a board anew."""
         axes.clear()
         axes.set_axis_off()
-        draw_board(axes, self._run, opening, self._size, words=words)
+        draw_board_axes(axes, self._run, opening, self._size, words=words)
         axes.set_title("" if words else opening.title, loc="center", fontsize=9.5)
 
     def _as_best_play(self, opening: Opening) -> Opening:
@@ -219,7 +227,7 @@ class _Screen:
         axes.set_ylim(*_limits(np.append(self._values, [value for _, value in truths])))
         axes.set_ylabel("to who moves" if truths else "chance", fontsize=9)
         place = axes.get_xaxis_transform()
-        self._proved = Rectangle((low, 0), 0, 1, transform=place, facecolor=PROVED, alpha=0.15, lw=0, zorder=0)
+        self._proved = Rectangle((low, 0), 0, 1, transform=place, facecolor=PROVED_COLOUR, alpha=0.15, lw=0, zorder=0)
         axes.add_patch(self._proved)
         for result, value in truths:
             axes.axhline(value, color=HUES[result], ls="--", lw=1)
@@ -230,7 +238,7 @@ class _Screen:
         ]
         if truths:
             handles += axes.plot([], [], color="#444444", ls="--", lw=1, label="the truth")
-        handles.append(Rectangle((0, 0), 1, 1, facecolor=PROVED, alpha=0.25, label=unbeatable_text([self._run])))
+        handles.append(Rectangle((0, 0), 1, 1, facecolor=PROVED_COLOUR, alpha=0.25, label=unbeatable_text([self._run])))
         axes.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=5, borderaxespad=0.1)
 
 

@@ -62,7 +62,7 @@ def _matplotlib() -> Any:
 
 
 @contextmanager
-def styled() -> Iterator[None]:
+def package_style() -> Iterator[None]:
     """Draw and render in the package's own style, whatever a person's settings file says.
 
     Raises TttBatchError if matplotlib is not installed.
@@ -111,7 +111,7 @@ def log_counts(axes: Any) -> None:
 
 
 def render(figure: Any, kind: str) -> bytes:
-    """The figure as a `png` or `svg` file; equal figures give equal bytes.  To be called within `styled`.
+    """The figure as a `png` or `svg` file; equal figures give equal bytes.  To be called within `package_style`.
 
     Signs that the font does not have become boxes, of which matplotlib would warn one by one.
     """

@@ -5,9 +5,9 @@ from typing import Any
 
 from ttt_batch.analysis.boards import Entry
 from ttt_batch.app.reports.layout import NAME_WIDTH, hanging, paragraphs
-from ttt_batch.base.errors import spoken
+from ttt_batch.base.errors import display_name
 from ttt_batch.base.memory import parse_memory
-from ttt_batch.base.quantities import counted, size_text
+from ttt_batch.base.quantities import count_text, size_text
 from ttt_batch.game.board import MAX_TABLE_CELLS
 from ttt_batch.game.known_values import DRAWN, SOLVED, WON, is_certified
 from ttt_batch.learners.base import Learner
@@ -149,7 +149,7 @@ def learners_text(chosen: list[Learner]) -> str:
         lines += [
             *hanging(learner.name, learner.source, NAME_WIDTH),
             *hanging("", learner.rule, NAME_WIDTH),
-            *hanging("", f"{numbers}, {counted(learner.games, 'game')}", NAME_WIDTH),
+            *hanging("", f"{numbers}, {count_text(learner.games, 'game')}", NAME_WIDTH),
             "",
         ]
     return "\n".join(lines[:-1])
@@ -189,7 +189,7 @@ def _own(learner: Learner) -> dict[str, Any]:
 
 def _own_option(name: str, value: Any) -> str:
     """An option of some learners with its default, as a command takes it; a switch alone."""
-    word = f"--{spoken(name).replace(' ', '-')}"
+    word = f"--{display_name(name).replace(' ', '-')}"
     return word if isinstance(value, bool) else f"{word} {value if isinstance(value, str) else format(value, 'g')}"
 
 

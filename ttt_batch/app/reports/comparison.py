@@ -3,7 +3,7 @@
 from typing import Any
 
 from ttt_batch.app.reports.layout import hanging
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.game.board import Board
 
 
@@ -12,13 +12,13 @@ def network_comparison_text(found: dict[str, Any], one: str, other: str, board: 
     tables, policies = found["tables"], found["policies"]
     text = "of different shapes, not comparable number by number"
     if tables is not None:
-        differing = f"{tables['differing']:,} of {counted(tables['entries'], 'weight')} differ"
+        differing = f"{tables['differing']:,} of {count_text(tables['entries'], 'weight')} differ"
         text = (
             f"{differing}, by {tables['largest_difference']:.6g} at most and {tables['mean_difference']:.6g} on average"
         )
     lines = hanging("weights:", text, 10)
-    moves = f"other moves in {policies['differing']:,} of {counted(policies['positions'], 'position')}"
-    lines += hanging("policies:", f"{moves} of {counted(policies['games'], 'random game')}", 10)
+    moves = f"other moves in {policies['differing']:,} of {count_text(policies['positions'], 'position')}"
+    lines += hanging("policies:", f"{moves} of {count_text(policies['games'], 'random game')}", 10)
     for example in found["examples"]:
         lines.append(f"  {example['position']}")
         for key, name in (("first", one), ("second", other)):

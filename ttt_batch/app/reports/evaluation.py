@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from ttt_batch.app.reports.layout import line_of_play, row
 from ttt_batch.base.choices import RESULTS, SEATS, Ties
 from ttt_batch.base.console import one_line
-from ttt_batch.base.errors import option
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.errors import flag
+from ttt_batch.base.quantities import count_text
 from ttt_batch.evaluation.ties import default_ties, meaning
 from ttt_batch.game.notation import moves_text
 from ttt_batch.runs.as_played import PLAYED_AGAINST, PlayedEvaluation
-from ttt_batch.runs.evaluation import Evaluation, Judged, JudgedAgent
+from ttt_batch.runs.evaluation import AnyEvaluation, Evaluation, JudgedAgent
 
 if TYPE_CHECKING:
-    from ttt_batch.analysis.matches import GrownEvaluation
+    from ttt_batch.analysis.matches import SampledEvaluation
     from ttt_batch.runs.patterns.run import PatternRun
 
 _LEAVES: dict[Ties, str] = {
@@ -62,7 +62,7 @@ def _against(evaluation: Evaluation) -> list[str]:
     if evaluation.samples is None:
         return [row(f"against {evaluation.against}, exactly", *RESULTS)]
     number, seed = evaluation.samples.answers, evaluation.samples.seed
-    how = f"{counted(number, 'answer')} in each position, seed {seed}, with 95 % confidence intervals"
+    how = f"{count_text(number, 'answer')} in each position, seed {seed}, with 95 % confidence intervals"
     return [how, "", f"against {evaluation.against}", _wide_row("", RESULTS)]
 
 
@@ -77,7 +77,7 @@ def _shares(evaluation: Evaluation, seat: str) -> str:
 
 def _unbeaten(seat: str, ties: str) -> str:
     """That an agent cannot be beaten; with other ties than `any` some tie-break may still lose."""
-    beats = "and no tie-break beats it" if ties == "any" else f"beats it with {option('ties', ties)}"
+    beats = "and no tie-break beats it" if ties == "any" else f"beats it with {flag('ties', ties)}"
     return f"unbeatable as {seat}: no opponent {beats}"
 
 
@@ -85,7 +85,9 @@ def played_text(evaluation: PlayedEvaluation, name: str = "") -> str:
     """What `evaluate --as-played` prints: exact results per opponent and seat, and that best moves are judged apart."""
     run = evaluation.run
     assert run is not None
-    lines = [f"{name}{': ' * bool(name)}{run.config.learner} on {run.config.board.name}, {counted(run.games, 'game')}"]
+    lines = [
+        f"{name}{': ' * bool(name)}{run.config.learner} on {run.config.board.name}, {count_text(run.games, 'game')}"
+    ]
     lines += [f"judged: as it plays while it learns, by {evaluation.how}", ""]
     for against in PLAYED_AGAINST:
         title = "random" if against == "random" else "the best"
@@ -93,22 +95,22 @@ def played_text(evaluation: PlayedEvaluation, name: str = "") -> str:
         for seat, shares in zip(SEATS, getattr(evaluation, against), strict=False):
             lines.append(row(f"as {seat}", *shares))
         lines.append("")
-    return "\n".join([*lines, f"its best moves are judged without {option('as_played', True)}"])
+    return "\n".join([*lines, f"its best moves are judged without {flag('as_played', True)}"])
 
 
-def grown_evaluation_text(evaluation: "GrownEvaluation", name: str = "") -> str:
+def grown_evaluation_text(evaluation: "SampledEvaluation", name: str = "") -> str:
     """What `evaluate` prints on a board too large to enumerate: verdicts of the search, then sampled matches."""
     run, agent = evaluation.run, evaluation.agent
     assert run is not None or agent is not None
     lines = _head(run, name, evaluation.ties) if run is not None else _agent_head(agent, name)
     for seat, verdict in evaluation.verdicts.items():
-        found = counted(verdict.positions, "position")
+        found = count_text(verdict.positions, "position")
         wins = evaluation.wins.get(seat)
         if wins is not None and wins.unbeatable:
             lines += [f"always wins as {seat}, against any opponent and with any tie-break ({found} searched)", ""]
             continue
         if wins is not None:
-            lines += [f"not proved that it always wins as {seat} ({counted(wins.positions, 'position')} searched)"]
+            lines += [f"not proved that it always wins as {seat} ({count_text(wins.positions, 'position')} searched)"]
         if verdict.line is not None:
             lines += _beaten(agent if run is None else run, seat, verdict.line, evaluation.ties)
         elif verdict.unbeatable:
@@ -116,9 +118,9 @@ def grown_evaluation_text(evaluation: "GrownEvaluation", name: str = "") -> str:
         elif evaluation.samples is not None:
             lines += [f"not proved as {seat}: {NO_WAY} in {found}", ""]
         else:
-            nothing = f"no way to beat it among {found}; {option('budget', 'N')} searches on"
+            nothing = f"no way to beat it among {found}; {flag('budget', 'N')} searches on"
             lines += [f"undecided as {seat} within the budget: {nothing}", ""]
-    lines.append(f"{counted(evaluation.games, 'game')} each, seed {evaluation.seed}, with 95 % confidence intervals")
+    lines.append(f"{count_text(evaluation.games, 'game')} each, seed {evaluation.seed}, with 95 % confidence intervals")
     for player, tallies in evaluation.matches.items():
         lines += ["", f"against {player}", _wide_row("", RESULTS)]
         for seat, tally in tallies.items():
@@ -127,36 +129,38 @@ def grown_evaluation_text(evaluation: "GrownEvaluation", name: str = "") -> str:
     return "\n".join(lines)
 
 
-def _head(run: "Judged | PatternRun", name: str, ties: Ties) -> list[str]:
+def _head(run: "AnyEvaluation | PatternRun", name: str, ties: Ties) -> list[str]:
     """Which run is judged, and by which ties."""
-    title = f"{name}{': ' * bool(name)}{run.config.learner} on {run.config.board.name}, {counted(run.games, 'game')}"
+    title = f"{name}{': ' * bool(name)}{run.config.learner} on {run.config.board.name}, {count_text(run.games, 'game')}"
     judged = []
-    if isinstance(run, Judged) and run.config.by_chances:
-        judged = [f"judged: its best moves; the chances that it plays by: {option('as_played', True)}"]
+    if isinstance(run, AnyEvaluation) and run.config.by_chances:
+        judged = [f"judged: its best moves; the chances that it plays by: {flag('as_played', True)}"]
     return [title, *judged, f"ties: {meaning(ties)}", ""]
 
 
 def _agent_head(agent: JudgedAgent | None, name: str) -> list[str]:
     """Return the lines about an agent: its name, how much it was asked, and whether in one image of each position."""
     assert agent is not None
-    asked = "" if agent.asked is None else f", asked about {counted(agent.asked, 'position')}"
+    asked = "" if agent.asked is None else f", asked about {count_text(agent.asked, 'position')}"
     lines = [f"{one_line(name or agent.name)} on {agent.board.name}{asked}"]
     if agent.symmetric:
-        lines.append(f"up to symmetry: as an agent that plays alike in all images ({option('symmetric', True)})")
+        lines.append(f"up to symmetry: as an agent that plays alike in all images ({flag('symmetric', True)})")
     return [*lines, ""]
 
 
-def _beaten(run: "Judged | PatternRun | JudgedAgent | None", seat: str, line: list[int], ties: Ties) -> list[str]:
+def _beaten(
+    run: "AnyEvaluation | PatternRun | JudgedAgent | None", seat: str, line: list[int], ties: Ties
+) -> list[str]:
     """That an agent can be beaten in a seat, how, and where `play`, with its own ties, leaves that line."""
     assert run is not None
     lines = [f"can be beaten as {seat}:", *line_of_play(run.board, line)]
-    if not isinstance(run, Judged) or ties != "any":  # with networks ties make no difference
+    if not isinstance(run, AnyEvaluation) or ties != "any":  # with networks ties make no difference
         return lines
     followed = run.leaves(line, SEATS.index(seat))
     if followed is not None:
         left, kept = moves_text(run.board, line[: followed + 1]).split()[-1], default_ties(run)
         lines += [f"  play leaves this line before {left}: {_LEAVES[kept]};"]
-        lines += [f"  to judge that: {option('ties', kept)}", ""]
+        lines += [f"  to judge that: {flag('ties', kept)}", ""]
     return lines
 
 

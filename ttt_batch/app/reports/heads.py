@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.runs.loading import AnyRun
 
 OUTCOMES = ("first_wins", "draws", "second_wins")
@@ -26,7 +26,7 @@ def training_head(run: AnyRun) -> dict[str, Any]:
 def training_title(run: AnyRun, *, compiled: bool) -> str:
     """The first line of `train`.  compiled: kernels were compiled meanwhile, which its seconds include."""
     took = f"{float(run.provenance['seconds']):.2f} s{' (compiling included)' if compiled else ''}"
-    games = counted(run.games, "game")
+    games = count_text(run.games, "game")
     return f"{run.config.learner} on {run.board.name}: {games} in {took}, seed {run.config.seed}"
 
 

@@ -7,7 +7,7 @@ from ttt_batch.app.reports.heads import file_head
 from ttt_batch.app.reports.layout import facts_text, hanging
 from ttt_batch.app.reports.training import verdict_facts, verdict_text
 from ttt_batch.base.choices import RESULTS
-from ttt_batch.base.quantities import counted, size_text
+from ttt_batch.base.quantities import count_text, size_text
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.board import Board
 from ttt_batch.runs.loading import AnyRun
@@ -51,10 +51,10 @@ def information_text(information: dict[str, Any], run: Run) -> str:
     if config["engine"] == "given":
         played = "learnt elsewhere" if run.made_elsewhere else "the latest of them given or played with people"
     facts = [
-        ("file", f"{information['file']} ({counted(information['bytes'], 'byte')}, format {information['format']})"),
+        ("file", f"{information['file']} ({count_text(information['bytes'], 'byte')}, format {information['format']})"),
         ("learner", f"{config['learner']}: {run.learner.source}"),
         ("rule", run.learner.rule),
-        ("board", f"{config['board']}: {information['states']:,} {rows}, {counted(information['edges'], 'move')}"),
+        ("board", f"{config['board']}: {information['states']:,} {rows}, {count_text(information['edges'], 'move')}"),
         ("games", f"{information['games']:,}{goal}, {played}"),
         ("numbers", ", ".join(own if run.learner.boxes else [*(f"{key} {config[key]}" for key in keys), worth, *own])),
         ("seed", str(config["seed"])),
@@ -64,7 +64,7 @@ def information_text(information: dict[str, Any], run: Run) -> str:
             (f"tables/{name}", f"{table['dtype']} [{table['axes']}] {table['shape']}: {table['meaning']}")
             for name, table in information["tables"].items()
         ),
-        ("statistics", counted(information["recorded_points"], "recorded point")),
+        ("statistics", count_text(information["recorded_points"], "recorded point")),
         ("points", _kept_text(run)),
         *((key.replace("_", " "), value) for key, value in information["provenance"].items()),
     ]
@@ -77,7 +77,7 @@ def _kept_text(run: Run) -> str:
         return ""
     games, size = run.points.games, run.points.nbytes
     span = f", from game {games[0]:,} to {games[-1]:,}" if games.size else ""
-    return f"tables kept at {counted(int(games.size), 'recorded point')}{span} ({size_text(size)})"
+    return f"tables kept at {count_text(int(games.size), 'recorded point')}{span} ({size_text(size)})"
 
 
 def comparison_text(found: dict[str, Any], one: str, other: str, board: Board) -> str:
@@ -86,10 +86,10 @@ def comparison_text(found: dict[str, Any], one: str, other: str, board: Board) -
     if tables is None:
         lines = ["tables:   of different learners or symmetry, not comparable number by number"]
     else:
-        differing = f"{tables['differing']:,} of {counted(tables['entries'], 'entry', 'entries')} differ"
+        differing = f"{tables['differing']:,} of {count_text(tables['entries'], 'entry', 'entries')} differ"
         by = f"by {tables['largest_difference']:.6g} at most and {tables['mean_difference']:.6g} on average"
         lines = hanging("tables:", f"{differing}, {by}", 10)
-    moves = f"other moves in {policies['differing']:,} of {counted(policies['positions'], 'position')}"
+    moves = f"other moves in {policies['differing']:,} of {count_text(policies['positions'], 'position')}"
     loses = f"in {policies['differing_optimal']:,} only one of the two may give the result away"
     lines += hanging("policies:", f"{moves}; {loses}", 10)
     for example in found["examples"]:

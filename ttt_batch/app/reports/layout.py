@@ -66,7 +66,7 @@ def paragraphs(text: str) -> list[str]:
     return lines
 
 
-def draw(board: Board, labels: Sequence[str]) -> list[str]:
+def draw_labels(board: Board, labels: Sequence[str]) -> list[str]:
     """One label per cell: between rules on boards of up to nine cells, else below column letters, beside numbers."""
     letters = [column_name(col) for col in range(board.cols)]
     width = max(map(len, labels if board.cells <= 9 else [*labels, *letters]))

@@ -4,7 +4,7 @@ from typing import Any
 
 from ttt_batch.app.reports.layout import NAME_WIDTH, hanging, paragraphs
 from ttt_batch.base.choices import PATTERN_LEARNERS
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.patterns.network import SHARING
 from ttt_batch.runs.patterns.config import OBJECTIVES, make_pattern_config
 from ttt_batch.training.patterns.train import GAMES
@@ -63,7 +63,7 @@ def networks_text() -> str:
     for name in PATTERN_LEARNERS:
         config = make_pattern_config(learner=name)
         numbers = f"epsilon {config.epsilon:g}, alpha {config.alpha:g}, lambda {config.trace:g}"
-        numbers += f", {counted(GAMES, 'game')}"
+        numbers += f", {count_text(GAMES, 'game')}"
         for label, text in ((name, SOURCES[name]), ("", RULES[name]), ("", numbers)):
             lines += hanging(label, text, NAME_WIDTH)
         lines.append("")

@@ -11,7 +11,7 @@ from ttt_batch.app.reports.network_learners import SOURCES
 from ttt_batch.base.choices import SEATS
 from ttt_batch.base.console import one_line
 from ttt_batch.base.files import command_text
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.runs.patterns.run import REFUTED, PatternRun
 
 
@@ -29,17 +29,17 @@ def _seat_line(run: PatternRun, seat: int) -> str:
     goal = f"{SEATS[seat]} {'always wins' if run.config.always_wins else 'cannot lose'}"
     if not run.proved_after(seat):
         last = {REFUTED: "refuted"}.get(int(run.statistics["proof"][-1:, seat].sum()), "undecided")
-        return f"{goal}: {last} after {counted(run.games, 'game')}"
+        return f"{goal}: {last} after {count_text(run.games, 'game')}"
     first = int(run.statistics["games"][run.proofs(seat)][0])
-    line = f"{goal}: proved, {counted(run.proved_positions(seat), 'position')}"
-    line += f"; the earliest after {counted(first, 'game')}"
+    line = f"{goal}: proved, {count_text(run.proved_positions(seat), 'position')}"
+    line += f"; the earliest after {count_text(first, 'game')}"
     held, later = run.later_proofs(seat)
-    line += f", {held:,} of {counted(later, 'later snapshot')} proved, too" if later else ""
+    line += f", {held:,} of {count_text(later, 'later snapshot')} proved, too" if later else ""
     kept = run.proved_after(seat) if run.plays_proved(seat) else run.games
-    return f"{line}; kept: that after {counted(kept, 'game')}"
+    return f"{line}; kept: that after {count_text(kept, 'game')}"
 
 
-def verdict_facts(run: PatternRun) -> dict[str, Any]:
+def network_verdicts(run: PatternRun) -> dict[str, Any]:
     """The verdict by seat as plain values."""
     seats = {SEATS[seat]: seat for seat in run.config.seats}
     found = {name: run.statistics["games"][run.proofs(seat)][:1].tolist() for name, seat in seats.items()}
@@ -57,7 +57,7 @@ def verdict_facts(run: PatternRun) -> dict[str, Any]:
 
 def pattern_training_summary(run: PatternRun, path: str | None) -> dict[str, Any]:
     """What `train --json` prints."""
-    return {**training_head(run), **verdict_facts(run), "config": run.config.to_report(), "run": path}
+    return {**training_head(run), **network_verdicts(run), "config": run.config.to_report(), "run": path}
 
 
 def pattern_training_text(run: PatternRun, path: Path, *, compiled: bool = False) -> str:
@@ -92,7 +92,7 @@ def pattern_information(run: PatternRun, path: str) -> dict[str, Any]:
         "used": int(np.count_nonzero(run.learnt.coherence[..., 1])),
         "lost_games": sum(map(len, run.learnt.lost)),
         "recorded_points": int(run.statistics["games"].size),
-        **verdict_facts(run),
+        **network_verdicts(run),
         "provenance": dict(run.provenance),
     }
 
@@ -105,13 +105,14 @@ def pattern_information_text(information: dict[str, Any], run: PatternRun) -> st
     played = f"in batches of {config.batch:,}, {every}"
     if config.start:
         played = "the latest of them given or played with people"
-    networks = counted(information["networks"], "network")
+    networks = count_text(information["networks"], "network")
     shape = (
-        f"{networks} of {counted(information['tuples'], 'tuple')} ({config.tuples[:60]}), shared by {config.sharing}: "
+        f"{networks} of {count_text(information['tuples'], 'tuple')} ({config.tuples[:60]}), "
+        f"shared by {config.sharing}: "
         f"{information['weights']:,} weights a player, {information['kinds']:,} of them different"
     )
     begun = "" if config.start else "; half of the games begin with moves of one"
-    size = f"{counted(information['bytes'], 'byte')}, format {information['format']}"
+    size = f"{count_text(information['bytes'], 'byte')}, format {information['format']}"
     numbers = [("epsilon", config.epsilon), ("alpha", config.alpha), ("gamma", config.gamma), ("lambda", config.trace)]
     facts = [
         ("file", f"{information['file']} ({size})"),
@@ -125,7 +126,7 @@ def pattern_information_text(information: dict[str, Any], run: PatternRun) -> st
         *(("verdict", line) for line in verdict_lines(run)),
         ("lost games", f"{information['lost_games']:,} kept{begun}"),
         *((f"tables/{name}", f"{array.dtype} {list(array.shape)}") for name, array in tables.items()),
-        ("statistics", counted(information["recorded_points"], "recorded point")),
+        ("statistics", count_text(information["recorded_points"], "recorded point")),
         *((key.replace("_", " "), value) for key, value in information["provenance"].items()),
     ]
     return facts_text(facts)

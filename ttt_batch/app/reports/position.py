@@ -6,17 +6,17 @@ the table and in lists of moves, too.
 
 import math
 
-from ttt_batch.analysis.position import Move, Shown
-from ttt_batch.app.reports.layout import REPORT_WIDTH, draw, hanging, pictures, plain, side_by_side
+from ttt_batch.analysis.position import Move, PositionReport
+from ttt_batch.app.reports.layout import REPORT_WIDTH, draw_labels, hanging, pictures, plain, side_by_side
 from ttt_batch.base.choices import PATTERN_LEARNERS
-from ttt_batch.base.errors import option
+from ttt_batch.base.errors import flag
 from ttt_batch.base.quantities import percent
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, MARKS, UNFINISHED
 from ttt_batch.game.notation import moves_text, rows_text
 
 
-def show_text(shown: Shown, name: str = "") -> str:
+def show_text(shown: PositionReport, name: str = "") -> str:
     """What `show` prints; name: what to call the run, such as its file."""
     board = shown.board
     lines = [
@@ -33,21 +33,21 @@ def show_text(shown: Shown, name: str = "") -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _state(shown: Shown) -> str:
+def _state(shown: PositionReport) -> str:
     """Who moves, or how the game ended."""
     if shown.player is not None:
         return f"{MARKS[1 + shown.player]} to move"
     return "a draw" if shown.outcome == DRAW else f"{'X' if shown.outcome == FIRST_WINS else 'O'} has won"
 
 
-def _boards(shown: Shown) -> list[list[str]]:
+def _boards(shown: PositionReport) -> list[list[str]]:
     """The position with the names of its free cells, the agent's value of each, and the truth of each."""
     board, position = shown.board, shown.position
     free = {move.cell: move for move in shown.moves}
 
     def drawn(title: str, labels: dict[int, str]) -> list[str]:
         texts = [labels[cell] if cell in labels else MARKS[mark] for cell, mark in enumerate(position)]
-        return [title, *draw(board, texts)]
+        return [title, *draw_labels(board, texts)]
 
     small = board.cells <= 9
     names = {cell: move.name if small else MARKS[EMPTY] for cell, move in free.items()}
@@ -63,19 +63,19 @@ def _boards(shown: Shown) -> list[list[str]]:
     return [block for block in found if max(map(len, block)) <= REPORT_WIDTH]
 
 
-def _number_text(shown: Shown, move: Move) -> str:
+def _number_text(shown: PositionReport, move: Move) -> str:
     """What the agent gives a move, as it stands on a board: its chance by softmax, its beads or its value."""
     if shown.beads is not None:
         return f"{move.value:.6g}"
-    return value_text(move.value) if move.softmax is None else percent(move.softmax)
+    return position_value_text(move.value) if move.softmax is None else percent(move.softmax)
 
 
-def value_text(value: float) -> str:
+def position_value_text(value: float) -> str:
     """A value as it stands on a board; `?` if never visited."""
     return "?" if math.isnan(value) else f"{value:+z.2f}"
 
 
-def _summary(shown: Shown) -> list[str]:
+def _summary(shown: PositionReport) -> list[str]:
     """The position's value, the truth, what the agent plays, what is best."""
     plies = shown.board.cells - shown.position.count(EMPTY)
     whose = MARKS[1 + plies % 2] + ("" if shown.player is not None else ", who would move next")
@@ -99,12 +99,12 @@ def _summary(shown: Shown) -> list[str]:
     return [line for key, text in rows for line in hanging(key, text, 8)]
 
 
-def _result(shown: Shown) -> str:
-    """`win`, `draw` or `loss` of best play for the player to move."""
+def _result(shown: PositionReport) -> str:
+    """`win`, `draw_labels` or `loss` of best play for the player to move."""
     return "" if shown.truth is None or shown.player is None else shown.truth.seen_by(shown.player).word
 
 
-def _choice(shown: Shown) -> str:
+def _choice(shown: PositionReport) -> str:
     """What the agent plays and whether that keeps the result."""
     cells = [move.name for move in shown.moves if move.probability > 0]
     occupied = [shown.board.cell_name(cell) for cell in shown.forfeits]
@@ -126,7 +126,7 @@ def _choice(shown: Shown) -> str:
     return f"{text}: gives {lost} away" + (f" {100 * (1 - shown.keeps):.0f} % of the time" if shown.keeps else "")
 
 
-def _table(shown: Shown) -> list[str]:
+def _table(shown: PositionReport) -> list[str]:
     """A line for each move; `*` marks what the agent may play."""
     if not shown.moves:
         return []
@@ -146,7 +146,7 @@ def _table(shown: Shown) -> list[str]:
     if shown.prefers:
         lines += ["", "softmax: how likely each move is in training; chance: by its best moves alone"]
     if not shown.counted and not shown.outside and shown.learner not in PATTERN_LEARNERS:
-        lines += ["", f"visits are counted only if the step size depends on them ({option('alpha', '1/n')})"]
+        lines += ["", f"visits are counted only if the step size depends on them ({flag('alpha', '1/n')})"]
     return lines
 
 
@@ -164,7 +164,7 @@ def _truth(move: Move) -> str:
     return str(move.truth) + ("" if move.keeps is None else (", best" if move.best else "") * bool(move.keeps))
 
 
-def _line(shown: Shown) -> list[str]:
+def _line(shown: PositionReport) -> list[str]:
     """Best play from here on, as moves and as boards."""
     if not shown.line or shown.player is None:
         return []
@@ -179,7 +179,7 @@ def _fitting(blocks: list[list[str]]) -> list[str]:
     return ["", *side_by_side(blocks)] if max(map(len, blocks[0])) <= REPORT_WIDTH else []
 
 
-def _images(shown: Shown) -> list[str]:
+def _images(shown: PositionReport) -> list[str]:
     """The images of the position with their codes and values."""
     if shown.images is None:
         return []

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from ttt_batch.app.reports.layout import row
 from ttt_batch.base.choices import RESULTS
 from ttt_batch.base.console import one_line
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 
 if TYPE_CHECKING:
-    from ttt_batch.analysis.labelled import PositionsEvaluation
+    from ttt_batch.analysis.labelled import LabelledEvaluation
 
 _JUDGED = {
     "values": "by the value of each position: the nearest of a win, a draw and a loss",
@@ -16,7 +16,7 @@ _JUDGED = {
 }
 
 
-def positions_text(evaluation: "PositionsEvaluation", name: str = "") -> str:
+def positions_text(evaluation: "LabelledEvaluation", name: str = "") -> str:
     """What `evaluate --positions` prints.  name: what to call the run or agent."""
     some = "all" if evaluation.final == evaluation.positions else f"{evaluation.final:,}"
     lines = [
@@ -29,7 +29,7 @@ def positions_text(evaluation: "PositionsEvaluation", name: str = "") -> str:
         lines.append(f"left out: {evaluation.left_out:,} that no game reaches; {evaluation.left_out_example}")
     lines.append(f"judged: {_JUDGED[evaluation.judged_by]}")
     if evaluation.unvalued:
-        lines.append(f"without a value: {counted(evaluation.unvalued, 'position')}")
+        lines.append(f"without a value: {count_text(evaluation.unvalued, 'position')}")
     lines += ["", row("", "agree", "of", "share")]
     for title, agreement in (
         ("value and exact truth", evaluation.value_truth),

@@ -3,7 +3,7 @@
 from ttt_batch.analysis.proving import Proofs
 from ttt_batch.app.reports.layout import hanging
 from ttt_batch.base.files import shown
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.notation import moves_text
 from ttt_batch.proofs.prover import ALWAYS_WINS, Proof
@@ -16,14 +16,16 @@ def proofs_text(proofs: Proofs, name: str = "") -> str:
     for seat, proof in proofs.found.items():
         lines += _seat_lines(proofs, seat, proof)
     for path, size in proofs.certificates.values():
-        told = f"certificate: {shown(path)}, {counted(size, 'position')} with a move each, the first of those that tie"
+        told = (
+            f"certificate: {shown(path)}, {count_text(size, 'position')} with a move each, the first of those that tie"
+        )
         lines += hanging("", told, 0)
     return "\n".join(lines)
 
 
 def _seat_lines(proofs: Proofs, seat: str, proof: Proof) -> list[str]:
     goal = "always wins" if proofs.goal == ALWAYS_WINS else "cannot lose"
-    size = f"{counted(proof.positions, 'position')} in {proof.seconds:.2f} s"
+    size = f"{count_text(proof.positions, 'position')} in {proof.seconds:.2f} s"
     if proof.status == "proved":
         return [f"{seat} {goal}: proved, {size}"]
     if proof.line is None:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ttt_batch.app.reports.layout import REPORT_WIDTH, hanging
-from ttt_batch.app.reports.study_columns import Column, columns_of, legend, listing, table
+from ttt_batch.app.reports.study_columns import Column, figure_columns, legend, listing, table
 from ttt_batch.app.reports.tournament import cut
 from ttt_batch.base.console import one_line
-from ttt_batch.base.errors import option, spoken
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.errors import display_name, flag
+from ttt_batch.base.quantities import count_text
 from ttt_batch.studies.designs.values import listed, seed_runs
 from ttt_batch.studies.figures.ranking import DEFAULT_METRIC, METRICS, metric_named
 from ttt_batch.studies.figures.summary import Summary
@@ -36,9 +36,12 @@ def study_text(summary: Summary, best: str | None = None, *, name: str = "", wid
     if best is not None or settings > MOST_ROWS:
         best = metric_named(best or DEFAULT_METRIC)
     order = summary.ranked(best)[:MOST_ROWS]
-    columns = columns_of([summary.figures(number) for number in order])
-    seeds = counted(len(summary.design.seeds), "seed")
-    lines = [f"{name}{': ' * bool(name)}{counted(settings, 'setting')}, {seeds} each", *_facts_shared(summary, width)]
+    columns = figure_columns([summary.figures(number) for number in order])
+    seeds = count_text(len(summary.design.seeds), "seed")
+    lines = [
+        f"{name}{': ' * bool(name)}{count_text(settings, 'setting')}, {seeds} each",
+        *_facts_shared(summary, width),
+    ]
     if settings == 1:
         lines += ["", *listing(columns)]
     else:
@@ -50,8 +53,8 @@ def study_text(summary: Summary, best: str | None = None, *, name: str = "", wid
         lines += table(labels, columns, width)
     if settings > MOST_ROWS:
         more = (
-            f"{counted(settings - MOST_ROWS, 'more setting')}; {option('best', 'METRIC')} ranks by another metric "
-            f"({', '.join(METRICS)}), {option('json', True)} and the file have all"
+            f"{count_text(settings - MOST_ROWS, 'more setting')}; {flag('best', 'METRIC')} ranks by another metric "
+            f"({', '.join(METRICS)}), {flag('json', True)} and the file have all"
         )
         lines += ["", *hanging("", more, 0, width)]
     return "\n".join([*lines, *_end(summary, columns, width)])
@@ -68,11 +71,11 @@ def confirmation_text(repetition: Repetition, *, width: int = REPORT_WIDTH) -> s
     confirmation, fresh = repetition.confirmation, repetition.fresh
     found = [fresh.figures(number) for number in range(len(fresh.design.settings))]
     text = (
-        f"the best of {counted(confirmation.settings, 'setting')} by {METRICS[confirmation.metric]}, again on seeds "
+        f"the best of {count_text(confirmation.settings, 'setting')} by {METRICS[confirmation.metric]}, again on seeds "
         f"that did not choose it{'; it is the default itself' if len(found) == 1 else ''}"
     )
     options = _option_columns(fresh, range(len(found)))
-    columns = columns_of([confirmation.winner, *found])
+    columns = figure_columns([confirmation.winner, *found])
     heads = ["winner", "winner", "default"], ["in the study", "fresh seeds", "fresh seeds"]
     both = [*(one._replace(cells=one.cells[:1] + one.cells) for one in options), *columns]
     return "\n".join(
@@ -94,7 +97,7 @@ def _facts_shared(summary: Summary, width: int) -> list[str]:
     if summary.reasons:
         reasons = [f"{number:,} {reason}" for reason, number in list(summary.reasons.items())[:MOST_REASONS]]
         learners += f" ({'; '.join([*reasons, '...'][: len(summary.reasons)])})"
-    shared = ", ".join(f"{spoken(name)} {listed([value])}" for name, value in summary.design.shared.items())
+    shared = ", ".join(f"{display_name(name)} {listed([value])}" for name, value in summary.design.shared.items())
     facts = {"learners": learners, "seeds": listed(seed_runs(summary.design.seeds)), "all have": shared}
     return [line for name, text in facts.items() for line in hanging(name, text, INDENT, width)]
 
@@ -113,7 +116,7 @@ def _option_columns(summary: Summary, numbers: Sequence[int]) -> list[Column]:
     columns = []
     for name, values in summary.design.axes.items():
         texts = _value_texts(values)
-        columns.append(Column("", spoken(name), [texts[row[name]] for row in rows]))
+        columns.append(Column("", display_name(name), [texts[row[name]] for row in rows]))
     return columns
 
 

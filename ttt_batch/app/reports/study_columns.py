@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ttt_batch.app.reports.layout import hanging
 from ttt_batch.base.choices import SEATS
-from ttt_batch.base.errors import spoken
+from ttt_batch.base.errors import display_name
 from ttt_batch.base.printable import SELF_PLAY
 from ttt_batch.base.quantities import short_number
 from ttt_batch.studies.figures.summary import Figures, Median, SeatFigures
@@ -36,8 +36,8 @@ ALL_GAMES, LAST_GAMES = "", " at end"
 RANGE = "5..95 %"
 
 TALLIES = {
-    **{f"{spoken(name)}{ALL_GAMES}": "share of all games; over the seeds" for name in SELF_PLAY},
-    **{f"{spoken(name)}{LAST_GAMES}": "of the games after the last recorded point but one" for name in SELF_PLAY},
+    **{f"{display_name(name)}{ALL_GAMES}": "share of all games; over the seeds" for name in SELF_PLAY},
+    **{f"{display_name(name)}{LAST_GAMES}": "of the games after the last recorded point but one" for name in SELF_PLAY},
     RANGE: "what a twentieth of the seeds have at most, and at least",
 }
 """What columns of counted results mean."""
@@ -60,7 +60,7 @@ class Column(NamedTuple):
     cells: list[str]
 
 
-def columns_of(rows: Sequence[Figures]) -> list[Column]:
+def figure_columns(rows: Sequence[Figures]) -> list[Column]:
     """The figures of settings, a row each, but for columns that have nothing for any of them."""
     found = [
         *_proofs("proved", "first proof", rows, rows),
@@ -102,9 +102,11 @@ def _results(rows: Sequence[Figures]) -> list[Column]:
         for number, name in enumerate(SELF_PLAY):
             spreads = [None if one is None else (one.all if when == ALL_GAMES else one.last)[number] for one in found]
             columns += [
-                Column(f"{spoken(name)}{when}", "median", [_share(one and one.median) for one in spreads]),
+                Column(f"{display_name(name)}{when}", "median", [_share(one and one.median) for one in spreads]),
                 Column(
-                    f"{spoken(name)}{when}", RANGE, [_shares(*(one[1:] if one else (None, None))) for one in spreads]
+                    f"{display_name(name)}{when}",
+                    RANGE,
+                    [_shares(*(one[1:] if one else (None, None))) for one in spreads],
                 ),
             ]
     return columns

@@ -3,8 +3,8 @@
 from typing import Any
 
 from ttt_batch.app.reports.layout import facts_text
-from ttt_batch.base.errors import spoken
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.errors import display_name
+from ttt_batch.base.quantities import count_text
 from ttt_batch.runs.runfile.declaration import version_text
 from ttt_batch.studies.designs.family import written
 from ttt_batch.studies.designs.values import listed, seed_runs
@@ -46,15 +46,15 @@ def study_information_text(information: dict[str, Any]) -> str:
         [
             (
                 "file",
-                f"{information['file']} ({counted(information['bytes'], 'byte')}, format {information['format']})",
+                f"{information['file']} ({count_text(information['bytes'], 'byte')}, format {information['format']})",
             ),
             ("settings", information["settings"]),
-            *((f"  {spoken(name)}", listed(values)) for name, values in information["options"].items()),
-            *((spoken(name), listed([value])) for name, value in information["shared"].items()),
+            *((f"  {display_name(name)}", listed(values)) for name, values in information["options"].items()),
+            *((display_name(name), listed([value])) for name, value in information["shared"].items()),
             ("seeds", listed(information["seeds"], MOST_RUNS)),
             ("learners", f"{learners['done']:,} done{rest}"),
             ("tables", f"{information['keep']} kept"),
-            ("statistics", counted(information["recorded_points"], "recorded point")),
+            ("statistics", count_text(information["recorded_points"], "recorded point")),
             *((name.replace("_", " "), value) for name, value in information["provenance"].items()),
         ]
     )

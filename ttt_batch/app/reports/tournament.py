@@ -11,7 +11,7 @@ from ttt_batch.analysis.meetings import Meeting
 from ttt_batch.analysis.playing import CONFIDENCE, Tally
 from ttt_batch.analysis.tournament import Series, Tournament
 from ttt_batch.base.choices import RESULTS
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.evaluation.ties import meaning
 
 COLUMNS = 8
@@ -29,7 +29,7 @@ INTERVAL = f"{100 * CONFIDENCE:.0f} % interval"
 def tournament_text(found: Tournament) -> str:
     """What `tournament` prints."""
     n = len(found.names)
-    how = f"{counted(found.games or 0, 'game')} each, seed {found.seed}" if not found.exact else "exactly"
+    how = f"{count_text(found.games or 0, 'game')} each, seed {found.seed}" if not found.exact else "exactly"
     wide = 10 if found.exact else 16
     whole = all(meeting.held for row in found.meetings for meeting in row)
     seats = "both seats" if whole else "the seats that they play"
@@ -103,7 +103,7 @@ def _meetings(found: Tournament) -> list[str]:
 def series_text(found: Series) -> str:
     """What `watch --games` prints at the end: the sampled shares beside the exact ones."""
     one, other = found.names
-    games = counted(found.games, "game")
+    games = count_text(found.games, "game")
     whom = f"{one} against itself" if found.itself else f"{one} against {other}"
     lines = [f"{whom} on {found.board}: {games}, seed {found.seed}", f"ties: {meaning(found.ties)}"]
     for meeting in found.meetings:
@@ -114,7 +114,7 @@ def series_text(found: Series) -> str:
             both = [cut(name, LABEL - 9) for name in found.names]
             both = both if both[0] != both[1] else ["the first run", "the second run"]
             names = [both[meeting.first], both[meeting.second]]
-            lines += ["", f"{found.names[meeting.first]} moves first in {counted(meeting.tally.games, 'game')}"]
+            lines += ["", f"{found.names[meeting.first]} moves first in {count_text(meeting.tally.games, 'game')}"]
         lines += ["", *_shares(meeting, meeting.tally, [f"{names[0]} wins", "draw", f"{names[1]} wins"])]
     if len(found.meetings) > 1:
         total = [f"{share:.4f}" for share in (found.total.share(result)[0] for result in RESULTS)]

@@ -10,7 +10,7 @@ from ttt_batch.app.reports.patterns import pattern_training_summary, pattern_tra
 from ttt_batch.base.choices import RESULTS, SEATS
 from ttt_batch.base.console import one_line
 from ttt_batch.base.files import command_text
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.patterns.run import PatternRun
@@ -22,7 +22,7 @@ def verdict_text(run: Run) -> str:
     """Return the verdict on the tables as they are, with any ties, and the game since which it is good in its seats."""
     if run.grown is not None:
         return (
-            f"{counted(int(run.statistics['positions'][-1]), 'position')} in the table; "
+            f"{count_text(int(run.statistics['positions'][-1]), 'position')} in the table; "
             "whether it can be beaten is for evaluate to search"
         )
     return proof_text(run, verdict_facts(run)["unbeatable"])

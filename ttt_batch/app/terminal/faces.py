@@ -9,12 +9,12 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ttt_batch.app.keyboard import Command
+from ttt_batch.app.keyboard import KeyCommand
 from ttt_batch.app.terminal.hints import Hints
 from ttt_batch.base.printable import Printable
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, Board, Game
 
-Answer = int | Command
+Answer = int | KeyCommand
 """What a person answered: a cell, a command during a game, or what to do after it."""
 
 

@@ -7,13 +7,13 @@ import math
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from ttt_batch.analysis.review import prospects
+from ttt_batch.analysis.review import move_results
 from ttt_batch.app.terminal.drawing import draw_grid, styled
 from ttt_batch.base.choices import Ties
 from ttt_batch.base.quantities import percent
 from ttt_batch.game.board import EMPTY, MARKS, Game
 from ttt_batch.game.solution import Prospect
-from ttt_batch.runs.knowledge import Playing
+from ttt_batch.runs.knowledge import PlayingAgent
 
 PLY = "(a ply is one move of either player)"
 """Explains the word where plies are first counted."""
@@ -32,12 +32,12 @@ class Hints(NamedTuple):
     gives: str = "value"
 
 
-def hints_of(agent: Playing, game: Game) -> Hints:
+def hints_of(agent: PlayingAgent, game: Game) -> Hints:
     """What an agent knows of the moves of an unfinished position."""
-    return Hints(agent.move_values(game.position), prospects(agent, game.position), agent.gives)
+    return Hints(agent.move_values(game.position), move_results(agent, game.position), agent.gives)
 
 
-def prepare(agent: Playing, ties: Ties) -> None:
+def query_once(agent: PlayingAgent, ties: Ties) -> None:
     """Query an agent as a game does, before a screen is taken: compiling and enumerating may write lines.
 
     ties: those that it will play by.

@@ -6,7 +6,7 @@ what was typed so far is read at once or may go on.
 
 import re
 
-from ttt_batch.app.keyboard import YES, Command, Place, commands_in
+from ttt_batch.app.keyboard import YES, KeyCommand, KeyContext, commands_for
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.game.board import Board, column_name
 
@@ -14,7 +14,7 @@ MAX_DIGIT_CELLS = 9
 """Cells up to which a board is drawn with a digit in each free cell; larger ones have letters and numbers outside."""
 
 
-def read_entry(text: str, board: Board) -> int | Command:
+def read_entry(text: str, board: Board) -> int | KeyCommand:
     """Read what a person typed: the cell it names, free or not, or a command.
 
     Cells: column letter and row number (`b3`), row and column number (`3 2`), both from the top left; the digits drawn
@@ -22,10 +22,10 @@ def read_entry(text: str, board: Board) -> int | Command:
     Raises UsageError, with a message of at most 40 columns, for anything else and for a cell outside.
     """
     entry = _entry(text)
-    if command := _command(entry, Place.GAME):
+    if command := _command(entry, KeyContext.GAME):
         return command
-    if board.gravity and entry in columns_of(board):
-        return columns_of(board).index(entry)
+    if board.gravity and entry in column_letters(board):
+        return column_letters(board).index(entry)
     if board.cells <= MAX_DIGIT_CELLS and re.fullmatch(r"\d{1,3}", entry, re.ASCII):
         if len(entry) == 1 and 1 <= int(entry) <= board.cells:
             return int(entry) - 1
@@ -36,7 +36,7 @@ def read_entry(text: str, board: Board) -> int | Command:
             return (row - 1) * board.cols + col - 1
         raise BoardError(f"row {row}, column {col} is outside {board.rows}x{board.cols}")
     if pair := re.fullmatch(r"([ab]?[a-z]) ?(\d{1,3})", entry, re.ASCII):
-        columns = columns_of(board)
+        columns = column_letters(board)
         # A number has one way to be written: a01 is a slip.
         if pair[1] in columns and pair[2] in map(str, range(1, board.rows + 1)):
             return (int(pair[2]) - 1) * board.cols + columns.index(pair[1])
@@ -46,12 +46,12 @@ def read_entry(text: str, board: Board) -> int | Command:
     raise UsageError(f"{quote(entry)} is no cell; ? shows the keys")
 
 
-def columns_of(board: Board) -> list[str]:
+def column_letters(board: Board) -> list[str]:
     """The letters of the columns."""
     return [column_name(col) for col in range(board.cols)]
 
 
-def read_again(text: str, place: Place) -> Command:
+def read_again(text: str, place: KeyContext) -> KeyCommand:
     """Read the answer to "another game?": a command that is of use there, or one of the ways to say YES.
 
     Raises UsageError for anything else.
@@ -60,13 +60,13 @@ def read_again(text: str, place: Place) -> Command:
     if found := _command(entry, place):
         return found
     if entry in YES:
-        return Command.NEW
+        return KeyCommand.NEW
     raise UsageError(f"{quote(entry)}: no key here; ? shows them")
 
 
-def _command(entry: str, place: Place) -> Command | None:
+def _command(entry: str, place: KeyContext) -> KeyCommand | None:
     """The command of a key or a word that is of use in that place."""
-    return next((command for command in commands_in(place) if entry in command.keys), None)
+    return next((command for command in commands_for(place) if entry in command.keys), None)
 
 
 def _entry(text: str) -> str:
@@ -88,7 +88,7 @@ def is_complete(text: str, board: Board | None) -> bool:
     that can become nothing else.  board: None if no cell is asked for.
     """
     entry = text.lower()
-    words = [*(key for command in Command for key in command.keys), *YES]
+    words = [*(key for command in KeyCommand for key in command.keys), *YES]
     if board is None:
         return entry in words or not any(word.startswith(entry) for word in words)
     columns = [column_name(col) for col in range(board.cols)]
@@ -114,7 +114,7 @@ def draw_help(board: Board, *, single_keys: bool = False) -> list[str]:
         ways = [f"1 to {board.cells}, as drawn on the board", f"or {names}", *([] if single_keys else [pairs])]
     rows = [("arrows", "choose a cell; Enter moves")] if single_keys else []
     rows += [("" if line else "a cell", way) for line, way in enumerate(ways)]
-    for command in commands_in(Place.GAME):
+    for command in commands_for(KeyContext.GAME):
         if single_keys:
             rows.append((single_key(command.keys[0], board), command.meaning))
         else:
@@ -130,16 +130,16 @@ def single_key(key: str, board: Board) -> str:
     return key if is_complete(key, board) else f"{key} Enter"
 
 
-def draw_again_help(sides: tuple[str, str], place: Place) -> list[str]:
+def draw_again_help(sides: tuple[str, str], place: KeyContext) -> list[str]:
     """Draw the keys after a game; `sides` are the person's marks in the next game, usually and after a switch."""
     meanings = {
-        Command.UNDO: "the agent forgets this game",
-        Command.REPLAY: "this game, move by move",
-        Command.NEW: f"a new game, as {sides[0]}",
-        Command.SWITCH: f"a new game, as {sides[1]}",
+        KeyCommand.UNDO: "the agent forgets this game",
+        KeyCommand.REPLAY: "this game, move by move",
+        KeyCommand.NEW: f"a new game, as {sides[0]}",
+        KeyCommand.SWITCH: f"a new game, as {sides[1]}",
     }
     return [
-        f"{f'Enter, {command.keys[0]}' if command is Command.NEW else command.keys[0]:10}"
+        f"{f'Enter, {command.keys[0]}' if command is KeyCommand.NEW else command.keys[0]:10}"
         f"{meanings.get(command, command.meaning)}"
-        for command in commands_in(place)
+        for command in commands_for(place)
     ]

@@ -11,18 +11,18 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Protocol
 
 from ttt_batch.analysis.review import oversights, oversights_text, review, review_text
-from ttt_batch.app.keyboard import Command, Place, commands_in
+from ttt_batch.app.keyboard import KeyCommand, KeyContext, commands_for
 from ttt_batch.app.terminal.drawing import NARROW
 from ttt_batch.app.terminal.faces import Answer, Face, Question, Result, Score, Session, result_of, rule
 from ttt_batch.app.terminal.hints import hints_of
 from ttt_batch.app.terminal.keys import draw_again_help, draw_help, read_again, read_entry
 from ttt_batch.base.errors import BoardError, TttBatchError
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED, Game, column_name
-from ttt_batch.runs.knowledge import Playing
+from ttt_batch.runs.knowledge import PlayingAgent
 
 
-class Pupil(Protocol):
+class LearningAgent(Protocol):
     """What a game needs of an agent that learns from it."""
 
     def update(self, cells: Sequence[int]) -> int:
@@ -35,13 +35,13 @@ class Pupil(Protocol):
         """Forget the last update; return False if there is none.  Raises TttBatchError if it could not."""
 
 
-def play_games(
-    agent: Playing,
+def play_person_games(
+    agent: PlayingAgent,
     face: Face,
     *,
     person: int | None,
     rng: random.Random,
-    pupil: Pupil | None = None,
+    pupil: LearningAgent | None = None,
     record: Callable[[Sequence[int]], None] | None = None,
     notes: Sequence[str] = (),
 ) -> Session:
@@ -60,7 +60,7 @@ def play_games(
             face.tell("The agent learns from finished games.")
         face.count(score)
         while True:
-            result, game = yield from play_game(agent, face, person=seat, rng=rng)
+            result, game = yield from play_person_game(agent, face, person=seat, rng=rng)
             if result is Result.LEFT:
                 break
             if result is Result.ABANDONED:
@@ -80,17 +80,17 @@ def play_games(
                 _update(pupil, game, face)
             usual = seat if person is not None else 1 - seat
             answer = yield from _ask_again(face, game, usual, pupil)
-            if answer is Command.LEAVE:
+            if answer is KeyCommand.LEAVE:
                 break
-            seat = usual if answer is Command.NEW else 1 - usual
+            seat = usual if answer is KeyCommand.NEW else 1 - usual
     except KeyboardInterrupt:
         pass  # an ordinary way to leave a game
     face.tell(f"Goodbye. {score}")
     return score
 
 
-def play_game(
-    agent: Playing, face: Face, *, person: int, rng: random.Random
+def play_person_game(
+    agent: PlayingAgent, face: Face, *, person: int, rng: random.Random
 ) -> Generator[Question, Answer, tuple[Result, Game]]:
     """Play one game of a person in seat `person` (0 moves first, 1 second) against an agent; return how it ended."""
     board, player = agent.board, (FIRST, SECOND)[person]
@@ -111,21 +111,21 @@ def play_game(
         match (yield _move_question(game)):
             case int(cell):
                 game = game.after(cell)
-            case Command.HELP:
+            case KeyCommand.HELP:
                 face.explain(draw_help(board, single_keys=face.single_keys))
-            case Command.HINTS if hinting:
+            case KeyCommand.HINTS if hinting:
                 hinting = False
                 face.show(game)
-            case Command.HINTS:
+            case KeyCommand.HINTS:
                 hinting = face.hints_stay
                 face.hint(game, hints_of(agent, game))
-            case Command.REPLAY:
+            case KeyCommand.REPLAY:
                 face.replay(game)
-            case Command.UNDO:
+            case KeyCommand.UNDO:
                 earlier = game.before_move_of(player)
                 face.tell("You have no move to take back." if earlier is None else "Your last move is taken back.")
                 game = earlier or game
-            case Command.NEW:
+            case KeyCommand.NEW:
                 face.tell(Result.ABANDONED.value)
                 return Result.ABANDONED, game
             case _:
@@ -149,8 +149,8 @@ def _move_question(game: Game) -> Question:
             raise BoardError(f"cell {game.board.cell_name(entry)} is taken by {MARKS[game.position[entry]]}")
         return entry
 
-    keys = [(command.keys[0], command.label) for command in commands_in(Place.GAME)]
-    return Question(f"Your move ({MARKS[game.mover]}): ", read, Command.LEAVE, keys, game)
+    keys = [(command.keys[0], command.label) for command in commands_for(KeyContext.GAME)]
+    return Question(f"Your move ({MARKS[game.mover]}): ", read, KeyCommand.LEAVE, keys, game)
 
 
 def _fallen(game: Game, column: int) -> int:
@@ -161,33 +161,35 @@ def _fallen(game: Game, column: int) -> int:
     raise BoardError(f"column {column_name(column)} is full")
 
 
-def _ask_again(face: Face, game: Game, usual: int, pupil: Pupil | None) -> Generator[Question, Answer, Command]:
+def _ask_again(
+    face: Face, game: Game, usual: int, pupil: LearningAgent | None
+) -> Generator[Question, Answer, KeyCommand]:
     """Ask whether to play another game until that is decided: Command.NEW, Command.SWITCH or Command.LEAVE.
 
     usual: the person's seat in the next game without a switch.
     """
     sides = MARKS[FIRST + usual], MARKS[SECOND - usual]
-    place = Place.AFTER if pupil is None else Place.AFTER | Place.LEARNT
-    labels = {Command.NEW: f"as {sides[0]}", Command.SWITCH: f"as {sides[1]}", Command.UNDO: "unlearn"}
+    place = KeyContext.AFTER if pupil is None else KeyContext.AFTER | KeyContext.LEARNT
+    labels = {KeyCommand.NEW: f"as {sides[0]}", KeyCommand.SWITCH: f"as {sides[1]}", KeyCommand.UNDO: "unlearn"}
     keys = [
-        ("Enter" if command is Command.NEW else command.keys[0], labels.get(command, command.label))
-        for command in commands_in(place)
+        ("Enter" if command is KeyCommand.NEW else command.keys[0], labels.get(command, command.label))
+        for command in commands_for(place)
     ]
-    prompt = f"Another game? [Enter/{Command.LEAVE.keys[0]}] "
-    question = Question(prompt, lambda text: read_again(text, place), Command.LEAVE, keys)
+    prompt = f"Another game? [Enter/{KeyCommand.LEAVE.keys[0]}] "
+    question = Question(prompt, lambda text: read_again(text, place), KeyCommand.LEAVE, keys)
     while True:
         match (yield question):
-            case Command.UNDO if pupil is not None:
+            case KeyCommand.UNDO if pupil is not None:
                 with _telling(face, "The last update stays."):
                     face.tell("The last update is undone." if pupil.undo() else "There is no update to undo.")
-            case Command.REPLAY:
+            case KeyCommand.REPLAY:
                 face.replay(game)
-            case Command.HELP:
+            case KeyCommand.HELP:
                 face.explain(draw_again_help(sides, place))
-            case Command.NEW | Command.SWITCH as chosen:
+            case KeyCommand.NEW | KeyCommand.SWITCH as chosen:
                 return chosen
             case _:
-                return Command.LEAVE
+                return KeyCommand.LEAVE
 
 
 @contextlib.contextmanager
@@ -199,8 +201,8 @@ def _telling(face: Face, then: str = "") -> Iterator[None]:
         face.tell(str(error), *([then] if then else []))
 
 
-def _update(pupil: Pupil, game: Game, face: Face) -> None:
+def _update(pupil: LearningAgent, game: Game, face: Face) -> None:
     with _telling(face, "This game was not learnt."):
         n = pupil.update(game.moves)
-        changed = f"{counted(n, 'position')} changed" if n else "nothing changed"
+        changed = f"{count_text(n, 'position')} changed" if n else "nothing changed"
         face.tell(f"Learnt: {changed} (u: undo).")

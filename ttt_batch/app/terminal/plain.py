@@ -8,7 +8,7 @@ from ttt_batch.app.terminal.drawing import draw_board, draw_replay
 from ttt_batch.app.terminal.faces import Answer, Question, Score, Session
 from ttt_batch.app.terminal.hints import Hints, draw_hints
 from ttt_batch.app.terminal.keys import quote
-from ttt_batch.base.console import put, wants_colour
+from ttt_batch.base.console import print_lines, wants_colour
 from ttt_batch.base.errors import UsageError
 from ttt_batch.game.board import Game
 
@@ -34,7 +34,7 @@ class Plain:
     def tell(self, *lines: str) -> None:
         """Write lines."""
         for line in lines:
-            put(line, self._stdout, colour=self._colour)
+            print_lines(line, self._stdout, colour=self._colour)
 
     def explain(self, lines: Sequence[str]) -> None:
         """Write lines between empty ones."""
@@ -69,7 +69,7 @@ class Plain:
         """Ask until the answer can be read; the end of input and Ctrl-C are ways to leave."""
         while True:
             try:
-                put(question.prompt, self._stdout, end="")
+                print_lines(question.prompt, self._stdout, end="")
                 line = self._stdin.readline()
             except (EOFError, KeyboardInterrupt):
                 line = ""

@@ -10,15 +10,15 @@ import signal
 from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
-from ttt_batch.app.interrupt import heeded
-from ttt_batch.app.keyboard import Command, Keyboard
+from ttt_batch.app.interrupt import active_handlers
+from ttt_batch.app.keyboard import Keyboard, KeyCommand
 from ttt_batch.app.terminal.drawing import draw_board
 from ttt_batch.app.terminal.faces import Answer, Score, Session
-from ttt_batch.app.terminal.view import View
-from ttt_batch.base.console import is_live, put
+from ttt_batch.app.terminal.view import ScreenFace
+from ttt_batch.base.console import is_live, print_lines
 
 KEYS = ("up", "down", "left", "right", "home", "end", "pageup", "pagedown", "enter", "escape", "backspace")
-"""Keys besides characters, by the names that `View.press` shares with prompt_toolkit."""
+"""Keys besides characters, by the names that `ScreenFace.press` shares with prompt_toolkit."""
 
 ESCAPE_SECONDS = 0.05
 """Seconds after which a lone Escape is not the beginning of an arrow key."""
@@ -33,7 +33,7 @@ def has_screen(stdin: TextIO, stdout: TextIO, environ: Mapping[str, str] = os.en
     return False
 
 
-def play_on_screen(view: View, session: Session, stdin: TextIO, stdout: TextIO, *, colour: bool = False) -> Score:
+def play_on_screen(view: ScreenFace, session: Session, stdin: TextIO, stdout: TextIO, *, colour: bool = False) -> Score:
     """Play a session whose face is `view` until it ends; return its score.
 
     The keys that leave, Ctrl-C, Ctrl-D and the end of input are ways to leave.  On SIGTERM and SIGHUP the terminal is
@@ -46,16 +46,16 @@ def play_on_screen(view: View, session: Session, stdin: TextIO, stdout: TextIO, 
         score, ended_by = _run(view, session, create_input(stdin), create_output(stdout))
         with contextlib.suppress(OSError):  # the terminal may be gone
             if view.game.moves:
-                put("\n".join([*draw_board(view.game, colour), ""]), stdout, colour=colour)
-            put(view.news[-1], stdout)
-        if ended_by is None and view.entry in Command.LEAVE.keys:
+                print_lines("\n".join([*draw_board(view.game, colour), ""]), stdout, colour=colour)
+            print_lines(view.news[-1], stdout)
+        if ended_by is None and view.entry in KeyCommand.LEAVE.keys:
             keyboard.finish(view.entry)
     if ended_by is not None:
         os.kill(os.getpid(), ended_by)
     return score
 
 
-def _run(view: View, session: Session, source: Any, target: Any) -> tuple[Score, int | None]:
+def _run(view: ScreenFace, session: Session, source: Any, target: Any) -> tuple[Score, int | None]:
     """Play a session on prompt_toolkit's input and output; return its score and the signal that ended it, if any."""
     import asyncio
 
@@ -94,7 +94,7 @@ def _run(view: View, session: Session, source: Any, target: Any) -> tuple[Score,
         Layout(window), key_bindings=_bindings(press, leave), full_screen=True, input=source, output=target
     )
     app.ttimeoutlen = ESCAPE_SECONDS
-    before = heeded("SIGTERM", "SIGHUP")
+    before = active_handlers("SIGTERM", "SIGHUP")
 
     def listen() -> None:
         for number in before:
@@ -129,7 +129,7 @@ def _bindings(press: Callable[[str], None], leave: Callable[[], None]) -> Any:
     return bindings
 
 
-def _finish(view: View, session: Session) -> Score:
+def _finish(view: ScreenFace, session: Session) -> Score:
     """End a session whose person is gone."""
     try:
         while True:

@@ -7,13 +7,13 @@ import textwrap
 import time
 from collections.abc import Callable, Sequence
 
-from ttt_batch.app.keyboard import NEXT_KEY, Command
+from ttt_batch.app.keyboard import NEXT_KEY, KeyCommand
 from ttt_batch.app.terminal.drawing import draw_board, move_name, styled, unstyled
 from ttt_batch.app.terminal.faces import Answer, Question, Score, rule
 from ttt_batch.app.terminal.hints import Hints, draw_highest, draw_legend, draw_values
 from ttt_batch.app.terminal.keys import is_complete, single_key
 from ttt_batch.base.errors import UsageError
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.game.board import Board, Game
 
 STEPS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
@@ -22,7 +22,7 @@ STEPS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 LONGEST = 16
 """Characters that are kept of what is typed."""
 
-LOOKS = (Command.HINTS, Command.REPLAY, Command.HELP)
+LOOKS = (KeyCommand.HINTS, KeyCommand.REPLAY, KeyCommand.HELP)
 """Answers that only look at something else; the news stay."""
 
 ENTER_AFTER_CELL = 0.9
@@ -32,7 +32,7 @@ MARGIN = "  "
 """Left of the board, if there is room for it."""
 
 
-class View:
+class ScreenFace:
     """A face for a screen of any size.
 
     After `ask`, `press` takes keys until one completes an answer; `lines` lays everything out.
@@ -105,7 +105,7 @@ class View:
             return None
         if self._ends_word(key):
             done = [word for rest, word in self._rests if rest == ["enter"]]
-            same = [command.keys for command in Command if self.entry.lower() in command.keys]
+            same = [command.keys for command in KeyCommand if self.entry.lower() in command.keys]
             other = [word for word in done if not any(word in keys for keys in same)]  # `help` begins as hints do
             return self._read(self._question, other[0]) if key != "enter" and other else None
         if self._replayed is not None and self._step(self._replayed, key):
@@ -155,7 +155,7 @@ class View:
             self._ply = min(max(goes[key], 0), len(game.moves))
             return True
         self._replayed = None
-        return key in ("enter", "escape", " ", Command.REPLAY.keys[0])
+        return key in ("enter", "escape", " ", KeyCommand.REPLAY.keys[0])
 
     def _move_cursor(self, down: int, right: int) -> None:
         row, col = divmod(self._cursor, self._board.cols)
@@ -176,12 +176,12 @@ class View:
         except UsageError as error:
             self._slip = str(error)
             return None
-        if answer is not Command.HELP:
+        if answer is not KeyCommand.HELP:
             self._help = []
         if answer not in LOOKS:
             self.news = []
         if not entered:
-            words = [key for command in Command for key in command.keys if isinstance(answer, Command)]
+            words = [key for command in KeyCommand for key in command.keys if isinstance(answer, KeyCommand)]
             words = [word for word in words if word.startswith(text.lower()) and word != text.lower()]
             self._rests = [(["enter"], text), *(([*word[len(text) :], "enter"], word) for word in words)]
             self._until = self._clock() + (ENTER_AFTER_CELL if isinstance(answer, int) else NEXT_KEY)
@@ -269,13 +269,13 @@ class View:
         """The keys that are of use now, in as few lines as they take."""
         if self._replayed is not None:
             keys: Sequence[tuple[str, str]] = [("left, right", "step"), ("Home, End", "first, last"), ("Enter", "back")]
-            keys = [*keys, (Command.LEAVE.keys[0], Command.LEAVE.label)]
+            keys = [*keys, (KeyCommand.LEAVE.keys[0], KeyCommand.LEAVE.label)]
         elif self._question is None:
             keys = []
         else:
             keys = self._question.keys
             if self._help:
-                keys = [(key, "close" if key in Command.HELP.keys else label) for key, label in keys]
+                keys = [(key, "close" if key in KeyCommand.HELP.keys else label) for key, label in keys]
             if self._question.game is not None:
                 keys = [("arrows, Enter", "move"), *((single_key(key, self._board), meaning) for key, meaning in keys)]
         lines = [""]
@@ -294,4 +294,4 @@ def _replay_said(moves: int) -> str:
     """The line under a replay."""
     if not moves:
         return "No move yet; Enter goes back."
-    return f"The game so far, {counted(moves, 'move')}: right is the next one, Enter goes back to the game."
+    return f"The game so far, {count_text(moves, 'move')}: right is the next one, Enter goes back to the game."

@@ -13,18 +13,18 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
-from ttt_batch.agents.outsider import Outsider
+from ttt_batch.agents.outsider import AgentAdapter
 from ttt_batch.app.web.about import about
 from ttt_batch.app.web.about_networks import describe_networks
 from ttt_batch.app.web.agent import about_agent, agent_part
 from ttt_batch.app.web.learn_tab import CLASS, LEARNING, NONE, learns
 from ttt_batch.app.web.network import network_part
-from ttt_batch.app.web.packing import Part, pack
+from ttt_batch.app.web.packing import PagePart, pack_arrays
 from ttt_batch.app.web.solution import solution_part
 from ttt_batch.app.web.sources import source
 from ttt_batch.app.web.table import table_part
 from ttt_batch.base.choices import Ties, check_ties
-from ttt_batch.base.errors import BoardError, option
+from ttt_batch.base.errors import BoardError, flag
 from ttt_batch.evaluation.ties import check_sharp, default_ties
 from ttt_batch.game.board import MAX_TABLE_CELLS, Board
 from ttt_batch.game.enumeration import enumerate_graph
@@ -40,7 +40,7 @@ MAX_BYTES = 5_000_000
 
 
 def export_page(
-    run: AnyRun | Outsider,
+    run: AnyRun | AgentAdapter,
     path: str | Path,
     *,
     ties: Ties | None = None,
@@ -63,10 +63,10 @@ def export_page(
     return path
 
 
-def page_text(run: AnyRun | Outsider, ties: Ties | None = None, opens: Literal["play", "learn"] = "play") -> str:
+def page_text(run: AnyRun | AgentAdapter, ties: Ties | None = None, opens: Literal["play", "learn"] = "play") -> str:
     """The page of a run as HTML.  Raises BoardError as `export_page` does, and UsageError for other ties."""
-    name = run.name if isinstance(run, Outsider) else run.config.learner
-    if ties is not None and check_ties(ties) == "sharp" and not isinstance(run, Outsider):
+    name = run.name if isinstance(run, AgentAdapter) else run.config.learner
+    if ties is not None and check_ties(ties) == "sharp" and not isinstance(run, AgentAdapter):
         check_sharp(run)
     ties = default_ties(run) if ties is None else check_ties(ties)
     parts, extra = _parts(run, ties), LEARNING if learns(run.board) else NONE
@@ -91,9 +91,9 @@ def _script(text: str, shared: bool) -> str:
     return f"<script{mark}>\n{text}\n</script>"
 
 
-def _parts(run: AnyRun | Outsider, ties: Ties) -> list[Part]:
+def _parts(run: AnyRun | AgentAdapter, ties: Ties) -> list[PagePart]:
     """What the page knows: the truth if the board is enumerated, and a table or networks."""
-    if isinstance(run, Outsider):
+    if isinstance(run, AgentAdapter):
         moves = agent_part(run)
         return [*_solved(run.board), moves]
     if isinstance(run, PatternRun):
@@ -103,7 +103,7 @@ def _parts(run: AnyRun | Outsider, ties: Ties) -> list[Part]:
     return [solution, table_part(run, ties)]
 
 
-def _solved(board: Board) -> list[Part]:
+def _solved(board: Board) -> list[PagePart]:
     """The truth of a board of networks, if it can be enumerated."""
     if board.cells > MAX_TABLE_CELLS:
         return []
@@ -114,13 +114,13 @@ def _solved(board: Board) -> list[Part]:
     return [solution_part(board, graph, space.symmetry, solve_in_plies(graph))]
 
 
-def _data(run: AnyRun | Outsider, parts: list[Part], ties: Ties) -> dict[str, Any]:
+def _data(run: AnyRun | AgentAdapter, parts: list[PagePart], ties: Ties) -> dict[str, Any]:
     """Everything about this run as plain values.  Raises BoardError if its agent takes too much room."""
-    board, packed = run.board, pack(parts)
+    board, packed = run.board, pack_arrays(parts)
     lines = zip(board.lines, board.line_masks, strict=True)
     _check_size(run, len(_json({part.script: part.values for part in parts} | packed)))
     low: float
-    if isinstance(run, Outsider):
+    if isinstance(run, AgentAdapter):
         told, low = about_agent(run), -1
     elif isinstance(run, PatternRun):
         told, low = describe_networks(run, solved=len(parts) > 1), -1
@@ -145,18 +145,18 @@ def _data(run: AnyRun | Outsider, parts: list[Part], ties: Ties) -> dict[str, An
     }
 
 
-def _check_size(run: AnyRun | Outsider, size: int) -> None:
+def _check_size(run: AnyRun | AgentAdapter, size: int) -> None:
     """Raise BoardError if an agent takes `size` bytes and the page has no room for them."""
     if size <= MAX_BYTES:
         return
     if isinstance(run, PatternRun):
-        remedy = f"train with fewer or shorter {option('tuples')}, or with {option('sharing', 'translation')}"
-    elif isinstance(run, Outsider):
+        remedy = f"train with fewer or shorter {flag('tuples')}, or with {flag('sharing', 'translation')}"
+    elif isinstance(run, AgentAdapter):
         remedy = "export it as json"
     elif run.config.symmetry:
         remedy = "export it as npz"
     else:
-        remedy = f"train with {option('symmetry', 'on')}, or export it as npz"
+        remedy = f"train with {flag('symmetry', 'on')}, or export it as npz"
     raise BoardError(
         f"the agent of this run of {run.board.name} takes {size:,} bytes; a page has room for {MAX_BYTES:,}: {remedy}"
     )

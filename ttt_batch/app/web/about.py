@@ -11,7 +11,7 @@ from ttt_batch.app.reports.catalogues import choice_text
 from ttt_batch.app.reports.training import proof_text
 from ttt_batch.base.choices import SEATS, Ties
 from ttt_batch.base.console import one_line
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.game.board import Board
 from ttt_batch.runs.own_options import own_text
 from ttt_batch.runs.run import Run
@@ -55,21 +55,21 @@ def about(run: Run, ties: Ties = "sharp") -> dict[str, Any]:
 def _introduction(run: Run) -> str:
     """How the agent came to its table, in a sentence."""
     if run.made_elsewhere:
-        games = f", in {counted(run.games, 'game')}" if run.games else ""
+        games = f", in {count_text(run.games, 'game')}" if run.games else ""
         return f"The agent plays by a table that was made elsewhere{games}."
     config = run.config
     if config.engine == "given":
         if config.start:  # the games of that table are counted, too
             return f"The agent began with another table and learnt from games that it was given: {run.games:,} in all."
-        return f"The agent learnt from {counted(run.games, 'game')} that it was given."
+        return f"The agent learnt from {count_text(run.games, 'game')} that it was given."
     against = AGAINST.get(config.opponent, "another table")
     if config.start:
         # A fork counts on from the games of its table; the digest is followed by their number.
         before = config.start.partition("@")[2]
-        games = counted(run.games - (int(before) if before.isdecimal() else 0), "game")
+        games = count_text(run.games - (int(before) if before.isdecimal() else 0), "game")
         return f"The agent began with another table and learnt from {games} against {against}."
     hints = "" if config.opponent else ", with no hint but who won"
-    return f"The agent learnt from {counted(run.games, 'game')} against {against}{hints}."
+    return f"The agent learnt from {count_text(run.games, 'game')} against {against}{hints}."
 
 
 def rules_text(board: Board) -> str:
@@ -82,13 +82,13 @@ def rules_text(board: Board) -> str:
 def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
     """How the agent was trained, as label and text; what is not known is left out."""
     config, origin = run.config, run.provenance
-    batch = counted(config.batch, "game") if isinstance(config.batch, int) else config.batch
+    batch = count_text(config.batch, "game") if isinstance(config.batch, int) else config.batch
     seat = f", as {config.seat}" if config.seat in SEATS else ""
     opponent = config.opponent if config.opponent in AGAINST else "another table"
     first, second = config.draw_worth
     draw = f"{first:g}" if run.learner.zero_sum or first == second else f"{first:g} to first and {second:g} to second"
     own = {name: value for name, value in config.own.items() if name != "explore"}
-    positions = counted(run.graph.code.size, "position")
+    positions = count_text(run.graph.code.size, "position")
     facts = [
         ("Learner", config.learner),
         ("Source", run.learner.source),

@@ -6,18 +6,18 @@ import numpy as np
 
 from ttt_batch.agents.judging import judge_exactly
 from ttt_batch.agents.known import named_agent
-from ttt_batch.agents.outsider import Outsider
+from ttt_batch.agents.outsider import AgentAdapter
 from ttt_batch.agents.player import Player
 from ttt_batch.agents.rival import are_even, edge_chances
 from ttt_batch.app.web.about import PROOF, known_facts, rules_text
-from ttt_batch.app.web.packing import Part
+from ttt_batch.app.web.packing import PagePart
 from ttt_batch.app.web.table import moves_part
 from ttt_batch.base.choices import SEATS
 from ttt_batch.game.state_space import check_enumerable
 from ttt_batch.simulation.policy import policy_among
 
 
-def agent_part(agent: Outsider) -> Part:
+def agent_part(agent: AgentAdapter) -> PagePart:
     """The part of an agent's moves, without values.  Raises BoardError on a board too large, and AgentError."""
     check_enumerable(agent.board, not agent.exact, "a page of an agent")
     graph, seated = agent.graph, _seated(agent)
@@ -26,12 +26,12 @@ def agent_part(agent: Outsider) -> Part:
     return moves_part(graph, policy, np.zeros(0, "<i2"), 0.0, uneven)
 
 
-def _seated(agent: Outsider) -> Outsider:
+def _seated(agent: AgentAdapter) -> AgentAdapter:
     """The agent as the page asks it: one image of each position alone if rows stand for all; no move may be illegal."""
-    return Outsider(agent.agent, agent.board, symmetric=agent.images_share, loses=None)
+    return AgentAdapter(agent.agent, agent.board, symmetric=agent.images_share, loses=None)
 
 
-def about_agent(agent: Outsider) -> dict[str, Any]:
+def about_agent(agent: AgentAdapter) -> dict[str, Any]:
     """Plain values for the page, as `about.about` gives them for a table."""
     evaluation = judge_exactly(_seated(agent), Player(named_agent("random", agent.board), agent.board))
     verdict = [f"{'unbeatable' if good else 'can be beaten'} as {seat}" for seat, good in evaluation.unbeatable.items()]

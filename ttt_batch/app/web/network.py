@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.app.web.packing import Part, planes
+from ttt_batch.app.web.packing import PagePart, planes
 from ttt_batch.base.choices import SEATS
 from ttt_batch.patterns.network import layout_of
 from ttt_batch.patterns.sums import UNIT
 from ttt_batch.runs.patterns.run import PatternRun
 
 
-def network_part(run: PatternRun) -> Part:
+def network_part(run: PatternRun) -> PagePart:
     """The part of a run of networks.
 
     Its values are
@@ -44,4 +44,4 @@ def network_part(run: PatternRun) -> Part:
         arrays[f"gaps-{seat}"] = planes(np.diff(places, prepend=np.uint32(0)))
         arrays[f"weights-{seat}"] = planes(((kept << 1) ^ (kept >> 31)).view(np.uint32))
     tuples = [[one.table, *one.cells] for one in layout.placed]
-    return Part("network", {"unit": UNIT, "tables": tables, "tuples": tuples}, arrays)
+    return PagePart("network", {"unit": UNIT, "tables": tables, "tuples": tuples}, arrays)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Part(NamedTuple):
+class PagePart(NamedTuple):
     """What one script of the page reads.
 
     script: its name without `.js`, under which the page keeps its values, too.  values: plain values.
@@ -23,7 +23,7 @@ class Part(NamedTuple):
     arrays: dict[str, NDArray[Any]]
 
 
-def pack(parts: list[Part]) -> dict[str, Any]:
+def pack_arrays(parts: list[PagePart]) -> dict[str, Any]:
     """The arrays of all parts as plain values.
 
     sizes: bytes of each, in order.  deflated: a zlib stream of them, in base 64.

@@ -7,13 +7,13 @@ the 3**cells codes says which have a row, so no code is written down.
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.app.web.packing import Part
+from ttt_batch.app.web.packing import PagePart
 from ttt_batch.game.board import Board
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.solution import QUICKEST
 
 
-def solution_part(board: Board, graph: Graph, symmetry: bool, solution: NDArray[np.int8]) -> Part:
+def solution_part(board: Board, graph: Graph, symmetry: bool, solution: NDArray[np.int8]) -> PagePart:
     """The part of a board whose graph is enumerated, as itself or up to `symmetry`; at most 16 cells.
 
     solution: int8[S], as `solution.solve_in_plies` gives it.
@@ -21,7 +21,7 @@ def solution_part(board: Board, graph: Graph, symmetry: bool, solution: NDArray[
     """
     codes = open_codes(graph)
     arrays = {"rows": _bits(codes, 3**board.cells), "truths": solution[np.argsort(codes)].astype("i1")}
-    return Part("solution", {"rows": codes.size, "quickest": QUICKEST, "images": board.images(symmetry)}, arrays)
+    return PagePart("solution", {"rows": codes.size, "quickest": QUICKEST, "images": board.images(symmetry)}, arrays)
 
 
 def open_codes(graph: Graph) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.app.web.packing import Part
+from ttt_batch.app.web.packing import PagePart
 from ttt_batch.app.web.solution import open_codes
 from ttt_batch.base.choices import Ties
 from ttt_batch.game.graph import Graph, rows_of_edges
@@ -25,7 +25,7 @@ STEP = 0.001
 LARGEST, NEVER_SEEN = 32_767, -32_768
 
 
-def table_part(run: Run, ties: Ties = "sharp") -> Part:
+def table_part(run: Run, ties: Ties = "sharp") -> PagePart:
     """The part of a run whose board is enumerated; no such board has more than 16 cells.
 
     ties: which of the moves that its rule may pick the agent plays, as for `Run.candidates`.
@@ -44,7 +44,7 @@ def moves_part(
     values: NDArray[np.int16],
     step: float,
     chances: NDArray[np.float64] | None = None,
-) -> Part:
+) -> PagePart:
     """The part of an agent with this policy; values, step: as for `table_part`.
 
     chances: float64[E], how likely each move is, if they are not equally likely; above 0 for those of the policy.
@@ -59,7 +59,7 @@ def moves_part(
         rank[by_code] = np.arange(by_code.size)
         order = np.lexsort((graph.cell[likely], rank[rows_of_edges(graph)[likely]]))
         arrays["chances"] = chances[likely[order]].astype("<f4")
-    return Part("table", {"step": step}, arrays)
+    return PagePart("table", {"step": step}, arrays)
 
 
 def _candidates(graph: Graph, policy: Policy) -> NDArray[np.int64]:

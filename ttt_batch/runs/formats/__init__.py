@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 
 from ttt_batch.base.choices import SEATS, choose, choose_seat
-from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.errors import UsageError, flag
 from ttt_batch.base.files import NotOrdinaryError, open_ordinary, reason, shown, size_of
-from ttt_batch.base.outputs import Kind, check_distinct
+from ttt_batch.base.outputs import OutputKind, check_distinct
 from ttt_batch.game.board import Board
 from ttt_batch.runs.formats import by_code, columns, json_records, pickles
 from ttt_batch.runs.formats.base import ACTION_VALUES, MAX_CELLS, STATES, Format, FormatError, Table, TakenFormatError
-from ttt_batch.runs.formats.checks import checked
+from ttt_batch.runs.formats.checks import validated_table
 from ttt_batch.runs.state import LARGEST
 
-EXPORT = Kind(FormatError, taken=TakenFormatError)
+EXPORT = OutputKind(FormatError, taken=TakenFormatError)
 """Output kind for files of tables and pictures."""
 
 FORMATS: dict[str, Format] = {
@@ -63,7 +63,7 @@ def write(
     players = check_use(form, board, targets, table.kind, player)
     check_targets(targets, overwrite=overwrite)
     try:
-        whole = checked(table, board)
+        whole = validated_table(table, board)
         if whole.kind == ACTION_VALUES and np.isnan(whole.q).any():
             raise FormatError(f"some action values are missing; {name} has a number for every cell; fill them first")
         parts = [Table(whole.value[[number]]) for number in players] if form.per_player else [whole]
@@ -93,7 +93,7 @@ def read(name: str, paths: Sequence[str | Path], board: Board, kind: str | None,
                 raise FormatError(
                     f"the file holds {table.kind}, not {kind}; name another file, or a learner with such a table"
                 )
-            tables.append(checked(table, board, LARGEST))
+            tables.append(validated_table(table, board, LARGEST))
         except FormatError as error:
             raise FormatError(f"{shown(source)}: {error}") from None
     if not form.per_player:
@@ -138,7 +138,7 @@ def check_targets(paths: Sequence[Path], *, overwrite: bool) -> None:
     Raises FormatError if a file exists and `overwrite` is false, if a path is a folder or a special file, if its folder
     does not exist or is not writable, or if two paths name the same file.
     """
-    check_distinct([(option("out"), path) for path in paths], error=FormatError)
+    check_distinct([(flag("out"), path) for path in paths], error=FormatError)
     for path in paths:
         EXPORT.check(path, overwrite=overwrite)
 

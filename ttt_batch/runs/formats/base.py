@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.choices import SEATS, fold
-from ttt_batch.base.errors import NameTakenError, TttBatchError, option, quoted
+from ttt_batch.base.choices import SEATS, fold_case
+from ttt_batch.base.errors import NameTakenError, TttBatchError, flag, quoted
 from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED, Board
 from ttt_batch.game.state_space import positions_of_ply
 
@@ -97,23 +97,23 @@ class Format:
         return 2 if self.per_player else 1
 
 
-def marks_of(codes: NDArray[np.int64], cells: int) -> NDArray[np.int8]:
+def marks_of_states(codes: NDArray[np.int64], cells: int) -> NDArray[np.int8]:
     """Return the marks, int8[N, cells], of position codes, int64[N]."""
     return (codes[:, None] // 3 ** np.arange(cells, dtype=np.int64) % 3).astype(np.int8)
 
 
 def texts_of(codes: NDArray[np.int64], cells: int) -> list[str]:
     """Return position codes, int64[N], as texts with a character X, O or '.' for each cell."""
-    characters = np.frombuffer(MARKS.encode(), dtype=np.uint8)[marks_of(codes, cells)]
+    characters = np.frombuffer(MARKS.encode(), dtype=np.uint8)[marks_of_states(codes, cells)]
     text = characters.tobytes().decode()
     return [text[i : i + cells] for i in range(0, len(text), cells)]
 
 
-def columns_of(table: Table, cells: int) -> dict[str, Any]:
+def state_columns(table: Table, cells: int) -> dict[str, Any]:
     """Return the columns of a list of states: `code`, `board` (list of text), `to_move` (int8, a mark, 0 if the game
     is over), `outcome`, and either `value_first` and `value_second`, or `q` and the table's arrays of `MORE`.
     """
-    placed = np.count_nonzero(marks_of(table.code, cells), axis=1)
+    placed = np.count_nonzero(marks_of_states(table.code, cells), axis=1)
     to_move = np.where(table.outcome == UNFINISHED, np.where(placed % 2, SECOND, FIRST), EMPTY).astype(np.int8)
     numbers = {"q": table.q, **table.more} if table.value is None else dict(zip(VALUES, table.value, strict=True))
     texts = texts_of(table.code, cells)
@@ -127,18 +127,18 @@ def most_states(board: Board) -> int:
 
 def check_board(name: str, board: Board) -> None:
     """Raise FormatError if `name`, the board in a file, is not `board`."""
-    if fold(name) != fold(board.name):
+    if fold_case(name) != fold_case(board.name):
         raise FormatError(
-            f"the file is of board {quoted(name)}, not {board.name}; give {option('board')} as the file has it"
+            f"the file is of board {quoted(name)}, not {board.name}; give {flag('board')} as the file has it"
         )
 
 
-def other_board(found: int, size: Callable[[int], int]) -> str:
+def other_board_hint(found: int, size: Callable[[int], int]) -> str:
     """Return a hint at the board with a table of size `found`, or "".  size: size of a table by number of cells."""
     cells = next((cells for cells in range(1, MAX_CELLS + 1) if size(cells) == found), None)
     return f", as for a board of {cells} cells" if cells else ""
 
 
-def unreadable(what: str) -> FormatError:
+def unreadable_error(what: str) -> FormatError:
     """Return the error for a file that its library cannot read; it replaces the library's unhelpful message."""
     return FormatError(f"{what}, or is damaged; export it again")

@@ -23,9 +23,9 @@ from ttt_batch.runs.formats.base import (
     Format,
     FormatError,
     Table,
-    other_board,
+    other_board_hint,
     texts_of,
-    unreadable,
+    unreadable_error,
 )
 
 HEADER = "code,board,first,second"
@@ -93,7 +93,7 @@ def _decode_values(lines: list[str], board: Board) -> Table:
 
 def _check_lines(found: int, board: Board, where: str) -> None:
     if found != 3**board.cells:
-        hint = other_board(found, lambda cells: 3**cells)
+        hint = other_board_hint(found, lambda cells: 3**cells)
         raise FormatError(
             f"the file has {found:,} lines{where}{hint}; board {board.name} has {3**board.cells:,} codes, a line each; "
             "give the table's own board, or export it again"
@@ -122,7 +122,7 @@ def _encode_doubles(table: Table, board: Board) -> bytes:
 def _decode_doubles(content: bytes, board: Board) -> Table:
     expected = _size(board.cells)
     if len(content) != expected:
-        hint = other_board(len(content), _size)
+        hint = other_board_hint(len(content), _size)
         raise FormatError(
             f"the file has {len(content):,} bytes{hint}; board {board.name} takes {3**board.cells:,} x {board.cells} "
             f"doubles, {expected:,} bytes; give the table's own board, or export it again"
@@ -143,7 +143,7 @@ def _decode_array(content: bytes, board: Board) -> Table:
     try:
         found = np.load(io.BytesIO(content), allow_pickle=False)
     except (OSError, ValueError, EOFError, MemoryError, SyntaxError):
-        raise unreadable("the file does not hold an array of numbers") from None
+        raise unreadable_error("the file does not hold an array of numbers") from None
     codes = 3**board.cells
     if found.dtype == np.float64 and found.shape == (codes, 2) and board.cells != 2:
         return Table(np.ascontiguousarray(found.T))

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.game.board import FIRST, SECOND, Board
-from ttt_batch.runs.formats.base import MORE, POSITION_VALUES, STATES, FormatError, Table, marks_of, texts_of
+from ttt_batch.runs.formats.base import MORE, POSITION_VALUES, STATES, FormatError, Table, marks_of_states, texts_of
 
 
-def checked(table: Table, board: Board, largest: float = np.finfo(np.float64).max) -> Table:
+def validated_table(table: Table, board: Board, largest: float = np.finfo(np.float64).max) -> Table:
     """Return the table as arrays of the declared types and of the board's shape.
 
     Values by code may be of one player.  largest: the largest absolute value allowed.
@@ -53,7 +53,7 @@ def _check_codes(code: NDArray[np.int64], board: Board) -> None:
 
 def _check_marks(code: NDArray[np.int64], board: Board) -> None:
     """Raise FormatError for the first position with numbers of marks that no game reaches."""
-    marks = marks_of(code, board.cells)
+    marks = marks_of_states(code, board.cells)
     ahead = np.count_nonzero(marks == FIRST, axis=1) - np.count_nonzero(marks == SECOND, axis=1)
     wrong = np.flatnonzero((ahead != 0) & (ahead != 1))
     if wrong.size:

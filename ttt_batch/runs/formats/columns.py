@@ -30,7 +30,7 @@ from ttt_batch.runs.formats.base import MORE, OUTCOMES, STATES, TO_MOVE, VALUES,
 
 
 def _encode_arrays(table: Table, board: Board) -> bytes:
-    arrays = {"rows_cols_k": np.array([board.rows, board.cols, board.k]), **base.columns_of(table, board.cells)}
+    arrays = {"rows_cols_k": np.array([board.rows, board.cols, board.k]), **base.state_columns(table, board.cells)}
     arrays |= {"board": np.array(arrays["board"], dtype=f"U{board.cells}"), "best": table.best}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
@@ -46,7 +46,7 @@ def _decode_arrays(content: bytes, board: Board) -> Table:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             found = {name: arrays[name] for name in arrays.files}
     except (OSError, ValueError, EOFError, KeyError, MemoryError, NotImplementedError, zipfile.BadZipFile, zlib.error):
-        raise base.unreadable("the file does not hold NumPy arrays") from None
+        raise base.unreadable_error("the file does not hold NumPy arrays") from None
     needed = {"rows_cols_k", "code", "outcome", "best", *(["q"] if "q" in found else VALUES)}
     if lacking := sorted(needed - set(found)):
         raise FormatError(f"the file lacks the array {lacking[0]}; name one that was exported as npz")
@@ -105,7 +105,7 @@ def _check_chunks(metadata: Any, board: Board, wanted: Collection[str]) -> None:
 
 def _encode_columns(table: Table, board: Board) -> bytes:
     pa, pq = pyarrow()
-    columns = base.columns_of(table, board.cells)
+    columns = base.state_columns(table, board.cells)
     for name, words in (("to_move", TO_MOVE), ("outcome", OUTCOMES)):
         columns[name] = [words[number] for number in columns[name].tolist()]
     for name in ("board", "to_move", "outcome"):
@@ -131,7 +131,7 @@ def _decode_columns(content: bytes, board: Board) -> Table:
         _check_chunks(file.metadata, board, wanted)
         table = file.read(columns=[name for name in file.schema_arrow.names if name in wanted])
     except (pa.ArrowException, OSError, ValueError):
-        raise base.unreadable("the file is not parquet") from None
+        raise base.unreadable_error("the file is not parquet") from None
     base.check_board((table.schema.metadata or {}).get(b"ttt-batch board", b"").decode("utf-8", "replace"), board)
     actions = "q0" in table.column_names
     names = _columns_for("q", board) if actions else VALUES

@@ -23,10 +23,10 @@ from ttt_batch.runs.formats.base import FormatError
 from ttt_batch.runs.formats.by_code import HEADER
 from ttt_batch.runs.formats.columns import array_head, pyarrow
 from ttt_batch.runs.formats.entries import CELL_SIGNS
-from ttt_batch.runs.formats.json_records import refuse_constant
+from ttt_batch.runs.formats.json_records import reject_constant
 from ttt_batch.runs.formats.keys import is_position
 from ttt_batch.runs.formats.plain_pickle import read_plain
-from ttt_batch.runs.formats.shapes import Columns, is_header
+from ttt_batch.runs.formats.shapes import Columns, is_column_header
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -102,23 +102,23 @@ def _npy(content: bytes, board: Board) -> Any:
     try:
         shape, dtype = array_head(stream)
     except ValueError:
-        raise base.unreadable("the file is not a NumPy array") from None
+        raise base.unreadable_error("the file is not a NumPy array") from None
     if dtype.hasobject:
         return read_plain(content[stream.tell() :], 3**board.cells)
     # An axis of length 0, or text without letters, takes no bytes, so the header could declare any number of items.
     whole = dtype.itemsize > 0 and 0 not in shape and dtype.itemsize * math.prod(shape) == len(content) - stream.tell()
     if dtype.kind not in "fiuU" or not whole:
-        raise base.unreadable(f"the file holds an array of {dtype.name}, not of numbers")
+        raise base.unreadable_error(f"the file holds an array of {dtype.name}, not of numbers")
     stream.seek(0)
     try:
         return np.load(stream, allow_pickle=False)
     except (ValueError, OSError, EOFError, MemoryError):
-        raise base.unreadable("the file is not a NumPy array") from None
+        raise base.unreadable_error("the file is not a NumPy array") from None
 
 
 def _npz(content: bytes, board: Board) -> Content:
     """Return the arrays of a .npz file, or only the format's name for our own `npz`."""
-    damaged = base.unreadable("the file does not hold NumPy arrays")
+    damaged = base.unreadable_error("the file does not hold NumPy arrays")
     try:
         size = unpacked_size(io.BytesIO(content))
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
@@ -148,7 +148,7 @@ def _parquet(content: bytes, board: Board) -> Content:
         table = pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts).read()
         return Content("parquet columns", data=Columns({name: _listed(table[name]) for name in table.column_names}))
     except (pa.ArrowException, OSError, ValueError):
-        raise base.unreadable("the file is not parquet") from None
+        raise base.unreadable_error("the file is not parquet") from None
 
 
 def _parquet_texts(metadata: Any, most: int) -> list[str]:
@@ -183,15 +183,15 @@ def _json(content: bytes) -> Content:
         if "\n{" in text.strip() and text.lstrip().startswith("{"):  # perhaps JSON lines
             lines = [line for line in text.splitlines() if line.strip()]
             if len(lines) > 1 and all(line.rstrip().endswith("}") for line in lines):
-                return Content("JSON lines", data=[json.loads(line, parse_constant=refuse_constant) for line in lines])
-        found = json.loads(text, parse_constant=refuse_constant)
+                return Content("JSON lines", data=[json.loads(line, parse_constant=reject_constant) for line in lines])
+        found = json.loads(text, parse_constant=reject_constant)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise FormatError(f"the file is not valid JSON from {place} on; export it again") from None
     except (ValueError, RecursionError):
         if re.search(r"[:,\[]\s*(?:NaN|-?Infinity)", text):
             raise FormatError("it holds NaN or Infinity, which JSON does not have; save null instead") from None
-        raise base.unreadable("the file is not valid JSON") from None
+        raise base.unreadable_error("the file is not valid JSON") from None
     states = found.get("states") if isinstance(found, dict) else None
     first = states[0] if isinstance(states, list) and states else {"code": 0}
     if isinstance(states, list) and isinstance(first, dict) and {"code", "value", "q"} & first.keys():
@@ -224,7 +224,7 @@ def _text(content: bytes, board: Board, suffix: str) -> Content:
     if wrong is not None:
         raise FormatError(f"line {wrong} has {len(rows[wrong - 1])} fields; others have {width}; fix the line")
     numbers = any(_NUMBER.fullmatch(field.strip()) for field in rows[0])
-    if not is_header(rows[0]) and (numbers or is_position(rows[0][0], board)):
+    if not is_column_header(rows[0]) and (numbers or is_position(rows[0][0], board)):
         names, body = _usual_names(rows, board), rows
     else:
         names, body = [field.strip() for field in rows[0]], rows[1:]

@@ -27,7 +27,7 @@ from ttt_batch.runs.formats.base import MORE, OUTCOMES, STATES, TO_MOVE, UNSAID,
 
 def _encode(table: Table, board: Board) -> bytes:
     head = {"board": board.name, "rows": board.rows, "cols": board.cols, "k": board.k}
-    columns = base.columns_of(table, board.cells)
+    columns = base.state_columns(table, board.cells)
     texts, movers, outcomes = columns["board"], columns["to_move"].tolist(), table.outcome.tolist()
     numbers: list[Any]
     more = {name: _or_none(array) for name, array in table.more.items()}
@@ -47,19 +47,19 @@ def _encode(table: Table, board: Board) -> bytes:
     return (json.dumps(head)[:-1] + ', "states": [\n' + ",\n".join(lines) + "\n]}\n").encode()
 
 
-def refuse_constant(name: str) -> None:
+def reject_constant(name: str) -> None:
     """Raise ValueError for NaN and infinity, which JSON does not allow."""
     raise ValueError(f"{name} is not a JSON number")
 
 
 def _decode(content: bytes, board: Board) -> Table:
     try:
-        whole = json.loads(content, parse_constant=refuse_constant)
+        whole = json.loads(content, parse_constant=reject_constant)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise FormatError(f"the file is not valid JSON from {place} on; export it again") from None
     except (ValueError, RecursionError):
-        raise base.unreadable("the file is not valid JSON") from None
+        raise base.unreadable_error("the file is not valid JSON") from None
     states = whole.get("states") if isinstance(whole, dict) else None
     if not isinstance(states, list) or not all(isinstance(state, dict) for state in states):
         raise FormatError("the file has no list of states; name one that was exported as json")
@@ -70,7 +70,7 @@ def _decode(content: bytes, board: Board) -> Table:
     table, best = np.zeros((len(states), width)), np.zeros((len(states), board.cells), np.bool_)
     for number, state in enumerate(states):
         code[number] = _whole(state.get("code"), 3**board.cells, number)
-        table[number] = _numbers(state, actions, width, number)
+        table[number] = _state_numbers(state, actions, width, number)
         outcome[number] = _outcome(state, number)
         listed = state.get("best", [])
         if not isinstance(listed, list):
@@ -103,11 +103,11 @@ def _whole(value: Any, end: int, state: int) -> int:
 def _beside(states: list[dict[str, Any]], name: str, cells: int) -> NDArray[np.float64]:
     """Return the array of MORE under a name: a number for each state and cell, or for each state."""
     if MORE[name]:
-        return np.array([_numbers(state, True, cells, i, name) for i, state in enumerate(states)])
+        return np.array([_state_numbers(state, True, cells, i, name) for i, state in enumerate(states)])
     return np.array([_listed([state.get(name)], i) for i, state in enumerate(states)])[:, 0]
 
 
-def _numbers(state: dict[str, Any], actions: bool, width: int, number: int, name: str = "q") -> list[float]:
+def _state_numbers(state: dict[str, Any], actions: bool, width: int, number: int, name: str = "q") -> list[float]:
     """Return the values of both players, or of every cell, with nan for null."""
     found = state.get(name) if actions else state.get("value")
     if not actions and isinstance(found, dict):
@@ -145,7 +145,7 @@ def _encode_lines(table: Table, board: Board) -> bytes:
 def _decode_lines(content: bytes, board: Board) -> Table:
     states = b",".join(line for line in content.splitlines() if line.strip())
     if not states:
-        raise base.unreadable("the file is empty")
+        raise base.unreadable_error("the file is empty")
     return _decode(b'{"board": "%s", "states": [%s]}' % (board.name.encode(), states), board)
 
 

@@ -1,7 +1,7 @@
 """Conversion of other programs' keys (numbers, text, tuples) to symbols, and the possible readings of the symbols.
 
-A key becomes a row of symbols, one for each cell in order.  A number becomes its digits in base 3.  A `Reading` gives
-the symbols of an empty cell, of the first player's mark and of the second player's mark.
+A key becomes a row of symbols, one for each cell in order.  A number becomes its digits in base 3.  A `KeyReading`
+gives the symbols of an empty cell, of the first player's mark and of the second player's mark.
 """
 
 import functools
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.errors import UsageError, option, quoted
+from ttt_batch.base.errors import UsageError, flag, quoted
 from ttt_batch.game.board import FIRST, SECOND, Board
 
 EMPTY_SYMBOLS = (".", "-", "_", " ", "B", "E", "N", "*", "#", "?", "0")
@@ -39,7 +39,7 @@ _MOST_CHARACTERS = 60
 
 
 @dataclass(frozen=True)
-class Reading:
+class KeyReading:
     """One way to read keys.
 
     empty, first, second: symbols.  mover: `first` is the mark of the player to move, `second` that of the opponent.
@@ -72,7 +72,7 @@ class Reading:
         return f"numbers in base 3, first cell the {'lowest' if self.low else 'highest'} digit: {text}"
 
 
-OURS = Reading("0", "1", "2", low=True, numbers=True)
+OURS = KeyReading("0", "1", "2", low=True, numbers=True)
 """Reading of this package's position codes."""
 
 
@@ -89,18 +89,18 @@ class Symbols:
     numbers: bool
 
 
-def parse_reading(text: str) -> Reading:
+def parse_reading(text: str) -> KeyReading:
     """Parse `--keys`: three symbols and optionally `mover` and `low`, separated by commas.  Raises UsageError."""
     words = [word.strip() for word in text.split(",")]
     symbols = [_canonical(word) for word in words if word.lower() not in ("mover", "low")]
     flags = {word.lower() for word in words} & {"mover", "low"}
     if len(symbols) != 3 or len(set(symbols)) != 3:
         raise UsageError(
-            f"{option('keys')} {quoted(text)} does not name three symbols; give those of an empty cell, the first "
+            f"{flag('keys')} {quoted(text)} does not name three symbols; give those of an empty cell, the first "
             "player and the second, such as 0,1,2 or space,X,O"
         )
     empty, first, second = symbols
-    return Reading(empty, first, second, mover="mover" in flags, low="low" in flags)
+    return KeyReading(empty, first, second, mover="mover" in flags, low="low" in flags)
 
 
 def symbols_of(keys: Sequence[Any] | NDArray[np.int64], board: Board) -> Symbols:
@@ -138,7 +138,7 @@ def symbols_of(keys: Sequence[Any] | NDArray[np.int64], board: Board) -> Symbols
     return Symbols(index, names, False)
 
 
-def readings(symbols: Symbols, board: Board, *, low_first: bool, by_moves: bool) -> Iterator[Reading]:
+def readings(symbols: Symbols, board: Board, *, low_first: bool, by_moves: bool) -> Iterator[KeyReading]:
     """Yield the readings to try, the usual one first if there is one.
 
     low_first: in numbers where 0 is an empty cell, as in our codes, the first cell is usually the lowest digit; in all
@@ -150,7 +150,7 @@ def readings(symbols: Symbols, board: Board, *, low_first: bool, by_moves: bool)
     if players and not symbols.numbers:
         others = [name for name in names if name not in ("X", zero)]
         if len(others) == 1 or "X" in names:
-            yield Reading(others[0], "X", zero, usual=True)
+            yield KeyReading(others[0], "X", zero, usual=True)
     usual = [name for name in names if name in EMPTY_SYMBOLS]
     numeric = all(name.lstrip("-").isdigit() for name in symbols.names)
     empties = [min(usual, key=_empty_rank)] if usual and not numeric else list(names)
@@ -159,13 +159,13 @@ def readings(symbols: Symbols, board: Board, *, low_first: bool, by_moves: bool)
     for mover, empty in itertools.product((False, True), empties):
         for first, second in itertools.permutations([name for name in names if name != empty]):
             low = low_first and empty == "0" and symbols.numbers
-            one = Reading(empty, first, second, mover, low, symbols.numbers)
+            one = KeyReading(empty, first, second, mover, low, symbols.numbers)
             yield one
             if symbols.numbers and not turned:
                 yield replace(one, low=not low)
 
 
-def codes_of(symbols: Symbols, reading: Reading, board: Board) -> NDArray[np.int64]:
+def key_codes(symbols: Symbols, reading: KeyReading, board: Board) -> NDArray[np.int64]:
     """Return the position codes of keys under a reading, int64[K]; -1 for a key that it does not read as a position."""
     marks_of_symbol = np.full(len(symbols.names) + 1, -1, dtype=np.int64)  # the last is for UNKNOWN
     for name, mark in ((reading.empty, 0), (reading.first, FIRST), (reading.second, SECOND)):

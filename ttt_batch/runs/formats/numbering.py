@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import SEATS
-from ttt_batch.base.errors import UsageError, option, quoted
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.errors import UsageError, flag, quoted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.game.board import Board
 from ttt_batch.game.graph import Graph, rows_of_edges
 from ttt_batch.game.solution import solve
 from ttt_batch.runs.formats.base import FormatError, Table, texts_of
 from ttt_batch.runs.formats.entries import Entries
-from ttt_batch.runs.formats.keys import Reading, Symbols, codes_of, readings, symbols_of
+from ttt_batch.runs.formats.keys import KeyReading, Symbols, key_codes, readings, symbols_of
 from ttt_batch.runs.formats.tables import MOST_IMPOSSIBLE, row_finder
 from ttt_batch.simulation.policy import policy_among, random_policy
 
@@ -37,7 +37,7 @@ Finder = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
-class Placed:
+class NumberedEntries:
     """Entries that one reading maps to rows of the graph.
 
     rows: int64[N], rows of the graph; entries without a row are left out.
@@ -51,7 +51,7 @@ class Placed:
     if the positions after that player's moves have their value to the first player.
     """
 
-    reading: Reading
+    reading: KeyReading
     shift: int
     rows: NDArray[np.int64]
     value: NDArray[np.float64] | None
@@ -67,8 +67,8 @@ class Placed:
 
 
 def find_reading(
-    tables: Sequence[Entries], board: Board, graph: Graph, given: Reading | None, *, own: Sequence[int] = ()
-) -> tuple[list[Placed], str]:
+    tables: Sequence[Entries], board: Board, graph: Graph, given: KeyReading | None, *, own: Sequence[int] = ()
+) -> tuple[list[NumberedEntries], str]:
     """Return the entries of each table under the reading that fits all of them, and the reason for it as text.
 
     given: the reading that the user names.  own: for each table the player whose values it holds, if known.
@@ -111,14 +111,14 @@ def find_reading(
         choices = " or ".join(f"{each[0].reading.option} ({each[0].reading.meaning})" for each in judged[:4])
         raise UsageError(
             f"its keys can be read in {len(judged)} equally good ways, and the table does not show which is right; "
-            f"give {option('keys')}: {choices}"
+            f"give {flag('keys')}: {choices}"
         )
     return taken, f"of {fitting} numberings that fit, the one with which the table plays best: {facts}"
 
 
-def _facts(taken: list[Placed]) -> str:
+def _facts(taken: list[NumberedEntries]) -> str:
     counts = [one.rows.size for one in taken]
-    positions = counted(sum(counts), "position that can occur", "positions that can occur")
+    positions = count_text(sum(counts), "position that can occur", "positions that can occur")
     by_seat = [
         f"{max(one.scores[seat] for one in taken):.1%} as {name} (by chance {taken[0].chance[seat]:.1%})"
         for seat, name in enumerate(SEATS)
@@ -126,21 +126,21 @@ def _facts(taken: list[Placed]) -> str:
     return f"{positions}; greedy play scores {' and '.join(by_seat)} against random moves"
 
 
-def _share(placed: list[Placed]) -> float:
+def _share(placed: list[NumberedEntries]) -> float:
     return min(one.share for one in placed)
 
 
-def _gain(placed: list[Placed]) -> float:
+def _gain(placed: list[NumberedEntries]) -> float:
     return sum(one.gain for one in placed)
 
 
-def _fitting(placed: list[list[Placed]]) -> list[list[Placed]]:
+def _fitting(placed: list[list[NumberedEntries]]) -> list[list[NumberedEntries]]:
     """Return the readings that place about as large a share as the best one, without equal results."""
     most = max(_share(one) for one in placed)
     if most < 1 - MOST_IMPOSSIBLE:
         return []
     bound = 1 - 2 * (1 - most) - 0.01
-    found: dict[bytes, list[Placed]] = {}
+    found: dict[bytes, list[NumberedEntries]] = {}
     for one in placed:
         if _share(one) >= max(bound, 1 - MOST_IMPOSSIBLE):
             found.setdefault(b"".join(_bytes_of(each) for each in one), one)
@@ -149,14 +149,14 @@ def _fitting(placed: list[list[Placed]]) -> list[list[Placed]]:
     return [one for one in kept if one[0].plain >= plainest - 0.01] if plainest >= 0.99 else kept
 
 
-def _bytes_of(one: Placed) -> bytes:
+def _bytes_of(one: NumberedEntries) -> bytes:
     return one.rows.tobytes() + (one.q if one.value is None else one.value).tobytes()  # type: ignore[union-attr]
 
 
 def _place(
-    table: Entries, symbols: Symbols, reading: Reading, shift: int, board: Board, graph: Graph, finder: Finder
-) -> Placed:
-    codes = codes_of(symbols, reading, board)
+    table: Entries, symbols: Symbols, reading: KeyReading, shift: int, board: Board, graph: Graph, finder: Finder
+) -> NumberedEntries:
+    codes = key_codes(symbols, reading, board)
     rows = finder(codes)
     wrong = rows < 0
     if table.told is not None and np.count_nonzero(table.told) * (1 - MOST_IMPOSSIBLE) <= graph.code.size:
@@ -183,7 +183,7 @@ def _place(
         kept = (rows >= 0) & (rows < graph.first_edge.size - 1) & ~np.isnan(q).all(axis=1)
     kept_value, kept_q = None if value is None else value[:, kept], None if q is None else q[kept]
     example = _shown(table, codes, wrong, board)
-    return Placed(reading, shift, rows[kept], kept_value, kept_q, share, left_out, example, plain)
+    return NumberedEntries(reading, shift, rows[kept], kept_value, kept_q, share, left_out, example, plain)
 
 
 def _by_cell(
@@ -218,11 +218,11 @@ def _plain(key: object) -> object:
     return key.item() if isinstance(key, np.generic) else key
 
 
-def _no_reading(tables: Sequence[Entries], board: Board, most: float, given: Reading | None) -> str:
+def _no_reading(tables: Sequence[Entries], board: Board, most: float, given: KeyReading | None) -> str:
     key = quoted(_plain(tables[0].keys[0]))
     if given is not None:
         return (
-            f"with {option('keys')} {given.option}, {most:.0%} of the entries are positions that can occur; "
+            f"with {flag('keys')} {given.option}, {most:.0%} of the entries are positions that can occur; "
             "give other keys"
         )
     return (
@@ -234,7 +234,7 @@ def _no_reading(tables: Sequence[Entries], board: Board, most: float, given: Rea
 # --- playing by a table ------------------------------------------------------------------------------------
 
 
-def _judged(one: Placed, graph: Graph, solution: NDArray[np.int8], own: int | None) -> Placed:
+def _judged(one: NumberedEntries, graph: Graph, solution: NDArray[np.int8], own: int | None) -> NumberedEntries:
     """Return the entries with signs, scores, chance and gain.  own: the player whose values they are, if known."""
     signs, agreement, scores, chance = [], [], [], []
     both = one.value is not None and one.value.shape[0] == 2
@@ -255,7 +255,7 @@ def _judged(one: Placed, graph: Graph, solution: NDArray[np.int8], own: int | No
     return replace(one, signs=tuple(signs), scores=tuple(scores), chance=tuple(chance), gain=gain)
 
 
-def _agreement(one: Placed, graph: Graph, solution: NDArray[np.int8], seat: int) -> float:
+def _agreement(one: NumberedEntries, graph: Graph, solution: NDArray[np.int8], seat: int) -> float:
     """Return the correlation, -1 to 1, of the numbers that decide a player's moves with the results of optimal play.
 
     The results of positions are those of the first player; the results of moves are those of the mover.
@@ -278,10 +278,10 @@ def _agreement(one: Placed, graph: Graph, solution: NDArray[np.int8], seat: int)
     return float(np.corrcoef(scaled, truth)[0, 1])
 
 
-def _played(one: Placed, graph: Graph, seat: int, sign: int) -> float:
+def _played(one: NumberedEntries, graph: Graph, seat: int, sign: int) -> float:
     """Return the score of greedy play in a seat.
 
-    sign: see `Placed.signs`; for values of both players it is 1 for the first player and -1 for the second.
+    sign: see `NumberedEntries.signs`; for values of both players it is 1 for the first player and -1 for the second.
     """
     if one.q is not None:
         by_row = np.full((graph.code.size, one.q.shape[1]), np.nan)
@@ -317,7 +317,7 @@ def _score_of(graph: Graph, scores: NDArray[np.float64], seat: int) -> float:
     return (win if seat == 0 else loss) + draw / 2
 
 
-def whose(one: Placed) -> str:
+def perspective_text(one: NumberedEntries) -> str:
     """Return a text that says whose numbers a table holds; empty in the usual case."""
     if one.q is not None:
         turned = [seat for seat, sign in zip(SEATS, one.signs, strict=True) if sign < 0]
@@ -330,7 +330,7 @@ def whose(one: Placed) -> str:
     return f"; its values are those of {views[one.signs]}" if one.signs in views else ""
 
 
-def as_table(one: Placed, graph: Graph, cells: int, own: int | None) -> Table:
+def as_table(one: NumberedEntries, graph: Graph, cells: int, own: int | None) -> Table:
     """Return the entries as a list of states.  own: the player whose values they are, if known."""
     code, outcome = graph.code[one.rows].astype(np.int64), graph.outcome[one.rows].astype(np.int8)
     listed: dict[str, Any] = {"code": code, "outcome": outcome, "best": np.zeros((code.size, cells), np.bool_)}

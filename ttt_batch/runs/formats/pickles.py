@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.game.board import EMPTY, FIRST, SECOND, Board
-from ttt_batch.runs.formats.base import POSITION_VALUES, Format, FormatError, Table, marks_of
+from ttt_batch.runs.formats.base import POSITION_VALUES, Format, FormatError, Table, marks_of_states
 from ttt_batch.runs.formats.plain_pickle import read_dictionary
 
 _DIGIT_OF_MARK = np.array([1, 2, 0])
@@ -31,14 +31,14 @@ _PROTOCOL = 2
 
 def _encode_numbers(table: Table, board: Board) -> bytes:
     code, value = _entries(table)
-    keys = _DIGIT_OF_MARK[marks_of(code, board.cells)] @ 3 ** np.arange(board.cells - 1, -1, -1)
+    keys = _DIGIT_OF_MARK[marks_of_states(code, board.cells)] @ 3 ** np.arange(board.cells - 1, -1, -1)
     entries = dict(sorted(zip(keys.astype(np.float64).tolist(), value, strict=True)))
     return pickle.dumps(entries, protocol=_PROTOCOL)
 
 
 def _encode_text(table: Table, board: Board) -> bytes:
     code, value = _entries(table)
-    texts = map(_printed, marks_of(code, board.cells).tolist())
+    texts = map(_printed, marks_of_states(code, board.cells).tolist())
     return pickle.dumps(dict(zip(texts, value, strict=True)), protocol=_PROTOCOL)
 
 

@@ -8,16 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.errors import UsageError
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.game.board import FIRST_WINS, SECOND_WINS, Board
 from ttt_batch.game.graph import Graph, rows_of_edges
-from ttt_batch.runs.formats.base import FormatError, Table, marks_of
-from ttt_batch.runs.formats.checks import checked
+from ttt_batch.runs.formats.base import FormatError, Table, marks_of_states
+from ttt_batch.runs.formats.checks import validated_table
 from ttt_batch.runs.formats.contents import Content
 from ttt_batch.runs.formats.entries import Entries
-from ttt_batch.runs.formats.keys import OURS, Reading
-from ttt_batch.runs.formats.numbering import CLEARLY, Placed, as_table, find_reading, middle_of, whose
-from ttt_batch.runs.formats.shapes import Players, entries_of, unwrapped
+from ttt_batch.runs.formats.keys import OURS, KeyReading
+from ttt_batch.runs.formats.numbering import (
+    CLEARLY,
+    NumberedEntries,
+    as_table,
+    find_reading,
+    middle_of,
+    perspective_text,
+)
+from ttt_batch.runs.formats.shapes import Players, entries_of, unwrap
 from ttt_batch.runs.formats.tables import row_finder
 from ttt_batch.runs.state import LARGEST
 
@@ -44,14 +51,14 @@ class Recognised:
 
 
 def recognised(
-    contents: Sequence[Content], board: Board, graph: Graph, reading: Reading | None, own: int | None
+    contents: Sequence[Content], board: Board, graph: Graph, reading: KeyReading | None, own: int | None
 ) -> Recognised:
     """Return the table in the contents of one file, or of two files with one player's values each.
 
     reading: the reading of keys named by the user, or None.  own: the player whose values one file holds, if named.
     Raises FormatError for a table that does not fit, and UsageError if several numberings fit equally well.
     """
-    found = [unwrapped(content.data, board) for content in contents]
+    found = [unwrap(content.data, board) for content in contents]
     low = contents[0].low
     if len(found) == 1 and isinstance(found[0], Players):
         found = list(found[0])
@@ -73,11 +80,11 @@ def recognised(
         raise FormatError(
             "it holds an infinite number for a move to a free cell or a position; save finite numbers only"
         )
-    table = checked(table, board, LARGEST)
+    table = validated_table(table, board, LARGEST)
     warnings = _left_out(placed)
     kind = f"{contents[0].kind}: " if contents[0].kind else ""
     shape = tables[0].shape if len(tables) == 1 else f"{tables[0].shape} for each player"
-    owner = "" if players else whose(placed[0])
+    owner = "" if players else perspective_text(placed[0])
     taken = f"taken for {kind}{shape}; keys are {placed[0].reading.meaning}{owner}; {why}"
     middle = _middle(placed)
     return Recognised(table, taken, warnings, middle)
@@ -104,7 +111,7 @@ def _feeds_back(table: Table) -> bool:
     """Return whether players have values of their own afterstates only, and some won ones have values below 1."""
     first, second = table.value
     wins = np.concatenate([first[table.outcome == FIRST_WINS], second[table.outcome == SECOND_WINS]])
-    odd = np.count_nonzero(marks_of(table.code, table.best.shape[1]), axis=1) % 2 == 1
+    odd = np.count_nonzero(marks_of_states(table.code, table.best.shape[1]), axis=1) % 2 == 1
     own = np.isnan(first[~odd & (table.code > 0)]).all() and np.isnan(second[odd]).all()
     return bool(own and (wins < 1.0).any())
 
@@ -123,16 +130,16 @@ def in_our_numbering(q: NDArray[np.float64], board: Board, graph: Graph) -> bool
     return found.gain < ours.gain + 2 * CLEARLY
 
 
-def _middle(placed: Sequence[Placed]) -> float:
+def _middle(placed: Sequence[NumberedEntries]) -> float:
     return 0.0 if placed[0].value is None else middle_of(placed[0].value)
 
 
-def _left_out(placed: Sequence[Placed]) -> tuple[str, ...]:
+def _left_out(placed: Sequence[NumberedEntries]) -> tuple[str, ...]:
     left_out = sum(one.left_out for one in placed)
     if not left_out:
         return ()
     example = next(one.example for one in placed if one.left_out)
-    entries = counted(left_out, "entry", "entries")
+    entries = count_text(left_out, "entry", "entries")
     return (f"{entries} left out, of positions that cannot occur or moves to occupied cells, such as {example}",)
 
 

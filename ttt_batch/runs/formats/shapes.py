@@ -42,7 +42,7 @@ class Columns(dict[str, Any]):
     """Columns by name, from a file that holds only columns."""
 
 
-def unwrapped(found: Any, board: Board) -> Any:
+def unwrap(found: Any, board: Board) -> Any:
     """Return the table inside dictionaries with names such as `V` or `q_table`, or `Players` for a table for each."""
     for _ in range(_MOST_WRAPPERS):
         if isinstance(found, tuple) and sum(isinstance(each, Mapping) for each in found) == 1:
@@ -74,21 +74,21 @@ def entries_of(found: Any, board: Board, *, low: bool) -> Entries:
     if hasattr(found, "to_numpy") and hasattr(found, "columns"):  # a frame of pandas or the like
         return _of_frame(found, board, low=low)
     if isinstance(found, Columns):
-        return of_columns(found, board, low=low)
+        return entries_of_columns(found, board, low=low)
     if isinstance(found, np.ndarray):
         return _of_array(found, board, low=low)
     if isinstance(found, Mapping):
         if found and all(isinstance(key, str) for key in found) and not any(is_position(key, board) for key in found):
             columns = {name: value for name, value in found.items() if isinstance(value, list | tuple | np.ndarray)}
             if len(columns) > 1:
-                return of_columns(columns, board, low=low)
+                return entries_of_columns(columns, board, low=low)
             if not any(split_move(key, board) for key in list(found)[:9]):
                 raise FormatError(f"its keys, such as {quoted(next(iter(found)))}, are not positions")
         return _of_dictionary(found, board, low=low)
     if isinstance(found, list) and found:
         if all(isinstance(one, Mapping) for one in found):
             names = list(found[0])
-            return of_columns({name: [one.get(name) for one in found] for name in names}, board, low=low)
+            return entries_of_columns({name: [one.get(name) for one in found] for name in names}, board, low=low)
         if all(isinstance(one, list | tuple) and len(one) == 2 for one in found):
             return _of_pairs([one[0] for one in found], [one[1] for one in found], board, low=low)
         if (array := _as_array(found)) is not None:
@@ -268,13 +268,13 @@ def named(meaning: str, names: Iterable[Any]) -> list[Any]:
     return [name for one in usual for name in folded if folded[name] == one or folded[name] == f"{one}s"]
 
 
-def is_header(fields: Iterable[str]) -> bool:
+def is_column_header(fields: Iterable[str]) -> bool:
     """Return whether fields are names of columns: at least one names positions, moves or values."""
     known = [field for field in fields if not field.strip().isdigit() and len(field.strip()) > 1]
     return any(named(meaning, known) for meaning in ("key", "move", "value"))
 
 
-def of_columns(columns: Mapping[Any, Any], board: Board, *, low: bool) -> Entries:
+def entries_of_columns(columns: Mapping[Any, Any], board: Board, *, low: bool) -> Entries:
     """Return the entries of named columns.  Raises FormatError if no column holds positions, or none holds numbers."""
     lists = {name: column.tolist() if hasattr(column, "tolist") else list(column) for name, column in columns.items()}
     positions, rest = _positions(lists, board)
@@ -330,4 +330,4 @@ def _of_frame(frame: Any, board: Board, *, low: bool) -> Entries:
                 columns["value"] = columns.pop(names[0])
         elif is_position(index[0], board):
             columns = {"state": index} | columns
-    return of_columns(columns, board, low=low)
+    return entries_of_columns(columns, board, low=low)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.game.board import FIRST_WINS, SECOND_WINS, Board
 from ttt_batch.game.graph import Graph, rows_of_edges
-from ttt_batch.runs.formats.base import MORE, OUTCOMES, UNSAID, FormatError, Table, marks_of, texts_of
+from ttt_batch.runs.formats.base import MORE, OUTCOMES, UNSAID, FormatError, Table, marks_of_states, texts_of
 
 MOST_IMPOSSIBLE = 0.2
 """Largest share of impossible positions that is taken for a mistake of a program; above it, the board is another."""
@@ -115,10 +115,10 @@ def state_values_from(graph: Graph, table: Table, fill: NDArray[np.float64]) -> 
     return values
 
 
-def of_classes(table: Table, board: Board) -> bool:
+def is_symmetry_reduced(table: Table, board: Board) -> bool:
     """Return whether a board has symmetries and each state of a list has the lowest code of its images."""
     powers = 3 ** np.arange(board.cells, dtype=np.int64)
-    marks = marks_of(table.code, board.cells)
+    marks = marks_of_states(table.code, board.cells)
     return len(board.symmetries) > 1 and all(
         bool((marks[:, image] @ powers >= table.code).all()) for image in board.symmetries
     )
@@ -180,7 +180,7 @@ def _outcome_text(outcome: int) -> str:
     return OUTCOMES[outcome] if 0 <= outcome < len(OUTCOMES) else f"outcome {outcome}"
 
 
-def listing(
+def states_of_rows(
     graph: Graph,
     chosen: NDArray[np.bool_],
     cells: int,

@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields
 from typing import Any, TypedDict, Unpack
 
 from ttt_batch.base.choices import PATTERN_LEARNERS, SEATS, choose, choose_seat
-from ttt_batch.base.errors import BoardError, RunFileError, UsageError, option, quoted
+from ttt_batch.base.errors import BoardError, RunFileError, UsageError, flag, quoted
 from ttt_batch.base.memory import free_memory
-from ttt_batch.base.quantities import Number, any_seed, real, share, size_text, whole
+from ttt_batch.base.quantities import Number, parse_float, parse_int, parse_seed, parse_share, size_text
 from ttt_batch.game.board import Board, parse_board
 from ttt_batch.game.known_values import WON, known_value
 from ttt_batch.game.state_space import check_gravity
@@ -42,19 +42,19 @@ MAX_BATCH, MAX_EVERY = 1 << 20, 10**12
 
 def _step_size(name: str, given: Number) -> float:
     expected = "one above 0 up to 10; 1 is usual"
-    number = real(name, given, expected)
+    number = parse_float(name, given, expected)
     if not 0 < number <= 10:
         raise UsageError(f"{name} {number} is outside 0 to 10; give {expected}")
     return number
 
 
 NUMBERS: Mapping[str, Callable[[str, Any], Any]] = {
-    "epsilon": lambda name, given: share(name, given, "it is the probability of an exploratory move"),
+    "epsilon": lambda name, given: parse_share(name, given, "it is the probability of an exploratory move"),
     "alpha": _step_size,
-    "gamma": lambda name, given: share(name, given, "0.98 is usual"),
-    "trace": lambda name, given: share("lambda", given, "0.5 is usual"),
-    "batch": lambda name, given: whole(name, given, 1, MAX_BATCH),
-    "prove_every": lambda name, given: whole(option(name), given, 0, MAX_EVERY),
+    "gamma": lambda name, given: parse_share(name, given, "0.98 is usual"),
+    "trace": lambda name, given: parse_share("lambda", given, "0.5 is usual"),
+    "batch": lambda name, given: parse_int(name, given, 1, MAX_BATCH),
+    "prove_every": lambda name, given: parse_int(flag(name), given, 0, MAX_EVERY),
 }
 """Parser of each number, called with its name and the given value."""
 
@@ -188,13 +188,12 @@ def make_pattern_config(*, files: bool = True, start: str = "", **options: Unpac
     }
     numbers = {name: NUMBERS[name](name, given.get(name, default)) for name, default in numbers.items()}
     every = numbers["prove_every"]
-    keep = choose("keep", given.get("keep", kept_by_default(every)), KEPT)
+    keep = choose("keep", given.get("keep", default_weights(every)), KEPT)
     if start and every:
-        raise UsageError(f"given games are learnt without proofs; choose {option('prove_every', 0)}")
+        raise UsageError(f"given games are learnt without proofs; choose {flag('prove_every', 0)}")
     if keep == "proved" and not every:
         raise UsageError(
-            f"{option('keep', 'proved')} needs proofs, but {option('prove_every', 0)} turns them off; "
-            "choose last, or prove"
+            f"{flag('keep', 'proved')} needs proofs, but {flag('prove_every', 0)} turns them off; choose last, or prove"
         )
     text, tuples = parse_tuples(str(given.get("tuples", "auto")), board, files=files)
     _check_memory(tuples, board, sharing)
@@ -206,13 +205,13 @@ def make_pattern_config(*, files: bool = True, start: str = "", **options: Unpac
         objective=objective,
         seat=choose_seat(given.get("seat", "first" if objective == "win" else "both"), "both"),
         keep=keep,
-        seed=any_seed(given.get("seed", 0)),
+        seed=parse_seed(given.get("seed", 0)),
         start=start,
         **numbers,
     )
 
 
-def kept_by_default(every: int) -> str:
+def default_weights(every: int) -> str:
     """Return the default of `keep` for a run with a proof every `every` games (0: no proofs)."""
     return "proved" if every else "last"
 
@@ -228,7 +227,7 @@ def _check_memory(tuples: Tuples, board: Board, sharing: str) -> None:
     if needed > free or weights >= 2**30:  # the weights of both players are numbered in int32
         raise UsageError(
             f"these tuples have {weights:,} weights, which take {size_text(needed)} in training; {size_text(free)} are "
-            f"free: choose fewer or shorter {option('tuples')}, or share more"
+            f"free: choose fewer or shorter {flag('tuples')}, or share more"
         )
 
 

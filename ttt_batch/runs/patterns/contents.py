@@ -32,7 +32,7 @@ TABLES = {
 """Dtype, axes and meaning of each table.  A file has `proved` only if a seat was proved."""
 
 
-class Learnt(NamedTuple):
+class NetworkState(NamedTuple):
     """Learnt contents of a run's networks; `N` networks, `K` kinds of weights.
 
     weights: int32[N, K, P].  coherence: int64[N, K, P, 2], see `patterns.fold`.
@@ -44,7 +44,7 @@ class Learnt(NamedTuple):
     lost: tuple[NDArray[np.int8], ...]
 
 
-def tables_of(learnt: Learnt, proved: NDArray[np.int32] | None) -> dict[str, NDArray[Any]]:
+def network_tables(learnt: NetworkState, proved: NDArray[np.int32] | None) -> dict[str, NDArray[Any]]:
     """Return the learnt contents as the tables of a file.
 
     proved: int32[K, P], the weights of each seat when it was last proved, or None.
@@ -76,10 +76,10 @@ def table_fields(cells: int, names: Iterable[str]) -> dict[str, tuple[str, str]]
     return {name: (TABLES[name][1].format(cells=cells), TABLES[name][2]) for name in names}
 
 
-def restored(
+def restore(
     tables: Mapping[str, NDArray[Any]], networks: int, kinds: int, cells: int
-) -> tuple[Learnt, NDArray[np.int32] | None]:
-    """Return the learnt contents of a file's tables, and the proved weights (int32[K, P], see `tables_of`) or None.
+) -> tuple[NetworkState, NDArray[np.int32] | None]:
+    """Return what a file's tables hold: the networks, and the proved weights (int32[K, P]) or None.
 
     Raises RunFileError for tables that training cannot have written.
     """
@@ -100,13 +100,13 @@ def restored(
     coherence[*used, 0], coherence[*used, 1] = tables["error"], tables["absolute"]
     lost = tuple(tables["lost"][tables["lost_network"] == number] for number in range(networks))
     if "proved" not in tables:
-        return Learnt(weights, coherence, lost), None
+        return NetworkState(weights, coherence, lost), None
     network, kind, player = (one.astype(np.int64) for one in used)
     plays, proved = _plays(network, player, networks), np.zeros((kinds, 2), np.int32)
     if tables["proved"][~plays].any():
         raise RunFileError(f"tables/proved holds a weight by which no seat plays; {FOREIGN}")
     proved[kind[plays], player[plays]] = tables["proved"][plays]
-    return Learnt(weights, coherence, lost), proved
+    return NetworkState(weights, coherence, lost), proved
 
 
 def _check_layout(tables: Mapping[str, NDArray[Any]], cells: int) -> None:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from ttt_batch.base.errors import RunFileError
 from ttt_batch.base.memory import free_memory
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.game.board import EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.patterns.games import BOTH
 from ttt_batch.runs.patterns.config import PatternConfig, pattern_config_from
-from ttt_batch.runs.patterns.contents import FOREIGN, Learnt, restored
+from ttt_batch.runs.patterns.contents import FOREIGN, NetworkState, restore
 from ttt_batch.runs.patterns.run import REFUTED, UNDECIDED, PatternRun
 from ttt_batch.runs.runfile.checks import RunData
 from ttt_batch.runs.runfile.declaration import NETWORK_COLUMNS
@@ -24,8 +24,8 @@ def pattern_run_of(data: RunData) -> PatternRun:
     for finding in contradictions(data, config):
         raise RunFileError(f"{finding}; {FOREIGN}")
     if networks * kinds * 40 > free_memory():
-        raise RunFileError(f"its {counted(networks * kinds * 2, 'weight')} take more memory than is free; free some")
-    learnt, proved = restored(data.tables, networks, kinds, config.board.cells)
+        raise RunFileError(f"its {count_text(networks * kinds * 2, 'weight')} take more memory than is free; free some")
+    learnt, proved = restore(data.tables, networks, kinds, config.board.cells)
     for finding in _lost_contradictions(learnt, data, config):
         raise RunFileError(f"{finding}; {FOREIGN}")
     run = PatternRun(config, data.games, learnt, data.statistics, proved)
@@ -63,7 +63,7 @@ def contradictions(data: RunData, config: PatternConfig) -> Iterator[str]:
         yield f"its games are not whole rounds of {config.round:,}"
 
 
-def _lost_contradictions(learnt: Learnt, data: RunData, config: PatternConfig) -> Iterator[str]:
+def _lost_contradictions(learnt: NetworkState, data: RunData, config: PatternConfig) -> Iterator[str]:
     """Yield a message for each contradiction between the lost games and the rules or the proofs."""
     board = config.board
     for number, (games, aim) in enumerate(zip(learnt.lost, config.aims, strict=True)):
@@ -82,4 +82,6 @@ def _lost_contradictions(learnt: Learnt, data: RunData, config: PatternConfig) -
                 yield "tables/lost holds a game that was not lost"
         refuted = (data.statistics["proof"][:, list(seats)] == REFUTED).any()
         if not config.start and bool(refuted) != (len(games) > 0):
-            yield f"tables/lost holds {counted(len(games), 'game')} of network {number}, contrary to statistics/proof"
+            yield (
+                f"tables/lost holds {count_text(len(games), 'game')} of network {number}, contrary to statistics/proof"
+            )

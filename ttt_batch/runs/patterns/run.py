@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.choices import SEATS
 from ttt_batch.base.printable import call_hook
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.game.board import EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.game.lines import Lines, make_lines
-from ttt_batch.patterns.agent import NetAgent, make_agent
+from ttt_batch.patterns.agent import NetAgent, make_network_agent
 from ttt_batch.patterns.network import Network
-from ttt_batch.patterns.values import Reading, read_position
-from ttt_batch.runs.kept import Kept
+from ttt_batch.patterns.values import NetworkView, network_view
+from ttt_batch.runs.kept import StoredRun
 from ttt_batch.runs.patterns.config import PatternConfig
-from ttt_batch.runs.patterns.contents import Learnt, table_fields, tables_of
+from ttt_batch.runs.patterns.contents import NetworkState, network_tables, table_fields
 from ttt_batch.runs.runfile.checks import RunData
 from ttt_batch.runs.runfile.declaration import FORMAT
 from ttt_batch.runs.truth import SolvedBoard
@@ -28,7 +28,7 @@ PROVED, UNDECIDED, REFUTED = 1, 0, -1
 
 
 @dataclass(repr=False, eq=False)
-class PatternRun(SolvedBoard, Kept):
+class PatternRun(SolvedBoard, StoredRun):
     """Result of training pattern networks, in memory or read from a file.
 
     Two runs are equal if configuration, games, weights, lost games and recorded points are equal, down to the bytes.
@@ -40,7 +40,7 @@ class PatternRun(SolvedBoard, Kept):
 
     config: PatternConfig
     games: int
-    learnt: Learnt
+    learnt: NetworkState
     statistics: dict[str, NDArray[Any]]
     proved: NDArray[np.int32] | None = None
     provenance: dict[str, str | int | float] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class PatternRun(SolvedBoard, Kept):
 
     def __repr__(self) -> str:
         """Return one line without the arrays."""
-        title = f"{self.config.learner} on {self.board.name}, {counted(self.games, 'game')}, seed {self.config.seed}"
+        title = f"{self.config.learner} on {self.board.name}, {count_text(self.games, 'game')}, seed {self.config.seed}"
         return f"<PatternRun: {'; '.join(filter(None, (title, self.verdict())))}>"
 
     def _repr_html_(self) -> str:
@@ -93,7 +93,7 @@ class PatternRun(SolvedBoard, Kept):
     @functools.cached_property
     def agent(self) -> NetAgent:
         """Return the agent for kernels; only one thread at a time may use it."""
-        return make_agent(self.network, np.stack([self.weights_of(seat)[self.network.kind] for seat in (0, 1)]))
+        return make_network_agent(self.network, np.stack([self.weights_of(seat)[self.network.kind] for seat in (0, 1)]))
 
     def plays_proved(self, seat: int) -> bool:
         """Return whether a seat (0 or 1) plays with the weights that were proved last, not with the last ones."""
@@ -113,8 +113,8 @@ class PatternRun(SolvedBoard, Kept):
         worth[:, [FIRST_WINS, SECOND_WINS]] = [[1.0, -1.0], [-1.0, 1.0]]
         return worth
 
-    def _read(self, position: str | int | Position) -> Reading:
-        return read_position(self._lines, self.agent, self.position_asked(position))
+    def _read(self, position: str | int | Position) -> NetworkView:
+        return network_view(self._lines, self.agent, self.position_asked(position))
 
     def candidates(self, position: str | int | Position) -> list[int]:
         """Return the cells that it may pick in an unfinished position: all best moves."""
@@ -154,7 +154,7 @@ class PatternRun(SolvedBoard, Kept):
         """Return the proofs in words, by seat; empty without proofs."""
         goal = "always wins" if self.config.always_wins else "cannot lose"
         return "; ".join(
-            f"{SEATS[seat]} {goal}: proved, {counted(self.proved_positions(seat), 'position')}"
+            f"{SEATS[seat]} {goal}: proved, {count_text(self.proved_positions(seat), 'position')}"
             for seat in self.config.seats
             if self.proved_after(seat)
         )
@@ -179,7 +179,7 @@ class PatternRun(SolvedBoard, Kept):
 
     def data(self) -> RunData:
         """Return the contents of the run file."""
-        tables = tables_of(self.learnt, self.proved)
+        tables = network_tables(self.learnt, self.proved)
         progress: dict[str, NDArray[Any]] = {"goal": np.array(self.goal, np.int64)} if self.goal else {}
         return RunData(
             config=self.config.to_dict(),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.runs.runfile.declaration import (
     AXES,
     EXACT_COLUMNS,
@@ -128,14 +128,14 @@ def table_field(name: str, dtype: Any, axes: Any, meaning: Any) -> Field:
     return Field(f"tables/{name}", str(dtype), axes, TABLE_UNIT, meaning)
 
 
-def resumed_field(name: str, fields: Mapping[str, Field]) -> Field:
+def resume_field(name: str, fields: Mapping[str, Field]) -> Field:
     """Return the declaration of a table in `resume`: that of the learner's table with another path."""
     if name not in fields:
         raise Invalid(f"{RESUME}/{name[:40]} has no table of this name")
     return fields[name]._replace(path=f"{RESUME}/{name}")
 
 
-def kept_field(name: str, fields: Mapping[str, Field]) -> Field:
+def snapshot_field(name: str, fields: Mapping[str, Field]) -> Field:
     """Return the declaration of a table in `points`: that of the learner's table with another path and an axis K."""
     if name not in fields:
         raise Invalid(f"{POINTS}/{name[:40]} has no table of this name")
@@ -161,9 +161,9 @@ def checked_datasets(data: RunData) -> list[tuple[Field, NDArray[Any]]]:
         found.append((table_field(name, array.dtype, *data.table_fields[name]), array))
     fields = {field.name: field for field, _ in found[-len(data.tables) :]}
     for name in sorted(data.resume):
-        found.append((resumed_field(name, fields), np.asarray(data.resume[name])))
+        found.append((resume_field(name, fields), np.asarray(data.resume[name])))
     for name in sorted(data.points):
-        found.append((kept_field(name, fields), np.asarray(data.points[name])))
+        found.append((snapshot_field(name, fields), np.asarray(data.points[name])))
     sizes = {"P": 2}
     for field, array in found:
         check_shape(field, array.dtype, array.shape, sizes)
@@ -180,7 +180,7 @@ def value_findings(data: RunData) -> Iterator[str]:
     if "first_edge" in data.states:
         first, cell = data.states["first_edge"], data.states["cell"]
         if first.size == 0 or first[0] != 0 or first[-1] != cell.size or (first[1:] < first[:-1]).any():
-            yield f"states/first_edge does not ascend from 0 to the {counted(cell.size, 'edge')}"
+            yield f"states/first_edge does not ascend from 0 to the {count_text(cell.size, 'edge')}"
     for group, tables in (("tables", data.tables), (RESUME, data.resume), (POINTS, data.points)):
         for name, array in tables.items():
             if array.dtype.kind == "f" and np.isinf(array).any():
@@ -209,7 +209,7 @@ def _statistic_findings(data: RunData) -> Iterator[str]:
             yield f"statistics/seconds holds a number beyond {MOST_SECONDS:g}"
     games, outcomes = columns["games"], columns["outcomes"]
     if games.size and games[-1] > data.games:
-        yield f"statistics/games ends at {games[-1]:,}, after the run's {counted(data.games, 'game')}"
+        yield f"statistics/games ends at {games[-1]:,}, after the run's {count_text(data.games, 'game')}"
     # Sums of Python integers cannot overflow.
     sums = [sum(row) for row in outcomes.tolist()]
     played = data.config.get("engine") in ("walk", "flow")
@@ -248,11 +248,11 @@ def _progress_findings(data: RunData) -> Iterator[str]:
     """Yield findings about the data for resuming."""
     before, outcomes = data.progress.get("batch_games"), data.progress.get("batch_outcomes")
     if 0 < (goal := int(data.progress.get("goal", 0))) < data.games:
-        yield f"progress/goal is {goal:,}, below the run's {counted(data.games, 'game')}"
+        yield f"progress/goal is {goal:,}, below the run's {count_text(data.games, 'game')}"
     if (before is None) != (outcomes is None) or (before is None) != (not data.resume):
         yield "only some of progress/batch_games, progress/batch_outcomes and resume exist; a run has all or none"
     if before is not None and not 0 <= before < max(data.games, 1):
-        games = counted(data.games, "game")
+        games = count_text(data.games, "game")
         yield f"progress/batch_games is {before}, it must be 0 or more and below the run's {games}"
     elif before is not None and outcomes is not None and (min(outcomes) < 0 or sum(outcomes.tolist()) != before):
         yield f"progress/batch_outcomes does not add up to the {before:,} games before the batch"

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from ttt_batch.base.errors import RunFileError, command_with, option, worded
+from ttt_batch.base.errors import RunFileError, command_with, flag, worded
 from ttt_batch.base.files import NotOrdinaryError, open_ordinary, shown, size_of
 from ttt_batch.runs.runfile.declaration import FILE_TYPE, FORMAT, STUDY_TYPE, USER_BLOCK, version_text
-from ttt_batch.runs.runfile.superblock import MARKED, SIGNATURE, SIZE, clearing, rewritten, unmarked
+from ttt_batch.runs.runfile.superblock import MARKED, SIGNATURE, SIZE, clear_flag_message, rewrite_message, unmarked
 
 MAGIC = f"{FILE_TYPE}, format ".encode()
 
@@ -28,11 +28,11 @@ PROGRAMS = (b"#!", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"MZ")
 _RESTORE = "restore a backup, or train again"
 
 
-class Damaged(RunFileError):
+class DamagedRun(RunFileError):
     """Error for a file whose content is not what training wrote; with `trust`, it is read anyway."""
 
 
-class Header(NamedTuple):
+class RunHeader(NamedTuple):
     """Content of the first 512 bytes: format version, digest of the bytes after them, and length of the whole file."""
 
     version: tuple[int, int]
@@ -74,7 +74,7 @@ def read_bytes(path: Path, *, trust: bool) -> bytes:
         if size > MAX_BYTES:
             # The header may give a better reason, such as a newer format or another kind of file.
             parse_header(name, file.read(USER_BLOCK + 8), size)
-            raise Damaged(f"{name} has {size:,} bytes; a run file has at most {MAX_BYTES:,}; {_RESTORE}")
+            raise DamagedRun(f"{name} has {size:,} bytes; a run file has at most {MAX_BYTES:,}; {_RESTORE}")
         if size > SMALL_BYTES and not trust:
             header = parse_header(name, file.read(USER_BLOCK + 8), size)
             if size == header.length:
@@ -90,7 +90,7 @@ def _check_digest(name: str, digest: str, file: BinaryIO) -> None:
     if _digest(start, file) == digest:
         return
     if _digest(unmarked(start), file) == digest:
-        raise Damaged(f"{name}: {MARKED}; {clearing(name)}, and {option('trust', True)} opens it as it is")
+        raise DamagedRun(f"{name}: {MARKED}; {clear_flag_message(name)}, and {flag('trust', True)} opens it as it is")
     raise _changed(f"{name}: its content does not match its digest: damaged, or changed by another program")
 
 
@@ -103,8 +103,8 @@ def _digest(start: bytes, file: BinaryIO) -> str:
     return digest.hexdigest()
 
 
-def _changed(finding: str) -> Damaged:
-    return Damaged(f"{finding}; {option('trust', True)} opens it anyway")
+def _changed(finding: str) -> DamagedRun:
+    return DamagedRun(f"{finding}; {flag('trust', True)} opens it anyway")
 
 
 def verify(name: str, content: bytes) -> tuple[int, int]:
@@ -114,10 +114,10 @@ def verify(name: str, content: bytes) -> tuple[int, int]:
     """
     size = len(content)
     version, digest, length = parse_header(name, content[: USER_BLOCK + 8], size)
-    if size != length and (how := rewritten(content[USER_BLOCK : USER_BLOCK + SIZE], size, length)):
+    if size != length and (how := rewrite_message(content[USER_BLOCK : USER_BLOCK + SIZE], size, length)):
         raise _changed(f"{name}: {how}")
     if size < length:
-        raise Damaged(f"{name} is cut off: {length - size:,} of its {length:,} bytes are missing; {_RESTORE}")
+        raise DamagedRun(f"{name} is cut off: {length - size:,} of its {length:,} bytes are missing; {_RESTORE}")
     if size > length:
         found = f"{size - length:,} bytes follow its {length:,} own"
         raise _changed(f"{name} is damaged, or changed by another program: {found}")
@@ -139,7 +139,7 @@ def _what_takes(name: str, block: bytes) -> str:
     return ""
 
 
-def parse_header(name: str, start: bytes, size: int) -> Header:
+def parse_header(name: str, start: bytes, size: int) -> RunHeader:
     """Parse the first bytes of a file of `size` bytes.
 
     start: the user block and 8 more bytes, or fewer in a shorter file.
@@ -147,7 +147,7 @@ def parse_header(name: str, start: bytes, size: int) -> Header:
     """
     block = start[:USER_BLOCK]
     if not block:
-        raise Damaged(f"{name} is empty; {_RESTORE}")
+        raise DamagedRun(f"{name} is empty; {_RESTORE}")
     if block.startswith(f"{STUDY_TYPE}, format ".encode()):
         use = f"info, check, plot and {command_with('study', 'resume')} accept it"
         raise RunFileError(f"{name} is a study of many learners, not a run; {use}")
@@ -155,9 +155,11 @@ def parse_header(name: str, start: bytes, size: int) -> Header:
     if not block.startswith(MAGIC) and not (cut and MAGIC.startswith(block)):
         # HDF5 looks for its signature at 0, 512, 1024, ...; only the first two occur in practice.
         if SIGNATURE in (block[:8], start[USER_BLOCK:]):
-            opens = f"{option('trust', True)} opens one that another program has rewritten"
-            raise Damaged(f"{name} is an HDF5 file, but not a {FILE_TYPE}; name a file that training wrote, or {opens}")
-        raise Damaged(f"{name} is not a {FILE_TYPE}; name a file that training wrote{_what_takes(name, block)}")
+            opens = f"{flag('trust', True)} opens one that another program has rewritten"
+            raise DamagedRun(
+                f"{name} is an HDF5 file, but not a {FILE_TYPE}; name a file that training wrote, or {opens}"
+            )
+        raise DamagedRun(f"{name} is not a {FILE_TYPE}; name a file that training wrote{_what_takes(name, block)}")
     found = re.match(rb"([0-9]{1,4})\.([0-9]{1,4})\n", block[len(MAGIC) :])
     version = (int(found[1]), int(found[2])) if found else None
     if version and version[0] > FORMAT[0]:
@@ -166,11 +168,11 @@ def parse_header(name: str, start: bytes, size: int) -> Header:
     if cut:
         length = re.search(rb"\nlength ([0-9]{1,18}) bytes\n", block)
         missing = f"{int(length[1]) - size:,}" if length else f"at least {USER_BLOCK - size:,}"
-        raise Damaged(f"{name} is cut off: {missing} bytes are missing; {_RESTORE}")
+        raise DamagedRun(f"{name} is cut off: {missing} bytes are missing; {_RESTORE}")
     rest = re.match(rb"[^\n]*\nsha256 ([0-9a-f]{64})\nlength ([0-9]{1,18}) bytes\n", block)
     if version is None or version[0] < FORMAT[0] or rest is None or int(rest[2]) < USER_BLOCK:
-        raise Damaged(f"{name} is damaged in its first {USER_BLOCK} bytes; {_RESTORE}")
-    return Header(version, rest[1].decode(), int(rest[2]))
+        raise DamagedRun(f"{name} is damaged in its first {USER_BLOCK} bytes; {_RESTORE}")
+    return RunHeader(version, rest[1].decode(), int(rest[2]))
 
 
 def holds_hdf5(content: bytes) -> bool:

@@ -19,8 +19,8 @@ from ttt_batch.runs.runfile.checks import (
     RunData,
     check_names,
     check_shape,
-    kept_field,
-    resumed_field,
+    resume_field,
+    snapshot_field,
     table_field,
 )
 from ttt_batch.runs.runfile.declaration import (
@@ -98,8 +98,8 @@ def _parse(file: Any, size: int, version: tuple[int, int] | None, found: Finding
     progress, states, statistics = (reader.declared(group) for group in ("progress", "states", "statistics"))
     tables = reader.each("tables", reader.table)
     fields = {name: field for name, (_, field) in tables.items()}
-    resume = reader.each(RESUME, lambda name: reader.array(resumed_field(name, fields)))
-    points = reader.each(POINTS, lambda name: reader.array(kept_field(name, fields)))
+    resume = reader.each(RESUME, lambda name: reader.array(resume_field(name, fields)))
+    points = reader.each(POINTS, lambda name: reader.array(snapshot_field(name, fields)))
     provenance = reader.provenance()
     games = int(progress.pop("games", np.int64(0)))
     if found:

@@ -5,11 +5,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from ttt_batch.base.console import one_line
-from ttt_batch.base.errors import RunFileError, option
+from ttt_batch.base.errors import RunFileError, flag
 from ttt_batch.base.files import begins_with, reason, shown
 from ttt_batch.runs.lookup import no_such_file
 from ttt_batch.runs.runfile.checks import RunData, value_findings
-from ttt_batch.runs.runfile.header import MAGIC, Damaged, holds_hdf5, read_bytes, verify
+from ttt_batch.runs.runfile.header import MAGIC, DamagedRun, holds_hdf5, read_bytes, verify
 from ttt_batch.runs.runfile.parsing import parse_image
 
 _REMEDY = "use a file as training wrote it"
@@ -46,16 +46,16 @@ def examine_run(path: Path, *, trust: bool = False) -> tuple[RunData | None, lis
         notes: tuple[str, ...] = ()
         try:
             data, findings = parse_image(content, verify(name, content))
-        except Damaged as exc:
+        except DamagedRun as exc:
             if not trust:
                 raise
             if not holds_hdf5(content):
-                raise Damaged(f"{name} does not contain an HDF5 file; {_REMEDY}") from exc
+                raise DamagedRun(f"{name} does not contain an HDF5 file; {_REMEDY}") from exc
             # A child process costs 0.25 s, so only files with a wrong digest need one.
-            from ttt_batch.runs.runfile.shield import parse_shielded
+            from ttt_batch.runs.runfile.shield import parse_in_child
 
-            data, findings = parse_shielded(content)
-            notes = (f"its content does not match its digest: opened because of {option('trust', True)}",)
+            data, findings = parse_in_child(content)
+            notes = (f"its content does not match its digest: opened because of {flag('trust', True)}",)
     except FileNotFoundError as exc:
         raise no_such_file(path) from exc
     except MemoryError as exc:

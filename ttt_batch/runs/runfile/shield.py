@@ -33,7 +33,7 @@ _PLAIN = ("config", "games", "table_fields", "provenance", "notes", "version")
 _PARTS = ("states", "tables", "statistics", "progress", "resume", "points")
 
 
-def parse_shielded(content: bytes) -> tuple[RunData | None, list[str]]:
+def parse_in_child(content: bytes) -> tuple[RunData | None, list[str]]:
     """Run `parse_image` without a known version in a child process; its failures become findings."""
     packed, finding = in_child(__name__, content)
     if packed is not None:
@@ -103,7 +103,7 @@ def limit_memory(size: int = 0) -> None:
                 resource.setrlimit(kind, (limit, limit))
 
 
-def answer_parent(work: Callable[[bytes], bytes | memoryview], too_large: Callable[[str], bytes | memoryview]) -> None:
+def run_child(work: Callable[[bytes], bytes | memoryview], too_large: Callable[[str], bytes | memoryview]) -> None:
     """Run the child: read a file's bytes from standard input and write the result of `work` to standard output.
 
     too_large: called with a finding instead if `work` runs out of memory.
@@ -121,4 +121,4 @@ def answer_parent(work: Callable[[bytes], bytes | memoryview], too_large: Callab
 
 
 if __name__ == "__main__":
-    answer_parent(lambda content: pack(*parse_image(content, None)), lambda finding: pack(None, [finding]))
+    run_child(lambda content: pack(*parse_image(content, None)), lambda finding: pack(None, [finding]))

@@ -23,7 +23,7 @@ def unmarked(superblock: bytes) -> bytes:
     return superblock[: _MARK.start] + bytes(4) + superblock[_MARK.stop :] if first_kind else superblock
 
 
-def rewritten(superblock: bytes, size: int, length: int) -> str:
+def rewrite_message(superblock: bytes, size: int, length: int) -> str:
     """Return a message that another program rewrote a file, if HDF5 considers its `size` bytes complete; else "".
 
     length: the length in the file's header.
@@ -40,6 +40,6 @@ def rewritten(superblock: bytes, size: int, length: int) -> str:
     )
 
 
-def clearing(name: str) -> str:
+def clear_flag_message(name: str) -> str:
     """Return a message with the command that clears HDF5's flag."""
     return f"`h5clear -s {for_shell(name)}`, one of HDF5's own tools, clears the flag"

@@ -14,7 +14,7 @@ import numpy as np
 
 from ttt_batch.base.errors import RunFileError, TakenError
 from ttt_batch.base.files import identity_in, shown
-from ttt_batch.base.outputs import Kind
+from ttt_batch.base.outputs import OutputKind
 from ttt_batch.runs.runfile.checks import Invalid, RunData, checked_datasets
 from ttt_batch.runs.runfile.declaration import FILE_TYPE, FORMAT, GROUPS, POINTS, RESUME, USER_BLOCK, version_text
 from ttt_batch.runs.runfile.header import user_block
@@ -25,7 +25,7 @@ _MAX_TEXT = 60_000
 """Most bytes of text in an attribute; HDF5 allows 64 KiB including its own overhead."""
 
 
-RUN_FILE = Kind(RunFileError, "out", taken=TakenError)
+RUN_FILE = OutputKind(RunFileError, "out", taken=TakenError)
 """Output kind for run files."""
 
 
@@ -79,7 +79,7 @@ def stamp_of(path: Path) -> Stamp | None:
         return None
 
 
-def still_holds(path: Path, stamp: Stamp) -> bool:
+def is_unchanged(path: Path, stamp: Stamp) -> bool:
     """Return whether a file is the one of `stamp`, or has the same bytes.
 
     The file is opened only if it has been touched or replaced since.  Raises OSError if it cannot be opened.
@@ -118,15 +118,15 @@ def _image(data: RunData) -> io.BytesIO:
     buffer = io.BytesIO()
     # Old HDF5 libraries can read what "earliest" writes.
     with h5py.File(buffer, "w", libver="earliest", userblock_size=USER_BLOCK) as file:
-        put_attributes(file.attrs, root)
+        write_attributes(file.attrs, root)
         for group in (*GROUPS, *([RESUME] if data.resume else []), *([POINTS] if data.points else [])):
             file.create_group(group)
-        put_attributes(file["provenance"].attrs, data.provenance, "provenance ")
+        write_attributes(file["provenance"].attrs, data.provenance, "provenance ")
         for field, array in datasets:
             dtype = np.dtype(field.dtype).newbyteorder("<")
             dataset = file.create_dataset(field.path, data=array, dtype=dtype, track_times=False)
             labels = {"axes": field.axes, "unit": field.unit, "meaning": field.meaning}
-            put_attributes(dataset.attrs, labels, f"{field.path} ")
+            write_attributes(dataset.attrs, labels, f"{field.path} ")
     with buffer.getbuffer() as view, view[USER_BLOCK:] as content:
         view[:USER_BLOCK] = user_block(version, hashlib.sha256(content).hexdigest(), len(view))
     return buffer
@@ -147,7 +147,7 @@ def _attribute(name: str, value: Any) -> Any:
     raise Invalid(f"{name} is {value!r:.80}; it must be text, a 64-bit integer or a float")
 
 
-def put_attributes(attributes: Any, values: Mapping[str, Any], where: str = "") -> None:
+def write_attributes(attributes: Any, values: Mapping[str, Any], where: str = "") -> None:
     """Write attributes in the order of their names.  where: prefix of a name in error messages."""
     import h5py
 

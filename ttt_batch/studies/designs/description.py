@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from ttt_batch.base.choices import find_name, unknown_name
-from ttt_batch.base.errors import RunFileError, UsageError, option, quoted
+from ttt_batch.base.errors import RunFileError, UsageError, flag, quoted
 from ttt_batch.base.files import NotOrdinaryError, open_ordinary, reason, shown
 from ttt_batch.runs.runfile.declaration import STUDY_TYPE
 from ttt_batch.studies.designs.design import Design, Request, make_designs
@@ -93,7 +93,7 @@ def read_description(path: str | Path, *, seeds: Any = None) -> Design:
     except (OSError, ValueError, NotOrdinaryError) as error:
         raise RunFileError(f"{name} cannot be read: {reason(error)}") from None
     if content.startswith(STUDY_TYPE.encode()):
-        raise UsageError(f"{name} is a study, not a description of one; continue it with {option('resume')}")
+        raise UsageError(f"{name} is a study, not a description of one; continue it with {flag('resume')}")
     if len(content) > MAX_BYTES:
         raise UsageError(f"{name} has more than {MAX_BYTES:,} bytes, the limit of a description; shorten it")
     try:

@@ -9,20 +9,20 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ttt_batch.base.choices import SWITCH_WORDS, choose, unknown_name
-from ttt_batch.base.errors import RunFileError, UsageError, option
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.errors import RunFileError, UsageError, flag
+from ttt_batch.base.quantities import count_text
 from ttt_batch.studies.designs.families import OPTION_NAMES, family_for
-from ttt_batch.studies.designs.family import MAX_VALUES, Family, Setting
+from ttt_batch.studies.designs.family import MAX_VALUES, Method, Setting
 from ttt_batch.studies.designs.grid import FULL, Grid, count_settings, placed, sweep_named
 from ttt_batch.studies.designs.tallies import TALLIES, TALLY
 from ttt_batch.studies.designs.values import (
     MAX_SEEDS,
-    Pieces,
+    WrittenValues,
     listed,
-    pieces_of,
-    seed_pieces,
     seed_runs,
     values_of,
+    written_seeds,
+    written_values,
 )
 
 MAX_SETTINGS, MAX_LEARNERS = MAX_VALUES, MAX_SEEDS
@@ -50,7 +50,7 @@ class Design:
     grids: tuple[Grid, ...]
 
     @property
-    def family(self) -> Family:
+    def family(self) -> Method:
         """Return the family of all learners."""
         return self.settings[0].family
 
@@ -89,7 +89,7 @@ class Design:
         family, values, wanted_options = self.family, {}, _named(options)
         if TALLY in wanted_options and _tallies(wanted_options) != (family is TALLIES):
             has = "only counts results" if family is TALLIES else "evaluates its learners"
-            raise UsageError(f"{name} {has}, which is fixed; leave {option(TALLY, True)} out, or make another study")
+            raise UsageError(f"{name} {has}, which is fixed; leave {flag(TALLY, True)} out, or make another study")
         wanted_options.pop(TALLY, None)
         for key, given in family.named(wanted_options).items():
             family.check(key)
@@ -98,7 +98,7 @@ class Design:
         for grid in self.grids:
             united = {key: _united(name, key, grid.values.get(key, ()), new) for key, new in values.items()}
             grids.append(Grid(family, {**grid.values, **united}, sweep_named(grid.sweep if sweep is None else sweep)))
-        wanted = None if seeds is None else seed_pieces(seeds)
+        wanted = None if seeds is None else written_seeds(seeds)
         settings = sum(count_settings([len(several) for several in grid.values.values()], grid.sweep) for grid in grids)
         _check_count(settings, len(self.seeds) if wanted is None else wanted.count)
         more = self.seeds if wanted is None else tuple(wanted.values())
@@ -146,7 +146,7 @@ def make_designs(requests: Sequence[Request], seeds: Any = None, place: str = ""
     """
     grids, family = [_taken_apart(request) for request in requests], _family_of(requests)
     with placed(place):
-        wanted = seed_pieces(DEFAULT_SEEDS if seeds is None else seeds)
+        wanted = written_seeds(DEFAULT_SEEDS if seeds is None else seeds)
     settings = 0
     for request, pieces in zip(requests, grids, strict=True):
         settings += count_settings([several.count for several in pieces.values()], request.sweep)
@@ -161,7 +161,7 @@ def make_designs(requests: Sequence[Request], seeds: Any = None, place: str = ""
     return Design(_merged(made, [request.place("") for request in requests]), tuple(wanted.values()), tuple(made))
 
 
-def _family_of(requests: Sequence[Request]) -> Family:
+def _family_of(requests: Sequence[Request]) -> Method:
     """Return the family of the learners of several grids.  Raises UsageError if the grids differ in it."""
     families = [_family(request) for request in requests]
     for request, family in zip(requests, families, strict=True):
@@ -173,14 +173,14 @@ def _family_of(requests: Sequence[Request]) -> Family:
     return families[0]
 
 
-def _family(request: Request) -> Family:
+def _family(request: Request) -> Method:
     with placed(request.place(TALLY)):
         tally = _tallies(request.options)
     with placed(request.place("learner")):
         return family_for(request.options.get("learner"), tally=tally)
 
 
-def _taken_apart(request: Request) -> dict[str, Pieces]:
+def _taken_apart(request: Request) -> dict[str, WrittenValues]:
     """Return the parsed pieces of each given option of a grid, in the order of the family.  Raises UsageError."""
     family = _family(request)
     given = family.named({name: value for name, value in request.options.items() if name != TALLY})
@@ -190,7 +190,7 @@ def _taken_apart(request: Request) -> dict[str, Pieces]:
     pieces = {}
     for name in (name for name in family.options if name in given):
         with placed(request.place(name)):
-            pieces[name] = pieces_of(name, given[name], family.options[name])
+            pieces[name] = written_values(name, given[name], family.options[name])
     return pieces
 
 
@@ -259,7 +259,7 @@ def _left_out(study: str, settings: Sequence[Setting], lost: Sequence[Setting], 
             return _loses(study, name, list(every), list(new))
     several = "; ".join(f"{name} {listed([value])}" for name, value in lost[0].written.items() if value != "")
     return UsageError(
-        f"{study} studies {counted(len(lost), 'setting')} that would be left out, among them {several}; keep them"
+        f"{study} studies {count_text(len(lost), 'setting')} that would be left out, among them {several}; keep them"
     )
 
 

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from ttt_batch.base.choices import PATTERN_LEARNERS
-from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.errors import UsageError, flag
 from ttt_batch.learners import any_learner
-from ttt_batch.studies.designs.family import Family, Option
+from ttt_batch.studies.designs.family import Method, Option
 from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.designs.tables import TABLES
 from ttt_batch.studies.designs.tallies import TALLIES, TALLY
 from ttt_batch.studies.designs.values import listed, values_of
 
-FAMILIES: Mapping[str, Family] = {family.name: family for family in (TABLES, NETWORKS, TALLIES)}
+FAMILIES: Mapping[str, Method] = {family.name: family for family in (TABLES, NETWORKS, TALLIES)}
 
 OPTION_NAMES = tuple(dict.fromkeys(name for family in FAMILIES.values() for name in family.options))
 """Options of all families."""
@@ -21,7 +21,7 @@ OPTION_NAMES = tuple(dict.fromkeys(name for family in FAMILIES.values() for name
 _LEARNER = {"learner": Option(any_learner)}
 
 
-def family_for(learners: Any, *, tally: bool = False) -> Family:
+def family_for(learners: Any, *, tally: bool = False) -> Method:
     """Return the family of one or several learners.
 
     learners: the given values of the option, None for the default.
@@ -37,5 +37,5 @@ def family_for(learners: Any, *, tally: bool = False) -> Family:
             f"{listed(tables)}, or {listed(networks)}"
         )
     if networks and tally:
-        raise UsageError(f"learner {listed(networks)} is proved, not tallied; leave {option(TALLY, True)} out")
+        raise UsageError(f"learner {listed(networks)} is proved, not tallied; leave {flag(TALLY, True)} out")
     return NETWORKS if networks else TALLIES if tally else TABLES

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ttt_batch.base.choices import unknown_name
-from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.errors import UsageError, flag
 from ttt_batch.game.board import Board
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.patterns.config import PatternConfig
@@ -52,7 +52,7 @@ class Option(NamedTuple):
         return self.read(f"{self.prefix}{number}" if self.prefix else number)
 
 
-class Family(ABC):
+class Method(ABC):
     """Kind of learners with the same statistics and options.  All learners of a study are of one family.
 
     name: `tables`, `networks` or `tallies`.
@@ -79,7 +79,7 @@ class Family(ABC):
         """Return the options under this family's names.  Raises UsageError for an option given under both names."""
         for other, name in self.other_names:
             if other in options and name in options:
-                raise UsageError(f"{option(other)} and {option(name)} mean the same; leave one out")
+                raise UsageError(f"{flag(other)} and {flag(name)} mean the same; leave one out")
         own = dict(self.other_names)
         return {own.get(name, name): value for name, value in options.items()}
 
@@ -140,7 +140,7 @@ class Setting:
     opponent: None in self-play.  If it is a run, `config` contains its digest.
     """
 
-    family: Family = field(compare=False)
+    family: Method = field(compare=False)
     config: Any
     games: int
     opponent: Opponent | None = field(default=None, compare=False)

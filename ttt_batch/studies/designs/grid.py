@@ -14,7 +14,7 @@ from typing import Any
 
 from ttt_batch.base.choices import choose
 from ttt_batch.base.errors import TttBatchError
-from ttt_batch.studies.designs.family import Family, Setting
+from ttt_batch.studies.designs.family import Method, Setting
 from ttt_batch.studies.designs.values import listed
 
 FULL, ONE_AT_A_TIME = SWEEPS = ("grid", "one-at-a-time")
@@ -50,7 +50,7 @@ class Grid:
     family: family of the learners.  values: by option, the value of the base setting first.
     """
 
-    family: Family
+    family: Method
     values: Mapping[str, tuple[Any, ...]]
     sweep: str = FULL
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ttt_batch.base.choices import PATTERN_LEARNERS, choose, choose_seat, find_name
 from ttt_batch.base.errors import UsageError
-from ttt_batch.base.quantities import whole
+from ttt_batch.base.quantities import parse_int
 from ttt_batch.game.board import parse_board
 from ttt_batch.learners import LEARNERS
 from ttt_batch.patterns.network import SHARING
@@ -16,13 +16,13 @@ from ttt_batch.runs.patterns.config import (
     NUMBERS,
     OBJECTIVES,
     PatternConfig,
-    kept_by_default,
+    default_weights,
     make_pattern_config,
     pattern_config_from,
 )
 from ttt_batch.runs.runfile.declaration import NETWORK_COLUMNS
-from ttt_batch.studies.designs.family import Family, Option, Setting
-from ttt_batch.training.patterns.train import GAMES, MAX_GAMES, check_networks, last_game, proved_in_time
+from ttt_batch.studies.designs.family import Method, Option, Setting
+from ttt_batch.training.patterns.train import GAMES, MAX_NETWORK_GAMES, check_networks, last_game, with_first_proof_by
 from ttt_batch.training.patterns.trainer import next_point, whole_rounds
 
 MOST_POINTS = 100_000
@@ -39,7 +39,7 @@ def _learner(given: Any) -> str:
     return choose("learner", given, PATTERN_LEARNERS)
 
 
-OPTIONS: Mapping[str, Option] = {
+NETWORK_OPTIONS: Mapping[str, Option] = {
     "learner": Option(_learner),
     "board": Option(parse_board),
     "tuples": Option(text_of_tuples, commas=True, longest=MAX_TEXT),
@@ -52,15 +52,15 @@ OPTIONS: Mapping[str, Option] = {
     "alpha": _number("alpha"),
     "gamma": _number("gamma"),
     "trace": _number("trace"),
-    "games": Option(lambda given: whole("games", given, 1, MAX_GAMES), ranges=True, whole=True),
+    "games": Option(lambda given: parse_int("games", given, 1, MAX_NETWORK_GAMES), ranges=True, whole=True),
 }
 """Options of networks.  The choice of final weights is not included because no statistic depends on it."""
 
 
-class Networks(Family):
+class Networks(Method):
     """Family of pattern networks.  Their games continue to the end of the last proof, as in `train`."""
 
-    name, default_learner, options = "networks", PATTERN_LEARNERS[0], OPTIONS
+    name, default_learner, options = "networks", PATTERN_LEARNERS[0], NETWORK_OPTIONS
     numbers = ("batch", "prove_every", "epsilon", "alpha", "gamma", "trace", "games")
     checked = ("batch", "prove_every", "games")
     other_names = (("lambda_", "trace"),)
@@ -78,8 +78,8 @@ class Networks(Family):
         changed = dict(numbers)
         games = changed.pop("games", base.games)
         config = replace(base.config, **changed)
-        config = replace(config, keep=kept_by_default(config.prove_every))
-        config = proved_in_time(config, games, given="prove_every" in changed)
+        config = replace(config, keep=default_weights(config.prove_every))
+        config = with_first_proof_by(config, games, given="prove_every" in changed)
         _check_points(config, games)
         return Setting(self, config, last_game(config, games))
 
@@ -113,7 +113,7 @@ class Networks(Family):
         """Return the shortened setting, without proofs if the first one would come later."""
         config = setting.config
         if config.prove_every > games:
-            config = replace(config, prove_every=0, keep=kept_by_default(0))
+            config = replace(config, prove_every=0, keep=default_weights(0))
         return replace(setting, config=config, games=last_game(config, games))
 
     def effort(self, setting: Setting) -> tuple[Any, ...]:

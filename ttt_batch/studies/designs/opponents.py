@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ttt_batch.base.errors import RunFileError, UsageError, option, quoted
+from ttt_batch.base.errors import RunFileError, UsageError, flag, quoted
 from ttt_batch.base.files import shown
 from ttt_batch.runs.config import OPPONENTS
 from ttt_batch.runs.loading import load
@@ -36,13 +36,13 @@ class RunOpponent:
             return self.given
         if self.name == self.digest:
             raise RunFileError(
-                f"the opponent {self.digest} was a run without a file; give that run again with {option('opponent')}"
+                f"the opponent {self.digest} was a run without a file; give that run again with {flag('opponent')}"
             )
         run = load(self.name)
         if table_digest(run.tables) != self.digest:
             raise RunFileError(
                 f"{shown(Path(self.name))} is not the run that the study has as its opponent; name that run's file "
-                f"with {option('opponent')}"
+                f"with {flag('opponent')}"
             )
         return run
 

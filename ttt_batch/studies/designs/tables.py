@@ -8,11 +8,11 @@ from typing import Any
 
 from ttt_batch.base.choices import SWITCH_WORDS, choose, choose_seat
 from ttt_batch.base.errors import UsageError
-from ttt_batch.base.quantities import share, whole
+from ttt_batch.base.quantities import parse_int, parse_share
 from ttt_batch.game.board import parse_board
 from ttt_batch.game.state_space import WORDS
 from ttt_batch.learners import homes_of, learner_named
-from ttt_batch.runs.batches import MAX_GAMES, Batches, check_batch, parse_batch, recorded_points
+from ttt_batch.runs.batches import MAX_GAMES, Batches, check_batch, parse_batch, record_schedule
 from ttt_batch.runs.config import (
     DEFAULTS,
     ENGINES,
@@ -26,10 +26,10 @@ from ttt_batch.runs.explorations import SOFTMAX, check_numbers
 from ttt_batch.runs.own_options import READ, parse_worths
 from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
 from ttt_batch.runs.schedules import parse_schedule
-from ttt_batch.studies.designs.family import Family, Option, Setting
+from ttt_batch.studies.designs.family import Method, Option, Setting
 from ttt_batch.studies.designs.opponents import SELF, RunOpponent, read_opponent
 from ttt_batch.training.patterns.train import check_tables
-from ttt_batch.training.plan import check_rival
+from ttt_batch.training.plan import check_opponent
 
 
 def _switch(given: Any) -> str:
@@ -44,7 +44,7 @@ PREFIXES = {"explore": f"{SOFTMAX}:"}
 IN_BEADS = ("beads", "rewards")
 """Options that are lists of numbers."""
 
-OPTIONS: Mapping[str, Option] = {
+TABLE_OPTIONS: Mapping[str, Option] = {
     "learner": Option(lambda given: learner_named(given).name),
     "board": Option(parse_board),
     "symmetry": Option(_switch),
@@ -60,24 +60,24 @@ OPTIONS: Mapping[str, Option] = {
     "batch": Option(parse_batch, ranges=True, whole=True),
     "epsilon": Option(lambda given: parse_schedule("epsilon", given, positive=False), ranges=True),
     "alpha": Option(lambda given: parse_schedule("alpha", given, positive=True), ranges=True),
-    "gamma": Option(lambda given: share("gamma", given, "give a number such as 0.9"), ranges=True),
+    "gamma": Option(lambda given: parse_share("gamma", given, "give a number such as 0.9"), ranges=True),
     "draw_worth": Option(parse_worths, ranges=True, commas=True),
-    "games": Option(lambda given: whole("games", given, 1, MAX_GAMES), ranges=True, whole=True),
+    "games": Option(lambda given: parse_int("games", given, 1, MAX_GAMES), ranges=True, whole=True),
 }
 
 
 def points_of(batches: Batches, games: int) -> list[int]:
     """Return the numbers of games at the recorded points of a learner with `games` games."""
-    return [*takewhile(lambda point: point < games, recorded_points(batches)), games]
+    return [*takewhile(lambda point: point < games, record_schedule(batches)), games]
 
 
 _known_points = functools.lru_cache(maxsize=1024)(points_of)
 
 
-class Tables(Family):
+class Tables(Method):
     """Family of learners with tables."""
 
-    name, default_learner, options = "tables", str(DEFAULTS["learner"]), OPTIONS
+    name, default_learner, options = "tables", str(DEFAULTS["learner"]), TABLE_OPTIONS
     numbers = ("batch", "epsilon", "alpha", "gamma", "draw_worth", "games")
     checked = (
         "batch",
@@ -105,7 +105,7 @@ class Tables(Family):
         config = make_config(**options, opponent=against, seat=seat)
         played = rival.given if isinstance(rival, RunOpponent) else rival
         if played is not None:
-            check_rival(played, config)
+            check_opponent(played, config)
         return Setting(self, config, learner_named(config.learner).games, rival)
 
     def numbered(self, base: Setting, numbers: dict[str, Any]) -> Setting:

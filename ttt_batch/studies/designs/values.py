@@ -14,9 +14,9 @@ from fractions import Fraction
 from typing import Any
 
 from ttt_batch.base.errors import UsageError, quoted
-from ttt_batch.base.quantities import any_seed, exact_number, whole
+from ttt_batch.base.quantities import exact_number, parse_int, parse_seed
 from ttt_batch.studies.designs.family import Option, written
-from ttt_batch.studies.designs.tables import OPTIONS
+from ttt_batch.studies.designs.tables import TABLE_OPTIONS
 
 MAX_SEEDS = 10_000_000
 """Limit of the seeds, and of the learners, of a study."""
@@ -31,7 +31,7 @@ _RANGE = re.compile(r"(.+?)\.\.(.+?)(?::(.*?)\s*(log)?)?", re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})*,0\d\d(?:,\d{3})*(?!\d)", re.ASCII)
 """Pattern of a number with digits in groups of three.  It requires a group that starts with 0, as no value does."""
 
-_SEEDS = Option(any_seed, ranges=True, whole=True, most=MAX_SEEDS)
+_SEEDS = Option(parse_seed, ranges=True, whole=True, most=MAX_SEEDS)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Pieces:
+class WrittenValues:
     """Single values and ranges given for an option, split but not yet converted.
 
     count: number of values, of which some may be equal.
@@ -99,30 +99,30 @@ class Pieces:
         return list(dict.fromkeys(found))
 
 
-def values_of(name: str, given: Any, options: Mapping[str, Option] = OPTIONS) -> tuple[Any, ...]:
+def values_of(name: str, given: Any, options: Mapping[str, Option] = TABLE_OPTIONS) -> tuple[Any, ...]:
     """Return the distinct values of the option `name` of `options`, in order and in their form in a configuration.
 
     Examples: schedules, boards, `on`/`off`/`auto` for symmetry, pairs of draw worths, opponents (`read_opponent`).
     given: text, a list, tuple or array of values, or one value.  Raises UsageError, and RunFileError for an opponent.
     """
-    return tuple(pieces_of(name, given, options[name]).values())
+    return tuple(written_values(name, given, options[name]).values())
 
 
-def seed_pieces(given: Any) -> Pieces:
+def written_seeds(given: Any) -> WrittenValues:
     """Return the seeds for a number (from 0 on) or a list or range such as `0..99` or `5,7`.  Raises UsageError."""
     text = isinstance(given, str) and not re.search(r"[,;]|\.\.", given)
     if text or not (isinstance(given, str) or _is_list(given)):
-        count = whole("seeds", given, 1, MAX_SEEDS)
-        return Pieces("seeds", _SEEDS, [Range(Fraction(0), Fraction(count - 1), count)])
-    return pieces_of("seeds", given, _SEEDS)
+        count = parse_int("seeds", given, 1, MAX_SEEDS)
+        return WrittenValues("seeds", _SEEDS, [Range(Fraction(0), Fraction(count - 1), count)])
+    return written_values("seeds", given, _SEEDS)
 
 
-def pieces_of(name: str, given: Any, option: Option) -> Pieces:
+def written_values(name: str, given: Any, option: Option) -> WrittenValues:
     """Split the given values of an option, and convert only ends and counts of ranges.  Raises UsageError."""
     parts = _listed(name, given, option)
     if not parts:
         raise UsageError(f"{name} is an empty list; give a value, or leave {name} out")
-    pieces = Pieces(name, option, [_piece(name, part, option) for part in parts])
+    pieces = WrittenValues(name, option, [_piece(name, part, option) for part in parts])
     _check_many(name, pieces.count, option)
     return pieces
 
@@ -207,7 +207,7 @@ def _range(name: str, text: str, option: Option, found: re.Match[str]) -> Range:
     if not found[3]:
         range_ = f"{option.prefix}{found[1]}..{found[2]}"
         raise UsageError(f"{what} has no number of values; write {range_}:5, or :5log for equal ratios")
-    count = whole(f"{what}: its number of values", found[3], 2, option.most)
+    count = parse_int(f"{what}: its number of values", found[3], 2, option.most)
     if start == end:
         raise UsageError(f"{what} ends at its start; give that value alone")
     if log and min(float(start), float(end)) <= 0:

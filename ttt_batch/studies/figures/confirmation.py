@@ -5,7 +5,7 @@ The best of many settings looks better than it is, because luck on its seeds hel
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ttt_batch.base.quantities import whole
+from ttt_batch.base.quantities import parse_int
 from ttt_batch.studies.designs.design import Design, Request, make_designs
 from ttt_batch.studies.designs.family import Setting
 from ttt_batch.studies.designs.tallies import TALLIES, TALLY
@@ -57,7 +57,7 @@ def confirm(summary: "Summary", count: Any, best: str | None = None) -> Confirma
 
 def fresh_seeds(count: Any) -> int:
     """Return `count` as the number of seeds of a confirmation.  Raises UsageError."""
-    return whole("confirm", count, 1, MAX_SEEDS)
+    return parse_int("confirm", count, 1, MAX_SEEDS)
 
 
 def _options(setting: Setting) -> dict[str, list[Any]]:

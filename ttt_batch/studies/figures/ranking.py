@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import choose
-from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.errors import UsageError, flag
 from ttt_batch.studies.designs.tallies import TALLY
 from ttt_batch.studies.figures.columns import Columns
 
@@ -39,8 +39,8 @@ def check_counted(best: object, confirm: object) -> None:
     metric = metric_named(DEFAULT_METRIC if best is None else best)
     if metric != "time":
         raise UsageError(
-            f"{option(TALLY, True)} judges no table, so there is no {METRICS[metric]} to rank by; give "
-            f"{option('best', 'time')}, or leave out {option('best')} and {option('confirm')}"
+            f"{flag(TALLY, True)} judges no table, so there is no {METRICS[metric]} to rank by; give "
+            f"{flag('best', 'time')}, or leave out {flag('best')} and {flag('confirm')}"
         )
 
 

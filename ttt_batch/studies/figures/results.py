@@ -15,7 +15,7 @@ SHARES = 0.5, 0.05, 0.95
 """Quantiles over the seeds: the median and the two ends of a range."""
 
 
-class Spread(NamedTuple):
+class ShareSpread(NamedTuple):
     """Median and 5 % and 95 % quantiles, over the seeds, of a share of games."""
 
     median: float
@@ -30,8 +30,8 @@ class Results(NamedTuple):
     since: number of games up to that point.
     """
 
-    all: tuple[Spread, ...]
-    last: tuple[Spread, ...]
+    all: tuple[ShareSpread, ...]
+    last: tuple[ShareSpread, ...]
     since: int
 
     def to_dict(self) -> dict[str, Any]:
@@ -39,7 +39,7 @@ class Results(NamedTuple):
         return {"all_games": _named(self.all), "last_games": {"since": self.since, **_named(self.last)}}
 
 
-def _named(spreads: tuple[Spread, ...]) -> dict[str, dict[str, float]]:
+def _named(spreads: tuple[ShareSpread, ...]) -> dict[str, dict[str, float]]:
     return {name: one._asdict() for name, one in zip(SELF_PLAY, spreads, strict=True)}
 
 
@@ -76,6 +76,6 @@ def _results(games: NDArray[np.int64], outcomes: NDArray[np.int64]) -> Results:
     return Results(_spreads(every), _spreads(last), since)
 
 
-def _spreads(shares: NDArray[np.float64]) -> tuple[Spread, ...]:
+def _spreads(shares: NDArray[np.float64]) -> tuple[ShareSpread, ...]:
     """Return the spread of each column of float64[n, 3]."""
-    return tuple(Spread(*map(float, row)) for row in np.stack([*quantiles(shares.T, *SHARES)], axis=1))
+    return tuple(ShareSpread(*map(float, row)) for row in np.stack([*quantiles(shares.T, *SHARES)], axis=1))

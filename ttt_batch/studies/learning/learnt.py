@@ -12,7 +12,7 @@ from ttt_batch.studies.designs.family import Setting
 Arrays = dict[str, NDArray[Any]]
 
 
-class Learnt(NamedTuple):
+class LearnerResults(NamedTuple):
     """Results of n learners of a setting, for the first n seeds of the request.
 
     statistics: arrays [n, points, ...], each learner's as in a run of `train`, without games.  Seconds are NaN where
@@ -32,11 +32,11 @@ class Learnt(NamedTuple):
 
     @property
     def shapes(self) -> tuple[Any, ...]:
-        """Return names and shapes of the arrays.  Results with equal shapes can be `joined`."""
+        """Return names and shapes of the arrays.  Results with equal shapes can be `joined_results`."""
         return tuple((name, array.shape[1:]) for part in (self.statistics, self.tables) for name, array in part.items())
 
 
-class Room(ABC):
+class Worker(ABC):
     """Per-thread worker: trains learners one after another and reuses its buffers.
 
     keep: whether results include tables.  stop: returns whether to end as soon as possible.
@@ -47,7 +47,7 @@ class Room(ABC):
         self._keep, self._stop = keep, stop
         self.prepared = 0.0
 
-    def learn(self, setting: Setting, seeds: Sequence[int]) -> Learnt:
+    def learn(self, setting: Setting, seeds: Sequence[int]) -> LearnerResults:
         """Train the learners of these seeds, until one fails or `stop()` returns True."""
         at_once = self._at_once(setting)
         found: list[tuple[Arrays, Arrays]] = []
@@ -58,13 +58,13 @@ class Room(ABC):
             try:
                 learnt = self._learn(setting, seeds[first : first + at_once])
             except Exception as error:
-                failure = reason_of(error)
+                failure = failure_reason(error)
                 break
             if learnt is None:
                 break
             found.append(learnt)
-        statistics, tables = (joined([arrays[part] for arrays in found]) for part in range(2))
-        return Learnt(statistics, tables, failure)
+        statistics, tables = (joined_results([arrays[part] for arrays in found]) for part in range(2))
+        return LearnerResults(statistics, tables, failure)
 
     @abstractmethod
     def _at_once(self, setting: Setting) -> int:
@@ -75,12 +75,12 @@ class Room(ABC):
         """Return statistics and tables, [n, ...] each, of learners trained together; None if stopped."""
 
 
-def joined(parts: list[Arrays]) -> Arrays:
+def joined_results(parts: list[Arrays]) -> Arrays:
     """Concatenate the arrays of several learners by name."""
     return {name: np.concatenate([arrays[name] for arrays in parts]) for name in (parts or [{}])[0]}
 
 
-def reason_of(error: Exception) -> str:
+def failure_reason(error: Exception) -> str:
     """Return the reason of a learner's failure in one line."""
     if isinstance(error, MemoryError):
         return "not enough memory for this board or batch; choose a smaller one"

@@ -8,12 +8,12 @@ from ttt_batch.runs.patterns.config import PatternConfig, make_pattern_config
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.recorder import Clock
 from ttt_batch.studies.designs.family import Setting
-from ttt_batch.studies.learning.learnt import Arrays, Room
-from ttt_batch.training.patterns.session import Followers, PatternSession
+from ttt_batch.studies.learning.learnt import Arrays, Worker
+from ttt_batch.training.patterns.session import Callbacks, PatternSession
 from ttt_batch.training.patterns.trainer import PatternTrainer
 
 
-class NetworkRoom(Room):
+class NetworkWorker(Worker):
     """Per-thread worker that trains networks."""
 
     def __init__(self, *, keep: bool, stop: Callable[[], bool]) -> None:
@@ -38,7 +38,7 @@ class NetworkRoom(Room):
 
 def _train(config: PatternConfig, games: int, stop: Callable[[], bool]) -> PatternRun:
     """Return the run of `train` with this configuration, unfinished if `stop()` returned True."""
-    clock, followers = Clock(), Followers(None, None, stop, command="", threads=1)
+    clock, followers = Clock(), Callbacks(None, None, stop, command="", threads=1)
     with PatternTrainer(config, None, threads=1) as trainer:
         return PatternSession(config, games, None, trainer, clock, followers).train()
 

@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Mapping
 
-from ttt_batch.studies.designs.family import Family
+from ttt_batch.studies.designs.family import Method
 from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.designs.tables import TABLES
 from ttt_batch.studies.designs.tallies import TALLIES
-from ttt_batch.studies.learning.learnt import Room
-from ttt_batch.studies.learning.networks import NetworkRoom
-from ttt_batch.studies.learning.tables import Classroom
-from ttt_batch.studies.learning.tallies import TallyRoom
+from ttt_batch.studies.learning.learnt import Worker
+from ttt_batch.studies.learning.networks import NetworkWorker
+from ttt_batch.studies.learning.tables import TableWorker
+from ttt_batch.studies.learning.tallies import TallyWorker
 
-_ROOMS: Mapping[str, type[Room]] = {TABLES.name: Classroom, NETWORKS.name: NetworkRoom, TALLIES.name: TallyRoom}
+_ROOMS: Mapping[str, type[Worker]] = {TABLES.name: TableWorker, NETWORKS.name: NetworkWorker, TALLIES.name: TallyWorker}
 
 
-def make_room(family: Family, *, keep: bool, stop: Callable[[], bool]) -> Room:
-    """Return a per-thread worker (`Room`) for learners of a family."""
+def make_worker(family: Method, *, keep: bool, stop: Callable[[], bool]) -> Worker:
+    """Return a per-thread worker (`Worker`) for learners of a family."""
     return _ROOMS[family.name](keep=keep, stop=stop)

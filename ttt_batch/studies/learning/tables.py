@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.evaluation.proof import Bench, make_bench
+from ttt_batch.evaluation.proof import ProofSpace, make_bench
 from ttt_batch.runs.config import SEATS_IN_TURN
 from ttt_batch.runs.recorder import Clock
 from ttt_batch.runs.run import Run
 from ttt_batch.studies.designs.family import Setting
-from ttt_batch.studies.learning.learnt import Arrays, Room
-from ttt_batch.training.plan import Plan, rival_policy
+from ttt_batch.studies.learning.learnt import Arrays, Worker
+from ttt_batch.training.plan import Plan, policy_of_opponent
 from ttt_batch.training.session import Session
-from ttt_batch.training.trainers import make_trainer, way_to_learn
-from ttt_batch.training.trainers.batched import Batched, Followed
+from ttt_batch.training.trainers import choose_trainer, make_trainer
+from ttt_batch.training.trainers.batched import Batched, TrainedLearner
 
 GAMES_AT_ONCE = 1 << 25
 """Limit of the games of one kernel call, one or two seconds in which a study cannot stop."""
@@ -27,13 +27,13 @@ LEARNERS_AT_ONCE = 64
 """Limit of the learners of one kernel call.  Their start tables take 10 MB on 3x3."""
 
 
-class Classroom(Room):
+class TableWorker(Worker):
     """Per-thread worker that trains tables and reuses its objects for a board."""
 
     def __init__(self, *, keep: bool, stop: Callable[[], bool]) -> None:
         super().__init__(keep=keep, stop=stop)
         self._trainer: Batched | None = None
-        self._bench: Bench | None = None
+        self._bench: ProofSpace | None = None
         self._made_for: Any = None
 
     def _at_once(self, setting: Setting) -> int:
@@ -51,16 +51,16 @@ class Classroom(Room):
         seconds = np.full((len(seeds), points.size), np.nan)
         seconds[:, -1] = clock.seconds / len(seeds)
         statistics = {"seconds": seconds, "outcomes": learnt.outcomes, **learnt.verdicts._asdict()}
-        return statistics, tables_of(learnt) if self._keep else {}
+        return statistics, final_tables(learnt) if self._keep else {}
 
-    def _trainer_for(self, setting: Setting) -> tuple[Batched, Bench]:
+    def _trainer_for(self, setting: Setting) -> tuple[Batched, ProofSpace]:
         """Return a trainer with the numbers of a setting, and the workspace that evaluates its tables."""
         config, trainer, bench = setting.config, self._trainer, self._bench
-        made_for = (*(getattr(config, name) for name in _LASTING), way_to_learn(config))
+        made_for = (*(getattr(config, name) for name in _LASTING), choose_trainer(config))
         if trainer is None or bench is None or made_for != self._made_for:
             clock = Clock()
             self._trainer = self._bench = None  # frees memory for the next one
-            rival = None if setting.rival is None else rival_policy(setting.rival, config)
+            rival = None if setting.rival is None else policy_of_opponent(setting.rival, config)
             made = make_trainer(config, rival=rival)
             assert isinstance(made, Batched)
             trainer, bench = made, make_bench(made.graph, made.worth)
@@ -75,14 +75,14 @@ class Classroom(Room):
         """Train one run as `train` does, and return its arrays with a first axis of length 1; None if stopped."""
         config, rival = setting.config_for(seed), setting.rival
         plan = Plan(config, setting.games, rival, None, None, {})
-        trainer = make_trainer(config, rival=None if rival is None else rival_policy(rival, config))
+        trainer = make_trainer(config, rival=None if rival is None else policy_of_opponent(rival, config))
         run = Session(plan, trainer, Clock(), None, None, self._stop, lambda _: None, "", 1).train()
         if run.games < setting.games:
             if run.full:
                 raise MemoryError("the table is full")
             return None
         statistics = {name: column[None] for name, column in run.statistics.items() if name != "games"}
-        return statistics, {name: array[None] for name, array in tables_of(run).items()} if self._keep else {}
+        return statistics, {name: array[None] for name, array in final_tables(run).items()} if self._keep else {}
 
 
 _LASTING = ("board", "learner", "symmetry", "engine", "opponent", "seat")
@@ -93,10 +93,10 @@ def is_short(setting: Setting) -> bool:
     """Return whether a setting's runs are short ones in batches, in one seat or self-play, on an enumerated board."""
     config = setting.config
     first, second = SEATS_IN_TURN[config.seat]
-    batched = not config.grown and issubclass(way_to_learn(config), Batched)
+    batched = not config.grown and issubclass(choose_trainer(config), Batched)
     return batched and first == second and (setting.games <= GAMES_AT_ONCE or config.engine == "flow")
 
 
-def tables_of(learnt: Run | Followed) -> Arrays:
+def final_tables(learnt: Run | TrainedLearner) -> Arrays:
     """Return the final tables by name, with `visits` if present."""
     return {**learnt.tables._asdict(), **({"visits": learnt.visits} if learnt.visits.size else {})}

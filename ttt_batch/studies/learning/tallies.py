@@ -14,35 +14,41 @@ from ttt_batch.learners import learner_named
 from ttt_batch.learners.menace import MenaceTables
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.recorder import Clock
-from ttt_batch.simulation.chances import Chances, even_chances
+from ttt_batch.simulation.chances import Probabilities, even_chances
 from ttt_batch.studies.designs.family import Setting
-from ttt_batch.studies.learning.learnt import Arrays, Room, joined
-from ttt_batch.training.kernels.matchboxes import Hand, Matchboxes, make_hand, make_matchboxes, play_matchboxes
-from ttt_batch.training.plan import rival_policy
+from ttt_batch.studies.learning.learnt import Arrays, Worker, joined_results
+from ttt_batch.training.kernels.matchboxes import (
+    BoxSampler,
+    Matchboxes,
+    make_box_sampler,
+    make_matchboxes,
+    play_matchboxes,
+)
+from ttt_batch.training.plan import policy_of_opponent
 from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import start_tables
 
-GAMES_AT_ONCE = 1 << 22
+COUNTED_AT_ONCE = 1 << 22
 """Limit of the games of one kernel call, half a second in which a study cannot stop."""
 
-LEARNERS_AT_ONCE = 1 << 14
+COUNTED_LEARNERS_AT_ONCE = 1 << 14
 """Limit of the learners of one kernel call.  Their beads take 140 MB."""
 
 MOST_EXACT = 1 << 30
 """Limit of games for exact beads: with at most a million beads a game they stay far below 2**53."""
 
 
-class TallyRoom(Room):
+class TallyWorker(Worker):
     """Per-thread worker that trains tables without evaluation and reuses its matchboxes."""
 
     def __init__(self, *, keep: bool, stop: Callable[[], bool]) -> None:
         super().__init__(keep=keep, stop=stop)
         self._made_for: Config | None = None
         self._boxes: Matchboxes | None = None
-        self._hand: Hand | None = None
+        self._hand: BoxSampler | None = None
 
     def _at_once(self, setting: Setting) -> int:
-        return min(max(GAMES_AT_ONCE // setting.games, 1), LEARNERS_AT_ONCE) if in_one_kernel(setting) else 1
+        return min(max(COUNTED_AT_ONCE // setting.games, 1), COUNTED_LEARNERS_AT_ONCE) if in_one_kernel(setting) else 1
 
     def _learn(self, setting: Setting, seeds: Sequence[int]) -> tuple[Arrays, Arrays] | None:
         return self._in_kernel(setting, seeds) if in_one_kernel(setting) else self._one(setting, seeds[0])
@@ -66,11 +72,11 @@ class TallyRoom(Room):
         """Make the kernel's arguments for a setting, and compile it."""
         config = setting.config
         assert setting.rival is not None  # learners with boxes have an opponent
-        graph, rival = config.graph, rival_policy(setting.rival, config)
-        chances = rival if isinstance(rival, Chances) else even_chances(graph, rival)
+        graph, rival = config.graph, policy_of_opponent(setting.rival, config)
+        chances = rival if isinstance(rival, Probabilities) else even_chances(graph, rival)
         start, worth = start_tables(config, graph, [0])[0], learner_named(config.learner).worth(config.settings)
         self._boxes = make_matchboxes(graph, start.q, chances.chance, worth[0])
-        self._hand, self._made_for = make_hand(graph, self._boxes), config
+        self._hand, self._made_for = make_box_sampler(graph, self._boxes), config
         nothing = np.zeros(0, np.uint64), np.zeros(1, np.int64), np.zeros((0, 1, 3), np.int64)
         play_matchboxes(graph, self._boxes, self._hand, *nothing, np.empty((0, self._boxes.full.size)))
 
@@ -78,7 +84,7 @@ class TallyRoom(Room):
         """Return statistics and tables of one trained learner; None if stopped."""
         rival, config = setting.rival, setting.config_for(seed)
         clock = Clock()
-        trainer = make_trainer(config, rival=None if rival is None else rival_policy(rival, config))
+        trainer = make_trainer(config, rival=None if rival is None else policy_of_opponent(rival, config))
         found: list[Arrays] = []
         for point in setting.points:
             trainer.advance(point, self._stop)
@@ -87,7 +93,7 @@ class TallyRoom(Room):
                     raise MemoryError("the table is full")
                 return None
             found.append({"outcomes": trainer.outcomes[None].astype(np.int64)})
-        outcomes = joined(found)["outcomes"][None]
+        outcomes = joined_results(found)["outcomes"][None]
         if not self._keep:
             return _statistics(outcomes, clock.seconds), {}
         state = trainer.state()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ttt_batch.runs.batches import MAX_GAMES
 from ttt_batch.runs.runfile.declaration import NETWORK_COLUMNS
 from ttt_batch.studies.designs.design import MAX_LEARNERS
-from ttt_batch.studies.designs.family import Family
+from ttt_batch.studies.designs.family import Method
 from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.designs.tables import TABLES
 from ttt_batch.studies.designs.tallies import TALLIES
@@ -27,15 +27,15 @@ from ttt_batch.studies.storage.declared import (
     STATISTICS,
     statistic_axes,
 )
-from ttt_batch.studies.storage.header import Damaged, Header, Stored
-from ttt_batch.studies.storage.places import KEY_BYTES, Places
+from ttt_batch.studies.storage.header import DamagedStudy, Stored, StudyHeader
+from ttt_batch.studies.storage.places import KEY_BYTES, StudyArrays
 
 GROUPS = "tables/"
 MEMBERS = "/table_setting"
 """Name of the array with the numbers of the settings of a group of tables."""
 
 
-class Kind(NamedTuple):
+class ResultKind(NamedTuple):
     """Settings whose learners have the same arrays.
 
     points: number of points of each learner.  size: bytes of a learner's results.
@@ -57,7 +57,7 @@ class Contents:
     own: int64[settings], index within the setting's group of tables.  family: family of all learners.
     """
 
-    def __init__(self, name: str, header: Header, places: Places) -> None:
+    def __init__(self, name: str, header: StudyHeader, places: StudyArrays) -> None:
         """Read and check the contents.  Raises Damaged if the header, despite its correct digest, is not a study's."""
         self.header = header
         self.family = _family_of(header.arrays)
@@ -80,7 +80,7 @@ class Contents:
             self._find_kinds(fixed["growing"], places)
         except (ValueError, TypeError, KeyError) as exc:
             why = f"{exc.args[0]} is missing" if isinstance(exc, KeyError) else str(exc)
-            raise Damaged(f"{name} is not a valid study: {why}; use a file as a study wrote it") from None
+            raise DamagedStudy(f"{name} is not a valid study: {why}; use a file as a study wrote it") from None
 
     def _check(self) -> None:
         """Raise ValueError or KeyError unless all declared arrays are present as declared."""
@@ -114,7 +114,7 @@ class Contents:
         if not arrays["provenance/reasons"].shape == (REASONS,) or arrays["provenance/design"].dtype.kind != "S":
             raise ValueError("its provenance has another form")
 
-    def _find_kinds(self, growing: NDArray[np.bool_], places: Places) -> None:
+    def _find_kinds(self, growing: NDArray[np.bool_], places: StudyArrays) -> None:
         """Set `kinds`, `kind_of` and `own` from the groups of settings with the same arrays."""
         arrays, settings = self.header.arrays, len(self.keys)
         groups = [path.removesuffix(MEMBERS) for path in arrays if path.startswith(GROUPS) and path.endswith(MEMBERS)]
@@ -136,7 +136,7 @@ class Contents:
         self.kind_of = kind_of.reshape(-1).astype(np.int64)
         self.kinds = [self._kind(n, bool(grows), [*groups, ""][at]) for n, grows, at in distinct.tolist()]
 
-    def _kind(self, points: int, growing: bool, group: str) -> Kind:
+    def _kind(self, points: int, growing: bool, group: str) -> ResultKind:
         """Return the kind with these arrays.  group: of its tables, or empty.  Raises KeyError or ValueError."""
         arrays = self.header.arrays
         recorded = {*ALWAYS, *self.family.columns(exact=not growing)} - {"games"}
@@ -147,7 +147,7 @@ class Contents:
             raise ValueError(f"{group} holds more than tables")
         places = [*statistics.values(), *tables.values()]
         size = sum(place._replace(shape=place.shape[2:]).nbytes for place in places)
-        return Kind(points, statistics, tables, size)
+        return ResultKind(points, statistics, tables, size)
 
     def alike(self) -> Iterator[tuple[int, int]]:
         """Yield begin and end of each run of successive settings of one kind."""
@@ -156,7 +156,7 @@ class Contents:
 
     def checked(
         self,
-        kind: Kind,
+        kind: ResultKind,
         settings: NDArray[np.int64],
         statistics: Mapping[str, NDArray[Any]],
         tables: Mapping[str, NDArray[Any]],
@@ -194,7 +194,7 @@ class Contents:
         return padded
 
 
-def _family_of(paths: Collection[str]) -> Family:
+def _family_of(paths: Collection[str]) -> Method:
     """Return the family whose statistics are present."""
     if NETWORK_COLUMNS[0] in paths:
         return NETWORKS

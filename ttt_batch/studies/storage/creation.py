@@ -7,19 +7,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.errors import StudyFileError, StudyTakenError, UsageError, option
-from ttt_batch.base.files import allocate, free_names, reason, remove, shown
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.errors import StudyFileError, StudyTakenError, UsageError, flag
+from ttt_batch.base.files import allocate, reason, remove, shown, unused_paths
+from ttt_batch.base.quantities import count_text
 from ttt_batch.runs.lookup import find_run
-from ttt_batch.runs.recorder import Clock, Provenance, continued
+from ttt_batch.runs.recorder import Clock, Provenance, resumed_provenance
 from ttt_batch.studies.designs.description import description_text
 from ttt_batch.studies.designs.design import Design
 from ttt_batch.studies.storage.declared import DONE, NONE, Array
-from ttt_batch.studies.storage.header import FORMAT, MOST_HEADER, Header, Stored, compose, digest_of, header_size
+from ttt_batch.studies.storage.header import FORMAT, MOST_HEADER, Stored, StudyHeader, compose, digest_of, header_size
 from ttt_batch.studies.storage.image import make_image, stored_as
-from ttt_batch.studies.storage.layout import layout_of
-from ttt_batch.studies.storage.opening import STUDY_FILE, locked
-from ttt_batch.studies.storage.places import Places
+from ttt_batch.studies.storage.layout import study_layout
+from ttt_batch.studies.storage.opening import STUDY_FILE, locked_study
+from ttt_batch.studies.storage.places import StudyArrays
 from ttt_batch.studies.storage.reading import StudyFile, check_derived
 from ttt_batch.studies.storage.writing import StudyWriter, open_locked
 
@@ -30,7 +30,7 @@ _LATER = ("ended", "seconds")
 """Provenance that is unknown when a study starts."""
 
 
-def create(
+def create_study(
     path: str | Path, design: Design, keep: str = NONE, *, command: str = "", overwrite: bool = False
 ) -> StudyWriter:
     """Create the file of a study without results, and open it for writing.
@@ -44,7 +44,7 @@ def create(
 
 
 def _create(path: Path, design: Design, keep: str, provenance: Provenance, *, overwrite: bool) -> StudyWriter:
-    layout = layout_of(design, description_text(design), keep)
+    layout = study_layout(design, description_text(design), keep)
     with ExitStack() as lock:
         lock.enter_context(STUDY_FILE.alone(STUDY_FILE.place(path, overwrite=overwrite)))
         with STUDY_FILE.drafts([path], overwrite=overwrite) as [draft], STUDY_FILE.refusing(path):
@@ -54,14 +54,14 @@ def _create(path: Path, design: Design, keep: str, provenance: Provenance, *, ov
     return study
 
 
-def go_beside(study: StudyWriter) -> int:
+def move_aside(study: StudyWriter) -> int:
     """Continue a study in a new file beside its own, which another program has removed or changed.
 
     The old file stays.  Return the number of learners that were done and are now missing.
     Raises StudyFileError without any change.
     """
     design, done = study.design, int(np.count_nonzero(study.state == DONE))
-    for path in free_names(study.path):
+    for path in unused_paths(study.path):
         if path == study.path:
             continue  # the lost file's name is free again
         with suppress(StudyTakenError):
@@ -77,7 +77,7 @@ def go_beside(study: StudyWriter) -> int:
     return done - int(np.count_nonzero(study.state == DONE))
 
 
-def extend(path: str | Path, design: Design, *, command: str = "") -> StudyWriter:
+def extend_study(path: str | Path, design: Design, *, command: str = "") -> StudyWriter:
     """Replace a study's file by one with more settings or seeds, and open it for writing.
 
     Copy all learners that are done, by key and seed.  All others are missing.  The disk holds both files until the new
@@ -87,7 +87,7 @@ def extend(path: str | Path, design: Design, *, command: str = "") -> StudyWrite
     """
     path = find_run(path)
     with ExitStack() as lock:
-        locked(path, lock)
+        locked_study(path, lock)
         with (
             STUDY_FILE.drafts([path], overwrite=True) as [draft],
             STUDY_FILE.refusing(path),
@@ -95,8 +95,8 @@ def extend(path: str | Path, design: Design, *, command: str = "") -> StudyWrite
         ):
             check_derived(old)
             settings, seeds = _places_in(old, design)
-            began = continued(dict(old.provenance), _began(command), "extended_by")
-            _build(draft.path, layout_of(design, description_text(design), old.keep), began, old.keep)
+            began = resumed_provenance(dict(old.provenance), _began(command), "extended_by")
+            _build(draft.path, study_layout(design, description_text(design), old.keep), began, old.keep)
             with open_locked(draft.path, ExitStack()) as new:
                 _take_over(new, old, settings, seeds)
         study = open_locked(path, lock.pop_all())
@@ -112,11 +112,11 @@ def _began(command: str) -> Provenance:
 def _build(path: Path, layout: Sequence[Array], provenance: Provenance, keep: str) -> None:
     """Write a complete file without results into the empty file `path`.  Raises OSError."""
     stored = {array.path: stored_as(array) for array in layout}
-    header = Header(FORMAT, "0" * 64, 0, 0, provenance, keep, stored)
+    header = StudyHeader(FORMAT, "0" * 64, 0, 0, provenance, keep, stored)
     header = header._replace(size=header_size(header))
     if header.size > MOST_HEADER:
         raise UsageError(
-            f"a study of {len(stored):,} arrays is too large for one file; choose {option('keep', NONE)}, or make "
+            f"a study of {len(stored):,} arrays is too large for one file; choose {flag('keep', NONE)}, or make "
             "several studies"
         )
     image, stored = make_image(layout, provenance, header.size)
@@ -126,7 +126,7 @@ def _build(path: Path, layout: Sequence[Array], provenance: Provenance, keep: st
             allocate(file.fileno(), header.length)
         except OSError as exc:
             raise OSError(exc.errno, f"{reason(exc)} for the {header.length:,} bytes of its results") from None
-        places = Places(file)
+        places = StudyArrays(file)
         for offset, page in image.pages():
             places.put(offset, page)
         for place in stored.values():
@@ -136,7 +136,7 @@ def _build(path: Path, layout: Sequence[Array], provenance: Provenance, keep: st
         places.put(0, memoryview(compose(header._replace(digest=digest_of(file, header)))))
 
 
-def _put_nan(places: Places, place: Stored) -> None:
+def _put_nan(places: StudyArrays, place: Stored) -> None:
     """Fill an array of results with NaN, so that unknown values differ from zeros."""
     size = place.dtype.itemsize
     nan = np.full(_PIECE, np.nan, place.dtype).view(np.uint8).data
@@ -152,7 +152,7 @@ def _places_in(old: StudyFile, design: Design) -> tuple[NDArray[np.int64], NDArr
     seeds = [numbers.get(seed, -1) for seed in old.seeds.tolist()]
     if lost := settings.count(-1) * len(seeds) + seeds.count(-1) * (len(settings) - settings.count(-1)):
         raise StudyFileError(
-            f"{shown(old.path)} has {counted(lost, 'learner')} that the larger study would leave out; keep all "
+            f"{shown(old.path)} has {count_text(lost, 'learner')} that the larger study would leave out; keep all "
             "settings and seeds, or make another file"
         )
     return np.array(settings, np.int64), np.array(seeds, np.int64)

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ttt_batch.base.errors import StudyFileError
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.runs.runfile.declaration import STUDY_TYPE, TABLE_DTYPES, version_text
-from ttt_batch.runs.runfile.superblock import MARKED, SIGNATURE, SIZE, clearing, rewritten, unmarked
+from ttt_batch.runs.runfile.superblock import MARKED, SIGNATURE, SIZE, clear_flag_message, rewrite_message, unmarked
 
 FORMAT = (1, 2)
 """Major and minor version of the format; a reader opens every minor version of its own major version.
@@ -39,7 +39,7 @@ _RESTORE = "restore a backup, or study it again"
 _DTYPES = {np.dtype(name).newbyteorder("<").str for name in TABLE_DTYPES}
 
 
-class Damaged(StudyFileError):
+class DamagedStudy(StudyFileError):
     """Error for a file whose content is not that of a study."""
 
 
@@ -58,7 +58,7 @@ class Stored(NamedTuple):
         return math.prod(self.shape) * self.dtype.itemsize
 
 
-class Header(NamedTuple):
+class StudyHeader(NamedTuple):
     """Contents of the header.
 
     digest: digest of the constant bytes.  length: bytes of the file.  size: bytes of the header.
@@ -74,7 +74,7 @@ class Header(NamedTuple):
     arrays: Mapping[str, Stored]
 
 
-def compose(header: Header) -> bytes:
+def compose(header: StudyHeader) -> bytes:
     """Return the header's text.  `header.size` must be at least `header_size(header)`."""
     contents = {
         path: {
@@ -105,7 +105,7 @@ def compose(header: Header) -> bytes:
     return text.encode().ljust(header.size - 1) + b"\n"
 
 
-def header_size(header: Header) -> int:
+def header_size(header: StudyHeader) -> int:
     """Return the bytes that suffice for the header with any offsets, a power of two."""
     far = {path: stored._replace(offset=10**18) for path, stored in header.arrays.items()}
     whole = header._replace(arrays=far, digest=_NO_DIGEST.decode(), length=10**18, size=0)
@@ -113,7 +113,7 @@ def header_size(header: Header) -> int:
     return max(LEAST_HEADER, 1 << (needed - 1).bit_length())
 
 
-def read_header(name: str, file: io.FileIO, size: int) -> Header:
+def read_header(name: str, file: io.FileIO, size: int) -> StudyHeader:
     """Return the checked header of an open file of `size` bytes, without a comparison of the digest.
 
     name: for messages.  Raises Damaged for an invalid header, and StudyFileError for a newer format.
@@ -128,21 +128,21 @@ def read_header(name: str, file: io.FileIO, size: int) -> Header:
         _check_axes(header)
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as exc:
         why = f" ({exc})" if isinstance(exc, _Wrong) else ""
-        raise Damaged(f"{name} is damaged in its first {block:,} bytes{why}; {_RESTORE}") from None
+        raise DamagedStudy(f"{name} is damaged in its first {block:,} bytes{why}; {_RESTORE}") from None
     return header
 
 
-def check_digest(name: str, file: io.FileIO, header: Header) -> None:
+def check_digest(name: str, file: io.FileIO, header: StudyHeader) -> None:
     """Raise Damaged if the constant bytes do not match the digest."""
     if digest_of(file, header) != header.digest:
         if digest_of(file, header, marked=True) == header.digest:
-            raise Damaged(f"{name}: {MARKED}; {clearing(name)}")
-        raise Damaged(
+            raise DamagedStudy(f"{name}: {MARKED}; {clear_flag_message(name)}")
+        raise DamagedStudy(
             f"{name}: its content does not match its digest: damaged, or changed by another program; {_RESTORE}"
         )
 
 
-def digest_of(file: io.FileIO, header: Header, *, marked: bool = False) -> str:
+def digest_of(file: io.FileIO, header: StudyHeader, *, marked: bool = False) -> str:
     """Return the SHA-256 of all bytes except arrays of results, with the header's digest replaced by zeros.
 
     marked: clear HDF5's mark of a file that is open for writing before hashing.
@@ -159,7 +159,7 @@ def digest_of(file: io.FileIO, header: Header, *, marked: bool = False) -> str:
     return digest.hexdigest()
 
 
-def _fixed_parts(header: Header) -> Iterator[tuple[int, int]]:
+def _fixed_parts(header: StudyHeader) -> Iterator[tuple[int, int]]:
     """Yield begin and end of each constant part behind the header."""
     results = sorted((stored.offset, stored.nbytes) for stored in header.arrays.values() if stored.results)
     begin = header.size
@@ -176,10 +176,10 @@ class _Wrong(ValueError):
 def _first_lines(name: str, start: bytes, size: int, file: io.FileIO) -> tuple[tuple[int, int], str, int, int]:
     """Return version, digest, and lengths of file and header.  start: the first bytes.  Raises as `read_header`."""
     if not start:
-        raise Damaged(f"{name} is empty; {_RESTORE}")
+        raise DamagedStudy(f"{name} is empty; {_RESTORE}")
     if not start.startswith(MAGIC[: len(start)]):
         kind = "is an HDF5 file, but not" if SIGNATURE in (start[:8], start[512:520]) else "is not"
-        raise Damaged(f"{name} {kind} a {STUDY_TYPE}; name a file that a study wrote")
+        raise DamagedStudy(f"{name} {kind} a {STUDY_TYPE}; name a file that a study wrote")
     found = re.match(rb"([0-9]{1,4})\.([0-9]{1,4})\n", start[len(MAGIC) :])
     version = (int(found[1]), int(found[2])) if found else None
     if version and version[0] > FORMAT[0]:
@@ -192,21 +192,21 @@ def _first_lines(name: str, start: bytes, size: int, file: io.FileIO) -> tuple[t
         length, block = int(rest[2]), int(rest[3])
         if size != length and block <= MOST_HEADER:
             file.seek(block)
-            if how := rewritten(file.read(SIZE), size, length):
-                raise Damaged(f"{name}: {how}; h5py and xarray open it as it is; here, restore a backup")
+            if how := rewrite_message(file.read(SIZE), size, length):
+                raise DamagedStudy(f"{name}: {how}; h5py and xarray open it as it is; here, restore a backup")
         if size < length:
-            raise Damaged(f"{name} is cut off: {length - size:,} of its {length:,} bytes are missing; {_RESTORE}")
+            raise DamagedStudy(f"{name} is cut off: {length - size:,} of its {length:,} bytes are missing; {_RESTORE}")
         if size > length:
-            more = f"{counted(size - length, 'byte follows', 'bytes follow')} its {length:,} own"
-            raise Damaged(f"{name} is damaged, or changed by another program: {more}; {_RESTORE}")
+            more = f"{count_text(size - length, 'byte follows', 'bytes follow')} its {length:,} own"
+            raise DamagedStudy(f"{name} is damaged, or changed by another program: {more}; {_RESTORE}")
         if LEAST_HEADER <= block <= min(MOST_HEADER, length) and block.bit_count() == 1:
             return version, rest[1].decode(), length, block
     if size < LEAST_HEADER:
-        raise Damaged(f"{name} is cut off: at least {LEAST_HEADER - size:,} bytes are missing; {_RESTORE}")
-    raise Damaged(f"{name} is damaged in its first {LEAST_HEADER:,} bytes; {_RESTORE}")
+        raise DamagedStudy(f"{name} is cut off: at least {LEAST_HEADER - size:,} bytes are missing; {_RESTORE}")
+    raise DamagedStudy(f"{name} is damaged in its first {LEAST_HEADER:,} bytes; {_RESTORE}")
 
 
-def _parse(text: bytes, version: tuple[int, int], digest: str, length: int, size: int) -> Header:
+def _parse(text: bytes, version: tuple[int, int], digest: str, length: int, size: int) -> StudyHeader:
     """Return the header of this text with checked types.  Raises ValueError, TypeError or KeyError."""
     values = json.loads(text[text.index(b"\n{") :], parse_constant=no_constant)
     provenance, keep = dict(values["provenance"]), values["keep"]
@@ -226,7 +226,7 @@ def _parse(text: bytes, version: tuple[int, int], digest: str, length: int, size
         if type(entry["results"]) is not bool or not all(isinstance(axis, str) for axis in axes):
             raise _Wrong(f"the axes of {path}")
         arrays[path] = Stored(np.dtype(dtype), tuple(shape), tuple(axes), offset, entry["results"])
-    return Header(version, digest, length, size, provenance, keep, arrays)
+    return StudyHeader(version, digest, length, size, provenance, keep, arrays)
 
 
 def no_constant(text: str) -> float:
@@ -234,7 +234,7 @@ def no_constant(text: str) -> float:
     raise _Wrong(text)
 
 
-def _check_places(header: Header) -> None:
+def _check_places(header: StudyHeader) -> None:
     """Raise ValueError unless all arrays lie behind the header within the file, without overlap."""
     places = sorted((stored.offset, stored.offset + stored.nbytes) for stored in header.arrays.values())
     if not places or places[0][0] < header.size or places[-1][1] > header.length:
@@ -245,7 +245,7 @@ def _check_places(header: Header) -> None:
         raise _Wrong(f"more than {MOST_FIXED:,} bytes that never change")
 
 
-def _check_axes(header: Header) -> None:
+def _check_axes(header: StudyHeader) -> None:
     """Raise ValueError unless every axis has the length of the array of its labels."""
     for path, stored in header.arrays.items():
         if len(stored.axes) != len(stored.shape):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ttt_batch.runs.runfile.declaration import STUDY_TYPE, version_text
-from ttt_batch.runs.runfile.writing import put_attributes
+from ttt_batch.runs.runfile.writing import write_attributes
 from ttt_batch.studies.storage.declared import Array
 from ttt_batch.studies.storage.header import FORMAT, Stored, labels_of
 
@@ -18,7 +18,7 @@ from ttt_batch.studies.storage.header import FORMAT, Stored, labels_of
 _PAGE = 1 << 16
 
 
-class Image(io.RawIOBase):
+class FileImage(io.RawIOBase):
     """Sparse file in memory.  Only pages that were written take memory."""
 
     def __init__(self) -> None:
@@ -68,14 +68,14 @@ class Image(io.RawIOBase):
 
 def make_image(
     layout: Sequence[Array], provenance: Mapping[str, str | int | float], header_size: int
-) -> tuple[Image, dict[str, Stored]]:
+) -> tuple[FileImage, dict[str, Stored]]:
     """Return an HDF5 file behind free space for the header, and the places of its arrays.
 
     All arrays are contiguous, and those of results have no content.  header_size: a power of two.
     """
     import h5py
 
-    image = Image()
+    image = FileImage()
     stored = {}
     # Old HDF5 libraries can read "earliest".  Offsets at multiples of 8 allow memory mapping.
     options = {"userblock_size": header_size, "alignment_threshold": 1, "alignment_interval": 8}
@@ -91,7 +91,7 @@ def make_image(
         columns = [array.path for array in layout if array.content is not None and "/" not in array.path]
         coordinates = [path for path in columns if path not in stored[path].axes]
         root = {"file_type": STUDY_TYPE, "format_version": version_text(FORMAT), "coordinates": " ".join(coordinates)}
-        put_attributes(file.attrs, {**root, **provenance})
+        write_attributes(file.attrs, {**root, **provenance})
     return image, stored
 
 
@@ -122,5 +122,5 @@ def _dataset(file: Any, array: Array) -> Any:
         dataset.make_scale(name)
     labels = {"axes": ",".join(array.axes), "unit": array.unit, "meaning": array.meaning}
     # netCDF's mark of UTF-8 text, so that xarray shows text instead of bytes.
-    put_attributes(dataset.attrs, labels | ({"_Encoding": "utf-8"} if array.dtype.kind == "S" else {}))
+    write_attributes(dataset.attrs, labels | ({"_Encoding": "utf-8"} if array.dtype.kind == "S" else {}))
     return dataset

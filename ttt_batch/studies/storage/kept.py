@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.errors import UsageError, flag
 from ttt_batch.game.graph import rows_of_edges
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.patterns.contents import TABLES as MEANINGS
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ttt_batch.studies.designs.family import Setting
 
 
-def kept_arrays(settings: Sequence["Setting"], sizes: Mapping[str, int]) -> Iterator[Array]:
+def snapshot_arrays(settings: Sequence["Setting"], sizes: Mapping[str, int]) -> Iterator[Array]:
     """Yield the arrays kept for settings of one family.
 
     sizes: lengths of the shared axes.  Raises UsageError for tables without a fixed size.
@@ -38,7 +38,7 @@ def _table_groups(settings: Sequence["Setting"]) -> dict[str, list[int]]:
         if config.grown:
             raise UsageError(
                 f"the table on {config.board.name} grows during learning, so a study cannot keep it; choose "
-                f"{option('keep', NONE)}, or leave this board out"
+                f"{flag('keep', NONE)}, or leave this board out"
             )
         name = f"{config.learner}-{config.board.name}"
         name += ("-symmetry" if config.symmetry else "") + ("-visits" if config.alpha.power else "")

@@ -25,14 +25,14 @@ from ttt_batch.studies.storage.declared import (
     statistic_axes,
     texts,
 )
-from ttt_batch.studies.storage.kept import kept_arrays
+from ttt_batch.studies.storage.kept import snapshot_arrays
 
 if TYPE_CHECKING:
     from ttt_batch.studies.designs.design import Design
     from ttt_batch.studies.designs.family import Setting
 
 
-def layout_of(design: "Design", description: str, keep: str = NONE) -> tuple[Array, ...]:
+def study_layout(design: "Design", description: str, keep: str = NONE) -> tuple[Array, ...]:
     """Return all arrays of a study's file.
 
     description: text that describes the design.  keep: of KEEPS.
@@ -65,11 +65,11 @@ def layout_of(design: "Design", description: str, keep: str = NONE) -> tuple[Arr
     there = {name for exact in np.unique(~_growing(settings)) for name in design.family.columns(exact=bool(exact))}
     arrays += _results(sizes, there)
     if keep == LAST:
-        arrays += kept_arrays(settings, sizes)
+        arrays += snapshot_arrays(settings, sizes)
     return tuple(arrays)
 
 
-def size_of(layout: Sequence[Array]) -> int:
+def layout_size(layout: Sequence[Array]) -> int:
     """Return the total bytes of all arrays.  The file has a few thousand more."""
     return sum(array.dtype.itemsize * int(np.prod(array.shape, dtype=object)) for array in layout)
 

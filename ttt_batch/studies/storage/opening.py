@@ -8,13 +8,13 @@ from pathlib import Path
 
 from ttt_batch.base.errors import StudyFileError, StudyTakenError, TttBatchError
 from ttt_batch.base.files import NotOrdinaryError, open_ordinary, reason, shown
-from ttt_batch.base.outputs import Kind
+from ttt_batch.base.outputs import OutputKind
 from ttt_batch.runs.lookup import no_such_file
 from ttt_batch.studies.storage.contents import Contents
 from ttt_batch.studies.storage.header import MAGIC, check_digest, read_header
-from ttt_batch.studies.storage.places import Places
+from ttt_batch.studies.storage.places import StudyArrays
 
-STUDY_FILE = Kind(StudyFileError, "out", taken=StudyTakenError)
+STUDY_FILE = OutputKind(StudyFileError, "out", taken=StudyTakenError)
 """Kind of file, for messages of `outputs`."""
 
 
@@ -25,9 +25,9 @@ def is_study_file(path: Path) -> bool:
     return False
 
 
-def locked(path: Path, closing: ExitStack) -> None:
+def locked_study(path: Path, closing: ExitStack) -> None:
     """Lock an existing file against other writers until `closing` is closed.  Raises StudyFileError."""
-    with worded(path):
+    with worded_errors(path):
         open_ordinary(path).close()
         with STUDY_FILE.refusing(path):
             closing.enter_context(STUDY_FILE.alone(path.resolve()))
@@ -39,16 +39,16 @@ def opened(path: Path, closing: ExitStack, *, write: bool = False) -> tuple[Cont
     Raises StudyFileError.
     """
     name = shown(path)
-    with worded(path):
+    with worded_errors(path):
         open_ordinary(path).close()
         file = closing.enter_context(path.open("r+b" if write else "rb", buffering=0))
         header = read_header(name, file, os.fstat(file.fileno()).st_size)
         check_digest(name, file, header)
-        return Contents(name, header, Places(file)), file
+        return Contents(name, header, StudyArrays(file)), file
 
 
 @contextmanager
-def worded(path: Path) -> Iterator[None]:
+def worded_errors(path: Path) -> Iterator[None]:
     """Turn the system's reading errors into a StudyFileError with one line about `path`."""
     name = shown(path)
     try:

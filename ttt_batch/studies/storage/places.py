@@ -17,7 +17,7 @@ Run = tuple[int, int, int]
 """Run of successive records: number of the first one, and their begin and end in the written array."""
 
 
-class Places:
+class StudyArrays:
     """Unbuffered, thread-safe access to the arrays of an open file.
 
     cut: whether to read zeros beyond the end of the file.

@@ -18,13 +18,13 @@ from ttt_batch.learners import foreign_learner
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.state import MOST_SECONDS
 from ttt_batch.studies.designs.description import parse_description
-from ttt_batch.studies.designs.family import Family
-from ttt_batch.studies.storage.contents import GROUPS, Contents, Kind
+from ttt_batch.studies.designs.family import Method
+from ttt_batch.studies.storage.contents import GROUPS, Contents, ResultKind
 from ttt_batch.studies.storage.declared import DONE, FAILED, MEASURED, MISSING, OTHER_COLUMNS, REASONS
-from ttt_batch.studies.storage.header import Damaged, no_constant
-from ttt_batch.studies.storage.layout import layout_of
-from ttt_batch.studies.storage.opening import opened, worded
-from ttt_batch.studies.storage.places import KEY_BYTES, Places, checksums
+from ttt_batch.studies.storage.header import DamagedStudy, no_constant
+from ttt_batch.studies.storage.layout import study_layout
+from ttt_batch.studies.storage.opening import opened, worded_errors
+from ttt_batch.studies.storage.places import KEY_BYTES, StudyArrays, checksums
 
 if TYPE_CHECKING:
     from ttt_batch.studies.designs.design import Design
@@ -40,7 +40,7 @@ class Block(NamedTuple):
     checksums: uint64[n], as stored.
     """
 
-    kind: Kind
+    kind: ResultKind
     settings: NDArray[np.int64]
     seeds: NDArray[np.int64]
     statistics: dict[str, NDArray[Any]]
@@ -64,7 +64,7 @@ class StudyFile:
         """Use `open_study` instead.  closing: runs at closing."""
         self.path, self.header, self.keep = path, contents.header, contents.header.keep
         self.seeds, self.points, self.games = contents.seeds, contents.points, contents.games
-        self._contents, self._file, self._places, self._closing = contents, file, Places(file), closing
+        self._contents, self._file, self._places, self._closing = contents, file, StudyArrays(file), closing
         self.state = self.array("state")
         self.state[self.state > FAILED] = MISSING
 
@@ -88,7 +88,7 @@ class StudyFile:
         return self._contents.keys
 
     @property
-    def family(self) -> Family:
+    def family(self) -> Method:
         """Return the family of all learners."""
         return self._contents.family
 
@@ -124,7 +124,7 @@ class StudyFile:
 
         Values of learners that are not done are meaningless.
         """
-        with worded(self.path):
+        with worded_errors(self.path):
             array = self._places.read(self.header.arrays[path])
         # NumPy ignores `errors` without an encoding.
         return np.char.decode(array, "utf-8", errors="replace") if array.dtype.kind == "S" else array
@@ -187,7 +187,7 @@ class StudyFile:
                 if not done.size:
                     continue
                 own = int(contents.own[first // width]) * width + first % width
-                with worded(self.path):
+                with worded_errors(self.path):
                     sums = read(arrays["checksum"], first, count, 2)[done]
                     found = {n: read(at, first, count, 2)[done, : kind.points] for n, at in kind.statistics.items()}
                     kept = {n: read(at, own, count, 2)[done] for n, at in kind.tables.items()} if tables else {}
@@ -230,13 +230,13 @@ def open_as(kind: type[Opened], path: str | Path) -> Opened:
 def check_derived(study: StudyFile) -> None:
     """Raise Damaged unless a study's file has the arrays that follow from its design."""
     for finding in underived(study):
-        raise Damaged(f"{shown(study.path)} cannot continue: {finding}; restore a backup")
+        raise DamagedStudy(f"{shown(study.path)} cannot continue: {finding}; restore a backup")
 
 
 def underived(study: StudyFile) -> Iterator[str]:
     """Yield findings about arrays that do not follow from the design.  Raises TttBatchError."""
     arrays = study.header.arrays
-    for array in layout_of(study.design, study.description, study.keep):
+    for array in study_layout(study.design, study.description, study.keep):
         place = arrays.get(array.path)
         if place is None and array.path.startswith(GROUPS):
             yield f"{array.path} is missing"

@@ -14,10 +14,10 @@ from ttt_batch.base.console import one_line
 from ttt_batch.base.errors import LostStudyError
 from ttt_batch.base.files import is_same, shown
 from ttt_batch.runs.lookup import find_run
-from ttt_batch.studies.storage.contents import Kind
+from ttt_batch.studies.storage.contents import ResultKind
 from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING, PROGRESS_BYTES, REASON_BYTES, REASONS
 from ttt_batch.studies.storage.header import digest_of
-from ttt_batch.studies.storage.opening import STUDY_FILE, locked, opened
+from ttt_batch.studies.storage.opening import STUDY_FILE, locked_study, opened
 from ttt_batch.studies.storage.places import runs_of
 from ttt_batch.studies.storage.reading import BLOCK, StudyFile, check_derived
 
@@ -63,7 +63,7 @@ class StudyWriter(StudyFile):
 
     def _store(
         self,
-        kind: Kind,
+        kind: ResultKind,
         settings: NDArray[np.int64],
         seeds: NDArray[np.int64],
         statistics: dict[str, NDArray[Any]],
@@ -175,7 +175,7 @@ def resume_study(path: str | Path) -> StudyWriter:
     """
     path = find_run(path)
     with ExitStack() as lock:
-        locked(path, lock)
+        locked_study(path, lock)
         study = open_locked(path, lock.pop_all())
     try:
         check_derived(study)

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from ttt_batch.base.processors import startable_threads
-from ttt_batch.studies.learning.rooms import make_room
+from ttt_batch.studies.learning.rooms import make_worker
 from ttt_batch.studies.storage.declared import LAST
 from ttt_batch.studies.storage.writing import StudyWriter
 from ttt_batch.studies.work.chunks import Chunk, Done
@@ -62,7 +62,7 @@ class Threads:
     def _learn(self, chunk: Chunk) -> Done:
         if not hasattr(self._own, "room"):
             family = self._study.design.family
-            self._own.room = make_room(family, keep=self._study.keep == LAST, stop=self._ending.is_set)
+            self._own.room = make_worker(family, keep=self._study.keep == LAST, stop=self._ending.is_set)
         began = time.perf_counter()
         settings, seeds = self._study.design.settings, self._study.seeds
         learnt = [self._own.room.learn(settings[part.setting], seeds[part.seeds].tolist()) for part in chunk]

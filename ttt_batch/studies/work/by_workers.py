@@ -11,17 +11,17 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
-from ttt_batch.cluster.crew import Crew, Task
-from ttt_batch.cluster.identity import identity
-from ttt_batch.learners import knowing
+from ttt_batch.cluster.crew import RemoteTask, WorkerPool
+from ttt_batch.cluster.identity import worker_identity
+from ttt_batch.learners import with_learners
 from ttt_batch.runs.loading import run_from
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile.writing import run_bytes
 from ttt_batch.studies.designs.families import FAMILIES
 from ttt_batch.studies.designs.family import Setting
 from ttt_batch.studies.designs.opponents import RunOpponent
-from ttt_batch.studies.learning.learnt import Learnt
-from ttt_batch.studies.learning.rooms import make_room
+from ttt_batch.studies.learning.learnt import LearnerResults
+from ttt_batch.studies.learning.rooms import make_worker
 from ttt_batch.studies.storage.declared import LAST
 from ttt_batch.studies.storage.writing import StudyWriter
 from ttt_batch.studies.work.chunks import Chunk, Done
@@ -44,7 +44,7 @@ class Sent(NamedTuple):
 
 
 def learn_parts(parts: Sequence[Sent], keep: bool) -> tuple[list[tuple[Any, ...]], float]:
-    """Train the learners of a chunk on a worker, and return a `Learnt` for each part, and the seconds.
+    """Train the learners of a chunk on a worker, and return a `LearnerResults` for each part, and the seconds.
 
     A thread reuses its `Room` for the next chunk.  The seconds exclude the one-time loading of kernels, which would
     make the next chunks far too small.
@@ -52,7 +52,7 @@ def learn_parts(parts: Sequence[Sent], keep: bool) -> tuple[list[tuple[Any, ...]
     made_for = parts[0][0], keep
     room = getattr(_own, "room", None)
     if room is None or _own.made_for != made_for:
-        room = _own.room = make_room(FAMILIES[parts[0][0]], keep=keep, stop=lambda: False)
+        room = _own.room = make_worker(FAMILIES[parts[0][0]], keep=keep, stop=lambda: False)
         _own.made_for = made_for
     began, prepared = time.perf_counter(), room.prepared
     learnt = [tuple(room.learn(_setting(part), part.seeds)) for part in map(Sent._make, parts)]
@@ -82,7 +82,7 @@ class Workers:
 
     chunk_seconds = 2.0
 
-    def __init__(self, study: StudyWriter, crew: Crew) -> None:
+    def __init__(self, study: StudyWriter, crew: WorkerPool) -> None:
         self._study, self._crew, self._keep = study, crew, study.keep == LAST
         self._homes = study.design.family.homes(setting.config.learner for setting in study.design.settings)
         self._chunks: dict[int, Chunk] = {}
@@ -128,8 +128,10 @@ class Workers:
                 )
             )
             names.append((setting.key, seeds))
-        digest = hashlib.sha256(repr((identity(), self._keep, names)).encode()).hexdigest()[:32]
-        self._crew.begin(self._begun, Task(f"learn-{digest}", knowing, (self._homes, learn_parts, parts, self._keep)))
+        digest = hashlib.sha256(repr((worker_identity(), self._keep, names)).encode()).hexdigest()[:32]
+        self._crew.begin(
+            self._begun, RemoteTask(f"learn-{digest}", with_learners, (self._homes, learn_parts, parts, self._keep))
+        )
 
     def ended(self, seconds: float) -> list[Done]:
         """Return the finished chunks, after waiting up to `seconds` for the first one."""
@@ -142,9 +144,9 @@ class Workers:
 
     def _done(self, chunk: Chunk, ended: Any) -> Done:
         if ended.failure:
-            return Done(chunk, [Learnt({}, {}, ended.failure) for _ in chunk], 0.0)
+            return Done(chunk, [LearnerResults({}, {}, ended.failure) for _ in chunk], 0.0)
         learnt, seconds = ended.result
-        return Done(chunk, [Learnt(*one) for one in learnt], seconds)
+        return Done(chunk, [LearnerResults(*one) for one in learnt], seconds)
 
     def _opponent(self, setting: Setting) -> str | bytes | None:
         """Return the opponent of a setting in the form of `Sent`."""

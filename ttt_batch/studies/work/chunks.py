@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ttt_batch.studies.learning.learnt import Learnt
+from ttt_batch.studies.learning.learnt import LearnerResults
 from ttt_batch.studies.storage.declared import DONE
 from ttt_batch.studies.storage.writing import StudyWriter
 
@@ -25,11 +25,11 @@ class Done(NamedTuple):
     """Finished chunk with the results of each part, and its duration in seconds."""
 
     chunk: Chunk
-    learnt: list[Learnt]
+    learnt: list[LearnerResults]
     seconds: float
 
 
-class Hands(Protocol):
+class Executor(Protocol):
     """Executor of chunks, for use in a `with` block.
 
     chunk_seconds: desired duration of a chunk: long compared with its transfer, short enough for frequent storing.
@@ -69,7 +69,7 @@ class Chunks:
     The chunks that run together have at most half of the remaining games, so that all slots are busy until the end.
     """
 
-    def __init__(self, study: StudyWriter, hands: Hands) -> None:
+    def __init__(self, study: StudyWriter, hands: Executor) -> None:
         self._study, self._hands = study, hands
         self._speed = 0.0  # games a second
         self._begun, self._tried = 0, False

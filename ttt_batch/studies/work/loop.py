@@ -15,15 +15,15 @@ import numpy as np
 
 from ttt_batch.base.errors import LostStudyError, warn_python
 from ttt_batch.base.files import shown
-from ttt_batch.base.quantities import counted
-from ttt_batch.cluster.crew import Crew
-from ttt_batch.studies.learning.learnt import Learnt, joined
-from ttt_batch.studies.storage.creation import go_beside
+from ttt_batch.base.quantities import count_text
+from ttt_batch.cluster.crew import WorkerPool
+from ttt_batch.studies.learning.learnt import LearnerResults, joined_results
+from ttt_batch.studies.storage.creation import move_aside
 from ttt_batch.studies.storage.declared import DONE, FAILED
 from ttt_batch.studies.storage.writing import StudyWriter
 from ttt_batch.studies.work.by_threads import Threads
 from ttt_batch.studies.work.by_workers import Workers
-from ttt_batch.studies.work.chunks import Chunks, Done, Hands, Part
+from ttt_batch.studies.work.chunks import Chunks, Done, Executor, Part
 
 LOOK_SECONDS = 0.1
 """Time between reports of progress, and longest time between calls of `stop`."""
@@ -52,7 +52,7 @@ def run_study(
     study: StudyWriter,
     *,
     threads: int,
-    crew: Crew | None = None,
+    crew: WorkerPool | None = None,
     progress: Callable[[StudyProgress], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
     say: Callable[[str], None] = warn_python,
@@ -83,7 +83,7 @@ class _Work:
     def __init__(
         self,
         study: StudyWriter,
-        hands: Hands,
+        hands: Executor,
         progress: Callable[[StudyProgress], None] | None,
         stop: Callable[[], bool],
         say: Callable[[str], None],
@@ -105,8 +105,8 @@ class _Work:
         try:
             store()
         except LostStudyError as error:
-            lost, self._moved = go_beside(self._study), True
-            again = f"; {counted(lost, 'learner')} that it had {'is' if lost == 1 else 'are'} trained again"
+            lost, self._moved = move_aside(self._study), True
+            again = f"; {count_text(lost, 'learner')} that it had {'is' if lost == 1 else 'are'} trained again"
             self._say(f"{error}; it is saved in {shown(self._study.path)} from now on{again if lost else ''}")
             store()
             self._report()  # the caller may have to name the file
@@ -135,7 +135,7 @@ class _Work:
             self._progress(self._now())
 
     def _store(self, done: Done, chunks: Chunks) -> None:
-        games, alike = 0, dict[Any, list[tuple[Part, Learnt]]]()
+        games, alike = 0, dict[Any, list[tuple[Part, LearnerResults]]]()
         for part, found in zip(done.chunk, done.learnt, strict=True):
             if found.learners:
                 games += found.learners * self._study.design.settings[part.setting].games
@@ -147,8 +147,8 @@ class _Work:
         for several in alike.values():  # together, because a store takes 0.3 ms
             settings = [part.setting for part, found in several for _ in range(found.learners)]
             seeds = [seed for part, found in several for seed in part.seeds[: found.learners]]
-            statistics = joined([found.statistics for _, found in several])
-            tables = joined([found.tables for _, found in several])
+            statistics = joined_results([found.statistics for _, found in several])
+            tables = joined_results([found.tables for _, found in several])
             self._keep(partial(self._study.store_many, settings, seeds, statistics, tables))
         chunks.took(games, done.seconds)
         self._games += games

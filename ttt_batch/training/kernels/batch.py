@@ -11,13 +11,13 @@ from ttt_batch.learners.base import fold
 from ttt_batch.learners.steps import Step, fill_weights, with_game
 from ttt_batch.runs.batches import Batches, bounds_in_kernels
 from ttt_batch.runs.schedules import EXPONENTIAL, LINEAR, Decay, value_at
-from ttt_batch.simulation.chances import Chances
-from ttt_batch.simulation.counts import Counts, clear, complete, complete_arrived, empty_counts
+from ttt_batch.simulation.chances import Probabilities
+from ttt_batch.simulation.counts import Counts, clear_counts, complete_counts, complete_reached, empty_counts
 from ttt_batch.simulation.exploration import N_SETS, Explorations, fill_explorations
 from ttt_batch.simulation.flow import Rows, flow
 from ttt_batch.simulation.greedy_paths import pack_row, trace_paths
 from ttt_batch.simulation.lockstep import Lockstep, pack_moves
-from ttt_batch.simulation.pieces import walk_piece
+from ttt_batch.simulation.pieces import walk_chunk
 from ttt_batch.simulation.policy import Choice, Policy, empty_policy, order_row, policy_among
 from ttt_batch.simulation.walk import Walker
 
@@ -71,14 +71,14 @@ def make_decays(alpha: Decay, epsilon: Decay) -> Decays:
     return Decays(alpha, epsilon, np.zeros(N_SETS), np.zeros(N_SETS, np.int64))
 
 
-def make_workspace(graph: Graph, *, rival: Policy | Chances | None = None, seat: int = -1) -> Workspace:
+def make_workspace(graph: Graph, *, rival: Policy | Probabilities | None = None, seat: int = -1) -> Workspace:
     """Working space for one board, every row stale; with a `rival`, for the learner in `seat`."""
     policy = empty_policy(graph)
     n_open = graph.first_edge.size - 1
     owned = np.ones(n_open, dtype=np.bool_)
     if rival is not None:
         owned = (graph.ply[:n_open] & 1) == seat
-        rival = policy_among(graph, rival.chance > 0.0) if isinstance(rival, Chances) else rival
+        rival = policy_among(graph, rival.chance > 0.0) if isinstance(rival, Probabilities) else rival
         policy.ordered[:] = rival.ordered
         policy.best[:] = rival.best
     stale = np.ones(n_open, dtype=np.bool_)
@@ -137,7 +137,7 @@ def order_among(tables: Any, graph: Graph, choice: Choice, work: Workspace, firs
 
 
 @inlined
-def order_stale(tables: Any, graph: Graph, choice: Choice, work: Workspace) -> Any:
+def order_dirty(tables: Any, graph: Graph, choice: Choice, work: Workspace) -> Any:
     """Find the best moves of every stale row; return how many rows changed, listed in `work.rows`.
 
     `work` is modified in place.  What a judgement or `order_claimed` has done already is not done again.
@@ -159,7 +159,7 @@ def play_batch(way: Any, graph: Graph, decays: Decays, work: Workspace, n_change
 
 
 @functools.partial(generic, inline=True)
-def prepare(way: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> Any:
+def prepare_walk(way: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> Any:
     """Get a way to walk ready for a batch that begins with `game`; it is modified in place.  n_changed: as above."""
 
 
@@ -168,7 +168,7 @@ def count_walked(way: Any, graph: Graph, work: Workspace, games: int) -> Any:
     """Fill `work.counts` with a batch of `games` games, given `way.drawn`, which is set back; both in place."""
 
 
-@prepare.register(Walker)
+@prepare_walk.register(Walker)
 def _(way: Walker, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
     set_explorations(decays, work.seat, way.explorations, game)
     for i in range(n_changed):
@@ -177,7 +177,7 @@ def _(way: Walker, graph: Graph, decays: Decays, work: Workspace, n_changed: int
         trace_paths(graph, work.policy, way.paths)
 
 
-@prepare.register(Lockstep)
+@prepare_walk.register(Lockstep)
 def _(way: Lockstep, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
     for i in range(n_changed):
         pack_moves(graph, work.policy, way, work.rows[i])
@@ -186,15 +186,15 @@ def _(way: Lockstep, graph: Graph, decays: Decays, work: Workspace, n_changed: i
 
 @count_walked.register(Walker)
 def _(way: Walker, graph: Graph, work: Workspace, games: int) -> None:
-    complete(graph, work.policy, way.drawn, work.counts, games)
+    complete_counts(graph, work.policy, way.drawn, work.counts, games)
 
 
 @count_walked.register(Lockstep)
 def _(way: Lockstep, graph: Graph, work: Workspace, games: int) -> None:
     if way.by_row:
-        complete_arrived(graph, way.drawn, work.counts, games)
+        complete_reached(graph, way.drawn, work.counts, games)
     else:
-        complete(graph, work.policy, way.drawn, work.counts, games)
+        complete_counts(graph, work.policy, way.drawn, work.counts, games)
 
 
 @play_batch.register(Walker)
@@ -202,8 +202,8 @@ def _(way: Lockstep, graph: Graph, work: Workspace, games: int) -> None:
 def walk_batch(way: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any) -> None:
     """`play_batch` of every way to walk."""
     game, end = bounds
-    prepare(way, graph, decays, work, n_changed, game)
-    walk_piece(way, graph, key, game, end)
+    prepare_walk(way, graph, decays, work, n_changed, game)
+    walk_chunk(way, graph, key, game, end)
     count_walked(way, graph, work, end - game)
 
 
@@ -227,10 +227,10 @@ def run_batches(
     while game < last_game:
         end = min(last_game, bounds_in_kernels(batches, game)[1])
         now = batch_step(decays, step, work.seat, game)
-        n_changed = order_stale(tables, graph, choice, work)
+        n_changed = order_dirty(tables, graph, choice, work)
         play_batch(way, graph, decays, work, n_changed, key, (game, end))
         fold(tables, graph, work.counts, now, work.stale)
-        clear(graph, work.counts, work.ended)
+        clear_counts(graph, work.counts, work.ended)
         game = end
 
 
@@ -241,7 +241,7 @@ def begin_walk(way: Any, learning: Learning, work: Workspace, game: int) -> Any:
     way: a `Walker` or `Lockstep`.  `way`, `work` and `learning.step.weights` are modified in place.
     """
     tables, graph, choice, step, decays = learning
-    prepare(way, graph, decays, work, order_stale(tables, graph, choice, work), game)
+    prepare_walk(way, graph, decays, work, order_dirty(tables, graph, choice, work), game)
     return batch_step(decays, step, work.seat, game)
 
 
@@ -253,4 +253,4 @@ def end_walk(way: Any, tables: Any, graph: Graph, step: Step, work: Workspace, g
     """
     count_walked(way, graph, work, games)
     fold(tables, graph, work.counts, step, work.stale)
-    clear(graph, work.counts, work.ended)
+    clear_counts(graph, work.counts, work.ended)

@@ -48,7 +48,7 @@ def make_spans(graph: Graph, size: int = FOLDED) -> Spans:
 
 
 @kernel
-def order_claimed(way: Lockstep, learning: Learning, work: Workspace, next_free: Any, size: int) -> None:
+def order_from_queue(way: Lockstep, learning: Learning, work: Workspace, next_free: Any, size: int) -> None:
     """Find the best moves of stale rows, and lay them out; other threads do so, too: `size` rows are claimed at a time.
 
     next_free: int64[1], the first row that no thread has claimed.  It, `way` and `work` are modified in place.
@@ -64,7 +64,7 @@ def order_claimed(way: Lockstep, learning: Learning, work: Workspace, next_free:
 
 
 @kernel
-def fold_claimed(
+def fold_from_queue(
     drawn: Any,
     games: int,
     tables: Any,

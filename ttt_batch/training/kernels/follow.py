@@ -7,18 +7,18 @@ are listed once for both.
 from typing import Any, NamedTuple
 
 from ttt_batch.base.jit import inlined, kernel
-from ttt_batch.evaluation.judgement import Judgement, judge
-from ttt_batch.evaluation.proof import Bench
+from ttt_batch.evaluation.judgement import Judgement, judge_tables
+from ttt_batch.evaluation.proof import ProofSpace
 from ttt_batch.game.board import DRAW, FIRST_WINS
 from ttt_batch.game.graph import Graph, n_unfinished
 from ttt_batch.learners.base import fold
 from ttt_batch.runs.batches import Batches, bounds_in_kernels
-from ttt_batch.simulation.counts import clear
+from ttt_batch.simulation.counts import clear_counts
 from ttt_batch.simulation.policy import Choice, Policy, list_best
-from ttt_batch.training.kernels.batch import Learning, Workspace, batch_step, order_stale, play_batch
+from ttt_batch.training.kernels.batch import Learning, Workspace, batch_step, order_dirty, play_batch
 
 
-class Slate(NamedTuple):
+class SeedBatch(NamedTuple):
     """What learners write on one after the other: all that a learner has learnt is in `places`.
 
     places: the arrays of the tables, and the visits.  starts: for each of them the content that learners begin with, in
@@ -34,15 +34,15 @@ class Slate(NamedTuple):
 
 
 @kernel
-def follow(
+def train_learners(
     way: Any,
     learning: Learning,
     work: Workspace,
     keys: Any,
     batches: Batches,
     points: Any,
-    bench: Bench,
-    slate: Slate,
+    bench: ProofSpace,
+    slate: SeedBatch,
     verdicts: Judgement,
     outcomes: Any,
 ) -> None:
@@ -64,32 +64,32 @@ def follow(
                 now = batch_step(decays, step, work.seat, game)
                 play_batch(way, graph, decays, work, n_changed, keys[0, learner], (game, end))
                 fold(tables, graph, work.counts, now, work.stale)
-                clear(graph, work.counts, work.ended)
+                clear_counts(graph, work.counts, work.ended)
                 game = end
-                n_changed = order_stale(tables, graph, choice, work)
-            judge(tables, graph, choice, bench, work.seat < 0, verdict_at(verdicts, learner, point))
+                n_changed = order_dirty(tables, graph, choice, work)
+            judge_tables(tables, graph, choice, bench, work.seat < 0, verdict_at(verdicts, learner, point))
             count_outcomes(graph, work.ended, outcomes[learner, point])
         for field in range(len(slate.places)):
             if slate.ends[field].shape[0]:
-                copy(slate.places[field], slate.ends[field][learner])
+                copy_bytes(slate.places[field], slate.ends[field][learner])
 
 
 @inlined
-def copy(source: Any, target: Any) -> None:
+def copy_bytes(source: Any, target: Any) -> None:
     """Copy bytes; Numba's own assignment of slices would allocate."""
     for i in range(source.shape[0]):
         target[i] = source[i]
 
 
 @inlined
-def take_place(tables: Any, graph: Graph, choice: Choice, work: Workspace, slate: Slate, learner: int) -> Any:
+def take_place(tables: Any, graph: Graph, choice: Choice, work: Workspace, slate: SeedBatch, learner: int) -> Any:
     """Get everything ready for the first batch of a learner; return how many rows `work.rows` lists as changed.
 
     The best moves of equal start tables are found once: it takes as long as a judgement.
     """
     own = slate.starts[0].shape[0] > 1
     for field in range(len(slate.places)):
-        copy(slate.starts[field][learner if own else 0], slate.places[field])
+        copy_bytes(slate.starts[field][learner if own else 0], slate.places[field])
     work.ended[:] = 0
     work.counts.scratch[:] = 0
     policy, kept = work.policy, slate.policy
@@ -98,11 +98,11 @@ def take_place(tables: Any, graph: Graph, choice: Choice, work: Workspace, slate
             if work.owned[row]:
                 list_best(tables, graph, choice, policy, row)
         if not own:
-            copy(policy.best, kept.best)
-            copy(policy.ordered, kept.ordered)
+            copy_bytes(policy.best, kept.best)
+            copy_bytes(policy.ordered, kept.ordered)
     else:
-        copy(kept.best, policy.best)
-        copy(kept.ordered, policy.ordered)
+        copy_bytes(kept.best, policy.best)
+        copy_bytes(kept.ordered, policy.ordered)
     n = 0
     for row in range(n_unfinished(graph)):
         work.stale[row] = False

@@ -31,7 +31,7 @@ from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.simulation.exploration import Explorations, explores_at, exploring_plies, next_counter
 from ttt_batch.simulation.policy import Policy, pick
 from ttt_batch.training.kernels.batch import Learning, batch_step, set_explorations, step_at
-from ttt_batch.training.kernels.greedy_cache import GreedyCache, move
+from ttt_batch.training.kernels.greedy_cache import GreedyCache, cached_move
 
 
 class Seats(NamedTuple):
@@ -66,7 +66,7 @@ class Span(NamedTuple):
 
 
 @inlined
-def rival_move(graph: Graph, rival: Policy, row: Any, bits: Any) -> Any:
+def opponent_move(graph: Graph, rival: Policy, row: Any, bits: Any) -> Any:
     """The fixed opponent's move: (edge, whether chance had a part).  One without a policy moves at random."""
     lo, hi = edges_of(graph, row)
     if rival.best.shape[0] > 0:
@@ -87,7 +87,7 @@ def rival_move(graph: Graph, rival: Policy, row: Any, bits: Any) -> Any:
 def own_move(learning: Learning, shortcuts: Any, game: Trajectory, row: Any, ply: Any, explores: Any, bits: Any) -> Any:
     """The learner's move: (edge, child, whether chance had a part)."""
     if shortcuts is not None:
-        return move(learning, None, shortcuts.cache, game.settled, row, ply, explores, bits)
+        return cached_move(learning, None, shortcuts.cache, game.settled, row, ply, explores, bits)
     tables, graph, choice, _, _ = learning
     lo, hi = edges_of(graph, row)
     edge = lo + below(bits, hi - lo)
@@ -97,7 +97,9 @@ def own_move(learning: Learning, shortcuts: Any, game: Trajectory, row: Any, ply
 
 
 @inlined
-def follow(tables: Any, graph: Graph, growth: Growth, image: Any, edge: Any, child: Any, ply: Any, worth: Any) -> Any:
+def follow_game(
+    tables: Any, graph: Graph, growth: Growth, image: Any, edge: Any, child: Any, ply: Any, worth: Any
+) -> Any:
     """Make a move of a game on a growing board, in place: (row that it leads to, image that this row shows).
 
     image: the one that the row shows from which the move is made.  ply: the move's.
@@ -152,7 +154,7 @@ def play_game(
     while row < np.uint64(n_unfinished(graph)):
         bits, explores = mix(counter), explores_at(exploring, ply)
         if seat >= 0 and ply & 1 != seat:
-            rival_edge, by_chance = rival_move(graph, rival, row, bits)
+            rival_edge, by_chance = opponent_move(graph, rival, row, bits)
             edge = np.uint64(rival_edge)
             child = np.uint64(graph.child[edge])
         else:
@@ -162,7 +164,7 @@ def play_game(
         if growth is not None:
             if record.start.shape[0] > 1:  # a borrowed row's edges are another's by the next game
                 record.move[at + ply] = growth.origin[image, graph.cell[edge]]
-            after, image = follow(tables, graph, growth, image, edge, np.int64(child), ply, step.worth)
+            after, image = follow_game(tables, graph, growth, image, edge, np.int64(child), ply, step.worth)
             child = np.uint64(after)
         row = child
         ply += 1

@@ -9,7 +9,7 @@ from ttt_batch.game.graph import Graph, edges_of
 from ttt_batch.game.growing_graph import clear_board, graph_cells, has_room
 from ttt_batch.learners.base import Trajectory, learn, with_exploring
 from ttt_batch.learners.steps import Step, with_game
-from ttt_batch.training.kernels.games import follow
+from ttt_batch.training.kernels.games import follow_game
 
 
 @kernel
@@ -49,7 +49,7 @@ def learn_given(
             explored_at |= np.uint64(exploring[move]) << np.uint64(ply)
             row = np.int64(graph.child[edge])
             if growth is not None:
-                row, image = follow(tables, graph, growth, image, edge, row, ply, step.worth)
+                row, image = follow_game(tables, graph, growth, image, edge, row, ply, step.worth)
             ply += 1
         game.row[ply] = row
         outcomes[graph.outcome[row]] += 1

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.intrinsics import LANES, exceeding, highest
+from ttt_batch.base.intrinsics import LANES, mask_above, masked_max
 from ttt_batch.base.jit import inlined
 from ttt_batch.base.streams import below
 from ttt_batch.game.graph import Graph
@@ -110,11 +110,11 @@ def may_be_over(count: Any, ply: int) -> Any:
 def best_of_eight(scores: Any, choice: Choice, lo: Any, count: Any) -> Any:
     """`best_now` if the scores of a row stand next to each other and `window_decides`."""
     members = (ONE << count) - ONE
-    best = highest(scores, lo, members)
+    best = masked_max(scores, lo, members)
     if count > NINTH:
         best = max(best, scores[lo + NINTH])
     limit = best - choice.window
-    above = exceeding(scores, lo, limit)
+    above = mask_above(scores, lo, limit)
     if count > NINTH:
         above |= np.uint64(scores[lo + NINTH] > limit) << NINTH
     return above & members
@@ -143,7 +143,7 @@ def best_now(learning: Learning, scores: Any, lo: Any, count: Any, mover: int) -
 
 
 @inlined
-def move(
+def cached_move(
     learning: Learning, scores: Any, cache: GreedyCache, settled: Any, row: Any, ply: int, explores: Any, bits: Any
 ) -> Any:
     """One move of a learner: (edge, child, whether chance had a part), both uint64.

@@ -31,7 +31,7 @@ def order_legal(graph: Graph, policy: Policy, row: Any) -> None:
 
 
 @inlined
-def forget_arrivals(graph: Graph, counts: Counts, first: Any, last: Any) -> None:
+def clear_reached(graph: Graph, counts: Counts, first: Any, last: Any) -> None:
     """Take what left the rows at `counts.visited[first:last]` from where it arrived: `arrive` adds it up again, once
     every row is there."""
     for i in range(first, last):
@@ -66,7 +66,7 @@ def draw_ply(
         else:
             list_best(tables, graph, choice, policy, counts.visited[i])
     flow_rows(graph, policy, epsilon, batch_base(key, batch), counts, room, first, last)
-    forget_arrivals(graph, counts, first, last)
+    clear_reached(graph, counts, first, last)
 
 
 @kernel

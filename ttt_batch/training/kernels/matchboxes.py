@@ -40,7 +40,7 @@ class Matchboxes(NamedTuple):
     reward: Any
 
 
-class Hand(NamedTuple):
+class BoxSampler(NamedTuple):
     """One learner's beads, and its present game.
 
     beads: float64[K].  inside: float64[U], beads in each box.  row, kind: int64[MOST_PLIES], boxes opened in a game,
@@ -75,13 +75,13 @@ def make_matchboxes(
     return Matchboxes(kind, portion, holds, full, filled, reached, reward)
 
 
-def make_hand(graph: Graph, boxes: Matchboxes) -> Hand:
+def make_box_sampler(graph: Graph, boxes: Matchboxes) -> BoxSampler:
     """Room for a learner."""
-    return Hand(np.zeros(boxes.full.size), np.zeros(boxes.filled.size), *np.zeros((2, MOST_PLIES), np.int64))
+    return BoxSampler(np.zeros(boxes.full.size), np.zeros(boxes.filled.size), *np.zeros((2, MOST_PLIES), np.int64))
 
 
 @inlined
-def drawn_edge(graph: Graph, boxes: Matchboxes, hand: Hand, row: Any, reach: Any) -> Any:
+def drawn_edge(graph: Graph, boxes: Matchboxes, hand: BoxSampler, row: Any, reach: Any) -> Any:
     """The edge whose bead is drawn from a box, or to resign if it is empty, which is the last one of its row."""
     lo, hi = edges_of(graph, row)
     inside, total, last = hand.inside[row], 0.0, hi - 1
@@ -96,7 +96,7 @@ def drawn_edge(graph: Graph, boxes: Matchboxes, hand: Hand, row: Any, reach: Any
 
 
 @inlined
-def answer(graph: Graph, boxes: Matchboxes, row: Any, reach: Any) -> Any:
+def opponent_edge(graph: Graph, boxes: Matchboxes, row: Any, reach: Any) -> Any:
     """The edge that the opponent takes, or the only one of a row that is no box."""
     edge = np.int64(graph.first_edge[row])
     while boxes.reached[edge] <= reach:
@@ -105,7 +105,7 @@ def answer(graph: Graph, boxes: Matchboxes, row: Any, reach: Any) -> Any:
 
 
 @inlined
-def play(graph: Graph, boxes: Matchboxes, hand: Hand, base: Any) -> Any:
+def play_boxes_game(graph: Graph, boxes: Matchboxes, hand: BoxSampler, base: Any) -> Any:
     """Play a game and learn from it; return its outcome (int64)."""
     row, ply, opened = np.int64(0), np.int64(0), np.int64(0)
     while row < n_unfinished(graph):
@@ -115,7 +115,7 @@ def play(graph: Graph, boxes: Matchboxes, hand: Hand, base: Any) -> Any:
             hand.row[opened], hand.kind[opened] = row, boxes.kind[edge]
             opened += 1
         else:
-            edge = answer(graph, boxes, row, reach)
+            edge = opponent_edge(graph, boxes, row, reach)
         row = np.int64(graph.child[edge])
         ply += 1
     outcome = np.int64(graph.outcome[row])
@@ -131,7 +131,7 @@ def play(graph: Graph, boxes: Matchboxes, hand: Hand, base: Any) -> Any:
 
 
 @inlined
-def copy(one: Any, other: Any) -> None:
+def copy_array(one: Any, other: Any) -> None:
     """Copy an array into another one."""
     for i in range(one.shape[0]):
         other[i] = one[i]
@@ -139,7 +139,7 @@ def copy(one: Any, other: Any) -> None:
 
 @kernel
 def play_matchboxes(
-    graph: Graph, boxes: Matchboxes, hand: Hand, keys: Any, points: Any, outcomes: Any, ends: Any
+    graph: Graph, boxes: Matchboxes, hand: BoxSampler, keys: Any, points: Any, outcomes: Any, ends: Any
 ) -> None:
     """Let one learner after the other play games 0 to `points[-1] - 1`, and count how they end.
 
@@ -148,12 +148,12 @@ def play_matchboxes(
     each kind at the end, or float64[0, K] if nobody wants them.  Both are filled in place; `hand` is modified.
     """
     for learner in range(keys.shape[0]):
-        copy(boxes.full, hand.beads)
-        copy(boxes.filled, hand.inside)
+        copy_array(boxes.full, hand.beads)
+        copy_array(boxes.filled, hand.inside)
         wins, draws, game = np.int64(0), np.int64(0), np.int64(0)
         for point in range(points.shape[0]):
             while game < points[point]:
-                outcome = play(graph, boxes, hand, game_base(keys[learner], game))
+                outcome = play_boxes_game(graph, boxes, hand, game_base(keys[learner], game))
                 wins += outcome == FIRST_WINS
                 draws += outcome == DRAW
                 game += 1
@@ -161,4 +161,4 @@ def play_matchboxes(
             outcomes[learner, point, 1] = draws
             outcomes[learner, point, 2] = game - wins - draws
         if ends.shape[0] > 0:
-            copy(hand.beads, ends[learner])
+            copy_array(hand.beads, ends[learner])

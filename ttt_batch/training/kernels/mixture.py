@@ -15,7 +15,7 @@ from ttt_batch.simulation.flow import batch_base
 from ttt_batch.simulation.mixture import Mixture, complete_drawn, lay_out
 from ttt_batch.simulation.mixture_flow import Streams, share_out
 from ttt_batch.simulation.policy import Choice
-from ttt_batch.training.kernels.batch import Decays, Workspace, count_walked, play_batch, prepare, walk_batch
+from ttt_batch.training.kernels.batch import Decays, Workspace, count_walked, play_batch, prepare_walk, walk_batch
 
 
 @functools.partial(generic, inline=True)
@@ -67,7 +67,7 @@ def lay_out_rows(way: Mixture, graph: Graph, owned: Any) -> None:
         way.stale[row] = False
 
 
-@prepare.register(Mixture)
+@prepare_walk.register(Mixture)
 def _(way: Mixture, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
     stale, rows, n = way.stale, work.rows, np.int64(0)
     every = retune(way.how, decays, game) or game == 0  # tables may have been replaced before the first game

@@ -21,8 +21,8 @@ from ttt_batch.simulation.flow import batch_base
 from ttt_batch.simulation.mixture import lay_out, slot_drawn, slot_reached
 from ttt_batch.simulation.mixture_flow import Streams, share_out
 from ttt_batch.training.kernels.batch import Learning, step_at
-from ttt_batch.training.kernels.games import Span, count_game, follow, lost_positions
-from ttt_batch.training.kernels.growing_flow import forget_arrivals
+from ttt_batch.training.kernels.games import Span, count_game, follow_game, lost_positions
+from ttt_batch.training.kernels.growing_flow import clear_reached
 from ttt_batch.training.kernels.mixture import find_chances, retune
 
 
@@ -77,7 +77,7 @@ def play_drawn(
         if growth is not None:
             if record.start.shape[0] > 1:  # a borrowed row's edges are another's by the next game
                 record.move[at + ply] = growth.origin[image, graph.cell[edge]]
-            child, image = follow(learning.tables, graph, growth, image, edge, child, ply, learning.step.worth)
+            child, image = follow_game(learning.tables, graph, growth, image, edge, child, ply, learning.step.worth)
         row = child
         ply += 1
     game.row[ply] = row
@@ -100,7 +100,7 @@ def play_drawn_games(
     """Play the games of `span`; return the first one not played, for lack of room.
 
     way: how both players play; modified in place.  seats: (int, int), the learner's in games of even and odd numbers.
-    For the rest see `games.play_games`.
+    For the rest see `games.play_network_games`.
     """
     tables, graph, _, step, decays = learning
     recorded = record.start[0]
@@ -145,4 +145,4 @@ def draw_mixed_ply(
     for i in range(first, last):
         find_any_chances(way, learning, owned, counts.visited[i])
         share_out(learning.graph, way, base, counts, counts.visited[i])
-    forget_arrivals(learning.graph, counts, first, last)
+    clear_reached(learning.graph, counts, first, last)

@@ -25,7 +25,7 @@ from ttt_batch.learners.steps import with_game
 from ttt_batch.simulation.exploration import SET_DRAW, Explorations, explores_at, exploring_set
 from ttt_batch.simulation.policy import best_but, score
 from ttt_batch.training.kernels.batch import Learning
-from ttt_batch.training.kernels.greedy_cache import ONE, GreedyCache, may_be_over, move
+from ttt_batch.training.kernels.greedy_cache import ONE, GreedyCache, cached_move, may_be_over
 
 
 class Turn(NamedTuple):
@@ -92,7 +92,7 @@ def advance(
     row, plies, counter, bits = turn
     if not may_be_over(cache.count, ply) or row < np.uint64(n_unfinished(learning.graph)):
         explores = explores_at(exploring, ply)
-        edge, child, by_chance = move(learning, scores, cache, game.settled, row, ply, explores, bits)
+        edge, child, by_chance = cached_move(learning, scores, cache, game.settled, row, ply, explores, bits)
         game.row[ply], game.edge[ply] = row, edge
         row, plies = child, ply + 1
         if by_chance:
@@ -116,7 +116,7 @@ def play_self(
 ) -> None:
     """Play games `first_game` to `last_game - 1` and learn from each.
 
-    scores: see `greedy_cache.move`.  game: scratch but for its `settled`.
+    scores: see `greedy_cache.cached_move`.  game: scratch but for its `settled`.
     runner_up: float64[9], scratch; None unless games are expected to repeat themselves (`Learner.repeats`).
     outcomes: int64[4], games by outcome, added to.  Everything but `explorations` is modified in place.
     """

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.errors import UsageError, flag
 from ttt_batch.base.quantities import Number
 from ttt_batch.game.transcripts import Games
 from ttt_batch.runs.patterns.config import PatternConfig, make_pattern_config
-from ttt_batch.runs.patterns.contents import Learnt
+from ttt_batch.runs.patterns.contents import NetworkState
 from ttt_batch.runs.patterns.run import UNDECIDED, PatternRun
 from ttt_batch.runs.state import table_digest
 from ttt_batch.training.patterns.trainer import PatternTrainer
@@ -18,7 +18,7 @@ OPTIONS = ("alpha", "gamma")
 """Options that may differ from those of the continued run."""
 
 
-def playing_weights(run: PatternRun) -> Learnt:
+def playing_weights(run: PatternRun) -> NetworkState:
     """Return what a run has learnt, with the weights by which it plays, such as the proved ones.
 
     So learning changes exactly the player that the person met.
@@ -29,7 +29,7 @@ def playing_weights(run: PatternRun) -> Learnt:
     return run.learnt._replace(weights=weights)
 
 
-def given_networks_config(run: PatternRun, **options: Number | None) -> PatternConfig:
+def networks_config_from_games(run: PatternRun, **options: Number | None) -> PatternConfig:
     """Return the configuration of networks that continue `run` with given games; options: see `OPTIONS`.
 
     These networks are not proved and play with their last weights.  Raises UsageError.
@@ -37,17 +37,17 @@ def given_networks_config(run: PatternRun, **options: Number | None) -> PatternC
     given = {name: value for name, value in options.items() if value is not None}
     for name in given:
         if name not in OPTIONS:
-            raise UsageError(f"{option(name)} cannot be changed for networks that learn from given games; leave it out")
+            raise UsageError(f"{flag(name)} cannot be changed for networks that learn from given games; leave it out")
     values: dict[str, Any] = run.config.to_dict() | {"prove_every": 0, "keep": "last", "batch": 1} | given
     learnt = playing_weights(run)
     values["start"] = table_digest([learnt.weights, learnt.coherence])
     return make_pattern_config(files=False, **values)
 
 
-class GivenNetworks:
+class NetworksFromGames:
     """Trainer of networks on given games, one at a time.
 
-    config: from `given_networks_config`.  origin: the run that is continued, which is not modified.
+    config: from `networks_config_from_games`.  origin: the run that is continued, which is not modified.
     """
 
     def __init__(self, config: PatternConfig, origin: PatternRun) -> None:

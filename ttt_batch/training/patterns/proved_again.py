@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from ttt_batch.base.choices import SEATS
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import count_text
 from ttt_batch.game.board import EMPTY
 from ttt_batch.game.lines import make_lines
-from ttt_batch.patterns.agent import NetAgent, make_agent
+from ttt_batch.patterns.agent import NetAgent, make_network_agent
 from ttt_batch.patterns.games import BOTH
-from ttt_batch.patterns.values import read_position
+from ttt_batch.patterns.values import network_view
 from ttt_batch.proofs.prover import ALWAYS_WINS, CANNOT_LOSE, Prover
 from ttt_batch.runs.patterns.run import PROVED, REFUTED, UNDECIDED, PatternRun
 from ttt_batch.training.patterns.session import NUMBERS
@@ -34,7 +34,7 @@ def _proved_again(run: PatternRun) -> Iterator[str]:
     """Repeat the proofs of the weights proved last; yield a line for each difference."""
     if run.proved is None:
         return
-    agent = make_agent(run.network, run.proved.T[:, run.network.kind])
+    agent = make_network_agent(run.network, run.proved.T[:, run.network.kind])
     goal, prover = ALWAYS_WINS if run.config.always_wins else CANNOT_LOSE, Prover(run.board)
     for seat in run.config.seats:
         recorded = run.proved_positions(seat)
@@ -43,7 +43,7 @@ def _proved_again(run: PatternRun) -> Iterator[str]:
         again = prover.prove(agent, seat, goal, budget=max(recorded, 1), symmetric=run.config.sharing != "none")
         if (again.status, again.positions) != ("proved", recorded):
             yield (
-                f"statistics/proof has {SEATS[seat]} proved with {counted(recorded, 'position')}; "
+                f"statistics/proof has {SEATS[seat]} proved with {count_text(recorded, 'position')}; "
                 f"tables/proved is {again.status} there with {again.positions:,}"
             )
 
@@ -72,7 +72,7 @@ def _lets_happen(run: PatternRun, agent: NetAgent, seat: int, game: list[int]) -
     """Return whether all moves of the agent's seat in a game are among its best."""
     lines, marks = make_lines(run.board), (EMPTY,) * run.board.cells
     for ply, cell in enumerate(cell for cell in game if cell >= 0):
-        if ply % 2 == seat and cell not in read_position(lines, agent, marks).best:
+        if ply % 2 == seat and cell not in network_view(lines, agent, marks).best:
             return False
         marks = run.board.after(marks, cell)
     return True

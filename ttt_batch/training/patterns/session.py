@@ -11,7 +11,7 @@ from ttt_batch.base.choices import SEATS
 from ttt_batch.proofs.prover import Proof
 from ttt_batch.runs.patterns.config import PatternConfig
 from ttt_batch.runs.patterns.run import PROVED, REFUTED, UNDECIDED, PatternRun
-from ttt_batch.runs.recorder import Clock, continued
+from ttt_batch.runs.recorder import Clock, resumed_provenance
 from ttt_batch.training.checkpoints import Checkpoints
 from ttt_batch.training.patterns.trainer import PatternTrainer, next_point
 from ttt_batch.training.session import Progress
@@ -22,7 +22,7 @@ SLICE_SECONDS = 0.05
 NUMBERS = {"proved": PROVED, "refuted": REFUTED, "undecided": UNDECIDED}
 
 
-class Followers(NamedTuple):
+class Callbacks(NamedTuple):
     """Callbacks and settings of a training, as in `training.session.Session`."""
 
     checkpoints: Checkpoints | None
@@ -41,7 +41,7 @@ class PatternSession:
     before: PatternRun | None
     trainer: PatternTrainer
     clock: Clock
-    followers: Followers
+    followers: Callbacks
 
     def __post_init__(self) -> None:
         self._points: list[dict[str, Any]] = []
@@ -136,7 +136,7 @@ class PatternSession:
         now = self.clock.provenance(self.followers.command) | {"threads": self.followers.threads}
         run = PatternRun(self.config, self.trainer.games, self.trainer.learnt(), self._statistics(), self._proved)
         run.goal, run.interrupted = self.total, self.trainer.games < self.total or self._is_due()
-        run.provenance = continued(past, now, "resumed_by")
+        run.provenance = resumed_provenance(past, now, "resumed_by")
         return run
 
     def _progress(self, recorded: bool) -> Progress:

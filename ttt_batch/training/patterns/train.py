@@ -5,19 +5,19 @@ from dataclasses import replace
 from typing import Any
 
 from ttt_batch.base.choices import PATTERN_LEARNERS, find_name
-from ttt_batch.base.errors import UsageError, command_with, option, quoted
-from ttt_batch.base.quantities import Number, whole
+from ttt_batch.base.errors import UsageError, command_with, flag, quoted
+from ttt_batch.base.quantities import Number, parse_int
 from ttt_batch.runs.patterns.config import PatternConfig, PatternOptions, make_pattern_config
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.recorder import Clock
-from ttt_batch.training.patterns.session import Followers, PatternSession
+from ttt_batch.training.patterns.session import Callbacks, PatternSession
 from ttt_batch.training.patterns.trainer import PatternTrainer, next_point, whole_rounds
 from ttt_batch.training.plan import goal_of
 
 GAMES = 100_000
 """Default number of games."""
 
-MAX_GAMES = 10**15
+MAX_NETWORK_GAMES = 10**15
 
 LONGEST = 60
 """Maximum of characters of a setting in a message; tuples may be very long."""
@@ -34,18 +34,18 @@ def train_patterns(
     name: str,
     more: Number | None,
     until: Number | None,
-    followers: Followers,
+    followers: Callbacks,
 ) -> PatternRun:
     """Train pattern networks, with proofs to the end of the last proof, and return the run without saving it.
 
     options: `AllOptions` without the seat.  before: the run to continue, if any, called `name` in messages.
-    games, more, until, errors: as for `training.train.train`.
+    games, more, until, errors: as for `training.train.train_command`.
     """
     options = options if seat is None else options | {"seat": seat}
     if before is None:
-        asked = whole("games", GAMES if games is None else games, 1, MAX_GAMES)
+        asked = parse_int("games", GAMES if games is None else games, 1, MAX_NETWORK_GAMES)
         config = make_pattern_config(**options)
-        config = proved_in_time(config, asked, given="prove_every" in options)
+        config = with_first_proof_by(config, asked, given="prove_every" in options)
     else:
         if before.config.start:
             raise UsageError(
@@ -60,7 +60,7 @@ def train_patterns(
         return PatternSession(config, end, before, trainer, clock, followers).train()
 
 
-def proved_in_time(config: PatternConfig, games: int, *, given: bool) -> PatternConfig:
+def with_first_proof_by(config: PatternConfig, games: int, *, given: bool) -> PatternConfig:
     """Return the configuration of a run of `games` games, with its first proof at the end if that would come later.
 
     given: whether the user chose the interval of proofs.  Then raise UsageError instead of changing it.
@@ -68,7 +68,7 @@ def proved_in_time(config: PatternConfig, games: int, *, given: bool) -> Pattern
     if config.prove_every <= games:
         return config
     if given:
-        every = option("prove_every", config.prove_every)
+        every = flag("prove_every", config.prove_every)
         raise UsageError(f"{games:,} games end before the first proof of {every}; give more games, or prove more often")
     return replace(config, prove_every=games)
 
@@ -81,7 +81,7 @@ def is_network(learner: object) -> bool:
 def network_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options with `lambda_` renamed to `trace`, its name for networks.  Raises UsageError if both are given."""
     if "lambda_" in options and "trace" in options:
-        raise UsageError(f"{option('lambda_')} and {option('trace')} mean the same; leave one out")
+        raise UsageError(f"{flag('lambda_')} and {flag('trace')} mean the same; leave one out")
     return {"trace" if name == "lambda_" else name: value for name, value in options.items()}
 
 
@@ -92,15 +92,15 @@ def check_networks(options: Mapping[str, object], given: Mapping[str, object]) -
     """
     others = [name for name in options if name not in (*SHARED, *PatternOptions.__annotations__)]
     for name in [*(name for name, value in given.items() if value), *others]:
-        raise UsageError(f"{option(name)} is for tables of positions, which pattern networks are not; leave it out")
+        raise UsageError(f"{flag(name)} is for tables of positions, which pattern networks are not; leave it out")
 
 
 def check_tables(options: Mapping[str, object]) -> None:
     """Raise UsageError for options that only pattern networks support."""
     for name in PatternOptions.__annotations__:
         if name in options:
-            remedy = f"add {option('learner', 'patterns')}, or leave it out"
-            raise UsageError(f"{option(name)} is for pattern networks; {remedy}")
+            remedy = f"add {flag('learner', 'patterns')}, or leave it out"
+            raise UsageError(f"{flag(name)} is for pattern networks; {remedy}")
 
 
 def last_game(config: PatternConfig, games: int) -> int:
@@ -122,4 +122,4 @@ def _check_unchanged(config: PatternConfig, options: dict[str, Any], name: str) 
             said, were = (
                 str(one) if len(str(one)) <= LONGEST else f"{str(one)[:LONGEST]} ..." for one in (value, trained[key])
             )
-            raise UsageError(f"{name} was trained with {option(key)} {were}, not {said}; leave that out")
+            raise UsageError(f"{name} was trained with {flag(key)} {were}, not {said}; leave that out")

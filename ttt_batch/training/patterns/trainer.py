@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.game.lines import make_lines
 from ttt_batch.game.transcripts import Games
-from ttt_batch.patterns.agent import NetAgent, make_agent
+from ttt_batch.patterns.agent import NetAgent, make_network_agent
 from ttt_batch.patterns.games import BOTH
-from ttt_batch.patterns.given import learn_given
-from ttt_batch.patterns.nets import WORTH_SHARING, Space, learn_batches, learn_shared, make_net, make_space
+from ttt_batch.patterns.given import learn_network_games
+from ttt_batch.patterns.nets import WORTH_SHARING, NetworkWorkspace, learn_batches, learn_shared, make_net, make_space
 from ttt_batch.proofs.prover import ALWAYS_WINS, CANNOT_LOSE, Proof, Prover
 from ttt_batch.runs.patterns.config import PatternConfig
-from ttt_batch.runs.patterns.contents import Learnt
+from ttt_batch.runs.patterns.contents import NetworkState
 from ttt_batch.runs.patterns.run import PatternRun
 
 BUDGET, REFUTING, ENOUGH_LOST = 3_000_000, 65_536, 32
@@ -100,7 +100,7 @@ class PatternTrainer:
         """Train every network on given whole games of cells, in order."""
         step = self.config.alpha / self.network.offset.size
         for net, space in zip(self._nets, self._spaces, strict=True):
-            learn_given(self.lines, self.network, net, step, games, space.game[0], space.errors)
+            learn_network_games(self.lines, self.network, net, step, games, space.game[0], space.errors)
         ended = [_taken(space) for space in self._spaces]  # each network counts the same games
         self.outcomes += ended[0]
         self.games += games.start.size - 1
@@ -141,11 +141,11 @@ class PatternTrainer:
     def agent(self, seat: int) -> NetAgent:
         """Return the current player of a seat."""
         number = [aim.seat for aim in self.config.aims].index(seat) if len(self._nets) > 1 else 0
-        return make_agent(self.network, self._nets[number].weights)
+        return make_network_agent(self.network, self._nets[number].weights)
 
-    def learnt(self) -> Learnt:
+    def learnt(self) -> NetworkState:
         """Return a copy of the weights, coherence and lost games."""
-        return Learnt(
+        return NetworkState(
             self.weights(),
             np.stack([net.coherence.reshape(-1, 2, 2) for net in self._nets]),
             tuple(lost.copy() for lost in self._lost),
@@ -157,7 +157,7 @@ class PatternTrainer:
         return np.stack([net.weights[:, first].T for net in self._nets])
 
 
-def _taken(space: Space) -> NDArray[np.int64]:
+def _taken(space: NetworkWorkspace) -> NDArray[np.int64]:
     """Return int64[3]: first wins, draws and second wins counted in the threads' workspace, and reset the counts."""
     outcomes: NDArray[np.int64] = space.errors.outcomes[:, [FIRST_WINS, DRAW, SECOND_WINS]].sum(axis=0)
     space.errors.outcomes[:] = 0

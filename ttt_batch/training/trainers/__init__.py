@@ -8,11 +8,11 @@ from ttt_batch.game.transcripts import Games
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import OPPONENTS, Config
 from ttt_batch.runs.state import State
-from ttt_batch.simulation.chances import Chances
+from ttt_batch.simulation.chances import Probabilities
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.simulation.walk import BLOCK
-from ttt_batch.training.plan import rival_policy
-from ttt_batch.training.trainers.base import Task, Trainer
+from ttt_batch.training.plan import policy_of_opponent
+from ttt_batch.training.trainers.base import Trainer, TrainerOptions
 from ttt_batch.training.trainers.batched import Flowing
 from ttt_batch.training.trainers.growing import Growing, GrowingFlow
 from ttt_batch.training.trainers.lockstep import InLockstep
@@ -24,7 +24,7 @@ from ttt_batch.training.trainers.mixture import (
     MixtureWalking,
 )
 from ttt_batch.training.trainers.one_by_one import OneByOne
-from ttt_batch.training.trainers.pieces import piecewise_from
+from ttt_batch.training.trainers.pieces import least_chunked
 from ttt_batch.training.trainers.ply_by_ply import PlyByPly
 from ttt_batch.training.trainers.walk import Walking
 
@@ -42,9 +42,9 @@ MIXED: dict[bool, dict[str, type[Trainer]]] = {
 """Trainer classes for moves with unequal probabilities, by whether the board grows."""
 
 
-def way_to_learn(config: Config, rival: Policy | Chances | None = None) -> type[Trainer]:
+def choose_trainer(config: Config, rival: Policy | Probabilities | None = None) -> type[Trainer]:
     """Return the trainer class for a configuration and a fixed opponent."""
-    if config.by_chances or isinstance(rival, Chances):
+    if config.by_chances or isinstance(rival, Probabilities):
         ways = MIXED[config.grown]
     else:
         ways = WAYS["grown" if config.grown else "small" if config.small else "large"]
@@ -58,9 +58,9 @@ KERNELS: dict[type[Trainer], int] = {OneByOne: 5, Walking: 12, Flowing: 11}
 
 def kernels_needed(config: Config, games: int, threads: int) -> int:
     """Return how many kernels self-play of `games` games compiles without a cache; 0 if unknown."""
-    way = way_to_learn(config)
+    way = choose_trainer(config)
     needed = KERNELS.get(way, 0) if config.small else 0
-    first = piecewise_from(config.batches, threads, Walking.games_per_thread, Walking.stop_every)
+    first = least_chunked(config.batches, threads, Walking.games_per_thread, Walking.stop_every)
     if way is Walking and first < games:  # walking in pieces: 3 more kernels, 2 if all batches are in pieces
         needed += 3 if first else 2
     return needed
@@ -69,7 +69,7 @@ def kernels_needed(config: Config, games: int, threads: int) -> int:
 def make_trainer(
     config: Config,
     *,
-    rival: Policy | Chances | None = None,
+    rival: Policy | Probabilities | None = None,
     state: State | None = None,
     record: Callable[[Games], None] | None = None,
     threads: int = 1,
@@ -78,10 +78,12 @@ def make_trainer(
     games: int = 0,
     shares: Any = None,
 ) -> Trainer:
-    """Return a trainer for `config`, new or from `state`; for the parameters see `Task`.
+    """Return a trainer for `config`, new or from `state`; for the parameters see `TrainerOptions`.
 
     A learner without self-play meets the opponent named in its configuration, unless `rival` is given.
     """
     if rival is None and learner_named(config.learner).boxes and config.opponent in OPPONENTS:
-        rival = rival_policy(config.opponent, config)
-    return way_to_learn(config, rival)(Task(config, rival, state, record, threads, block, max_rows, games, shares))
+        rival = policy_of_opponent(config.opponent, config)
+    return choose_trainer(config, rival)(
+        TrainerOptions(config, rival, state, record, threads, block, max_rows, games, shares)
+    )

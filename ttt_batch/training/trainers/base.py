@@ -23,7 +23,7 @@ from ttt_batch.runs.config import SEATS_IN_TURN, Config
 from ttt_batch.runs.growing_table import GrowingTable, grow
 from ttt_batch.runs.recorder import Judge, counting_judge
 from ttt_batch.runs.state import State
-from ttt_batch.simulation.chances import Chances
+from ttt_batch.simulation.chances import Probabilities
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.kernels.batch import Learning, make_decays
@@ -33,11 +33,11 @@ RECORDED_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
-class Task:
+class TrainerOptions:
     """Parameters of a trainer.
 
-    rival: the fixed opponent against the learner in `config.seat`, a `Policy` of equally likely moves or `Chances`;
-    None for self-play.  On growing boards `UNLISTED` stands for a random opponent.
+    rival: the fixed opponent against the learner in `config.seat`: a `Policy` of equally likely moves or
+    `Probabilities`; None for self-play.  On growing boards `UNLISTED` stands for a random opponent.
     state: the start state, which is copied; None for the learner's start tables.
     record: called with the games as they are played.
     threads: number that play, on enumerated boards.  block: games that a thread plays in lockstep on boards of up to
@@ -48,7 +48,7 @@ class Task:
     """
 
     config: Config
-    rival: Policy | Chances | None = None
+    rival: Policy | Probabilities | None = None
     state: State | None = None
     record: Callable[[Games], None] | None = None
     threads: int = 1
@@ -80,7 +80,7 @@ class Trainer(ABC):
     grown: GrowingTable | None = None
     full = False
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: TrainerOptions) -> None:
         config, state = task.config, task.state
         self.games = 0 if state is None else state.games
         self.learner = learner_named(config.learner)
@@ -176,7 +176,7 @@ class Trainer(ABC):
         return Learning(self._held.tables, self._held.graph, self.learner.choice, self._step, self._decays)
 
 
-def _grown(task: Task) -> GrowingTable:
+def _grown(task: TrainerOptions) -> GrowingTable:
     """Return the growing board of a training, with the positions of the start state."""
     grown, state = grow(task.config), task.state
     if state is not None and state.code.size:
@@ -197,7 +197,7 @@ def start_tables(config: Config, graph: Graph, seeds: Sequence[int]) -> list[Any
     return tables
 
 
-def _enumerated(task: Task) -> Enumerated:
+def _enumerated(task: TrainerOptions) -> Enumerated:
     """Return the enumerated board of a training, with its start tables and visits."""
     config, state = task.config, task.state
     learner, graph = learner_named(config.learner), config.graph

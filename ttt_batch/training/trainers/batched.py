@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.streams import RULE, stream_key
 from ttt_batch.evaluation.judgement import Judgement, make_judgement
-from ttt_batch.evaluation.proof import Bench, make_bench
+from ttt_batch.evaluation.proof import ProofSpace, make_bench
 from ttt_batch.game.transcripts import games_space
 from ttt_batch.runs.batches import batch_bounds, batch_parity
 from ttt_batch.runs.config import Config
@@ -24,12 +24,12 @@ from ttt_batch.simulation.flow import make_rows
 from ttt_batch.simulation.policy import empty_policy
 from ttt_batch.simulation.replay import replay, trimmed
 from ttt_batch.training.kernels.batch import Workspace, make_workspace, run_batches
-from ttt_batch.training.kernels.follow import Slate, follow
+from ttt_batch.training.kernels.follow import SeedBatch, train_learners
 from ttt_batch.training.kernels.judged import judge_now
-from ttt_batch.training.trainers.base import Enumerated, Task, Trainer, start_tables
+from ttt_batch.training.trainers.base import Enumerated, Trainer, TrainerOptions, start_tables
 
 
-class Followed(NamedTuple):
+class TrainedLearner(NamedTuple):
     """Results of n learners at T points.
 
     verdicts: `Judgement` whose arrays have the leading axes n and T.  outcomes: int64[n, T, 3].
@@ -45,7 +45,7 @@ class Followed(NamedTuple):
 class Batched(Trainer):
     """Batch trainer with one kernel call for all batches; to record games, it runs and replays each batch."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: TrainerOptions) -> None:
         super().__init__(task)
         works = [make_workspace(self.graph, rival=task.rival, seat=seat) for seat in sorted(set(self._seats))]
         # Shared counts, since a fold may leave data in them for the next one.
@@ -53,7 +53,7 @@ class Batched(Trainer):
         self._ways = [self._way(work, task) for work in self._works]
 
     def take(self, config: Config) -> None:
-        """Set another configuration for `follow`, with the same learner, board, opponent and engine."""
+        """Set another configuration for `train_learners`, with the same learner, board, opponent and engine."""
         self._held = Enumerated(self.graph, self.tables, np.zeros(self.tables[0].size if config.alpha.power else 0))
         self._take(config)
         for way, work in zip(self._ways, self._works, strict=True):
@@ -72,7 +72,9 @@ class Batched(Trainer):
 
         return judged
 
-    def follow(self, seeds: Sequence[int], points: NDArray[np.int64], bench: Bench, *, keep: bool) -> Followed:
+    def follow(
+        self, seeds: Sequence[int], points: NDArray[np.int64], bench: ProofSpace, *, keep: bool
+    ) -> TrainedLearner:
         """Train one learner per seed with this configuration, each from the first game to `points[-1]`.
 
         points: int64[T], ascending; `bench` evaluates each learner there.  keep: whether to return tables.
@@ -83,7 +85,7 @@ class Batched(Trainer):
         arrays = (*self.tables, self.visits)
         starts = [(*tables, np.zeros(self.visits.size)) for tables in start_tables(self.config, self.graph, seeds)]
         ends = [np.empty((len(seeds) if keep else 0, *array.shape), array.dtype) for array in arrays]
-        slate = Slate(
+        slate = SeedBatch(
             places=tuple(_bytes_of(array[None])[0] for array in arrays),
             starts=tuple(_bytes_of(np.stack(several)) for several in zip(*starts, strict=True)),
             ends=tuple(_bytes_of(array) for array in ends),
@@ -92,11 +94,11 @@ class Batched(Trainer):
         keys = np.array([[stream_key(seed, use) for seed in seeds] for use in (self._stream, RULE)], np.uint64)
         verdicts = make_judgement(len(seeds), points.size)
         outcomes = np.zeros((len(seeds), points.size, 3), np.int64)
-        follow(way, self._learning, work, keys, self.batches, points, bench, slate, verdicts, outcomes)
-        return Followed(verdicts, outcomes, self.learner.tables(*ends[:-1]), ends[-1])
+        train_learners(way, self._learning, work, keys, self.batches, points, bench, slate, verdicts, outcomes)
+        return TrainedLearner(verdicts, outcomes, self.learner.tables(*ends[:-1]), ends[-1])
 
     @abstractmethod
-    def _way(self, work: Workspace, task: Task) -> Any:
+    def _way(self, work: Workspace, task: TrainerOptions) -> Any:
         """Return the sampler with which `play_batch` plays the batches of one seat."""
 
     def _retake(self, way: Any, work: Workspace) -> None:
@@ -139,7 +141,7 @@ class Batched(Trainer):
 class Flowing(Batched):
     """Flow trainer, which draws the number of games that take each move instead of playing games."""
 
-    def _way(self, work: Workspace, task: Task) -> Any:
+    def _way(self, work: Workspace, task: TrainerOptions) -> Any:
         return make_rows()
 
 

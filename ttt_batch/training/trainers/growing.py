@@ -16,7 +16,7 @@ from ttt_batch.simulation.flow import make_rows
 from ttt_batch.simulation.policy import UNLISTED, Policy
 from ttt_batch.training.kernels.games import fold_counted
 from ttt_batch.training.kernels.growing_flow import arrive, draw_ply
-from ttt_batch.training.trainers.base import Task
+from ttt_batch.training.trainers.base import TrainerOptions
 from ttt_batch.training.trainers.ply_by_ply import PlyByPly
 
 
@@ -54,7 +54,7 @@ class GrowingFlow(Growing):
 
     _policy = UNLISTED
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: TrainerOptions) -> None:
         super().__init__(task)
         self._rows = make_rows()
 

@@ -8,18 +8,18 @@ from numpy.typing import NDArray
 from ttt_batch.base.memory import free_memory
 from ttt_batch.learners.base import Learner
 from ttt_batch.learners.steps import Step
-from ttt_batch.simulation.lockstep import OWN, Lockstep, beside, make_lockstep
+from ttt_batch.simulation.lockstep import OWN, Lockstep, make_lockstep, second_lockstep
 from ttt_batch.training.kernels.batch import Workspace
-from ttt_batch.training.kernels.claimed import ORDERED, fold_claimed, make_spans, order_claimed
-from ttt_batch.training.trainers.base import Task
-from ttt_batch.training.trainers.pieces import InPieces
+from ttt_batch.training.kernels.claimed import ORDERED, fold_from_queue, make_spans, order_from_queue
+from ttt_batch.training.trainers.base import TrainerOptions
+from ttt_batch.training.trainers.pieces import ChunkedWalk
 
 BY_MOVE = 8
 """Factor on the least games of a thread if moves are counted.  Adding the counts takes longer, and threads do not share
 completing and folding."""
 
 
-class InLockstep(InPieces):
+class InLockstep(ChunkedWalk):
     """Walk trainer for larger boards; each thread plays its games in lockstep, which is faster for more games.
 
     A helping thread needs 28 bytes for each of 262,144 games, and its own counts.  These take 4 bytes a position if the
@@ -36,7 +36,7 @@ class InLockstep(InPieces):
 
     stop_every = claim = 1 << 18
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: TrainerOptions) -> None:
         super().__init__(task)
         self._drawn: list[NDArray[np.uint32]] = []
         if self._helpers and self.learner.by_arrivals:  # one array for all threads, added up in the fold
@@ -55,11 +55,11 @@ class InLockstep(InPieces):
         """
         return 1 << 22 if learner.by_arrivals else 1 << 24
 
-    def _way(self, work: Workspace, task: Task) -> Lockstep:
+    def _way(self, work: Workspace, task: TrainerOptions) -> Lockstep:
         return make_lockstep(self.graph, work.policy, work.seat, by_row=self.learner.by_arrivals)
 
     def _beside(self, way: Lockstep) -> Lockstep:
-        return beside(way)
+        return second_lockstep(way)
 
     def _worth_a_thread(self) -> int:
         return self.games_per_thread * (1 if self.learner.by_arrivals else BY_MOVE)
@@ -72,7 +72,7 @@ class InLockstep(InPieces):
     def _begin(self, turn: int, threads: int) -> Step:
         work = self._works[turn]
         if threads > 1 and work.listed[0] < 0:
-            self._share(order_claimed, [(self._ways[turn], self._learning, work, _none_yet(), ORDERED)] * threads)
+            self._share(order_from_queue, [(self._ways[turn], self._learning, work, _none_yet(), ORDERED)] * threads)
             work.listed[0] = 0
         return super()._begin(turn, threads)
 
@@ -85,7 +85,7 @@ class InLockstep(InPieces):
             super()._end(turn, step, games, threads)
             return
         batch = self._drawn[turn][:threads], games, self.tables, self.graph, self._works[turn], step
-        self._share(fold_claimed, [(*batch, self._spans, _none_yet(), _none_yet())] * threads)
+        self._share(fold_from_queue, [(*batch, self._spans, _none_yet(), _none_yet())] * threads)
 
 
 def _none_yet() -> NDArray[np.int64]:

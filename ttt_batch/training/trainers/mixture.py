@@ -9,21 +9,21 @@ from ttt_batch.base.memory import free_memory
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.transcripts import Games, games_space
 from ttt_batch.learners.base import Learner
-from ttt_batch.runs.as_played import how_to_play
+from ttt_batch.runs.as_played import exploration_of
 from ttt_batch.runs.config import Config
-from ttt_batch.simulation.chances import NO_CHANCES, Chances, even_chances
+from ttt_batch.simulation.chances import NO_CHANCES, Probabilities, even_chances
 from ttt_batch.simulation.counts import Counts
-from ttt_batch.simulation.mixture import Mixture, beside, make_mixture, replay_mixture
+from ttt_batch.simulation.mixture import Mixture, make_mixture, replay_mixture, second_mixture
 from ttt_batch.simulation.mixture_flow import Streams, make_streams
 from ttt_batch.simulation.replay import trimmed
 from ttt_batch.training.kernels.batch import Workspace
 from ttt_batch.training.kernels.games import Seats, Span
 from ttt_batch.training.kernels.mixture import lay_out_rows
 from ttt_batch.training.kernels.mixture_games import draw_mixed_ply, play_drawn_games
-from ttt_batch.training.trainers.base import Task
+from ttt_batch.training.trainers.base import TrainerOptions
 from ttt_batch.training.trainers.batched import Batched
 from ttt_batch.training.trainers.growing import Growing, GrowingFlow
-from ttt_batch.training.trainers.pieces import InPieces
+from ttt_batch.training.trainers.pieces import ChunkedWalk
 from ttt_batch.training.trainers.ply_by_ply import PlyByPly
 
 NOBODY_SHARES = 1 << 62
@@ -32,17 +32,17 @@ NOBODY_SHARES = 1 << 62
 
 def _take_numbers(how: Any, config: Config) -> None:
     """Set another configuration's numbers in place; the caller must lay out the rows again."""
-    how[0][0] = how_to_play(config)[0][0]
+    how[0][0] = exploration_of(config)[0][0]
 
 
-def rival_chances(task: Task, graph: Graph) -> Chances:
+def opponent_probabilities(task: TrainerOptions, graph: Graph) -> Probabilities:
     """Return the action probabilities of a task's opponent; `NO_CHANCES` in self-play and on a growing board."""
     if task.rival is None or task.config.grown:
         return NO_CHANCES
-    return task.rival if isinstance(task.rival, Chances) else even_chances(graph, task.rival)
+    return task.rival if isinstance(task.rival, Probabilities) else even_chances(graph, task.rival)
 
 
-class MixtureWalking(InPieces):
+class MixtureWalking(ChunkedWalk):
     """Walk trainer for any enumerated board, with the games of a block in lockstep and every move drawn."""
 
     games_per_thread = 1 << 16
@@ -66,14 +66,14 @@ class MixtureWalking(InPieces):
         each: int = sum(way.drawn.nbytes for way in self._ways)
         return free_memory() // (2 * each)
 
-    def _way(self, work: Workspace, task: Task) -> Mixture:
-        how, rival = how_to_play(self.config), rival_chances(task, self.graph)
+    def _way(self, work: Workspace, task: TrainerOptions) -> Mixture:
+        how, rival = exploration_of(self.config), opponent_probabilities(task, self.graph)
         way = make_mixture(self.graph, how, self.tables, self.learner.choice, rival)
         lay_out_rows(way, self.graph, work.owned)
         return way
 
     def _beside(self, way: Mixture) -> Mixture:
-        return beside(way)
+        return second_mixture(way)
 
     def _retake(self, way: Mixture, work: Workspace) -> None:
         _take_numbers(way.how, self.config)
@@ -92,8 +92,8 @@ class MixtureWalking(InPieces):
 class MixtureFlowing(Batched):
     """Flow trainer, which draws the number of games that take each move."""
 
-    def _way(self, work: Workspace, task: Task) -> Streams:
-        how, rival = how_to_play(self.config), rival_chances(task, self.graph)
+    def _way(self, work: Workspace, task: TrainerOptions) -> Streams:
+        how, rival = exploration_of(self.config), opponent_probabilities(task, self.graph)
         return make_streams(how, rival, self.tables, self.learner.choice)
 
     def _retake(self, way: Streams, work: Workspace) -> None:
@@ -103,9 +103,9 @@ class MixtureFlowing(Batched):
 class MixtureGames(PlyByPly):
     """Game-by-game trainer for any board."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: TrainerOptions) -> None:
         super().__init__(task)
-        self._way = make_streams(how_to_play(self.config), rival_chances(task, self.graph))
+        self._way = make_streams(exploration_of(self.config), opponent_probabilities(task, self.graph))
 
     def _kernel(self, players: Seats, span: Span, space: Games) -> int:
         grown = self.grown

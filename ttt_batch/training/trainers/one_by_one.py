@@ -9,7 +9,7 @@ from ttt_batch.simulation.exploration import make_explorations
 from ttt_batch.training.kernels.games import Shortcuts
 from ttt_batch.training.kernels.greedy_cache import CELLS, is_like_3x3, make_cache, window_decides
 from ttt_batch.training.kernels.sequential import play_self
-from ttt_batch.training.trainers.base import Task
+from ttt_batch.training.trainers.base import TrainerOptions
 from ttt_batch.training.trainers.ply_by_ply import PlyByPly
 
 
@@ -21,7 +21,7 @@ class OneByOne(PlyByPly):
 
     _stop_every = 1 << 16
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: TrainerOptions) -> None:
         super().__init__(task)
         config, graph = self.config, self.graph
         made = {seat: make_explorations(config.epsilon.start, seat) for seat in self._seats}

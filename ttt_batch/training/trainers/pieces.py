@@ -20,10 +20,10 @@ from ttt_batch.game.graph import Graph
 from ttt_batch.learners.base import Learner
 from ttt_batch.learners.steps import Step
 from ttt_batch.runs.batches import MAX_GAMES, Batches, batch_bounds, first_game_of_size
-from ttt_batch.simulation.pieces import walk_claimed
+from ttt_batch.simulation.pieces import walk_from_queue
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.training.kernels.batch import begin_walk, end_walk, run_batches
-from ttt_batch.training.trainers.base import Task
+from ttt_batch.training.trainers.base import TrainerOptions
 from ttt_batch.training.trainers.batched import Batched
 
 WORTH_SHARING = 1 << 18
@@ -35,7 +35,7 @@ def helpers_of(batches: Batches, threads: int, each: int) -> int:
     return max(min(threads, batches.most // each) - 1, 0)
 
 
-def piecewise_from(batches: Batches, threads: int, each: int, stop_every: int) -> int:
+def least_chunked(batches: Batches, threads: int, each: int, stop_every: int) -> int:
     """Return the first game whose batch is walked in pieces, for several threads or for checks of `stop`."""
     first = first_game_of_size(batches, 2 * each if helpers_of(batches, threads, each) else stop_every + 1)
     return MAX_GAMES + 1 if first is None else first
@@ -58,7 +58,7 @@ class SharedBatch(NamedTuple):
     walk_here: Callable[[int, int], None]
 
 
-class InPieces(Batched):
+class ChunkedWalk(Batched):
     """Trainer that runs small batches in one kernel call, and large ones one by one in pieces.
 
     If a later batch will be walked in pieces, so is the first, to compile all kernels at the start.
@@ -72,13 +72,13 @@ class InPieces(Batched):
     stop_every: ClassVar[int]
     claim: ClassVar[int]
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: TrainerOptions) -> None:
         super().__init__(task)
         self._each = self._worth_a_thread()
         helpers = min(helpers_of(self.batches, task.threads, self._each), self._most_helpers())
         self._helpers = [[self._beside(way) for way in self._ways] for _ in range(helpers)]
         self._pool: ThreadPoolExecutor | None = None
-        self._piecewise_from = piecewise_from(self.batches, task.threads, self._each, self.stop_every)
+        self._piecewise_from = least_chunked(self.batches, task.threads, self._each, self.stop_every)
         self._first = self.games < self._piecewise_from < task.games
         self._shares = task.shares
 
@@ -161,7 +161,7 @@ class InPieces(Batched):
             end = min(start + stride, last)
             each = -(-(end - start) // threads)
             claims = self._key, np.array([start], np.int64), min(self.claim, each) if others else each, end
-            self._share(walk_claimed, [(self.graph, one, *claims) for one in (*others, way)])
+            self._share(walk_from_queue, [(self.graph, one, *claims) for one in (*others, way)])
         if stopped:
             for one in (way, *others):
                 one.drawn[:] = 0
@@ -189,7 +189,7 @@ class InPieces(Batched):
 
     def _walk_span(self, turn: int, first: int, last: int) -> None:
         """Walk games `first` to `last - 1` on this thread, without checks of `stop`."""
-        walk_claimed(self.graph, self._ways[turn], self._key, np.array([first], np.int64), last - first, last)
+        walk_from_queue(self.graph, self._ways[turn], self._key, np.array([first], np.int64), last - first, last)
 
     def take_batch(self, turn: int, game: int, policy: Policy) -> None:
         """Prepare a worker to walk games of the batch that begins with `game` and has `policy`."""

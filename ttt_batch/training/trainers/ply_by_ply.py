@@ -14,7 +14,7 @@ from ttt_batch.simulation.policy import UNLISTED, Policy
 from ttt_batch.simulation.replay import trimmed
 from ttt_batch.training.kernels.games import Seats, Shortcuts, Span, play_games
 from ttt_batch.training.kernels.given import learn_given
-from ttt_batch.training.trainers.base import Task, Trainer
+from ttt_batch.training.trainers.base import Trainer, TrainerOptions
 
 
 class PlyByPly(Trainer):
@@ -27,7 +27,7 @@ class PlyByPly(Trainer):
     _stop_every = 1 << 12
     """Games between two calls of `stop`."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: TrainerOptions) -> None:
         super().__init__(task)
         # A signature of `play_games` for self-play alone is 0 to 3 % faster, but adds a second of compilation.
         rival = task.rival if isinstance(task.rival, Policy) else UNLISTED
@@ -90,7 +90,7 @@ class PlyByPly(Trainer):
         self._step = self._step._replace(visits=grown.visits)
 
 
-class Given(PlyByPly):
+class GivenGames(PlyByPly):
     """Trainer on given games, on any board; a board without room for a game grows first."""
 
     _games: Games

@@ -5,11 +5,11 @@ from ttt_batch.simulation.exploration import fill_explorations, make_exploration
 from ttt_batch.simulation.greedy_paths import make_paths
 from ttt_batch.simulation.walk import Walker, make_walker
 from ttt_batch.training.kernels.batch import Workspace
-from ttt_batch.training.trainers.base import Task
-from ttt_batch.training.trainers.pieces import InPieces
+from ttt_batch.training.trainers.base import TrainerOptions
+from ttt_batch.training.trainers.pieces import ChunkedWalk
 
 
-class Walking(InPieces):
+class Walking(ChunkedWalk):
     """Walk trainer for small boards; the games of a block skip from one random decision to the next."""
 
     games_per_thread = 262_144
@@ -29,7 +29,7 @@ class Walking(InPieces):
         """Return 8 million games, at which two workers are 1.6 times as fast as one thread (1.1 at 2, 1.8 at 32)."""
         return 1 << 23
 
-    def _way(self, work: Workspace, task: Task) -> Walker:
+    def _way(self, work: Workspace, task: TrainerOptions) -> Walker:
         explorations = make_explorations(self.config.epsilon.start, work.seat)
         return make_walker(self.graph, explorations, make_paths(self.graph, work.policy), task.block)
 

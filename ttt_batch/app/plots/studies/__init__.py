@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ttt_batch.app.plots.studies.canvas import keep_places
-from ttt_batch.app.plots.studies.choice import Choice
-from ttt_batch.app.plots.studies.curves import curves_figure
+from ttt_batch.app.plots.studies.choice import Selection
+from ttt_batch.app.plots.studies.curves import study_curves_figure
 from ttt_batch.app.plots.studies.heat import heat_figure
 from ttt_batch.app.plots.studies.sensitivity import sensitivity_figure
 from ttt_batch.app.plots.studies.settling import settling_figure
@@ -15,8 +15,8 @@ from ttt_batch.base.choices import choose
 from ttt_batch.base.errors import UsageError, quoted
 from ttt_batch.studies.storage.reading import StudyFile
 
-KINDS: dict[str, Callable[[Choice, str | None], Any]] = {
-    "curves": curves_figure,
+KINDS: dict[str, Callable[[Selection, str | None], Any]] = {
+    "curves": study_curves_figure,
     "sensitivity": sensitivity_figure,
     "settling": settling_figure,
     "heat": heat_figure,
@@ -31,7 +31,7 @@ def study_figure(
     metric: str | None = None,
     only: Mapping[str, Any] | Sequence[tuple[str, Any]] | None = None,
 ) -> Any:
-    """The matplotlib Figure of a study; to be drawn and saved within `style.styled`.
+    """The matplotlib Figure of a study; to be drawn and saved within `style.package_style`.
 
     kind: of KINDS.  metric: of `metrics.METRICS`, what `sensitivity` and `heat` show, and by which the others choose
     eight settings if there are more.  only: options with values, as a study's values are given, or such pairs; settings
@@ -42,4 +42,4 @@ def study_figure(
     pairs: Any = list(only.items()) if isinstance(only, Mapping) else only or ()
     if not isinstance(pairs, Sequence) or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
         raise UsageError(f"only {quoted(only)} are no options with values; give them as {{'alpha': '0.1,0.2'}}")
-    return keep_places(draw(Choice(study, pairs), metric))
+    return keep_places(draw(Selection(study, pairs), metric))

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.app.plots.labels import setting_text
-from ttt_batch.app.plots.studies.metrics import IN_SEATS, METRICS, PROVED, Metric, Spread, at_end, spread
+from ttt_batch.app.plots.studies.metrics import IN_SEATS, METRICS, PROVED, Metric, SeedSpread, at_end, spread
 from ttt_batch.base.choices import choose, either
 from ttt_batch.base.console import one_line, shortened
-from ttt_batch.base.errors import UsageError, option, spoken
+from ttt_batch.base.errors import UsageError, display_name, flag
 from ttt_batch.base.files import shown
-from ttt_batch.base.quantities import counted, short_number
+from ttt_batch.base.quantities import count_text, short_number
 from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
 from ttt_batch.studies.designs.family import written
 from ttt_batch.studies.designs.networks import NETWORKS
@@ -37,7 +37,7 @@ _ALWAYS = ("engine", "batch", "epsilon", "alpha")
 """Options that a picture names though all settings have the same value, and nobody gave it."""
 
 
-class Choice:
+class Selection:
     """Settings of a study that a picture is about.
 
     study: the file.  settings: their numbers, in order.  rows: the options of every setting, as `Setting.written`.
@@ -50,14 +50,14 @@ class Choice:
         Raises UsageError for an option or value that the study does not have, and if no learner is done.
         """
         self.study = study
-        self._ends: dict[Metric, Spread] = {}
+        self._ends: dict[Metric, SeedSpread] = {}
         self._options = study.design.family.options
         self.rows = [setting.written for setting in study.design.settings]
         allowed: dict[str, list[Any]] = {}
         for given, values in only:
             name = choose("option", given, self._options, words={"as": "seat", "lambda": "trace"})
             if name in allowed:
-                raise UsageError(f"{option('only')} has {name} twice; give all of its values together")
+                raise UsageError(f"{flag('only')} has {name} twice; give all of its values together")
             allowed[name] = self._allowed(name, values)
         self.settings = [i for i, row in enumerate(self.rows) if all(row[name] in allowed[name] for name in allowed)]
         if not self.settings:
@@ -129,10 +129,10 @@ class Choice:
         if networks:
             return "makes no proofs" if column in (PROVED, IN_SEATS) else "has no exact results: it is of networks"
         if self.study.family is TALLIES:
-            return f"has no exact results: {option(TALLY, True)} judges no table"
+            return f"has no exact results: {flag(TALLY, True)} judges no table"
         return "has no exact results, since its boards are too large to enumerate"
 
-    def ends(self, metric: Metric) -> Spread:
+    def ends(self, metric: Metric) -> SeedSpread:
         """The spread of the seeds of every setting of the study at the end, float64[settings].
 
         Raises UsageError if no chosen learner has such a number.
@@ -190,7 +190,11 @@ class Choice:
             return f"{text} games"
         if name in ("learner", "engine"):
             return text
-        return f"{spoken(name)} {text}" if isinstance(value, float) else shortened(setting_text(name, value), LONGEST)
+        return (
+            f"{display_name(name)} {text}"
+            if isinstance(value, float)
+            else shortened(setting_text(name, value), LONGEST)
+        )
 
     def label(self, names: Iterable[str], values: Iterable[Any]) -> str:
         """Values of options as a legend names them; empty for none."""
@@ -217,9 +221,9 @@ class Choice:
             short_number(number).replace(" ", "\u00a0") for number in sorted({int(min(games)), int(max(games))})
         )
         points = {int(self.study.points[i]) for i in self.settings}
-        recorded = counted(points.pop(), "recorded point") if len(points) == 1 else "their own recorded points"
+        recorded = count_text(points.pop(), "recorded point") if len(points) == 1 else "their own recorded points"
         settings, seeds = self.states.shape
-        found = [f"{counted(settings, 'setting')} with {counted(seeds, 'seed')} each, {span} games, {recorded}"]
+        found = [f"{count_text(settings, 'setting')} with {count_text(seeds, 'seed')} each, {span} games, {recorded}"]
         shared = [self.label([name], self.values(name)) for name in self._options if self._is_shared(name)]
         left = self._left()
         return found + ([f"all: {', '.join(filter(None, shared))}"] if any(shared) else []) + ([left] if left else [])
@@ -233,7 +237,7 @@ class Choice:
         done, failed = (int(np.count_nonzero(self.states == state)) for state in (DONE, FAILED))
         missing = self.states.size - done - failed
         parts = [f"{count:,} {what}" for count, what in ((failed, "failed"), (missing, "missing")) if count]
-        return f"{' and '.join(parts)} of {counted(self.states.size, 'learner')}" if parts else ""
+        return f"{' and '.join(parts)} of {count_text(self.states.size, 'learner')}" if parts else ""
 
 
 def left_out(drawn: int, of: int, what: str, metric: Metric) -> list[str]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ttt_batch.app.plots.games_axis import games_axis, games_edges
 from ttt_batch.app.plots.studies.canvas import band_style, line_sign, line_style, make_canvas
-from ttt_batch.app.plots.studies.choice import Choice, left_out
+from ttt_batch.app.plots.studies.choice import Selection, left_out
 from ttt_batch.app.plots.studies.metrics import METRICS, SHARE, over_games
 from ttt_batch.app.plots.style import log_counts
 from ttt_batch.studies.designs.networks import NETWORKS
@@ -26,7 +26,7 @@ MARKS = 12
 """Markers of a line, evenly over the axis."""
 
 
-def curves_figure(choice: Choice, metric: str | None = None) -> Any:
+def study_curves_figure(choice: Selection, metric: str | None = None) -> Any:
     """A line for each setting.  metric: by which those are chosen that are drawn, if there are too many."""
     ranking = choice.metric(metric, "proof" if choice.study.family is NETWORKS else "loss")
     shown = [choice.settings[i] for i in choice.best(ranking, [[setting] for setting in choice.settings])]

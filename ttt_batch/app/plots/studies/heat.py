@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from ttt_batch.app.plots.labels import log_ticks
 from ttt_batch.app.plots.studies.canvas import LETTER, make_canvas, name_places, panel_inches, room_below
-from ttt_batch.app.plots.studies.choice import Choice, is_number
+from ttt_batch.app.plots.studies.choice import Selection, is_number
 from ttt_batch.app.plots.studies.metrics import NUMBER, SHARE, TIME, Metric
-from ttt_batch.app.plots.studies.sensitivity import place_of
-from ttt_batch.base.errors import UsageError, option, spoken
+from ttt_batch.app.plots.studies.sensitivity import horizontal_axis
+from ttt_batch.base.errors import UsageError, display_name, flag
 from ttt_batch.base.quantities import short_number
 
-MOST_PANELS, MOST_CELLS = 6, 100
+MOST_HEAT_PANELS, MOST_CELLS = 6, 100
 """Panels of a picture, and cells in a row or column of a panel, at most."""
 
 WIDE = 8
@@ -28,7 +28,7 @@ BAR = 0.75
 NEVER, NOTHING = "#E2E2E2", "#FFFFFF"
 
 
-class Grid(NamedTuple):
+class HeatCells(NamedTuple):
     """The cells of every panel, and how large they are.
 
     across, up: the options of columns and rows.  columns, rows: their values, and how those are written.
@@ -45,7 +45,7 @@ class Grid(NamedTuple):
     size: float
 
 
-def heat_figure(choice: Choice, metric: str | None = None) -> Any:
+def heat_figure(choice: Selection, metric: str | None = None) -> Any:
     """Cells for two options: that of a picture of sensitivity, and another one, rather of numbers.
 
     Others that differ make panels.  Raises UsageError if fewer than two differ, or for too many panels or cells.
@@ -54,16 +54,16 @@ def heat_figure(choice: Choice, metric: str | None = None) -> Any:
     across, up = _axes(choice)
     others = [axis for axis in choice.axes if axis not in (across, up)]
     panels = choice.grouped(others)
-    if len(panels) > MOST_PANELS:
+    if len(panels) > MOST_HEAT_PANELS:
         raise UsageError(
             f"{choice.name} has {len(panels):,} combinations of {', '.join(others)}; a picture of {across} and {up} "
-            f"has room for {MOST_PANELS}: choose some with {option('only', 'OPTION=VALUES')}"
+            f"has room for {MOST_HEAT_PANELS}: choose some with {flag('only', 'OPTION=VALUES')}"
         )
     grid = _grid(choice, across, up, len(panels))
     found = choice.ends(measured).middle
     narrow = ["the cells are too narrow for numbers"] if grid.size < SMALLEST else []
-    notes = [_meaning(measured), choice.seats_note(measured, choice.settings), *narrow, *choice.facts()]
-    heading = f"{measured.title} by {spoken(across)} and {spoken(up)}: {choice.title()}"
+    notes = [_colour_meaning(measured), choice.seats_note(measured, choice.settings), *narrow, *choice.facts()]
+    heading = f"{measured.title} by {display_name(across)} and {display_name(up)}: {choice.title()}"
     height = grid.high + 0.75 + room_below([*grid.columns.values()], grid.inches)
     canvas = make_canvas(heading, len(panels), [], notes, columns=grid.side, height=height)
     scale = _scale(measured, found[choice.settings])
@@ -77,39 +77,38 @@ def heat_figure(choice: Choice, metric: str | None = None) -> Any:
         name_places(axes.xaxis, [*grid.columns.values()], grid.inches)
         name_places(axes.yaxis, [*grid.rows.values()], grid.high, upright=True)
         axes.set_title(choice.label(others, key))
-        axes.set_xlabel(spoken(across))
+        axes.set_xlabel(display_name(across))
         if number % grid.side == 0:
-            axes.set_ylabel(spoken(up))
+            axes.set_ylabel(display_name(up))
     _colour_bar(canvas, image, measured, scale)
     return canvas.figure
 
 
-def _grid(choice: Choice, across: str, up: str, panels: int) -> Grid:
+def _grid(choice: Selection, across: str, up: str, panels: int) -> HeatCells:
     """The cells for two options.  panels: how many.  Raises UsageError for too many cells."""
     columns, rows = ({value: choice.value_text(axis, value) for value in choice.values(axis)} for axis in (across, up))
     for axis, texts in ((across, columns), (up, rows)):
         if len(texts) > MOST_CELLS:
             raise UsageError(
                 f"{len(texts):,} values of {axis} are too many for a picture, which has room for {MOST_CELLS}; choose "
-                f"some with {option('only', f'{axis}=VALUES')}"
+                f"some with {flag('only', f'{axis}=VALUES')}"
             )
     side = 2 if panels > 1 and len(columns) <= WIDE else 1
     inches = panel_inches(side) - BAR / side - LETTER * max(map(len, rows.values()))
     size = min(LARGEST, inches / len(columns) * 72 / (0.6 * LETTERS))
     high = max(1.0, min(0.42, max(0.16, 9 / len(rows))) * len(rows))
-    return Grid(across, up, columns, rows, side, inches, high, size)
+    return HeatCells(across, up, columns, rows, side, inches, high, size)
 
 
-def _axes(choice: Choice) -> tuple[str, str]:
+def _axes(choice: Selection) -> tuple[str, str]:
     """The options of columns and rows.  Raises UsageError if there are no two."""
     if len(choice.axes) < 2:
         alone = next(iter(choice.axes), None)
         what = f"only {alone} differs" if alone else "no option differs"
         raise UsageError(
-            f"a heat map has two options that differ, and {what} in {choice.name}; choose "
-            f"{option('kind', 'sensitivity')}"
+            f"a heat map has two options that differ, and {what} in {choice.name}; choose {flag('kind', 'sensitivity')}"
         )
-    across = place_of(choice).option
+    across = horizontal_axis(choice).option
     others = [axis for axis in choice.axes if axis != across]
     numeric = [axis for axis in others if any(map(is_number, choice.axes[axis]))]
     return across, (numeric or others)[0]
@@ -188,7 +187,7 @@ def _colour_bar(canvas: Any, image: Any, metric: Metric, scale: Any) -> None:
         bar.ax.yaxis.set_minor_locator(NullLocator())
 
 
-def _meaning(metric: Metric) -> str:
+def _colour_meaning(metric: Metric) -> str:
     """What numbers and colours are."""
     better = "more is better" if metric.rising else "less is better"
     if metric.kind == SHARE:

@@ -139,7 +139,7 @@ METRICS = {
 """By name.  Those that need no exact results come last."""
 
 
-class Spread(NamedTuple):
+class SeedSpread(NamedTuple):
     """Seeds in three numbers, each float64[...]: median and quartiles, or a share and its interval.
 
     NaN without seeds.
@@ -162,7 +162,7 @@ def at_end(study: StudyFile, metric: Metric) -> NDArray[np.float64]:
 
 def over_games(
     study: StudyFile, metrics: Sequence[Metric], settings: Sequence[int]
-) -> Iterator[tuple[int, list[Spread]]]:
+) -> Iterator[tuple[int, list[SeedSpread]]]:
     """For each of the settings with seeds that are done, its number and the spread of each metric at its points."""
 
     def parts() -> Iterator[tuple[int, list[NDArray[np.float64]]]]:
@@ -190,14 +190,14 @@ def _games(study: StudyFile, block: Block) -> NDArray[np.int64]:
     return study.games[block.settings, : block.kind.points]
 
 
-def spread(values: NDArray[np.float64], metric: Metric) -> Spread:
+def spread(values: NDArray[np.float64], metric: Metric) -> SeedSpread:
     """Sum up the seeds of each row; quartiles of times are times that occurred, or infinite.
 
     values: float64[rows, seeds], NaN for none.
     """
     if metric.kind != SHARE:
-        return Spread(*quantiles(values, *QUARTILES, occurring=metric.kind == TIME))
+        return SeedSpread(*quantiles(values, *QUARTILES, occurring=metric.kind == TIME))
     count = np.count_nonzero(~np.isnan(values), axis=1)
     known = np.where(count > 0, count, np.nan)
     hits = np.nansum(values, axis=1) / 100 + 0 * known
-    return Spread(*(100 * share for share in (hits / known, *wilson(hits, known))))
+    return SeedSpread(*(100 * share for share in (hits / known, *wilson(hits, known))))

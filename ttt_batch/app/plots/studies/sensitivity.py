@@ -22,9 +22,9 @@ from ttt_batch.app.plots.studies.canvas import (
     readable,
     room_below,
 )
-from ttt_batch.app.plots.studies.choice import Choice, is_number, left_out
-from ttt_batch.app.plots.studies.metrics import NUMBER, SHARE, TIME, Metric, Spread
-from ttt_batch.base.errors import spoken
+from ttt_batch.app.plots.studies.choice import Selection, is_number, left_out
+from ttt_batch.app.plots.studies.metrics import NUMBER, SHARE, TIME, Metric, SeedSpread
+from ttt_batch.base.errors import display_name
 from ttt_batch.base.quantities import short_number
 
 TOGETHER, MOST_PANELS = 4, 6
@@ -34,7 +34,7 @@ ABOVE = 1.9
 """Where `never` stands above the last games of a logarithmic axis, as a factor."""
 
 
-class Place(NamedTuple):
+class HorizontalAxis(NamedTuple):
     """The horizontal axis: an option, its values, where each stands, and whether they are numbers, on what scale."""
 
     option: str
@@ -44,10 +44,10 @@ class Place(NamedTuple):
     log: bool
 
 
-def sensitivity_figure(choice: Choice, metric: str | None = None) -> Any:
+def sensitivity_figure(choice: Selection, metric: str | None = None) -> Any:
     """A metric at the end over step size, or the first option with several numbers, or with several values."""
     measured = choice.metric(metric, "proof")
-    place = place_of(choice)
+    place = horizontal_axis(choice)
     others = [option for option in choice.axes if option != place.option]
     groups = choice.grouped(others)
     split = _split(choice, others, len(groups))
@@ -68,7 +68,7 @@ def sensitivity_figure(choice: Choice, metric: str | None = None) -> Any:
         else []
     )
     notes = [
-        _meaning(measured, place),
+        _axis_meaning(measured, place),
         choice.seats_note(measured, drawn),
         *left_out(len(keys), len(lines), "lines", measured),
         *choice.facts(),
@@ -88,22 +88,22 @@ def sensitivity_figure(choice: Choice, metric: str | None = None) -> Any:
         if number % columns == 0:
             axes.set_ylabel(measured.unit)
         if number + columns >= len(panels):
-            axes.set_xlabel(spoken(place.option))
+            axes.set_xlabel(display_name(place.option))
             axes.xaxis.set_tick_params(labelbottom=True)
     _horizontal(canvas.panels, place, names, inches)
     _vertical(canvas.panels, measured, _numbers([s for key in keys for s in lines[key]], found, ceiling), ceiling)
     return canvas.figure
 
 
-def place_of(choice: Choice) -> Place:
+def horizontal_axis(choice: Selection) -> HorizontalAxis:
     """The horizontal axis: alpha if it differs, else the first option of numbers that does, else the first one."""
     numeric = [name for name, values in choice.axes.items() if sum(map(is_number, values)) > 1]
     name = "alpha" if "alpha" in choice.axes else next(iter([*numeric, *choice.axes]), "alpha")
     values = choice.values(name)
     if len(values) == 1 or not all(map(is_number, values)):
-        return Place(name, values, [float(i) for i in range(len(values))], False, False)
+        return HorizontalAxis(name, values, [float(i) for i in range(len(values))], False, False)
     log = len(values) > 2 and values[0] > 0 and _unevenness(np.log(values)) < _unevenness(np.array(values))
-    return Place(name, values, [float(value) for value in values], True, log)
+    return HorizontalAxis(name, values, [float(value) for value in values], True, log)
 
 
 def _unevenness(values: NDArray[np.float64]) -> float:
@@ -111,7 +111,7 @@ def _unevenness(values: NDArray[np.float64]) -> float:
     return float(steps.std() / steps.mean())
 
 
-def _split(choice: Choice, others: Sequence[str], groups: int) -> str | None:
+def _split(choice: Selection, others: Sequence[str], groups: int) -> str | None:
     """The option whose values have panels of their own: the first one that leaves several lines in each."""
     if groups <= TOGETHER or len(others) < 2:
         return None
@@ -119,7 +119,7 @@ def _split(choice: Choice, others: Sequence[str], groups: int) -> str | None:
 
 
 def _draw_line(
-    axes: Any, place: Place, found: Spread, own: dict[Any, int], number: int, count: int, ceiling: float
+    axes: Any, place: HorizontalAxis, found: SeedSpread, own: dict[Any, int], number: int, count: int, ceiling: float
 ) -> None:
     """One line with its band.  own: the setting of each value that has one."""
     there = [i for i, value in enumerate(place.values) if value in own and not np.isnan(found.middle[own[value]])]
@@ -142,18 +142,18 @@ def _size(number: int, count: int) -> float:
     return 4.0 + 0.5 * (count - 1 - number)
 
 
-def _numbers(settings: Sequence[int], found: Spread, ceiling: float) -> NDArray[np.float64]:
+def _numbers(settings: Sequence[int], found: SeedSpread, ceiling: float) -> NDArray[np.float64]:
     """All numbers of some settings that are drawn."""
     numbers: NDArray[np.float64] = np.concatenate([np.minimum(part[settings], ceiling) for part in found])
     return numbers[~np.isnan(numbers)]
 
 
-def _ceiling(choice: Choice) -> float:
+def _ceiling(choice: Selection) -> float:
     """Where times that never came are drawn."""
     return ABOVE * float(choice.study.games[choice.settings].max())
 
 
-def _horizontal(panels: Sequence[Any], place: Place, labels: Sequence[str], inches: float) -> None:
+def _horizontal(panels: Sequence[Any], place: HorizontalAxis, labels: Sequence[str], inches: float) -> None:
     """Scale and labels of the horizontal axis; the panels share it."""
     from matplotlib.ticker import NullLocator
 
@@ -201,7 +201,7 @@ def _vertical(panels: Sequence[Any], metric: Metric, numbers: NDArray[np.float64
         axes.set_ylim(low - 0.03 * span, top + 0.08 * span)
 
 
-def _meaning(metric: Metric, place: Place) -> str:
+def _axis_meaning(metric: Metric, place: HorizontalAxis) -> str:
     """What lines and bands are."""
     line, band = ("line", "band") if place.numeric else ("mark", "bar")
     if metric.kind == SHARE:

@@ -7,22 +7,22 @@ from numpy.typing import NDArray
 
 from ttt_batch.app.plots.games_axis import games_axis, games_edges
 from ttt_batch.app.plots.studies.canvas import band_style, line_sign, make_canvas
-from ttt_batch.app.plots.studies.choice import Choice, left_out
+from ttt_batch.app.plots.studies.choice import Selection, left_out
 from ttt_batch.app.plots.studies.metrics import METRICS, at_end
 from ttt_batch.app.plots.style import COLOURS
-from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.errors import UsageError, flag
 from ttt_batch.studies.figures.survival import Survival, survival
 
-PANELS = {"proof": "Proved by then", "settling": "Settled by then"}
+TITLES = {"proof": "Proved by then", "settling": "Settled by then"}
 
 
-def settling_figure(choice: Choice, metric: str | None = None) -> Any:
+def settling_figure(choice: Selection, metric: str | None = None) -> Any:
     """Steps for each setting.  metric: by which those are chosen that are drawn, if there are too many."""
     if not choice.having(METRICS["proof"]).any():
-        raise UsageError(f"{choice.name} has no proofs to draw; choose {option('kind', 'curves')}")
+        raise UsageError(f"{choice.name} has no proofs to draw; choose {flag('kind', 'curves')}")
     ranking = choice.metric(metric, "proof")
     shown = [choice.settings[i] for i in choice.best(ranking, [[setting] for setting in choice.settings])]
-    times = {panel: at_end(choice.study, METRICS[panel])[shown] for panel in PANELS}
+    times = {panel: at_end(choice.study, METRICS[panel])[shown] for panel in TITLES}
     counts = [
         f" ({np.isfinite(proof).sum()}, {np.isfinite(settling).sum()} of {(~np.isnan(proof)).sum()})"
         for proof, settling in zip(*times.values(), strict=True)
@@ -39,7 +39,7 @@ def settling_figure(choice: Choice, metric: str | None = None) -> Any:
     canvas = make_canvas(f"Proofs over games: {choice.title(shown)}", 2, legend, notes, height=3.0)
     ends = choice.study.games[shown, choice.study.points[shown] - 1]
     edges = games_edges(int(choice.study.games[shown, 0].min()), int(ends.max()))
-    for axes, (panel, title) in zip(canvas.panels, PANELS.items(), strict=True):
+    for axes, (panel, title) in zip(canvas.panels, TITLES.items(), strict=True):
         axes.set_title(title)
         axes.set_ylabel("% of seeds")
         axes.set_ylim(-3, 103)
