@@ -47,8 +47,8 @@ from environment_contestants import BOARDS, IN_NUMPY, LONG_STEPS, SIZES, SLOWEST
 from itemise import STAGES
 from page_writer import add_page_options, say, write_from, write_page
 
-from ttt_batch.analysis.bench import environment_info
-from ttt_batch.base.choices import TEXTBOOK
+from ttt_batch.analysis.warmup import environment_info
+from ttt_batch.core.text import TEXTBOOK
 from ttt_batch.learners import LEARNERS
 
 QUICK: dict[str, Any] = {"rounds": 5, "peer_rounds": 5, "cold_rounds": 1, "seeds": 20, "once": 1, "long": 0}

@@ -23,12 +23,12 @@ import numpy as np
 from page_writer import add_page_options, fill, markdown_table, measured_on, write_from, write_json, write_page
 
 import ttt_batch as ttt
-from ttt_batch.analysis.bench import environment_info
 from ttt_batch.analysis.matches import evaluate_sampled
+from ttt_batch.analysis.warmup import environment_info
 from ttt_batch.evaluation.judgement import exact_judge
-from ttt_batch.game.board import parse_board
-from ttt_batch.game.enumeration import GRAPHS, enumerate_graph
-from ttt_batch.game.solution import solve
+from ttt_batch.games.board import parse_board
+from ttt_batch.games.enumeration import GRAPHS, enumerate_graph
+from ttt_batch.games.solution import solve
 from ttt_batch.runs.config import make_config
 from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import Trainer

@@ -26,11 +26,11 @@ from page_writer import add_page_options, fill, markdown_table, say, write_from,
 from study_pages import LIBRARIES, learnt_with
 
 import ttt_batch as ttt
-from ttt_batch.game.board import Board
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.graph import Graph, rows_of_edges
-from ttt_batch.game.solution import ends_alone, solve
-from ttt_batch.studies.storage.declared import DONE
+from ttt_batch.games.board import Board
+from ttt_batch.games.enumeration import enumerate_graph
+from ttt_batch.games.graph import Graph, rows_of_edges
+from ttt_batch.games.solution import ends_alone, solve
+from ttt_batch.studies.storage.layout import DONE
 
 DATA = Path(__file__).parent.parent / "data"
 STUDIES, HEADLINES = DATA / "claims", DATA / "headlines.json"

@@ -8,7 +8,7 @@ exact judgement finds otherwise.  With 20 seeds, 19 are taken for all.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ttt_batch.analysis.playing import wilson
+from ttt_batch.analysis.matches import wilson
 
 Report = dict[str, Any]
 

@@ -19,14 +19,12 @@ from unittest import mock
 
 from contestants import TWO_CORES, Contestant, Measure, Plan, Values, environment
 
-from ttt_batch.base.errors import TttBatchError
-from ttt_batch.cluster.crew import RemoteTask, WorkerPool
-from ttt_batch.cluster.place import ClusterConfig, check_installed
+from ttt_batch.cluster.config import ClusterConfig, check_installed
+from ttt_batch.cluster.worker_pool import RemoteTask, WorkerPool
+from ttt_batch.core.errors import TttBatchError
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.storage.creation import create_study
-from ttt_batch.studies.work.by_workers import Workers
-from ttt_batch.studies.work.chunks import Done
-from ttt_batch.studies.work.loop import run_study
+from ttt_batch.studies.storage.writing import create_study
+from ttt_batch.studies.work import Done, Workers, run_study
 
 GAMES, BATCH, WARM = 100_000, 16_384, 64
 SHORT_GAMES, SHORT_CHUNK = 1_000, 0.05
@@ -37,8 +35,8 @@ MODULES = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]
 START = """
 import time
 start = time.perf_counter()
-from ttt_batch.cluster.crew import Crew
-from ttt_batch.cluster.place import Place
+from ttt_batch.cluster.worker_pool import Crew
+from ttt_batch.cluster.config import Place
 with Crew(Place(2), print) as crew:
     while crew.workers < 2:
         crew.ended(0.05)

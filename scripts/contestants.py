@@ -22,19 +22,18 @@ import tuned
 from itemise import itemise
 
 import ttt_batch as ttt
-from ttt_batch.base.processors import available_threads
+from ttt_batch.core.resources import available_threads
 from ttt_batch.evaluation.exact_results import match
-from ttt_batch.game.board import Board
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.transcript_reader import GameReader
-from ttt_batch.game.transcript_source import GameFile
+from ttt_batch.games.board import Board
+from ttt_batch.games.enumeration import enumerate_graph
+from ttt_batch.games.transcript_reader import GameFile, GameReader
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
-from ttt_batch.runs.recorder import Recorder
+from ttt_batch.runs.run import Recorder
 from ttt_batch.simulation.policy import random_policy
 from ttt_batch.simulation.random_games import play_random_games
-from ttt_batch.studies.designs.tables import points_of
-from ttt_batch.studies.figures.times import first_proof, games_at, settled_since
+from ttt_batch.studies.designs.methods import points_of
+from ttt_batch.studies.statistics import first_proof, games_at, settled_since
 from ttt_batch.studies.study import study
 from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import Trainer

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.learning.learnt import Arrays
-from ttt_batch.studies.learning.tables import TableWorker
-from ttt_batch.studies.work.by_workers import Sent
+from ttt_batch.studies.learning import Arrays, TableWorker
+from ttt_batch.studies.work import Sent
 
 
 @functools.cache

@@ -81,7 +81,7 @@ def draw_terminal(path: Path) -> None:
     from rich.text import Text
 
     from ttt_batch.app.terminal.loop import play_person_games
-    from ttt_batch.app.terminal.view import ScreenFace
+    from ttt_batch.app.terminal.screen import ScreenFace
 
     run = ttt.train(GAMES)
     view = ScreenFace(run.board, colour=True)
@@ -189,8 +189,8 @@ def draw_boards(path: Path) -> None:
     import numpy as np
     from PIL import Image
 
-    from ttt_batch.agents.naming import at_board
-    from ttt_batch.environments.pictures import position_picture
+    from ttt_batch.agents.external import at_board
+    from ttt_batch.environments.gymnasium_envs import position_picture
 
     pictures = []
     for name, marks in SHOWN.items():

@@ -34,12 +34,12 @@ IMPORTS = {
 HASH, PACKAGE = "hash of the sources", "import of the package"
 CALLS = {
     "enumerating the board": (("ttt_batch.runs.config", "enumerate_graph"),),
-    "setting up": (("ttt_batch.training.train", "make_trainer"), ("ttt_batch.runs.recorder", "Recorder.__init__")),
+    "setting up": (("ttt_batch.training.train", "make_trainer"), ("ttt_batch.runs.run", "Recorder.__init__")),
     "playing, learning, proving": (
         ("ttt_batch.training.trainers", "Trainer.advance"),
-        ("ttt_batch.runs.recorder", "Recorder.record"),
+        ("ttt_batch.runs.run", "Recorder.record"),
     ),
-    "writing": (("ttt_batch.training.checkpoints", "Checkpoints.write"),),
+    "writing": (("ttt_batch.training.session", "Checkpoints.write"),),
     # Types the arguments, finds the machine code in the cache and links it; called once a kernel and signature.
     KERNELS: (("numba.core.dispatcher", "_DispatcherBase._compile_for_args"),),
 }
@@ -95,12 +95,12 @@ def run_stages(started: float, folder: str) -> None:
                 with contextlib.suppress(ImportError):
                     importlib.import_module(module)
     from ttt_batch.__main__ import run
-    from ttt_batch.base.kernel_cache import cache_folder
+    from ttt_batch.compiler.kernel_cache import cache_folder
 
     with watch.stage(HASH):
         cache_folder()  # every kernel looks it up when its module is imported
     with watch.stage(PACKAGE):
-        for module in ("ttt_batch.training.train", "ttt_batch.app.reports.training", "ttt_batch.runs.runfile.writing"):
+        for module in ("ttt_batch.training.train", "ttt_batch.app.reports.training", "ttt_batch.runs.storage.writing"):
             importlib.import_module(module)
     for name, calls in CALLS.items():
         for module, path in calls:

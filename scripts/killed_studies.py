@@ -21,7 +21,7 @@ import numpy as np
 
 import ttt_batch as ttt
 from ttt_batch.studies.checks import check_study
-from ttt_batch.studies.storage.declared import DONE, MISSING
+from ttt_batch.studies.storage.layout import DONE, MISSING
 from ttt_batch.studies.storage.reading import StudyFile, open_study
 
 FILE, QUIET = "study.h5", "quiet.h5"

@@ -23,20 +23,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from page_writer import add_page_options, fill, markdown_table, measured_on, say, write_from, write_report
 
-from ttt_batch.analysis.bench import environment_info
-from ttt_batch.base.bits import NONE, ONE, nth_member, popcount, single
-from ttt_batch.base.jit import kernel
-from ttt_batch.base.quantities import short_number
-from ttt_batch.base.streams import below, draw, game_base, stream_key
-from ttt_batch.game.board import parse_board
-from ttt_batch.game.lines import Lines, make_lines, view_of
-from ttt_batch.patterns.agent import NetAgent, make_network_agent
-from ttt_batch.patterns.games import BEST, BOTH, PLAYED, Aim
-from ttt_batch.patterns.nets import Net, learn_batches, make_errors, make_game, make_net
-from ttt_batch.patterns.network import make_network
-from ttt_batch.patterns.tuples import parse_tuples
-from ttt_batch.proofs.playing import mark_cell, reset, tied_cells
-from ttt_batch.proofs.prover import ALWAYS_WINS, CANNOT_LOSE, Goal, Proof, Prover
+from ttt_batch.analysis.warmup import environment_info
+from ttt_batch.compiler.bits import NONE, ONE, nth_member, popcount, single
+from ttt_batch.compiler.jit import kernel
+from ttt_batch.compiler.numerics import below, draw, game_base, stream_key
+from ttt_batch.core.text import short_number
+from ttt_batch.evaluation.prover import ALWAYS_WINS, CANNOT_LOSE, Goal, Proof, Prover
+from ttt_batch.evaluation.search import mark_cell, reset, tied_cells
+from ttt_batch.games.bitboards import Lines, make_lines, view_of
+from ttt_batch.games.board import parse_board
+from ttt_batch.ntuple.games import BEST, BOTH, PLAYED, Aim
+from ttt_batch.ntuple.learning import Net, learn_batches, make_errors, make_game, make_net
+from ttt_batch.ntuple.moves import NetAgent, make_network_agent
+from ttt_batch.ntuple.network import make_network, parse_tuples
 
 Report = dict[str, Any]
 

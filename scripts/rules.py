@@ -21,9 +21,9 @@ from page_writer import add_page_options, fill, markdown_table, say, write_repor
 from study_pages import learnt_with, provenance_of, shown
 
 import ttt_batch as ttt
-from ttt_batch.app.plots.games_axis import games_axis, games_edges
+from ttt_batch.app.plots.curves import games_axis, games_edges
 from ttt_batch.app.plots.style import COLOURS, FIGURE_WIDTH, MARKERS, package_style, render
-from ttt_batch.studies.figures.summary import Summary
+from ttt_batch.studies.summary import Summary
 
 Row = dict[str, Any]
 METRICS = ("settling", "proof", "loss")

@@ -26,19 +26,18 @@ from dask_processes import Processes, kill_all
 from dummy_workers import seem_to_learn, seem_to_walk
 from page_writer import add_page_options, fill, markdown_table, measured_on, say, write_from, write_report
 
-from ttt_batch.analysis.bench import environment_info
-from ttt_batch.cluster.crew import RemoteTask, WorkerPool
-from ttt_batch.cluster.place import ClusterConfig
+from ttt_batch.analysis.warmup import environment_info
+from ttt_batch.cluster.config import ClusterConfig
+from ttt_batch.cluster.worker_pool import RemoteTask, WorkerPool
 from ttt_batch.runs.config import make_config
+from ttt_batch.studies import work
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.learning.tables import TableWorker
-from ttt_batch.studies.storage.creation import create_study
-from ttt_batch.studies.work import by_workers
-from ttt_batch.studies.work.by_workers import Workers
-from ttt_batch.studies.work.loop import StudyProgress, run_study
-from ttt_batch.training.shares import MOST_SHARES, _packed
+from ttt_batch.studies.learning import TableWorker
+from ttt_batch.studies.storage.writing import create_study
+from ttt_batch.studies.work import StudyProgress, Workers, run_study
+from ttt_batch.training.remote import MOST_SHARES, _packed
 from ttt_batch.training.trainers import make_trainer
-from ttt_batch.training.trainers.pieces import SharedBatch
+from ttt_batch.training.trainers.batched import SharedBatch
 
 Report = dict[str, Any]
 GAMES, BATCH = 100_000, 16_384
@@ -141,7 +140,7 @@ def simulate(
             return bool(waves and begun and looks[-1].learners >= begun[0].learners + (waves - 1) * workers * each)
 
         task = functools.partial(seem_to_learn, learner, hurry)
-        with mock.patch.object(Workers, "chunk_seconds", chunk), mock.patch.object(by_workers, "learn_parts", task):
+        with mock.patch.object(Workers, "chunk_seconds", chunk), mock.patch.object(work, "learn_parts", task):
             run_study(study, threads=1, crew=crew, progress=look, stop=enough)
     first = begun[0]
     seconds, learners, client, its, dummy = (after - before for before, after in zip(first, looks[-1], strict=True))

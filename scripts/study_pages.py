@@ -19,8 +19,8 @@ import numpy as np
 from page_writer import add_page_options, fill, markdown_table, write_from, write_report
 
 import ttt_batch as ttt
-from ttt_batch.base.quantities import count_text
-from ttt_batch.studies.storage.declared import DONE
+from ttt_batch.core.text import count_text
+from ttt_batch.studies.storage.layout import DONE
 
 Row = dict[str, Any]
 LIBRARIES = ("ttt_batch", "python", "numpy", "numba")

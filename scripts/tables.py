@@ -20,10 +20,10 @@ import numpy as np
 from page_writer import fill, markdown_table
 
 import ttt_batch as ttt
-from ttt_batch.game.board import Board
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.graph import rows_of_edges
-from ttt_batch.game.solution import solve
+from ttt_batch.games.board import Board
+from ttt_batch.games.enumeration import enumerate_graph
+from ttt_batch.games.graph import rows_of_edges
+from ttt_batch.games.solution import solve
 
 BOARD = Board()
 GAMES = 100_000

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.streams import stream_key
-from ttt_batch.learners.steps import fill_weights
+from ttt_batch.compiler.numerics import stream_key
+from ttt_batch.learners.base import fill_weights
 from ttt_batch.runs.config import make_config
-from ttt_batch.simulation.counts import outcomes_of
-from ttt_batch.simulation.exploration import make_explorations
+from ttt_batch.simulation.policy import outcomes_of
+from ttt_batch.simulation.walk import make_explorations
 from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import Trainer
 

@@ -8,7 +8,7 @@ from typing import Any
 from pages import program
 
 from ttt_batch.app import web
-from ttt_batch.game.board import FIRST, SECOND, Position
+from ttt_batch.games.board import FIRST, SECOND, Position
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 

@@ -20,9 +20,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from ttt_batch.analysis.warmup import warm_up
-from ttt_batch.base.errors import TttBatchError
+from ttt_batch.core.errors import TttBatchError
 from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.training.train import train
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import ttt_batch as ttt
-from ttt_batch.base import files
-from ttt_batch.training.checkpoints import Checkpoints
+from ttt_batch.core import files
+from ttt_batch.training.session import Checkpoints
 
 STAGES = ("created", "half", "written", "flushed", "renamed", "random")
 OPTIONS: dict[str, Any] = {"batch": 500, "seed": 1, "threads": 1, "checkpoint_every": "0s"}

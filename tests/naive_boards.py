@@ -15,7 +15,7 @@ from naive_streams import drawn
 from naive_textbook import ORACLES
 
 import ttt_batch as ttt
-from ttt_batch.base.streams import RULE, stream_key
+from ttt_batch.compiler.numerics import RULE, stream_key
 
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 

@@ -12,8 +12,8 @@ import pytest
 
 import ttt_batch as ttt
 from ttt_batch.app import web
-from ttt_batch.base.choices import Ties
-from ttt_batch.game.board import EMPTY, Game, Position
+from ttt_batch.core.text import Ties
+from ttt_batch.games.board import EMPTY, Game, Position
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 

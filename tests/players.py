@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ttt_batch.game.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
-from ttt_batch.game.solution import SolvedResult
+from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
+from ttt_batch.games.solution import SolvedResult
 
 RESULTS = {FIRST_WINS: 1, DRAW: 0, SECOND_WINS: -1}
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.bits import NONE, ONE, lowest_bit, single
-from ttt_batch.game.board import DRAW, FIRST_WINS, UNFINISHED, Board, Position
-from ttt_batch.proofs.playing import copy_for_thread, mark_cell, reset, tied_cells, unmark_cell
+from ttt_batch.compiler.bits import NONE, ONE, lowest_bit, single
+from ttt_batch.evaluation.search import copy_for_thread, mark_cell, reset, tied_cells, unmark_cell
+from ttt_batch.games.board import DRAW, FIRST_WINS, UNFINISHED, Board, Position
 
 SPOILT_NOWHERE = 2**64 - 1
 

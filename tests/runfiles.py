@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import h5py
 import numpy as np
 
-from ttt_batch.runs.runfile.checks import RunData
-from ttt_batch.runs.runfile.header import user_block
-from ttt_batch.runs.runfile.shield import unpack
+from ttt_batch.runs.storage.declaration import RunData
+from ttt_batch.runs.storage.header import user_block
+from ttt_batch.runs.storage.reading import unpack
 
 
 def example(*, action=False, points=3, rows=40, seed=0):
@@ -131,8 +131,8 @@ class Outcome(NamedTuple):
 SERVER = """
 import os, resource, signal, struct
 import h5py
-from ttt_batch.runs.runfile.parsing import parse_image
-from ttt_batch.runs.runfile.shield import limit_memory, pack
+from ttt_batch.runs.storage.reading import parse_image
+from ttt_batch.runs.storage.reading import limit_memory, pack
 
 def take(size):
     parts = []

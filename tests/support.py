@@ -12,22 +12,20 @@ from naive_streams import drawn
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
-from ttt_batch.base.jit import kernel
-from ttt_batch.base.streams import RULE, stream_key
-from ttt_batch.game.board import Board
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.graph import Graph
-from ttt_batch.game.transcript_reader import GameReader
-from ttt_batch.game.transcript_source import GameLines
-from ttt_batch.game.transcripts import Games, on_graph
+from ttt_batch.compiler.jit import kernel
+from ttt_batch.compiler.numerics import RULE, stream_key
+from ttt_batch.games.board import Board
+from ttt_batch.games.enumeration import enumerate_graph
+from ttt_batch.games.graph import Graph
+from ttt_batch.games.transcript_reader import GameLines, GameReader
+from ttt_batch.games.transcripts import Games, on_graph
 from ttt_batch.learners import LEARNERS
-from ttt_batch.learners.base import Learner, Settings, fold, make_trajectory
-from ttt_batch.learners.steps import make_step
-from ttt_batch.runs.own_options import READ
+from ttt_batch.learners.base import Learner, Settings, fold, make_step, make_trajectory
+from ttt_batch.runs.config import READ
 from ttt_batch.runs.run import Run
-from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, empty_counts
+from ttt_batch.simulation.policy import EXPLORING, GREEDY, Counts, empty_counts
 from ttt_batch.training.from_games import config_from_games, games_learner
-from ttt_batch.training.kernels.given import learn_given
+from ttt_batch.training.kernels.games import learn_given
 
 BOARD = Board()
 BY_EPSILON = [name for name, learner in LEARNERS.items() if not learner.by_chances]

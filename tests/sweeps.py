@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.jit import kernel
+from ttt_batch.compiler.jit import kernel
 from ttt_batch.evaluation.judgement import Judgement
-from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
-from ttt_batch.game.graph import Graph
+from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS
+from ttt_batch.games.graph import Graph
 from ttt_batch.learners.base import Learner, state_value
 from ttt_batch.simulation.policy import FIRST_BEST, UNIFORM, Choice, score
 

@@ -21,8 +21,8 @@ from support import command
 import ttt_batch as ttt
 from ttt_batch.app import api
 from ttt_batch.app.terminal.faces import Score
-from ttt_batch.base import printable
-from ttt_batch.base.printable import Printable
+from ttt_batch.core import results
+from ttt_batch.core.results import Printable
 from ttt_batch.simulation.random_games import play_random_games
 
 
@@ -244,7 +244,7 @@ def test_every_kind_of_finding_has_a_text():
     assert {"Evaluation", "GrownEvaluation", "PlayedEvaluation", "Shown", "Tournament", "Score"} <= kinds.keys()
     for name, kind in kinds.items():
         if "__str__" not in kind.__dict__:
-            assert callable(pkgutil.resolve_name(printable._homes[name])), name
+            assert callable(pkgutil.resolve_name(results._homes[name])), name
 
 
 def test_a_run_says_what_it_is(run):

@@ -12,7 +12,7 @@ import pytest
 from support import command
 
 import ttt_batch as ttt
-from ttt_batch.base.named_code import AS_AGENT
+from ttt_batch.core.named_code import AS_AGENT
 
 EXAMPLES = Path(__file__).parent.parent / "scripts" / "examples"
 

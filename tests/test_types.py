@@ -12,7 +12,7 @@ from typing import Any, get_args
 import pytest
 
 import ttt_batch as ttt
-from ttt_batch.base.choices import LEARNER_NAMES, PATTERN_LEARNERS, NetworkLearner, TableLearner
+from ttt_batch.core.text import LEARNER_NAMES, PATTERN_LEARNERS, NetworkLearner, TableLearner
 
 REASONS = {
     "Batch.reset: which": "an array, a list, or what another library makes an array of",

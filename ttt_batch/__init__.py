@@ -11,8 +11,8 @@ third-party agents.  Names are loaded on first use, so that importing the packag
 
 from typing import TYPE_CHECKING
 
-from ttt_batch.base.printable import register_hook as _register
-from ttt_batch.base.version import VERSION
+from ttt_batch.core import VERSION
+from ttt_batch.core.results import register_hook as _register
 
 __version__ = VERSION
 
@@ -27,12 +27,12 @@ else:
         """Load a public name on first use: most exceptions on their own, any other name with the whole package."""
         import importlib
 
-        from ttt_batch.base import errors
+        from ttt_batch.core import errors
 
         if name.endswith("Error") and hasattr(errors, name):
             return getattr(errors, name)
         if name == "__all__" or not name.startswith("_"):
-            from ttt_batch.base.compiler_settings import check_compiler_settings
+            from ttt_batch.compiler.settings import check_compiler_settings
 
             check_compiler_settings()
             if name in ("agents", "learners"):
@@ -54,14 +54,14 @@ for _name, _home in {
     "Evaluation": "app.reports.evaluation:evaluation_text",
     "GrownEvaluation": "app.reports.evaluation:grown_evaluation_text",
     "PlayedEvaluation": "app.reports.evaluation:played_text",
-    "PositionsEvaluation": "app.reports.positions:positions_text",
-    "Proofs": "app.reports.proof:proofs_text",
+    "PositionsEvaluation": "app.reports.evaluation:positions_text",
+    "Proofs": "app.reports.evaluation:proofs_text",
     "Series": "app.reports.tournament:series_text",
     "Repetition": "app.reports.study:confirmation_text",
     "Study": "app.reports.study:file_text",
     "run_dict": "app.reports.training:run_summary",
     "Summary": "app.reports.study:study_text",
-    "Shown": "app.reports.position:show_text",
+    "Shown": "app.reports.evaluation:show_text",
     "Tournament": "app.reports.tournament:tournament_text",
 }.items():
     _register(_name, f"{__name__}.{_home}")

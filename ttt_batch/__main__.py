@@ -45,11 +45,8 @@ def run(arguments: list[str]) -> int:
 
     An unexpected exception is one line, too.  With TTT_BATCH_DEBUG set it is raised, with its traceback.
     """
-    from ttt_batch.base import (
-        console,
-        memory,  # noqa: F401 - loaded while memory is left
-    )
-    from ttt_batch.base.errors import TttBatchError
+    from ttt_batch.core import console
+    from ttt_batch.core.errors import TttBatchError
 
     stdout = sys.stdout
     for stream in (stdout, sys.stderr):
@@ -107,7 +104,7 @@ def _status(error: Exception) -> int:
 
 def _starved(error: Exception) -> str:
     """Return a message if `ulimit -v` allows too little memory, where libraries fail in many ways; else nothing."""
-    from ttt_batch.base.memory import address_limit
+    from ttt_batch.core.resources import address_limit
 
     limit = address_limit()
     if limit is None or limit >= LEAST_TO_COMPILE:
@@ -120,7 +117,7 @@ def _starved(error: Exception) -> str:
 
 
 def _fail(message: str, status: int) -> int:
-    from ttt_batch.base.console import print_message
+    from ttt_batch.core.console import print_message
 
     print_message(f"ttt-batch: {message}")
     return status

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import ttt_batch as ttt
-from ttt_batch.agents.agent import Agent
-from ttt_batch.base.errors import AgentError, UsageError
+from ttt_batch.agents.base import Agent
+from ttt_batch.core.errors import AgentError, UsageError
 
 
 def answering(what):

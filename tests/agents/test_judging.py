@@ -12,11 +12,10 @@ from support import BOTH_SEATS, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.agents import at_board
-from ttt_batch.agents.layers import LayerRules
-from ttt_batch.agents.positions import batch_at, batch_of, mover_words
-from ttt_batch.agents.reach import Reached
-from ttt_batch.base.errors import AgentError, UsageError
-from ttt_batch.game.board import EMPTY, Board, Position, parse_board
+from ttt_batch.agents.base import batch_at, batch_of, mover_words
+from ttt_batch.agents.layers import LayerRules, Reached
+from ttt_batch.core.errors import AgentError, UsageError
+from ttt_batch.games.board import EMPTY, Board, Position, parse_board
 from ttt_batch.training.train import train
 
 SEATS = ("first", "second")

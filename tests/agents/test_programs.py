@@ -14,10 +14,10 @@ import pytest
 from support import command
 
 import ttt_batch as ttt
-from ttt_batch.agents.naming import make_agent
-from ttt_batch.agents.positions import batch_of
-from ttt_batch.base.errors import AgentError
-from ttt_batch.game.board import Board
+from ttt_batch.agents.base import batch_of
+from ttt_batch.agents.external import make_agent
+from ttt_batch.core.errors import AgentError
+from ttt_batch.games.board import Board
 
 LOWEST = """
 import sys
@@ -315,7 +315,7 @@ def test_a_second_interruption_leaves_no_process(folder, monkeypatch):
     def interrupted(pid, patience):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ttt_batch.agents.programs._ended", interrupted)
+    monkeypatch.setattr("ttt_batch.agents.external._ended", interrupted)
     with pytest.raises(KeyboardInterrupt):
         agent.close()
     assert not alive(pid)

@@ -8,12 +8,11 @@ import pytest
 
 import ttt_batch as ttt
 from ttt_batch.agents import at_board
-from ttt_batch.agents.agent import Agent
-from ttt_batch.agents.known import agent_of_run
-from ttt_batch.agents.positions import Positions, batch_at
-from ttt_batch.analysis.playing import wilson
-from ttt_batch.base.errors import AgentError, UsageError
-from ttt_batch.game.board import EMPTY, parse_board
+from ttt_batch.agents.base import Agent, Positions, batch_at
+from ttt_batch.agents.builtin import agent_of_run
+from ttt_batch.analysis.matches import wilson
+from ttt_batch.core.errors import AgentError, UsageError
+from ttt_batch.games.board import EMPTY, parse_board
 from ttt_batch.training.train import train
 
 SEATS = ("first", "second")

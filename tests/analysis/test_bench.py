@@ -19,8 +19,8 @@ from support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
-from ttt_batch.analysis import bench as benches
-from ttt_batch.analysis.bench import ROUNDS, Figure, Steps, measure_machine, thread_counts
+from ttt_batch.analysis import warmup as benches
+from ttt_batch.analysis.warmup import ROUNDS, Figure, Steps, measure_machine, thread_counts
 from ttt_batch.learners import LEARNERS
 
 # pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.

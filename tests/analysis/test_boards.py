@@ -13,18 +13,16 @@ import ttt_batch as ttt
 from ttt_batch.analysis import boards as catalogue
 from ttt_batch.analysis.boards import known_boards, measure, write_solution
 from ttt_batch.app.reports.catalogues import board_text
-from ttt_batch.base.errors import BoardError, UsageError
-from ttt_batch.base.memory import parse_memory
-from ttt_batch.game.board import MAX_TABLE_CELLS, parse_board
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.known_values import CERTIFIED, DRAWN, KNOWN, SOLVED, WON
-from ttt_batch.game.solution import solve
-from ttt_batch.game.state_space import choose_space, most_positions
+from ttt_batch.core.errors import BoardError, UsageError
+from ttt_batch.core.resources import parse_memory
+from ttt_batch.games.board import MAX_TABLE_CELLS, parse_board
+from ttt_batch.games.enumeration import choose_space, enumerate_graph, most_positions
+from ttt_batch.games.solution import CERTIFIED, DRAWN, KNOWN, SOLVED, WON, solve
 from ttt_batch.runs.config import make_config
-from ttt_batch.runs.memory_needs import bytes_needed, check_space, rows_within
-from ttt_batch.simulation.chances import even_chances, make_chances
-from ttt_batch.simulation.mixture import make_mixture
+from ttt_batch.runs.growing_table import bytes_needed, check_space, rows_within
+from ttt_batch.simulation.action_probabilities import even_chances, make_chances
 from ttt_batch.simulation.policy import random_policy
+from ttt_batch.simulation.sampled import make_mixture
 
 QUICK = ("3x3", "3x3-misere", "3x4x3", "3x4x4")
 

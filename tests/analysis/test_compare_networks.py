@@ -4,12 +4,12 @@ import pytest
 from naive_streams import below, drawn
 
 import ttt_batch as ttt
-from ttt_batch.analysis.compare_networks import GAMES, SEED, compare_networks
-from ttt_batch.app.reports.comparison import network_comparison_text
-from ttt_batch.base.errors import BoardError
-from ttt_batch.base.streams import MEETINGS, stream_key
-from ttt_batch.game.board import EMPTY, UNFINISHED
-from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.analysis.compare import GAMES, SEED, compare_networks
+from ttt_batch.app.reports.training import network_comparison_text
+from ttt_batch.compiler.numerics import MEETINGS, stream_key
+from ttt_batch.core.errors import BoardError
+from ttt_batch.games.board import EMPTY, UNFINISHED
+from ttt_batch.runs.network_run import PatternRun
 
 
 def test_a_run_is_like_itself(pattern_run: PatternRun) -> None:

@@ -10,9 +10,9 @@ import pytest
 from players import FakeAgent
 
 import ttt_batch as ttt
-from ttt_batch.analysis.handicap import TEMPERATURE, HandicappedAgent, result_range, softmax_probabilities
-from ttt_batch.base.errors import UsageError
-from ttt_batch.game.board import Board
+from ttt_batch.analysis.review import TEMPERATURE, HandicappedAgent, result_range, softmax_probabilities
+from ttt_batch.core.errors import UsageError
+from ttt_batch.games.board import Board
 from ttt_batch.learners import LEARNERS
 
 EMPTY_BOARD = Board().decode(0)
@@ -85,7 +85,7 @@ def test_the_temperature_goes_by_the_learners_scale(name):
 
 
 def test_a_learning_run_has_the_scale_of_their_run():
-    from ttt_batch.training.learning_run import LearningRun
+    from ttt_batch.training.from_games import LearningRun
 
     run = ttt.train(1000)
     assert result_range(LearningRun(run), EMPTY_BOARD) == result_range(run, EMPTY_BOARD) == 2

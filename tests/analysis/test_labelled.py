@@ -10,9 +10,9 @@ import pytest
 from support import command
 
 import ttt_batch as ttt
-from ttt_batch.analysis.labelled import LabelledEvaluation
-from ttt_batch.game.board import FIRST_WINS, UNFINISHED, parse_board
-from ttt_batch.game.notation import check_possible, rows_text
+from ttt_batch.analysis.position import LabelledEvaluation
+from ttt_batch.games.board import FIRST_WINS, UNFINISHED, parse_board
+from ttt_batch.games.notation import check_possible, rows_text
 
 BOARD = ttt.Board()
 EVERY = [

@@ -18,18 +18,17 @@ from naive_streams import below, drawn
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
-from ttt_batch.agents.scripted import PLAYERS, scripted_edges, scripted_policy
-from ttt_batch.analysis import playing
-from ttt_batch.analysis.matches import evaluate_sampled, play_scripted, scripted_evaluation
-from ttt_batch.analysis.playing import Tally, wilson
-from ttt_batch.base.choices import RESULTS, SEATS
-from ttt_batch.base.errors import BoardError, UsageError
-from ttt_batch.base.streams import stream_key
-from ttt_batch.game.board import UNFINISHED, parse_board
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.lines import make_lines
-from ttt_batch.game.notation import read_position
-from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.agents.builtin import PLAYERS, scripted_edges, scripted_policy
+from ttt_batch.analysis import matches
+from ttt_batch.analysis.matches import Tally, evaluate_sampled, play_scripted, scripted_evaluation, wilson
+from ttt_batch.compiler.numerics import stream_key
+from ttt_batch.core.errors import BoardError, UsageError
+from ttt_batch.core.text import RESULTS, SEATS
+from ttt_batch.games.bitboards import make_lines
+from ttt_batch.games.board import UNFINISHED, parse_board
+from ttt_batch.games.enumeration import enumerate_graph
+from ttt_batch.games.notation import read_position
+from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run
 
 BOARDS = ["3x3", "3x3-misere", "2x4x3-exact", "2x4x2"]
@@ -151,7 +150,7 @@ def test_matches_depend_on_the_seed_and_on_nothing_else(monkeypatch: pytest.Monk
         for seat in SEATS
         for seed in (0, 1)
     }
-    monkeypatch.setattr(playing, "AT_ONCE", 7)
+    monkeypatch.setattr(matches, "AT_ONCE", 7)
     for (player, seat, seed), tally in tallies.items():
         assert tally.games == 500 and play_scripted(run, player, seat, games=500, seed=seed) == tally
     assert len(set(tallies.values())) > 6

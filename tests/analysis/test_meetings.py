@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 from support import command, mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.agents.naming import at_board
-from ttt_batch.agents.scripted import ScriptedPlayer
-from ttt_batch.analysis.compare import compare_runs
-from ttt_batch.analysis.compare_networks import compare_networks
+from ttt_batch.agents.builtin import ScriptedPlayer
+from ttt_batch.agents.external import at_board
+from ttt_batch.analysis.compare import compare_networks, compare_runs
 from ttt_batch.analysis.tournament import all_play_all, series
 from ttt_batch.app.reports.tournament import series_text, tournament_text
-from ttt_batch.base.errors import UsageError
-from ttt_batch.base.streams import MEETINGS, stream_key
+from ttt_batch.compiler.numerics import MEETINGS, stream_key
+from ttt_batch.core.errors import UsageError
 
 BOARD = naive.Board()
 

@@ -12,13 +12,12 @@ from support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.analysis.position import best_play, best_replies, describe_position
-from ttt_batch.app.reports.evaluation import evaluation_text
+from ttt_batch.app.reports.evaluation import evaluation_text, show_text
 from ttt_batch.app.reports.layout import line_of_play
-from ttt_batch.app.reports.position import show_text
-from ttt_batch.base.choices import RESULTS
-from ttt_batch.base.errors import BoardError
-from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position, parse_board
-from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.core.errors import BoardError
+from ttt_batch.core.text import RESULTS
+from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position, parse_board
+from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run
 
 KEYS = {

@@ -7,8 +7,8 @@ from players import FakeAgent, KnowingAgent, best_play, moves_of
 
 import ttt_batch as ttt
 from ttt_batch.analysis.review import move_results, oversights, oversights_text, review, review_text
-from ttt_batch.game.board import EMPTY, UNFINISHED, Board, Game, parse_board
-from ttt_batch.game.solution import Prospect
+from ttt_batch.games.board import EMPTY, UNFINISHED, Board, Game, parse_board
+from ttt_batch.games.solution import Prospect
 
 BOARD = Board()
 NAMES = ["3x3", "3x3-misere", "2x3x2", "3x3x2-exact", "2x4x3"]

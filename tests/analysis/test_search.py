@@ -10,13 +10,13 @@ from naive_boards import VariantBoard
 from support import BOTH_SEATS
 
 import ttt_batch as ttt
-from ttt_batch.agents.tables import TablePlayer, table_player
-from ttt_batch.analysis import search as searching
-from ttt_batch.analysis.search import SearchResult, search
-from ttt_batch.base.choices import SEATS
-from ttt_batch.base.errors import UsageError
-from ttt_batch.game.board import FIRST_WINS, UNFINISHED, parse_board
-from ttt_batch.proofs import prover
+from ttt_batch.agents.builtin import TablePlayer, table_player
+from ttt_batch.analysis import proving as searching
+from ttt_batch.analysis.proving import SearchResult, search
+from ttt_batch.core.errors import UsageError
+from ttt_batch.core.text import SEATS
+from ttt_batch.evaluation import prover
+from ttt_batch.games.board import FIRST_WINS, UNFINISHED, parse_board
 from ttt_batch.runs.run import Run
 
 TINY = ["2x3x2", "3x3-misere", "2x4x3-exact", "2x4x3-misere-exact", "1x6x4"]

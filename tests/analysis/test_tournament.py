@@ -12,20 +12,25 @@ from naive_streams import below, drawn
 from support import mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.agents.scripted import PLAYERS, ScriptedPlayer
-from ttt_batch.agents.tables import table_player
-from ttt_batch.analysis import playing
-from ttt_batch.analysis.matches import scripted_evaluation
-from ttt_batch.analysis.meetings import Meeting, deviation
-from ttt_batch.analysis.playing import DEVIATIONS, Tally, play_agents, play_walk, walk_games, wilson
-from ttt_batch.analysis.tournament import GAMES, Series, Tournament, all_play_all, series
+from ttt_batch.agents.builtin import PLAYERS, ScriptedPlayer, table_player
+from ttt_batch.analysis import matches
+from ttt_batch.analysis.matches import (
+    DEVIATIONS,
+    Tally,
+    play_agents,
+    play_walk,
+    scripted_evaluation,
+    walk_games,
+    wilson,
+)
+from ttt_batch.analysis.tournament import GAMES, Meeting, Series, Tournament, all_play_all, deviation, series
 from ttt_batch.app.reports.tournament import cut, series_text, tournament_text
-from ttt_batch.base.choices import RESULTS
-from ttt_batch.base.errors import BoardError, UsageError
-from ttt_batch.base.streams import MEETINGS, stream_key
-from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Position
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.lines import make_lines
+from ttt_batch.compiler.numerics import MEETINGS, stream_key
+from ttt_batch.core.errors import BoardError, UsageError
+from ttt_batch.core.text import RESULTS
+from ttt_batch.games.bitboards import make_lines
+from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Position
+from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.runs.run import Run
 
 
@@ -223,8 +228,8 @@ def test_walks_and_agents_play_the_same_games(name, monkeypatch):
     walked, played = play_walk(graph, *policies, 2000, key), play_agents(*agents, lines, 2000, key)
     assert walked == played and walked.games == 2000
     for size in (1, 7):
-        monkeypatch.setattr(playing, "AT_ONCE", size)
-        monkeypatch.setattr(playing, "WALKS_AT_ONCE", size)
+        monkeypatch.setattr(matches, "AT_ONCE", size)
+        monkeypatch.setattr(matches, "WALKS_AT_ONCE", size)
         assert (
             play_agents(*agents, lines, 100, key)
             == play_walk(graph, *policies, 100, key)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ttt_batch.analysis import warmup
-from ttt_batch.base.errors import TttBatchError
+from ttt_batch.core.errors import TttBatchError
 
 SECONDS = 600
 
@@ -21,7 +21,7 @@ import contextlib, io, itertools, re, sys
 from pathlib import Path
 import ttt_batch as ttt
 from ttt_batch.__main__ import run
-from ttt_batch.base.kernel_cache import KernelCache
+from ttt_batch.compiler.kernel_cache import KernelCache
 from ttt_batch.analysis.warmup import BEYOND, LEARNERS, OTHERS, run_job
 
 LEARNERS = [name for name, learner in LEARNERS.items() if not learner.boxes]  # those of the options below

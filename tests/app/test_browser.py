@@ -8,8 +8,8 @@ from browser import Browser
 from pages import free, line_with, trained
 
 import ttt_batch as ttt
-from ttt_batch.game.board import FIRST, SECOND
-from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.games.board import FIRST, SECOND
+from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run
 
 pytestmark = pytest.mark.slow  # a browser takes five seconds to start, and twenty to be driven
@@ -279,7 +279,7 @@ def test_hints(browser: Browser) -> None:
 
 def test_hints_without_values(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
     """Boards as large as 4x4x4 have no values on their page, which says so."""
-    monkeypatch.setattr("ttt_batch.app.web.table.VALUED_CELLS", 5)
+    monkeypatch.setattr("ttt_batch.app.web.packing.VALUED_CELLS", 5)
     run = trained(board="2x3", games=1000)
     browser.open(run)
     assert browser.element("values").text.startswith("Choices")

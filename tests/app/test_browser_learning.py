@@ -12,9 +12,8 @@ from pages import trained
 from test_web_learning import bytes_of, settings, tables_of, work
 
 import ttt_batch as ttt
-from ttt_batch.app.kit.boxes import COLOURS, boxes_of
-from ttt_batch.runs.exchange import export_table
-from ttt_batch.runs.importing import import_tables
+from ttt_batch.app.kit import COLOURS, boxes_of
+from ttt_batch.runs.importing import export_table, import_tables
 
 pytestmark = pytest.mark.slow  # a browser takes five seconds to start, and twenty to be driven
 

@@ -27,11 +27,11 @@ from ttt_batch.__main__ import run as run_here
 from ttt_batch.app import progress as moving
 from ttt_batch.app.interrupt import Interrupt
 from ttt_batch.app.progress import COMPILING, Reporter
-from ttt_batch.base import kernel_cache
-from ttt_batch.base.errors import InterruptedTraining
-from ttt_batch.base.quantities import duration_text
+from ttt_batch.compiler import kernel_cache
+from ttt_batch.core.errors import InterruptedTraining
+from ttt_batch.core.text import duration_text
 from ttt_batch.learners.base import Settings
-from ttt_batch.runs.runfile.declaration import USER_BLOCK
+from ttt_batch.runs.storage.declaration import USER_BLOCK
 
 # pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .*is multi-threaded:DeprecationWarning")

@@ -7,33 +7,33 @@ from pathlib import Path
 
 import pytest
 
-from ttt_batch.agents.scripted import PLAYERS
+from ttt_batch.agents.builtin import PLAYERS
 from ttt_batch.analysis.boards import known_boards
-from ttt_batch.app.commands import declare
+from ttt_batch.app.commands import shared
 from ttt_batch.app.plots import KINDS, MOVIE, STUDY_KINDS
-from ttt_batch.app.plots.studies.metrics import METRICS
-from ttt_batch.base.choices import LEARNER_NAMES
+from ttt_batch.app.plots.studies.canvas import METRICS
+from ttt_batch.core.text import LEARNER_NAMES
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import ENGINES
 from ttt_batch.runs.formats import FORMATS
-from ttt_batch.studies.designs.grid import SWEEPS
-from ttt_batch.studies.designs.opponents import NAMES as RIVALS
-from ttt_batch.studies.figures.ranking import METRICS as RANKS
-from ttt_batch.studies.storage.declared import KEEPS
+from ttt_batch.studies.designs.design import SWEEPS
+from ttt_batch.studies.designs.methods import NAMES as RIVALS
+from ttt_batch.studies.storage.layout import KEEPS
+from ttt_batch.studies.summary import METRICS as RANKS
 
 
 def test_what_is_offered_is_what_there_is():
     assert LEARNER_NAMES == tuple(LEARNERS) == tuple(learner.name for learner in LEARNERS.values())
-    assert set(declare.FORMATS) >= set(FORMATS)
-    assert set(declare.ENGINES) == set(ENGINES) - {"given"}
-    assert tuple(dict.fromkeys([*KINDS, MOVIE, *STUDY_KINDS])) == declare.PLOTS
-    assert tuple(METRICS) == declare.METRICS
-    assert tuple(RANKS) == declare.RANKS
-    assert set(declare.RIVALS) == set(RIVALS)
-    assert (SWEEPS, KEEPS) == (declare.SWEEPS, declare.KEEPS)
-    assert set(declare.AGAINST) == {*PLAYERS, "optimal", "self"}
-    assert list(declare.BOARDS) == [entry.board.name for entry in known_boards() if entry.space is not None]
-    assert list(declare.BEYOND_TABLES) == [entry.board.name for entry in known_boards() if entry.space is None]
+    assert set(shared.FORMATS) >= set(FORMATS)
+    assert set(shared.ENGINES) == set(ENGINES) - {"given"}
+    assert tuple(dict.fromkeys([*KINDS, MOVIE, *STUDY_KINDS])) == shared.PLOTS
+    assert tuple(METRICS) == shared.METRICS
+    assert tuple(RANKS) == shared.RANKS
+    assert set(shared.RIVALS) == set(RIVALS)
+    assert (SWEEPS, KEEPS) == (shared.SWEEPS, shared.KEEPS)
+    assert set(shared.AGAINST) == {*PLAYERS, "optimal", "self"}
+    assert list(shared.BOARDS) == [entry.board.name for entry in known_boards() if entry.space is not None]
+    assert list(shared.BEYOND_TABLES) == [entry.board.name for entry in known_boards() if entry.space is None]
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,9 @@ from ttt_batch.__main__ import run as run_here
 from ttt_batch.app.cli import COMMANDS, app
 from ttt_batch.app.commands.train import _ask_for_file
 from ttt_batch.app.reports.catalogues import learners_text
-from ttt_batch.base import console
-from ttt_batch.base.console import all_lines, for_shell, one_line, shortened
-from ttt_batch.base.errors import TttBatchError
+from ttt_batch.core import console
+from ttt_batch.core.console import all_lines, for_shell, one_line, shortened
+from ttt_batch.core.errors import TttBatchError
 
 PACKAGE = Path(ttt.__file__).parent
 

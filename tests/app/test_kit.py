@@ -11,9 +11,8 @@ import pytest
 from support import command
 
 import ttt_batch as ttt
-from ttt_batch.app.kit.boxes import boxes_of
-from ttt_batch.app.kit.rules import rules_of
-from ttt_batch.base.errors import UsageError
+from ttt_batch.app.kit import boxes_of, rules_of
+from ttt_batch.core.errors import UsageError
 from ttt_batch.runs.loading import check_run
 
 BOARD = naive.Board()

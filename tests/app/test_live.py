@@ -15,9 +15,8 @@ import pytest
 from runfiles import changed
 
 import ttt_batch as ttt
-from ttt_batch.app.plots.live import Snapshot, can_show, curve_of, picture, watch_curve
-from ttt_batch.app.plots.text_chart import Curve, make_chart
-from ttt_batch.base.errors import RunFileError, TttBatchError
+from ttt_batch.app.plots.live import Curve, Snapshot, can_show, curve_of, make_chart, picture, watch_curve
+from ttt_batch.core.errors import RunFileError, TttBatchError
 from ttt_batch.runs.run import Run
 
 pexpect = pytest.importorskip("pexpect") if os.name == "posix" else None

@@ -14,8 +14,8 @@ from ttt_batch.app.plots import draw_runs
 from ttt_batch.app.plots.boards import openings, shown_lines
 from ttt_batch.app.plots.movie import HELD, _points, _Screen
 from ttt_batch.app.plots.style import package_style
-from ttt_batch.base.errors import TttBatchError, UsageError
-from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.core.errors import TttBatchError, UsageError
+from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run
 
 pytest.importorskip("matplotlib")

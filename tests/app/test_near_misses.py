@@ -10,7 +10,7 @@ from support import command
 
 import ttt_batch as ttt
 from ttt_batch.app.cli import COMMANDS, program
-from ttt_batch.app.commands import near_misses
+from ttt_batch.app.commands import usage
 
 MISUSED = [
     # Options of other programs, and of other commands.
@@ -227,10 +227,10 @@ def test_every_near_miss_leads_somewhere():
     """Each command and option of the tables is one, and no word of them is a name itself."""
     options = {opt for command in program.commands.values() for param in command.params for opt in param.opts}
     options |= {opt for param in program.params for opt in param.opts} | {"--help"}
-    assert {meant.split()[0] for meant in near_misses.COMMANDS} <= {*COMMANDS, "--version"}
-    assert {meant.split()[0] for meant in near_misses.OPTIONS} <= options
-    assert set(near_misses.LISTED) <= {opt for param in program.commands["study"].params for opt in param.opts}
-    assert not {word for words in near_misses.COMMANDS.values() for word in words.split()} & set(COMMANDS)
+    assert {meant.split()[0] for meant in usage.COMMANDS} <= {*COMMANDS, "--version"}
+    assert {meant.split()[0] for meant in usage.OPTIONS} <= options
+    assert set(usage.LISTED) <= {opt for param in program.commands["study"].params for opt in param.opts}
+    assert not {word for words in usage.COMMANDS.values() for word in words.split()} & set(COMMANDS)
 
 
 def test_help_and_version_by_other_names(empty, capsys):

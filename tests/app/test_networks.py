@@ -8,8 +8,8 @@ import pytest
 from support import command
 
 import ttt_batch as ttt
-from ttt_batch.app.terminal.playing import play_in_terminal
-from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.app.terminal.loop import play_in_terminal
+from ttt_batch.runs.network_run import PatternRun
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from support import assert_same_run, command
 
 import ttt_batch as ttt
 from ttt_batch.app.cli import COMMANDS, program
-from ttt_batch.base import files, named_code
-from ttt_batch.base.errors import RunFileError, StudyFileError, UsageError
+from ttt_batch.core import files, named_code
+from ttt_batch.core.errors import RunFileError, StudyFileError, UsageError
 from ttt_batch.learners import LEARNERS, homes_of, register, register_named
 from ttt_batch.studies.study import load_study
 

@@ -13,29 +13,28 @@ from support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.app.plots import KINDS, draw_runs, make_figure
-from ttt_batch.app.plots.boards import first_moves, openings
-from ttt_batch.app.plots.coverage import BINS, coverage_of, most_of_ply, reach_probabilities
-from ttt_batch.app.plots.labels import (
+from ttt_batch.app.plots.boards import BINS, coverage_of, first_moves, most_of_ply, openings, reach_probabilities
+from ttt_batch.app.plots.curves import BEATEN, learning_panels, medians, shares_in_play
+from ttt_batch.app.plots.style import (
     common_title,
+    log_counts,
     log_ticks,
     make_legend,
     make_look,
+    new_figure,
     opponent_text,
+    package_style,
+    render,
     verdict,
 )
-from ttt_batch.app.plots.series import learning_panels, medians, shares_in_play
-from ttt_batch.app.plots.strips import BEATEN
-from ttt_batch.app.plots.style import log_counts, new_figure, package_style, render
-from ttt_batch.base.errors import TttBatchError, UsageError
-from ttt_batch.base.quantities import short_number
-from ttt_batch.game.board import EMPTY, Board
+from ttt_batch.core.errors import TttBatchError, UsageError
+from ttt_batch.core.text import short_number
+from ttt_batch.games.board import EMPTY, Board
 from ttt_batch.runs.config import make_config
-from ttt_batch.runs.exchange import export_table
-from ttt_batch.runs.importing import import_tables
-from ttt_batch.runs.patterns.run import PatternRun
-from ttt_batch.runs.recorder import unbeatable_since
-from ttt_batch.runs.run import Run
-from ttt_batch.training.learning_run import LearningRun
+from ttt_batch.runs.importing import export_table, import_tables
+from ttt_batch.runs.network_run import PatternRun
+from ttt_batch.runs.run import Run, unbeatable_since
+from ttt_batch.training.from_games import LearningRun
 
 pytest.importorskip("matplotlib")
 

@@ -9,8 +9,8 @@ import pytest
 from support import command
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import CertificateError, UsageError
-from ttt_batch.proofs.certificates import read_certificate
+from ttt_batch.core.errors import CertificateError, UsageError
+from ttt_batch.evaluation.certificates import read_certificate
 
 CHECK = Path(__file__).parent.parent.parent / "scripts" / "check_certificate.py"
 

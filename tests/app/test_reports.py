@@ -8,12 +8,11 @@ import pytest
 from support import command
 
 import ttt_batch as ttt
-from ttt_batch.analysis.matches import SampledEvaluation
-from ttt_batch.analysis.playing import Tally
+from ttt_batch.analysis.matches import SampledEvaluation, Tally
 from ttt_batch.app.reports.catalogues import learner_text, learners_text
 from ttt_batch.app.reports.evaluation import grown_evaluation_text
 from ttt_batch.app.reports.layout import REPORT_WIDTH, draw_labels, hanging, to_json
-from ttt_batch.base.quantities import count_text
+from ttt_batch.core.text import count_text
 from ttt_batch.learners import LEARNERS
 
 

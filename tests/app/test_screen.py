@@ -20,14 +20,12 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 import ttt_batch
-from ttt_batch.app.keyboard import KeyCommand, KeyContext, commands_for
 from ttt_batch.app.terminal.drawing import draw_board
 from ttt_batch.app.terminal.faces import Score
-from ttt_batch.app.terminal.keys import draw_help
+from ttt_batch.app.terminal.keys import KeyCommand, KeyContext, commands_for, draw_help
 from ttt_batch.app.terminal.loop import play_person_games
-from ttt_batch.app.terminal.screen import _run, has_screen
-from ttt_batch.app.terminal.view import STEPS, ScreenFace
-from ttt_batch.game.board import EMPTY, Board
+from ttt_batch.app.terminal.screen import STEPS, ScreenFace, _run, has_screen
+from ttt_batch.games.board import EMPTY, Board
 
 # pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
@@ -450,7 +448,7 @@ def test_which_streams_have_a_screen(tmp_path):
 
 def test_what_draws_screens_is_not_imported_before_there_is_one():
     heavy = "{'prompt_toolkit', 'rich'} & set(sys.modules)"
-    code = f"import sys, ttt_batch.app.terminal, ttt_batch.app.watching; sys.exit(bool({heavy}))"
+    code = f"import sys, ttt_batch.app.terminal, ttt_batch.app.terminal.loop; sys.exit(bool({heavy}))"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(ttt_batch.__file__).parents[1])
 
 
@@ -470,7 +468,7 @@ AFTER_LOADING = """
 import select, sys
 from players import KnowingAgent
 from ttt_batch.app.terminal import playing
-from ttt_batch.app.keyboard import Keyboard
+from ttt_batch.app.terminal.keys import Keyboard
 with Keyboard(sys.stdin):
     print("reading it", flush=True)
     select.select([sys.stdin], [], [])  # until the person types

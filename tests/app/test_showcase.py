@@ -10,8 +10,8 @@ from support import command
 
 import ttt_batch as ttt
 from ttt_batch.app import progress as moving
-from ttt_batch.app.showcase import SampleGames, boards_side_by_side
-from ttt_batch.game.board import UNFINISHED, Game
+from ttt_batch.app.progress import SampleGames, boards_side_by_side
+from ttt_batch.games.board import UNFINISHED, Game
 
 
 def test_boards_stand_side_by_side() -> None:

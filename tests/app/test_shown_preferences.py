@@ -14,14 +14,14 @@ from players import FakeAgent
 from test_web_match import work
 
 import ttt_batch as ttt
-from ttt_batch.analysis.handicap import HandicappedAgent
 from ttt_batch.analysis.position import describe_position
+from ttt_batch.analysis.review import HandicappedAgent
 from ttt_batch.app.plots.boards import _scale, openings
-from ttt_batch.app.reports.position import show_text
-from ttt_batch.app.terminal.hints import draw_hints, hints_of
-from ttt_batch.app.watching import watch_game
-from ttt_batch.base.errors import UsageError
-from ttt_batch.game.board import Game
+from ttt_batch.app.reports.evaluation import show_text
+from ttt_batch.app.terminal.drawing import draw_hints, hints_of
+from ttt_batch.app.terminal.loop import watch_game
+from ttt_batch.core.errors import UsageError
+from ttt_batch.games.board import Game
 from ttt_batch.runs.run import Run
 
 EMPTY = (0,) * 9

@@ -15,18 +15,14 @@ from support import command
 import ttt_batch as ttt
 from ttt_batch.app.plots import STUDY_KINDS, plot_study
 from ttt_batch.app.plots.studies import KINDS, study_figure
-from ttt_batch.app.plots.studies.canvas import readable
-from ttt_batch.app.plots.studies.choice import LINES, Selection
-from ttt_batch.app.plots.studies.metrics import METRICS, SHARE, TIME, at_end, spread
-from ttt_batch.app.plots.studies.sensitivity import ABOVE, horizontal_axis
-from ttt_batch.app.plots.studies.settling import steps_of
+from ttt_batch.app.plots.studies.canvas import LINES, METRICS, SHARE, TIME, Selection, at_end, readable, spread
+from ttt_batch.app.plots.studies.panels import ABOVE, horizontal_axis, steps_of
 from ttt_batch.app.plots.style import package_style
-from ttt_batch.base.errors import StudyFileError, UsageError
-from ttt_batch.runs.recorder import unbeatable_since
+from ttt_batch.core.errors import StudyFileError, UsageError
+from ttt_batch.runs.run import unbeatable_since
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.storage.creation import create_study
 from ttt_batch.studies.storage.reading import StudyFile, open_study
-from ttt_batch.studies.storage.writing import StudyWriter
+from ttt_batch.studies.storage.writing import StudyWriter, create_study
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("scipy")

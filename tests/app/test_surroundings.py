@@ -14,8 +14,8 @@ from heeding import heed_signals
 from support import mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.base import memory
-from ttt_batch.base.errors import TttBatchError
+from ttt_batch.core import resources
+from ttt_batch.core.errors import TttBatchError
 
 PROGRAM = f"{sys.executable} -m ttt_batch"
 
@@ -169,7 +169,7 @@ def test_a_backend_that_is_known_still_holds_for_pyplot(folder: Path) -> None:
 
 HELD = """
 import os, sys
-from ttt_batch.base import memory, kernel_cache
+from ttt_batch.core import memory, kernel_cache
 from ttt_batch.__main__ import run
 def stop():
     os.write(1, str(memory._held() // 1024).encode())
@@ -218,11 +218,11 @@ def test_too_little_memory_costs_one_line(
 
 
 def test_room_is_what_the_system_would_give(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert memory.can_allocate(1 << 20) and not memory.can_allocate(1 << 62)
-    memory.check_memory(1 << 20, "this")
-    monkeypatch.setattr(memory, "address_limit", lambda: None)
+    assert resources.can_allocate(1 << 20) and not resources.can_allocate(1 << 62)
+    resources.check_memory(1 << 20, "this")
+    monkeypatch.setattr(resources, "address_limit", lambda: None)
     with pytest.raises(TttBatchError, match=r"not enough memory: this needs 4,611,686,018,427 MB .*; free some"):
-        memory.check_memory(1 << 62, "this")
+        resources.check_memory(1 << 62, "this")
 
 
 DISPOSITIONS = "import signal; print(*(signal.getsignal(n) == signal.SIG_IGN for n in (signal.SIGINT, signal.SIGHUP)))"

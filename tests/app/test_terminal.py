@@ -9,13 +9,13 @@ import pytest
 from players import FakeAgent, KnowingAgent, Terminal
 
 import ttt_batch as ttt
-from ttt_batch.app.keyboard import KeyCommand
-from ttt_batch.app.terminal import playing
+from ttt_batch.app.terminal import loop
 from ttt_batch.app.terminal.faces import Result, Score
-from ttt_batch.base.console import wants_colour
-from ttt_batch.base.errors import BoardError, UsageError
-from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, Board, Game
-from ttt_batch.runs.knowledge import PlayingAgent
+from ttt_batch.app.terminal.keys import KeyCommand
+from ttt_batch.core.console import wants_colour
+from ttt_batch.core.errors import BoardError, UsageError
+from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, Board, Game
+from ttt_batch.runs.q_values import PlayingAgent
 
 BOARD = Board()
 FOUR = Board(4, 4, 4)
@@ -38,7 +38,7 @@ def session(
     answers = "".join(f"{answer}\n" for answer in typed.split(";")) if typed else ""
     stdout = io.StringIO()
     stdin = io.StringIO(answers)
-    score = playing.play_in_terminal(agent or FakeAgent(), person=person, stdin=stdin, stdout=stdout, seed=1, **keepers)
+    score = loop.play_in_terminal(agent or FakeAgent(), person=person, stdin=stdin, stdout=stdout, seed=1, **keepers)
     text = stdout.getvalue()
     assert all(character == "\n" or character.isprintable() for character in text)
     assert text.isascii()
@@ -239,7 +239,7 @@ def test_undoing_lessons():
 @pytest.mark.parametrize("stream", [io.StringIO, Interrupted])
 def test_what_ends_a_game_early_loses_that_game_only(stream):
     pupil, recorded = FakePupil([5]), []
-    playing.play_in_terminal(
+    loop.play_in_terminal(
         FakeAgent(),
         person=0,
         stdin=stream("5\n3\n7\n\n5\n"),
@@ -283,7 +283,7 @@ def test_bad_answers_cost_a_line_and_nothing_else():
 def test_bytes_that_are_no_text_do_not_end_the_game():
     stdin = io.TextIOWrapper(io.BytesIO(b"\xff\xfe\n5\n3\n7\nn\n"), encoding="utf-8")
     stdout = io.StringIO()
-    assert playing.play_in_terminal(FakeAgent(), person=0, stdin=stdin, stdout=stdout, seed=1) == Score(wins=1)
+    assert loop.play_in_terminal(FakeAgent(), person=0, stdin=stdin, stdout=stdout, seed=1) == Score(wins=1)
     assert stdout.getvalue().count("is no cell") == 1
 
 
@@ -341,7 +341,7 @@ def test_leaving(person, word):
 def test_the_end_of_input_and_an_interrupt_at_every_prompt(stream, read):
     answers = ["5\n", "h\n", "3\n", "7\n", "\n", "1\n"][:read]
     stdout = io.StringIO()
-    score = playing.play_in_terminal(FakeAgent(), person=0, stdin=stream("".join(answers)), stdout=stdout, seed=1)
+    score = loop.play_in_terminal(FakeAgent(), person=0, stdin=stream("".join(answers)), stdout=stdout, seed=1)
     assert score == Score(wins=int(read >= 4))
     prompt = "Another game? [Enter/q] " if read == 4 else "Your move (X): "
     assert stdout.getvalue().endswith(f"{prompt}\nGoodbye. {score}\n")
@@ -349,7 +349,7 @@ def test_the_end_of_input_and_an_interrupt_at_every_prompt(stream, read):
 
 def test_the_last_line_needs_no_newline():
     stdout = io.StringIO()
-    playing.play_in_terminal(FakeAgent(), person=0, stdin=io.StringIO("5\n3\n7"), stdout=stdout, seed=1)
+    loop.play_in_terminal(FakeAgent(), person=0, stdin=io.StringIO("5\n3\n7"), stdout=stdout, seed=1)
     assert "You win." in stdout.getvalue()
 
 
@@ -366,7 +366,7 @@ def test_the_agent_draws_evenly_among_its_candidates_and_the_seed_fixes_it():
     def opening(seed: int) -> int:
         stdout = io.StringIO()
         agent = FakeAgent(choose=lambda position: [0, 4, 8])
-        playing.play_in_terminal(agent, person=1, stdin=io.StringIO("0\n"), stdout=stdout, seed=seed)
+        loop.play_in_terminal(agent, person=1, stdin=io.StringIO("0\n"), stdout=stdout, seed=seed)
         return int(stdout.getvalue().split("The agent plays ")[1][0])
 
     openings = [opening(seed) for seed in range(300)]
@@ -379,7 +379,7 @@ def test_the_agent_draws_evenly_among_its_candidates_and_the_seed_fixes_it():
 @pytest.mark.parametrize("person", [2, -1])
 def test_another_seat_is_refused(person):
     with pytest.raises(UsageError, match="no seat"):
-        playing.play_in_terminal(FakeAgent(), person=person, stdin=io.StringIO(), stdout=io.StringIO(), seed=1)
+        loop.play_in_terminal(FakeAgent(), person=person, stdin=io.StringIO(), stdout=io.StringIO(), seed=1)
 
 
 # --- sides
@@ -452,7 +452,7 @@ def test_a_weaker_agent_leaves_its_rule_and_the_seed_fixes_it():
         texts = []
         for seed in range(30):
             stdout = io.StringIO()
-            playing.play_in_terminal(agent, person=1, stdin=io.StringIO("0\n"), stdout=stdout, seed=seed, **strength)
+            loop.play_in_terminal(agent, person=1, stdin=io.StringIO("0\n"), stdout=stdout, seed=seed, **strength)
             texts.append(stdout.getvalue().split("The agent plays ")[1][0])
         return texts
 
@@ -480,7 +480,7 @@ def test_on_a_terminal_there_is_colour_and_no_echo(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     stdout = Terminal()
-    playing.play_in_terminal(FakeAgent(), person=0, stdin=Terminal("5\n0\n"), stdout=stdout, seed=1, plain=True)
+    loop.play_in_terminal(FakeAgent(), person=0, stdin=Terminal("5\n0\n"), stdout=stdout, seed=1, plain=True)
     assert "\x1b[1;38;5;208;7m[O]\x1b[0m" in stdout.getvalue()
     assert "Your move (X): The agent plays 1.\n" in stdout.getvalue()
 

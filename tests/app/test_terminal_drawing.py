@@ -5,11 +5,10 @@ import re
 
 import pytest
 
-from ttt_batch.app.terminal.drawing import draw_board, draw_replay
-from ttt_batch.app.terminal.hints import Hints, draw_hints, draw_values
+from ttt_batch.app.terminal.drawing import Hints, draw_board, draw_hints, draw_replay, draw_values
 from ttt_batch.app.terminal.keys import draw_help
-from ttt_batch.game.board import Board, Game
-from ttt_batch.game.solution import Prospect
+from ttt_batch.games.board import Board, Game
+from ttt_batch.games.solution import Prospect
 
 BOARD = Board()
 FOUR = Board(4, 4, 4)

@@ -6,10 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from ttt_batch.app.keyboard import Keyboard, KeyCommand, KeyContext, commands_for
-from ttt_batch.app.terminal.keys import draw_again_help, draw_help, is_complete, read_again, read_entry
-from ttt_batch.base.errors import UsageError
-from ttt_batch.game.board import Board
+from ttt_batch.app.terminal.keys import (
+    Keyboard,
+    KeyCommand,
+    KeyContext,
+    commands_for,
+    draw_again_help,
+    draw_help,
+    is_complete,
+    read_again,
+    read_entry,
+)
+from ttt_batch.core.errors import UsageError
+from ttt_batch.games.board import Board
 
 AFTER_LEARNING = KeyContext.AFTER | KeyContext.LEARNT
 BOARD = Board()
@@ -276,7 +285,7 @@ def test_a_terminal_that_is_gone_has_no_keys(monkeypatch: pytest.MonkeyPatch) ->
     def refuse(*_: object) -> None:
         raise termios.error(5, "Input/output error")
 
-    monkeypatch.setattr("ttt_batch.app.keyboard.is_live", lambda _: True)
+    monkeypatch.setattr("ttt_batch.app.terminal.keys.is_live", lambda _: True)
     monkeypatch.setattr(os, "tcgetpgrp", lambda _: os.getpgrp())
     monkeypatch.setattr(termios, "tcgetattr", refuse)
     with Path(os.devnull).open() as stdin, Keyboard(stdin) as keyboard:

@@ -12,8 +12,8 @@ from support import command
 import ttt_batch as ttt
 from ttt_batch.app.cli import COMMANDS
 from ttt_batch.app.commands.shared import command_line
-from ttt_batch.base.files import command_text
-from ttt_batch.game.notation import read_position
+from ttt_batch.core.files import command_text
+from ttt_batch.games.notation import read_position
 
 
 @pytest.fixture(scope="module")

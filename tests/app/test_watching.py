@@ -16,9 +16,9 @@ from players import FakeAgent, KnowingAgent, Terminal, best_play
 from support import mostly_slow
 
 import ttt_batch
-from ttt_batch.app.watching import watch_game
-from ttt_batch.base.errors import BoardError, UsageError
-from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
+from ttt_batch.app.terminal.loop import watch_game
+from ttt_batch.core.errors import BoardError, UsageError
+from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
 
 # pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
@@ -208,7 +208,7 @@ PROGRAM = """
 import sys
 from players import KnowingAgent
 from ttt_batch.app.commands.shared import working
-from ttt_batch.app.watching import watch
+from ttt_batch.app.terminal.loop import watch
 agent = KnowingAgent()
 with working():
     watch(agent, agent, names=("one", "two"), stdin=sys.stdin, stdout=sys.stdout, pace=30)

@@ -18,13 +18,12 @@ from support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.app import web
-from ttt_batch.app.reports.information import information_text, run_information
-from ttt_batch.app.web.sources import bare, tight
-from ttt_batch.app.web.table import table_part
-from ttt_batch.base.choices import SEATS, Ties
-from ttt_batch.base.errors import BoardError, TttBatchError
-from ttt_batch.game.board import DRAW, UNFINISHED, Game, Position
-from ttt_batch.game.solution import QUICKEST
+from ttt_batch.app.reports.training import information_text, run_information
+from ttt_batch.app.web.packing import bare, table_part, tight
+from ttt_batch.core.errors import BoardError, TttBatchError
+from ttt_batch.core.text import SEATS, Ties
+from ttt_batch.games.board import DRAW, UNFINISHED, Game, Position
+from ttt_batch.games.solution import QUICKEST
 from ttt_batch.runs.run import Run
 
 RUNS: dict[str, dict[str, Any]] = {

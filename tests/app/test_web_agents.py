@@ -10,7 +10,7 @@ from pages import drive
 
 from ttt_batch.agents import at_board
 from ttt_batch.app.web import page_text
-from ttt_batch.base.errors import AgentError
+from ttt_batch.core.errors import AgentError
 
 BOARDS = ("3x3", "3x3-misere", "2x3")
 

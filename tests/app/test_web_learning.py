@@ -12,13 +12,11 @@ from pages import program, trained
 
 import ttt_batch as ttt
 from ttt_batch.app import web
-from ttt_batch.app.web.learn_tab import LEARNERS, check_learns
-from ttt_batch.base.errors import BoardError
-from ttt_batch.game.board import parse_board
-from ttt_batch.runs.exchange import export_table
-from ttt_batch.runs.importing import import_tables
-from ttt_batch.runs.recorder import unbeatable_since
-from ttt_batch.runs.run import Run
+from ttt_batch.app.web.packing import LEARNERS, check_learns
+from ttt_batch.core.errors import BoardError
+from ttt_batch.games.board import parse_board
+from ttt_batch.runs.importing import export_table, import_tables
+from ttt_batch.runs.run import Run, unbeatable_since
 
 DRIVER = Path(__file__).parent.parent / "drive_learning.mjs"
 NAMES = [name.replace("_", "-") for name in LEARNERS]

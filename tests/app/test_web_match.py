@@ -9,10 +9,9 @@ from typing import Any
 
 from pages import free, program, trained
 
-from ttt_batch.analysis.handicap import TEMPERATURE, softmax_probabilities
-from ttt_batch.analysis.review import review
+from ttt_batch.analysis.review import TEMPERATURE, review, softmax_probabilities
 from ttt_batch.app import web
-from ttt_batch.game.board import UNFINISHED, Game
+from ttt_batch.games.board import UNFINISHED, Game
 from ttt_batch.runs.run import Run
 
 DRIVER = Path(__file__).parent.parent / "drive_match.mjs"

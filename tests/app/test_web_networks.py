@@ -14,10 +14,9 @@ from support import command, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.app import web
-from ttt_batch.game.board import UNFINISHED, Board, Game
-from ttt_batch.runs.patterns.config import make_pattern_config
-from ttt_batch.runs.patterns.contents import NetworkState
-from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.games.board import UNFINISHED, Board, Game
+from ttt_batch.runs.network_config import make_pattern_config
+from ttt_batch.runs.network_run import NetworkState, PatternRun
 
 RUNS: dict[str, dict[str, Any]] = {
     "two seats": {},
@@ -167,7 +166,7 @@ def test_what_was_refuted_is_told_and_shown() -> None:
 def test_a_search_without_an_end_gives_way_to_a_proof_of_training(
     pattern_run: PatternRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ttt_batch.app.web.about_networks.SEARCH_BUDGET", 10)
+    monkeypatch.setattr("ttt_batch.app.web.texts.SEARCH_BUDGET", 10)
     about = told(web.page_text(pattern_run))["about"]
     assert about["verdict"] == "unbeatable in both seats"
     assert about["proof"].count("in training") == 2

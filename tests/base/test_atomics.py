@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.base.intrinsics import claim
-from ttt_batch.base.jit import kernel
+from ttt_batch.compiler.intrinsics import claim
+from ttt_batch.compiler.jit import kernel
 
 
 @kernel

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.base.bits import lowest_bit, nth_member, popcount
-from ttt_batch.base.jit import kernel
+from ttt_batch.compiler.bits import lowest_bit, nth_member, popcount
+from ttt_batch.compiler.jit import kernel
 
 
 @kernel

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ttt_batch.base.choices import OPPONENT_HINTS, choose, choose_seat, find_name
-from ttt_batch.base.errors import UsageError
+from ttt_batch.core.errors import UsageError
+from ttt_batch.core.text import OPPONENT_HINTS, choose, choose_seat, find_name
 from ttt_batch.learners import LEARNERS, learner_named
 from ttt_batch.runs.formats import FORMATS, format_named
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.base.intrinsics import add_fours, divide_four, load_four, store_four
-from ttt_batch.base.jit import kernel
+from ttt_batch.compiler.intrinsics import add_fours, divide_four, load_four, store_four
+from ttt_batch.compiler.jit import kernel
 
 
 @kernel

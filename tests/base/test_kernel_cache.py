@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import ttt_batch
-from ttt_batch.base import jit, kernel_cache
-from ttt_batch.base.kernel_cache import cache_folder
+from ttt_batch.compiler import jit, kernel_cache
+from ttt_batch.compiler.kernel_cache import cache_folder
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
 from ttt_batch.training.trainers import make_trainer
@@ -24,7 +24,7 @@ SECONDS = 240
 
 PREAMBLE = """
 import hashlib
-from ttt_batch.base import kernel_cache
+from ttt_batch.core import kernel_cache
 compiled = []
 kernel_cache.on_compile(lambda: compiled.append(True))
 """
@@ -45,17 +45,17 @@ COMMAND = """
 import sys
 from ttt_batch.__main__ import run
 status = run("train --games 1000 --batch 500 --out".split() + sys.argv[1:])
-print(status, sorted({"numba.cpython.unicode", "numba.np.linalg", "rich", "ttt_batch.runs.exchange"}
+print(status, sorted({"numba.cpython.unicode", "numba.np.linalg", "rich", "ttt_batch.runs.importing"}
     & set(sys.modules)))
 """
 
 # Two kernels, about a second; the score that one of them calls is defined in another file.
 ORDER = f"""{PREAMBLE}
 import numpy as np
-from ttt_batch.game.board import Board
-from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.games.board import Board
+from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.learners.td import LEARNER, TdTables
-from ttt_batch.simulation.exploration import make_explorations
+from ttt_batch.simulation.walk import make_explorations
 from ttt_batch.simulation.policy import empty_policy, order_rows
 graph = enumerate_graph(Board())
 policy = empty_policy(graph)
@@ -68,7 +68,7 @@ INTERRUPTED = """
 import gc
 from types import SimpleNamespace
 from llvmlite.binding import ffi, linker
-from ttt_batch.base.jit import kernel
+from ttt_batch.compiler.jit import kernel
 
 @kernel
 def one_more(number):

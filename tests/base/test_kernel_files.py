@@ -9,11 +9,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from ttt_batch.base import kernel_cache, kernel_files
-from ttt_batch.base.errors import TttBatchError
-from ttt_batch.base.kernel_cache import cached_kernels, check_cache
-from ttt_batch.base.kernel_files import read_kernel, usable_folder, write_kernel
-from ttt_batch.base.ownership import SharedError, private_folder, read_private
+from ttt_batch.compiler import kernel_cache
+from ttt_batch.compiler.kernel_cache import (
+    SharedError,
+    cached_kernels,
+    check_cache,
+    private_folder,
+    read_kernel,
+    read_private,
+    usable_folder,
+    write_kernel,
+)
+from ttt_batch.core.errors import TttBatchError
 
 NAME, CONTENT = "module.function-0123.kernel", bytes(range(256))
 
@@ -23,7 +30,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="Windows know
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a new process."""
-    monkeypatch.setattr(kernel_files, "_said", [])
+    monkeypatch.setattr(kernel_cache, "_said", [])
 
 
 def mode(path: Path) -> int:
@@ -164,7 +171,7 @@ def roots(monkeypatch: pytest.MonkeyPatch) -> Roots:
     """Makes these folders the ones that may hold kernels, the first of them wished for."""
 
     def use(*folders: Path) -> None:
-        monkeypatch.setattr(kernel_files, "_roots", lambda: iter(folders))
+        monkeypatch.setattr(kernel_cache, "_roots", lambda: iter(folders))
         monkeypatch.setattr(kernel_cache, "cache_folder", lambda: folders[0] / "kernels-1")
 
     return use
@@ -241,11 +248,11 @@ def test_another_users_home_is_not_the_last_word(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("HOME", str(tmp_path / "other"))
     monkeypatch.setattr("pwd.getpwuid", lambda _uid: SimpleNamespace(pw_name="me", pw_dir=str(tmp_path / "mine")))
     monkeypatch.setattr("sys.platform", "linux")
-    first, second, last = kernel_files._roots()
+    first, second, last = kernel_cache._roots()
     assert (first, second) == (tmp_path / "other/.cache/ttt-batch", tmp_path / "mine/.cache/ttt-batch")
     assert last.name == f"ttt-batch-{os.geteuid()}"
     monkeypatch.setenv("TTT_BATCH_CACHE_DIR", "here")
-    assert kernel_files.cache_root() == Path("here") and len(list(kernel_files._roots())) == 4
+    assert kernel_cache.cache_root() == Path("here") and len(list(kernel_cache._roots())) == 4
 
 
 def test_what_killed_processes_left_is_dropped(tmp_path: Path) -> None:

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 import ttt_batch as ttt
-from ttt_batch.base import lock as lock_module
-from ttt_batch.base.errors import RunFileError
-from ttt_batch.base.lock import Lock
+from ttt_batch.core import outputs as lock_module
+from ttt_batch.core.errors import RunFileError
+from ttt_batch.core.outputs import Lock
 
 PROGRAM = [sys.executable, "-m", "ttt_batch"]
 HOLD = (
-    "import sys, time; from pathlib import Path; from ttt_batch.base import lock; "
+    "import sys, time; from pathlib import Path; from ttt_batch.core import lock; "
     "exec(sys.argv[2]); lock.Lock(Path(sys.argv[1])).acquire(); print('held', flush=True); time.sleep(100)"
 )
 NO_LOCKS = "lock.locked = lambda descriptor: None"
@@ -154,7 +154,7 @@ def test_an_interrupt_while_it_is_given_back_leaves_no_lock(tmp_path: Path, monk
 
     target = tmp_path / "run.h5"
     with pytest.raises(KeyboardInterrupt), Lock(target):
-        monkeypatch.setattr("ttt_batch.base.lock.is_same", interrupted)
+        monkeypatch.setattr("ttt_batch.core.outputs.is_same", interrupted)
     assert list(tmp_path.iterdir()) == []
     Lock(target).acquire()
 

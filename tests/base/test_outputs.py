@@ -15,11 +15,10 @@ import pytest
 from support import command
 
 import ttt_batch as ttt
-from ttt_batch.base import files
-from ttt_batch.base.errors import GamesError, TttBatchError, UsageError
-from ttt_batch.base.lock import Lock
-from ttt_batch.base.outputs import Draft, OutputKind, check_distinct
-from ttt_batch.game.transcript_writer import GameRecord
+from ttt_batch.core import files
+from ttt_batch.core.errors import GamesError, TttBatchError, UsageError
+from ttt_batch.core.outputs import Draft, Lock, OutputKind, check_distinct
+from ttt_batch.games.transcripts import GameRecord
 
 OUTPUT = OutputKind(TttBatchError, "--out")
 GAMES = "4 0 2 1 6\n"
@@ -44,7 +43,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.StringIO("0\n"))
     run = ttt.train(20, batch=20, out="q.h5")
-    from ttt_batch.runs.exchange import export_table
+    from ttt_batch.runs.importing import export_table
 
     export_table(run, "pickle", ["v.pickle"])
     Path("g.txt").write_text(GAMES)
@@ -205,7 +204,7 @@ def test_links_are_followed_and_the_dead_cleared_away(
 def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
     target = tmp_path / "v.csv"
     code = (
-        "import os, sys; from pathlib import Path; from ttt_batch.base.outputs import Draft; "
+        "import os, sys; from pathlib import Path; from ttt_batch.core.outputs import Draft; "
         "draft = Draft(Path(sys.argv[1])); draft.write(b'half'); print('open', flush=True); sys.stdin.read()"
     )
     process = subprocess.Popen(

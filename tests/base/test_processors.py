@@ -8,19 +8,13 @@ from typing import Any
 
 import pytest
 
-from ttt_batch.base import processors
-from ttt_batch.base.processors import (
-    allowed_processors,
-    available_threads,
-    group_limit,
-    startable_threads,
-    thread_count,
-)
-from ttt_batch.game.board import Board
+from ttt_batch.core import resources
+from ttt_batch.core.resources import allowed_processors, available_threads, group_limit, startable_threads, thread_count
+from ttt_batch.games.board import Board
 from ttt_batch.simulation import random_games as random_play
 from ttt_batch.simulation.random_games import play_random_games
 from ttt_batch.training.train import train
-from ttt_batch.training.trainers import pieces
+from ttt_batch.training.trainers import batched
 
 V2 = "0::/user.slice/job\n"
 V1 = "12:pids:/job\n4:cpu,cpuacct:/docker/job\n1:name=systemd:/job\n0::/job\n"
@@ -117,8 +111,8 @@ def test_affinity_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_smaller_of_affinity_and_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     for allowed, limit, threads in ((8, 2, 2), (2, 8, 2), (4, math.inf, 4), (0, 1, 1)):
-        monkeypatch.setattr(processors, "allowed_processors", lambda allowed=allowed: allowed)
-        monkeypatch.setattr(processors, "group_limit", lambda limit=limit: limit)
+        monkeypatch.setattr(resources, "allowed_processors", lambda allowed=allowed: allowed)
+        monkeypatch.setattr(resources, "group_limit", lambda limit=limit: limit)
         assert available_threads() == threads
         assert isinstance(available_threads(), int)
 
@@ -138,14 +132,14 @@ def test_no_more_threads_than_the_system_starts(monkeypatch: pytest.MonkeyPatch)
     assert startable_threads(5) == 2 and threading.active_count() == before
     room = iter([True, False])
     running.clear()
-    monkeypatch.setattr(processors, "can_allocate", lambda _size: next(room))
+    monkeypatch.setattr(resources, "can_allocate", lambda _size: next(room))
     assert startable_threads(5) == 1
 
 
 def test_without_helping_threads_the_result_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     settings: dict[str, Any] = {"batch": 600_000, "seed": 1, "threads": 3}
     usual, rolls = train(600_000, **settings), play_random_games(Board(), 600_000, threads=3)
-    for module in (pieces, random_play):
+    for module in (batched, random_play):
         monkeypatch.setattr(module, "startable_threads", lambda _wanted: 0)
         monkeypatch.setattr(module, "ThreadPoolExecutor", None)
     alone = train(600_000, **settings)

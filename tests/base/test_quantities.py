@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ttt_batch.base.errors import UsageError
-from ttt_batch.base.quantities import exact_number, parse_float, parse_int, parse_share
+from ttt_batch.core.errors import UsageError
+from ttt_batch.core.text import exact_number, parse_float, parse_int, parse_share
 from ttt_batch.runs.config import make_config
 
 TRILLION = 10**12

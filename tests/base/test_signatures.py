@@ -5,7 +5,7 @@ from typing import TypedDict, Unpack
 
 import pytest
 
-from ttt_batch.base.signatures import given_options, with_options
+from ttt_batch.core.text import given_options, with_options
 
 
 class Paint(TypedDict, total=False):

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ttt_batch.base.jit import kernel
-from ttt_batch.base.spread import ROWS, ruler, unpack_rows
+from ttt_batch.compiler.bits import ROWS, ruler, unpack_rows
+from ttt_batch.compiler.jit import kernel
 
 
 @kernel

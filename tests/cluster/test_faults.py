@@ -18,10 +18,10 @@ from dask_processes import Processes, descendants, runs, wait_until
 from studyfiles import same_results
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import ClusterError
-from ttt_batch.base.kernel_cache import ROOT
-from ttt_batch.cluster import roster
-from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING
+from ttt_batch.cluster import worker_pool
+from ttt_batch.compiler.kernel_cache import ROOT
+from ttt_batch.core.errors import ClusterError
+from ttt_batch.studies.storage.layout import DONE, FAILED, MISSING
 
 MEASURED = "provenance/reasons", "provenance/progress", "seconds"
 LONG: dict[str, Any] = {"alpha": ["0.1", "0.2"], "games": 100_000, "batch": 1000, "seeds": 100}
@@ -29,7 +29,7 @@ LONG: dict[str, Any] = {"alpha": ["0.1", "0.2"], "games": 100_000, "batch": 1000
 DEADLY = """
 import os
 
-from ttt_batch.studies.learning.tables import Classroom
+from ttt_batch.studies.learning import Classroom
 
 plain = Classroom.learn
 
@@ -67,7 +67,7 @@ def test_what_kills_its_workers_has_failed(
     deadly.touch()
     (tmp_path / "deadly_learner.py").write_text(DEADLY.replace("ALIVE", repr(str(deadly))))
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr("ttt_batch.studies.designs.tables.homes_of", lambda _: ("deadly_learner",))
+    monkeypatch.setattr("ttt_batch.studies.designs.methods.homes_of", lambda _: ("deadly_learner",))
     found = ttt.study(out=tmp_path / "s.h5", workers=2, warn=told.append, **asked)
     assert (found.state[1] == FAILED).all() and not (found.state == MISSING).any()
     assert (found.state == DONE).sum() >= 4, "but for what was in the same chunks"
@@ -134,13 +134,13 @@ def test_a_scheduler_without_the_package(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_nobody_can_work(tmp_path: Path, alone: Processes, told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """There is no worker; then the scheduler is gone, too."""
-    monkeypatch.setattr(roster, "PATIENCE", 1.0)
-    monkeypatch.setattr("ttt_batch.cluster.crew.PATIENCE", 1.0)
+    monkeypatch.setattr(worker_pool, "PATIENCE", 1.0)
+    monkeypatch.setattr("ttt_batch.cluster.worker_pool.PATIENCE", 1.0)
     with pytest.raises(ClusterError, match=r"no worker at tcp://.* could work for a minute$"):
         ttt.study(out=tmp_path / "s.h5", scheduler=alone.address, warn=told.append, **LONG)
     assert (ttt.load_study(tmp_path / "s.h5").state == MISSING).all()
     alone.start_worker("--no-nanny")
-    monkeypatch.setattr(roster, "PATIENCE", 60.0)
+    monkeypatch.setattr(worker_pool, "PATIENCE", 60.0)
 
     def end(now: Any) -> None:
         if now.done:
@@ -209,8 +209,8 @@ def test_too_little_memory(
     limit: str, tmp_path: Path, alone: Processes, told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker that needs more than it may have is paused or killed; either is said, and another one goes on."""
-    monkeypatch.setattr(roster, "PATIENCE", 10.0)
-    monkeypatch.setattr(roster, "EXAMINE_SECONDS", 1.0)
+    monkeypatch.setattr(worker_pool, "PATIENCE", 10.0)
+    monkeypatch.setattr(worker_pool, "EXAMINE_SECONDS", 1.0)
     alone.start_worker("--memory-limit", limit)
     try:
         found = ttt.study(out=tmp_path / "s.h5", scheduler=alone.address, warn=told.append, **{**LONG, "seeds": 20})

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ttt_batch.base.kernel_cache import ROOT
-from ttt_batch.base.version import VERSION
-from ttt_batch.cluster.identity import Identity, Refusal, difference, perform, sources_hash, worker_identity
+from ttt_batch.cluster.config import Identity, Refusal, difference, perform, sources_hash, worker_identity
+from ttt_batch.compiler.kernel_cache import ROOT
+from ttt_batch.core import VERSION
 
 
 def test_any_source_counts_and_nothing_else(tmp_path: Path) -> None:

@@ -20,10 +20,10 @@ from support import command
 
 import ttt_batch as ttt
 from ttt_batch import learners
-from ttt_batch.base.errors import ClusterError, TttBatchError, UsageError
-from ttt_batch.cluster import place, roster
-from ttt_batch.cluster.crew import WorkerPool
-from ttt_batch.cluster.place import ClusterConfig, cluster_config
+from ttt_batch.cluster import config, worker_pool
+from ttt_batch.cluster.config import ClusterConfig, cluster_config
+from ttt_batch.cluster.worker_pool import WorkerPool
+from ttt_batch.core.errors import ClusterError, TttBatchError, UsageError
 from ttt_batch.learners import LEARNERS
 
 QUICK = ("study", "--games", 100, "--batch", 50, "--seeds", 2, "--quiet")
@@ -133,7 +133,7 @@ def test_only_holders_of_its_key_use_a_cluster_of_this_machine(temporary: Path) 
                 missing.value.close()  # Python 3.14 warns of an error that is left open
         (private,) = temporary.iterdir()
         assert private.stat().st_mode & 0o077 == 0 and private in Path(found["local_directory"]).parents
-        assert not [place for place in sys.path if "dask-scratch-space" in place and str(private) not in place]
+        assert not [config for config in sys.path if "dask-scratch-space" in config and str(private) not in config]
         assert not [path for path in temporary.rglob("*") if path.suffix in (".pem", ".crt")]
     assert not list(temporary.iterdir())
 
@@ -178,7 +178,7 @@ def test_what_dask_is_told_of_certificates(
     settings: dict[str, Any], address: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
 
-    monkeypatch.setattr("ttt_batch.cluster.crew.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("ttt_batch.cluster.worker_pool.CONNECT_SECONDS", 1)
     with (
         dask.config.set({f"distributed.comm.{name}": value for name, value in settings.items()}),
         pytest.raises(ClusterError, match=f"no scheduler at {address}: Dask's configuration {reason}"),
@@ -187,11 +187,11 @@ def test_what_dask_is_told_of_certificates(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("seconds", [1, pytest.param(place.CONNECT_SECONDS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seconds", [1, pytest.param(config.CONNECT_SECONDS, marks=pytest.mark.slow)])
 def test_a_scheduler_that_is_not_there(
     seconds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("ttt_batch.cluster.crew.CONNECT_SECONDS", seconds)
+    monkeypatch.setattr("ttt_batch.cluster.worker_pool.CONNECT_SECONDS", seconds)
     began = time.monotonic()
     words = [*QUICK, "-o", tmp_path / "s.h5", "--scheduler", f"{LOOPBACK}:{free_port()}"]
     status, out, err = command(capsys, *words)
@@ -200,7 +200,7 @@ def test_a_scheduler_that_is_not_there(
 
 
 def test_a_name_that_nobody_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ttt_batch.cluster.crew.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("ttt_batch.cluster.worker_pool.CONNECT_SECONDS", 1)
     with pytest.raises(ClusterError, match=r"no scheduler at tcp://nobody\.invalid:1: it does not answer"):
         ttt.study(out=tmp_path / "s.h5", games=100, scheduler="nobody.invalid:1")
     assert not list(tmp_path.iterdir())
@@ -219,7 +219,7 @@ def test_a_client_that_fails_to_start_is_closed(settings: dict[str, Any], monkey
     monkeypatch.setattr(Client, "start", remember)
     given = dask.config.set({f"distributed.comm.{name}": value for name, value in settings.items()})
     with given, ExitStack() as stack, pytest.raises(ClusterError, match="no scheduler at"):
-        place.connect(f"tcp://{LOOPBACK}:{free_port()}", stack, 1)
+        config.connect(f"tcp://{LOOPBACK}:{free_port()}", stack, 1)
     assert [client.status for client in started] == ["closed"]
 
 
@@ -229,7 +229,7 @@ def test_a_learner_of_the_script_itself_is_refused(tmp_path: Path, monkeypatch: 
     own = LEARNERS["td"].__class__(**{**vars(LEARNERS["td"]), "name": "own", "tables": tables})
     monkeypatch.setitem(LEARNERS, "own", own)
     monkeypatch.setitem(learners._homes, "own", "__main__")
-    monkeypatch.setattr(place, "start_workers", None)
+    monkeypatch.setattr(config, "start_workers", None)
     with pytest.raises(UsageError, match=r"learner 'own' is registered in the script itself \(__main__\)"):
         ttt.study(out=tmp_path / "s.h5", learner=["td", "own"], games=100, workers=2)
     assert not list(tmp_path.iterdir())
@@ -243,7 +243,7 @@ def test_a_scheduler_that_goes_while_its_dashboard_is_asked_for() -> None:
         def dashboard_link(self) -> str:
             raise OSError("Timed out trying to connect")
 
-    assert roster._dashboard(Gone()) == ""
+    assert worker_pool._dashboard(Gone()) == ""
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ from studyfiles import same_results
 from support import mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.cluster import crew
+from ttt_batch.cluster import worker_pool
 from ttt_batch.learners import LEARNERS
-from ttt_batch.studies.storage.declared import DONE
+from ttt_batch.studies import work
+from ttt_batch.studies.storage.layout import DONE
 from ttt_batch.studies.storage.reading import open_study
-from ttt_batch.studies.work import by_workers
 
 VARIED: dict[str, Any] = {"alpha": ["0.1", "0.5"], "games": [2000], "batch": ["64", "500"], "seeds": 5}
 
@@ -108,7 +108,7 @@ def test_tasks_are_released(tmp_path: Path, dask: Processes, told: list[str], mo
     """The scheduler never has more of them than are given out, and none in the end."""
     from distributed import Client
 
-    monkeypatch.setattr(by_workers.Workers, "chunk_seconds", 0.0)
+    monkeypatch.setattr(work.Workers, "chunk_seconds", 0.0)
     seen: list[int] = []
     with Client(dask.address, set_as_default=False) as client:
 
@@ -119,7 +119,7 @@ def test_tasks_are_released(tmp_path: Path, dask: Processes, told: list[str], mo
         asked |= {"scheduler": dask.address, "progress": lambda _: seen.append(tasks()), "warn": told.append}
         ttt.study(out=tmp_path / "s.h5", **asked).close()
         assert wait_until(lambda: tasks() == 0, 10)
-    assert 0 < max(seen) <= 2 * (crew.AHEAD * 2 + 2), "those on their way, and as many that are being forgotten"
+    assert 0 < max(seen) <= 2 * (worker_pool.AHEAD * 2 + 2), "those on their way, and as many that are being forgotten"
 
 
 def test_what_the_scheduler_keeps_of_ended_tasks_does_not_grow(
@@ -135,8 +135,8 @@ def test_what_the_scheduler_keeps_of_ended_tasks_does_not_grow(
         messages = max(len(stream.recent_message_log) for stream in dask_scheduler.stream_comms.values())
         return len(last.metadata["collections"]), key_split.cache_info().currsize, messages
 
-    monkeypatch.setattr(by_workers.Workers, "chunk_seconds", 0.0)
-    monkeypatch.setattr(crew, "OFTEN", 20)
+    monkeypatch.setattr(work.Workers, "chunk_seconds", 0.0)
+    monkeypatch.setattr(worker_pool, "OFTEN", 20)
     asked: dict[str, Any] = {**VARIED, "games": 100, "seeds": 100, "scheduler": dask.address, "warn": told.append}
     ttt.study(out=tmp_path / "s.h5", **asked).close()
     with Client(dask.address, set_as_default=False) as client:

@@ -13,13 +13,21 @@ from support import BOTH_SEATS
 
 import ttt_batch as ttt
 from ttt_batch.evaluation.exact_results import expected_results, losing_line, match, worst_results
-from ttt_batch.evaluation.judgement import Judgement, exact_judge, judge_tables, make_judgement
-from ttt_batch.evaluation.proof import ProofSpace, exact_prover, make_bench, prove_tables
-from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.graph import Graph
-from ttt_batch.game.notation import read_position
-from ttt_batch.game.solution import solve
+from ttt_batch.evaluation.judgement import (
+    Judgement,
+    ProofSpace,
+    exact_judge,
+    exact_prover,
+    judge_tables,
+    make_bench,
+    make_judgement,
+    prove_tables,
+)
+from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
+from ttt_batch.games.enumeration import enumerate_graph
+from ttt_batch.games.graph import Graph
+from ttt_batch.games.notation import read_position
+from ttt_batch.games.solution import solve
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner
 from ttt_batch.learners.td import TdTables

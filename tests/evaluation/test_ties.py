@@ -17,25 +17,25 @@ from players import FakeAgent, KnowingAgent, best_play
 from support import BOTH_SEATS, command
 
 import ttt_batch as ttt
-from ttt_batch.agents.tables import agent_cells, table_player
-from ttt_batch.analysis.handicap import HandicappedAgent
+from ttt_batch.agents.builtin import agent_cells, table_player
 from ttt_batch.analysis.matches import evaluate_sampled
 from ttt_batch.analysis.position import describe_position
-from ttt_batch.analysis.search import search
+from ttt_batch.analysis.proving import search
+from ttt_batch.analysis.review import HandicappedAgent
 from ttt_batch.analysis.tournament import all_play_all, series
 from ttt_batch.app.reports.evaluation import evaluation_text
 from ttt_batch.app.reports.layout import REPORT_WIDTH
-from ttt_batch.app.terminal import playing
-from ttt_batch.app.watching import watch_game
-from ttt_batch.base.choices import SEATS, TIES, Ties
-from ttt_batch.base.errors import BoardError, UsageError
+from ttt_batch.app.terminal import loop
+from ttt_batch.app.terminal.loop import watch_game
+from ttt_batch.core.errors import BoardError, UsageError
+from ttt_batch.core.text import SEATS, TIES, Ties
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.evaluation.ties import meaning
-from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, UNFINISHED, Board, Position
-from ttt_batch.game.notation import read_position
+from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, UNFINISHED, Board, Position
+from ttt_batch.games.notation import read_position
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy
-from ttt_batch.training.learning_run import LearningRun
+from ttt_batch.training.from_games import LearningRun
 
 PASSED_UP = "1 5 2 3 9"
 """A position of 3x3 in which O wins with 7 at once, and with 4 or 6 two moves later."""
@@ -444,7 +444,7 @@ def test_play_takes_the_soonest_unless_told_otherwise() -> None:
         for seed in range(40):
             out = io.StringIO()
             answers = "".join(f"{cell}\n" for cell in "123456789") + "0\n0\n"
-            score = playing.play_in_terminal(
+            score = loop.play_in_terminal(
                 everywhere, person=0, stdin=io.StringIO(answers), stdout=out, seed=seed, **options
             )
             wins[name] += score.losses
@@ -458,7 +458,7 @@ def test_play_is_sharp_where_it_can_be() -> None:
     for name in (None, *TIES):
         for seed in range(20):
             out = io.StringIO()
-            playing.play_in_terminal(run, person=1, stdin=io.StringIO(answers), stdout=out, seed=seed, ties=name)
+            loop.play_in_terminal(run, person=1, stdin=io.StringIO(answers), stdout=out, seed=seed, ties=name)
             opening = out.getvalue().split("The agent plays ")[1][0]
             first.setdefault(name, set()).add(int(opening) - 1)
             assert ("Agent: ties " in out.getvalue()) == (name in ("soonest", "any"))

@@ -10,19 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ttt_batch.base.errors import BoardError
-from ttt_batch.game.bitboards import make_places
-from ttt_batch.game.board import (
-    DRAW,
-    FIRST_WINS,
-    MAX_CELLS,
-    SECOND_WINS,
-    UNFINISHED,
-    Board,
-    column_name,
-    parse_board,
-)
-from ttt_batch.game.notation import read_position
+from ttt_batch.core.errors import BoardError
+from ttt_batch.games.bitboards import make_places
+from ttt_batch.games.board import DRAW, FIRST_WINS, MAX_CELLS, SECOND_WINS, UNFINISHED, Board, column_name, parse_board
+from ttt_batch.games.notation import read_position
 
 SIZES = [
     (rows, cols, k)

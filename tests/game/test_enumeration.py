@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from naive_boards import VariantBoard
 
-from ttt_batch.game.bitboards import EMPTY_SLOT, make_places
-from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, parse_board
-from ttt_batch.game.enumeration import _plies, _plies_of_small, enumerate_graph, next_ply
-from ttt_batch.game.graph import Graph
-from ttt_batch.game.solution import solve
-from ttt_batch.game.state_space import positions_of_ply
+from ttt_batch.games.bitboards import EMPTY_SLOT, make_places
+from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, parse_board
+from ttt_batch.games.enumeration import _plies, _plies_of_small, enumerate_graph, next_ply, positions_of_ply
+from ttt_batch.games.graph import Graph
+from ttt_batch.games.solution import solve
 
 BOARDS = ["3x3", "2x2x1", "1x1", "1x7x3", "2x4x2", "4x2x3", "3x3-misere", "2x4x3-exact", "3x3x2-misere-exact"]
 FORFEITS = (-1, -2)

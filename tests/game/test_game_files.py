@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from support import command
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import GamesError
-from ttt_batch.game.board import LETTERS, Board, column_name, parse_board
-from ttt_batch.game.game_files import find_games
-from ttt_batch.game.notation import moves_text
-from ttt_batch.game.transcript_reader import GameReader
-from ttt_batch.game.transcript_source import GameLines
+from ttt_batch.core.errors import GamesError
+from ttt_batch.games.board import LETTERS, Board, column_name, parse_board
+from ttt_batch.games.game_files import find_games
+from ttt_batch.games.notation import moves_text
+from ttt_batch.games.transcript_reader import GameLines, GameReader
 
 GOOD = "0 3 1 4 2"
 SQUARES = ["3x3", "4x4x3", "3x3-misere", "5x5x4"]

@@ -8,11 +8,11 @@ import naive
 import numpy as np
 import pytest
 
-from ttt_batch.base.errors import BoardError
-from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
-from ttt_batch.game.enumeration import GRAPHS, enumerate_graph
-from ttt_batch.game.graph import Graph, row_of
-from ttt_batch.game.solution import solve
+from ttt_batch.core.errors import BoardError
+from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
+from ttt_batch.games.enumeration import GRAPHS, enumerate_graph
+from ttt_batch.games.graph import Graph, row_of
+from ttt_batch.games.solution import solve
 
 BOARDS = [
     Board(3, 3, 3),
@@ -192,7 +192,7 @@ def test_codes_that_no_game_reaches_have_no_row(code: int) -> None:
 
 
 def test_boards_with_too_many_positions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ttt_batch.game.enumeration.MAX_ROWS", 1_000)
+    monkeypatch.setattr("ttt_batch.games.enumeration.MAX_ROWS", 1_000)
     GRAPHS.clear()
     with pytest.raises(BoardError, match=r"2x5x3 .*1,000"):
         enumerate_graph(Board(2, 5, 3))

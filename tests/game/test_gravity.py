@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import ttt_batch as ttt
-from ttt_batch.agents.naming import at_board
-from ttt_batch.app.terminal.playing import play_in_terminal
-from ttt_batch.game.board import EMPTY, UNFINISHED, Board
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.solution import solve
+from ttt_batch.agents.external import at_board
+from ttt_batch.app.terminal.loop import play_in_terminal
+from ttt_batch.games.board import EMPTY, UNFINISHED, Board
+from ttt_batch.games.enumeration import enumerate_graph
+from ttt_batch.games.solution import solve
 
 
 def positions(board: Board) -> dict[tuple[int, ...], list[int]]:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ttt_batch.base.errors import BoardError
-from ttt_batch.game.board import EMPTY, UNFINISHED, Board, Position, column_name, parse_board
-from ttt_batch.game.notation import (
+from ttt_batch.core.errors import BoardError
+from ttt_batch.games.board import EMPTY, UNFINISHED, Board, Position, column_name, parse_board
+from ttt_batch.games.notation import (
     NO_CELL,
     check_possible,
     moves_text,

@@ -5,10 +5,10 @@ from functools import cache
 import pytest
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import BoardError
-from ttt_batch.game.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position, parse_board
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.solution import RESULTS, WORDS, Prospect, SolvedResult, solve, solve_in_plies, solved_result
+from ttt_batch.core.errors import BoardError
+from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position, parse_board
+from ttt_batch.games.enumeration import enumerate_graph
+from ttt_batch.games.solution import RESULTS, WORDS, Prospect, SolvedResult, solve, solve_in_plies, solved_result
 
 
 def naive(board: Board):

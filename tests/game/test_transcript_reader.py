@@ -20,13 +20,12 @@ from support import cells_of, command
 
 import ttt_batch as ttt
 from ttt_batch.app.progress import Reporter
-from ttt_batch.base.errors import GamesError, UsageError
-from ttt_batch.game import transcript_reader, transcript_source
-from ttt_batch.game.board import Board, parse_board
-from ttt_batch.game.game_words import DigitReading
-from ttt_batch.game.transcript_reader import SHOWN, GameReader
-from ttt_batch.game.transcript_source import LONGEST_LINE, GameFile, GameLines, whole_lines
-from ttt_batch.game.transcripts import Moves, parse_line
+from ttt_batch.core.errors import GamesError, UsageError
+from ttt_batch.games import transcript_reader
+from ttt_batch.games.board import Board, parse_board
+from ttt_batch.games.notation import DigitReading
+from ttt_batch.games.transcript_reader import LONGEST_LINE, SHOWN, GameFile, GameLines, GameReader, whole_lines
+from ttt_batch.games.transcripts import Moves, parse_line
 from ttt_batch.training.from_games import GamesLearnt
 
 CLASSIC = Board()
@@ -311,7 +310,7 @@ def of_file(path: Path, content: bytes) -> list[Moves]:
 
 @pytest.mark.parametrize("piece", [1 << 20, 1])
 def test_encodings(piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transcript_source, "PIECE", piece)
+    monkeypatch.setattr(transcript_reader, "PIECE", piece)
     path, expected = tmp_path / "games.txt", [[(cell, False) for cell in (0, 3, 1, 4, 2)]]
     assert of_file(path, b"\xef\xbb\xbf" + GOOD.encode()) == expected
     assert of_file(path, GOOD.encode() + b" # \xe9 in Latin-1, \xc3\xa9 in UTF-8") == expected
@@ -341,7 +340,7 @@ NO_TEXT = "it is not a text file; name a text file with a game per line"
 def test_encodings_that_are_refused(
     content: bytes, why: str, piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transcript_source, "PIECE", piece)
+    monkeypatch.setattr(transcript_reader, "PIECE", piece)
     path = tmp_path / "games.txt"
     with pytest.raises(GamesError) as caught:
         of_file(path, content)

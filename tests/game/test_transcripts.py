@@ -14,16 +14,14 @@ import pytest
 from support import BY_EPSILON, command, games_of, mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import GamesError, RunFileError, UsageError
-from ttt_batch.base.lock import Lock
-from ttt_batch.base.outputs import Draft
-from ttt_batch.game import transcript_source
-from ttt_batch.game.board import UNFINISHED, parse_board
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.game_words import DigitReading
-from ttt_batch.game.graph import Graph
-from ttt_batch.game.transcript_writer import GamesWriter
-from ttt_batch.game.transcripts import format_games, parse_line
+from ttt_batch.core.errors import GamesError, RunFileError, UsageError
+from ttt_batch.core.outputs import Draft, Lock
+from ttt_batch.games import transcript_reader
+from ttt_batch.games.board import UNFINISHED, parse_board
+from ttt_batch.games.enumeration import enumerate_graph
+from ttt_batch.games.graph import Graph
+from ttt_batch.games.notation import DigitReading
+from ttt_batch.games.transcripts import GamesWriter, format_games, parse_line
 from ttt_batch.learners import LEARNERS
 from ttt_batch.training.from_games import GamesLearnt
 
@@ -158,7 +156,7 @@ def test_learning_in_two_parts_equals_one(name: str, tmp_path: Path) -> None:
 def test_nothing_is_learnt_or_written_when_a_game_is_bad(
     piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transcript_source, "PIECE", piece)
+    monkeypatch.setattr(transcript_reader, "PIECE", piece)
     run, _ = ttt.learn_from(["0 3 1 4 2"], learner="td")
     before = bytes_of(run.tables)
     with pytest.raises(GamesError, match="mine, line 2"):
@@ -175,7 +173,7 @@ def test_pieces_do_not_show(name: str, alpha: str | None, tmp_path: Path, monkey
     ttt.train(300, learner=name, batch=1, epsilon=0.5, seed=3, record=path)
     whole, _ = ttt.learn_from(path, learner=name, alpha=alpha)
     for piece in (1, 50, 777):
-        monkeypatch.setattr(transcript_source, "PIECE", piece)
+        monkeypatch.setattr(transcript_reader, "PIECE", piece)
         for games in (path, str(path), path.read_text().splitlines()):
             reports: list[GamesLearnt] = []
             run, _ = ttt.learn_from(games, learner=name, alpha=alpha, progress=reports.append)
@@ -239,7 +237,7 @@ def test_recording_changes_nothing(name: str, tmp_path: Path) -> None:
 
 def test_recorded_batches_longer_than_a_piece(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from ttt_batch.training.trainers import base
-    from ttt_batch.training.trainers.walk import Walking
+    from ttt_batch.training.trainers.batched import Walking
 
     ttt.train(700, batch=300, seed=5, record=tmp_path / "a.txt")
     ttt.train(700, batch=1, seed=5, record=tmp_path / "one.txt")
@@ -296,7 +294,7 @@ def test_a_disk_that_takes_no_more_games_costs_the_record_and_not_the_run(
             full()
         write(draft, content)
 
-    monkeypatch.setattr("ttt_batch.base.outputs.Draft.write", refuse_games)
+    monkeypatch.setattr("ttt_batch.core.outputs.Draft.write", refuse_games)
     with pytest.raises(GamesError, match=r"No space left on device; make room .* the run itself is saved in .*run\.h5"):
         ttt.train(games, batch=500, out=run, record=tmp_path / "games.txt")
     assert ttt.load(run).games == games

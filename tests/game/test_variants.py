@@ -9,9 +9,9 @@ from naive_boards import VariantBoard, oracle_of, position_values, random_games
 from support import mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, parse_board
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.solution import solve
+from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, parse_board
+from ttt_batch.games.enumeration import enumerate_graph
+from ttt_batch.games.solution import solve
 
 SMALL = ["1x5x3-exact", "1x6x2-exact", "2x4x2-exact", "2x4x3-misere", "2x4x3-misere-exact", "3x3x2-exact", "3x3-misere"]
 

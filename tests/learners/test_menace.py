@@ -16,17 +16,17 @@ from support import assert_same_in_parts, command, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.analysis import warmup
-from ttt_batch.analysis.handicap import HandicappedAgent
+from ttt_batch.analysis.review import HandicappedAgent
 from ttt_batch.app.reports.training import verdict_facts, verdict_text
-from ttt_batch.app.terminal.playing import play_in_terminal
-from ttt_batch.base.errors import TttBatchError, UsageError
-from ttt_batch.base.streams import stream_key
+from ttt_batch.app.terminal.loop import play_in_terminal
+from ttt_batch.compiler.numerics import stream_key
+from ttt_batch.core.errors import TttBatchError, UsageError
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.evaluation.judgement import Judgement
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.loading import check_run
-from ttt_batch.runs.recorder import Recorder
-from ttt_batch.training.learning_run import LearningRun
+from ttt_batch.runs.run import Recorder
+from ttt_batch.training.from_games import LearningRun
 from ttt_batch.training.trainers import make_trainer
 
 CASES: list[tuple[str, dict[str, Any]]] = [

@@ -12,8 +12,8 @@ from naive_gradient import Gradient
 from support import assert_same_in_parts, command, mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import UsageError
-from ttt_batch.base.streams import stream_key
+from ttt_batch.compiler.numerics import stream_key
+from ttt_batch.core.errors import UsageError
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("reinforce", {}),

@@ -14,8 +14,8 @@ import pytest
 
 import ttt_batch as ttt
 from ttt_batch import learners
-from ttt_batch.base.errors import UsageError
-from ttt_batch.game.board import Board
+from ttt_batch.core.errors import UsageError
+from ttt_batch.games.board import Board
 from ttt_batch.learners import LEARNERS, learner_named, register
 from ttt_batch.learners.base import Learner, fold, learn, state_value
 from ttt_batch.learners.td import TdTables
@@ -113,8 +113,8 @@ def test_the_learner_of_the_example_is_proved_and_plays(monkeypatch):
 
 
 HELPER = """
-from ttt_batch.base.kernel_cache import cached_kernels
-from ttt_batch.base.jit import kernel
+from ttt_batch.compiler.kernel_cache import cached_kernels
+from ttt_batch.compiler.jit import kernel
 
 @kernel
 def scaled(x):

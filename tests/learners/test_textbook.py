@@ -15,8 +15,8 @@ import pytest
 from support import Subject, mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.base.choices import TEXTBOOK
-from ttt_batch.base.errors import UsageError
+from ttt_batch.core.errors import UsageError
+from ttt_batch.core.text import TEXTBOOK
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Settings
 

@@ -8,15 +8,13 @@ import pytest
 from naive_boards import VariantBoard
 from naive_patterns import NaiveNet, NaiveNetwork, images
 
-from ttt_batch.base.jit import kernel
-from ttt_batch.game.board import Board, parse_board
-from ttt_batch.game.lines import make_lines, view_of
-from ttt_batch.patterns.agent import make_network_agent
-from ttt_batch.patterns.games import BEST, BOTH, Aim
-from ttt_batch.patterns.network import SHARING, Network, make_network, weights_of
-from ttt_batch.patterns.scores import make_scores, see_cell, see_empty
-from ttt_batch.patterns.tuples import parse_tuples
-from ttt_batch.proofs.playing import mark_cell, reset, tied_cells, unmark_cell
+from ttt_batch.compiler.jit import kernel
+from ttt_batch.evaluation.search import mark_cell, reset, tied_cells, unmark_cell
+from ttt_batch.games.bitboards import make_lines, view_of
+from ttt_batch.games.board import Board, parse_board
+from ttt_batch.ntuple.games import BEST, BOTH, Aim, make_scores, see_cell, see_empty
+from ttt_batch.ntuple.moves import make_network_agent
+from ttt_batch.ntuple.network import SHARING, Network, make_network, parse_tuples, weights_of
 
 CASES = [
     ("3x3", "lines"),

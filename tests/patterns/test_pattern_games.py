@@ -11,18 +11,23 @@ import pytest
 from naive_boards import VariantBoard
 from naive_patterns import NaiveNet, NaiveNetwork, Rules
 
-from ttt_batch.game.board import UNFINISHED, Board, parse_board
-from ttt_batch.game.lines import Lines, make_lines
-from ttt_batch.game.notation import position_after
-from ttt_batch.game.transcripts import Games
-from ttt_batch.patterns.agent import make_network_agent
-from ttt_batch.patterns.fold import fold_errors
-from ttt_batch.patterns.games import BEST, BOTH, NOTHING, PLAYED, Aim, Errors, GameWorkspace, play_network_games
-from ttt_batch.patterns.given import learn_network_games
-from ttt_batch.patterns.nets import Net, learn_batches, make_errors, make_game, make_net
-from ttt_batch.patterns.network import Network, make_network
-from ttt_batch.patterns.tuples import Tuples, parse_tuples
-from ttt_batch.proofs.prover import CANNOT_LOSE, Prover
+from ttt_batch.evaluation.prover import CANNOT_LOSE, Prover
+from ttt_batch.games.bitboards import Lines, make_lines
+from ttt_batch.games.board import UNFINISHED, Board, parse_board
+from ttt_batch.games.notation import position_after
+from ttt_batch.games.transcripts import Games
+from ttt_batch.ntuple.games import BEST, BOTH, NOTHING, PLAYED, Aim, Errors, GameWorkspace, play_network_games
+from ttt_batch.ntuple.learning import (
+    Net,
+    fold_errors,
+    learn_batches,
+    learn_network_games,
+    make_errors,
+    make_game,
+    make_net,
+)
+from ttt_batch.ntuple.moves import make_network_agent
+from ttt_batch.ntuple.network import Network, Tuples, make_network, parse_tuples
 
 PLAIN = Aim(seat=BOTH, safe=0.0, discount=1.0, trace=0.0, teaching=BEST, epsilon=0.3, share=0.0)
 BATCH = 16
@@ -284,12 +289,12 @@ def won_against_random(board: Board, net: Net, network: Network, cells: Tuples, 
 
 WITHOUT_JIT = """
 import numpy as np
-from ttt_batch.game.board import parse_board
-from ttt_batch.game.lines import make_lines
-from ttt_batch.patterns.games import Aim
-from ttt_batch.patterns.nets import learn_batches, make_errors, make_game, make_net
-from ttt_batch.patterns.network import make_network
-from ttt_batch.patterns.tuples import parse_tuples
+from ttt_batch.games.board import parse_board
+from ttt_batch.games.bitboards import make_lines
+from ttt_batch.ntuple.games import Aim
+from ttt_batch.ntuple.learning import learn_batches, make_errors, make_game, make_net
+from ttt_batch.ntuple.network import make_network
+from ttt_batch.ntuple.network import parse_tuples
 
 board = parse_board("3x3")
 lines, network = make_lines(board), make_network(parse_tuples("lines", board)[1], board, "symmetry")

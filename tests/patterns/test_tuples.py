@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ttt_batch.base.errors import UsageError
-from ttt_batch.game.board import Board, parse_board
-from ttt_batch.patterns.tuples import MAX_FILE, parse_tuples
+from ttt_batch.core.errors import UsageError
+from ttt_batch.games.board import Board, parse_board
+from ttt_batch.ntuple.network import MAX_FILE, parse_tuples
 
 BOARD = parse_board("4x4x3")
 

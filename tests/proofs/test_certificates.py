@@ -14,9 +14,8 @@ import pytest
 from proof_agents import Weigher, naive_picks, weigher
 
 from ttt_batch.__main__ import run
-from ttt_batch.base.errors import CertificateError
-from ttt_batch.game.board import parse_board
-from ttt_batch.proofs.certificates import (
+from ttt_batch.core.errors import CertificateError
+from ttt_batch.evaluation.certificates import (
     FIELDS,
     Certificate,
     certify,
@@ -26,7 +25,8 @@ from ttt_batch.proofs.certificates import (
     read_certificate,
     write_certificate,
 )
-from ttt_batch.proofs.prover import ALWAYS_WINS, CANNOT_LOSE, Goal
+from ttt_batch.evaluation.prover import ALWAYS_WINS, CANNOT_LOSE, Goal
+from ttt_batch.games.board import parse_board
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "check_certificate.py"
 specification = importlib.util.spec_from_file_location("check_certificate", SCRIPT)

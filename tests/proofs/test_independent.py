@@ -7,8 +7,8 @@ import pytest
 from support import mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.game.board import Board
-from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.games.board import Board
+from ttt_batch.runs.network_run import PatternRun
 
 Position = tuple[int, ...]
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from proof_agents import Oracle, Weigher, assert_lost, naive_picks, spoil, weigher
 
-from ttt_batch.base.jit import kernel
-from ttt_batch.game import board as boards
-from ttt_batch.game.board import Board, Position, parse_board
-from ttt_batch.proofs import prover as proving
-from ttt_batch.proofs.positions import enter_position, make_positions
-from ttt_batch.proofs.prover import ALWAYS_WINS, CANNOT_LOSE, Goal, Proof, Prover, prove_agent
+from ttt_batch.compiler.jit import kernel
+from ttt_batch.evaluation import prover as proving
+from ttt_batch.evaluation.prover import ALWAYS_WINS, CANNOT_LOSE, Goal, Proof, Prover, prove_agent
+from ttt_batch.evaluation.search import enter_position, make_positions
+from ttt_batch.games import board as boards
+from ttt_batch.games.board import Board, Position, parse_board
 
 CASES = {
     "3x3": ((0, 2, 5), (12,)),

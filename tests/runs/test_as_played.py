@@ -11,8 +11,8 @@ from naive_boards import oracle_of, position_values
 from support import command, mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import BoardError, UsageError
-from ttt_batch.runs.as_played import PlayedEvaluation, evaluate_as_played
+from ttt_batch.core.errors import BoardError, UsageError
+from ttt_batch.runs.evaluation import PlayedEvaluation, evaluate_as_played
 
 BOARD = naive.Board()
 

@@ -4,8 +4,9 @@ import itertools
 
 import pytest
 
-from ttt_batch.base.errors import UsageError
-from ttt_batch.runs.batches import (
+from ttt_batch.core.errors import UsageError
+from ttt_batch.runs.config import make_config
+from ttt_batch.runs.schedules import (
     MAX_GAMES,
     Batches,
     batch_bounds,
@@ -15,7 +16,6 @@ from ttt_batch.runs.batches import (
     parse_batch,
     record_schedule,
 )
-from ttt_batch.runs.config import make_config
 from ttt_batch.simulation.walk import MAX_WALKED
 from ttt_batch.training.train import train
 from ttt_batch.training.trainers import make_trainer
@@ -101,7 +101,7 @@ def test_growing_batches_with_a_seat_in_turn_stop_anywhere(engine: str) -> None:
 
 
 def test_threads_join_growing_batches_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ttt_batch.training.trainers.walk.Walking.games_per_thread", 512)
+    monkeypatch.setattr("ttt_batch.training.trainers.batched.Walking.games_per_thread", 512)
     tables = []
     for threads in (1, 3):
         trainer = make_trainer(make_config(batch="auto", seed=1), threads=threads)

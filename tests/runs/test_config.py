@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 import pytest
 
 import ttt_batch as ttt
-from ttt_batch.game.board import Board
+from ttt_batch.games.board import Board
 from ttt_batch.runs.config import DEFAULTS, Config, LearnerOptions, Options, config_from_dict, make_config
 from ttt_batch.runs.schedules import EXPONENTIAL, VISITS, Schedule
 

@@ -13,13 +13,12 @@ from support import BOTH_SEATS, command, untaught
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
 from ttt_batch.analysis.compare import compare_runs
-from ttt_batch.base.choices import PATTERN_LEARNERS, SEATS
-from ttt_batch.base.errors import BoardError, UsageError
+from ttt_batch.core.errors import BoardError, UsageError
+from ttt_batch.core.text import PATTERN_LEARNERS, SEATS
 from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.exchange import export_table
 from ttt_batch.runs.formats import FORMATS
 from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, FormatError
-from ttt_batch.runs.importing import import_tables
+from ttt_batch.runs.importing import export_table, import_tables
 from ttt_batch.runs.run import Run
 
 RECORDED = Path(__file__).parents[1] / "recorded"
@@ -540,7 +539,7 @@ def test_a_board_too_large_for_a_table_is_refused_before_anything_is_compiled_fo
     to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = ttt.train(10, board="5x5x5", batch=10).save(tmp_path / "large.h5")
-    monkeypatch.setattr("ttt_batch.runs.consistency._grown_of", lambda *_: pytest.fail("the table was built"))
+    monkeypatch.setattr("ttt_batch.runs.loading._grown_of", lambda *_: pytest.fail("the table was built"))
     status, out, err = command(capsys, "export", path, "--to", to, "--out", tmp_path / "table")
     assert (status, out, err.count("\n")) == (2, "", 1) and "5x5x5 is too large to enumerate" in err
     with pytest.raises(BoardError, match="5x5x5 is too large to enumerate"):

@@ -20,15 +20,14 @@ from support import command
 
 import ttt_batch as ttt
 from ttt_batch.app.commands import files as commands
-from ttt_batch.base import files
-from ttt_batch.base.errors import RunFileError
-from ttt_batch.game.enumeration import GRAPHS
-from ttt_batch.runs.exchange import export_table
+from ttt_batch.core import files
+from ttt_batch.core.errors import RunFileError
+from ttt_batch.games.enumeration import GRAPHS
 from ttt_batch.runs.formats import read_file
 from ttt_batch.runs.formats.base import FormatError
-from ttt_batch.runs.importing import import_tables
+from ttt_batch.runs.importing import export_table, import_tables
 from ttt_batch.runs.loading import check_run
-from ttt_batch.runs.runfile import header
+from ttt_batch.runs.storage import header
 
 DATA = Path(__file__).parents[2] / "data"
 STORED = DATA / "run-1.2.h5"

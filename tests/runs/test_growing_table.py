@@ -13,16 +13,15 @@ from runfiles import changed, sealed
 from support import BOTH_SEATS, BY_EPSILON, assert_same_in_parts, cells_of
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import RunFileError
-from ttt_batch.game import growing_graph, state_space, transcript_source
-from ttt_batch.game.board import EMPTY, Position, parse_board
-from ttt_batch.learners.base import make_trajectory
-from ttt_batch.learners.steps import make_step
+from ttt_batch.core.errors import RunFileError
+from ttt_batch.games import enumeration, graph, transcript_reader
+from ttt_batch.games.board import EMPTY, Position, parse_board
+from ttt_batch.learners.base import make_step, make_trajectory
 from ttt_batch.runs import config, growing_table
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.loading import check_run
 from ttt_batch.training import train
-from ttt_batch.training.kernels.given import learn_given
+from ttt_batch.training.kernels.games import learn_given
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 LARGE = "5x5x5"
@@ -34,8 +33,8 @@ def grown(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Once called, no board is small enough to be enumerated."""
 
     def grow() -> None:
-        monkeypatch.setattr(state_space, "PLAIN", 0)
-        monkeypatch.setattr(state_space, "ENUMERATED", 0)
+        monkeypatch.setattr(enumeration, "PLAIN", 0)
+        monkeypatch.setattr(enumeration, "ENUMERATED", 0)
         monkeypatch.setattr(config, "SMALL_CELLS", 0)
 
     return grow
@@ -425,7 +424,7 @@ def test_pieces_of_given_games_do_not_show(monkeypatch: pytest.MonkeyPatch) -> N
     lines = random_games(naive.Board(5, 5, 5), 40, "pieces")
     whole, _ = ttt.learn_from(lines, learner="td", board=LARGE, alpha="1/n")
     for piece in (1, 500):
-        monkeypatch.setattr(transcript_source, "PIECE", piece)
+        monkeypatch.setattr(transcript_reader, "PIECE", piece)
         run, _ = ttt.learn_from(lines, learner="td", board=LARGE, alpha="1/n")
         assert bytes_of(run) == bytes_of(whole)
 
@@ -611,7 +610,7 @@ def test_flow_teaches_ends_of_games_each_on_its_own(symmetry: str) -> None:
         3_000, learner="value-feed", board="1x18x2", engine="flow", batch=3_000, symmetry=symmetry, epsilon=1.0
     )
     shared = (run.positions[0] < 0) & (run.positions[0] > -7)
-    assert shared.sum() == growing_graph.N_SHARED
+    assert shared.sum() == graph.N_SHARED
     assert np.isnan(run.tables.value[:, shared]).all()
     finals = np.flatnonzero(run.positions[1] != naive.UNFINISHED)
     own = finals[finals > int(np.flatnonzero(shared)[-1])]

@@ -17,14 +17,13 @@ import pytest
 from support import command
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import UsageError
-from ttt_batch.base.named_code import AS_AGENT
-from ttt_batch.game.board import Board
-from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.core.errors import UsageError
+from ttt_batch.core.named_code import AS_AGENT
+from ttt_batch.games.board import Board
+from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.runs.formats.base import FormatError
-from ttt_batch.runs.formats.contents import Content
 from ttt_batch.runs.formats.keys import KeyReading
-from ttt_batch.runs.formats.recognising import recognised
+from ttt_batch.runs.formats.recognising import Content, recognised
 from ttt_batch.runs.importing import import_tables
 
 BOARD = Board()

@@ -12,7 +12,7 @@ from support import command
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
-from ttt_batch.game.board import UNFINISHED
+from ttt_batch.games.board import UNFINISHED
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.formats.base import FormatError, marks_of_states
 from ttt_batch.runs.importing import run_from_plain

@@ -14,16 +14,14 @@ import numpy as np
 import pytest
 from runfiles import changed, example, sealed
 
-from ttt_batch.base.errors import RunFileError
+from ttt_batch.core.errors import RunFileError
 from ttt_batch.runs.loading import check_run, load_any
-from ttt_batch.runs.runfile import header
-from ttt_batch.runs.runfile.checks import RunData
-from ttt_batch.runs.runfile.declaration import FIELDS, format_documentation
-from ttt_batch.runs.runfile.header import user_block
-from ttt_batch.runs.runfile.reading import find_newest_run, load_run
-from ttt_batch.runs.runfile.superblock import SIGNATURE
-from ttt_batch.runs.runfile.superblock import rewrite_message as superblock_says
-from ttt_batch.runs.runfile.writing import RUN_FILE, save_run
+from ttt_batch.runs.storage import header
+from ttt_batch.runs.storage.declaration import FIELDS, RunData, format_documentation
+from ttt_batch.runs.storage.header import SIGNATURE, user_block
+from ttt_batch.runs.storage.header import rewrite_message as superblock_says
+from ttt_batch.runs.storage.reading import find_newest_run, load_run
+from ttt_batch.runs.storage.writing import RUN_FILE, save_run
 
 DATA = Path(__file__).parents[2] / "data"
 

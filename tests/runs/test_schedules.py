@@ -10,12 +10,12 @@ import pytest
 from support import BY_EPSILON, Subject, mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import UsageError
+from ttt_batch.core.errors import UsageError
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.schedules import parse_schedule, value_at
 from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import Trainer
-from ttt_batch.training.trainers.walk import Walking
+from ttt_batch.training.trainers.batched import Walking
 
 
 def never() -> bool:

@@ -22,15 +22,14 @@ from support import BOTH_SEATS
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
-from ttt_batch.base.errors import RunFileError
+from ttt_batch.core.errors import RunFileError
 from ttt_batch.runs.loading import check_run
-from ttt_batch.runs.runfile import shield
-from ttt_batch.runs.runfile.checks import value_findings
-from ttt_batch.runs.runfile.declaration import FORMAT
-from ttt_batch.runs.runfile.header import MAX_BYTES, SMALL_BYTES
-from ttt_batch.runs.runfile.reading import examine_run, load_run
-from ttt_batch.runs.runfile.reading import one_line as one_spelt
-from ttt_batch.runs.runfile.writing import save_run
+from ttt_batch.runs.storage import reading
+from ttt_batch.runs.storage.declaration import FORMAT, value_findings
+from ttt_batch.runs.storage.header import MAX_BYTES, SMALL_BYTES
+from ttt_batch.runs.storage.reading import examine_run, load_run
+from ttt_batch.runs.storage.reading import one_line as one_spelt
+from ttt_batch.runs.storage.writing import save_run
 
 DATA = Path(__file__).parents[2] / "data"
 STORED = (DATA / "run-1.0.h5").read_bytes()
@@ -175,7 +174,7 @@ def test_a_changed_file_says_so_and_opens_with_trust(path, monkeypatch, capsys, 
 
 
 def test_trust_changes_nothing_about_a_whole_file(monkeypatch):
-    monkeypatch.setattr(shield, "parse_in_child", None)
+    monkeypatch.setattr(reading, "parse_in_child", None)
     assert ttt.load(DATA / "run-1.0.h5", trust=True).notes == ()
 
 
@@ -629,7 +628,7 @@ def test_a_child_that_dies_is_one_line(path, monkeypatch, code, words):
     def other(arguments, **options):
         return started([sys.executable, "-S", "-c", code], **options)
 
-    monkeypatch.setattr(shield, "SECONDS", 1.0)
+    monkeypatch.setattr(reading, "SECONDS", 1.0)
     monkeypatch.setattr(subprocess, "run", other)
     path.write_bytes(changed(STORED, put("statistics/seconds", 99.0, -1)))
     refused(path, words, trust=True)
@@ -637,11 +636,11 @@ def test_a_child_that_dies_is_one_line(path, monkeypatch, code, words):
 
 def test_a_child_that_wants_too_much_memory_is_one_line():
     script = (
-        "from ttt_batch.runs.runfile.shield import answer_parent, pack\n"
+        "from ttt_batch.runs.storage.reading import answer_parent, pack\n"
         "answer_parent(lambda content: bytearray(1 << 30), lambda finding: pack(None, [finding]))"
     )
     done = subprocess.run([sys.executable, "-c", script], input=b"", stdout=subprocess.PIPE, check=True)
-    assert shield.unpack(done.stdout) == (None, ["reading it takes more than 400 MiB of memory"])
+    assert reading.unpack(done.stdout) == (None, ["reading it takes more than 400 MiB of memory"])
 
 
 # Anything at all.

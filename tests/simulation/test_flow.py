@@ -21,18 +21,33 @@ import pytest
 from naive_streams import mixed
 from support import mostly_slow
 
-from ttt_batch.base.jit import kernel
-from ttt_batch.base.streams import FLOW, GOLDEN, mix, stream_key
-from ttt_batch.game.board import Board
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.graph import Graph
-from ttt_batch.simulation.binomial import Binomials, binomial, make_binomials, probability_ratio, settle, try_first
-from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, complete_counts, empty_counts
-from ttt_batch.simulation.exploration import make_explorations
-from ttt_batch.simulation.flow import flow, flow_rows, make_rows
-from ttt_batch.simulation.greedy_paths import make_paths
-from ttt_batch.simulation.policy import Policy, legal_edges, policy_among
-from ttt_batch.simulation.walk import make_walker, walk
+from ttt_batch.compiler.jit import kernel
+from ttt_batch.compiler.numerics import FLOW, GOLDEN, mix, stream_key
+from ttt_batch.games.board import Board
+from ttt_batch.games.enumeration import enumerate_graph
+from ttt_batch.games.graph import Graph
+from ttt_batch.simulation.flow import (
+    Binomials,
+    binomial,
+    flow,
+    flow_rows,
+    make_binomials,
+    make_rows,
+    probability_ratio,
+    settle,
+    try_first,
+)
+from ttt_batch.simulation.policy import (
+    EXPLORING,
+    GREEDY,
+    Counts,
+    Policy,
+    complete_counts,
+    empty_counts,
+    legal_edges,
+    policy_among,
+)
+from ttt_batch.simulation.walk import make_explorations, make_paths, make_walker, walk
 
 TOLERANCE = 4.5
 KEY = stream_key(20, FLOW)

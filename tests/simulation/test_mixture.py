@@ -8,23 +8,22 @@ import pytest
 from naive_softmax import alias_table, drawn_slot, exponential
 from naive_streams import drawn
 
-from ttt_batch.base import exponential as own
-from ttt_batch.base.errors import UsageError
-from ttt_batch.base.jit import kernel
-from ttt_batch.game.board import Board
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.graph import Graph, rows_of_edges
-from ttt_batch.game.transcripts import games_space
+from ttt_batch.compiler import numerics as own
+from ttt_batch.compiler.jit import kernel
+from ttt_batch.core.errors import UsageError
+from ttt_batch.games.board import Board
+from ttt_batch.games.enumeration import enumerate_graph
+from ttt_batch.games.graph import Graph, rows_of_edges
+from ttt_batch.games.transcripts import games_space
 from ttt_batch.runs.config import make_config
-from ttt_batch.simulation.chances import Probabilities, even_chances, make_chances
-from ttt_batch.simulation.counts import EXPLORING, GREEDY, clear_counts
-from ttt_batch.simulation.mixture import lay_out, make_alias_table, replay_mixture, slot_drawn, walk_mixture
-from ttt_batch.simulation.policy import random_policy
-from ttt_batch.simulation.replay import trimmed
+from ttt_batch.simulation.action_probabilities import Probabilities, even_chances, make_chances
+from ttt_batch.simulation.lockstep import trimmed
+from ttt_batch.simulation.policy import EXPLORING, GREEDY, clear_counts, random_policy
+from ttt_batch.simulation.sampled import lay_out, make_alias_table, replay_mixture, slot_drawn, walk_mixture
 from ttt_batch.training.kernels.batch import Learning, Workspace, play_batch
-from ttt_batch.training.kernels.mixture import lay_out_rows
+from ttt_batch.training.kernels.sampled import lay_out_rows
 from ttt_batch.training.trainers import make_trainer
-from ttt_batch.training.trainers.mixture import MixtureFlowing, MixtureWalking
+from ttt_batch.training.trainers.ply_by_ply import MixtureFlowing, MixtureWalking
 
 
 @kernel

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from naive_streams import below, drawn
 from support import mostly_slow
 
-from ttt_batch.base.jit import kernel
-from ttt_batch.base.streams import draw, game_base, stream_key
-from ttt_batch.game.board import Board
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.graph import Graph, edges_of, mover_of
-from ttt_batch.game.solution import solve
+from ttt_batch.compiler.jit import kernel
+from ttt_batch.compiler.numerics import draw, game_base, stream_key
+from ttt_batch.games.board import Board
+from ttt_batch.games.enumeration import enumerate_graph
+from ttt_batch.games.graph import Graph, edges_of, mover_of
+from ttt_batch.games.solution import solve
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner
 from ttt_batch.learners.td import TdTables

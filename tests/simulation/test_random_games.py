@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 from naive_streams import mixed
 
-from ttt_batch.base.errors import BoardError, UsageError
-from ttt_batch.base.streams import GOLDEN, RANDOM_PLAY, stream_key
-from ttt_batch.game.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND, SECOND_WINS, UNFINISHED, Board
+from ttt_batch.compiler.numerics import GOLDEN, RANDOM_PLAY, stream_key
+from ttt_batch.core.errors import BoardError, UsageError
+from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND, SECOND_WINS, UNFINISHED, Board
 from ttt_batch.simulation import random_games as random_play
-from ttt_batch.simulation.random_games import play_random_games
-from ttt_batch.simulation.random_ranks import (
+from ttt_batch.simulation.random_games import (
     BLOCKS_PER_SUM,
     MAX_PRODUCT,
     RandomRules,
     make_random_block,
     make_random_rules,
     play_random,
+    play_random_games,
     radices,
 )
 
@@ -176,7 +176,7 @@ def test_the_games_of_a_seed_stay_the_same() -> None:
 
 def test_without_the_compiler_the_result_is_the_same() -> None:
     program = (
-        "import json; from ttt_batch.game.board import Board\n"
+        "import json; from ttt_batch.games.board import Board\n"
         "from ttt_batch.simulation.random_games import random_games\n"
         "print(json.dumps([random_games(Board(*size), 300, seed=9, block=128).tolist() for size in "
         f"{BOARDS[:5]}]))"

@@ -9,27 +9,37 @@ import pytest
 from naive_streams import below, drawn, drawn_set, plies_of
 from support import BY_EPSILON
 
-from ttt_batch.agents.scripted import PLAYERS
-from ttt_batch.base import streams
-from ttt_batch.base.streams import stream_key
-from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, Board
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.graph import Graph
+from ttt_batch.agents.builtin import PLAYERS
+from ttt_batch.compiler import numerics
+from ttt_batch.compiler.numerics import stream_key
+from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, Board
+from ttt_batch.games.enumeration import enumerate_graph
+from ttt_batch.games.graph import Graph
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
-from ttt_batch.simulation.counts import (
+from ttt_batch.simulation.policy import (
     EXPLORING,
     GREEDY,
     Counts,
+    Policy,
     clear_counts,
     complete_counts,
     empty_counts,
+    empty_policy,
+    order_rows,
     outcomes_of,
+    random_policy,
 )
-from ttt_batch.simulation.exploration import N_SETS, PLIES_AT_ONCE, SET_DRAW, Explorations, make_explorations
-from ttt_batch.simulation.greedy_paths import make_paths
-from ttt_batch.simulation.policy import Policy, empty_policy, order_rows, random_policy
-from ttt_batch.simulation.walk import make_walker, walk
+from ttt_batch.simulation.walk import (
+    N_SETS,
+    PLIES_AT_ONCE,
+    SET_DRAW,
+    Explorations,
+    make_explorations,
+    make_paths,
+    make_walker,
+    walk,
+)
 from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import Trainer
 
@@ -270,10 +280,10 @@ def test_games_and_seeds_have_streams_of_their_own() -> None:
 
 
 def test_purposes_have_streams_of_their_own() -> None:
-    meetings = [streams.MEETINGS + (first << 20) + second for first in range(40) for second in range(40)]
-    purposes = [streams.PLAY, streams.FLOW, streams.NEW_ROWS, *streams.MATCHES, *meetings, streams.RANDOM_PLAY]
+    meetings = [numerics.MEETINGS + (first << 20) + second for first in range(40) for second in range(40)]
+    purposes = [numerics.PLAY, numerics.FLOW, numerics.NEW_ROWS, *numerics.MATCHES, *meetings, numerics.RANDOM_PLAY]
     assert len({int(stream_key(7, purpose)) for purpose in purposes}) == len(purposes)
-    assert len(streams.MATCHES) >= 2 * len(PLAYERS)
+    assert len(numerics.MATCHES) >= 2 * len(PLAYERS)
     # What earlier versions drew stays what it is.
-    assert (streams.PLAY, streams.FLOW, streams.NEW_ROWS, streams.RANDOM_PLAY) == (0, 1, 2, 0x52414E44)
-    assert (streams.MATCHES[0], streams.MEETINGS) == (16, 64)
+    assert (numerics.PLAY, numerics.FLOW, numerics.NEW_ROWS, numerics.RANDOM_PLAY) == (0, 1, 2, 0x52414E44)
+    assert (numerics.MATCHES[0], numerics.MEETINGS) == (16, 64)

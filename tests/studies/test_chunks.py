@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ttt_batch.studies.storage.declared import DONE
-from ttt_batch.studies.work.chunks import Chunk, Chunks
+from ttt_batch.studies.storage.layout import DONE
+from ttt_batch.studies.work import Chunk, Chunks
 
 GAMES = (100, 100, 300)
 SPEED = 1000.0

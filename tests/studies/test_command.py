@@ -16,12 +16,12 @@ from support import command
 
 import ttt_batch as ttt
 from ttt_batch.app.progress import Reporter
-from ttt_batch.base.errors import NameTakenError, StudyFileError, UsageError
-from ttt_batch.studies import repetition
-from ttt_batch.studies.estimate import Estimate
-from ttt_batch.studies.storage.creation import create_study
-from ttt_batch.studies.storage.declared import DONE, MISSING
-from ttt_batch.studies.work.loop import StudyProgress
+from ttt_batch.core.errors import NameTakenError, StudyFileError, UsageError
+from ttt_batch.studies import study
+from ttt_batch.studies.storage.layout import DONE, MISSING
+from ttt_batch.studies.storage.writing import create_study
+from ttt_batch.studies.study import Estimate
+from ttt_batch.studies.work import StudyProgress
 
 QUICK = ("--games", 200, "--seeds", 2, "--quiet")
 
@@ -41,7 +41,7 @@ def untried(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         asked.append(sum(missing))
         return Estimate(1000, 1.0)
 
-    monkeypatch.setattr("ttt_batch.studies.estimate.estimated", estimated)
+    monkeypatch.setattr("ttt_batch.studies.study.estimated", estimated)
     return asked
 
 
@@ -250,7 +250,7 @@ def test_a_repetition_without_room_for_its_file(
     def refusing(*_: object, **__: object) -> None:
         raise full
 
-    monkeypatch.setattr(repetition, "create_study", refusing)
+    monkeypatch.setattr(study, "create_study", refusing)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     words = "--games", "100k", "--batch", 64, "--seeds", 2, "--quiet", "--confirm", 2, "--json", "-o", tmp_path / "s.h5"
@@ -273,8 +273,8 @@ def test_a_second_interrupt_leaves_no_folder(tmp_path: Path, monkeypatch: pytest
             raise error
         shutil.rmtree(folder)
 
-    monkeypatch.setattr(repetition._Folder, "_rmtree", staticmethod(interrupted))
-    with pytest.raises(KeyboardInterrupt), repetition._Folder():
+    monkeypatch.setattr(study._Folder, "_rmtree", staticmethod(interrupted))
+    with pytest.raises(KeyboardInterrupt), study._Folder():
         pass
     assert not list(tmp_path.iterdir())
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ttt_batch.base.errors import RunFileError, TttBatchError, UsageError
+from ttt_batch.core.errors import RunFileError, TttBatchError, UsageError
 from ttt_batch.studies.designs.description import MAX_BYTES, description_text, parse_description, read_description
 from ttt_batch.studies.designs.design import make_design
 

@@ -6,8 +6,8 @@ import random
 import pytest
 
 import ttt_batch as ttt
-from ttt_batch.base.choices import LEARNER_NAMES
-from ttt_batch.base.errors import RunFileError, UsageError
+from ttt_batch.core.errors import RunFileError, UsageError
+from ttt_batch.core.text import LEARNER_NAMES
 from ttt_batch.studies.designs.design import DEFAULT_SEEDS, make_design
 from ttt_batch.studies.designs.values import TABLE_OPTIONS
 from ttt_batch.training.plan import RunSources, check_opponent, make_plan

@@ -8,10 +8,10 @@ import pytest
 from studyfiles import design, missing, results, store
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import TttBatchError
-from ttt_batch.studies.frames import to_dataframe, to_xarray
-from ttt_batch.studies.storage.creation import create_study
+from ttt_batch.core.errors import TttBatchError
 from ttt_batch.studies.storage.reading import open_study
+from ttt_batch.studies.storage.writing import create_study
+from ttt_batch.studies.study import to_dataframe, to_xarray
 
 OPTIONS = {"alpha": ["0.1", "0.3->0.01:linear"], "epsilon": "0.1,0.2", "batch": "500,20", "games": 1_000}
 

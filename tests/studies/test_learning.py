@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import ttt_batch as ttt
+from ttt_batch.studies import learning as learning
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.designs.family import Setting
-from ttt_batch.studies.learning import tables as learning
-from ttt_batch.studies.learning.tables import TableWorker, is_short
+from ttt_batch.studies.designs.methods import Setting
+from ttt_batch.studies.learning import TableWorker, is_short
 
 VALUES: dict[str, list[Any]] = {
     "batch": ["auto", 64, 1000, 1, 16_384],

@@ -11,7 +11,7 @@ import pytest
 from studyfiles import same_results
 
 import ttt_batch as ttt
-from ttt_batch.runs.patterns.run import PROVED
+from ttt_batch.runs.network_run import PROVED
 from ttt_batch.studies.checks import check_study
 from ttt_batch.studies.designs.description import description_text, parse_description
 from ttt_batch.studies.designs.design import make_design
@@ -244,7 +244,7 @@ def test_the_best_is_repeated(quiet: Path) -> None:
 
 
 def test_the_estimate_is_that_of_runs() -> None:
-    from ttt_batch.studies.estimate import estimated
+    from ttt_batch.studies.study import estimated
 
     design = make_design({**SMALL, "games": 3_000}, 4)
     found = estimated(design, "none", 1, [4])

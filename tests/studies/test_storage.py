@@ -14,19 +14,16 @@ import pytest
 from studyfiles import MIXED, assert_stored, design, missing, results, same_results, store, store_all, with_header
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import StudyFileError, UsageError
-from ttt_batch.base.processors import module_environment
-from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
+from ttt_batch.core.errors import StudyFileError, UsageError
+from ttt_batch.core.resources import module_environment
+from ttt_batch.runs.storage.declaration import EXACT_COLUMNS
 from ttt_batch.studies.checks import check_study
-from ttt_batch.studies.designs.tables import points_of
-from ttt_batch.studies.storage import creation
-from ttt_batch.studies.storage.creation import create_study, extend_study
-from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING, PROGRESS_BYTES, REASONS
+from ttt_batch.studies.designs.methods import points_of
+from ttt_batch.studies.storage import writing
 from ttt_batch.studies.storage.header import digest_of, read_header
-from ttt_batch.studies.storage.layout import layout_size, study_layout
-from ttt_batch.studies.storage.opening import is_study_file
-from ttt_batch.studies.storage.reading import open_study
-from ttt_batch.studies.storage.writing import OTHER_REASON, StudyWriter, resume_study
+from ttt_batch.studies.storage.layout import DONE, FAILED, MISSING, PROGRESS_BYTES, REASONS, layout_size, study_layout
+from ttt_batch.studies.storage.reading import is_study_file, open_study
+from ttt_batch.studies.storage.writing import OTHER_REASON, StudyWriter, create_study, extend_study, resume_study
 
 
 @pytest.fixture
@@ -372,7 +369,7 @@ def test_an_extension_that_is_interrupted_leaves_the_old_file(full, monkeypatch)
         store(new, 0, 0)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(creation, "_take_over", interrupted)
+    monkeypatch.setattr(writing, "_take_over", interrupted)
     with pytest.raises(KeyboardInterrupt):
         extend_study(full, design(seeds=9, **MIXED))
     assert full.read_bytes() == before and list(full.parent.iterdir()) == [full]

@@ -9,22 +9,20 @@ import pytest
 from studyfiles import design, missing, results, store, store_all
 
 import ttt_batch as ttt
-from ttt_batch.app.plots.studies.metrics import METRICS as PICTURED
-from ttt_batch.app.plots.studies.metrics import at_end
+from ttt_batch.app.plots.studies.canvas import METRICS as PICTURED
+from ttt_batch.app.plots.studies.canvas import at_end
 from ttt_batch.app.reports.study import study_text
-from ttt_batch.base.errors import TttBatchError, UsageError
-from ttt_batch.runs.recorder import unbeatable_since
+from ttt_batch.core.errors import TttBatchError, UsageError
+from ttt_batch.runs.run import unbeatable_since
+from ttt_batch.studies import statistics
 from ttt_batch.studies.designs.description import description_text, parse_description
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.figures import columns
-from ttt_batch.studies.figures.confirmation import confirm
-from ttt_batch.studies.figures.ranking import METRICS
-from ttt_batch.studies.figures.summary import Median, summarise
-from ttt_batch.studies.figures.survival import interval_of_median, survival
-from ttt_batch.studies.repetition import Repetition
+from ttt_batch.studies.statistics import interval_of_median, survival
 from ttt_batch.studies.storage import reading
-from ttt_batch.studies.storage.creation import create_study
 from ttt_batch.studies.storage.reading import open_study
+from ttt_batch.studies.storage.writing import create_study
+from ttt_batch.studies.study import Repetition
+from ttt_batch.studies.summary import METRICS, Median, confirm, summarise
 
 ALPHAS = {"alpha": "0.1,0.2,0.3,0.4", "games": 2_000, "batch": 500}
 """Four settings of four points each: 500, 1,000, 1,500 and 2,000 games."""
@@ -55,7 +53,7 @@ def stored(path, verdicts, **columns):
                     own = results(study, i, j)
                     own["unbeatable"][:, 0] = True
                     own["unbeatable"][:, 1] = [letter == "#" for letter in letters]
-                    for name, column in columns.items():
+                    for name, column in statistics.items():
                         own[name][-1] = column[i][j]
                     store(study, i, j, own)
         return summarise(study)
@@ -134,7 +132,7 @@ def test_some_learners_at_a_time_or_all_at_once_are_the_same(mixed, monkeypatch,
     with open_study(mixed) as study:
         once = summarise(study)
         monkeypatch.setattr(reading, "BLOCK", block)
-        monkeypatch.setattr(columns, "_LEARNERS", window)
+        monkeypatch.setattr(statistics, "_LEARNERS", window)
         pieces = summarise(study)
     for name, figures in once.columns.items():
         assert figures.tobytes() == pieces.columns[name].tobytes(), name

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ttt_batch.base.errors import RunFileError, UsageError
-from ttt_batch.game.board import Board
+from ttt_batch.core.errors import RunFileError, UsageError
+from ttt_batch.games.board import Board
 from ttt_batch.runs.schedules import parse_schedule
-from ttt_batch.studies.designs.family import MAX_VALUES, written
-from ttt_batch.studies.designs.opponents import RunOpponent
+from ttt_batch.studies.designs.methods import MAX_VALUES, RunOpponent, written
 from ttt_batch.studies.designs.values import seed_runs, values_of, written_seeds
 
 HALVES = (0.5, 0.5)

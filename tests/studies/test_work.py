@@ -10,18 +10,16 @@ import numpy as np
 import pytest
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import StudyFileError
+from ttt_batch.core.errors import StudyFileError
+from ttt_batch.studies import learning as learning
 from ttt_batch.studies.checks import check_study
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.learning import tables as learning
-from ttt_batch.studies.learning.learnt import LearnerResults
-from ttt_batch.studies.storage.creation import create_study
-from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING, STATISTICS
+from ttt_batch.studies.learning import LearnerResults
+from ttt_batch.studies.storage.layout import DONE, FAILED, MISSING, STATISTICS
 from ttt_batch.studies.storage.reading import open_study
-from ttt_batch.studies.storage.writing import StudyWriter, resume_study
+from ttt_batch.studies.storage.writing import StudyWriter, create_study, resume_study
 from ttt_batch.studies.study import study
-from ttt_batch.studies.work.by_threads import Threads
-from ttt_batch.studies.work.loop import StudyProgress, run_study
+from ttt_batch.studies.work import StudyProgress, Threads, run_study
 
 OPTIONS: dict[str, Any] = {"alpha": [0.1, 0.5], "batch": [64], "games": [500, 700]}
 
@@ -108,7 +106,7 @@ def test_a_file_that_is_taken_where_there_is_no_room_beside_it(tmp_path: Path, m
 
     def disturb(now: StudyProgress) -> None:
         if now.done >= 3:
-            monkeypatch.setattr("ttt_batch.studies.storage.creation.allocate", refuse)
+            monkeypatch.setattr("ttt_batch.studies.storage.writing.allocate", refuse)
             (tmp_path / "s.h5").unlink(missing_ok=True)
 
     with pytest.raises(StudyFileError, match=r"s-2\.h5: No space left on device .* make room there"):

@@ -20,9 +20,9 @@ import pytest
 from support import assert_same_run, command, mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import RunFileError, UsageError
-from ttt_batch.runs.runfile.writing import save_run
-from ttt_batch.training.checkpoints import Checkpoints, Every, RewrittenRun, parse_every
+from ttt_batch.core.errors import RunFileError, UsageError
+from ttt_batch.runs.storage.writing import save_run
+from ttt_batch.training.session import Checkpoints, Every, RewrittenRun, parse_every
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .*is multi-threaded:DeprecationWarning")
 
@@ -593,7 +593,7 @@ def test_an_interrupt_right_after_a_write_leaves_what_was_written(
 
     with RewrittenRun(tmp_path / "run.h5", overwrite=False, hold=True, say=lambda _: None) as file:
         file.write(first)
-        monkeypatch.setattr("ttt_batch.training.checkpoints.save_run", interrupted)
+        monkeypatch.setattr("ttt_batch.training.session.save_run", interrupted)
         with pytest.raises(KeyboardInterrupt):
             file.write(later)
         assert file.where(1400).endswith("run.h5 holds 1,400 games")

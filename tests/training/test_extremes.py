@@ -10,14 +10,12 @@ from hypothesis import strategies as st
 from support import BY_EPSILON, command
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import UsageError
-from ttt_batch.base.jit import kernel
-from ttt_batch.runs.batches import MAX_GAMES
-from ttt_batch.runs.exchange import export_table
+from ttt_batch.compiler.jit import kernel
+from ttt_batch.core.errors import UsageError
 from ttt_batch.runs.formats.base import FormatError
-from ttt_batch.runs.importing import import_tables
+from ttt_batch.runs.importing import export_table, import_tables
 from ttt_batch.runs.loading import check_run
-from ttt_batch.runs.schedules import parse_schedule, value_at
+from ttt_batch.runs.schedules import MAX_GAMES, parse_schedule, value_at
 from ttt_batch.runs.state import LARGEST
 from ttt_batch.simulation.walk import MAX_WALKED
 

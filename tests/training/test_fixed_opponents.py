@@ -11,17 +11,17 @@ from naive_boards import action_values, oracle_of
 from support import BY_EPSILON, games_of, mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import BoardError, UsageError
-from ttt_batch.game.graph import Graph
-from ttt_batch.game.solution import solve
-from ttt_batch.game.transcripts import Games
+from ttt_batch.core.errors import BoardError, UsageError
+from ttt_batch.games.graph import Graph
+from ttt_batch.games.solution import solve
+from ttt_batch.games.transcripts import Games
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import chosen_edges, optimal_policy, random_policy
 from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import Trainer
-from ttt_batch.training.trainers.walk import Walking
+from ttt_batch.training.trainers.batched import Walking
 
 TAUGHT = [(name, batch) for name in ("sarsa", "expected-sarsa", "q-learning") for batch in (1, 50)]
 SEATS = {"first": (0, 0), "second": (1, 1), "both": (0, 1)}

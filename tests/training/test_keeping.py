@@ -10,11 +10,11 @@ from runfiles import changed, sealed
 from support import assert_same_run, command, mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import BoardError, RunFileError, UsageError
+from ttt_batch.core.errors import BoardError, RunFileError, UsageError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.loading import check_run
 from ttt_batch.runs.run import Run
-from ttt_batch.training.learning_run import LearningRun
+from ttt_batch.training.from_games import LearningRun
 
 
 def trained(games: int = 6_000, **options: Any) -> Run:

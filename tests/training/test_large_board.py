@@ -14,22 +14,20 @@ from naive_boards import assert_same, oracle_of, random_games, start_tables
 from support import BOTH_SEATS, BY_EPSILON, assert_same_in_parts
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import BoardError, UsageError
-from ttt_batch.base.streams import stream_key
-from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, parse_board
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.graph import Graph
-from ttt_batch.game.solution import solve
+from ttt_batch.compiler.numerics import stream_key
+from ttt_batch.core.errors import BoardError, UsageError
+from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, parse_board
+from ttt_batch.games.enumeration import enumerate_graph
+from ttt_batch.games.graph import Graph
+from ttt_batch.games.solution import solve
 from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.batches import make_batches
 from ttt_batch.runs.config import make_config
-from ttt_batch.simulation.counts import empty_counts
+from ttt_batch.runs.schedules import make_batches
 from ttt_batch.simulation.flow import flow, make_rows
-from ttt_batch.simulation.policy import random_policy
-from ttt_batch.training.kernels.batch import Learning, make_decays, run_batches
-from ttt_batch.training.kernels.claimed import make_spans
-from ttt_batch.training.trainers import lockstep, make_trainer, pieces
-from ttt_batch.training.trainers.lockstep import InLockstep
+from ttt_batch.simulation.policy import empty_counts, random_policy
+from ttt_batch.training.kernels.batch import Learning, make_decays, make_spans, run_batches
+from ttt_batch.training.trainers import batched, make_trainer
+from ttt_batch.training.trainers.batched import InLockstep
 
 BOARD = "2x5x3"
 PLAIN = naive.Board(2, 5, 3)
@@ -136,7 +134,7 @@ def test_schedules_reach_every_batch(alpha: str, batch: int, tmp_path: Path) -> 
 @pytest.mark.parametrize("block", [1, 7, 64])
 def test_how_many_games_go_abreast_does_not_show(block: int, by_row: bool) -> None:
     """Games in lockstep against the trainer's, whose block is thousands; nor does it what is counted."""
-    from ttt_batch.learners.steps import make_step
+    from ttt_batch.learners.base import make_step
     from ttt_batch.simulation.lockstep import make_lockstep
     from ttt_batch.training.kernels.batch import make_workspace
 
@@ -178,10 +176,10 @@ def share_everything(monkeypatch: pytest.MonkeyPatch) -> set[str]:
         (InLockstep, "games_per_thread", 500),
         (InLockstep, "claim", 77),
         (InLockstep, "stop_every", 1_111),
-        (lockstep, "BY_MOVE", 1),
-        (lockstep, "ORDERED", 3),
-        (lockstep, "make_spans", functools.partial(make_spans, size=3)),
-        (pieces, "WORTH_SHARING", 10),
+        (batched, "BY_MOVE", 1),
+        (batched, "ORDERED", 3),
+        (batched, "make_spans", functools.partial(make_spans, size=3)),
+        (batched, "WORTH_SHARING", 10),
     ):
         monkeypatch.setattr(owner, name, value)
     return shared
@@ -213,7 +211,7 @@ def test_helping_threads_have_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     config = make_config(board=BOARD, batch=5_000, learner="greedy-td")
     each = 28 * (1 << 18) + 4 * (2 * config.graph.child.size + 1)
     for free, helpers in ((0, 0), (2 * each - 1, 0), (4 * each, 2), (1 << 40, 7)):
-        monkeypatch.setattr(lockstep, "free_memory", lambda free=free: free)
+        monkeypatch.setattr(batched, "free_memory", lambda free=free: free)
         trainer = make_trainer(config, threads=8)
         assert isinstance(trainer, InLockstep) and len(trainer._helpers) == helpers
 

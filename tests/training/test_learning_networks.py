@@ -13,11 +13,11 @@ import pytest
 from support import command
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import UsageError
-from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, UNFINISHED, Board, Position
+from ttt_batch.core.errors import UsageError
+from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, UNFINISHED, Board, Position
 from ttt_batch.runs.loading import check_run
-from ttt_batch.runs.patterns.run import PatternRun
-from ttt_batch.training.learning_run import LearningRun
+from ttt_batch.runs.network_run import PatternRun
+from ttt_batch.training.from_games import LearningRun
 
 LOST = [0, 4, 1, 5, 2]
 """A game on 3x3 that the first player wins."""

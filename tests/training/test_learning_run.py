@@ -17,13 +17,13 @@ from support import command as command_here
 
 import ttt_batch as ttt
 from ttt_batch.app.commands import play as play_command
-from ttt_batch.base.choices import TEXTBOOK
-from ttt_batch.base.errors import GamesError, RunFileError, UsageError
-from ttt_batch.base.lock import Lock
-from ttt_batch.game.board import EMPTY, FIRST, UNFINISHED, Board
-from ttt_batch.game.transcript_writer import GameRecord
+from ttt_batch.core.errors import GamesError, RunFileError, UsageError
+from ttt_batch.core.outputs import Lock
+from ttt_batch.core.text import TEXTBOOK
+from ttt_batch.games.board import EMPTY, FIRST, UNFINISHED, Board
+from ttt_batch.games.transcripts import GameRecord
 from ttt_batch.runs.loading import check_run
-from ttt_batch.training.learning_run import LearningRun
+from ttt_batch.training.from_games import LearningRun
 
 # pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .*is multi-threaded:DeprecationWarning")

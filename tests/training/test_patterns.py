@@ -12,12 +12,12 @@ import pytest
 from support import command
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import RunFileError, UsageError
+from ttt_batch.core.errors import RunFileError, UsageError
 from ttt_batch.runs.loading import check_run
-from ttt_batch.runs.patterns.config import make_pattern_config
-from ttt_batch.runs.patterns.run import PROVED, PatternRun
-from ttt_batch.training.patterns.train import last_game
-from ttt_batch.training.patterns.trainer import PatternTrainer, next_point
+from ttt_batch.runs.network_config import make_pattern_config
+from ttt_batch.runs.network_run import PROVED, PatternRun
+from ttt_batch.training.network_session import last_game
+from ttt_batch.training.network_trainer import PatternTrainer, next_point
 
 STORED = Path(__file__).parent.parent.parent / "data" / "networks-1.3.h5"
 
@@ -302,7 +302,7 @@ def test_damaged_files_are_refused(whole: PatternRun, tmp_path: Path) -> None:
 
     def spoilt(change: Callable[[dict[str, Any]], None]) -> str:
         from ttt_batch.runs.loading import load_any
-        from ttt_batch.runs.runfile.writing import save_run
+        from ttt_batch.runs.storage.writing import save_run
 
         tables = {name: table.copy() for name, table in data.tables.items()}
         change(tables)

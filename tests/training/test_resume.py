@@ -16,12 +16,11 @@ import pytest
 from support import assert_same_run, command, mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import RunFileError, UsageError
+from ttt_batch.core.errors import RunFileError, UsageError
 from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.exchange import export_table
-from ttt_batch.runs.importing import import_tables
+from ttt_batch.runs.importing import export_table, import_tables
 from ttt_batch.runs.state import table_digest
-from ttt_batch.training.trainers.walk import Walking
+from ttt_batch.training.trainers.batched import Walking
 
 PROGRAM = [sys.executable, "-m", "ttt_batch"]
 SECONDS = 120

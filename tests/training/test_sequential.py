@@ -11,17 +11,15 @@ from naive_streams import below, drawn, drawn_set, plies_of
 from support import BY_EPSILON
 
 import ttt_batch as ttt
-from ttt_batch.base.intrinsics import _exceeding, _highest, mask_above, masked_max
-from ttt_batch.base.streams import RULE, stream_key
-from ttt_batch.game.transcripts import Games
+from ttt_batch.compiler.intrinsics import _exceeding, _highest, mask_above, masked_max
+from ttt_batch.compiler.numerics import RULE, stream_key
+from ttt_batch.games.transcripts import Games
 from ttt_batch.learners import LEARNERS
-from ttt_batch.learners.base import make_trajectory
-from ttt_batch.learners.steps import make_step
+from ttt_batch.learners.base import make_step, make_trajectory
 from ttt_batch.runs.config import make_config
-from ttt_batch.simulation.exploration import SET_DRAW, make_explorations
 from ttt_batch.simulation.policy import FIRST_BEST, LAST_BEST, row_choices, row_scores
-from ttt_batch.training.kernels.given import learn_given
-from ttt_batch.training.kernels.greedy_cache import is_like_3x3, make_cache, window_decides
+from ttt_batch.simulation.walk import SET_DRAW, make_explorations
+from ttt_batch.training.kernels.games import is_like_3x3, learn_given, make_cache, window_decides
 from ttt_batch.training.plan import policy_of_opponent
 from ttt_batch.training.trainers import make_trainer
 

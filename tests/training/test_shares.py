@@ -8,20 +8,18 @@ import numpy as np
 import pytest
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import ClusterError, UsageError
-from ttt_batch.cluster.crew import RemoteTask, TaskResult, WorkerPool
-from ttt_batch.cluster.identity import perform, worker_identity
-from ttt_batch.cluster.place import ClusterConfig
+from ttt_batch.cluster.config import ClusterConfig, perform, worker_identity
+from ttt_batch.cluster.worker_pool import RemoteTask, TaskResult, WorkerPool
+from ttt_batch.core.errors import ClusterError, UsageError
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy
-from ttt_batch.training import shares as shares_module
+from ttt_batch.training import remote as shares_module
 from ttt_batch.training.plan import policy_of_opponent
-from ttt_batch.training.shares import RemoteBatches
+from ttt_batch.training.remote import RemoteBatches
 from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import Trainer
-from ttt_batch.training.trainers.lockstep import InLockstep
-from ttt_batch.training.trainers.walk import Walking
+from ttt_batch.training.trainers.batched import InLockstep, Walking
 
 
 def never() -> bool:

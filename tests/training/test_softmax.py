@@ -11,11 +11,11 @@ from naive_boards import action_values, assert_same, oracle_of, start_tables
 from support import assert_same_in_parts, command, mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import UsageError
-from ttt_batch.base.streams import stream_key
+from ttt_batch.compiler.numerics import stream_key
+from ttt_batch.core.errors import UsageError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
-from ttt_batch.simulation.chances import even_chances
+from ttt_batch.simulation.action_probabilities import even_chances
 from ttt_batch.training.plan import policy_of_opponent
 from ttt_batch.training.trainers import make_trainer
 

@@ -11,9 +11,9 @@ from naive_boards import ImageBoard, assert_same, oracle_of, random_games, start
 from support import BOTH_SEATS, BY_EPSILON, assert_same_in_parts
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import UsageError
-from ttt_batch.game.board import UNFINISHED, Board, Position, parse_board
-from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.core.errors import UsageError
+from ttt_batch.games.board import UNFINISHED, Board, Position, parse_board
+from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.learners import LEARNERS
 
 BOARD = Board()

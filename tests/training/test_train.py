@@ -11,17 +11,16 @@ import pytest
 from support import BY_EPSILON
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import BoardError, RunFileError, UsageError
+from ttt_batch.core.errors import BoardError, RunFileError, UsageError
 from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.batches import batch_bounds, make_batches, record_schedule
 from ttt_batch.runs.config import make_config
-from ttt_batch.runs.recorder import unbeatable_since
-from ttt_batch.runs.run import Run
+from ttt_batch.runs.run import Run, unbeatable_since
+from ttt_batch.runs.schedules import batch_bounds, make_batches, record_schedule
 from ttt_batch.training.kernels.batch import run_batches
-from ttt_batch.training.trainers import choose_trainer, kernels_needed, make_trainer, pieces
+from ttt_batch.training.trainers import batched, choose_trainer, kernels_needed, make_trainer
 from ttt_batch.training.trainers.base import Trainer
-from ttt_batch.training.trainers.walk import Walking
+from ttt_batch.training.trainers.batched import Walking
 
 
 def never() -> bool:
@@ -68,7 +67,7 @@ def test_threads_change_no_byte(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(Walking, "games_per_thread", 10_000)
     monkeypatch.setattr(Walking, "claim", 1_000)
     walked_by, both, one_at_a_time = set(), threading.Barrier(2), threading.Lock()
-    walk = pieces.walk_from_queue
+    walk = batched.walk_from_queue
 
     def spying_walk(*arguments: Any) -> None:
         *known, next_free, size, _ = arguments
@@ -81,7 +80,7 @@ def test_threads_change_no_byte(name: str, monkeypatch: pytest.MonkeyPatch) -> N
         if known[1].drawn.any():
             walked_by.add(threading.get_ident())
 
-    monkeypatch.setattr(pieces, "walk_from_queue", spying_walk)
+    monkeypatch.setattr(batched, "walk_from_queue", spying_walk)
     assert_same(alone, learnt(name, 600_000, batch=300_000, threads=2))
     assert len(walked_by) == 2
     fresh = learnt(name, 300_000, batch=300_000)
@@ -102,8 +101,8 @@ def test_the_first_batch_is_walked_in_pieces_if_a_later_one_will_be(monkeypatch:
     """So all kernels are compiled at the start, and as many as were announced."""
     monkeypatch.setattr(Walking, "games_per_thread", 1_000)
     config, begun = make_config(batch="auto", seed=3), []
-    begin = pieces.begin_walk
-    monkeypatch.setattr(pieces, "begin_walk", lambda *arguments: begun.append(arguments[-1]) or begin(*arguments))
+    begin = batched.begin_walk
+    monkeypatch.setattr(batched, "begin_walk", lambda *arguments: begun.append(arguments[-1]) or begin(*arguments))
     states = []
     for games, expected in ((40_000, [0]), (30_000, [])):
         trainer = make_trainer(config, threads=2, games=games)

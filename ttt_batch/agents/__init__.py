@@ -4,7 +4,7 @@
 `play` as a run does; `from_openspiel` makes one of a pyspiel policy or bot, and `to_openspiel` a pyspiel policy of one.
 """
 
-from ttt_batch.agents.naming import at_board
+from ttt_batch.agents.external import at_board
 from ttt_batch.agents.openspiel import from_openspiel, to_openspiel
 
 __all__ = ["at_board", "from_openspiel", "to_openspiel"]

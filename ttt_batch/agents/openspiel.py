@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.agents.agent import Agent
-from ttt_batch.agents.answers import SUM_TOLERANCE, where
-from ttt_batch.agents.known import agent_of_run
-from ttt_batch.agents.naming import AgentLike, is_agent, make_agent
-from ttt_batch.agents.player import Player
-from ttt_batch.agents.positions import Positions, batch_at, mover_words
-from ttt_batch.base.errors import AgentError, BoardError, UsageError, quoted
-from ttt_batch.base.named_code import reason_of
-from ttt_batch.game.board import EMPTY, FIRST, SECOND, UNFINISHED, Board, Position, parse_board
+from ttt_batch.agents.adapter import Player
+from ttt_batch.agents.base import SUM_TOLERANCE, Agent, Positions, batch_at, mover_words, where
+from ttt_batch.agents.builtin import agent_of_run
+from ttt_batch.agents.external import AgentLike, is_agent, make_agent
+from ttt_batch.core.errors import AgentError, BoardError, UsageError, quoted
+from ttt_batch.core.named_code import reason_of
+from ttt_batch.games.board import EMPTY, FIRST, SECOND, UNFINISHED, Board, Position, parse_board
 from ttt_batch.runs.loading import AnyRun, any_run
 
 if TYPE_CHECKING:

@@ -10,18 +10,16 @@ from pathlib import Path
 
 import numpy as np
 
-from ttt_batch.base.choices import SWITCH_WORDS, choose
-from ttt_batch.base.errors import TttBatchError, UsageError
-from ttt_batch.base.files import shown
-from ttt_batch.base.memory import free_memory
-from ttt_batch.base.outputs import OutputKind
-from ttt_batch.game.board import MAX_TABLE_CELLS, Board, parse_board
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.known_values import KNOWN, SOLVED, Known, known_board
-from ttt_batch.game.solution import solve
-from ttt_batch.game.state_space import WORDS, Space, check_enumerable, most_positions
+from ttt_batch.core.errors import TttBatchError, UsageError
+from ttt_batch.core.files import shown
+from ttt_batch.core.outputs import OutputKind
+from ttt_batch.core.resources import free_memory
+from ttt_batch.core.text import SWITCH_WORDS, choose
+from ttt_batch.games.board import MAX_TABLE_CELLS, Board, parse_board
+from ttt_batch.games.enumeration import WORDS, Space, check_enumerable, enumerate_graph, most_positions
+from ttt_batch.games.solution import KNOWN, SOLVED, Known, known_board, solve
 from ttt_batch.runs.config import make_config
-from ttt_batch.runs.memory_needs import bytes_needed, check_space
+from ttt_batch.runs.growing_table import bytes_needed, check_space
 
 _SOLUTION = OutputKind(TttBatchError, "solution")
 """Kind of output file: `outputs` uses it in messages about a solution's file."""

@@ -18,27 +18,30 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.agents.judging import judge_exactly
-from ttt_batch.agents.known import agent_of_run, named_agent
-from ttt_batch.agents.layers import LayerRules
-from ttt_batch.agents.outsider import AgentAdapter
-from ttt_batch.agents.player import Player
-from ttt_batch.agents.positions import Words
-from ttt_batch.agents.reach import Reached, shares
-from ttt_batch.agents.scripted import PLAYERS, Scripted, player_number
-from ttt_batch.analysis.matches import GAMES, SampledEvaluation
-from ttt_batch.analysis.playing import CONFIDENCE, MAX_MATCH_GAMES, GameBlock, Tally, play_agents, wilson
-from ttt_batch.analysis.search import MAX_SEARCH_BUDGET, SEARCH_BUDGET, SearchResult
-from ttt_batch.base.choices import SEATS, Ties, choose
-from ttt_batch.base.errors import BoardError, UsageError, flag
-from ttt_batch.base.quantities import Number, parse_int, parse_seed
-from ttt_batch.base.streams import MATCHES, stream_key
-from ttt_batch.game.board import FIRST_WINS
-from ttt_batch.game.lines import make_lines
-from ttt_batch.game.state_space import too_large
+from ttt_batch.agents.adapter import AgentAdapter, Player, judge_exactly
+from ttt_batch.agents.base import Words
+from ttt_batch.agents.builtin import PLAYERS, Scripted, agent_of_run, named_agent, player_number
+from ttt_batch.agents.layers import LayerRules, Reached, shares
+from ttt_batch.analysis.matches import (
+    CONFIDENCE,
+    GAMES,
+    MAX_MATCH_GAMES,
+    GameBlock,
+    SampledEvaluation,
+    Tally,
+    play_agents,
+    wilson,
+)
+from ttt_batch.analysis.proving import MAX_SEARCH_BUDGET, SEARCH_BUDGET, SearchResult
+from ttt_batch.compiler.numerics import MATCHES, stream_key
+from ttt_batch.core.errors import BoardError, UsageError, flag
+from ttt_batch.core.text import SEATS, Number, Ties, choose, parse_int, parse_seed
+from ttt_batch.games.bitboards import make_lines
+from ttt_batch.games.board import FIRST_WINS
+from ttt_batch.games.enumeration import too_large
 from ttt_batch.runs.evaluation import NO_SHARES, Evaluation, Samples
 from ttt_batch.runs.loading import AnyRun
-from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run
 
 MAX_SAMPLES = 1_000_000

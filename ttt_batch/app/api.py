@@ -17,17 +17,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.agents.outsider import AgentAdapter
+from ttt_batch.agents.adapter import AgentAdapter
 from ttt_batch.analysis.position import PositionReport
 from ttt_batch.analysis.position import describe_position as show_position
 from ttt_batch.analysis.proving import prove
 from ttt_batch.analysis.tournament import Tournament
 from ttt_batch.analysis.tournament import all_play_all as hold_tournament
-from ttt_batch.app.judging import AnyRunOrPath, Player, evaluate, judge, open_players
-from ttt_batch.app.tables import export_run, import_run, import_table
+from ttt_batch.app.judging import (
+    AnyRunOrPath,
+    Player,
+    evaluate,
+    export_run,
+    import_run,
+    import_table,
+    judge,
+    open_players,
+)
 from ttt_batch.app.terminal.faces import Score
-from ttt_batch.base.choices import Ties
-from ttt_batch.base.errors import (
+from ttt_batch.core.errors import (
     AgentError,
     BoardError,
     CertificateError,
@@ -40,23 +47,23 @@ from ttt_batch.base.errors import (
     flag,
     quoted,
 )
-from ttt_batch.base.files import unused_paths
-from ttt_batch.base.outputs import check_distinct, named_file
-from ttt_batch.base.processors import thread_count
-from ttt_batch.base.quantities import Number, parse_int, parse_seed
+from ttt_batch.core.files import unused_paths
+from ttt_batch.core.outputs import check_distinct, named_file
+from ttt_batch.core.resources import thread_count
+from ttt_batch.core.text import Number, Ties, parse_int, parse_seed
 from ttt_batch.environments.batch import Batch
-from ttt_batch.game.board import Board, Position, parse_board
+from ttt_batch.games.board import Board, Position, parse_board
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.evaluation import Evaluation
 from ttt_batch.runs.formats.base import FormatError
 from ttt_batch.runs.loading import AnyRun, any_run
 from ttt_batch.runs.loading import load_any as load
 from ttt_batch.runs.lookup import find_run
-from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation import random_games as bulk
 from ttt_batch.studies.study import MEMORY, Study, load_study, study
-from ttt_batch.studies.work.loop import StudyProgress
+from ttt_batch.studies.work import StudyProgress
 from ttt_batch.training.from_games import learn_from
 from ttt_batch.training.session import Progress
 from ttt_batch.training.train import train
@@ -160,12 +167,12 @@ def play(
     ties: by default `sharp`, or `soonest` on a board too large to enumerate.
     Raises UsageError and BoardError.
     """
-    from ttt_batch.app.terminal import playing
+    from ttt_batch.app.terminal import loop
 
     with open_players([run]) as (player,):
-        return playing.play_in_terminal(
+        return loop.play_in_terminal(
             player,
-            person=playing.persons_seat(player, seat),
+            person=loop.persons_seat(player, seat),
             stdin=sys.stdin,
             stdout=sys.stdout,
             seed=seed,

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from ttt_batch.app.commands import files, judge, learn_from, no_run, page, pictures, play, prove, study, train
+from ttt_batch.app.commands import files, judge, no_run, play, study, train
 from ttt_batch.app.commands.usage import PlainCommand, Program
-from ttt_batch.base.console import print_lines
-from ttt_batch.base.version import VERSION
+from ttt_batch.core import VERSION
+from ttt_batch.core.console import print_lines
 
 app = typer.Typer(
     cls=Program,
@@ -54,17 +54,17 @@ COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "train": (train.train_command, "Train a learner by self-play and prove how good it is."),
     "study": (study.study_command, "Compare settings over many seeds, each evaluated exactly."),
     "evaluate": (judge.evaluate_command, "Evaluate a run: results per seat, and how to beat it."),
-    "prove": (prove.prove_command, "Prove that an agent cannot lose, and let others check it."),
+    "prove": (judge.prove_command, "Prove that an agent cannot lose, and let others check it."),
     "play": (play.play_command, "Play against an agent in the terminal."),
-    "page": (page.page, "Write a page that shows a table learning."),
+    "page": (no_run.page, "Write a page that shows a table learning."),
     "watch": (play.watch_command, "Watch two agents play, or count the results of many games."),
-    "plot": (pictures.plot_command, "Draw learning curves, as a picture or on the terminal."),
+    "plot": (no_run.plot_command, "Draw learning curves, as a picture or on the terminal."),
     "show": (judge.show_command, "Show everything about a position: values, truth, best replies."),
     "tournament": (judge.tournament_command, "Play agents against each other, all pairs in both seats."),
     "learners": (no_run.learners, "List the learners, or describe one."),
     "boards": (no_run.boards, "List boards, or count and solve one."),
     "compare": (judge.compare, "Show where the tables of two runs differ."),
-    "learn-from": (learn_from.learn_from_command, "Learn from recorded games."),
+    "learn-from": (train.learn_from_command, "Learn from recorded games."),
     "export": (files.export_, "Write a run's table in another program's format."),
     "import": (files.import_, "Read another program's table into a run file."),
     "info": (files.info, "Show the contents of a run file."),

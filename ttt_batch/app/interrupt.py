@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from ttt_batch.base.errors import InterruptedTraining
+from ttt_batch.core.errors import InterruptedTraining
 
 
 def active_handlers(*names: str) -> dict[int, Any]:

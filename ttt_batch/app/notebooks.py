@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ttt_batch.app.plots import figure
 from ttt_batch.app.plots.style import package_style, render
-from ttt_batch.app.reports.information import run_html
-from ttt_batch.base.errors import TttBatchError
+from ttt_batch.app.reports.training import run_html
+from ttt_batch.core.errors import TttBatchError
 from ttt_batch.runs.loading import AnyRun
 
 LEAST_POINTS = 2

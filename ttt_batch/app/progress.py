@@ -5,6 +5,7 @@ A terminal shows a live bar or a spinner, other outputs plain lines.
 
 import gc
 import math
+import random
 import sys
 import time
 from collections import deque
@@ -13,14 +14,17 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from ttt_batch.base.console import Notice, is_live, print_message
-from ttt_batch.base.kernel_cache import cached_kernels, kernels_to_compile, on_compile
-from ttt_batch.base.quantities import count_text, duration_text, short_number
+from ttt_batch.compiler.kernel_cache import cached_kernels, kernels_to_compile, on_compile
+from ttt_batch.core.console import Notice, is_live, print_message
+from ttt_batch.core.text import count_text, duration_text, short_number
+from ttt_batch.games.board import MARKS, UNFINISHED, Game
+from ttt_batch.runs.run import Run
 from ttt_batch.training.from_games import GamesLearnt
 from ttt_batch.training.session import Progress
 
 if TYPE_CHECKING:
-    from ttt_batch.studies.work.loop import StudyProgress
+    from ttt_batch.studies.work import StudyProgress
+
 
 COMPILING, COMPILING_ALL = "compiling kernels (once)", "compiling all kernels (once)"
 
@@ -330,3 +334,51 @@ def progress_text(now: Progress, first: Progress | GamesLearnt) -> str:
     else:
         verdict = f"unbeatable since {now.unbeatable_since:,}"
     return f"{pace_text(now, first):>9}  X {x_wins:.0f}%  draw {draws:.0f}%  O {o_wins:.0f}%  {verdict}"
+
+
+WIDTH = 60
+"""Most columns for the boards."""
+
+MOST_GAMES = 5
+BETWEEN = "   "
+
+
+class SampleGames:
+    """Animation of greedy self-play games of the current table, a few new ones each second; ties are random.
+
+    It does not affect the training's games or random numbers.
+    """
+
+    def __init__(self) -> None:
+        self._rng = random.Random(0)
+        self._games: list[Game] = []
+        self._began = -1.0
+
+    def lines(self, now: Progress) -> list[str]:
+        """Return the current boards side by side as lines; empty if the training reports no run."""
+        if now.run is None:
+            return []
+        if not self._games or now.seconds >= self._began + 1.0:
+            run, self._began = now.run(), now.seconds
+            count = max(1, min(MOST_GAMES, WIDTH // (2 * run.board.cols + len(BETWEEN))))
+            self._games = [self._play(run) for _ in range(count)]
+        longest = max(len(game.moves) for game in self._games)
+        shown = int((longest + 2) * (now.seconds - self._began))  # the final position stays for a moment
+        return boards_side_by_side([Game(game.board, game.moves[:shown]) for game in self._games])
+
+    def _play(self, run: Run) -> Game:
+        game = Game(run.board)
+        while game.outcome == UNFINISHED:
+            game = game.after(self._rng.choice(run.candidates(game.position)))
+        return game
+
+
+def boards_side_by_side(games: list[Game]) -> list[str]:
+    """Return boards of equal size, drawn side by side, as lines."""
+    board = games[0].board
+    positions = [game.position for game in games]
+    rows = (range(row * board.cols, (row + 1) * board.cols) for row in range(board.rows))
+    return [
+        BETWEEN.join(" ".join(MARKS[position[cell]] for cell in cells) for position in positions).rstrip()
+        for cells in rows
+    ]

@@ -1,28 +1,36 @@
-"""`Batch`: thousands of games at once, stepped by one call."""
+"""`Batch`: thousands of games at once, stepped by one call, with opponents inside the kernel.
+
+Opponents that move inside the kernel: scripted players, best play, and runs.
+On an enumerated board best play and a run's table are a set of cells for each row.  A position is found by its code:
+within a ply rows are in the order of codes.
+"""
 
 from collections.abc import Mapping
 from copy import deepcopy
+from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ttt_batch.base.choices import Ties, check_switches, check_ties, choose, choose_person
-from ttt_batch.base.errors import BoardError, UsageError
-from ttt_batch.base.jit import entry_point
-from ttt_batch.base.quantities import Number, parse_int, parse_seed, random_seed
-from ttt_batch.base.streams import OPPONENT, SAMPLED, stream_key
-from ttt_batch.environments.arrays import (
-    Shapes,
-    actions_of,
-    check_array,
-    check_look,
-    flags_of,
-    flat,
-    is_array,
-    is_plain,
-    output_arrays,
+from ttt_batch.agents.builtin import PLAYERS, Scripted, TablePlayer, cells_of, player_number, table_player
+from ttt_batch.compiler.bits import NONE, ONE, lowest_bit
+from ttt_batch.compiler.intrinsics import zeros
+from ttt_batch.compiler.jit import entry_point, kernel
+from ttt_batch.compiler.numerics import OPPONENT, SAMPLED, stream_key
+from ttt_batch.core.errors import BoardError, UsageError, quoted
+from ttt_batch.core.resources import check_memory
+from ttt_batch.core.text import (
+    Number,
+    Ties,
+    check_switches,
+    check_ties,
+    choose,
+    choose_person,
+    parse_int,
+    parse_seed,
+    random_seed,
 )
 from ttt_batch.environments.kernels import (
     FINE,
@@ -30,18 +38,267 @@ from ttt_batch.environments.kernels import (
     BatchSettings,
     Seen,
     draw_actions,
+    fast_step,
     start_games,
     step,
     wanted_moves,
 )
-from ttt_batch.environments.lean import fast_step
-from ttt_batch.environments.opponents import NOBODY, make_opponent
-from ttt_batch.environments.rules import make_rules, n_actions, word_type
-from ttt_batch.environments.steps import JOINED, make_scratch, make_state
-from ttt_batch.environments.views import make_observation_layout, show_wide, write_boards, write_codes
-from ttt_batch.game.board import MAX_CODED_CELLS, Board, parse_board
-from ttt_batch.game.lines import make_lines
-from ttt_batch.runs.loading import AnyRun
+from ttt_batch.environments.rules import (
+    JOINED,
+    make_observation_layout,
+    make_rules,
+    make_scratch,
+    make_state,
+    n_actions,
+    show_wide,
+    word_type,
+    write_boards,
+    write_codes,
+)
+from ttt_batch.games.bitboards import Lines, make_lines, make_places
+from ttt_batch.games.board import MAX_CODED_CELLS, MAX_TABLE_CELLS, Board, parse_board
+from ttt_batch.games.enumeration import choose_space, enumerate_graph, too_large
+from ttt_batch.games.graph import Graph, edges_of, n_unfinished
+from ttt_batch.games.solution import solve
+from ttt_batch.ntuple.moves import NetAgent
+from ttt_batch.runs.loading import AnyRun, load_any
+from ttt_batch.runs.lookup import name_or_run
+from ttt_batch.runs.run import Run
+from ttt_batch.simulation.policy import Policy, optimal_policy
+
+NAMES = ("planes", "mask", "rewards", "terminated")
+
+Shapes = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
+
+
+def output_arrays(shapes: Shapes, given: Mapping[str, NDArray[Any]] | None, more: int) -> dict[str, NDArray[Any]]:
+    """An array for each name of `shapes` (shape and dtype): the given one, or a new one of zeros.
+
+    more: bytes that are needed besides.
+    Raises UsageError for a name that is none, and for an array of another shape or dtype, that is not contiguous, is
+    read-only, or shares memory with another one; and if there is no memory for new ones.  Nothing is written before.
+    """
+    if not isinstance(given, Mapping | None):
+        raise UsageError(f"arrays is {quoted(type(given).__name__)}; give a dictionary of arrays by name")
+    given = {} if given is None else dict(given)
+    for name in given:
+        choose("array", name, list(shapes))
+    for name, array in given.items():
+        check_array(name, array, *shapes[name])
+    for (one, first), (other, second) in combinations(given.items(), 2):
+        if np.may_share_memory(first, second):
+            raise UsageError(f"{one} and {other} overlap; give arrays that share no memory")
+    missing = [size(shape, dtype) for name, (shape, dtype) in shapes.items() if name not in given]
+    check_memory(sum(missing) + more, "the batch")
+    return {name: given[name] if name in given else zeros(*wanted) for name, wanted in shapes.items()}
+
+
+def check_look(dtype: DTypeLike) -> np.dtype[Any]:
+    """The dtype of planes.  Raises UsageError unless it is uint8 or bool."""
+    try:
+        look = np.dtype(dtype)
+    except TypeError:
+        look = None
+    if look not in (np.dtype(np.uint8), np.dtype(np.bool_)):
+        what = quoted(str(dtype)) if look is None else look
+        raise UsageError(f"planes of the dtype {what} are not supported; choose uint8 or bool")
+    return look
+
+
+def flags_of(name: str, given: Any, n: int) -> NDArray[np.bool_]:
+    """Return `given`, an array, a list or a tensor, as bool[n].  Raises UsageError."""
+    flags = read_array(given)
+    if flags is None or flags.dtype != np.bool_ or flags.shape != (n,):
+        raise UsageError(f"{name} must be an array of bool with the shape ({n},)")
+    return np.ascontiguousarray(flags)
+
+
+def actions_of(given: Any, n: int) -> NDArray[Any]:
+    """Return `given`, an array, a list or a tensor, as integers[n] that kernels take.  Raises UsageError."""
+    actions = read_array(given)
+    what = f"{quoted(type(given).__name__)}, no array of numbers"
+    wanted = f"an array of integers with the shape ({n},)"
+    if actions is not None:
+        if actions.dtype.kind in "iu" and actions.shape == (n,) and actions.dtype.isnative:
+            return actions
+        what = f"an array of {actions.dtype} with the shape {actions.shape}"
+        wanted = wanted if actions.dtype.isnative else "integers in this machine's byte order"
+    raise UsageError(f"actions are {what}; give {wanted}")
+
+
+def read_array(given: Any) -> NDArray[Any] | None:
+    """Return an array, a list or a tensor as an array of numbers or flags; None for anything else."""
+    if is_array(given):
+        return given
+    try:
+        array = np.asarray(given)
+    except Exception:  # lists of several lengths, and what a tensor of another device raises
+        return None
+    return None if array.dtype.kind not in "biuf" or isinstance(given, np.ma.MaskedArray) else array
+
+
+def is_array(given: object) -> TypeGuard[NDArray[Any]]:
+    """Whether this is an array that kernels take; masked ones are none."""
+    # The first question spares nearly all the others, which take 0.1 us: 5 % of a step of one game.
+    return type(given) is np.ndarray or (isinstance(given, np.ndarray) and not isinstance(given, np.ma.MaskedArray))
+
+
+def is_plain(array: NDArray[Any], dtype: np.dtype[Any]) -> bool:
+    """Whether kernels that are compiled for `dtype` may read an array."""
+    return array.dtype == dtype and array.flags.c_contiguous and array.flags.aligned
+
+
+def size(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    """Bytes of an array."""
+    count = 1
+    for length in shape:
+        count *= length
+    return count * dtype.itemsize
+
+
+def check_array(name: str, array: object, shape: tuple[int, ...], dtype: DTypeLike) -> None:
+    """Raise UsageError unless `array` is one that kernels can write to."""
+    wanted = f"give a contiguous, writable array of {np.dtype(dtype)} with the shape {shape}"
+    if not is_array(array):
+        raise UsageError(f"{name} is {quoted(type(array).__name__)}, not an array: {wanted}")
+    if array.dtype != dtype:
+        raise UsageError(f"{name} has the dtype {array.dtype}: {wanted}")
+    if array.shape != shape:
+        raise UsageError(f"{name} has the shape {array.shape}: {wanted}")
+    if not array.flags.c_contiguous:
+        raise UsageError(f"{name} is not contiguous: {wanted}")
+    if not array.flags.writeable:
+        raise UsageError(f"{name} is read-only: {wanted}")
+
+
+def flat(array: NDArray[Any]) -> NDArray[Any]:
+    """The same memory in one dimension, bool as uint8."""
+    line = array.reshape(-1)
+    return line.view(np.uint8) if line.dtype == np.bool_ else line
+
+
+OPTIMAL = "optimal"
+
+
+class Listed(NamedTuple):
+    """A player that has a set of cells for each row of an enumerated board.
+
+    code: int64[U], ply_start: as in `Graph`.  cells: uint64[U], what it picks among in a row.
+    power: int64[cells, images], see `Places`.  origin: int8[images, cells], where an image's cells come from.
+    images: int64[images], scratch.
+    """
+
+    code: Any
+    ply_start: Any
+    cells: Any
+    power: Any
+    origin: Any
+    images: Any
+
+
+class Nobody(NamedTuple):
+    """No opponent: the caller moves for both players."""
+
+    none: int = 0
+
+
+NOBODY = Nobody()
+
+Player = Nobody | Scripted | Listed | TablePlayer | NetAgent
+
+
+@cells_of.register(Nobody)
+def _cells_of_nobody(player: Nobody, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
+    return NONE
+
+
+@kernel
+def opponent_cells(graph: Graph, policy: Policy, cells: Any) -> None:
+    """Write the cells that a policy may pick in each unfinished row to `cells` (uint64[U], zeros)."""
+    for row in range(n_unfinished(graph)):
+        lo, _ = edges_of(graph, row)
+        for slot in range(lo, lo + np.int64(policy.best[row])):
+            cells[row] |= ONE << np.uint64(graph.cell[policy.ordered[slot]])
+
+
+@cells_of.register(Listed)
+def _cells_of_listed(player: Listed, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
+    images = player.images
+    images[:] = 0
+    for number in range(2):
+        marks, worth = (other, 2 - (ply & 1)) if number else (own, 1 + (ply & 1))
+        while marks != NONE:
+            cell = lowest_bit(marks)
+            for image in range(images.shape[0]):
+                images[image] += worth * player.power[cell, image]
+            marks &= marks - ONE
+    code, image = images[0], 0
+    for number in range(1, images.shape[0]):
+        if images[number] < code:
+            code, image = images[number], number
+    low, high = np.int64(player.ply_start[ply]), np.int64(player.ply_start[ply + 1])
+    while high - low > 1:
+        middle = (low + high) // 2
+        if player.code[middle] <= code:
+            low = middle
+        else:
+            high = middle
+    found, cells = player.cells[low], NONE
+    while found != NONE:
+        cells |= ONE << np.uint64(player.origin[image, lowest_bit(found)])
+        found &= found - ONE
+    return cells
+
+
+def opponent_list(board: Board, graph: Graph, policy: Policy, symmetry: bool) -> Listed:
+    """A policy over the rows of an enumerated board as a player."""
+    n_open = graph.first_edge.size - 1
+    cells = np.zeros(n_open, np.uint64)
+    opponent_cells(graph, policy, cells)
+    images = board.images(symmetry)
+    return Listed(
+        graph.code[:n_open].copy(),
+        graph.ply_start.astype(np.int64),
+        cells,
+        make_places(board, symmetry).power,
+        np.array(images, np.int8),
+        np.zeros(len(images), np.int64),
+    )
+
+
+def best_player(board: Board) -> Listed:
+    """Uniform among the moves that keep the game's value.  Raises BoardError if the board is not enumerated."""
+    space = None if board.cells > MAX_TABLE_CELLS else choose_space(board, "auto", prefers=False)
+    if space is None or space.grown:
+        raise too_large(f"opponent {OPTIMAL}", board, "choose random, one-ply, two-ply or a run")
+    graph = enumerate_graph(board, symmetry=space.symmetry)
+    return opponent_list(board, graph, optimal_policy(graph, solve(graph)), space.symmetry)
+
+
+def player_of(run: AnyRun, ties: Ties) -> Player:
+    """A run as a player."""
+    if isinstance(run, Run) and run.grown is None:
+        return opponent_list(run.board, run.graph, run.policy_on(run.graph, ties), run.config.symmetry)
+    return table_player(run, ties)
+
+
+def make_opponent(given: AnyRun | str | Path, board: Board, ties: Ties = "any") -> Player:
+    """The player of a name, `random`, `one-ply`, `two-ply` or `optimal`, or of a run or its file.
+
+    Raises UsageError, also for a run of another board, RunFileError for its file, and BoardError, also for games of one
+    move.
+    """
+    if board.k == 1 or board.cells == 1:
+        raise BoardError(f"a game on {board.name} is over after one move; choose a larger k for an opponent")
+    if not isinstance(given, AnyRun):
+        named = name_or_run("opponent", given, (*PLAYERS, OPTIMAL))
+        if isinstance(named, str):
+            return best_player(board) if named == OPTIMAL else Scripted(player_number(named))
+        given = load_any(named)
+    if given.board != board:
+        raise UsageError(f"the opponent plays {given.board.name}, and the boards are {board.name}; give a run of these")
+    return player_of(given, ties)
+
 
 MAX_BOARDS = 2**31 - 1
 AUTORESET = ("same-step", "next-step", "disabled")

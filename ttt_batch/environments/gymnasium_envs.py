@@ -13,6 +13,7 @@ Without a seed games are different in each environment; `batch.seed` says which 
 is the single one with `first_env=i`, with the same seed.
 """
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,53 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from ttt_batch.base.choices import check_switches, choose
-from ttt_batch.base.errors import UsageError, quoted
-from ttt_batch.base.quantities import parse_int
-from ttt_batch.environments.arrays import flags_of, read_array
-from ttt_batch.environments.batch import AUTORESET, Batch
-from ttt_batch.environments.pictures import RENDER_MODES, rendered
-from ttt_batch.game.board import FIRST, MARKS, SECOND, Board
+from ttt_batch.core.console import print_lines
+from ttt_batch.core.errors import UsageError, quoted
+from ttt_batch.core.text import check_switches, choose, parse_int
+from ttt_batch.environments.batch import AUTORESET, Batch, flags_of, read_array
+from ttt_batch.games.board import EMPTY, FIRST, MARKS, SECOND, Board, Position
+from ttt_batch.games.notation import rows_text
 from ttt_batch.runs.loading import AnyRun
+
+RENDER_MODES = ("human", "ansi", "rgb_array")
+"""Ways to show it: printed, text, and a picture."""
+
+SIDE = 24
+"""Pixels of a cell's side."""
+
+GROUND, LINE, FREE = (250, 250, 248), (200, 200, 196), (232, 232, 228)
+COLOURS = {FIRST: (31, 119, 180), FIRST + 1: (214, 72, 54)}
+
+
+def game_text(board: Board, position: Position, ending: str) -> str:
+    """Return rows of `.`, `X` and `O`, and a line with the ending, or if there is none with who moves next."""
+    mover = MARKS[FIRST + (board.cells - position.count(EMPTY)) % 2]
+    return rows_text(board, position).replace("/", "\n") + f"\n{ending or f'{mover} to move'}\n"
+
+
+def position_picture(board: Board, position: Position) -> NDArray[np.uint8]:
+    """uint8[rows * SIDE, cols * SIDE, 3]: a disc for each mark, the first player's blue, the second's red."""
+    across = np.arange(SIDE) - (SIDE - 1) / 2
+    distance = np.hypot(across[:, None], across)
+    picture = np.zeros((board.rows, board.cols, SIDE, SIDE, 3), np.uint8)
+    picture[:] = GROUND
+    picture[..., 0, :, :] = LINE
+    picture[..., :, 0, :] = LINE
+    for cell, mark in enumerate(position):
+        picture[divmod(cell, board.cols)][distance < SIDE * 0.38] = COLOURS.get(mark, FREE)
+    return picture.transpose(0, 2, 1, 3, 4).reshape(board.rows * SIDE, board.cols * SIDE, 3)
+
+
+def rendered(board: Board, position: Position, ending: str, mode: str | None) -> str | NDArray[np.uint8] | None:
+    """Return a game in a render mode; `human` prints it and gives None.  ending: how it has ended, or nothing."""
+    if mode == "rgb_array":
+        return position_picture(board, position)
+    if mode == "ansi":
+        return game_text(board, position, ending)
+    if mode == "human":
+        print_lines(game_text(board, position, ending), sys.stdout)
+    return None
+
 
 NAME = "ttt_batch/MNK-v0"
 MODES = dict(zip(AUTORESET, (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED), strict=True))

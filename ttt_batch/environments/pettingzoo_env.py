@@ -14,12 +14,18 @@ from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
-from ttt_batch.base.choices import choose
-from ttt_batch.base.errors import UsageError
+from ttt_batch.core.errors import UsageError
+from ttt_batch.core.text import choose
 from ttt_batch.environments.batch import Batch
-from ttt_batch.environments.gymnasium_envs import check_render_mode, one_action, picture_of, reset_options, spaces_of
-from ttt_batch.environments.pictures import RENDER_MODES
-from ttt_batch.game.board import Board
+from ttt_batch.environments.gymnasium_envs import (
+    RENDER_MODES,
+    check_render_mode,
+    one_action,
+    picture_of,
+    reset_options,
+    spaces_of,
+)
+from ttt_batch.games.board import Board
 
 AGENTS = ("player_0", "player_1")
 

@@ -1,16 +1,34 @@
-"""A board as the batch's kernels read it: moves and lines by shifts and masks, all cells of a board in one word.
+"""Rules of a board for `Batch`: moves and lines by shifts and masks, steps of a block, observations.
 
 Bit `i` is cell `i`.  A line of `k` cells is found by shifting a player's cells onto themselves: after shifts by 1, 2
 and 1 steps of a direction, those bits are left from which five cells follow each other.  `starts` are cells from which
 a line of the direction fits on the board.  With gravity a move is a column: of its free cells only the lowest has no
 free cell below, so `steps.landing` knows it without a search.
+
+A step of a block of boards, in loops that each do one thing to a few arrays, without a branch.
+Such loops become vector code: a compiled loop tells its arrays apart when it starts, and gives up if there are many.
+Every value is cast back to its word at once, because Numba would widen it to 64 bits.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.game.board import Board
+from ttt_batch.compiler.bits import (
+    NONE,
+    ONE,
+    ROWS,
+    intersection,
+    parity,
+    ruler,
+    shift_left,
+    shift_right,
+    unpack_bits,
+    unpack_rows,
+)
+from ttt_batch.compiler.intrinsics import zeros
+from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
 
 MAX_NARROW_CELLS = 31
 """Cells up to which words have 32 bits: twice as many boards in a vector."""
@@ -117,3 +135,354 @@ def make_rules(board: Board) -> Rules:
 def n_actions(board: Board) -> int:
     """How many actions there are: a number for each cell, with gravity for each column."""
     return board.cols if board.gravity else board.cells
+
+
+BLOCK = 1024
+"""Boards that go through all loops together: their arrays stay in the processor's first cache."""
+
+JOINED = 32
+"""Cells up to which the words of boards are joined in vector code before they are spread to bytes."""
+
+FORFEIT, OUTCOME = 4, 3
+"""The bit that an outcome by forfeit has, and the bits of the outcome itself."""
+
+
+class BatchState(NamedTuple):
+    """Where the games stand.
+
+    own, other: W[n], the cells of the player to move and of its opponent.  over: uint8[n], 1 if the game is over.
+    games: int64[n], how many games of the environment came before.
+    """
+
+    own: Any
+    other: Any
+    over: Any
+    games: Any
+
+
+class Scratch(NamedTuple):
+    """What a block needs on its way.
+
+    marked: W[BLOCK], the mover's cells after its move; equal to those before if it may not move there.
+    won: W[BLOCK], first cells of lines among these.  idle: W[BLOCK], not 0 for games that do not move.
+    ended: uint8[BLOCK], the outcomes of games that end in this step, else UNFINISHED; with FORFEIT, by forfeit.  Bytes
+    because what is made of them is narrow, too: with W a step took 5 % longer.
+    wanted: W[n], `marked` of all games for the actions given, see `kernels.wanted_moves`.
+    words: uint64[3, 2 * BLOCK], for what is seen.
+    """
+
+    marked: Any
+    won: Any
+    idle: Any
+    ended: Any
+    wanted: Any
+    words: Any
+
+
+def make_state(n: int, word: Any) -> BatchState:
+    """`n` games at the empty board."""
+    return BatchState(zeros((n,), word), zeros((n,), word), zeros((n,), np.uint8), zeros((n,), np.int64))
+
+
+def make_scratch(n: int, word: Any) -> Scratch:
+    """Scratch for `n` games."""
+    marked, won, idle = zeros((3, BLOCK), word)
+    return Scratch(marked, won, idle, zeros((BLOCK,), np.uint8), zeros((n,), word), zeros((3, 2 * BLOCK), np.uint64))
+
+
+@inlined
+def landing(rules: Rules, taken: Any) -> Any:
+    """The cells that may be marked if `taken` are: all free ones, with gravity the lowest of each column."""
+    word = rules.full.dtype.type
+    return word(word(rules.full[0] & ~taken) & word(shift_right(taken, rules.below) | rules.bottom[0]))
+
+
+@inlined
+def judge_step(rules: Rules, own: Any, other: Any, scratch: Scratch, all_move: bool) -> None:
+    """Write how the games that move end to `scratch.ended`; unless all of them move, that of idle ones stays.
+
+    Who completes a line wins or, in misère games, loses; who may not move where it wants to loses.
+    """
+    if rules.plain:
+        judge_plain(rules, own, other, scratch, all_move)
+        return
+    word = own.dtype.type
+    marked, won = scratch.marked, scratch.won
+    for g in range(own.shape[0]):
+        won[g] = word(0)
+    for direction in range(rules.starts.shape[0]):
+        starts, shifts = rules.starts[direction], rules.shifts[direction]
+        back, before, ahead, after = (
+            rules.back[direction],
+            rules.before[direction],
+            rules.ahead[direction],
+            rules.after[direction],
+        )
+        for g in range(own.shape[0]):
+            run = marked[g]
+            longer = word(word(shift_left(run, back) & before) | word(shift_right(run, ahead) & after))
+            for stage in range(STAGES):
+                run = word(run & shift_right(run, shifts[stage]))
+            won[g] = word(won[g] | word(word(run & starts) & word(~longer)))
+    for g in range(own.shape[0]):
+        before, idle = scratch.ended[g], scratch.idle[g]
+        result = results_after(rules, own[g], other[g], marked[g], won[g])
+        scratch.ended[g] = result if all_move or idle == word(0) else before
+
+
+@inlined
+def starts_of_lines(cells: Any, one: Any, two: Any, three: Any) -> Any:
+    """The first cells of lines in one direction, which FEW_STAGES shifts find."""
+    cells = intersection(cells, shift_right(cells, one))
+    cells = intersection(cells, shift_right(cells, two))
+    return intersection(cells, shift_right(cells, three))
+
+
+@inlined
+def judge_plain(rules: Rules, own: Any, other: Any, scratch: Scratch, all_move: bool) -> None:
+    """`judge` of boards without fences whose lines FEW_STAGES shifts find: all four directions in one loop."""
+    word = own.dtype.type
+    marked, idle, ended = scratch.marked, scratch.idle, scratch.ended
+    shifts, starts = rules.shifts, rules.starts
+    a, b, c = shifts[0, 0], shifts[0, 1], shifts[0, 2]
+    d, e, f = shifts[1, 0], shifts[1, 1], shifts[1, 2]
+    h, i, j = shifts[2, 0], shifts[2, 1], shifts[2, 2]
+    k, m, n = shifts[3, 0], shifts[3, 1], shifts[3, 2]
+    first, second, third, fourth = starts[0], starts[1], starts[2], starts[3]
+    for g in range(own.shape[0]):
+        cells = marked[g]
+        won = word(word(starts_of_lines(cells, a, b, c) & first) | word(starts_of_lines(cells, d, e, f) & second))
+        won = word(won | word(starts_of_lines(cells, h, i, j) & third))
+        won = word(won | word(starts_of_lines(cells, k, m, n) & fourth))
+        result = results_after(rules, own[g], other[g], cells, won)
+        ended[g] = result if all_move or idle[g] == word(0) else ended[g]
+
+
+@inlined
+def results_after(rules: Rules, own: Any, other: Any, marked: Any, won: Any) -> Any:
+    """How a game stands after a move.  All are words, so that vectors have one width."""
+    word = rules.full.dtype.type
+    one, mover = word(1), word(parity(word(own | other)))
+    flip = word(rules.misere)
+    by_line = word(FIRST_WINS) + word(mover ^ flip)
+    by_forfeit = word(FIRST_WINS + FORFEIT) + word(mover ^ one)
+    result = word(DRAW) if word(marked | other) == rules.full[0] else word(UNFINISHED)
+    result = word(by_line) if won != word(0) else result
+    return word(by_forfeit) if marked == own else result
+
+
+@inlined
+def turn(own: Any, other: Any, scratch: Scratch) -> None:
+    """Give the turn to the opponent of those who have moved; after a forfeit nothing changes."""
+    # One array written a loop: with both in one, the vector code gave the opponent its own cells and the mover's.
+    marked, before = scratch.marked, scratch.won
+    for g in range(own.shape[0]):
+        before[g] = other[g] if marked[g] != own[g] else own[g]
+    for g in range(own.shape[0]):
+        other[g] = marked[g] if marked[g] != own[g] else other[g]
+    for g in range(own.shape[0]):
+        own[g] = before[g]
+
+
+@inlined
+def make_moves(rules: Rules, own: Any, other: Any, scratch: Scratch) -> None:
+    """Finish a move: lines, ends, and the turn."""
+    judge_step(rules, own, other, scratch, False)
+    turn(own, other, scratch)
+
+
+@inlined
+def report(ended: Any, rewards: Any, terminated: Any) -> None:
+    """Write rewards (float32[2 * block], first and second player) and `terminated` (uint8[block])."""
+    one, none = np.float32(1), np.float32(0)
+    for g in range(terminated.shape[0]):
+        outcome = ended[g] & ended.dtype.type(OUTCOME)
+        rewards[2 * g] = one if outcome == FIRST_WINS else (-one if outcome == SECOND_WINS else none)
+        rewards[2 * g + 1] = one if outcome == SECOND_WINS else (-one if outcome == FIRST_WINS else none)
+    for g in range(terminated.shape[0]):
+        terminated[g] = np.uint8(ended[g] != UNFINISHED)
+
+
+@inlined
+def renew(own: Any, other: Any, games: Any, scratch: Scratch) -> None:
+    """`turn`, and `restart` of the games that have ended, of which nothing is kept: in half as many loops.
+
+    A forfeit ends its game, so that who has not moved makes no difference.
+    """
+    word = own.dtype.type
+    marked, ended = scratch.marked, scratch.ended
+    for g in range(own.shape[0]):
+        own[g] = word(0) if ended[g] != word(0) else other[g]
+    for g in range(own.shape[0]):
+        other[g] = word(0) if ended[g] != word(0) else marked[g]
+    for g in range(own.shape[0]):
+        games[g] += np.int64(ended[g] != word(0))
+
+
+@inlined
+def restart(own: Any, other: Any, games: Any, fresh: Any) -> None:
+    """Begin the next games where `fresh` (W or uint8[block]) is not 0."""
+    word = own.dtype.type
+    for g in range(own.shape[0]):
+        own[g] = word(0) if fresh[g] != word(0) else own[g]
+    for g in range(own.shape[0]):
+        other[g] = word(0) if fresh[g] != word(0) else other[g]
+    for g in range(own.shape[0]):
+        games[g] += np.int64(fresh[g] != word(0))
+
+
+class ObservationLayout(NamedTuple):
+    """What is seen of positions, and what it takes to write it.
+
+    cells, actions: see `Rules`.  top: its `top`, as uint64.  planes, mask, seat: see `kernels.Seen`.
+    words: see `Scratch`.  ruler: says `cells`, if they are more than JOINED, see `compiler.bits.ruler`.
+    """
+
+    cells: int
+    actions: int
+    top: Any
+    planes: Any
+    mask: Any
+    seat: Any
+    words: Any
+    ruler: Any
+
+
+def make_observation_layout(rules: Rules, seen: Any, words: Any) -> ObservationLayout:
+    """What a batch sees.  Kernels for boards of up to JOINED cells are the same for all: their ruler says nothing."""
+    width = rules.cells if rules.cells > JOINED else 1
+    top = np.uint64(rules.top[0])
+    return ObservationLayout(rules.cells, rules.actions, top, seen.planes, seen.mask, seen.seat, words, ruler(width))
+
+
+@inlined
+def write_exactly(target: Any, start: Any, bits: Any, count: Any) -> None:
+    """Write `count` (up to 64) bits to `target` (uint8[N]) from `start` on."""
+    for bit in range(count):
+        target[start + bit] = np.uint8(shift_right(bits, bit) & ONE)
+
+
+@inlined
+def write_bits(target: Any, start: int, words: Any, spare: Any, count: int, bits: int) -> None:
+    """Write the lowest `bits` (1 to 64) of the first `count` words to `target` (uint8[N]) from `start` on, byte by bit.
+
+    words, spare: uint64[W], overwritten; higher bits are 0.  Up to 63 bytes that follow may be overwritten, so blocks
+    are written in order.
+    """
+    total, wide = count * bits, bits
+    while wide <= 32:  # two words become one, in vector code: half as many are to be written
+        count = (count + 1) // 2
+        for g in range(count):
+            spare[g] = words[2 * g] | shift_left(words[2 * g + 1], wide)
+        words, spare = spare, words
+        wide *= 2
+    # 64 bytes at once, of which the next word overwrites those behind its own; the last words are written exactly.
+    safe = min(total // wide, max(0, (target.shape[0] - start - 64) // wide + 1))
+    place = np.uint64(start)
+    for g in range(safe):
+        unpack_bits(target, place, words[g])
+        place += np.uint64(wide)
+    for g in range(safe, count):
+        write_exactly(target, start + g * wide, words[g], min(wide, total - g * wide))
+
+
+@inlined
+def find_masks(top: Any, own: Any, other: Any, over: Any, masks: Any) -> None:
+    """Write which actions are legal, none in games that are over, to `masks` (uint64[2 * BLOCK]).  top: see `Rules`."""
+    for g in range(own.shape[0]):
+        masks[g] = NONE if over[g] != 0 else ~(np.uint64(own[g]) | np.uint64(other[g])) & top
+
+
+@inlined
+def find_sides(own: Any, other: Any, seat: Any, mine: Any, theirs: Any) -> None:
+    """Write the cells of the player whose view it is (`seat`, uint8[count]) to `mine`, its opponent's to `theirs`."""
+    for g in range(own.shape[0]):
+        same = parity(np.uint64(own[g]) | np.uint64(other[g])) == seat[g]
+        mine[g] = np.uint64(own[g]) if same else np.uint64(other[g])
+        theirs[g] = np.uint64(other[g]) if same else np.uint64(own[g])
+
+
+@inlined
+def write_observations(rules: Rules, state: BatchState, scratch: Scratch, seen: Any, first: int, last: int) -> None:
+    """Write planes and mask of games `first` to `last - 1` to `seen`, or nothing if `show_wide` is to do so.
+
+    Of later games something is written that the next call overwrites.
+    """
+    if rules.cells > JOINED:
+        return
+    count, bits, spare = last - first, scratch.words[0], scratch.words[1]
+    own, other = state.own[first:last], state.other[first:last]
+    find_masks(np.uint64(rules.top[0]), own, other, state.over[first:last], bits)
+    write_bits(seen.mask, rules.actions * first, bits, spare, count, rules.actions)
+    if seen.seat.shape[0] == 0:
+        for g in range(count):
+            bits[g] = np.uint64(own[g]) | shift_left(np.uint64(other[g]), rules.cells)
+    else:
+        mine, theirs = scratch.words[2, :count], scratch.words[2, BLOCK : BLOCK + count]
+        find_sides(own, other, seen.seat[first:last], mine, theirs)
+        for g in range(count):
+            bits[g] = mine[g] | shift_left(theirs[g], rules.cells)
+    write_bits(seen.planes, 2 * rules.cells * first, bits, spare, count, 2 * rules.cells)
+
+
+@inlined
+def show_rows(state: BatchState, look: ObservationLayout, mine: Any, theirs: Any, first: int, last: int) -> None:
+    """`show` for boards of more than JOINED cells, of which as many rows as possible are written ROWS at a time.
+
+    mine, theirs: W[last - first], the cells of the player whose view it is, and of its opponent.
+    """
+    cells, actions, masks, spare = look.cells, look.actions, look.words[0], look.words[1]
+    by_cell, more, count = actions == cells, np.uint64(cells * ROWS), last - first
+    find_masks(look.top, state.own[first:last], state.other[first:last], state.over[first:last], masks)
+    place, whole = np.uint64(cells * first), count - count % ROWS
+    for g in range(0, whole, ROWS):
+        if by_cell:
+            unpack_rows(look.ruler, look.mask, place, (masks,), g)
+        unpack_rows(look.ruler, look.planes, place + place, (mine, theirs), g)
+        place += more
+    rest = whole if by_cell else 0
+    write_bits(look.mask, actions * (first + rest), masks[rest:], spare, count - rest, actions)
+    for g in range(whole, count):
+        spare[2 * (g - whole)], spare[2 * (g - whole) + 1] = np.uint64(mine[g]), np.uint64(theirs[g])
+    write_bits(look.planes, 2 * cells * (first + whole), spare, masks, 2 * (count - whole), cells)
+
+
+@kernel
+def show_wide(state: BatchState, look: ObservationLayout) -> None:
+    """Write planes and mask of all games of boards with more than JOINED cells.
+
+    It is compiled for each number of cells, in 1 s.  `kernels.step` and `kernels.start_games`, which take 10 s to
+    compile, do not contain it for this reason.
+    """
+    n = state.own.shape[0]
+    for first in range(0, n, BLOCK):
+        last = min(first + BLOCK, n)
+        own, other = state.own[first:last], state.other[first:last]
+        if look.seat.shape[0] != 0:
+            mine, theirs = look.words[2, : last - first], look.words[2, BLOCK : BLOCK + last - first]
+            find_sides(own, other, look.seat[first:last], mine, theirs)
+            own, other = mine, theirs
+        show_rows(state, look, own, other, first, last)
+
+
+@kernel
+def write_codes(rules: Rules, state: BatchState, power: Any, codes: Any) -> None:
+    """Write the code of each position to `codes` (int64[n]).  power: int64[cells], 3**cell."""
+    for g in range(codes.shape[0]):
+        codes[g] = 0
+    for cell in range(rules.cells):
+        worth = power[cell]
+        for g in range(codes.shape[0]):
+            moved = np.int64(parity(state.own[g] | state.other[g]))
+            mine = np.int64(shift_right(state.own[g], cell) & 1)
+            theirs = np.int64(shift_right(state.other[g], cell) & 1)
+            codes[g] += worth * (mine * (1 + moved) + theirs * (2 - moved))
+
+
+@kernel
+def write_boards(state: BatchState, boards: Any) -> None:
+    """Write the cells of the first and of the second player to `boards` (uint64[n, 2])."""
+    for g in range(boards.shape[0]):
+        moved = np.int64(parity(state.own[g] | state.other[g]))
+        boards[g, moved] = state.own[g]
+        boards[g, 1 - moved] = state.other[g]

@@ -1,1 +1,1 @@
-"""Exact results: what policies achieve, what beats them, and ties broken by the truth."""
+"""Exact results of policies, best responses, tie-breaking, and proofs by search with certificates."""

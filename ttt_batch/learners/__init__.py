@@ -2,7 +2,7 @@
 
 A learner of your own is a NamedTuple of arrays (its tables), a body for each of four kernels, and a `Learner`, which
 `register` adds; `scripts/examples/own_learner.py` is a whole one.  A new learner of the package is a file in this
-folder and its name in `base.choices.LEARNER_NAMES`.
+folder and its name in `core.text.LEARNER_NAMES`.
 
 What it is:     Learner, Settings (its numbers), Choice (UNIFORM, FIRST_BEST or LAST_BEST among its best moves)
 Its kernels:    score, fold, learn, state_value; and begin, if it is to play on boards too large to enumerate
@@ -19,29 +19,32 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ttt_batch.base.choices import LEARNER_NAMES, PATTERN_LEARNERS, choose, either, find_name
-from ttt_batch.base.errors import TttBatchError, UsageError, quoted, worded
-from ttt_batch.base.jit import inlined
-from ttt_batch.base.named_code import is_callable_name, named_object
-from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
-from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
+from ttt_batch.compiler.jit import inlined
+from ttt_batch.core.errors import TttBatchError, UsageError, quoted, worded
+from ttt_batch.core.named_code import is_callable_name, named_object
+from ttt_batch.core.text import LEARNER_NAMES, PATTERN_LEARNERS, choose, either, find_name
+from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
+from ttt_batch.games.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.learners.base import (
     Learner,
     Settings,
+    Step,
     Trajectory,
     begin,
     explored,
+    exploring_share,
     fold,
     is_settled,
     learn,
     mark_parents,
+    share_of,
     start_row,
     state_value,
+    step_size,
+    visit_weight,
 )
-from ttt_batch.learners.steps import Step, exploring_share, share_of, step_size, visit_weight
 from ttt_batch.learners.values import one_value, own_afterstates, own_values
-from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
-from ttt_batch.simulation.policy import FIRST_BEST, LAST_BEST, UNIFORM, Choice, score
+from ttt_batch.simulation.policy import EXPLORING, FIRST_BEST, GREEDY, LAST_BEST, UNIFORM, Choice, Counts, score
 
 __all__ = [
     "DRAW",

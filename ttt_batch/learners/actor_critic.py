@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.learners.base import PREFERENCE, Learner, Settings
+from ttt_batch.learners.base import PREFERENCE, Learner, Settings, Step
 from ttt_batch.learners.preferences import FIELDS, preferences, start_preferences, turn_worth
-from ttt_batch.learners.steps import Step
 from ttt_batch.simulation.policy import UNIFORM, Choice
 
 

@@ -17,12 +17,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.game.board import UNFINISHED
-from ttt_batch.game.graph import Graph, edges_of, mover_of, rows_of_edges
-from ttt_batch.learners.base import Learner, Settings, Trajectory, begin, fold, learn, state_value
-from ttt_batch.learners.steps import Step, share_of, step_size, visit_weight
-from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
-from ttt_batch.simulation.policy import UNIFORM, Choice, best_score, score
+from ttt_batch.games.board import UNFINISHED
+from ttt_batch.games.graph import Graph, edges_of, mover_of, rows_of_edges
+from ttt_batch.learners.base import (
+    Learner,
+    Settings,
+    Step,
+    Trajectory,
+    begin,
+    fold,
+    learn,
+    share_of,
+    state_value,
+    step_size,
+    visit_weight,
+)
+from ttt_batch.simulation.policy import EXPLORING, GREEDY, UNIFORM, Choice, Counts, best_score, score
 
 WINDOW = 0.01
 SEEN, SHARE, SET, PULL = 0, 1, 2, 3

@@ -1,6 +1,12 @@
-"""What every learner is made of: a NamedTuple of tables, the bodies of generic kernels for it, and a `Learner`."""
+"""Parts of every learner: tables, generic kernels, settings, step sizes, and rows of growing boards.
+
+Rows added to a growing board's graph and to a learner's tables at once, each at its start value.
+If there is no room left, a position borrows one of a few rows that are forgotten after the game: play sees its start
+value, and what is learnt there is lost.
+"""
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -8,12 +14,167 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.jit import generic, inlined
-from ttt_batch.base.kernel_cache import in_package
-from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
-from ttt_batch.game.graph import Graph, n_unfinished
-from ttt_batch.simulation.exploration import explores_at
+from ttt_batch.compiler.jit import generic, inlined, kernel
+from ttt_batch.compiler.kernel_cache import in_package
+from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
+from ttt_batch.games.graph import (
+    EDGES,
+    FINALS,
+    LOST,
+    N_SHARED,
+    ROWS,
+    Graph,
+    Growth,
+    clear_board,
+    expand,
+    find_row,
+    graph_cells,
+    has_room,
+    link,
+    lowest_image,
+    n_unfinished,
+    remember,
+    show_code,
+)
+from ttt_batch.simulation.action_probabilities import WIDEST
 from ttt_batch.simulation.policy import Choice
+from ttt_batch.simulation.walk import explores_at
+
+TABULATED = 1024
+"""Visits whose weight is tabulated; expm1 and log1p in the fold cost more than the fold itself."""
+
+
+class Step(NamedTuple):
+    """The numbers of a fold, as they stand for one batch.
+
+    alpha: step size, (0, 1].  gamma: discount, [0, 1].
+    weights: float64[1024], `visit_weight(alpha, n)` for small n.
+    worth: float64[P, 4], what each outcome is worth to each player.
+    power: 0, or p where the step size of a value's n-th visit is 1 / n**p.
+    visits: float64, a number per entry of the table (none where `power` is 0): updates so far, kept by `share_of`.
+    epsilon: probability of an exploratory move, [0, 1].  seat: the player that it holds for, -1 for both.
+    game: the batch's first game.  chance: uint64[1], the key of the stream from which a rule itself may draw.
+    lambda_, cut: of learners that have traces, beta: of those with a second table, see `Settings`.
+    temperature: of play by softmax; 0 for epsilon-greedy play.  room: float64[64], scratch for the moves of a row.
+    """
+
+    alpha: float
+    gamma: float
+    weights: Any
+    worth: Any
+    power: float
+    visits: Any
+    epsilon: float
+    seat: int
+    game: int
+    chance: Any
+    lambda_: float
+    cut: bool
+    beta: float
+    temperature: float
+    room: Any
+
+
+@inlined
+def with_game(step: Step, alpha: float, epsilon: float, seat: Any, game: Any) -> Any:
+    """The numbers of a batch that begins with `game`."""
+    return Step(
+        alpha,
+        step.gamma,
+        step.weights,
+        step.worth,
+        step.power,
+        step.visits,
+        epsilon,
+        np.int64(seat),  # type: ignore[arg-type]
+        np.int64(game),  # type: ignore[arg-type]
+        step.chance,
+        step.lambda_,
+        step.cut,
+        step.beta,
+        step.temperature,
+        step.room,
+    )
+
+
+@inlined
+def is_learner(step: Step, mover: Any) -> Any:
+    """Whether this player (0 or 1) is the learner, not a fixed opponent."""
+    return step.seat < 0 or mover == step.seat
+
+
+@inlined
+def exploring_share(step: Step, mover: Any) -> Any:
+    """The probability that a move of this player (0 or 1) is exploratory: 0 for a player that never explores."""
+    return step.epsilon if is_learner(step, mover) else 0.0
+
+
+@inlined
+def visit_weight(alpha: float, n: float) -> Any:
+    """Share of the way to the mean target that `n` steps of size `alpha` go: 1 - (1 - alpha)**n; n may be fractional.
+
+    Exactly `alpha` for n = 1, so that a batch of one game is the sequential algorithm to the last bit.
+    """
+    if n == 1:
+        return alpha
+    if n == 0:
+        return 0.0
+    if alpha == 1.0 or n * alpha > 40.0:  # beyond 40 the formula rounds to 1, at 20 times the cost
+        return 1.0
+    return -math.expm1(n * math.log1p(-alpha))
+
+
+@kernel
+def fill_weights(alpha: float, weights: Any) -> None:
+    """Tabulate `visit_weight`; `weights` (float64[N]) is modified in place."""
+    for n in range(weights.shape[0]):
+        weights[n] = visit_weight(alpha, float(n))
+
+
+@inlined
+def step_size(step: Step, entry: Any, n: float) -> Any:
+    """The step size of table entry `entry` in this batch, counting its `n` visits."""
+    if step.power == 0.0:
+        return step.alpha
+    before = step.visits[entry]
+    step.visits[entry] = before + n
+    return (before + 1.0) ** -step.power
+
+
+@inlined
+def share_of(step: Step, entry: Any, n: Any) -> Any:
+    """Share of the way to its mean target that table entry `entry` goes in a batch that visits it `n` times.
+
+    n: int, or float where visits are fractional.
+    """
+    if step.power == 0.0:
+        whole = int(n)
+        return step.weights[whole] if whole == n and whole < TABULATED else visit_weight(step.alpha, float(n))
+    return visit_weight(step_size(step, entry, n), float(n))
+
+
+def make_step(
+    alpha: float,
+    gamma: float,
+    worth: NDArray[np.float64],
+    power: float = 0.0,
+    visits: NDArray[np.float64] | None = None,
+    *,
+    epsilon: float = 0.0,
+    lambda_: float | None = None,
+    cut: bool | None = None,
+    beta: float | None = None,
+    temperature: float | None = None,
+    chance: Any = np.uint64(0),  # noqa: B008 - a number
+) -> Step:
+    """A step with its table filled, of self-play from game 0 on; `chance` is the key itself."""
+    weights = np.zeros(TABULATED)
+    fill_weights(alpha, weights)
+    kept = np.zeros(0) if visits is None else visits
+    drawn = np.array([chance], np.uint64)
+    own = float(lambda_ or 0.0), bool(cut), float(beta or 0.0), float(temperature or 0.0), np.zeros(WIDEST)
+    return Step(float(alpha), float(gamma), weights, worth, float(power), kept, float(epsilon), -1, 0, drawn, *own)
+
 
 VALUE, PREFERENCE = "value", "preference"
 """What a learner's table may say of a move, see `Learner.number`."""
@@ -231,3 +392,100 @@ class Learner:
             worth[1, DRAW] = -worth[0, DRAW]
         worth[:, UNFINISHED] = (self.start_value if settings.start_value is None else settings.start_value) or 0.0
         return worth
+
+
+@inlined
+def borrow_row(tables: Any, graph: Graph, growth: Growth, code: Any, image: Any, ply: Any, worth: Any) -> Any:
+    """The row lent to unfinished positions of `ply`, at its start value, for the position of the game, in place.
+
+    code, image: its lowest.
+    """
+    row = n_unfinished(graph) - graph_cells(growth) + ply
+    graph.code[row], graph.ply[row] = code, ply
+    expand(graph, growth, ply, image, np.int64(graph.first_edge[row]))
+    begin(tables, graph, row, worth, growth.key)
+    return row
+
+
+@inlined
+def enter_row(tables: Any, graph: Graph, growth: Growth, code: Any, row: Any, ply: Any, worth: Any) -> Any:
+    """Give the position of the game, with this lowest code, a row of its own, in place; return the row."""
+    graph.code[row], graph.ply[row] = code, ply
+    remember(growth, code, row)
+    begin(tables, graph, row, worth, growth.key)
+    link(graph, growth, row, ply)
+    return row
+
+
+@inlined
+def add_row(tables: Any, graph: Graph, growth: Growth, ply: Any, worth: Any) -> Any:
+    """A row for the unfinished position of the game, in place; a borrowed one if there is no room."""
+    code, image = lowest_image(growth)
+    if not has_room(graph, growth, 1):
+        growth.used[LOST] += 1
+        return borrow_row(tables, graph, growth, code, image, ply, worth)
+    row = growth.used[ROWS]
+    edge = expand(graph, growth, ply, image, growth.used[EDGES])
+    graph.first_edge[row + 1] = edge
+    growth.used[ROWS], growth.used[EDGES] = row + 1, edge
+    return enter_row(tables, graph, growth, code, row, ply, worth)
+
+
+@inlined
+def add_final(tables: Any, graph: Graph, growth: Growth, ply: Any, shared: Any, worth: Any) -> Any:
+    """A row for the final position of the game, in place; the last row, which is lent, if there is no room.
+
+    ply: marks on the board.  shared: the row that stands for all final positions of its outcome.
+    """
+    if not has_room(graph, growth, 1):
+        growth.used[LOST] += 1
+        row = np.int64(graph.code.shape[0] - 1)
+        graph.ply[row], graph.outcome[row] = ply, graph.outcome[shared]
+        begin(tables, graph, row, worth, growth.key)
+        return row
+    row = n_unfinished(graph) + N_SHARED + growth.used[FINALS]
+    graph.outcome[row] = graph.outcome[shared]
+    growth.used[FINALS] += 1
+    return enter_row(tables, graph, growth, lowest_image(growth)[0], row, ply, worth)
+
+
+@kernel
+def row_at(tables: Any, graph: Graph, growth: Growth, code: Any, ply: Any, worth: Any) -> Any:
+    """(row, image) of an unfinished position; a borrowed row if it has none of its own.  `growth` is scratch."""
+    show_code(growth, code)
+    lowest, image = lowest_image(growth)
+    row = find_row(graph, growth, lowest)
+    if row < 0:
+        row = borrow_row(tables, graph, growth, lowest, image, ply, worth)
+    return np.int64(row), image
+
+
+@kernel
+def add_first(tables: Any, graph: Graph, growth: Growth, worth: Any) -> None:
+    """Add the empty board, in place."""
+    clear_board(growth)
+    add_row(tables, graph, growth, 0, worth)
+
+
+@kernel
+def begin_rows(tables: Any, graph: Graph, first: int, worth: Any, key: Any) -> None:
+    """Give the unfinished rows from `first` on, and all final ones, their start values; `tables` changes in place."""
+    for row in range(first, n_unfinished(graph)):
+        begin(tables, graph, row, worth, key)
+    for row in range(n_unfinished(graph) + N_SHARED, graph.code.shape[0]):
+        begin(tables, graph, row, worth, key)
+
+
+@inlined
+def forget_borrowed(graph: Graph, growth: Growth, visits: Any) -> None:
+    """Set the visits (one per entry of the table, in place) of all borrowed rows back to none."""
+    n_open, n_rows, n_edges = n_unfinished(graph), graph.code.shape[0], graph.child.shape[0]
+    if visits.shape[0] == n_edges or visits.shape[0] == 2 * n_edges:  # more than twice the rows, in any case
+        for start in range(0, visits.shape[0], n_edges):
+            for edge in range(np.int64(graph.first_edge[n_open - graph_cells(growth)]), n_edges):
+                visits[start + edge] = 0.0
+        return
+    for start in range(0, visits.shape[0], n_rows):
+        for row in range(n_open - graph_cells(growth), n_open):
+            visits[start + row] = 0.0
+        visits[start + n_rows - 1] = 0.0 if growth.finals else visits[start + n_rows - 1]

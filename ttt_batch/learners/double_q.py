@@ -19,16 +19,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.jit import inlined
-from ttt_batch.base.streams import draw, game_base
-from ttt_batch.game.board import UNFINISHED
-from ttt_batch.game.graph import Graph, edges_of
-from ttt_batch.learners.base import Learner, Settings, begin
-from ttt_batch.learners.one_q import start_q
-from ttt_batch.learners.own_moves import batch_turn_value, learning_table, own_moves, turn_value
-from ttt_batch.learners.steps import Step
-from ttt_batch.simulation.counts import Counts
-from ttt_batch.simulation.policy import UNIFORM, Choice, score
+from ttt_batch.compiler.jit import inlined
+from ttt_batch.compiler.numerics import draw, game_base
+from ttt_batch.games.board import UNFINISHED
+from ttt_batch.games.graph import Graph, edges_of
+from ttt_batch.learners.base import Learner, Settings, Step, begin
+from ttt_batch.learners.values import batch_turn_value, learning_table, own_moves, start_q, turn_value
+from ttt_batch.simulation.policy import UNIFORM, Choice, Counts, score
 
 TOP = np.uint64(63)
 

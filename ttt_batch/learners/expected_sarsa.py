@@ -16,15 +16,12 @@ In a batch the target is the mean over the replies seen; values of later turns a
 import functools
 from typing import Any, NamedTuple
 
-from ttt_batch.base.exponential import exponential
-from ttt_batch.base.jit import inlined
-from ttt_batch.game.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import Learner, Settings
-from ttt_batch.learners.one_q import Q_FIELD, one_q, start_q
-from ttt_batch.learners.own_moves import batch_turn_value, turn_value
-from ttt_batch.learners.steps import Step, exploring_share, is_learner
-from ttt_batch.simulation.counts import Counts
-from ttt_batch.simulation.policy import UNIFORM, Choice, best_score
+from ttt_batch.compiler.jit import inlined
+from ttt_batch.compiler.numerics import exponential
+from ttt_batch.games.graph import Graph, edges_of, mover_of
+from ttt_batch.learners.base import Learner, Settings, Step, exploring_share, is_learner
+from ttt_batch.learners.values import Q_FIELD, batch_turn_value, one_q, start_q, turn_value
+from ttt_batch.simulation.policy import UNIFORM, Choice, Counts, best_score
 
 
 @functools.partial(one_q, own_only=True)

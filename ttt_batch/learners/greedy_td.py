@@ -16,13 +16,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.game.board import UNFINISHED
-from ttt_batch.game.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import Learner, Settings, Trajectory, explored, fold, learn, mark_parents
-from ttt_batch.learners.steps import Step, share_of, step_size
+from ttt_batch.games.board import UNFINISHED
+from ttt_batch.games.graph import Graph, edges_of, mover_of
+from ttt_batch.learners.base import (
+    Learner,
+    Settings,
+    Step,
+    Trajectory,
+    explored,
+    fold,
+    learn,
+    mark_parents,
+    share_of,
+    step_size,
+)
 from ttt_batch.learners.values import own_afterstates, own_worth
-from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
-from ttt_batch.simulation.policy import FIRST_BEST, Choice
+from ttt_batch.simulation.policy import EXPLORING, FIRST_BEST, GREEDY, Choice, Counts
 
 NEXT, SHARE = 0, 1
 """The two numbers of a row's scratch: mean value of the greedy continuations, and their share of all."""

@@ -18,14 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.jit import inlined
-from ttt_batch.game.board import UNFINISHED
-from ttt_batch.game.graph import Graph, edges_of, mover_of, rows_of_edges
-from ttt_batch.learners.base import Learner, Settings, Trajectory, fold, learn, state_value
-from ttt_batch.learners.steps import Step
-from ttt_batch.simulation.chances import LEAST_BEADS
-from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
-from ttt_batch.simulation.policy import UNIFORM, Choice, score
+from ttt_batch.compiler.jit import inlined
+from ttt_batch.games.board import UNFINISHED
+from ttt_batch.games.graph import Graph, edges_of, mover_of, rows_of_edges
+from ttt_batch.learners.base import Learner, Settings, Step, Trajectory, fold, learn, state_value
+from ttt_batch.simulation.action_probabilities import LEAST_BEADS
+from ttt_batch.simulation.policy import EXPLORING, GREEDY, UNIFORM, Choice, Counts, score
 
 
 class MenaceTables(NamedTuple):

@@ -15,14 +15,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.jit import inlined
-from ttt_batch.base.streams import GOLDEN, draw, mix, unit
-from ttt_batch.game.board import UNFINISHED
-from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
-from ttt_batch.learners.base import Learner, Settings, Trajectory, begin, fold, learn, state_value
-from ttt_batch.learners.steps import Step, share_of, step_size
-from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
-from ttt_batch.simulation.policy import FIRST_BEST, Choice, score
+from ttt_batch.compiler.jit import inlined
+from ttt_batch.compiler.numerics import GOLDEN, draw, mix, unit
+from ttt_batch.games.board import UNFINISHED
+from ttt_batch.games.graph import Graph, edges_of, mover_of, n_unfinished
+from ttt_batch.learners.base import (
+    Learner,
+    Settings,
+    Step,
+    Trajectory,
+    begin,
+    fold,
+    learn,
+    share_of,
+    state_value,
+    step_size,
+)
+from ttt_batch.simulation.policy import EXPLORING, FIRST_BEST, GREEDY, Choice, Counts, score
 
 
 class MinimaxQTables(NamedTuple):

@@ -21,14 +21,23 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.exponential import exponential
-from ttt_batch.base.jit import generic, inlined
-from ttt_batch.game.board import UNFINISHED
-from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
-from ttt_batch.learners.base import Trajectory, begin, fold, learn, state_value
-from ttt_batch.learners.steps import Step, is_learner, share_of, step_size, visit_weight
-from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
-from ttt_batch.simulation.policy import score
+from ttt_batch.compiler.jit import generic, inlined
+from ttt_batch.compiler.numerics import exponential
+from ttt_batch.games.board import UNFINISHED
+from ttt_batch.games.graph import Graph, edges_of, mover_of, n_unfinished
+from ttt_batch.learners.base import (
+    Step,
+    Trajectory,
+    begin,
+    fold,
+    is_learner,
+    learn,
+    share_of,
+    state_value,
+    step_size,
+    visit_weight,
+)
+from ttt_batch.simulation.policy import EXPLORING, GREEDY, Counts, score
 
 T = TypeVar("T", bound=type[Any])
 

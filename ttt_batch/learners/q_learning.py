@@ -14,13 +14,10 @@ In a batch the target is the mean over the replies seen; values of later turns a
 
 from typing import Any, NamedTuple
 
-from ttt_batch.game.graph import Graph
-from ttt_batch.learners.base import Learner, Settings
-from ttt_batch.learners.one_q import Q_FIELD, one_q, start_q
-from ttt_batch.learners.own_moves import batch_turn_value, turn_value
-from ttt_batch.learners.steps import Step
-from ttt_batch.simulation.counts import Counts
-from ttt_batch.simulation.policy import UNIFORM, Choice, best_score
+from ttt_batch.games.graph import Graph
+from ttt_batch.learners.base import Learner, Settings, Step
+from ttt_batch.learners.values import Q_FIELD, batch_turn_value, one_q, start_q, turn_value
+from ttt_batch.simulation.policy import UNIFORM, Choice, Counts, best_score
 
 
 @one_q

@@ -17,13 +17,10 @@ from before the batch.
 import functools
 from typing import Any, NamedTuple
 
-from ttt_batch.game.graph import Graph, edges_of
-from ttt_batch.learners.base import Learner, Settings
-from ttt_batch.learners.one_q import Q_FIELD, one_q, start_q
-from ttt_batch.learners.own_moves import batch_turn_value, turn_value
-from ttt_batch.learners.steps import Step
-from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
-from ttt_batch.simulation.policy import UNIFORM, Choice
+from ttt_batch.games.graph import Graph, edges_of
+from ttt_batch.learners.base import Learner, Settings, Step
+from ttt_batch.learners.values import Q_FIELD, batch_turn_value, one_q, start_q, turn_value
+from ttt_batch.simulation.policy import EXPLORING, GREEDY, UNIFORM, Choice, Counts
 
 
 @functools.partial(one_q, own_only=True)

@@ -12,12 +12,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.game.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import Learner, Settings, Trajectory, explored, fold, learn, mark_parents
-from ttt_batch.learners.steps import Step, share_of, step_size
+from ttt_batch.games.graph import Graph, edges_of, mover_of
+from ttt_batch.learners.base import (
+    Learner,
+    Settings,
+    Step,
+    Trajectory,
+    explored,
+    fold,
+    learn,
+    mark_parents,
+    share_of,
+    step_size,
+)
 from ttt_batch.learners.values import own_values, own_worth
-from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
-from ttt_batch.simulation.policy import UNIFORM, Choice
+from ttt_batch.simulation.policy import EXPLORING, GREEDY, UNIFORM, Choice, Counts
 
 
 @own_values

@@ -14,13 +14,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.jit import inlined
-from ttt_batch.game.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import Learner, Settings, Trajectory, explored, fold, is_settled, learn, mark_parents
-from ttt_batch.learners.steps import Step, share_of, step_size
+from ttt_batch.compiler.jit import inlined
+from ttt_batch.games.graph import Graph, edges_of, mover_of
+from ttt_batch.learners.base import (
+    Learner,
+    Settings,
+    Step,
+    Trajectory,
+    explored,
+    fold,
+    is_settled,
+    learn,
+    mark_parents,
+    share_of,
+    step_size,
+)
 from ttt_batch.learners.values import one_value
-from ttt_batch.simulation.counts import Counts
-from ttt_batch.simulation.policy import UNIFORM, Choice
+from ttt_batch.simulation.policy import UNIFORM, Choice, Counts
 
 
 @one_value

@@ -14,13 +14,22 @@ In a batch, G of a position is the mean over all its games: over the moves taken
 
 from typing import Any, NamedTuple
 
-from ttt_batch.game.board import UNFINISHED
-from ttt_batch.game.graph import Graph, edges_of
-from ttt_batch.learners.base import Learner, Settings, Trajectory, explored, fold, learn, mark_parents
-from ttt_batch.learners.steps import Step, share_of, step_size
+from ttt_batch.games.board import UNFINISHED
+from ttt_batch.games.graph import Graph, edges_of
+from ttt_batch.learners.base import (
+    Learner,
+    Settings,
+    Step,
+    Trajectory,
+    explored,
+    fold,
+    learn,
+    mark_parents,
+    share_of,
+    step_size,
+)
 from ttt_batch.learners.values import one_value
-from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
-from ttt_batch.simulation.policy import UNIFORM, Choice
+from ttt_batch.simulation.policy import EXPLORING, GREEDY, UNIFORM, Choice, Counts
 
 
 @one_value

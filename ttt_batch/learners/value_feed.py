@@ -16,13 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.jit import inlined
-from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
-from ttt_batch.learners.base import Learner, Settings, Trajectory, fold, learn, mark_parents
-from ttt_batch.learners.steps import Step, share_of, step_size
+from ttt_batch.compiler.jit import inlined
+from ttt_batch.games.graph import Graph, edges_of, mover_of, n_unfinished
+from ttt_batch.learners.base import Learner, Settings, Step, Trajectory, fold, learn, mark_parents, share_of, step_size
 from ttt_batch.learners.values import own_afterstates
-from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
-from ttt_batch.simulation.policy import LAST_BEST, Choice
+from ttt_batch.simulation.policy import EXPLORING, GREEDY, LAST_BEST, Choice, Counts
 
 
 @own_afterstates

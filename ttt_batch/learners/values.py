@@ -1,18 +1,47 @@
-"""Tables of values: how they rank a move, what a row is worth by them, and how a new row begins.
+"""Tables of state values and of action values: ranking of moves, value of a row, start of a new row.
 
 Each decorator below registers `score`, `state_value` and `begin` for a class of tables.  What is left to a learner are
 its start values and its rule, `fold` and `learn`.
+
+Values of moves, learnt at their mover's next turn: `q-learning`, `sarsa`, `expected-sarsa` and `double-q`.
+Each player learns by itself, and the opponent belongs to its environment.  For move e(t) of a game, with s' = s(t+2)
+the mover's next turn (Sutton and Barto, Reinforcement Learning, 2nd edition, sections 6.4 to 6.7):
+
+    Q(e(t)) += alpha * (target - Q(e(t))),   t ascending
+    target = the result for the mover if the game is over by then, else gamma * what s' is worth to it
+
+What s' is worth is the rule of a learner: `turn_value`.  A target reads only s', which is updated later, so this is
+learning while the game is played.
+
+In a batch a move's target is the mean over the opponent's replies seen after it, and what s' is worth the value from
+before the batch, for `sarsa` the mean over the moves taken there (`batch_turn_value`).
+
+Against a fixed opponent, which belongs to the environment, the rules whose targets follow the policy in force (`sarsa`,
+`expected-sarsa`) learn from the learner's own moves alone; the others, whose targets hold for any policy, from all.
 """
 
+import functools
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.jit import inlined
-from ttt_batch.game.graph import Graph, mover_of
-from ttt_batch.learners.base import begin, start_row, state_value
-from ttt_batch.simulation.policy import best_score, score
+from ttt_batch.compiler.jit import generic, inlined
+from ttt_batch.games.board import UNFINISHED
+from ttt_batch.games.graph import Graph, edges_of, mover_of
+from ttt_batch.learners.base import (
+    Step,
+    Trajectory,
+    begin,
+    fold,
+    is_learner,
+    learn,
+    share_of,
+    start_row,
+    state_value,
+    step_size,
+)
+from ttt_batch.simulation.policy import EXPLORING, GREEDY, Counts, best_score, score
 
 T = TypeVar("T", bound=type[Any])
 
@@ -84,3 +113,122 @@ def _copy_row(value: Any, row: Any, origin: Any) -> None:
 
 def _begin_as_shared(tables: Any, graph: Graph, row: Any, worth: Any, key: Any) -> None:
     _copy_row(tables.value, row, start_row(graph, row))
+
+
+TURN, REPLIES = 0, 1
+"""The numbers of a row's scratch: gamma times what it is worth to be on turn there, and the mean of what the replies
+seen there give to the other player, whose move led to it.  A row's scratch has room for four."""
+
+
+@functools.partial(generic, inline=True)
+def learning_table(tables: Any, graph: Any, step: Any) -> Any:
+    """(table, first): the values of moves that this batch changes, float64[E], and the number of its first entry."""
+
+
+@functools.partial(generic, inline=True)
+def turn_value(tables: Any, graph: Any, row: Any, edge: Any, step: Any) -> Any:
+    """What `row` is worth to its mover, who takes `edge` there."""
+
+
+@functools.partial(generic, inline=True)
+def batch_turn_value(tables: Any, graph: Any, row: Any, counts: Any, step: Any) -> Any:
+    """What `row` is worth to its mover in a batch with these counts, by the tables as they are before the batch."""
+
+
+@functools.partial(generic, inline=True)
+def teaches(tables: Any, step: Any, mover: Any) -> Any:
+    """Whether the values of this player's moves (0 or 1) are learnt."""
+
+
+def own_moves(tables: T, *, own_only: bool = False) -> T:
+    """For tables of moves' values with a `turn_value`, a `batch_turn_value` and a `learning_table`.
+
+    own_only: nothing is learnt from the moves of a fixed opponent: their values are those of another policy, with which
+    a learner in both seats would mix its own.  A rule whose targets depend on no policy learns from them, too.
+    """
+    teaches.register(tables)(_learner_teaches if own_only else _both_teach)
+    state_value.register(tables)(_state_value)
+    fold.register(tables)(_fold)
+    learn.register(tables)(_learn)
+    return tables
+
+
+def _state_value(tables: Any, graph: Graph, row: int, player: int) -> Any:
+    return best_score(tables, graph, row, player) if mover_of(graph, row) == player else np.nan
+
+
+def _both_teach(tables: Any, step: Step, mover: Any) -> Any:
+    return True
+
+
+def _learner_teaches(tables: Any, step: Step, mover: Any) -> Any:
+    return is_learner(step, mover)
+
+
+def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
+    q, first = learning_table(tables, graph, step)
+    taken, hand = counts.taken, counts.scratch
+    for i in range(counts.n_visited[0] - 1, -1, -1):
+        row = counts.visited[i]
+        mover = mover_of(graph, row)
+        own, turn, replies = teaches(tables, step, mover), 0.0, 0.0
+        if own:
+            turn = step.gamma * batch_turn_value(tables, graph, row, counts, step)  # before the row's own moves change
+        lo, hi = edges_of(graph, row)
+        for edge in range(lo, hi):
+            n = taken[edge, GREEDY] + taken[edge, EXPLORING]
+            if n == 0:
+                continue
+            child = graph.child[edge]
+            outcome = graph.outcome[child]
+            over = outcome != UNFINISHED
+            target = step.worth[mover, outcome] if over else hand[4 * child + REPLIES]
+            replies += n * (step.worth[1 - mover, outcome] if over else hand[4 * child + TURN])
+            if own:
+                q[edge] += share_of(step, first + edge, n) * (target - q[edge])
+        hand[4 * row + TURN] = turn
+        hand[4 * row + REPLIES] = replies / counts.arrived[row]
+        if own:
+            stale[row] = True
+
+
+def _learn(tables: Any, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
+    q, first = learning_table(tables, graph, step)
+    for ply in range(plies):
+        if not teaches(tables, step, ply & 1):
+            continue
+        edge = game.edge[ply]
+        target = step.worth[ply & 1, graph.outcome[game.row[plies]]]
+        if ply + 2 < plies:
+            target = step.gamma * turn_value(tables, graph, game.row[ply + 2], game.edge[ply + 2], step)
+        q[edge] += step_size(step, first + edge, 1) * (target - q[edge])
+
+
+Q_FIELD = {"q": ("E", "what the move is worth to the player who makes it: a win 1, a loss -1")}
+
+
+def one_q(tables: T, *, own_only: bool = False) -> T:
+    """For tables whose `q`, float64[E], is what each move is worth to its mover; own_only: see `own_moves`."""
+    score.register(tables)(_score)
+    learning_table.register(tables)(_learning_table)
+    begin.register(tables)(_begin)
+    return own_moves(tables, own_only=own_only)
+
+
+def start_q(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64[E]: every move, also one that ends the game, starts alike."""
+    return np.full(graph.child.size, worth[0, UNFINISHED])
+
+
+def _score(tables: Any, graph: Graph, edge: int, mover: int) -> Any:
+    return tables.q[edge]
+
+
+def _learning_table(tables: Any, graph: Graph, step: Any) -> Any:
+    return tables.q, 0
+
+
+def _begin(tables: Any, graph: Graph, row: Any, worth: Any, key: Any) -> None:
+    lo, hi = edges_of(graph, row)
+    for edge in range(lo, hi):
+        tables.q[edge] = worth[0, UNFINISHED]

@@ -1,26 +1,289 @@
-"""Checked configuration of a run: board, learner and its numbers, batch, engine and seed."""
+"""Checked configuration of a run: board, learner and its numbers, batch, engine and seed.
+
+Options that only some learners have: parsing, and errors for learners that lack one.
+A learner has an option if its defaults hold a value.  A configuration contains only options whose value is not None.
+"""
 
 import functools
+import math
 import re
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from ttt_batch.base.choices import choose, choose_seat
-from ttt_batch.base.errors import RunFileError, UsageError, quoted
-from ttt_batch.base.quantities import Number, parse_int, parse_seed, parse_share
-from ttt_batch.base.signatures import given_options, with_options
-from ttt_batch.game.board import Board, parse_board
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.graph import Graph
-from ttt_batch.game.state_space import check_enumerable, check_gravity, choose_space, space_of
-from ttt_batch.learners import check_begins, foreign_learner, learner_named
-from ttt_batch.learners.base import Settings
-from ttt_batch.runs.batches import AUTO, MAX_GAMES, Batches, check_batch, make_batches
-from ttt_batch.runs.boxes import check_boxes
-from ttt_batch.runs.explorations import check_numbers, temperature_of
-from ttt_batch.runs.own_options import READ, OwnOptions, own_option_values, parse_worths
-from ttt_batch.runs.schedules import Schedule, parse_schedule
+from ttt_batch.core.errors import RunFileError, UsageError, display_name, flag, quoted
+from ttt_batch.core.text import (
+    SEATS,
+    SWITCH_WORDS,
+    Number,
+    choose,
+    choose_seat,
+    exact_number,
+    fold_case,
+    given_options,
+    number_text,
+    parse_float,
+    parse_int,
+    parse_seed,
+    parse_share,
+    whole_number,
+    with_options,
+)
+from ttt_batch.games.board import Board, parse_board
+from ttt_batch.games.enumeration import WORDS, check_enumerable, check_gravity, choose_space, enumerate_graph, space_of
+from ttt_batch.games.graph import Graph
+from ttt_batch.learners import LEARNERS, check_begins, foreign_learner, learner_named
+from ttt_batch.learners.base import Learner, Settings
+from ttt_batch.runs.schedules import AUTO, MAX_GAMES, Batches, Schedule, check_batch, make_batches, parse_schedule
+from ttt_batch.runs.state import LARGEST
 from ttt_batch.simulation.walk import MAX_WALKED
+
+BOXED_BOARD = Board(3, 3, 3)
+
+
+def check_boxes(name: str, board: Board, symmetry: bool | str, seat: str) -> None:
+    """Raise UsageError unless the board is 3x3, symmetry is on, and the seat is the first.
+
+    name: of the learner.  seat: empty if the user chose no seat.
+    """
+    if board != BOXED_BOARD:
+        raise UsageError(
+            f"{name} is not applicable to {board.name}: its boxes are the 304 of 3x3; choose {flag('board', '3x3')}, "
+            "or another learner"
+        )
+    if not isinstance(symmetry, bool):
+        symmetry = choose("symmetry", symmetry, WORDS, words=SWITCH_WORDS) != "off"
+    if not symmetry:
+        raise UsageError(
+            f"symmetry off is not applicable to {name}: a box stands for all images of its position; leave "
+            f"{flag('symmetry')} out"
+        )
+    if seat and choose_seat(seat, "both") != "first":
+        raise cannot_play_second_error(name, f"seat {seat}", f"leave {flag('seat')} out")
+
+
+def lacks_boxes_error(name: str) -> UsageError:
+    """Return the error for printing boxes of a learner without boxes."""
+    return UsageError(f"only menace has boxes, not {name}; train {flag('learner', 'menace')}, or choose another format")
+
+
+def cannot_play_second_error(name: str, what: str, remedy: str) -> UsageError:
+    """Return the error for `what`, which needs a learner with boxes in the second seat."""
+    return UsageError(f"{what} is not applicable to {name}, which has boxes for the first player alone; {remedy}")
+
+
+def can_meet(first: Collection[str], second: Collection[str]) -> bool:
+    """Return whether a player of the seats `first` can move first against one of the seats `second`."""
+    return SEATS[0] in first and SEATS[1] in second
+
+
+def check_meeting(one: str, seats: Collection[str], other: str, its_seats: Collection[str]) -> None:
+    """Raise UsageError if neither of two players, called `one` and `other`, can play second."""
+    if not can_meet(seats, its_seats) and not can_meet(its_seats, seats):
+        whom = "itself" if other == "self" else other
+        raise cannot_play_second_error(one, f"play against {whom}", "choose an opponent that plays second")
+
+
+if TYPE_CHECKING:
+    pass  # MOVED
+
+SOFTMAX = "softmax"
+
+
+def parse_explore(given: str) -> str:
+    """Return the canonical form of `softmax:T`.  Raises UsageError."""
+    return f"{SOFTMAX}:{temperature_of(given)!r}"
+
+
+def temperature_of(given: str) -> float:
+    """Return the temperature of `softmax:T`.  Raises UsageError."""
+    name, _, number = given.partition(":") if isinstance(given, str) else ("", "", "")
+    if fold_case(name.strip()) != SOFTMAX or not number.strip():
+        raise UsageError(f"explore {quoted(given)} is not softmax:T; give a temperature, such as softmax:0.1")
+    temperature = exact_number(number)
+    if temperature is not None and 0 < temperature <= sys.float_info.max:
+        return float(temperature)
+    if number.strip().lower() in ("inf", "infinity"):
+        temperature = math.inf
+    why = "is not a number" if temperature is None else "is not above 0" if temperature <= 0 else "is too large"
+    if "->" in number or "/n" in number:
+        why = "does not change with the games"
+    raise UsageError(f"explore {quoted(given)}: its temperature {why}; give a number above 0, such as softmax:0.1")
+
+
+def replace_exploration(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a resumed run, in which a new epsilon replaces softmax play, and the other way round."""
+    if given.get("explore") is not None and given.get("epsilon") is None:
+        return {**given, "epsilon": 0.0}
+    if given.get("epsilon") is not None and given.get("explore") is None:
+        return {**given, "explore": None}
+    return dict(given)
+
+
+def check_numbers(config: "Config") -> None:
+    """Raise UsageError for an epsilon beside play by action probabilities, and for numbers that a learner lacks."""
+    learner = learner_named(config.learner)
+    if config.by_chances and config.epsilon.text != "0.0":
+        if config.explore is None:
+            raise UsageError(
+                f"{learner.name} draws its moves from probabilities that it learns; leave {flag('epsilon')} out"
+            )
+        raise UsageError(f"{flag('explore')} takes the place of {flag('epsilon')}; leave one of them out")
+    if learner.boxes:
+        _check_beads(config)
+    if learner.undiscounted and config.gamma != 1.0:
+        raise UsageError(
+            f"{learner.name} is not discounted: gamma {config.gamma:g} is not 1; leave {flag('gamma')} out"
+        )
+
+
+def _check_beads(config: "Config") -> None:
+    """Raise UsageError for a step size or draw worths of a learner that has beads instead."""
+    name = config.learner
+    if config.alpha.text != "1.0":
+        raise UsageError(
+            f"{name} has no step size: alpha {config.alpha.text} does not apply to whole beads; leave "
+            f"{flag('alpha')} out, and choose {flag('rewards')}"
+        )
+    if config.draw_worth != (0.0, 0.0):
+        raise UsageError(f"{name} has rewards in beads; instead of {flag('draw_worth')} give {flag('rewards')}")
+
+
+class OwnOptions(TypedDict, total=False):
+    """Options of some learners only, as values or as text; None means the default."""
+
+    start_value: Number | None
+    lambda_: Number | None
+    cut: bool | str | None
+    beta: Number | None
+    explore: str | None
+    beads: str | Sequence[int] | None
+    rewards: str | Sequence[int] | None
+
+
+MOST_BEADS = 1_000_000
+"""Largest number of beads of a kind at the start, and of a reward."""
+
+
+def _switched(given: bool | str) -> bool:
+    return given if isinstance(given, bool) else choose("cut", given, ("on", "off"), words=SWITCH_WORDS) == "on"
+
+
+def _start_value(given: Number) -> float:
+    expected = f"one from {-LARGEST:g} to {LARGEST:g}, such as 1, or leave it out for the learner's own start"
+    number = parse_float("start value", given, expected)
+    if not -LARGEST <= number <= LARGEST:  # also catches NaN
+        raise UsageError(f"start value {number} is out of range; give {expected}")
+    return number + 0.0  # turns -0.0 into 0.0
+
+
+def _beta(given: Number) -> float:
+    number = parse_float("beta", given, "a number above 0 up to 1, such as 0.1")
+    if not 0.0 < number <= 1.0:
+        raise UsageError(f"beta {number_text(given)} is outside (0, 1]; give a number in it, e.g. 0.1")
+    return number
+
+
+def _whole_numbers(name: str, given: str | Sequence[int], example: str, meaning: str, lowest: Sequence[int]) -> str:
+    """Return the canonical text of whole numbers: as many as `lowest` has, each at least the one there.
+
+    meaning: description of the numbers, for the message of UsageError.
+    """
+    parts = given.split(",") if isinstance(given, str) else list(given)
+    numbers = [whole_number(part) for part in parts]
+    good = len(numbers) == len(lowest) and all(
+        number is not None and low <= number <= MOST_BEADS for number, low in zip(numbers, lowest, strict=True)
+    )
+    if not good:
+        text = given if isinstance(given, str) else ",".join(map(str, parts))
+        raise UsageError(f"{name} {quoted(text)} are not {meaning}; give them such as {example}")
+    return ",".join(map(str, numbers))
+
+
+def _beads(given: str | Sequence[int]) -> str:
+    meaning = f"four whole numbers from 1 to {MOST_BEADS:,}, for the first player's turns one to four"
+    return _whole_numbers("beads", given, "4,3,2,1 or 8,4,2,1", meaning, [1, 1, 1, 1])
+
+
+def _rewards(given: str | Sequence[int]) -> str:
+    meaning = (
+        f"three whole numbers of beads up to {MOST_BEADS:,}: at least 0 for a win, any for a draw, at most 0 for a loss"
+    )
+    text = _whole_numbers("rewards", given, "3,1,-1", meaning, [0, -MOST_BEADS, -MOST_BEADS])
+    if int(text.rpartition(",")[2]) > 0:
+        raise UsageError(f"rewards {quoted(text)} are not {meaning}; give them such as 3,1,-1")
+    return text
+
+
+READ: Mapping[str, Callable[[Any], Any]] = {
+    "start_value": _start_value,
+    "lambda_": lambda given: parse_share("lambda", given, "0.7 is usual"),
+    "cut": _switched,
+    "beta": _beta,
+    "explore": parse_explore,
+    "beads": _beads,
+    "rewards": _rewards,
+}
+"""Parser of each option.  Raises UsageError."""
+
+
+def takes(learner: Learner, name: str) -> bool:
+    """Return whether a learner has the option."""
+    if name == "explore":
+        return not learner.by_chances
+    return getattr(learner if name == "start_value" else learner.defaults, name) is not None
+
+
+def own_option_values(learner: Learner, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the value of each option for a learner; None if the learner lacks it or starts with its own values.
+
+    Raises UsageError for a given option that the learner lacks.
+    """
+    values: dict[str, Any] = dict.fromkeys(READ)
+    for name in READ:
+        value = given.get(name)
+        if value is not None:
+            if not takes(learner, name):
+                raise UsageError(f"{flag(name)} is not an option of {learner.name}{_instead(name)}; leave it out")
+            values[name] = READ[name](value)
+    return values
+
+
+def own_text(name: str, value: float | bool | str) -> str:
+    """Return an option with its value in words: `lambda 0.7`, `start value 1`, `cut`, `softmax:0.1`."""
+    if isinstance(value, str):
+        return value if name == "explore" else f"{name} {value}"
+    if isinstance(value, bool):
+        return display_name(name) if value else f"not {display_name(name)}"
+    return f"{display_name(name)} {value:g}"
+
+
+def _instead(name: str) -> str:
+    """Return the learners that have the option, or why this learner lacks it, as the end of a message."""
+    if name == "start_value":
+        return ", whose start values are not a single number"
+    if name == "explore":
+        return ", which draws its moves from probabilities that it learns"
+    having = [learner.name for learner in LEARNERS.values() if takes(learner, name)]
+    return f", only of {', '.join([*having, *(['ntuple-td'] if name == 'lambda_' else [])])}"
+
+
+def parse_worths(given: tuple[Number, Number] | str) -> tuple[float, float]:
+    """Return the worth of a draw to each player, from a pair or from `A,B` (or `A` for both).  Raises UsageError."""
+    parts = given.split(",") if isinstance(given, str) else [given] if isinstance(given, int | float) else list(given)
+    expected = "two numbers such as 0.5,0.5"
+    if len(parts) not in (1, 2):
+        raise UsageError(f"draw worth {quoted(given)} is not one or two numbers; give {expected}")
+    numbers = [parse_float("draw worth", part, expected) for part in parts]
+    for number in numbers:
+        if not -LARGEST <= number <= LARGEST:  # also catches NaN
+            raise UsageError(
+                f"draw worth {number} is not a number from {-LARGEST:g} to {LARGEST:g}; a win is worth 1: "
+                f"give {expected}"
+            )
+    return numbers[0], numbers[-1]
+
 
 DEFAULT_BATCH = AUTO
 """Batches that grow from small ones, so that the curve shows the early learning.  Boards too large to enumerate use 1

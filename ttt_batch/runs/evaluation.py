@@ -8,19 +8,56 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.choices import OPPONENT_HINTS, RESULTS, SEATS, Ties, check_ties, choose
-from ttt_batch.base.errors import BoardError, UsageError
-from ttt_batch.base.printable import Printable
-from ttt_batch.evaluation.exact_results import losing_line, match
+from ttt_batch.core.errors import BoardError, UsageError
+from ttt_batch.core.results import Printable
+from ttt_batch.core.text import OPPONENT_HINTS, RESULTS, SEATS, Ties, check_ties, choose
+from ttt_batch.evaluation.exact_results import Shares, chances_of, losing_line, match, shares_against
 from ttt_batch.evaluation.judgement import Judgement, exact_judge
 from ttt_batch.evaluation.ties import soonest_cells
-from ttt_batch.game.board import EMPTY, Board, Position
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.graph import Graph, rows_of_edges
-from ttt_batch.runs.boxes import can_meet, check_meeting
-from ttt_batch.runs.folding import transfer_policy
-from ttt_batch.runs.knowledge import LearntTables
+from ttt_batch.games.board import EMPTY, Board, Position
+from ttt_batch.games.enumeration import enumerate_graph
+from ttt_batch.games.graph import Graph, rows_of_edges
+from ttt_batch.learners import learner_named
+from ttt_batch.runs.config import Config, can_meet, check_meeting
+from ttt_batch.runs.q_values import LearntTables
+from ttt_batch.runs.schedules import value_at
+from ttt_batch.simulation.action_probabilities import BY_BEADS, Exploring, Probabilities, Softmax, even_chances
 from ttt_batch.simulation.policy import Policy, chosen_edges, legal_edges, optimal_policy, policy_among, random_policy
+
+AT_ONCE = 1 << 18
+"""Rows that are transferred together: on 4x4 with eight images they take 100 MB."""
+
+
+def transfer_policy(
+    board: Board, own: Graph, picked: NDArray[np.bool_], graph: Graph, *, symmetry: bool
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Transfer the `picked` edges (bool[E]) of `own` to another graph of the same board.
+
+    symmetry: True if a row of `own` stands for all images of a position.  Then every position gets the moves of its
+    class, in the orientation of `Board.representative`.
+    Returns bool[E], the edges picked in `graph`, and bool[U], its rows that lack an edge for some picked move.
+    """
+    n_own, n_rows = own.first_edge.size - 1, graph.first_edge.size - 1
+    cells = np.zeros(n_own, np.uint64)  # a set for each row
+    np.bitwise_or.at(cells, rows_of_edges(own)[picked], np.uint64(1) << own.cell[picked].astype(np.uint64))
+    order = np.argsort(own.code[:n_own])
+    codes, powers = own.code[:n_own][order], 3 ** np.arange(board.cells, dtype=np.int64)
+    # Position of each cell in each image.
+    places = np.argsort(np.array(board.images(symmetry)), axis=1)
+    turned = np.pad(places, ((0, 0), (0, 1)), constant_values=board.resignation)  # resignation maps to itself
+    found, lacks = np.zeros(graph.child.size, np.bool_), np.zeros(n_rows, np.bool_)
+    for start in range(0, n_rows, AT_ONCE):
+        stop = min(start + AT_ONCE, n_rows)
+        images = (graph.code[start:stop, None] // powers % 3) @ powers[places].T
+        number = images.argmin(1)
+        wanted = cells[order[np.searchsorted(codes, images[np.arange(stop - start), number])]]
+        edges = slice(int(graph.first_edge[start]), int(graph.first_edge[stop]))
+        row = np.repeat(np.arange(stop - start), np.diff(graph.first_edge[start : stop + 1]))
+        place = turned[number[row], graph.cell[edges]].astype(np.uint64)
+        found[edges] = wanted[row] >> place & np.uint64(1) != 0
+        lacks[start:stop] = np.bincount(row[found[edges]], minlength=stop - start) < np.bitwise_count(wanted)
+    return found, lacks
+
 
 EXACT_OPPONENTS = ("random", "optimal", "self")
 """Named opponents on enumerated boards; other runs are opponents too."""
@@ -257,3 +294,69 @@ class AnyEvaluation(LearntTables):
             ties=ties,
             run=self,
         )
+
+
+PLAYED_AGAINST = ("random", "best")
+"""Opponents of the exploring policy: random moves, and the best opponent."""
+
+
+@dataclass(frozen=True)
+class PlayedEvaluation(Printable):
+    """Exact results of a run's exploring policy, as it plays while it learns.
+
+    how: `softmax:0.1`, `chances` for a learnt policy, or `epsilon 0.1` with the epsilon of the last game.
+    random, best: (win, draw, loss) as first and as second player, against random moves and against the best opponent.
+    A learner that cannot play second has only the first entry.
+    """
+
+    how: str
+    random: tuple[Shares, ...]
+    best: tuple[Shares, ...]
+    run: AnyEvaluation | None = field(default=None, repr=False, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values with stable keys, as `--json` prints them."""
+        return {"judged": "as played", "how": self.how} | {
+            against: {
+                seat: dict(zip(RESULTS, shares, strict=True))
+                for seat, shares in zip(SEATS, getattr(self, against), strict=False)
+            }
+            for against in PLAYED_AGAINST
+        }
+
+    def records(self) -> tuple[list[dict[str, Any]], str]:
+        """Return a row for each opponent and seat."""
+        whole = self.to_dict()
+        rows = [
+            {"against": one, "seat": seat, **shares} for one in PLAYED_AGAINST for seat, shares in whole[one].items()
+        ]
+        return rows, "seat"
+
+
+def exploration_of(config: Config, games: int = 0) -> Any:
+    """Return the exploration of a learner after `games` games, for `chances.write_chances`."""
+    if learner_named(config.learner).boxes:
+        return BY_BEADS
+    if config.temperature is not None:
+        return Softmax(np.array([config.temperature]))
+    return Exploring(np.array([value_at(config.epsilon.over(config.horizon), games)]))
+
+
+def played_chances(run: AnyEvaluation) -> Probabilities:
+    """Return the move probabilities of a run in its last game.  Raises BoardError on a growing board."""
+    return chances_of(exploration_of(run.config, max(run.games - 1, 0)), run.tables, run.graph, run.learner.choice)
+
+
+def evaluate_as_played(run: AnyEvaluation) -> PlayedEvaluation:
+    """Return the exact shares of a run's exploring policy against random moves and the best opponent.
+
+    Raises BoardError on a board too large to enumerate.
+    """
+    run._needs_all("an exact evaluation")
+    graph, agent, config = run.graph, played_chances(run), run.config
+    seats = range(1 if run.learner.boxes else 2)
+    rivals = even_chances(graph, random_policy(graph)), None
+    random, best = (tuple(shares_against(graph, agent, rival, seat) for seat in seats) for rival in rivals)
+    epsilon = float(exploration_of(config, max(run.games - 1, 0))[0][0])
+    how = config.explore or ("chances" if config.by_chances else f"epsilon {epsilon:g}")
+    return PlayedEvaluation(how, random, best, run)

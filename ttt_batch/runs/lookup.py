@@ -5,10 +5,10 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-from ttt_batch.base.choices import AGENT_NAMES, ALL_LEARNERS, OPPONENT_HINTS, find_name, suggested_name, unknown_name
-from ttt_batch.base.errors import RunFileError, UsageError, command_with, quoted
-from ttt_batch.base.files import exists, is_file, shown
-from ttt_batch.base.named_code import is_callable_name
+from ttt_batch.core.errors import RunFileError, UsageError, command_with, quoted
+from ttt_batch.core.files import exists, is_file, shown
+from ttt_batch.core.named_code import is_callable_name
+from ttt_batch.core.text import AGENT_NAMES, ALL_LEARNERS, OPPONENT_HINTS, find_name, suggested_name, unknown_name
 
 SUFFIX = ".h5"
 PROGRAM = "cmd:"

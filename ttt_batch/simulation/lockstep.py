@@ -1,4 +1,4 @@
-"""The walk on boards of more than nine cells: many games in lockstep, one ply a round.
+"""The walk on boards of more than nine cells, many games in lockstep, and the plain walk for recording.
 
 Greedy paths would not pay: tracing them for a million rows takes longer than a batch.  A step waits for memory, so
 games wait together, and a step needs little: one word holds where a row's moves stand, how many there are and how many
@@ -6,18 +6,22 @@ are best; a move is its child; and as in `walk` only decisions are counted.  If 
 games arrived in each row, these are counted instead: a tenth of the memory.  Per game on 4x4x4 at a batch of 262,144:
 4.6 us one game after the other, 1.9 us if 4,096 go in lockstep, 0.47 us with few words, 0.27 us if the whole batch
 goes in lockstep, which keeps to the rows of one ply, and 0.22 us if arrivals are counted.
+
+The games of a batch move by move: a plain walk, for recording.
+It draws what `walk` and `lockstep` draw, so it plays the very games whose decisions they count; recording changes no
+count.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.jit import inlined, kernel
-from ttt_batch.base.streams import GOLDEN, S32, STRIDE, game_base, mix, unit
-from ttt_batch.game.graph import Graph, edges_of, n_unfinished
-from ttt_batch.simulation.exploration import PLY_STRIDE, epsilon_at
-from ttt_batch.simulation.pieces import walk_chunk
+from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.numerics import GOLDEN, S32, STRIDE, below, game_base, mix, unit
+from ttt_batch.games.graph import Graph, edges_of, n_unfinished
+from ttt_batch.games.transcripts import Games
 from ttt_batch.simulation.policy import Policy
+from ttt_batch.simulation.walk import PLY_STRIDE, epsilon_at, explores_at, exploring_plies, next_counter, walk_chunk
 
 AT_ONCE = 1 << 18
 """Games in lockstep at most, 28 bytes each."""
@@ -137,3 +141,44 @@ def walk_in_lockstep(graph: Graph, lockstep: Lockstep, key: Any, first_game: int
 @walk_chunk.register(Lockstep)
 def _walk_piece(lockstep: Lockstep, graph: Graph, key: Any, first_game: int, last_game: int) -> None:
     walk_in_lockstep(graph, lockstep, key, first_game, last_game)
+
+
+def trimmed(games: Games) -> Games:
+    """The games without the space after their last move."""
+    end = int(games.start[-1])
+    return Games(games.start, games.move[:end], games.exploring[:end])
+
+
+@kernel
+def replay(
+    graph: Graph,
+    policy: Policy,
+    explorations: Any,
+    epsilon: float,
+    seat: int,
+    key: Any,
+    first_game: int,
+    last_game: int,
+    games: Games,
+) -> None:
+    """Write games `first_game` to `last_game - 1` into `games`, in place.
+
+    explorations, epsilon, seat: see `exploring_plies`.
+    """
+    move, plies = 0, graph.ply_start.shape[0] - 1
+    for number in range(first_game, last_game):
+        base = game_base(key, number)
+        exploring = exploring_plies(explorations, base, epsilon, seat, plies)
+        row, ply, counter = np.int64(0), 0, base + GOLDEN
+        while row < n_unfinished(graph):
+            lo, hi = edges_of(graph, row)
+            explores, bits = explores_at(exploring, ply), mix(counter)
+            counter = next_counter(explorations, counter, explores or policy.best[row] > 1)
+            edge = lo + below(bits, hi - lo)
+            if not explores:
+                edge = np.int64(policy.ordered[lo + below(bits, policy.best[row])])
+            games.move[move], games.exploring[move] = edge, explores
+            move += 1
+            ply += 1
+            row = np.int64(graph.child[edge])
+        games.start[number - first_game + 1] = move

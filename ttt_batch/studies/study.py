@@ -1,40 +1,306 @@
-"""Python interface of studies: create, extend or resume a study, and open its file."""
+"""Python interface of studies: create, extend, resume, estimate, repeat and convert to frames."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.choices import check_switches, choose
-from ttt_batch.base.errors import UsageError, flag, warn_python
-from ttt_batch.base.outputs import check_distinct, named_file
-from ttt_batch.base.printable import Printable, progress_callback
-from ttt_batch.base.processors import thread_count
-from ttt_batch.base.quantities import Number, count_text
-from ttt_batch.cluster.crew import WorkerPool
-from ttt_batch.cluster.place import ClusterConfig, cluster_config
-from ttt_batch.patterns.tuples import FileText
+from ttt_batch.cluster.config import ClusterConfig, cluster_config
+from ttt_batch.cluster.worker_pool import WorkerPool
+from ttt_batch.core.errors import StudyFileError, TttBatchError, UsageError, flag, warn_python
+from ttt_batch.core.files import reason
+from ttt_batch.core.outputs import check_distinct, named_file
+from ttt_batch.core.resources import thread_count
+from ttt_batch.core.results import Printable, progress_callback
+from ttt_batch.core.text import Number, check_switches, choose, count_text
+from ttt_batch.ntuple.network import FileText
+from ttt_batch.runs.base import played
 from ttt_batch.runs.lookup import find_run
-from ttt_batch.runs.recorder import Clock
-from ttt_batch.studies import frames
-from ttt_batch.studies.designs.description import read_description
-from ttt_batch.studies.designs.design import Design, make_design
-from ttt_batch.studies.designs.grid import FULL
-from ttt_batch.studies.designs.opponents import RunOpponent
-from ttt_batch.studies.figures.summary import Summary, summarise
-from ttt_batch.studies.repetition import Repetition, confirmed, temporary
-from ttt_batch.studies.storage.creation import create_study, extend_study
-from ttt_batch.studies.storage.declared import DONE, FAILED, KEEPS, MISSING, NONE
-from ttt_batch.studies.storage.reading import StudyFile, open_as, open_study
-from ttt_batch.studies.storage.writing import resume_study
-from ttt_batch.studies.work.loop import StudyProgress, run_study
+from ttt_batch.runs.run import Clock
+from ttt_batch.studies.designs.description import description_text, read_description
+from ttt_batch.studies.designs.design import FULL, Design, make_design
+from ttt_batch.studies.designs.methods import RunOpponent, Setting
+from ttt_batch.studies.designs.values import seed_runs
+from ttt_batch.studies.learning import Worker, make_worker
+from ttt_batch.studies.statistics import plays
+from ttt_batch.studies.storage.layout import (
+    DONE,
+    FAILED,
+    KEEPS,
+    LABELS,
+    MISSING,
+    NONE,
+    STATISTICS,
+    layout_size,
+    study_layout,
+)
+from ttt_batch.studies.storage.reading import Block, StudyFile, open_as, open_study
+from ttt_batch.studies.storage.writing import StudyWriter, create_study, extend_study, resume_study
+from ttt_batch.studies.summary import Confirmation, Summary, confirm, summarise
+from ttt_batch.studies.work import StudyProgress, run_study
 
 if TYPE_CHECKING:
     from pandas import DataFrame
     from xarray import Dataset
+
+
+_INSTALL = "install it with: pip install 'ttt-batch[frames]'"
+
+
+def to_dataframe(study: StudyFile, *, last: bool = False) -> Any:
+    """Return a pandas DataFrame with a row for each recorded point of every learner that is done.
+
+    The columns are `setting` (its number), `seed`, the setting's options (text as categories), `point`, `games` and
+    the statistics.  A statistic of several numbers has several columns: `unbeatable.first`,
+    `versus_random.second.loss`.  `seconds` are NaN at points within one kernel, never at a learner's last point.
+    Results that a growing board lacks, and those of a seat that the learner does not play, are NaN in float columns
+    and False or 0 in others.
+    last: include only the last point of each learner.
+    Raises TttBatchError if pandas is missing, and StudyFileError.
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        raise TttBatchError(f"a table needs pandas; {_INSTALL}") from None
+    pieces = [_rows(study, block, last=last) for block in study.blocks()]
+    names = [name for name in STATISTICS if name in study.header.arrays]
+    sizes = [sum(piece["setting"].size for piece in pieces)]
+    columns: dict[str, Any] = {}
+
+    def column(name: str, dtype: Any) -> None:
+        """Join a column of all pieces and remove it from them.  Fill it where a piece lacks it."""
+        whole = np.zeros(sizes, dtype)
+        whole[...] = np.nan if whole.dtype.kind == "f" else 0
+        begin = 0
+        for piece in pieces:
+            length = piece["setting"].size
+            if name in piece:
+                whole[begin : begin + length] = piece[name] if name == "setting" else piece.pop(name)
+            begin += length
+        columns[name] = whole
+
+    column("setting", np.int64)
+    column("seed", np.int64)
+    for name in study.options:
+        values = study.array(name)
+        for label, part in _split(name, values, study.header.arrays[name].axes[1:]):
+            if part.dtype.kind == "U":
+                kinds, codes = np.unique(part, return_inverse=True)
+                columns[label] = pd.Categorical.from_codes(codes[columns["setting"]], list(map(str, kinds)))
+            else:
+                columns[label] = part[columns["setting"]]
+    column("point", np.int64)
+    column("games", np.int64)
+    for name in names:
+        place = study.header.arrays[name]
+        if name != "games":
+            for label, part in _split(name, np.zeros((0, *place.shape[3:]), place.dtype), place.axes[3:]):
+                column(label, part.dtype)
+    return pd.DataFrame(columns)
+
+
+def _rows(study: StudyFile, block: Block, *, last: bool) -> dict[str, NDArray[Any]]:
+    """Return the rows of a block's learners, by column and without options."""
+    points = np.arange(block.kind.points)[-1 if last else 0 :]
+    n = block.settings.size
+    rows = {
+        "setting": np.repeat(block.settings, points.size),
+        "seed": np.repeat(study.seeds[block.seeds], points.size),
+        "point": np.tile(points, n),
+        "games": study.games[block.settings][:, points].reshape(-1),
+    }
+    for name, column in block.statistics.items():
+        blank = np.nan if column.dtype.kind == "f" else 0
+        column = played(name, column, plays(study)[block.settings], blank).astype(column.dtype)
+        kept = column[:, points].reshape(-1, *column.shape[2:])
+        rows |= dict(_split(name, kept, study.header.arrays[name].axes[3:]))
+    return rows
+
+
+def _split(name: str, array: NDArray[Any], axes: tuple[str, ...]) -> list[tuple[str, NDArray[Any]]]:
+    """Return an array [n, ...] as named columns [n].  The names contain the labels of the other `axes`."""
+    if not axes:
+        return [(name, array)]
+    return [
+        column
+        for number, label in enumerate(LABELS[axes[0]])
+        for column in _split(f"{name}.{label}", array[:, number], axes[1:])
+    ]
+
+
+def to_xarray(study: StudyFile) -> Any:
+    """Return an xarray Dataset of all statistics, with axes `setting`, `seed`, `point` and others such as `seat`.
+
+    The coordinates are the options along `setting`, and `games` at each point.  `state` is 1 for learners that are
+    done.  For other learners, and after the last point of a setting, floats are NaN and other values False or 0.
+    `seconds` are also NaN at points within one kernel, never at a learner's last point.
+    Raises TttBatchError if xarray is missing, and StudyFileError.
+    """
+    try:
+        import xarray as xr
+    except ImportError:
+        raise TttBatchError(f"a Dataset needs xarray; {_INSTALL}") from None
+    arrays = study.header.arrays
+    done = study.state == DONE
+    variables: dict[str, Any] = {"state": (("setting", "seed"), study.state.copy())}
+    for name, field in STATISTICS.items():
+        if name in arrays and name != "games":
+            array = study.array(name)
+            blank = np.nan if array.dtype.kind == "f" else 0
+            array[~done] = blank
+            array = played(name, array, plays(study), blank).astype(array.dtype)
+            variables[name] = arrays[name].axes, array, {"meaning": field.meaning, "unit": field.unit}
+    labels = {axis: ((axis,), study.array(axis)) for axis in ("setting", "seed", "point", *LABELS)}
+    along = {name: (arrays[name].axes, study.array(name)) for name in (*study.options, "key", "games", "points")}
+    return xr.Dataset(variables, coords={**labels, **along}, attrs=dict(study.provenance))
+
+
+@dataclass(frozen=True, repr=False)
+class Repetition(Printable):
+    """The repeated settings, and the figures of the learners that are done."""
+
+    confirmation: Confirmation
+    fresh: Summary
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `study --confirm N --json` prints.  `default` is None if the winner is the default."""
+        settings = [self.fresh.setting_facts(number) for number in range(len(self.fresh.design.settings))]
+        return {
+            "best": self.confirmation.metric,
+            "of_settings": self.confirmation.settings,
+            "seeds": seed_runs(self.fresh.design.seeds),
+            "note": self.fresh.note or None,
+            "in_the_study": self.confirmation.winner.to_dict(),
+            "winner": settings[0],
+            "default": settings[1] if len(settings) > 1 else None,
+        }
+
+    def records(self) -> tuple[Sequence[dict[str, Any]], str]:
+        """Return a row for each setting on its fresh seeds, the winner first."""
+        return self.fresh.records()
+
+
+def confirmed(
+    summary: Summary,
+    seeds: Any,
+    best: str | None = None,
+    *,
+    threads: Number | None = None,
+    workers: Number | None = None,
+    scheduler: str | None = None,
+    warn: Callable[[str], None] = warn_python,
+    progress: Callable[[StudyProgress], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Repetition:
+    """Repeat the best setting of a study, and the default, on `seeds` fresh seeds as described at `confirm`.
+
+    best: a metric, `proof` by default.  The other parameters are as for `study`.
+    Raises as `confirm` does, and StudyFileError if temporary files do not fit on the disk.
+    """
+    place, n_threads = cluster_config(workers, scheduler, threads), thread_count(threads)
+    again = confirm(summary, seeds, best)
+    with ExitStack() as stack:
+        crew = None if place is None else stack.enter_context(WorkerPool(place, warn))
+        fresh = stack.enter_context(temporary(again.design, "repetition"))
+        run_study(fresh, threads=n_threads, crew=crew, progress=progress, stop=stop or (lambda: False), say=warn)
+        return Repetition(again, summarise(fresh))
+
+
+@contextmanager
+def temporary(design: Design, what: str, keep: str = NONE, *, command: str = "") -> Iterator[StudyWriter]:
+    """Yield the writer of a temporary study file.  what: name of the study in messages.  Raises StudyFileError."""
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(_Folder())
+            fresh = stack.enter_context(create_study(Path(folder) / "fresh.h5", design, keep, command=command))
+        except (OSError, StudyFileError) as error:
+            raise StudyFileError(
+                f"no temporary file for the {what}: {reason(error.__cause__ or error)}; make room there, or "
+                "name another folder in the variable TMPDIR"
+            ) from None
+        yield fresh
+
+
+class _Folder(tempfile.TemporaryDirectory[str]):
+    """Temporary folder that is removed even if a second Ctrl-C interrupts the removal."""
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.cleanup()
+        except BaseException:
+            self.cleanup()
+            raise
+
+
+FIRST_GAMES, FACTOR = 1_000, 8
+"""Games of the first trial run, and the factor from each trial run to the next."""
+
+ENOUGH_SECONDS, ALL_SECONDS = 0.05, 4.0
+"""Duration of a trial run that suffices for extrapolation, and limit of all trials without loading kernels."""
+
+
+class Estimate(NamedTuple):
+    """Estimated costs.  bytes: size of the file.  seconds: training time, None if no trial run succeeded."""
+
+    bytes: int
+    seconds: float | None
+
+
+def estimated(design: Design, keep: str, threads: int, missing: Sequence[int]) -> Estimate:
+    """Return an estimate from short trial runs, one for each kind of learner, within the time limit.
+
+    missing: number of learners still to train, for each setting.  Raises UsageError as `study_layout` does.
+    """
+    size = layout_size(study_layout(design, description_text(design), keep))
+    kinds: dict[Any, tuple[Setting, int]] = {}
+    for setting, learners in zip(design.settings, missing, strict=True):
+        if learners:
+            kind = setting.family.effort(setting)
+            first, others = kinds.get(kind, (setting, 0))
+            kinds[kind] = first, others + learners
+    room, ends = make_worker(design.family, keep=False, stop=lambda: False), time.perf_counter() + ALL_SECONDS
+    seconds, tried = 0.0, 0
+    for setting, learners in kinds.values():
+        if time.perf_counter() > ends:
+            break
+        own, loading = _seconds_of(room, setting)
+        ends += loading
+        if own is not None:
+            seconds += own * learners
+            tried += setting.games * learners
+    games = sum(setting.games * learners for setting, learners in kinds.values())
+    return Estimate(size, seconds * games / tried / threads if tried else None if games else 0.0)
+
+
+def _seconds_of(room: Worker, setting: Setting) -> tuple[float | None, float]:
+    """Return a learner's estimated training time (None if it fails) and the time for loading or compiling kernels."""
+    known: list[tuple[int, float]] = [(0, 0.0)]
+    short = _shortened(setting, FIRST_GAMES)
+    began = time.perf_counter()
+    if not room.learn(short, [0]).learners:
+        return None, 0.0
+    loading = time.perf_counter() - began
+    while True:
+        began = time.perf_counter()
+        room.learn(short, [0])
+        known.append((short.games, time.perf_counter() - began))
+        if short.games == setting.games or known[-1][1] > ENOUGH_SECONDS:
+            break
+        short = _shortened(setting, short.games * FACTOR)
+    (before, less), (last, more) = known[-2:]
+    return more + (setting.games - last) * max(more - less, 0.0) / (last - before), loading
+
+
+def _shortened(setting: Setting, games: int) -> Setting:
+    """Return the setting shortened to about `games` games, or unchanged if it has no more than that."""
+    return setting if games >= setting.games else setting.family.shortened(setting, games)
+
 
 MEMORY = Path("a study in memory")
 """Path that marks a study without a file of its own."""
@@ -92,7 +358,7 @@ class Study(StudyFile, Printable):
         within one kernel) and `unbeatable.first`.  last: include only the last points.
         Raises TttBatchError if pandas is missing.
         """
-        return frames.to_dataframe(self, last=last)
+        return to_dataframe(self, last=last)
 
     def to_xarray(self) -> "Dataset":
         """Return an xarray Dataset of the statistics on axes `setting`, `seed`, `point` and others.
@@ -101,7 +367,7 @@ class Study(StudyFile, Printable):
         values False or 0.  `seconds` are also NaN at points within one kernel.
         Raises TttBatchError if xarray is missing.
         """
-        found: Dataset = frames.to_xarray(self)
+        found: Dataset = to_xarray(self)
         return found
 
 

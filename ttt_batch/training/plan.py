@@ -13,27 +13,30 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.agents.agent import Agent
-from ttt_batch.agents.callables import agent_of
-from ttt_batch.agents.outsider import AgentAdapter
-from ttt_batch.agents.rival import OpponentPolicy, opponent_policy
-from ttt_batch.base.choices import choose_seat
-from ttt_batch.base.errors import RunFileError, UsageError, command_name, command_with, flag, with_option
-from ttt_batch.base.files import shown
-from ttt_batch.base.quantities import Number, count_text, parse_int
-from ttt_batch.game.solution import solve
-from ttt_batch.game.state_space import check_enumerable
+from ttt_batch.agents.adapter import AgentAdapter, OpponentPolicy, opponent_policy
+from ttt_batch.agents.base import Agent
+from ttt_batch.agents.external import agent_of
+from ttt_batch.core.errors import RunFileError, UsageError, command_name, command_with, flag, with_option
+from ttt_batch.core.files import shown
+from ttt_batch.core.text import Number, choose_seat, count_text, parse_int
+from ttt_batch.games.enumeration import check_enumerable
+from ttt_batch.games.solution import solve
 from ttt_batch.learners import learner_named
-from ttt_batch.runs.batches import MAX_GAMES, record_schedule
-from ttt_batch.runs.boxes import cannot_play_second_error
-from ttt_batch.runs.config import DEFAULTS, OPPONENTS, Config, make_config
-from ttt_batch.runs.explorations import replace_exploration
+from ttt_batch.runs.config import (
+    DEFAULTS,
+    OPPONENTS,
+    Config,
+    cannot_play_second_error,
+    make_config,
+    replace_exploration,
+)
 from ttt_batch.runs.loading import load, with_table
 from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
-from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run
+from ttt_batch.runs.schedules import MAX_GAMES, record_schedule
 from ttt_batch.runs.state import State, table_digest
-from ttt_batch.simulation.chances import Probabilities
+from ttt_batch.simulation.action_probabilities import Probabilities
 from ttt_batch.simulation.policy import UNLISTED, Policy, optimal_policy, random_policy
 
 Source = Run | str | Path | None

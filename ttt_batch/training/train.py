@@ -1,50 +1,147 @@
-"""Public function `train`, which plays and learns.
+"""Public function `train`, with validation of its arguments before any file is opened.
 
 It never writes one of its files over another, and keeps each if the other fails.
 """
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Unpack, overload
 
-from ttt_batch.agents.rival import OpponentPolicy
-from ttt_batch.base.choices import NetworkLearner, TableLearner
-from ttt_batch.base.errors import GamesError, RunFileError, UsageError, flag, warn_python
-from ttt_batch.base.files import shown
-from ttt_batch.base.kernel_cache import set_expected_kernels
-from ttt_batch.base.memory import parse_memory
-from ttt_batch.base.printable import progress_callback
-from ttt_batch.base.processors import thread_count
-from ttt_batch.base.quantities import Number
-from ttt_batch.base.signatures import given_options, with_options
-from ttt_batch.cluster.crew import WorkerPool
-from ttt_batch.cluster.place import ClusterConfig, cluster_config
-from ttt_batch.game.transcript_writer import GamesWriter
-from ttt_batch.learners import homes_of, learner_named
-from ttt_batch.runs.config import Config, Options, PlayOptions
+from ttt_batch.agents.adapter import OpponentPolicy
+from ttt_batch.agents.external import is_agent, make_agent
+from ttt_batch.cluster.config import ClusterConfig, cluster_config
+from ttt_batch.cluster.worker_pool import WorkerPool
+from ttt_batch.compiler.kernel_cache import set_expected_kernels
+from ttt_batch.core.errors import GamesError, RunFileError, UsageError, flag, warn_python
+from ttt_batch.core.files import shown
+from ttt_batch.core.outputs import check_distinct, named_file
+from ttt_batch.core.resources import parse_memory, thread_count
+from ttt_batch.core.results import progress_callback
+from ttt_batch.core.text import (
+    PATTERN_LEARNERS,
+    NetworkLearner,
+    Number,
+    TableLearner,
+    check_switches,
+    find_name,
+    given_options,
+    parse_int,
+    with_options,
+)
+from ttt_batch.games.board import Board, parse_board
+from ttt_batch.games.transcripts import GamesWriter
+from ttt_batch.learners import any_learner, homes_of, learner_named
+from ttt_batch.ntuple.network import file_of_tuples
+from ttt_batch.runs.config import OPPONENTS, Config, Options, PlayOptions, make_config
+from ttt_batch.runs.growing_table import check_space, rows_within
 from ttt_batch.runs.loading import AnyRun, load_any
-from ttt_batch.runs.lookup import find_run
-from ttt_batch.runs.memory_needs import check_space, rows_within
-from ttt_batch.runs.patterns.config import PatternOptions
-from ttt_batch.runs.patterns.run import PatternRun
-from ttt_batch.runs.recorder import Clock
-from ttt_batch.runs.run import Run
-from ttt_batch.simulation.chances import Probabilities
+from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_run, name_or_run
+from ttt_batch.runs.network_config import PatternOptions
+from ttt_batch.runs.network_run import PatternRun
+from ttt_batch.runs.run import Clock, Run
+from ttt_batch.simulation.action_probabilities import Probabilities
 from ttt_batch.simulation.walk import BLOCK
-from ttt_batch.training.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every
-from ttt_batch.training.keeping import make_snapshot_store
-from ttt_batch.training.patterns.session import Callbacks
-from ttt_batch.training.patterns.train import check_networks, check_tables, is_network, network_options, train_patterns
+from ttt_batch.training.network_session import (
+    Callbacks,
+    check_networks,
+    check_tables,
+    is_network,
+    network_options,
+    train_patterns,
+)
 from ttt_batch.training.plan import Opposing, Plan, RunSources, make_plan, policy_of_opponent
-from ttt_batch.training.requests import check_files, check_fresh, check_request, seated_opponent
-from ttt_batch.training.session import Progress, Session
-from ttt_batch.training.shares import RemoteBatches
+from ttt_batch.training.remote import RemoteBatches
+from ttt_batch.training.session import DEFAULT_EVERY, Checkpoints, Progress, Session, make_snapshot_store, parse_every
 from ttt_batch.training.trainers import choose_trainer, kernels_needed, make_trainer
 from ttt_batch.training.trainers.base import Trainer
-from ttt_batch.training.trainers.mixture import MixtureWalking
-from ttt_batch.training.trainers.pieces import ChunkedWalk
+from ttt_batch.training.trainers.batched import ChunkedWalk
+from ttt_batch.training.trainers.ply_by_ply import MixtureWalking
+
+
+def check_request(
+    games: Number | None,
+    more: Number | None,
+    until: Number | None,
+    block: int,
+    *,
+    resume: bool,
+    fork: bool,
+    **switches: bool,
+) -> None:
+    """Raise UsageError for parameters of `train` that are out of range or conflict.
+
+    switches: other parameters that must be True or False.
+    """
+    check_switches(fork=fork, **switches)
+    parse_int("block", block, 1, 1 << 20)
+    if resume and games is not None:
+        resumed = f"with {flag('resume')}, give {flag('until')} or {flag('more')}"
+        raise UsageError(f"games {games} belong to a new run; {resumed}")
+    if not resume and (more is not None or until is not None or fork):
+        wanted = f"go with {flag('resume', 'RUN')}; name the run to continue, or give {flag('games')}"
+        raise UsageError(f"more, until and fork {wanted}")
+
+
+def check_fresh(options: Mapping[str, Any], seat: str | None, opponent: Opposing, *, begun: bool) -> None:
+    """Raise UsageError or BoardError for options that are invalid for a new run of a table.
+
+    options: those of `Config`.  begun: the training starts from another run's table, whose options also apply; then
+    nothing is checked.
+    """
+    learner = options.get("learner")
+    if begun or (learner is not None and any_learner(learner) in PATTERN_LEARNERS):
+        return
+    check_tables(options)
+    make_config(**options, seat=seat or "" if opponent is None else "")
+
+
+def check_files(
+    out: str | Path | None,
+    record: str | Path | None,
+    resume: Run | PatternRun | str | Path | None,
+    start: Run | str | Path | None,
+    opponent: Opposing,
+    tuples: str | None = None,
+) -> None:
+    """Raise UsageError if an output is not a file name, or would overwrite an input or the other output."""
+    for name, given in {"out": out, "record": record}.items():
+        if given is not None:
+            named_file(name, given)
+    if isinstance(opponent, str) and is_agent(opponent):
+        opponent = None
+    if isinstance(opponent, str | Path):
+        meant = name_or_run("opponent", opponent, OPPONENTS, others=RUNS_OR_AGENTS)
+        opponent = meant if isinstance(meant, Path) else None
+    if start is not None and not isinstance(start, AnyRun):
+        start = find_run(start)
+    written = {"resume": resume, "record": record} if out is None else {"out": out, "record": record}
+    read = {"resume": None if out is None else resume, "start": start, "opponent": opponent}
+    read["tuples"] = file_of_tuples(tuples)
+    check_distinct(_paths(written), _paths(read))
+
+
+@contextmanager
+def seated_opponent(
+    opponent: Opposing, board: str | Board | None, before: AnyRun | None, *, time_limit: Number | None = None
+) -> Iterator[Opposing]:
+    """Yield a fixed opponent; for the name of an agent, make the agent and close it after the block.
+
+    board: the board played; the board of `before`, the run that is continued, has precedence.
+    time_limit, errors: as for `make_agent`.
+    """
+    if not isinstance(opponent, str) or not is_agent(opponent) or find_name(opponent, OPPONENTS) is not None:
+        yield opponent
+        return
+    board = board if before is None else before.board
+    with closing(make_agent(opponent, parse_board(board or "3x3"), time_limit=time_limit)) as agent:
+        yield agent
+
+
+def _paths(named: dict[str, Any]) -> list[tuple[str, Path]]:
+    """Return the options that name files, with their paths."""
+    return [(flag(name), Path(path)) for name, path in named.items() if isinstance(path, str | Path)]
 
 
 class TrainOptions(Options, PatternOptions, total=False):

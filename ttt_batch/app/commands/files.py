@@ -5,12 +5,11 @@ from typing import Annotated
 
 import typer
 
-from ttt_batch.app.commands.declare import BOARDS, FORMATS, File, Text, argument, option, switch
-from ttt_batch.app.commands.entrants import AgentOptions, called, entrants, file_stem, is_named
 from ttt_batch.app.commands.options import (
     BOARD,
     NEWEST,
     AgentBoard,
+    AgentOptions,
     AnyPlayer,
     DrawWorth,
     FilePath,
@@ -22,24 +21,35 @@ from ttt_batch.app.commands.options import (
     Quiet,
     TimeLimit,
     Trust,
+    called,
+    entrants,
+    file_stem,
     find_named_run,
     first_given,
+    is_named,
     learner_meant,
     new_run,
 )
 from ttt_batch.app.commands.shared import (
+    BOARDS,
+    FORMATS,
+    File,
+    Text,
+    argument,
     command_line,
     in_new_files,
     load_any_run,
     load_named_run,
     newest_file,
+    option,
     print_result,
     run_name,
     say,
+    switch,
     working,
 )
-from ttt_batch.base.choices import LEARNER_NAMES, SEATS, TIES, check_ties
-from ttt_batch.base.errors import UsageError
+from ttt_batch.core.errors import UsageError
+from ttt_batch.core.text import LEARNER_NAMES, SEATS, TIES, check_ties
 
 
 def info(
@@ -53,7 +63,7 @@ def info(
 ) -> None:
     """Say what a run file, or a study's, holds."""
     if form:
-        from ttt_batch.runs.runfile.declaration import format_documentation, format_information
+        from ttt_batch.runs.storage.declaration import format_documentation, format_information
 
         if path is not None:
             raise UsageError("--format explains every run file; leave the name of one out")
@@ -61,17 +71,17 @@ def info(
         return
     if path is None:
         path = newest_file("info", "run or study")
-    from ttt_batch.studies.storage.opening import is_study_file
+    from ttt_batch.studies.storage.reading import is_study_file
 
     if is_study_file(path):
         _study_info(path, trust=trust, json=json)
         return
-    from ttt_batch.app.reports.information import information_text, run_information
+    from ttt_batch.app.reports.training import information_text, run_information
     from ttt_batch.runs.run import Run
 
     run = load_any_run(path, trust)
     if not isinstance(run, Run):
-        from ttt_batch.app.reports.patterns import pattern_information, pattern_information_text
+        from ttt_batch.app.reports.training import pattern_information, pattern_information_text
 
         networks, known = run, pattern_information(run, str(path))
         print_result(json, lambda: known, lambda: pattern_information_text(known, networks))
@@ -82,7 +92,7 @@ def info(
 
 def _study_info(path: Path, *, trust: bool, json: bool) -> None:
     """Say what the file of a study holds."""
-    from ttt_batch.app.reports.study_information import study_information, study_information_text
+    from ttt_batch.app.reports.study import study_information, study_information_text
     from ttt_batch.studies.storage.reading import open_study
 
     _no_trust(trust)
@@ -106,10 +116,9 @@ def check_command(
     json: Json = False,
 ) -> None:
     """Look for all that is wrong with the file of a run, a study or a certificate: status 0 if nothing is, else 1."""
-    from ttt_batch.runs.claims import grounds_of
-    from ttt_batch.runs.loading import check_run, load_any
-    from ttt_batch.runs.patterns.run import PatternRun
-    from ttt_batch.studies.storage.opening import is_study_file
+    from ttt_batch.runs.loading import check_run, grounds_of, load_any
+    from ttt_batch.runs.network_run import PatternRun
+    from ttt_batch.studies.storage.reading import is_study_file
 
     study, certificate = is_study_file(path), path.suffix == ".npz"
     if study or certificate:
@@ -132,7 +141,7 @@ def check_command(
             if not findings:
                 run = load_any(path, trust=trust)
                 if isinstance(run, PatternRun):
-                    from ttt_batch.training.patterns.proved_again import check_proofs
+                    from ttt_batch.training.network_session import check_proofs
 
                     findings = [f"{run_name(path)}: {finding}" for finding in check_proofs(run)]
                 if not findings:
@@ -184,9 +193,9 @@ def export_(
 
     Of an agent (see evaluate) html, or as json and csv the probability of each cell where it may come.
     """
-    from ttt_batch.app.tables import WHOLE, export_whole, resolve_format
-    from ttt_batch.base.outputs import check_distinct
-    from ttt_batch.runs.exchange import check_export, export_table
+    from ttt_batch.app.judging import WHOLE, export_whole, resolve_format
+    from ttt_batch.core.outputs import check_distinct
+    from ttt_batch.runs.importing import check_export, export_table
     from ttt_batch.runs.loading import with_table
     from ttt_batch.runs.lookup import find_run
 
@@ -229,8 +238,8 @@ def _export_agent(
     json: bool,
 ) -> None:
     """Write an agent's choices.  refused: options that are for runs alone, as given."""
-    from ttt_batch.agents.player import watched
-    from ttt_batch.app.tables import AGENT_FORMATS, export_agent, resolve_format
+    from ttt_batch.agents.adapter import watched
+    from ttt_batch.app.judging import AGENT_FORMATS, export_agent, resolve_format
 
     to = resolve_format(to, out, AGENT_FORMATS)
     if extra := first_given({name: value is not None for name, value in refused.items()}):
@@ -311,10 +320,10 @@ def import_(
     `ttt-batch evaluate --help` shows eight lines that wrap a dictionary.
     """
     from ttt_batch.app.reports.training import training_summary, verdict_text
-    from ttt_batch.base.outputs import check_distinct
+    from ttt_batch.core.outputs import check_distinct
     from ttt_batch.runs.config import make_config
     from ttt_batch.runs.importing import import_form, import_tables
-    from ttt_batch.runs.runfile.writing import RUN_FILE
+    from ttt_batch.runs.storage.writing import RUN_FILE
 
     check_distinct([("--out", out)], [("FILE", file) for file in files])
     make_config(learner=learner or None, board=board, draw_worth=draw_worth)

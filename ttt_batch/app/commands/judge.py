@@ -1,5 +1,6 @@
-"""Judging agents: `evaluate`, `compare`, `show` and `tournament`."""
+"""Commands `evaluate`, `compare`, `show`, `tournament` and `prove`."""
 
+import sys
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
@@ -7,31 +8,49 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ttt_batch.app.commands.declare import AGAINST, File, Text, argument, option, switch
-from ttt_batch.app.commands.entrants import AgentOptions, called, entrants, is_named
 from ttt_batch.app.commands.options import (
     NEWEST,
     AgentBoard,
+    AgentOptions,
     AnyPlayer,
     Illegal,
     Json,
+    Overwrite,
     OwnLearner,
     Quiet,
+    RunPath,
     SeedOfGames,
     TiesRule,
     TimeLimit,
     Trust,
+    called,
+    entrants,
     find_named_run,
+    is_named,
 )
-from ttt_batch.app.commands.shared import load_any_run, newest_file, print_result, run_name, working
-from ttt_batch.base.choices import check_ties, find_name
-from ttt_batch.base.console import print_message
-from ttt_batch.base.errors import RunFileError, UsageError
-from ttt_batch.base.quantities import count_text
+from ttt_batch.app.commands.shared import (
+    AGAINST,
+    CLAIMS,
+    File,
+    Text,
+    argument,
+    load_any_run,
+    newest_file,
+    option,
+    print_result,
+    run_name,
+    say,
+    switch,
+    working,
+)
+from ttt_batch.core.console import is_live, print_message
+from ttt_batch.core.errors import RunFileError, UsageError
+from ttt_batch.core.text import SEATS, check_ties, count_text, find_name
 
 if TYPE_CHECKING:
-    from ttt_batch.app.commands.entrants import Entrant
-    from ttt_batch.game.board import Board
+    from ttt_batch.app.commands.options import Entrant
+    from ttt_batch.games.board import Board
+
 
 NAMED = 10
 """Most files left out of a tournament that are named one by one."""
@@ -126,13 +145,12 @@ def evaluate_command(
             return table.get(str([*marks[:cell], 1, *marks[cell + 1 :]]), 0)
         return max((cell for cell in range(9) if not marks[cell]), key=worth)
     """
-    from ttt_batch.agents.outsider import AgentAdapter
-    from ttt_batch.analysis.labelled import LabelledEvaluation
+    from ttt_batch.agents.adapter import AgentAdapter
     from ttt_batch.analysis.matches import SampledEvaluation
+    from ttt_batch.analysis.position import LabelledEvaluation
     from ttt_batch.app import api
-    from ttt_batch.app.reports.evaluation import evaluation_text, grown_evaluation_text, played_text
-    from ttt_batch.app.reports.positions import positions_text
-    from ttt_batch.runs.as_played import PlayedEvaluation
+    from ttt_batch.app.reports.evaluation import evaluation_text, grown_evaluation_text, played_text, positions_text
+    from ttt_batch.runs.evaluation import PlayedEvaluation
     from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
 
     rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit, symmetric)
@@ -161,9 +179,9 @@ def evaluate_command(
 
 def _board_of(positions: Path | None) -> "Board | None":
     """The board of a public set of positions, on which agents play; None if there is none."""
-    from ttt_batch.game.board import parse_board
-    from ttt_batch.game.position_lines import board_meant
-    from ttt_batch.game.transcript_source import GameFile
+    from ttt_batch.games.board import parse_board
+    from ttt_batch.games.game_files import board_meant
+    from ttt_batch.games.transcript_reader import GameFile
 
     meant = None if positions is None else board_meant(GameFile(positions).beginning())
     return None if meant is None else parse_board(meant)
@@ -178,10 +196,8 @@ def compare(
     json: Json = False,
 ) -> None:
     """Say where two runs' tables and policies differ; with networks, in positions of random games."""
-    from ttt_batch.analysis.compare import compare_runs
-    from ttt_batch.analysis.compare_networks import compare_networks
-    from ttt_batch.app.reports.comparison import network_comparison_text
-    from ttt_batch.app.reports.information import comparison_text
+    from ttt_batch.analysis.compare import compare_networks, compare_runs
+    from ttt_batch.app.reports.training import comparison_text, network_comparison_text
     from ttt_batch.runs.run import Run
 
     with working(quiet=quiet):
@@ -218,7 +234,7 @@ def show_command(
 ) -> None:
     """Say everything about a position: its value, each move's value and visits, the truth, the best replies."""
     from ttt_batch.analysis.position import describe_position as look_up
-    from ttt_batch.app.reports.position import show_text
+    from ttt_batch.app.reports.evaluation import show_text
 
     rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit)
     if path is None or _is_position(path):
@@ -234,8 +250,8 @@ def show_command(
 
 def _is_position(given: str) -> bool:
     """Return whether a word in the place of a run is a position and not the name of a file."""
-    from ttt_batch.base.files import exists
-    from ttt_batch.game.notation import may_be_position
+    from ttt_batch.core.files import exists
+    from ttt_batch.games.notation import may_be_position
     from ttt_batch.runs.lookup import find_run
 
     return may_be_position(given) and not exists(find_run(given))
@@ -266,9 +282,9 @@ def tournament_command(
     Files that cannot be opened and runs of another board than most are named and left out, and the others play if they
     are two or more; the status is 1 then.
     """
-    from ttt_batch.agents.player import watched
-    from ttt_batch.analysis.meetings import enumerated
+    from ttt_batch.agents.adapter import watched
     from ttt_batch.analysis.tournament import all_play_all as hold
+    from ttt_batch.analysis.tournament import enumerated
     from ttt_batch.app.reports.tournament import tournament_text
 
     rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit)
@@ -294,7 +310,7 @@ def _openable(
     That is the board of most of them, of the first if several are as many; all runs if no two are of one board.
     Raises RunFileError if fewer than two of several can be opened.
     """
-    from ttt_batch.game.board import parse_board
+    from ttt_batch.games.board import parse_board
     from ttt_batch.runs.lookup import find_run
 
     entries: list[tuple[Entrant, str]] = []
@@ -329,3 +345,82 @@ def _openable(
         if len(left_out) > NAMED:
             print_message(f"ttt-batch: left out: {count_text(len(left_out) - NAMED, 'more file')}")
     return [run for run, _ in entries], [name for _, name in entries]
+
+
+Seat = Annotated[
+    Text,
+    option(
+        "first|second|both",
+        "The seat to prove; X and O will do.",
+        "--as",
+        offers=(*SEATS, "both"),
+        default="the run's own, or both",
+    ),
+]
+Claim = Annotated[
+    Text,
+    option(
+        "cannot-lose|always-wins",
+        "What is to be proved.",
+        offers=CLAIMS,
+        default="what the run was trained for, or cannot-lose",
+    ),
+]
+Certificate = Annotated[
+    File,
+    option(
+        "FILE.npz",
+        "Write every position that the agent lets happen with its move; two seats make FILE-first.npz and "
+        "FILE-second.npz.  A certificate proves the agent that plays these moves; scripts/check_certificate.py "
+        "checks it with NumPy alone.",
+    ),
+]
+
+
+def prove_command(
+    path: RunPath = NEWEST,
+    seat: Seat = None,
+    goal: Claim = None,
+    budget: Annotated[Text, option("N", "Positions to enter per seat at most.", default="100M")] = None,
+    certificate: Certificate = None,
+    threads: Annotated[Text, option("N", "Threads; all processors if not given.")] = None,
+    ties: TiesRule = "any",
+    overwrite: Overwrite = False,
+    trust: Trust = False,
+    learner: OwnLearner = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Prove by exhaustive search that an agent cannot lose, or always wins: status 0 if it is proved, 1 if not."""
+    from ttt_batch.analysis.proving import prove as prove_run
+    from ttt_batch.app.reports.evaluation import proofs_text
+
+    rule = check_ties(ties)
+    limit: dict[str, Any] = {} if budget is None else {"budget": budget}
+    entered = [0]
+
+    def progress(positions: int, _lost: int) -> None:
+        entered[0] = positions
+
+    with working(quiet=quiet) as report:
+        if not quiet and is_live(sys.stderr):
+            report.spin(lambda: f"proving: {count_text(entered[0], 'position')}")
+        found = prove_run(
+            path,
+            seat=seat,
+            goal=goal,
+            ties=rule,
+            threads=threads,
+            certificate=certificate,
+            overwrite=overwrite,
+            trust=trust,
+            progress=progress,
+            **limit,
+        )
+    say(path, found.run.notes)
+    written = next((file for file, _ in found.certificates.values()), None)
+    print_result(
+        json, found.to_dict, lambda: proofs_text(found, run_name(path)), saved=written if found.proved else None
+    )
+    if not found.proved:
+        raise typer.Exit(1)

@@ -7,11 +7,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
-from ttt_batch.app.commands.declare import SCRIPTED, File, Text, argument, option, switch
-from ttt_batch.app.commands.entrants import AgentOptions, both_players, called, entrants, is_named, refuse_boxes
 from ttt_batch.app.commands.options import (
     NEWEST,
     AgentBoard,
+    AgentOptions,
     AnyPlayer,
     Epsilon,
     Illegal,
@@ -23,19 +22,36 @@ from ttt_batch.app.commands.options import (
     TiesRule,
     TimeLimit,
     Trust,
+    both_players,
+    called,
+    entrants,
     first_given,
+    is_named,
     new_run,
+    refuse_boxes,
 )
-from ttt_batch.app.commands.shared import command_line, load_any_run, print_result, run_name, working
-from ttt_batch.base.choices import SEATS, check_ties, choose_person
-from ttt_batch.base.console import is_live, print_message
-from ttt_batch.base.errors import BoardError, RunFileError, UsageError
+from ttt_batch.app.commands.shared import (
+    SCRIPTED,
+    File,
+    Text,
+    argument,
+    command_line,
+    load_any_run,
+    option,
+    print_result,
+    run_name,
+    switch,
+    working,
+)
+from ttt_batch.core.console import is_live, print_message
+from ttt_batch.core.errors import BoardError, RunFileError, UsageError
+from ttt_batch.core.text import SEATS, check_ties, choose_person
 
 if TYPE_CHECKING:
-    from ttt_batch.game.transcript_writer import GameRecord
+    from ttt_batch.games.transcripts import GameRecord
     from ttt_batch.runs.loading import AnyRun
     from ttt_batch.runs.run import Run
-    from ttt_batch.training.learning_run import LearningRun
+    from ttt_batch.training.from_games import LearningRun
 
 PlayedRun = Annotated[
     Text,
@@ -86,8 +102,8 @@ def play_command(
 
     With its usual ties the agent may leave a line in which evaluate, whose ties are any, beats it.
     """
-    from ttt_batch.base.files import exists
-    from ttt_batch.base.quantities import parse_seed
+    from ttt_batch.core.files import exists
+    from ttt_batch.core.text import parse_seed
 
     rule = None if ties is None else check_ties(ties)
     if seat is not None:
@@ -103,7 +119,7 @@ def play_command(
         working(quiet=quiet, doing=f"asking {named}" if named else _reading(path), keys=keys) as report,
         entrants(rules, trust, report) as load,
     ):
-        from ttt_batch.app.terminal import playing
+        from ttt_batch.app.terminal import loop
 
         path = path or (None if named else _newest(board, trust))
         _check_files(path, learn=learn, out=out, record=record)
@@ -112,10 +128,10 @@ def play_command(
             _say_newest(path, "teaching" if learn and out is None else "playing")
         agent = load(named) if named else _trained(board) if path is None else load_any_run(path, trust, report)
         report.clear()
-        person = playing.persons_seat(agent, seat)
+        person = loop.persons_seat(agent, seat)
         keeper = None if record is None else _keeper(record, agent.board.resignation)
         pupil = _learning_agent(cast("AnyRun", agent), path, out, later.append) if learn else None
-        playing.play_in_terminal(
+        loop.play_in_terminal(
             pupil or agent,
             person=person,
             stdin=sys.stdin,
@@ -147,7 +163,7 @@ def _who(run: str | None, rules: AgentOptions, *, learn: bool) -> tuple[Path | N
 
 def _keeper(record: Path, resignation: int) -> "GameRecord":
     """What writes finished games down."""
-    from ttt_batch.game.transcript_writer import GameRecord
+    from ttt_batch.games.transcripts import GameRecord
 
     return GameRecord(record, resignation)
 
@@ -195,7 +211,7 @@ def watch_command(
         report.clear()
         if games is None:
             refuse_boxes(second, "the second player's part", "name it first, and another player second")
-            from ttt_batch.app.watching import watch_game as show
+            from ttt_batch.app.terminal.loop import watch_game as show
 
             show(
                 first,
@@ -210,7 +226,7 @@ def watch_command(
                 ties=rule,
             )
             return
-        from ttt_batch.agents.player import watched
+        from ttt_batch.agents.adapter import watched
         from ttt_batch.analysis.tournament import series
         from ttt_batch.app.reports.tournament import series_text
 
@@ -242,9 +258,9 @@ def _told_later() -> Iterator[list[str]]:
 
 def _check_files(path: Path | None, *, learn: bool, out: Path | None, record: Path | None) -> None:
     """Check the files to write.  path: the run to play against; None for one that is trained first."""
-    from ttt_batch.base.outputs import check_distinct
-    from ttt_batch.game.transcript_source import GameFile
-    from ttt_batch.runs.runfile.writing import RUN_FILE
+    from ttt_batch.core.outputs import check_distinct
+    from ttt_batch.games.transcript_reader import GameFile
+    from ttt_batch.runs.storage.writing import RUN_FILE
 
     if out is not None:
         RUN_FILE.check(out, overwrite=False)
@@ -260,7 +276,7 @@ def _learning_agent(agent: "AnyRun", path: Path | None, out: Path | None, warn: 
     Says what the run will not be any more, unless it is so already or stays as it is.
     """
     from ttt_batch.runs.run import Run
-    from ttt_batch.training.learning_run import LearningRun
+    from ttt_batch.training.from_games import LearningRun
 
     pupil = LearningRun(agent, out or path, overwrite=out is None, command=command_line(), warn=warn)
     given = agent.config.engine == "given" if isinstance(agent, Run) else agent.config.start != ""
@@ -275,9 +291,9 @@ def _learning_agent(agent: "AnyRun", path: Path | None, out: Path | None, warn: 
 
 def _newest(board: Text, trust: bool) -> Path | None:
     """Return the newest run here, of a board if one is given; None if there is none.  Raises BoardError."""
-    from ttt_batch.game.board import parse_board
+    from ttt_batch.games.board import parse_board
     from ttt_batch.runs.loading import load_any
-    from ttt_batch.runs.runfile.reading import find_newest_run, is_run_file
+    from ttt_batch.runs.storage.reading import find_newest_run, is_run_file
 
     if board is None:
         return find_newest_run(Path())
@@ -299,7 +315,7 @@ def _say_newest(path: Path | None, doing: str) -> None:
 
 def _trained(board: Text) -> "Run":
     """Train an agent for a board of which no run is here, and say so.  Raises BoardError for one that is too large."""
-    from ttt_batch.game.board import MAX_TABLE_CELLS, parse_board
+    from ttt_batch.games.board import MAX_TABLE_CELLS, parse_board
     from ttt_batch.training.train import train_table
 
     where = parse_board(board or "3x3")

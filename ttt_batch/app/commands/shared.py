@@ -1,5 +1,6 @@
-"""What several commands share: run files with their notes, names for new files, and how a command works and ends."""
+"""Declaration of options, run files with their notes, names for new files, and how a command ends."""
 
+import functools
 import os
 import shlex
 import sys
@@ -8,15 +9,98 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import typer
+
 from ttt_batch.app.commands.usage import manual
-from ttt_batch.base import console
-from ttt_batch.base.errors import NameTakenError, TttBatchError, UsageError
+from ttt_batch.core import console
+from ttt_batch.core.errors import NameTakenError, TttBatchError, UsageError
 
 if TYPE_CHECKING:
     from ttt_batch.app.progress import Reporter
     from ttt_batch.runs.config import Config
     from ttt_batch.runs.loading import AnyRun
     from ttt_batch.runs.run import Run
+
+
+Text = str | None
+File = Path | None
+"""Types of the values of options that may be left out."""
+
+BOARDS = (
+    *("3x3", "3x3-misere", "3x4x3", "3x4x4", "3x5x3", "3x5x4", "4x4x3", "4x4x3-exact", "4x4x4", "4x4x4-misere"),
+    *("4x5x4", "5x5x4", "5x5x5", "6x5x4", "6x6x4"),
+)
+BEYOND_TABLES = ("7x7x5", "8x8x5")
+ENGINES = ("walk", "flow")
+FORMATS = (*("html", "boxes", "hdf5", "csv", "npy", "raw", "pickle", "pickle-text", "npz", "json", "jsonl", "parquet"),)
+AGAINST = ("random", "one-ply", "two-ply", "optimal", "self")
+SCRIPTED = AGAINST[:3]
+PLOTS = ("curves", "opening", "coverage", "movie", "sensitivity", "settling", "heat")
+METRICS = (
+    *("proof", "settling", "proved", "unbeatable", "first", "second", "loss", "error", "optimal", "response"),
+    *("draws", "play", "first-wins", "second-wins", "time", "positions"),
+)
+RANKS = ("proof", "settling", "proved", "holds", "loss", "error", "time")
+RIVALS = ("self", "random", "optimal")
+SWEEPS = ("grid", "one-at-a-time")
+KEEPS = ("none", "last")
+SHARINGS = ("symmetry", "translation", "none")
+OBJECTIVES = ("safe", "win", "plain")
+KEPT = ("proved", "last")
+CLAIMS = ("cannot-lose", "always-wins")
+CUTS = ("on", "off")
+SWITCH = (*CUTS, "auto")
+"""What the shell offers while a value is being typed.
+
+A person is waiting for the key, so nothing here loads numba: names whose registry would are written out, and a test
+compares them with the registries.
+"""
+
+
+def option(
+    metavar: str,
+    meaning: str,
+    *names: str,
+    offers: tuple[str, ...] = (),
+    default: str = "",
+    read: Callable[..., Any] | None = None,
+    kind: Callable[..., Any] = typer.Option,
+) -> Any:
+    """An option, or another `kind` of parameter, that takes a value.
+
+    meaning: its help.  names: unless the parameter's own does.  offers: values that the shell completes.
+    default: for the help, if the parameter's is None.  read: turns what was typed into what is meant.
+    """
+    return kind(
+        *names,
+        metavar=metavar,
+        help=f"{meaning}  [default: {default}]" if default else meaning,
+        autocompletion=_completing(offers) if offers else None,
+        callback=read,
+    )
+
+
+def _completing(names: tuple[str, ...]) -> Callable[[str], list[str]]:
+    """A completion function for typer: those of `names` that begin with what was typed so far.
+
+    After a comma, as in a study's lists, another one is offered.
+    """
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, begun = incomplete.rpartition(",")
+        return [f"{before}{comma}{name}" for name in names if name.startswith(begun)]
+
+    return complete
+
+
+argument = functools.partial(option, kind=typer.Argument)
+"""An argument: as `option`, without names."""
+
+
+def switch(name: str, meaning: str) -> Any:
+    """An option that takes no value."""
+    return typer.Option(name, help=meaning)
+
 
 Result = TypeVar("Result")
 
@@ -54,7 +138,7 @@ def _say_notes(path: Path, run: "AnyRun", report: "Reporter | None") -> None:
 
 def run_name(path: Path) -> str:
     """What a run is called in results and messages: its file, on one line whatever the name holds."""
-    from ttt_batch.base.files import shown
+    from ttt_batch.core.files import shown
 
     return shown(path)
 
@@ -65,8 +149,8 @@ def newest_file(command: str, what: str = "run") -> Path:
     command: takes that file if none is named.  what: `run`, `study` or `run or study`.
     Raises UsageError if there is none.
     """
-    from ttt_batch.runs.runfile.reading import find_newest_run, is_run_file
-    from ttt_batch.studies.storage.opening import is_study_file
+    from ttt_batch.runs.storage.reading import find_newest_run, is_run_file
+    from ttt_batch.studies.storage.reading import is_study_file
 
     kinds = {"run": is_run_file, "study": is_study_file}
     path = find_newest_run(Path(), lambda file: any(kinds[kind](file) for kind in what.split(" or ")))
@@ -84,7 +168,7 @@ def print_result(json: bool, plain: Callable[[], Any], text: Callable[[], str], 
     Raises TttBatchError if the result cannot be printed for another reason.
     """
     from ttt_batch.app.reports.layout import to_json
-    from ttt_batch.base.files import reason
+    from ttt_batch.core.files import reason
 
     result = to_json(plain()) if json else text()
     try:
@@ -117,7 +201,7 @@ def working(
     with Interrupt(message), ExitStack() as stack:
         stack.callback(notice.wipe)
         if keys:
-            from ttt_batch.app.keyboard import Keyboard
+            from ttt_batch.app.terminal.keys import Keyboard
 
             stack.enter_context(Keyboard(sys.stdin))
         from ttt_batch.app.progress import Reporter as Reporting  # with the compiler, which takes up to a second
@@ -139,7 +223,7 @@ def in_new_files(paths: list[Path], names: list[str], work: Callable[[list[Path]
     A new name without an ending in `paths` gets that of `names`.
     work: raises NameTakenError if another process has taken a name; it is then done again with the next ones.
     """
-    from ttt_batch.base.files import unused_paths, with_ending
+    from ttt_batch.core.files import unused_paths, with_ending
 
     if paths:
         endings = [Path(name).suffix for name in names]

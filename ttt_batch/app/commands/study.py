@@ -3,7 +3,19 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ttt_batch.app.commands.declare import (
+from ttt_batch.app.commands.options import (
+    BOARD,
+    Json,
+    Overwrite,
+    Quiet,
+    Scheduler,
+    Workers,
+    find_named_run,
+    learners_meant,
+    new_run,
+    split_learners,
+)
+from ttt_batch.app.commands.shared import (
     BOARDS,
     CUTS,
     ENGINES,
@@ -17,31 +29,20 @@ from ttt_batch.app.commands.declare import (
     File,
     Text,
     argument,
+    command_line,
+    in_new_file,
     option,
+    print_result,
+    run_name,
     switch,
 )
-from ttt_batch.app.commands.options import (
-    BOARD,
-    Json,
-    Overwrite,
-    Quiet,
-    Scheduler,
-    Workers,
-    find_named_run,
-    learners_meant,
-    new_run,
-    split_learners,
-)
-from ttt_batch.app.commands.shared import command_line, in_new_file, print_result, run_name
-from ttt_batch.base.choices import ALL_LEARNERS
-from ttt_batch.base.errors import ClusterError, InterruptedTraining, TttBatchError, display_name
-from ttt_batch.base.named_code import is_callable_name
-from ttt_batch.base.quantities import count_text, duration_text, size_text
+from ttt_batch.core.errors import ClusterError, InterruptedTraining, TttBatchError, display_name
+from ttt_batch.core.named_code import is_callable_name
+from ttt_batch.core.text import ALL_LEARNERS, count_text, duration_text, size_text
 
 if TYPE_CHECKING:
-    from ttt_batch.studies.figures.summary import Summary
-    from ttt_batch.studies.repetition import Repetition
-    from ttt_batch.studies.study import Study
+    from ttt_batch.studies.study import Repetition, Study
+    from ttt_batch.studies.summary import Summary
 
 
 Learners = Annotated[
@@ -135,10 +136,9 @@ def _study(
     """Do what `study` was given."""
     from ttt_batch.app.interrupt import Interrupt
     from ttt_batch.app.progress import Reporter
-    from ttt_batch.studies.figures.confirmation import fresh_seeds
-    from ttt_batch.studies.figures.ranking import check_counted, metric_named
-    from ttt_batch.studies.repetition import confirmed
+    from ttt_batch.studies.study import confirmed
     from ttt_batch.studies.study import study as run_study
+    from ttt_batch.studies.summary import check_counted, fresh_seeds, metric_named
 
     if best is not None:
         metric_named(best)
@@ -188,14 +188,14 @@ def _study(
 
 
 def _go_on(path: Path) -> str:
-    from ttt_batch.base.files import command_text
+    from ttt_batch.core.files import command_text
 
     return f"go on with {command_text('study', '--resume', path)}"
 
 
 def _unfinished(done: "Study") -> TttBatchError | None:
     """How a study ended that is not whole: InterruptedTraining, or another error if learners failed; else None."""
-    from ttt_batch.studies.storage.declared import FAILED, MISSING
+    from ttt_batch.studies.storage.layout import FAILED, MISSING
 
     if missing := int((done.state == MISSING).sum()):
         left = count_text(missing, "learner is", "learners are")
@@ -236,11 +236,10 @@ def _say_plan(
     **options: Any,
 ) -> None:
     """Print what a study would learn."""
-    from ttt_batch.base.processors import thread_count
-    from ttt_batch.cluster.place import cluster_config
+    from ttt_batch.cluster.config import cluster_config
+    from ttt_batch.core.resources import thread_count
     from ttt_batch.studies.designs.values import listed
-    from ttt_batch.studies.estimate import estimated
-    from ttt_batch.studies.study import designed, more_of, snapshot_tables
+    from ttt_batch.studies.study import designed, estimated, more_of, snapshot_tables
 
     place = cluster_config(workers, scheduler, threads)
     at_once = place.workers if place is not None and place.workers else thread_count(threads)

@@ -1,21 +1,10 @@
-"""`train`: learning by play."""
+"""Commands `train` and `learn-from`."""
 
 import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ttt_batch.app.commands.declare import (
-    BOARDS,
-    ENGINES,
-    SWITCH,
-    File,
-    Text,
-    option,
-    switch,
-)
-from ttt_batch.app.commands.entrants import fixed_opponent
-from ttt_batch.app.commands.network_options import Keep, Objective, ProveEvery, Sharing, Tuples
 from ttt_batch.app.commands.options import (
     BOARD,
     Beads,
@@ -25,31 +14,57 @@ from ttt_batch.app.commands.options import (
     Explore,
     Gamma,
     Json,
+    Keep,
     Lambda,
     NewRun,
+    Objective,
     Overwrite,
+    ProveEvery,
     Quiet,
     Rewards,
     Scheduler,
+    Sharing,
     StartValue,
     TimeLimit,
     Trust,
+    Tuples,
     find_named_run,
+    fixed_opponent,
     learner_meant,
 )
-from ttt_batch.app.commands.shared import command_line, in_new_file, load_named_run, print_result, run_name
-from ttt_batch.base.choices import ALL_LEARNERS, PATTERN_LEARNERS, SEATS
-from ttt_batch.base.console import print_message
-from ttt_batch.base.errors import InterruptedTraining, RunFileError
-from ttt_batch.base.quantities import count_text
+from ttt_batch.app.commands.shared import (
+    BOARDS,
+    ENGINES,
+    SWITCH,
+    File,
+    Text,
+    argument,
+    command_line,
+    in_new_file,
+    load_named_run,
+    option,
+    print_result,
+    run_name,
+    switch,
+    working,
+)
+from ttt_batch.core.console import print_message
+from ttt_batch.core.errors import InterruptedTraining, RunFileError
+from ttt_batch.core.text import ALL_LEARNERS, DIGITS_MEAN, LEARNER_NAMES, PATTERN_LEARNERS, SEATS, count_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ttt_batch.app.interrupt import Interrupt
     from ttt_batch.app.progress import Reporter
-    from ttt_batch.game.board import Board
-    from ttt_batch.runs.patterns.run import PatternRun
+    from ttt_batch.games.board import Board
+    from ttt_batch.games.transcript_reader import GameFile, Skipped
+    from ttt_batch.runs.loading import AnyRun
+    from ttt_batch.runs.network_run import PatternRun
     from ttt_batch.runs.run import Run
+    from ttt_batch.training.from_games import GamesLearnt
     from ttt_batch.training.session import Progress
+
 
 Games = Annotated[
     Text, option("N", "Games to learn from, e.g. 100k or 10M; the learner's published number of games if not given.")
@@ -181,10 +196,10 @@ def train_command(
 
 def _train(*, out: Path | None, watch: bool, quiet: bool, json: bool, time_limit: str | None, **options: Any) -> None:
     """Train with the options of `train` as they were given, and say what became of it."""
-    from ttt_batch.agents.player import watched
+    from ttt_batch.agents.adapter import watched
     from ttt_batch.app.interrupt import Interrupt
     from ttt_batch.app.progress import Reporter
-    from ttt_batch.training.requests import check_files
+    from ttt_batch.training.train import check_files
     from ttt_batch.training.train import train as train_run
 
     resume, options["cut"] = options["resume"], options["cut"] or None
@@ -210,7 +225,7 @@ def _train(*, out: Path | None, watch: bool, quiet: bool, json: bool, time_limit
 
 def _named(learner: str | None, board: str | None) -> "tuple[str, Board]":
     """The learner and the board that are meant, for the name of the file.  Raises UsageError and BoardError."""
-    from ttt_batch.game.board import parse_board
+    from ttt_batch.games.board import parse_board
     from ttt_batch.learners import any_learner
     from ttt_batch.runs.config import make_config
 
@@ -225,7 +240,7 @@ def _followers(interrupt: "Interrupt", report: "Reporter", *, watch: bool) -> di
 
     watch: show games, too.
     """
-    from ttt_batch.app.showcase import SampleGames
+    from ttt_batch.app.progress import SampleGames
 
     beside = (SampleGames().lines,) if watch else ()
 
@@ -247,7 +262,7 @@ def _followers(interrupt: "Interrupt", report: "Reporter", *, watch: bool) -> di
 def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compiled: bool) -> None:
     """Print what was learnt.  Raises RunFileError if the table was full, and InterruptedTraining after Ctrl-C."""
     from ttt_batch.app.reports.training import training_summary, training_text
-    from ttt_batch.base.files import command_text
+    from ttt_batch.core.files import command_text
     from ttt_batch.runs.run import Run
 
     learnt = count_text(run.games, "game learnt so far is", "games learnt so far are")
@@ -270,10 +285,10 @@ def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compil
 
 def _origin(path: Path | None, learner: str, board: "Board", trust: bool) -> "Run | None":
     """The run whose tables to begin with: a run file, or another program's table."""
-    from ttt_batch.base.files import exists
+    from ttt_batch.core.files import exists
     from ttt_batch.runs.lookup import find_run
-    from ttt_batch.runs.runfile.reading import is_run_file
-    from ttt_batch.training.patterns.train import check_networks
+    from ttt_batch.runs.storage.reading import is_run_file
+    from ttt_batch.training.network_session import check_networks
 
     if path is None:
         return None
@@ -301,3 +316,110 @@ def _ask_for_file(failure: Exception) -> Path | None:
     with suppress(RuntimeError):  # ~ of a person who does not exist is a name like any other
         return Path(name).expanduser()
     return Path(name)
+
+
+LearnerOfGames = Annotated[
+    Text,
+    option(
+        "NAME",
+        "Which learner, unless --run is given; FILE.py:NAME for one of your own.",
+        offers=LEARNER_NAMES,
+        read=learner_meant,
+    ),
+]
+
+
+Moves = Annotated[
+    Text,
+    option("HOW", "What digits in GAMES are, unless only one way fits.", offers=DIGITS_MEAN, default="what fits"),
+]
+CellsFrom = Annotated[Text, option("0|1", "The number of the first cell, row or column in GAMES.", default="what fits")]
+
+
+def learn_from_command(
+    games: Annotated[Path, argument("GAMES", "A text file, a game a line; - for standard input.")],
+    learner: LearnerOfGames = None,
+    run: Annotated[
+        File, option("RUN", "A run to go on from, with its options; networks, too.", read=find_named_run)
+    ] = None,
+    alpha: Annotated[Text, option("NUMBER", "Step size, above 0 up to 1, or 1/n, n the visits.")] = None,
+    epsilon: Annotated[Text, option("SHARE", "expected-sarsa: how often the policy explores that it expects.")] = None,
+    explore: Explore = None,
+    gamma: Gamma = None,
+    draw_worth: DrawWorth = None,
+    start_value: StartValue = None,
+    lambda_: Lambda = None,
+    cut: Cut = False,
+    beta: Beta = None,
+    beads: Beads = None,
+    rewards: Rewards = None,
+    board: Annotated[Text, option("BOARD", f"{BOARD}.", offers=BOARDS)] = None,
+    seed: Annotated[Text, option("N", "Seed of the start table.")] = None,
+    skip_bad: Annotated[bool, switch("--skip-bad", "Leave out lines that are no legal game.")] = False,
+    moves: Moves = None,
+    cells_from: CellsFrom = None,
+    out: NewRun = None,
+    overwrite: Overwrite = False,
+    trust: Trust = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Learn from given games: cells such as 4, b2, X5, (1, 1) or 1-1, ! after an exploratory move, # before a comment.
+
+    A game a line, or a table (CSV) with a header and a game or a move a line.  A result may end a game: X wins, 1-0.
+    """
+    from ttt_batch.app.reports.training import training_summary, training_text
+    from ttt_batch.games.transcript_reader import GameFile
+    from ttt_batch.training import from_games
+
+    options: dict[str, Any] = {"alpha": alpha, "gamma": gamma, "draw_worth": draw_worth, "start_value": start_value}
+    options |= {"lambda_": lambda_, "cut": cut or None, "beta": beta, "beads": beads, "rewards": rewards}
+    options |= {"epsilon": epsilon, "explore": explore, "board": board, "seed": seed}
+    options |= {"skip_bad": skip_bad, "moves": moves, "cells_from": cells_from}
+    source = GameFile(games)
+    with working("interrupted; nothing was written", quiet=quiet) as report:
+
+        def work(target: Path) -> "tuple[AnyRun, Skipped]":
+            return from_games.learn_from(
+                games,
+                learner=learner,
+                run=run,
+                out=target,
+                overwrite=overwrite,
+                trust=trust,
+                progress=_progress_line(source, report),
+                warn=report.warn,
+                command=command_line(),
+                **options,
+            )
+
+        result, skipped = in_new_file(out, "given-games", work)
+    target, left_out = result.file, _tell_skipped(skipped)
+    assert target is not None  # it was given one
+    print_result(
+        json,
+        lambda: {**training_summary(result, str(target)), "skipped": skipped.total},
+        lambda: training_text(result, target, compiled=report.compiled) + left_out,
+        saved=target,
+    )
+
+
+def _progress_line(source: "GameFile", report: "Reporter") -> "Callable[[GamesLearnt], None]":
+    """What shows how far reading is, and that it waits for games."""
+
+    def follow(now: "GamesLearnt") -> None:
+        if now.read == 0 and source.waits():
+            report.note(f"waiting for games from {source.name} ...")
+        elif now.read and not source.typed():
+            report.reading(now)
+
+    return follow
+
+
+def _tell_skipped(skipped: "Skipped") -> str:
+    """Name the bad lines that were left out, as many of them as are kept; return a last line with their number."""
+    for line in skipped:
+        print_message(f"skipped {line}")
+    if skipped.total > len(skipped):
+        print_message(f"skipped {count_text(skipped.total - len(skipped), 'more line')}")
+    return f"\nskipped: {count_text(skipped.total, 'bad line')}" if skipped else ""

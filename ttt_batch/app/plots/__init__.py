@@ -10,14 +10,13 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ttt_batch.app.plots.boards import opening_figure
-from ttt_batch.app.plots.coverage import coverage_figure
+from ttt_batch.app.plots.boards import coverage_figure, opening_figure
 from ttt_batch.app.plots.curves import curves_figure
 from ttt_batch.app.plots.movie import Frames, movie_bytes
 from ttt_batch.app.plots.style import package_style, render
-from ttt_batch.base.choices import choose, either
-from ttt_batch.base.errors import UsageError
-from ttt_batch.base.files import shown
+from ttt_batch.core.errors import UsageError
+from ttt_batch.core.files import shown
+from ttt_batch.core.text import choose, either
 from ttt_batch.runs.formats import EXPORT, check_targets
 from ttt_batch.runs.loading import AnyRun
 
@@ -97,8 +96,7 @@ def study_to_draw(files: "Sequence[Given]", kind: str) -> "tuple[Given, str]":
     files: also a study itself; None stands for a run that is no file.
     Raises UsageError for a study that is not alone, and for a kind of picture that such files do not have.
     """
-    from ttt_batch.studies.storage.opening import is_study_file
-    from ttt_batch.studies.storage.reading import StudyFile
+    from ttt_batch.studies.storage.reading import StudyFile, is_study_file
 
     kind = choose("kind of plot", kind, dict.fromkeys([*KINDS, MOVIE, *STUDY_KINDS]))
     study = next((one for one in files if isinstance(one, StudyFile) or (one is not None and is_study_file(one))), None)

@@ -1,20 +1,268 @@
-"""Learning curves: the recorded points of runs over the games that they had learnt from, drawn."""
+"""Learning curves: the recorded points of runs over games, drawn.
+
+The recorded points of runs as curves: data, nothing drawn.
+Everything comes straight from the columns of `run.statistics`.  Shares in play are those of the latest half of the
+games: the sum since the first game hides what changed, and from one point to the next there may be a single game.
+
+Verdicts as strips: of each run, one above the other for its two seats, filled where no opponent beats it.
+A verdict leaps from one recorded point to the next, so that curves of several runs would hide each other; strips do
+not.  Each stretch has the verdict of the point at its left end.
+"""
 
 import textwrap
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.app.plots.games_axis import games_axis, games_edges
-from ttt_batch.app.plots.labels import Look, common_title, make_legend, make_look, safe_since, unbeatable_text, verdict
-from ttt_batch.app.plots.series import PLAYED, Line, Panel, after_games, learning_panels, medians
-from ttt_batch.app.plots.strips import BEATEN, draw_strips
-from ttt_batch.app.plots.style import COLOURS, DRAW, LOSS, MARKERS, WIN, log_counts, new_figure, put_legend
-from ttt_batch.base.choices import RESULTS, SEATS
+from ttt_batch.app.plots.style import (
+    COLOURS,
+    DRAW,
+    LOSS,
+    MARKERS,
+    WIN,
+    Look,
+    common_title,
+    log_counts,
+    log_ticks,
+    make_legend,
+    make_look,
+    new_figure,
+    put_legend,
+    safe_since,
+    unbeatable_text,
+    verdict,
+)
+from ttt_batch.core.errors import UsageError
+from ttt_batch.core.text import RESULTS, SEATS, short_number
 from ttt_batch.runs.loading import AnyRun
-from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.runs.network_run import PROVED, PatternRun
+from ttt_batch.runs.storage.declaration import EXACT_COLUMNS
+
+
+def games_edges(low: float, high: float) -> tuple[float, float]:
+    """Where the axis begins and ends: a little beyond the first and the last point of all curves."""
+    span = max(high / low, 1.0)
+    edge = max(span**0.03, 1.05) if span > 1 else 2.0
+    return low / edge, high * edge
+
+
+def games_axis(axes: Any, low: float, high: float) -> None:
+    """Make the horizontal axis one of games from `low` to `high`."""
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    ticks = [tick for tick in log_ticks(low, high, 6) if tick >= 1]
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks(ticks, [short_number(tick) for tick in ticks])
+    axes.set_xlabel("games learnt from")
+
+
+PLAYED = ("X wins", "draw", "O wins")
+
+
+class Line(NamedTuple):
+    """A curve.  run: its number.  seat: 0 or 1, or -1 if it is of both.  what: `win` and so on, or empty.
+
+    games: int64[T].  value: float64[T], in the panel's unit.
+    """
+
+    run: int
+    seat: int
+    what: str
+    games: NDArray[np.int64]
+    value: NDArray[np.float64]
+
+
+class Panel(NamedTuple):
+    """One of the pictures side by side: its title, the name of its vertical axis with the unit, and curves."""
+
+    name: str
+    title: str
+    unit: str
+    lines: list[Line]
+
+
+def after_games(statistics: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The recorded points without one before the first game, which a logarithmic axis does not have."""
+    learnt = statistics["games"] >= 1
+    return {name: column[learnt] for name, column in statistics.items()}
+
+
+def shares_in_play(statistics: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+    """float64[..., T, 3]: first wins, draws, second wins in % of the games since the last point at or before half as
+    many.
+
+    statistics: of one run, or `outcomes` int64[..., T, 3] of several with the same `games`.
+    nan if no results were counted, as for an imported table.
+    """
+    games, outcomes = statistics["games"], statistics["outcomes"]
+    known = np.concatenate([np.zeros_like(outcomes[..., :1, :]), outcomes], axis=-2)
+    latest = (outcomes - known[..., np.searchsorted(games, games // 2, side="right"), :]).astype(np.float64)
+    total = latest.sum(axis=-1, keepdims=True)
+    shares: NDArray[np.float64] = 100 * np.divide(latest, total, out=np.full_like(latest, np.nan), where=total > 0)
+    return shares
+
+
+def learning_panels(runs: Sequence[AnyRun]) -> list[Panel]:
+    """The curves of `runs` as data: what is recorded of every one of them.
+
+    Of a single run wins, draws and losses; of several what tells them apart best, losses and draws.
+    Raises UsageError for a run without recorded points after its first game.
+    """
+    points = [after_games(run.own_statistics) for run in runs]
+    for run, columns in zip(runs, points, strict=True):
+        if not columns["games"].size:
+            raise UsageError(f"a run of {run.config.learner} has learnt from no games and has no curve; train it first")
+    exact = [all(name in columns for name in EXACT_COLUMNS) for columns in points]
+    networks = [run for run in runs if isinstance(run, PatternRun)]
+    panels = _exact_panels(points) if all(exact) else []
+    one = len(runs) == 1
+    results, played = list(enumerate(PLAYED)), [shares_in_play(columns) for columns in points]
+    panels.append(
+        Panel(
+            "in_play",
+            f"{'Results' if one else 'Draws'} in play, latest half of the games",
+            "% of games",
+            [
+                Line(number, -1, what if one else "", columns["games"], shares[:, result])
+                for result, what in results
+                if one or what == "draw"
+                for number, (columns, shares) in enumerate(zip(points, played, strict=True))
+            ],
+        )
+    )
+    if len(networks) == len(runs):
+        panels += _proof_panels(networks, points)
+    elif not any(exact) and not networks:
+        lines = [
+            Line(number, -1, "", columns["games"], columns["positions"].astype(np.float64))
+            for number, columns in enumerate(points)
+        ]
+        panels.append(Panel("positions", "Positions visited", "positions in the table", lines))
+    return panels
+
+
+def _exact_panels(points: Sequence[Mapping[str, NDArray[Any]]]) -> list[Panel]:
+    """Return the panels of exact results, without what is not known, such as the results of a seat not played."""
+
+    def lines(column: str, scale: float, result: int | None = None) -> list[Line]:
+        what = RESULTS[result] if result is not None and one else ""
+        return [
+            Line(number, seat, what, columns["games"], scale * values.T[seat].astype(np.float64))
+            for number, columns in enumerate(points)
+            for values in [columns[column] if result is None else columns[column][:, :, result]]
+            for seat in range(2)
+            if not np.isnan(values[:, seat].astype(np.float64)).all()
+        ]
+
+    one = len(points) == 1
+    title = "Against random play, exactly" if one else "Lost against random play, exactly"
+    against = [line for result in (range(3) if one else (2,)) for line in lines("versus_random", 100, result)]
+    panels = [
+        Panel("versus_random", title, "% of games", against),
+        Panel("unbeatable", "Against the best opponent (ties any)", "", lines("unbeatable", 1)),
+        Panel("optimal_share", "Positions played optimally", "% of those reachable", lines("optimal_share", 100)),
+        Panel("value_error", "Values: distance from the truth", "mean, on its own scale", lines("value_error", 1)),
+    ]
+    return [panel for panel in panels if panel.lines]
+
+
+def _proof_panels(runs: Sequence[PatternRun], points: Sequence[Mapping[str, NDArray[Any]]]) -> list[Panel]:
+    """The panels of proofs; none if nothing was tried."""
+    if not any(columns["proof_positions"].any() for columns in points):
+        return []
+    goals = {"always wins" if run.config.always_wins else "cannot lose" for run in runs}
+    proof, positions = list[Line](), list[Line]()
+    for number, (run, columns) in enumerate(zip(runs, points, strict=True)):
+        for seat in run.config.seats:
+            entered = columns["proof_positions"][:, seat].astype(np.float64)
+            entered[entered == 0] = np.nan  # none was tried
+            proof.append(Line(number, seat, "", columns["games"], (columns["proof"][:, seat] == PROVED) * 1.0))
+            positions.append(Line(number, seat, "", columns["games"], entered))
+    return [
+        Panel("proof", f"Proved: {goals.pop()}" if len(goals) == 1 else "Proved", "", proof),
+        Panel("proof_positions", "Size of the proofs", "positions entered", positions),
+    ]
+
+
+def medians(panel: Panel, numbers: Sequence[int]) -> list[Line]:
+    """The median, seat by seat, of runs that were recorded at the same games; none if they were not."""
+    found = []
+    for seat in sorted({line.seat for line in panel.lines}):
+        lines = [line for line in panel.lines if line.run in numbers and line.seat == seat]
+        if lines and all(np.array_equal(line.games, lines[0].games) for line in lines):
+            found.append(lines[0]._replace(value=np.median([line.value for line in lines], axis=0)))
+    return found
+
+
+BEATEN = "#E2E2E2"
+"""Fills what can be beaten: pale, whatever the colour of what cannot."""
+
+HIGH, PAIR, GROUP = 0.84, 0.5, 0.9
+"""Height of a strip of one row, and rows left free between the strips of two runs, and more between two entries."""
+
+
+def rows_of(groups: Sequence[Sequence[int]], seats: Mapping[int, Sequence[int]]) -> dict[int, float]:
+    """Return the row of each run's first strip, from the top; the next row is that of another seat.
+
+    groups: runs that belong together, in the order of the legend.  seats: of each run, those that have a strip.
+    """
+    found, row = {}, 0.0
+    for group in groups:
+        for run in group:
+            found[run] = row
+            row += len(seats[run]) + PAIR
+        row += GROUP if len(group) > 1 else 0
+    return found
+
+
+def stretches(games: NDArray[np.int64], holds: NDArray[np.bool_], end: float) -> Iterator[tuple[float, float, bool]]:
+    """Where each stretch of one verdict begins, how long it is, and the verdict.  end: where the last one ends."""
+    turns = [0, *(np.flatnonzero(np.diff(holds)) + 1).tolist()]
+    edges = [*games[turns].tolist(), end]
+    for turn, start, stop in zip(turns, edges, edges[1:], strict=False):
+        yield float(start), float(stop - start), bool(holds[turn])
+
+
+def draw_strips(
+    axes: Any, panel: Panel, groups: Sequence[Sequence[int]], end: float, style: Callable[[Line], dict[str, Any]]
+) -> dict[int, float]:
+    """Draw the strips of a panel whose values are 1 where no opponent wins, else 0; return the middle of each run's.
+
+    groups: as for `rows_of`.  end: the right edge.  style: colour and marker of a line.
+    """
+    seats = {run: [line.seat for line in panel.lines if line.run == run] for group in groups for run in group}
+    rows = rows_of(groups, seats)
+    middles = {run: row + (len(seats[run]) - 1) / 2 for run, row in rows.items()}
+    for line in panel.lines:
+        row = rows[line.run] + seats[line.run].index(line.seat)
+        for start, length, good in stretches(line.games, line.value > 0, end):
+            colour = style(line)["color"] if good else BEATEN
+            axes.broken_barh([(start, length)], (row - HIGH / 2, HIGH), facecolor=colour, linewidth=0)
+    last = max(row + len(seats[run]) - 1 for run, row in rows.items())
+    axes.set_ylim(last + 0.7, -0.7)
+    axes.grid(visible=False)
+    if len(rows) == 1:
+        axes.set_yticks(range(len(seats[groups[0][0]])), [f"as {SEATS[seat]}" for seat in seats[groups[0][0]]])
+        axes.tick_params(axis="y", length=0)
+        return middles
+    axes.set_yticks([])
+    for group in groups:  # each entry of the legend by its own sign, left of its strips
+        look = style(next(line for line in panel.lines if line.run == group[0]))
+        middle = (middles[group[0]] + middles[group[-1]]) / 2
+        axes.plot(
+            [-0.025],
+            [middle],
+            transform=axes.get_yaxis_transform(),
+            clip_on=False,
+            **{**look, "linestyle": "", "markersize": 5},
+        )
+    return middles
+
 
 DASHES = ("-", "--")
 """Line styles by seat."""

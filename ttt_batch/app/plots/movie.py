@@ -21,16 +21,14 @@ from ttt_batch.app.plots.boards import (
     openings,
     shown_lines,
 )
-from ttt_batch.app.plots.curves import PROVED_COLOUR
-from ttt_batch.app.plots.games_axis import games_axis, games_edges
-from ttt_batch.app.plots.labels import common_title, unbeatable_text
+from ttt_batch.app.plots.curves import PROVED_COLOUR, games_axis, games_edges
 from ttt_batch.app.plots.style import DRAW as DRAWN
-from ttt_batch.app.plots.style import LOSS, WIN, new_figure
-from ttt_batch.base.errors import UsageError, flag
-from ttt_batch.base.quantities import count_text
-from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
+from ttt_batch.app.plots.style import LOSS, WIN, common_title, new_figure, unbeatable_text
+from ttt_batch.core.errors import UsageError, flag
+from ttt_batch.core.text import count_text
+from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.runs.loading import AnyRun
-from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run
 
 Frames = Callable[[int, int], object]

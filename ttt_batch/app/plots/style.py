@@ -1,16 +1,238 @@
-"""How pictures look, and how a figure becomes a file: colours, sizes, bytes.
+"""Style of pictures: labels, colours, sizes, and figures as files with the same bytes.
 
 Only matplotlib's objects are used, never pyplot: nothing is shown, and no figure outlives its file.
 """
 
+import math
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
-from ttt_batch.base.errors import TttBatchError
-from ttt_batch.base.quantities import short_number
+from ttt_batch.core.console import one_line
+from ttt_batch.core.errors import TttBatchError
+from ttt_batch.core.text import SEATS, count_text, short_number
+from ttt_batch.runs.config import OPPONENTS, READ, make_config, own_text
+from ttt_batch.runs.loading import AnyRun
+from ttt_batch.runs.network_config import make_pattern_config
+from ttt_batch.runs.network_run import PROVED, PatternRun
+from ttt_batch.runs.run import unbeatable_since
+
+SETTINGS = (
+    "board",
+    "epsilon",
+    "alpha",
+    "gamma",
+    "draw_worth",
+    "start_value",
+    "lambda_",
+    "cut",
+    "beta",
+    "beads",
+    "rewards",
+    "explore",
+    "batch",
+    "engine",
+    "symmetry",
+    "opponent",
+    "seat",
+    "start",
+    "tuples",
+    "sharing",
+    "objective",
+    "trace",
+    "prove_every",
+)
+"""Configuration keys that a legend may name beside learner and seed, in its order."""
+
+DIGEST = 8
+"""Characters of a digest that a legend shows."""
+
+
+class Legend(NamedTuple):
+    """Names of runs in a picture.
+
+    texts: of each run, what tells it from the others.
+    settings: of each run, the same without its seed, which runs of the same settings share.
+    """
+
+    texts: list[str]
+    settings: list[str]
+
+
+def make_legend(runs: Sequence[AnyRun], names: Sequence[str]) -> Legend:
+    """Name each run by the settings that differ between `runs`; by its file name only if no setting does.
+
+    Beside learners or boards that differ, what a run has by default goes without saying.
+    What a picture cannot show of a name, such as a line end, is escaped.
+    """
+    names = [name if name.isprintable() else repr(name) for name in names]
+    several = len({run.config.learner for run in runs}) > 1
+    plain = not several and len({run.config.board for run in runs}) == 1
+    values = [_values(run, plain=plain) for run in runs]
+    differing = [key for key in SETTINGS if len({value[key] for value in values}) > 1]
+    settings, texts = [], []
+    for run, value in zip(runs, values, strict=True):
+        parts = [run.config.learner] if several else []
+        parts += [text for text in (setting_text(key, value[key]) for key in differing) if text]
+        settings.append(", ".join(parts))
+    seeds = len({run.config.seed for run in runs}) > 1
+    for run, setting in zip(runs, settings, strict=True):
+        texts.append(", ".join(part for part in (setting, f"seed {run.config.seed}" if seeds else "") if part))
+    texts = _told_apart(texts, [count_text(run.games, "game") for run in runs])
+    texts = _told_apart(texts, names)
+    texts = [text or name for text, name in zip(texts, names, strict=True)]  # one file, named twice
+    if len(runs) == 1:
+        texts = [names[0]]
+    return Legend(texts, settings)
+
+
+def _told_apart(texts: list[str], more: list[str]) -> list[str]:
+    """Texts that occur several times get something more, if that differs among them."""
+    alike = Counter(texts)
+    differing = {text: len({m for t, m in zip(texts, more, strict=True) if t == text}) > 1 for text in alike}
+    return [
+        ", ".join(part for part in (text, extra) if part) if alike[text] > 1 and differing[text] else text
+        for text, extra in zip(texts, more, strict=True)
+    ]
+
+
+def _values(run: AnyRun, *, plain: bool) -> dict[str, Any]:
+    """The run's settings as the configuration has them; unless `plain`, None for the defaults."""
+    if isinstance(run, PatternRun):
+        all_values = run.config.to_dict()
+        default = make_pattern_config(learner=run.config.learner, board=run.board).to_dict()
+    else:
+        config = run.config
+        all_values = config.written
+        default = make_config(learner=config.learner, board=config.board, engine=config.engine).written
+        default["engine"] = "walk" if config.engine == "walk" else None
+    values = {key: all_values.get(key) for key in SETTINGS}
+    if not plain:
+        values |= {key: None for key in SETTINGS if key != "board" and values[key] == default.get(key)}
+    return values
+
+
+def setting_text(key: str, value: Any) -> str:
+    """One setting as a legend names it; empty for what goes without saying."""
+    if value is None:
+        return ""
+    if key in READ:
+        return own_text(key, value) if value != "" else ""
+    if key == "batch" and not isinstance(value, str):
+        return f"batch {value:,}"
+    texts: dict[str, Callable[[Any], str]] = {
+        "board": str,
+        "symmetry": lambda on: "symmetric" if on else "not symmetric",
+        "opponent": opponent_text,
+        "seat": lambda seat: f"as {seat}" if seat else "",
+        "trace": lambda trace: f"lambda {trace:g}",
+        "prove_every": lambda games: f"proved every {games:,}" if games else "without proofs",
+        "start": lambda digest: f"from {one_line(digest[:DIGEST])}" if digest else "from the start",
+        "draw_worth": lambda worth: f"draw {worth[0]:g},{worth[1]:g}",
+    }
+    return texts[key](value) if key in texts else f"{key} {value}"
+
+
+def opponent_text(opponent: str) -> str:
+    """Whom a run learnt against, from its configuration: itself, a named opponent, or the table of a digest."""
+    if not opponent:
+        return "self-play"
+    return f"against {opponent if opponent in OPPONENTS else one_line(opponent[:DIGEST])}"
+
+
+class Look(NamedTuple):
+    """How runs look: of each its colour and marker, and the entries of the legend, each with the runs it stands for."""
+
+    style: list[int]
+    entries: list[tuple[str, list[int]]]
+
+
+def make_look(runs: Sequence[AnyRun], legend: Legend, most: int) -> Look:
+    """Runs of the same settings share a colour if there are several of both, or more than `most`."""
+    groups = list(dict.fromkeys(legend.settings))
+    if len(runs) <= most and (len(groups) == 1 or len(groups) == len(runs)):
+        return Look(list(range(len(runs))), [(text, [number]) for number, text in enumerate(legend.texts)])
+    members = {group: [i for i, setting in enumerate(legend.settings) if setting == group] for group in groups}
+    entries = []
+    for group, numbers in members.items():
+        seeds = len({runs[number].config.seed for number in numbers})
+        many = f"{seeds} seeds" if seeds == len(numbers) else f"{len(numbers)} runs"
+        text = legend.texts[numbers[0]] if len(numbers) == 1 else ", ".join(part for part in (group, many) if part)
+        entries.append((text, numbers))
+    return Look([groups.index(setting) for setting in legend.settings], entries)
+
+
+def safe_since(run: AnyRun) -> int | None:
+    """Return the games at the first point from which on a run is unbeatable in its seats, or proved; else None."""
+    if isinstance(run, PatternRun):
+        proved = run.statistics["proof"][:, list(run.config.seats)] == PROVED
+        return unbeatable_since(run.statistics["games"], proved)
+    if "unbeatable" not in run.statistics:
+        return None
+    return unbeatable_since(run.statistics["games"], run.statistics["unbeatable"][:, : len(run.seats)])
+
+
+def unbeatable_text(runs: Sequence[AnyRun]) -> str:
+    """Return the words for runs that no opponent beats in any seat that they play."""
+    seats = {run.seats for run in runs}
+    if seats == {SEATS}:
+        return "unbeatable in both seats"
+    return f"unbeatable as {SEATS[0]}" if len(seats) == 1 else "unbeatable in its seats"
+
+
+def since_text(since: int | None) -> str:
+    """Say in a few words since which game a run is unbeatable in its seats."""
+    if since is None:
+        return "can be beaten"
+    return f"unbeatable since game {since:,}" if since else "unbeatable from the start"
+
+
+def verdict(runs: Sequence[AnyRun]) -> str:
+    """Return what a legend adds about an entry's runs: since when they are unbeatable, and how they ended."""
+    if len(runs) == 1:
+        run = runs[0]
+        parts = []
+        since = safe_since(run)
+        if isinstance(run, PatternRun):
+            if run.config.prove_every:
+                parts.append("not proved at the end" if since is None else f"proved since game {since:,}")
+        elif "unbeatable" in run.statistics:
+            parts.append(since_text(since))
+        if run.interrupted:
+            parts.append(f"stopped at {short_number(run.games)} of {short_number(run.goal)} games")
+        return "\n".join(parts)
+    networks = all(isinstance(run, PatternRun) for run in runs)
+    if not networks and any("unbeatable" not in run.statistics for run in runs):
+        return ""
+    proved = sum(safe_since(run) is not None for run in runs)
+    return f"{proved} of {len(runs)} {'proved' if networks else 'unbeatable'} at the end"
+
+
+def common_title(runs: Sequence[AnyRun]) -> str:
+    """What all runs share, for a title: `td on 3x3, seed 0`, as much of it as they do share."""
+    learners, boards = {run.config.learner for run in runs}, {run.config.board for run in runs}
+    seeds = {run.config.seed for run in runs}
+    what = learners.pop() if len(learners) == 1 else f"{len(learners)} learners"
+    where = boards.pop().name if len(boards) == 1 else f"{len(boards)} boards"
+    return f"{what} on {where}" + (f", seed {seeds.pop()}" if len(seeds) == 1 else "")
+
+
+def log_ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round numbers from `low` to `high` (0 < low <= high) for a log axis, 1 to `most` of them if there are any.
+
+    Powers of ten if at least two fit, thinned evenly if too many do; else 1, 2, 5 times them, else `low` itself.
+    """
+    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+    powers = list(range(first, last + 1))
+    if len(powers) >= 2:
+        step = -(-len(powers) // most)
+        return [10.0**power for power in powers[::-1][::step][::-1]]
+    fine = [m * 10.0**power for power in range(first - 1, last + 1) for m in (1, 2, 5)]
+    return [tick for tick in fine if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)][:most] or [low]
+
 
 # matplotlib is imported inside the functions that need it: it is an extra, and costs a third of a second.
 

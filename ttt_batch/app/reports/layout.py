@@ -7,10 +7,10 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ttt_batch.base.choices import ALL_LEARNERS
-from ttt_batch.base.console import one_line
-from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, Board, Game, Position, column_name
-from ttt_batch.game.notation import moves_text
+from ttt_batch.core.console import one_line
+from ttt_batch.core.text import ALL_LEARNERS
+from ttt_batch.games.board import EMPTY, FIRST, MARKS, SECOND, Board, Game, Position, column_name
+from ttt_batch.games.notation import moves_text
 
 NAME_WIDTH = 2 + max(map(len, ALL_LEARNERS))
 """The column of learners' names."""

@@ -7,11 +7,9 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from ttt_batch.analysis.meetings import Meeting
-from ttt_batch.analysis.playing import CONFIDENCE, Tally
-from ttt_batch.analysis.tournament import Series, Tournament
-from ttt_batch.base.choices import RESULTS
-from ttt_batch.base.quantities import count_text
+from ttt_batch.analysis.matches import CONFIDENCE, Tally
+from ttt_batch.analysis.tournament import Meeting, Series, Tournament
+from ttt_batch.core.text import RESULTS, count_text
 from ttt_batch.evaluation.ties import meaning
 
 COLUMNS = 8

@@ -1,18 +1,21 @@
-"""What a face is, and what it is given: questions, results and the score of a person's games.
+"""Faces of a game: the protocol, and the plain face of text lines.
 
 A face shows and asks: in lines of text (`plain`) or on a screen (`view`).  The loop has it show what happens, and
 yields a `Question` whenever the person has to answer.
 """
 
+import contextlib
 import enum
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TextIO
 
-from ttt_batch.app.keyboard import KeyCommand
-from ttt_batch.app.terminal.hints import Hints
-from ttt_batch.base.printable import Printable
-from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, Board, Game
+from ttt_batch.app.terminal.drawing import Hints, draw_board, draw_hints, draw_replay
+from ttt_batch.app.terminal.keys import KeyCommand, quote
+from ttt_batch.core.console import print_lines, wants_colour
+from ttt_batch.core.errors import UsageError
+from ttt_batch.core.results import Printable
+from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, Board, Game
 
 Answer = int | KeyCommand
 """What a person answered: a cell, a command during a game, or what to do after it."""
@@ -112,3 +115,75 @@ def rule(board: Board) -> str:
 
 Session = Generator[Question, Answer, Score]
 """Games as they are played: yields questions, is sent their answers, and returns the score."""
+
+
+class Plain:
+    """A face of lines: earlier lines stay above, and answers are typed after a prompt.
+
+    Off a terminal what was read is written after its prompt, so that the output reads like a session, and no control
+    characters are written.
+    """
+
+    hints_stay = False
+    single_keys = False
+
+    def __init__(self, stdin: TextIO, stdout: TextIO) -> None:
+        # A byte that is no text is a slip like any other; it must not end the game.
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # a stream already read from may refuse
+            stdin.reconfigure(errors="replace")  # type: ignore[attr-defined]
+        self._stdin, self._stdout = stdin, stdout
+        self._echo = not (stdin.isatty() and stdout.isatty())
+        self._colour = wants_colour(stdout)
+
+    def tell(self, *lines: str) -> None:
+        """Write lines."""
+        for line in lines:
+            print_lines(line, self._stdout, colour=self._colour)
+
+    def explain(self, lines: Sequence[str]) -> None:
+        """Write lines between empty ones."""
+        self.tell("", *lines, "")
+
+    def show(self, game: Game) -> None:
+        """Draw the board."""
+        self.explain(draw_board(game, self._colour))
+
+    def hint(self, game: Game, hints: Hints) -> None:
+        """Draw the hints."""
+        self.explain(draw_hints(game, hints, self._colour))
+
+    def replay(self, game: Game) -> None:
+        """Draw every position."""
+        self.explain(draw_replay(game))
+
+    def count(self, score: Score) -> None:
+        """Nothing: the loop shows the score in a line, too."""
+
+    def drive(self, session: Session) -> Score:
+        """Answer the questions of a session until it ends; return its score."""
+        try:
+            question = next(session)
+            while True:
+                question = session.send(self._ask(question))
+        except StopIteration as end:
+            score: Score = end.value
+            return score
+
+    def _ask(self, question: Question) -> Answer:
+        """Ask until the answer can be read; the end of input and Ctrl-C are ways to leave."""
+        while True:
+            try:
+                print_lines(question.prompt, self._stdout, end="")
+                line = self._stdin.readline()
+            except (EOFError, KeyboardInterrupt):
+                line = ""
+            if not line:
+                self.tell("")
+                return question.leave
+            if self._echo:
+                typed = line.strip()
+                self.tell(typed if typed.isascii() and typed.isprintable() and len(typed) <= 12 else quote(typed))
+            try:
+                return question.read(line)
+            except UsageError as error:
+                self.tell(str(error))

@@ -1,21 +1,318 @@
-"""The screen face: a whole terminal, by single keys, redrawn only where it changes and at every new size.
+"""Screen face: a whole terminal with single keys, redrawn where it changes.
 
 `view` knows what there is to see and what keys mean; here prompt_toolkit shows and reads them.  However
 the session ends, the terminal is as it was before, with the last game and the score on it.
+
+The screen as data: a face that keeps what there is to see, lays it out for any size, and reads single keys.
+Nothing here touches a terminal (`screen` does), so whole games can be played and looked at without one.
 """
 
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Mapping
+import textwrap
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
 from ttt_batch.app.interrupt import active_handlers
-from ttt_batch.app.keyboard import Keyboard, KeyCommand
-from ttt_batch.app.terminal.drawing import draw_board
-from ttt_batch.app.terminal.faces import Answer, Score, Session
-from ttt_batch.app.terminal.view import ScreenFace
-from ttt_batch.base.console import is_live, print_lines
+from ttt_batch.app.terminal.drawing import (
+    Hints,
+    draw_board,
+    draw_highest,
+    draw_legend,
+    draw_values,
+    move_name,
+    styled,
+    unstyled,
+)
+from ttt_batch.app.terminal.faces import Answer, Question, Score, Session, rule
+from ttt_batch.app.terminal.keys import NEXT_KEY, Keyboard, KeyCommand, is_complete, single_key
+from ttt_batch.core.console import is_live, print_lines
+from ttt_batch.core.errors import UsageError
+from ttt_batch.core.text import count_text
+from ttt_batch.games.board import Board, Game
+
+STEPS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
+"""Rows and columns that an arrow key moves the cursor."""
+
+LONGEST = 16
+"""Characters that are kept of what is typed."""
+
+LOOKS = (KeyCommand.HINTS, KeyCommand.REPLAY, KeyCommand.HELP)
+"""Answers that only look at something else; the news stay."""
+
+ENTER_AFTER_CELL = 0.9
+"""Seconds within which an Enter after a typed cell belongs to it, though none was needed."""
+
+MARGIN = "  "
+"""Left of the board, if there is room for it."""
+
+
+class ScreenFace:
+    """A face for a screen of any size.
+
+    After `ask`, `press` takes keys until one completes an answer; `lines` lays everything out.
+    """
+
+    hints_stay = True
+    single_keys = True
+
+    def __init__(self, board: Board, *, colour: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+        self.game = Game(board)
+        self.news: list[str] = []
+        self.entry = ""  # the last that was read whole
+        self._board, self._colour = board, colour
+        self._score = ""
+        self._hints: Hints | None = None
+        self._question: Question | None = None
+        self._cursor = board.rows // 2 * board.cols + board.cols // 2
+        self._typed = self._slip = ""
+        self._clock, self._until = clock, 0.0
+        self._rests, self._swallowed = list[tuple[list[str], str]](), ""  # of words, after the letters that did it
+        self._scroll = 0
+        self._help: list[str] = []
+        self._replayed: Game | None = None
+        self._ply = 0
+
+    # --- what the loop shows ---------------------------------------------------------------------------------
+
+    def tell(self, *lines: str) -> None:
+        """Add to the news, which last until the person's next answer."""
+        self.news += lines
+
+    def explain(self, lines: Sequence[str]) -> None:
+        """Show the keys in place of the news, until their key is pressed again or something else is shown."""
+        self._help = [] if self._help else list(lines)
+
+    def show(self, game: Game) -> None:
+        """Show the board, without hints."""
+        self.game, self._hints = game, None
+
+    def hint(self, game: Game, hints: Hints) -> None:
+        """Show the board with hints."""
+        self.game, self._hints = game, hints
+
+    def replay(self, game: Game) -> None:
+        """Show the positions of a game one by one, from its start, until the person has seen enough."""
+        self._replayed, self._ply = game, 0
+
+    def count(self, score: Score) -> None:
+        """Show the score."""
+        self._score = str(score).rstrip(".")
+
+    def ask(self, question: Question) -> None:
+        """Ask the person; `press` gives the answer."""
+        self._question, self._typed, self._scroll = question, "", 0
+
+    @property
+    def leave(self) -> Answer:
+        """The answer if the person is gone; after `ask` only."""
+        assert self._question is not None
+        return self._question.leave
+
+    # --- what the person presses -----------------------------------------------------------------------------
+
+    def press(self, key: str) -> Answer | None:
+        """Take a key; return the answer that it completes, if it does.
+
+        key: a character, or up, down, left, right, home, end, pageup, pagedown, enter, escape, backspace.
+        """
+        if self._question is None:
+            return None
+        if self._ends_word(key):
+            done = [word for rest, word in self._rests if rest == ["enter"]]
+            same = [command.keys for command in KeyCommand if self.entry.lower() in command.keys]
+            other = [word for word in done if not any(word in keys for keys in same)]  # `help` begins as hints do
+            return self._read(self._question, other[0]) if key != "enter" and other else None
+        if self._replayed is not None and self._step(self._replayed, key):
+            return None
+        if key in ("pageup", "pagedown") or (key in ("up", "down") and self._question.game is None):
+            self._scroll += {"pageup": -5, "pagedown": 5, "up": -1, "down": 1}[key]
+        elif key in STEPS:
+            self._slip = ""
+            self._move_cursor(*STEPS[key])
+        elif key == "escape":
+            self._typed, self._slip, self._help = "", "", []
+        elif key == "backspace":
+            self._typed = self._typed[:-1]
+        elif key == "enter" and self._slip and not self._typed and self._question.game is not None:
+            self._slip = ""  # it ends what could not be read, and chooses nothing
+        elif key == "enter":
+            return self._read(self._question, self._typed or self._chosen(self._question), entered=True)
+        elif len(key) == 1 and (key != " " or self._typed):  # a space belongs to `3 2`, and chooses nothing
+            self._typed = (self._typed + key)[:LONGEST]
+            if is_complete(self._typed, self._board if self._question.game is not None else None):
+                return self._read(self._question, self._typed)
+        return None
+
+    def _ends_word(self, key: str) -> bool:
+        """Whether a key belongs to the rest of a word whose first letter was a command already, as in `undo`, or is
+        the Enter after what needed none.
+
+        Letters that began so and ended otherwise, as `exit` may after `r` for `replay`, are typed after all.
+        """
+        in_time = self._clock() <= self._until
+        before = self._rests if in_time else []
+        self._rests = [(rest[1:], word) for rest, word in before if rest[:1] == [key.lower()]]
+        self._until = self._clock() + NEXT_KEY
+        if self._rests:
+            self._swallowed += key
+        else:
+            if len(key) == 1 and any(len(rest) > 1 for rest, _ in before):
+                self._typed = self._swallowed
+            self._swallowed = ""
+        return bool(self._rests)
+
+    def _step(self, game: Game, key: str) -> bool:
+        """Step through the game replayed; return whether the key did nothing but that."""
+        goes = {"left": self._ply - 1, "up": self._ply - 1, "right": self._ply + 1, "down": self._ply + 1}
+        goes |= {"home": 0, "end": len(game.moves)}
+        if key in goes:
+            self._ply = min(max(goes[key], 0), len(game.moves))
+            return True
+        self._replayed = None
+        return key in ("enter", "escape", " ", KeyCommand.REPLAY.keys[0])
+
+    def _move_cursor(self, down: int, right: int) -> None:
+        row, col = divmod(self._cursor, self._board.cols)
+        row, col = row + down, col + right
+        if 0 <= row < self._board.rows and 0 <= col < self._board.cols:
+            self._cursor = row * self._board.cols + col
+        self._typed = ""
+
+    def _chosen(self, question: Question) -> str:
+        """What Enter alone stands for: the cell at the cursor if one is asked for."""
+        return "" if question.game is None else self._board.cell_name(self._cursor)
+
+    def _read(self, question: Question, text: str, *, entered: bool = False) -> Answer | None:
+        """Read an entry; return the answer if it is one.  entered: whether Enter has ended it."""
+        self._typed, self._slip, self._scroll, self.entry = "", "", 0, text
+        try:
+            answer = question.read(text)
+        except UsageError as error:
+            self._slip = str(error)
+            return None
+        if answer is not KeyCommand.HELP:
+            self._help = []
+        if answer not in LOOKS:
+            self.news = []
+        if not entered:
+            words = [key for command in KeyCommand for key in command.keys if isinstance(answer, KeyCommand)]
+            words = [word for word in words if word.startswith(text.lower()) and word != text.lower()]
+            self._rests = [(["enter"], text), *(([*word[len(text) :], "enter"], word) for word in words)]
+            self._until = self._clock() + (ENTER_AFTER_CELL if isinstance(answer, int) else NEXT_KEY)
+        if isinstance(answer, int):
+            self._cursor = answer  # so that an Enter after all takes no other cell
+        return answer
+
+    # --- what there is to see --------------------------------------------------------------------------------
+
+    def lines(self, columns: int, rows: int) -> list[str]:
+        """Lay everything out in lines, at most `rows`; none is wider than `columns`, not counting colour codes.
+
+        The board and the prompt come first; then the news, which scroll if they are longer; then the heading and
+        the keys, and at last some air.
+        """
+        board, prompt = self._draw(), self._prompt()
+        wide = max(len(unstyled(line)) for line in board)
+        if wide > columns or len(board) + 1 > rows:
+            said = f"Too small for this board: it takes {wide} columns and {len(board) + 1} rows."
+            return [*textwrap.wrap(said, max(columns, 1)), prompt[: max(columns, 0)]][: max(rows, 0)]
+        if wide + len(MARGIN) <= columns:
+            board = [MARGIN + line for line in board]
+        news, keys, heading = self._news(columns), self._keys(columns), [self._heading(columns)]
+        room = rows - len(board) - 1
+        if room - 1 - len(keys) < min(len(news), 3):
+            keys = keys and [self._dimmed("? keys"[:columns])]
+        if room - 1 - len(keys) < min(len(news), 3):
+            heading = []
+        if room - len(keys) < min(len(news), 3):
+            keys = []
+        room -= len(heading) + len(keys)
+        shown = self._scrolled(news, room, columns)
+        room -= len(shown)
+        # Air if there is room: below the board, the heading, the prompt; the rest stands above the keys.
+        air = [[""] if room > n else [] for n in range(3)]
+        rest = [""] * (room - sum(map(len, air))) if keys else []
+        return [*heading, *air[1], *board, *air[0], prompt[:columns], *air[2], *shown, *rest, *keys]
+
+    def _draw(self) -> list[str]:
+        """The board: as it is, with hints, or as it was in the game replayed."""
+        if self._replayed is not None:
+            return draw_board(Game(self._board, self._replayed.moves[: self._ply]), self._colour)
+        asked = self._question is not None and self._question.game is not None
+        cursor = self._cursor if asked else None
+        if self._hints is not None:
+            return draw_values(self.game, self._hints, self._colour, cursor, self.game.moves[-1:])
+        return draw_board(self.game, self._colour, cursor)
+
+    def _prompt(self) -> str:
+        if self._replayed is not None:
+            return f"Replay: {move_name(self._replayed, self._ply - 1) if self._ply else 'the start'}"
+        return "" if self._question is None else f"{self._question.prompt}{self._typed}_"
+
+    def _heading(self, columns: int) -> str:
+        """The board and the score; the score alone if there is no room for both."""
+        left = f"{self._board.name}: {rule(self._board)}"
+        gap = columns - len(left) - len(self._score)
+        return f"{left}{' ' * gap}{self._score}" if gap >= 3 else self._score[:columns]
+
+    def _news(self, columns: int) -> list[str]:
+        """Why the last answer was none; then the keys or what is replayed, or else the news and what the hints mean."""
+        if self._replayed is not None:
+            said = [_replay_said(len(self._replayed.moves))]
+        elif self._help or self._hints is None:
+            said = self._help or self.news
+        else:
+            legend = draw_legend(self.game, self._hints, self._colour)
+            said = [*self.news, *draw_highest(self.game, self._hints), *legend]
+        lines: list[str] = []
+        for line in [*([self._slip] if self._slip else []), *said]:
+            wrapped = textwrap.wrap(unstyled(line), columns, subsequent_indent="  ")
+            lines += wrapped if len(wrapped) > 1 else [line]
+        return lines
+
+    def _scrolled(self, news: list[str], room: int, columns: int) -> list[str]:
+        """The part of the news that there is room for; the last line says that there is more."""
+        if len(news) <= room:
+            return news
+        last = len(news) - max(room - 1, 0)
+        self._scroll = min(max(self._scroll, 0), last)
+        more = "-- more: PgDn --" if self._scroll < last else "-- more: PgUp --"
+        return [*news[self._scroll : self._scroll + max(room - 1, 0)], more[:columns]][: max(room, 0)]
+
+    def _keys(self, columns: int) -> list[str]:
+        """The keys that are of use now, in as few lines as they take."""
+        if self._replayed is not None:
+            keys: Sequence[tuple[str, str]] = [("left, right", "step"), ("Home, End", "first, last"), ("Enter", "back")]
+            keys = [*keys, (KeyCommand.LEAVE.keys[0], KeyCommand.LEAVE.label)]
+        elif self._question is None:
+            keys = []
+        else:
+            keys = self._question.keys
+            if self._help:
+                keys = [(key, "close" if key in KeyCommand.HELP.keys else label) for key, label in keys]
+            if self._question.game is not None:
+                keys = [("arrows, Enter", "move"), *((single_key(key, self._board), meaning) for key, meaning in keys)]
+        lines = [""]
+        for key, meaning in keys:
+            item = f"{key} {meaning}"
+            if lines[-1] and len(lines[-1]) + 3 + len(item) > columns:
+                lines.append("")
+            lines[-1] += f"{'   ' if lines[-1] else ''}{item}"
+        return [self._dimmed(line[:columns]) for line in lines if line]
+
+    def _dimmed(self, text: str) -> str:
+        return styled(text, "key") if self._colour else text
+
+
+def _replay_said(moves: int) -> str:
+    """The line under a replay."""
+    if not moves:
+        return "No move yet; Enter goes back."
+    return f"The game so far, {count_text(moves, 'move')}: right is the next one, Enter goes back to the game."
+
 
 KEYS = ("up", "down", "left", "right", "home", "end", "pageup", "pagedown", "enter", "escape", "backspace")
 """Keys besides characters, by the names that `ScreenFace.press` shares with prompt_toolkit."""

@@ -13,27 +13,32 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
-from ttt_batch.agents.outsider import AgentAdapter
-from ttt_batch.app.web.about import about
-from ttt_batch.app.web.about_networks import describe_networks
-from ttt_batch.app.web.agent import about_agent, agent_part
-from ttt_batch.app.web.learn_tab import CLASS, LEARNING, NONE, learns
-from ttt_batch.app.web.network import network_part
-from ttt_batch.app.web.packing import PagePart, pack_arrays
-from ttt_batch.app.web.solution import solution_part
-from ttt_batch.app.web.sources import source
-from ttt_batch.app.web.table import table_part
-from ttt_batch.base.choices import Ties, check_ties
-from ttt_batch.base.errors import BoardError, flag
+from ttt_batch.agents.adapter import AgentAdapter
+from ttt_batch.app.web.packing import (
+    CLASS,
+    LEARNING,
+    NONE,
+    PagePart,
+    about_agent,
+    agent_part,
+    learns,
+    network_part,
+    pack_arrays,
+    solution_part,
+    source,
+    table_part,
+)
+from ttt_batch.app.web.texts import about, describe_networks
+from ttt_batch.core.errors import BoardError, flag
+from ttt_batch.core.text import Ties, check_ties
 from ttt_batch.evaluation.ties import check_sharp, default_ties
-from ttt_batch.game.board import MAX_TABLE_CELLS, Board
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.solution import solve_in_plies
-from ttt_batch.game.state_space import check_gravity, choose_space
-from ttt_batch.runs.exchange import check_export
+from ttt_batch.games.board import MAX_TABLE_CELLS, Board
+from ttt_batch.games.enumeration import check_gravity, choose_space, enumerate_graph
+from ttt_batch.games.solution import solve_in_plies
 from ttt_batch.runs.formats import EXPORT, check_targets
+from ttt_batch.runs.importing import check_export
 from ttt_batch.runs.loading import AnyRun
-from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.runs.network_run import PatternRun
 
 MAX_BYTES = 5_000_000
 """Bytes that an agent takes on a page at most, so that it can be sent around and opens at once."""

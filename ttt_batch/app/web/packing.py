@@ -1,14 +1,51 @@
-"""What a page carries in bytes: arrays, one after the other, deflated.  `sections.js` reads them.
+"""Data of the page: arrays, tables, networks, solutions and agents, packed with its sources.
 
 Each part of a page is a script, the plain values that it reads, and its arrays: `solution`, `table` and `network`.
+
+The unfinished positions of a board and their true results, for the page, if the board is enumerated.
+Rows are the positions in the order of their codes (up to symmetry: the lowest code of each class).  A bit for each of
+the 3**cells codes says which have a row, so no code is written down.
+
+A run's table for the page: what the agent may play, and its values, or chances by softmax if it has none.
+Rows are those of `solution`; 3x3 takes 8 to 40 KB, the 1,135,214 unfinished classes of 4x4x4 take 0.9 MB.
+
+A run's networks for the page: their tuples, and the weights that are not 0.
+Patterns that a symmetry of their tuple turns into each other share a weight, which is written down once, as that of the
+pattern with the lowest number.  Each is a gap after the one before and its weight: on 6x5x4 175,000 of 2,326,293 for
+each player, 1.1 MB of a page.
+
+The files that a page is put together from, without what only their readers here need.
+Comments and indentation are left out: of a page of 3x3 that learns, 30 KB.
+
+The Learn tab of a page, of 3x3 and 3x3-misere: learners in JavaScript, with the very tables of `train --batch 1`.
+The scripts are in `learning/`.  Those that learn run in a Web Worker, too, which the page makes from its own scripts,
+so that it stays one file; the others show what is learnt.
 """
 
 import base64
+import re
 import zlib
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ttt_batch.agents.adapter import AgentAdapter, Player, are_even, edge_chances, judge_exactly
+from ttt_batch.agents.builtin import named_agent
+from ttt_batch.app.web.texts import PROOF, known_facts, rules_text
+from ttt_batch.core.errors import BoardError
+from ttt_batch.core.text import SEATS, Ties
+from ttt_batch.games.board import Board
+from ttt_batch.games.enumeration import check_enumerable
+from ttt_batch.games.graph import Graph, rows_of_edges
+from ttt_batch.games.solution import QUICKEST
+from ttt_batch.ntuple.moves import UNIT
+from ttt_batch.ntuple.network import layout_of
+from ttt_batch.runs.evaluation import played_chances
+from ttt_batch.runs.network_run import PatternRun
+from ttt_batch.runs.run import Run
+from ttt_batch.simulation.policy import Policy, chosen_edges, legal_edges, policy_among, row_scores
 
 
 class PagePart(NamedTuple):
@@ -39,3 +76,263 @@ def pack_arrays(parts: list[PagePart]) -> dict[str, Any]:
 def planes(numbers: NDArray[np.uint32]) -> NDArray[np.uint8]:
     """uint8[4, n]: the lowest bytes of all numbers, then the next ones ...; the highest, mostly 0, take no room so."""
     return np.ascontiguousarray(numbers.astype("<u4").view(np.uint8).reshape(-1, 4).T)
+
+
+def solution_part(board: Board, graph: Graph, symmetry: bool, solution: NDArray[np.int8]) -> PagePart:
+    """The part of a board whose graph is enumerated, as itself or up to `symmetry`; at most 16 cells.
+
+    solution: int8[S], as `solution.solve_in_plies` gives it.
+    Its arrays are `rows`, a bit for each code, lowest first; and `truths`, int8[U], of each row.
+    """
+    codes = open_codes(graph)
+    arrays = {"rows": _bits(codes, 3**board.cells), "truths": solution[np.argsort(codes)].astype("i1")}
+    return PagePart("solution", {"rows": codes.size, "quickest": QUICKEST, "images": board.images(symmetry)}, arrays)
+
+
+def open_codes(graph: Graph) -> NDArray[np.int64]:
+    """int64[U]: the codes of unfinished positions, in the order of the graph."""
+    codes: NDArray[np.int64] = graph.code[: graph.first_edge.size - 1]
+    return codes
+
+
+def _bits(codes: NDArray[np.int64], size: int) -> NDArray[np.uint8]:
+    """uint8[size / 8]: a bit for each number below `size`, set for those in `codes`."""
+    present = np.zeros(size, np.bool_)
+    present[codes] = True
+    return np.packbits(present, bitorder="little")
+
+
+VALUED_CELLS = 12
+"""Cells up to which values are packed: 3x4x3 has 391,062 moves, 4x4x4 has 6,460,008 (6 MB and more)."""
+
+STEP = 0.001
+"""What values are rounded to, unless the largest would not fit then."""
+
+LARGEST, NEVER_SEEN = 32_767, -32_768
+
+
+def table_part(run: Run, ties: Ties = "sharp") -> PagePart:
+    """The part of a run whose board is enumerated; no such board has more than 16 cells.
+
+    ties: which of the moves that its rule may pick the agent plays, as for `Run.candidates`.
+    Its value `step` is what one unit of a value is worth; 0 if no values are packed.  Its arrays are
+      candidates: uint16[U], a bit for each cell that the agent may pick, by row;
+      values: int16[moves to free cells], by row and cell; chances for learners that keep no values.
+    """
+    by_code = np.argsort(open_codes(run.graph))
+    values, step = _values(run, by_code) if run.board.cells <= VALUED_CELLS else (np.zeros(0, "<i2"), 0.0)
+    return moves_part(run.graph, run.policy_on(run.graph, ties), values, step)
+
+
+def moves_part(
+    graph: Graph,
+    policy: Policy,
+    values: NDArray[np.int16],
+    step: float,
+    chances: NDArray[np.float64] | None = None,
+) -> PagePart:
+    """The part of an agent with this policy; values, step: as for `table_part`.
+
+    chances: float64[E], how likely each move is, if they are not equally likely; above 0 for those of the policy.
+    Then there is one array more, `chances`, float32 for each bit of `candidates`, the lowest first.
+    """
+    by_code = np.argsort(open_codes(graph))
+    candidates = _candidates(graph, policy)[by_code].astype("<u2")
+    arrays: dict[str, NDArray[Any]] = {"candidates": candidates, "values": values}
+    if chances is not None:
+        likely = np.flatnonzero(chances)
+        rank = np.empty_like(by_code)
+        rank[by_code] = np.arange(by_code.size)
+        order = np.lexsort((graph.cell[likely], rank[rows_of_edges(graph)[likely]]))
+        arrays["chances"] = chances[likely[order]].astype("<f4")
+    return PagePart("table", {"step": step}, arrays)
+
+
+def _candidates(graph: Graph, policy: Policy) -> NDArray[np.int64]:
+    """int64[U]: a bit for each cell that the agent may pick, occupied ones included."""
+    chosen = chosen_edges(graph, policy)
+    # A sum of different powers of two is their union; 2**16 is far within what a float64 counts exactly.
+    bits = 2.0 ** graph.cell[chosen].astype(np.int64)
+    return np.bincount(rows_of_edges(graph)[chosen], bits, graph.first_edge.size - 1).astype(np.int64)
+
+
+def _scores(run: Run) -> NDArray[np.float64]:
+    """float64[E]: the agent's value of every move for the player who makes it; or its chance, if it has no values."""
+    graph = run.graph
+    if run.learner.temperature is not None:
+        chances: NDArray[np.float64] = played_chances(run).chance
+        return chances
+    # The kernel takes a row at a time; all rows of a ply have the same mover, so a ply can stand as one long row.
+    first_edge = graph.first_edge[graph.ply_start]
+    ply = np.arange(first_edge.size - 1, dtype=np.int8)
+    first_edge.flags.writeable = ply.flags.writeable = False  # as the graph's own, for which the kernel is compiled
+    plies = graph._replace(first_edge=first_edge, ply=ply)
+    scores = np.empty(graph.child.size)
+    for number in range(ply.size):
+        row_scores(run.tables, plies, number, scores[first_edge[number] : first_edge[number + 1]])
+    return scores
+
+
+def _values(run: Run, by_code: NDArray[np.int64]) -> tuple[NDArray[np.int16], float]:
+    """int16[moves to free cells], rounded values by row (in the order `by_code`) and cell; and what a unit is worth."""
+    legal = legal_edges(run.graph)
+    rank = np.empty_like(by_code)
+    rank[by_code] = np.arange(by_code.size)
+    order = np.argsort(rank[rows_of_edges(run.graph)[legal]], kind="stable")
+    scores = _scores(run)[legal][order]
+    seen = np.isfinite(scores)
+    step = max(STEP, float(np.abs(scores[seen]).max(initial=0.0)) / LARGEST)
+    return np.where(seen, np.rint(np.where(seen, scores, 0.0) / step), NEVER_SEEN).astype("<i2"), step
+
+
+def network_part(run: PatternRun) -> PagePart:
+    """The part of a run of networks.
+
+    Its values are
+      unit: what weights are whole parts of;
+      tables: of each table the number of its first weight, and the symmetries of its tuple, as the power of 3 that each
+      of the cells counts;
+      tuples: of each tuple the number of its table, and its cells.
+    Its arrays are, for each seat, uint8[4, weights that are not 0] (see `packing.planes`):
+      gaps-SEAT: by how much the number of each is larger than the one before, which begins at 0;
+      weights-SEAT: twice the weight, or -1 less twice one below 0.
+    """
+    config, network = run.config, run.network
+    layout = layout_of(config.cells(), config.board, config.sharing)
+    first = np.cumsum([0, *(3 ** len(shape) for shape in layout.shapes)])
+    tables = [
+        {"first": int(start), "powers": [[3**to for to in turn] for turn in sorted(turned)]}
+        for start, turned in zip(first[:-1], layout.turns, strict=True)
+    ]
+    lowest = network.members[network.kind_start[:-1]]
+    arrays: dict[str, NDArray[Any]] = {}
+    for seat, weights in zip(SEATS, run.agent.weights, strict=True):
+        places = lowest[weights[lowest] != 0]
+        kept = weights[places]
+        arrays[f"gaps-{seat}"] = planes(np.diff(places, prepend=np.uint32(0)))
+        arrays[f"weights-{seat}"] = planes(((kept << 1) ^ (kept >> 31)).view(np.uint32))
+    tuples = [[one.table, *one.cells] for one in layout.placed]
+    return PagePart("network", {"unit": UNIT, "tables": tables, "tuples": tuples}, arrays)
+
+
+def agent_part(agent: AgentAdapter) -> PagePart:
+    """The part of an agent's moves, without values.  Raises BoardError on a board too large, and AgentError."""
+    check_enumerable(agent.board, not agent.exact, "a page of an agent")
+    graph, seated = agent.graph, _seated(agent)
+    chances = edge_chances(seated, graph, agent.images_share)
+    policy, uneven = policy_among(graph, chances > 0), None if are_even(graph, chances) else chances
+    return moves_part(graph, policy, np.zeros(0, "<i2"), 0.0, uneven)
+
+
+def _seated(agent: AgentAdapter) -> AgentAdapter:
+    """The agent as the page asks it: one image of each position alone if rows stand for all; no move may be illegal."""
+    return AgentAdapter(agent.agent, agent.board, symmetric=agent.images_share, loses=None)
+
+
+def about_agent(agent: AgentAdapter) -> dict[str, Any]:
+    """Plain values for the page, as `about.about` gives them for a table."""
+    evaluation = judge_exactly(_seated(agent), Player(named_agent("random", agent.board), agent.board))
+    verdict = [f"{'unbeatable' if good else 'can be beaten'} as {seat}" for seat, good in evaluation.unbeatable.items()]
+    alike = "one image of each position, for all of them" if agent.images_share else "every position"
+    return {
+        "learner": agent.name,
+        "introduction": "The agent was asked for its moves in every position that its play lets happen, and plays them "
+        "here as likely as it said.",
+        "rules": rules_text(agent.board),
+        "verdict": ", ".join(verdict),
+        "proof": PROOF,
+        "against": "Against random moves",
+        "results": {seat: list(getattr(evaluation, seat)) for seat in SEATS},
+        "losing_line": evaluation.losing_line,
+        "facts": known_facts([("Agent", agent.name), ("Board", agent.board.name), ("Asked about", alike)]),
+    }
+
+
+FOLDER = "ttt_batch.app.web"
+
+
+def source(name: str) -> str:
+    """A part of the page, without its last line end, as `bare` leaves it."""
+    text = bare(files(FOLDER).joinpath(name).read_text("utf-8"))
+    if name.endswith(".css"):
+        return re.sub(r"(?<=[:;,]) | (?={)|(?<={) | (?=})", "", text)  # no string of a style has such a space
+    if name.endswith(".js"):
+        return "\n".join(map(tight, text.splitlines()))
+    return text
+
+
+def bare(text: str) -> str:
+    """A script, style or frame without indentation, empty lines and comments that have lines of their own.
+
+    Its lines stay lines, so what stands on them means the same; no string of it may go over a line's end.
+    """
+    kept, comment = [], False
+    for line in map(str.strip, text.splitlines()):
+        if comment or line.startswith("/*"):
+            comment = "*/" not in line
+        elif line and not line.startswith("//"):
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def tight(line: str) -> str:
+    """A script's line without the spaces that separate nothing, and without a comment at its end.
+
+    Lines with templates, regular expressions or single quotes are left as they are, for their spaces may count.
+    """
+    line = re.sub(r"\s+// [^\"'`]*$", "", line)
+    if re.search(r"[`'/\\]", line):
+        return line
+    parts = line.split('"')
+    parts[::2] = [re.sub(r" ?([=<>*,;:?{}()&|]) ?", r"\1", part) for part in parts[::2]]
+    return '"'.join(parts)
+
+
+SIDE = 3
+LEARNERS = ("td", "sutton_barto", "backward_q", "q_learning", "menace")
+"""Scripts of the learners that the tab offers."""
+
+IN_THE_WORKER = (
+    "game",
+    *(
+        f"learning/{name}"
+        for name in ("random", "exploration", "graph", *LEARNERS, "self_play", "judge", "session", "files", "worker")
+    ),
+)
+"""Scripts that run on the page and in its worker, in order."""
+
+CLASS = "learning"
+"""Marks these scripts on the page."""
+
+
+class Extra(NamedTuple):
+    """What a page that learns has besides.
+
+    before, after: scripts before those of every page, and after them.  shared: those that its worker runs, too.
+    html: pieces, by name, and the file of each.
+    """
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    shared: tuple[str, ...]
+    html: dict[str, str]
+
+
+LEARNING = Extra(
+    before=IN_THE_WORKER[1:],
+    after=tuple(f"learning/{name}" for name in ("learnt", "curve", "looking", "matchboxes", "learn", "tabs")),
+    shared=IN_THE_WORKER,
+    html={"tabs": "learning/tabs.html", "learn": "learning/learn.html"},
+)
+NONE = Extra((), (), (), {"tabs": "", "learn": ""})
+
+
+def learns(board: Board) -> bool:
+    """Whether a page of `board` has the tab."""
+    return board.rows == board.cols == board.k == SIDE and not board.gravity
+
+
+def check_learns(board: Board) -> None:
+    """Raise BoardError if a page of `board` would not have the tab."""
+    if not learns(board):
+        raise BoardError(f"a page learns on 3x3 and 3x3-misere, not on {board.name}; export a run of it as html")

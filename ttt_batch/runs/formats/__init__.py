@@ -8,14 +8,22 @@ from pathlib import Path
 
 import numpy as np
 
-from ttt_batch.base.choices import SEATS, choose, choose_seat
-from ttt_batch.base.errors import UsageError, flag
-from ttt_batch.base.files import NotOrdinaryError, open_ordinary, reason, shown, size_of
-from ttt_batch.base.outputs import OutputKind, check_distinct
-from ttt_batch.game.board import Board
-from ttt_batch.runs.formats import by_code, columns, json_records, pickles
-from ttt_batch.runs.formats.base import ACTION_VALUES, MAX_CELLS, STATES, Format, FormatError, Table, TakenFormatError
-from ttt_batch.runs.formats.checks import validated_table
+from ttt_batch.core.errors import UsageError, flag
+from ttt_batch.core.files import NotOrdinaryError, open_ordinary, reason, shown, size_of
+from ttt_batch.core.outputs import OutputKind, check_distinct
+from ttt_batch.core.text import SEATS, choose, choose_seat
+from ttt_batch.games.board import Board
+from ttt_batch.runs.formats import pickles, records
+from ttt_batch.runs.formats.base import (
+    ACTION_VALUES,
+    MAX_CELLS,
+    STATES,
+    Format,
+    FormatError,
+    Table,
+    TakenFormatError,
+    validated_table,
+)
 from ttt_batch.runs.state import LARGEST
 
 EXPORT = OutputKind(FormatError, taken=TakenFormatError)
@@ -24,15 +32,15 @@ EXPORT = OutputKind(FormatError, taken=TakenFormatError)
 FORMATS: dict[str, Format] = {
     one.name: one
     for one in (
-        by_code.TEXT,
-        by_code.ARRAY,
-        by_code.DOUBLES,
+        records.TEXT,
+        records.ARRAY,
+        records.DOUBLES,
         pickles.NUMBERS,
         pickles.TEXT,
-        columns.ARRAYS,
-        json_records.FORMAT,
-        json_records.LINES,
-        columns.COLUMNS,
+        records.ARRAYS,
+        records.FORMAT,
+        records.LINES,
+        records.COLUMNS,
     )
 }
 """All formats by name."""

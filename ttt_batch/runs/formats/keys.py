@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.errors import UsageError, flag, quoted
-from ttt_batch.game.board import FIRST, SECOND, Board
+from ttt_batch.core.errors import UsageError, flag, quoted
+from ttt_batch.games.board import FIRST, SECOND, Board
 
 EMPTY_SYMBOLS = (".", "-", "_", " ", "B", "E", "N", "*", "#", "?", "0")
 """Symbols of empty cells, the most usual first."""

@@ -12,17 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.choices import SEATS
-from ttt_batch.base.errors import UsageError, flag, quoted
-from ttt_batch.base.quantities import count_text
+from ttt_batch.core.errors import UsageError, flag, quoted
+from ttt_batch.core.text import SEATS, count_text
 from ttt_batch.evaluation.exact_results import match
-from ttt_batch.game.board import Board
-from ttt_batch.game.graph import Graph, rows_of_edges
-from ttt_batch.game.solution import solve
-from ttt_batch.runs.formats.base import FormatError, Table, texts_of
-from ttt_batch.runs.formats.entries import Entries
+from ttt_batch.games.board import Board
+from ttt_batch.games.graph import Graph, rows_of_edges
+from ttt_batch.games.solution import solve
+from ttt_batch.runs.formats.base import MOST_IMPOSSIBLE, FormatError, Table, row_finder, texts_of
 from ttt_batch.runs.formats.keys import KeyReading, Symbols, key_codes, readings, symbols_of
-from ttt_batch.runs.formats.tables import MOST_IMPOSSIBLE, row_finder
+from ttt_batch.runs.formats.shapes import Entries
 from ttt_batch.simulation.policy import policy_among, random_policy
 
 CLEARLY = 0.05

@@ -7,18 +7,398 @@ NumPy.
 `pickle-text`: the key is the text that NumPy 1.14 and later print for the cells as floats, 1 for the first player's
 mark, -1 for the second's, 0 for empty (`policy_p1` of the program behind `value-feed`).
 Reading detects either format by the keys.  `plain_pickle` reads the file without executing it.
+
+Safe reader of pickles with plain data: dictionaries, lists, tuples, numbers, text and NumPy arrays.
+A pickle is a program for a small stack machine.  Python's own reader is unsafe even with a restricted `find_class`:
+nine bytes with a large memo index make it allocate gigabytes, and three megabytes of nested tuples as a key crash it.
+This module therefore has its own machine.  `pickletools` splits the bytes into operations, and the machine supports
+only those that plain data needs.  The names in NumPy's numbers and arrays map to functions of this file, which accept
+only plain values; other names raise FormatError.  Tuples are limited in size, because hashing visits nested values.
 """
 
 import math
 import pickle
-from dataclasses import replace
+import pickletools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from io import BytesIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.game.board import EMPTY, FIRST, SECOND, Board
+from ttt_batch.games.board import EMPTY, FIRST, SECOND, Board
 from ttt_batch.runs.formats.base import POSITION_VALUES, Format, FormatError, Table, marks_of_states
-from ttt_batch.runs.formats.plain_pickle import read_dictionary
+
+Key = float | str
+
+_OPERATIONS = 64
+"""Most operations an entry; NumPy's pickles need up to 40."""
+
+_MEMO = 64
+"""Most memo slots an entry; NumPy's pickles need eight, and lists of numbers need one a number."""
+
+_MAX_TUPLE = 400
+"""Most values in a tuple, including those of nested tuples."""
+
+_MAX_WHOLE = 2**63
+"""Largest absolute value of an integer: NumPy scalars hold no larger ones."""
+
+_REFUSED = "only plain numbers, text, lists, tuples and NumPy arrays are read, and nothing was run; save a dictionary"
+
+_PUTS = frozenset(("MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"))
+_GETS = frozenset(("GET", "BINGET", "LONG_BINGET"))
+_CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
+_ARGUMENTS = frozenset(
+    (
+        *("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT"),
+        *("STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8"),
+        *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8"),
+    )
+)
+"""Operations that push their argument."""
+
+
+def read_dictionary(content: bytes, most: int) -> dict[Key, float]:
+    """Return the dictionary in a pickle, from numbers or strings to numbers, with NumPy scalars as plain numbers.
+
+    most: largest number of entries; it also bounds the memory used.
+    Raises FormatError if the pickle contains anything else, or is damaged.
+    """
+    found = read_plain(content, most)
+    if not isinstance(found, dict):
+        raise FormatError(f"the pickle holds {_described(found)}, not a dictionary; name a file of a value table")
+    for key, value in found.items():
+        if isinstance(key, bool) or not isinstance(key, int | float | str):
+            raise FormatError(f"a key of the pickle is {_described(key)}, neither a number nor text; {_REFUSED}")
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise FormatError(f"a value of the pickle is {_described(value)}, not a number; {_REFUSED}")
+    if len(found) > most:
+        raise FormatError(f"the pickle has more than {most:,} entries, one for each code; give the table's own board")
+    return found
+
+
+def read_plain(content: bytes, most: int) -> Any:
+    """Return the plain data in a pickle: dictionaries, lists, tuples, numbers, text, arrays of numbers.
+
+    most: largest number of positions; it also bounds time and memory.
+    Raises FormatError if the pickle contains anything else, or is damaged.
+    """
+    machine = _Machine(4096 + 2 * len(content))
+    stream = BytesIO(content)
+    try:
+        for number, (opcode, argument, _) in enumerate(pickletools.genops(stream)):
+            name = opcode.name
+            place = argument if name in _PUTS and argument is not None else 0
+            if number > _OPERATIONS * (most + 1) or place > _MEMO * (most + 4):
+                raise FormatError("the pickle holds more than a table of this board; give the table's own board")
+            if isinstance(argument, int) and abs(argument) > _MAX_WHOLE and name != "FRAME":
+                raise FormatError(f"the pickle holds a whole number of more than 64 bits; {_REFUSED}")
+            machine.do(name, argument)
+        if stream.read(1):
+            raise FormatError("the pickle has bytes after its end; keep one table in a file")
+        return machine.result()
+    except FormatError:
+        raise
+    except Exception:
+        # Damaged bytes raise many kinds of errors.
+        raise FormatError("the file is damaged or not a pickle; use another copy") from None
+
+
+class _Machine:
+    """Stack machine with a memo and the pickle operations that plain data needs.
+
+    room: bytes that calls may still create.
+    """
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.stack: list[Any] = []
+        self.marks: list[int] = []
+        self.memo: dict[int, Any] = {}
+        self.weights: dict[int, int] = {}
+        self.tuples: list[Any] = []  # keeps tuples alive, since `weights` is keyed by id
+
+    def do(self, name: str, argument: Any) -> None:
+        """Execute one operation.  Raises FormatError for one that plain data does not need."""
+        stack = self.stack
+        if name in _ARGUMENTS:
+            stack.append(argument)
+        elif name == "MEMOIZE":
+            self.memo[len(self.memo)] = stack[-1]
+        elif name in _PUTS:
+            self.memo[argument] = stack[-1]
+        elif name in _GETS:
+            stack.append(self.memo[argument])
+        elif name in _CONSTANTS:
+            stack.append(_CONSTANTS[name])
+        elif name == "MARK":
+            self.marks.append(len(stack))
+        elif name not in ("PROTO", "FRAME", "STOP"):
+            operation = getattr(self, f"do_{name.lower()}", None)
+            if operation is None:
+                raise FormatError(f"the pickle uses {name}; {_REFUSED}")
+            operation(argument)
+
+    def result(self) -> Any:
+        """Return the only value left on the stack.  Raises ValueError for more values or marks."""
+        (found,) = self.stack
+        if self.marks:
+            raise ValueError("a mark is left")
+        return found.value() if isinstance(found, _Array) else found
+
+    def since_mark(self) -> list[Any]:
+        """Pop the last mark and return the values above it."""
+        at = self.marks.pop()
+        if at > len(self.stack):
+            raise ValueError("below the mark")
+        items = self.stack[at:]
+        del self.stack[at:]
+        return items
+
+    def taken(self, count: int) -> list[Any]:
+        """Pop the last `count` values from the stack and return them."""
+        if count > len(self.stack) - (self.marks[-1] if self.marks else 0):
+            raise ValueError("stack underflow")
+        items = self.stack[len(self.stack) - count :]
+        del self.stack[len(self.stack) - count :]
+        return items
+
+    def push_tuple(self, items: list[Any]) -> None:
+        """Push a tuple.  Raises FormatError if it holds more than `_MAX_TUPLE` values."""
+        weight = 1 + sum(self.weights.get(id(item), 1) for item in items)
+        if weight > _MAX_TUPLE:
+            raise FormatError(f"the pickle holds a tuple of more than {_MAX_TUPLE} values; {_REFUSED}")
+        found = tuple(items)
+        self.tuples.append(found)
+        self.weights[id(found)] = weight
+        self.stack.append(found)
+
+    def do_empty_tuple(self, _: Any) -> None:
+        self.push_tuple([])
+
+    def do_tuple1(self, _: Any) -> None:
+        self.push_tuple(self.taken(1))
+
+    def do_tuple2(self, _: Any) -> None:
+        self.push_tuple(self.taken(2))
+
+    def do_tuple3(self, _: Any) -> None:
+        self.push_tuple(self.taken(3))
+
+    def do_tuple(self, _: Any) -> None:
+        self.push_tuple(self.since_mark())
+
+    def do_empty_list(self, _: Any) -> None:
+        self.stack.append([])
+
+    def do_list(self, _: Any) -> None:
+        self.stack.append(self.since_mark())
+
+    def do_append(self, _: Any) -> None:
+        self.extend(self.taken(1))
+
+    def do_appends(self, _: Any) -> None:
+        self.extend(self.since_mark())
+
+    def extend(self, items: list[Any]) -> None:
+        """Append items to the list on top of the stack."""
+        if type(self.stack[-1]) is not list:
+            raise ValueError("not a list")
+        self.stack[-1].extend(items)
+
+    def do_empty_dict(self, _: Any) -> None:
+        self.stack.append({})
+
+    def do_dict(self, _: Any) -> None:
+        items = self.since_mark()
+        self.stack.append({})
+        self.update(items)
+
+    def do_setitem(self, _: Any) -> None:
+        self.update(self.taken(2))
+
+    def do_setitems(self, _: Any) -> None:
+        self.update(self.since_mark())
+
+    def update(self, items: list[Any]) -> None:
+        """Add keys and values to the dictionary on top of the stack."""
+        if type(self.stack[-1]) is not dict or len(items) % 2:
+            raise ValueError("not a dictionary, or a key without a value")
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            if isinstance(key, _Array | _Name | _Dtype):
+                raise FormatError(f"a key of the pickle is {_described(key)}; {_REFUSED}")
+            self.stack[-1][key] = value.value() if isinstance(value, _Array) else value
+
+    def do_global(self, argument: Any) -> None:
+        self.push_name(*argument.split(" ", 1))
+
+    def do_stack_global(self, _: Any) -> None:
+        self.push_name(*self.taken(2))
+
+    def push_name(self, module: Any, name: Any) -> None:
+        """Push the function for a permitted name.  Raises FormatError for other names."""
+        if (module, name) not in _NAMES:
+            raise FormatError(f"the pickle uses {f'{module}.{name}'!r:.80}; {_REFUSED}")
+        self.stack.append(_NAMES[module, name])
+
+    def do_reduce(self, _: Any) -> None:
+        function, arguments = self.taken(2)
+        if not isinstance(function, _Name) or type(arguments) is not tuple:
+            raise ValueError("not a call")
+        made = function.call(*arguments)
+        self.spend(made)
+        self.stack.append(made)
+
+    def do_build(self, _: Any) -> None:
+        target, state = self.taken(2)
+        if isinstance(target, _Name):
+            raise FormatError(f"the pickle sets the state of a function; {_REFUSED}")
+        if not isinstance(target, _Dtype | _Array) or type(state) is not tuple:
+            raise FormatError(f"the pickle sets the state of {_described(target)}; {_REFUSED}")
+        target.set_state(state)
+        self.spend(target)
+        self.stack.append(target)
+
+    def spend(self, made: Any) -> None:
+        """Raise FormatError if calls create more than `room` bytes: a small file could copy one text many times."""
+        found = made.found if isinstance(made, _Array) else made
+        size = found.nbytes if isinstance(found, np.ndarray) else len(found) if isinstance(found, bytes | dict) else 1
+        self.room -= size
+        if self.room < 0:
+            raise FormatError(f"the pickle copies its contents too often; {_REFUSED}")
+
+
+class _Dtype:
+    """Type of a number as NumPy pickles it: its name, and its byte order, set later by `set_state`."""
+
+    def __init__(self, name: object = None, *flags: object) -> None:
+        numbers = isinstance(name, str) and name[:1] in ("f", "i", "u") and name[1:] in ("1", "2", "4", "8")
+        if not numbers and name not in ("O8", "O"):
+            raise FormatError(f"the pickle uses the NumPy type {name!r:.40} instead of a plain number; {_REFUSED}")
+        if not all(isinstance(flag, int) for flag in flags):
+            raise ValueError("flags of a NumPy type")
+        self.name, self.order = str(name), "<"
+
+    def set_state(self, state: tuple[Any, ...]) -> None:
+        """Set the byte order."""
+        if not all(isinstance(each, int | str | None) for each in state) or state[1] not in ("<", ">", "|"):
+            raise ValueError("state of a NumPy type")
+        self.order = state[1]
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """Return the NumPy dtype.  Raises FormatError for objects."""
+        if self.name.startswith("O"):
+            raise FormatError(f"the pickle holds an array of objects; {_REFUSED}")
+        return np.dtype(self.order + self.name)
+
+
+class _Array:
+    """NumPy array that is created empty and filled by its state."""
+
+    def __init__(self, found: Any = None) -> None:
+        self.found = found
+
+    def set_state(self, state: tuple[Any, ...]) -> None:
+        """Set shape, type and numbers, or the object of an array with a single object."""
+        _, shape, dtype, by_column, data = state
+        if not isinstance(dtype, _Dtype):
+            raise ValueError("type of an array")
+        if dtype.name.startswith("O") and isinstance(data, list) and len(data) == 1 and shape in ((), (1,)):
+            self.found = data[0]
+        else:
+            self.found = _filled(data, dtype, shape, by_column)
+
+    def value(self) -> Any:
+        """Return the array.  Raises ValueError if it has no state."""
+        if self.found is None:
+            raise ValueError("an array without numbers")
+        return self.found
+
+
+def _filled(data: Any, dtype: _Dtype, shape: Any, by_column: Any) -> Any:
+    """Return an array of plain numbers from its bytes."""
+    raw = data.encode("latin-1") if isinstance(data, str) else data
+    whole = isinstance(shape, tuple) and len(shape) <= 40 and all(type(n) is int and n > 0 for n in shape)
+    if not isinstance(raw, bytes | bytearray) or not whole or len(raw) != math.prod(shape) * dtype.numpy.itemsize:
+        raise ValueError("numbers of an array")
+    return np.frombuffer(bytes(raw), dtype=dtype.numpy).reshape(shape, order="F" if by_column in (True, "F") else "C")
+
+
+def _reconstruct(kind: object, *_: object) -> _Array:
+    """Return an array to be filled by its state."""
+    if kind is not _NDARRAY:
+        raise FormatError(f"the pickle uses an array that is not a plain one; {_REFUSED}")
+    return _Array()
+
+
+def _from_buffer(data: object, dtype: object, shape: object, order: object) -> _Array:
+    """Return an array as written by pickle protocol 5."""
+    if not isinstance(dtype, _Dtype):
+        raise ValueError("type of an array")
+    return _Array(_filled(data, dtype, shape, order))
+
+
+def _dictionary(*arguments: object) -> dict[Any, Any]:
+    """Return a dictionary of another type, such as a defaultdict, as a plain one."""
+    (found,) = arguments or (None,)
+    if found is None or found in _FACTORIES:
+        return {}
+    if type(found) is dict:
+        return dict(found)
+    raise FormatError(f"the pickle makes a dictionary of {_described(found)}; {_REFUSED}")
+
+
+def _number(dtype: object, data: object) -> Any:
+    """Return a NumPy scalar as a plain number."""
+    if not isinstance(dtype, _Dtype) or not isinstance(data, str | bytes):
+        raise FormatError(f"the pickle holds a NumPy scalar that is not a plain number; {_REFUSED}")
+    # Python 2 wrote bytes as strings.
+    raw = data.encode("latin-1") if isinstance(data, str) else data
+    numpy_type = dtype.numpy
+    if len(raw) != numpy_type.itemsize:
+        raise ValueError(f"{len(raw)} bytes for a NumPy scalar of {numpy_type.itemsize}")
+    return np.frombuffer(raw, dtype=numpy_type)[0].item()
+
+
+def _bytes(text: object, encoding: object) -> bytes:
+    """Return the bytes of a number, which Python 3 writes as text in protocols 0 to 2."""
+    if not isinstance(text, str) or encoding not in ("latin1", "latin-1"):
+        raise FormatError(f"the pickle encodes something other than the bytes of a number; {_REFUSED}")
+    return text.encode("latin-1")
+
+
+@dataclass(frozen=True, eq=False)
+class _Name:
+    """Function for a permitted name, opaque to values of the file."""
+
+    call: Callable[..., Any]
+
+
+def _not_called(*_: object) -> None:
+    raise FormatError(f"the pickle calls a type; {_REFUSED}")
+
+
+_NDARRAY = _Name(_not_called)
+_FACTORIES = [_Name(_not_called) for _ in range(4)]
+_NAMES = {("numpy", "dtype"): _Name(_Dtype), ("numpy", "ndarray"): _NDARRAY, ("_codecs", "encode"): _Name(_bytes)}
+for _core in ("numpy.core", "numpy._core"):
+    _NAMES[f"{_core}.multiarray", "scalar"] = _Name(_number)
+    _NAMES[f"{_core}.multiarray", "_reconstruct"] = _Name(_reconstruct)
+    _NAMES[f"{_core}.numeric", "_frombuffer"] = _Name(_from_buffer)
+for _kind in ("defaultdict", "OrderedDict", "Counter"):
+    _NAMES["collections", _kind] = _Name(_dictionary)
+for _module in ("builtins", "__builtin__"):
+    for _factory, _type in zip(_FACTORIES, ("float", "int", "dict", "list"), strict=True):
+        _NAMES[_module, _type] = _factory
+
+
+def _described(value: Any) -> str:
+    """Return the kind of a value, for a message."""
+    named = {_Dtype: "a NumPy type", _Name: "a function", _Array: "an array", type(None): "None", int: "an int"}
+    return named.get(type(value), f"a {type(value).__name__}")
+
 
 _DIGIT_OF_MARK = np.array([1, 2, 0])
 _MARK_OF_DIGIT = np.array([SECOND, EMPTY, FIRST])

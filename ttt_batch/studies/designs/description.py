@@ -24,16 +24,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from ttt_batch.base.choices import find_name, unknown_name
-from ttt_batch.base.errors import RunFileError, UsageError, flag, quoted
-from ttt_batch.base.files import NotOrdinaryError, open_ordinary, reason, shown
-from ttt_batch.runs.runfile.declaration import STUDY_TYPE
-from ttt_batch.studies.designs.design import Design, Request, make_designs
-from ttt_batch.studies.designs.families import OPTION_NAMES
-from ttt_batch.studies.designs.family import written
-from ttt_batch.studies.designs.grid import FULL, placed, sweep_named
-from ttt_batch.studies.designs.opponents import RunOpponent
-from ttt_batch.studies.designs.tallies import TALLIES, TALLY
+from ttt_batch.core.errors import RunFileError, UsageError, flag, quoted
+from ttt_batch.core.files import NotOrdinaryError, open_ordinary, reason, shown
+from ttt_batch.core.text import find_name, unknown_name
+from ttt_batch.runs.storage.declaration import STUDY_TYPE
+from ttt_batch.studies.designs.design import FULL, OPTION_NAMES, Design, Request, make_designs, placed, sweep_named
+from ttt_batch.studies.designs.methods import TALLIES, TALLY, RunOpponent, written
 from ttt_batch.studies.designs.values import seed_runs
 from ttt_batch.training.train import train
 

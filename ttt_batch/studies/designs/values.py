@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ttt_batch.base.errors import UsageError, quoted
-from ttt_batch.base.quantities import exact_number, parse_int, parse_seed
-from ttt_batch.studies.designs.family import Option, written
-from ttt_batch.studies.designs.tables import TABLE_OPTIONS
+from ttt_batch.core.errors import UsageError, quoted
+from ttt_batch.core.text import exact_number, parse_int, parse_seed
+from ttt_batch.studies.designs.methods import TABLE_OPTIONS, Option, written
 
 MAX_SEEDS = 10_000_000
 """Limit of the seeds, and of the learners, of a study."""

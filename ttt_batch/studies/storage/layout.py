@@ -1,35 +1,192 @@
 """Layout of a study's file: its arrays, and the content of the constant ones."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.runs.own_options import READ
-from ttt_batch.studies.storage.declared import (
-    ALWAYS,
-    COLUMNS,
-    DONE,
-    FAILED,
-    LABELS,
-    LAST,
-    MISSING,
-    NONE,
-    PROGRESS_BYTES,
-    REASON_BYTES,
-    REASONS,
-    STATISTICS,
-    Array,
-    fixed,
-    statistic_axes,
-    texts,
-)
-from ttt_batch.studies.storage.kept import snapshot_arrays
+from ttt_batch.core.errors import UsageError, flag
+from ttt_batch.core.results import SELF_PLAY
+from ttt_batch.core.text import RESULTS, SEATS
+from ttt_batch.games.graph import rows_of_edges
+from ttt_batch.learners import learner_named
+from ttt_batch.runs.config import READ
+from ttt_batch.runs.network_run import TABLES as MEANINGS
+from ttt_batch.runs.storage.declaration import FIELDS, TABLE_UNIT, Field
+from ttt_batch.studies.designs.methods import NETWORKS, TABLES, TALLIES
 
 if TYPE_CHECKING:
     from ttt_batch.studies.designs.design import Design
-    from ttt_batch.studies.designs.family import Setting
+    from ttt_batch.studies.designs.methods import Setting
+
+
+KEEPS = NONE, LAST = ("none", "last")
+"""Choices of the tables to keep."""
+
+MISSING, DONE, FAILED = 0, 1, 2
+
+REASONS, REASON_BYTES, PROGRESS_BYTES = 256, 240, 4096
+"""Number of reasons of failures (0 means no failure), and the sizes of one reason and of the progress notes."""
+
+LABELS = {"seat": SEATS, "result": RESULTS, "outcome": SELF_PLAY}
+"""Axes whose entries have names."""
+
+COLUMNS = {"games": "total_games", "seat": "learner_seat"}
+"""Options whose column has another name, because an array or axis already has theirs."""
+
+OTHER_COLUMNS = ("setting", "key", "games", "points", "growing")
+"""Arrays along the settings that are not options."""
+
+STATISTICS = {field.name: field for field in FIELDS if field.group == "statistics"}
+STATISTICS["seconds"] = STATISTICS["seconds"]._replace(
+    meaning="wall clock since the start; NaN at points within one kernel, of which only the end is timed"
+)
+MEASURED = ("games", "seconds")
+"""Statistics that no checksum covers: games never change, and seconds differ between repetitions."""
+
+ALWAYS = ("games", "seconds", "outcomes")
+"""Statistics of every learner.  Others depend on its family (`Family.columns`)."""
+
+LETTERS = {"T": "point", "P": "seat", "S": "row", "E": "edge", "U": "unfinished_row"}
+
+
+class Array(NamedTuple):
+    """Array of the file.
+
+    axes: names of the axes, which are also those of the arrays of their labels.
+    content: the constant content; None for an array of results.
+    """
+
+    path: str
+    dtype: np.dtype[Any]
+    axes: tuple[str, ...]
+    shape: tuple[int, ...]
+    meaning: str
+    unit: str = ""
+    content: NDArray[Any] | None = None
+
+
+def statistic_axes(field: Field) -> tuple[str, ...]:
+    """Return the axes of a statistic after setting and seed."""
+    letters = field.axes.split(",")
+    third = "result" if "P" in letters else "outcome"
+    return tuple(LETTERS.get(letter, third) for letter in letters)
+
+
+def texts(texts: Sequence[str]) -> NDArray[np.bytes_]:
+    """Return texts as fixed-length bytes, at least 2 each, because netCDF joins an axis of single letters to a word."""
+    encoded = [text.encode() for text in texts]
+    return np.array(encoded, f"S{max(2, *map(len, encoded))}")
+
+
+def fixed(path: str, axes: Sequence[str], content: Any, meaning: str, unit: str = "") -> Array:
+    """Return an array with constant content."""
+    content = np.asarray(content)
+    return Array(path, content.dtype, tuple(axes), content.shape, meaning, unit, content)
+
+
+def snapshot_arrays(settings: Sequence["Setting"], sizes: Mapping[str, int]) -> Iterator[Array]:
+    """Yield the arrays kept for settings of one family.
+
+    sizes: lengths of the shared axes.  Raises UsageError for tables without a fixed size.
+    """
+    grouped, arrays = _KEPT[settings[0].family.name]
+    for name, group in grouped(settings).items():
+        yield from arrays(f"tables/{name}", [settings[i] for i in group], group, sizes)
+
+
+def _table_groups(settings: Sequence["Setting"]) -> dict[str, list[int]]:
+    """Return settings grouped by equal arrays of tables, by group name.  Raises UsageError for growing boards."""
+    groups: dict[str, list[int]] = {}
+    for i, setting in enumerate(settings):
+        config = setting.config
+        if config.grown:
+            raise UsageError(
+                f"the table on {config.board.name} grows during learning, so a study cannot keep it; choose "
+                f"{flag('keep', NONE)}, or leave this board out"
+            )
+        name = f"{config.learner}-{config.board.name}"
+        name += ("-symmetry" if config.symmetry else "") + ("-visits" if config.alpha.power else "")
+        groups.setdefault(name, []).append(i)
+    return groups
+
+
+def _of_tables(
+    path: str, settings: Sequence["Setting"], numbers: Sequence[int], sizes: Mapping[str, int]
+) -> Iterator[Array]:
+    """Yield the arrays of settings with the same tables.  path: their group.  numbers: of the settings."""
+    config = settings[0].config
+    learner, graph = learner_named(config.learner), config.graph
+    own = {"table_setting": np.array(numbers), "row": np.arange(graph.code.size)}
+    meanings = {"table_setting": "number of the setting", "row": "number of the position"}
+    tables = learner.fresh(graph, config.settings, np.random.default_rng(0))._asdict()
+    fields = dict(learner.fields)
+    if config.alpha.power:
+        first = next(iter(tables))
+        tables["visits"] = np.zeros(tables[first].shape)
+        fields["visits"] = (fields[first][0], "how often the entry was updated")
+    axes = {name: [LETTERS.get(axis, f"entry{axis}") for axis in fields[name][0].split(",")] for name in tables}
+    for name, table in tables.items():
+        for axis, length in zip(axes[name], table.shape, strict=True):
+            if axis not in sizes and axis not in own:
+                own[axis], meanings[axis] = np.arange(length), f"number of the {re.sub('_', ' ', axis)}"
+    for axis, content in own.items():
+        yield fixed(f"{path}/{axis}", [axis], content, meanings[axis])
+    states = {field.name: field for field in FIELDS if field.group == "states"}
+    for name in ("code", "outcome"):
+        yield fixed(f"{path}/{name}", ["row"], getattr(graph, name), states[name].meaning)
+    if "edge" in own:
+        yield fixed(f"{path}/edge_row", ["edge"], rows_of_edges(graph), "row of the position that the move is made in")
+        yield fixed(f"{path}/cell", ["edge"], graph.cell, states["cell"].meaning)
+    for name, table in tables.items():
+        shape = len(numbers), sizes["seed"], *table.shape
+        kind = table.dtype.newbyteorder("<")
+        yield Array(f"{path}/{name}", kind, ("table_setting", "seed", *axes[name]), shape, fields[name][1], TABLE_UNIT)
+
+
+def _network_groups(settings: Sequence["Setting"]) -> dict[str, list[int]]:
+    """Return settings grouped by equal shapes of networks, by group name."""
+    shapes: dict[tuple[object, ...], list[int]] = {}
+    for i, setting in enumerate(settings):
+        config = setting.config
+        shape = config.learner, config.board, config.tuples, config.sharing, len(config.aims)
+        shapes.setdefault(shape, []).append(i)
+    first = [settings[group[0]].config for group in shapes.values()]
+    names = [f"{config.learner}-{config.board.name}-{number}" for number, config in enumerate(first)]
+    return dict(zip(names, shapes.values(), strict=True))
+
+
+def _of_networks(
+    path: str, settings: Sequence["Setting"], numbers: Sequence[int], sizes: Mapping[str, int]
+) -> Iterator[Array]:
+    """Yield the arrays of a group of settings whose networks have the same shape.  Parameters as for `_of_tables`."""
+    config = settings[0].config
+    networks, kinds = len(config.aims), config.network().kind_start.size - 1
+    labels = {"table_setting": np.array(numbers), "network": np.arange(networks), "kind": np.arange(kinds)}
+    meanings = {
+        "table_setting": "number of the setting",
+        "network": "number of the network",
+        "kind": MEANINGS["kind"][2],
+    }
+    for axis, content in labels.items():
+        yield fixed(f"{path}/{axis}", [axis], content, meanings[axis])
+    for name, axes in (("weight", ("network", "kind", "seat")), ("proved", ("kind", "seat"))):
+        shape = [labels[axis].size if axis in labels else sizes[axis] for axis in axes]
+        whole = len(numbers), sizes["seed"], *shape
+        meaning = MEANINGS[name][2] if name == "weight" else "the weight when the player's seat was last proved, else 0"
+        yield Array(f"{path}/{name}", np.dtype("<i4"), ("table_setting", "seed", *axes), whole, meaning)
+
+
+_Groups = Callable[[Sequence["Setting"]], dict[str, list[int]]]
+_Arrays = Callable[[str, Sequence["Setting"], Sequence[int], Mapping[str, int]], Iterator[Array]]
+
+_KEPT: Mapping[str, tuple[_Groups, _Arrays]] = {
+    TABLES.name: (_table_groups, _of_tables),
+    NETWORKS.name: (_network_groups, _of_networks),
+    TALLIES.name: (_table_groups, _of_tables),
+}
 
 
 def study_layout(design: "Design", description: str, keep: str = NONE) -> tuple[Array, ...]:

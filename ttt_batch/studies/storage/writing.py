@@ -1,25 +1,176 @@
-"""Writer of study files."""
+"""Writer of study files: creation, extension, and storage of results.
 
+Structure of a study's file, made by the HDF5 library in memory.
+Arrays of results get offsets but no content, so a file of any size takes a few pages here.  The disk space is then
+reserved in one call, because the HDF5 library does not recover from a full disk.
+"""
+
+import io
 import json
 import os
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ttt_batch.base.console import one_line
-from ttt_batch.base.errors import LostStudyError
-from ttt_batch.base.files import is_same, shown
+from ttt_batch.core.console import one_line
+from ttt_batch.core.errors import LostStudyError, StudyFileError, StudyTakenError, UsageError, flag
+from ttt_batch.core.files import allocate, is_same, reason, remove, shown, unused_paths
+from ttt_batch.core.text import count_text
 from ttt_batch.runs.lookup import find_run
-from ttt_batch.studies.storage.contents import ResultKind
-from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING, PROGRESS_BYTES, REASON_BYTES, REASONS
-from ttt_batch.studies.storage.header import digest_of
-from ttt_batch.studies.storage.opening import STUDY_FILE, locked_study, opened
-from ttt_batch.studies.storage.places import runs_of
-from ttt_batch.studies.storage.reading import BLOCK, StudyFile, check_derived
+from ttt_batch.runs.run import Clock, Provenance, resumed_provenance
+from ttt_batch.runs.storage.declaration import STUDY_TYPE, version_text
+from ttt_batch.runs.storage.writing import write_attributes
+from ttt_batch.studies.designs.description import description_text
+from ttt_batch.studies.designs.design import Design
+from ttt_batch.studies.storage.header import (
+    FORMAT,
+    MOST_HEADER,
+    Stored,
+    StudyArrays,
+    StudyHeader,
+    compose,
+    digest_of,
+    header_size,
+    labels_of,
+    runs_of,
+)
+from ttt_batch.studies.storage.layout import (
+    DONE,
+    FAILED,
+    MISSING,
+    NONE,
+    PROGRESS_BYTES,
+    REASON_BYTES,
+    REASONS,
+    Array,
+    study_layout,
+)
+from ttt_batch.studies.storage.reading import (
+    BLOCK,
+    STUDY_FILE,
+    ResultKind,
+    StudyFile,
+    check_derived,
+    locked_study,
+    opened,
+)
+
+# Functions import h5py themselves because it costs 0.1 s at start-up.
+
+_PAGE = 1 << 16
+
+
+class FileImage(io.RawIOBase):
+    """Sparse file in memory.  Only pages that were written take memory."""
+
+    def __init__(self) -> None:
+        self._pages: dict[int, bytearray] = {}
+        self._at = self.size = 0
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Set the position and return it."""
+        self._at = offset + (0, self._at, self.size)[whence]
+        return self._at
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._at
+
+    def truncate(self, size: int | None = None) -> int:
+        """Set the file's size.  HDF5 never makes it smaller than the written content."""
+        self.size = self._at if size is None else size
+        return self.size
+
+    def write(self, content: Any) -> int:
+        """Write at the position and return the number of bytes."""
+        view, begin = memoryview(content).cast("B"), self._at
+        while self._at < begin + len(view):
+            page, at = divmod(self._at, _PAGE)
+            part = view[self._at - begin :][: _PAGE - at]
+            self._pages.setdefault(page, bytearray(_PAGE))[at : at + len(part)] = part
+            self._at += len(part)
+        self.size = max(self.size, self._at)
+        return len(view)
+
+    def readinto(self, buffer: Any) -> int:
+        """Read from the position and return the number of bytes.  Bytes never written are zeros."""
+        view, begin = memoryview(buffer).cast("B"), self._at
+        while self._at < begin + len(view):
+            page, at = divmod(self._at, _PAGE)
+            part = view[self._at - begin :][: _PAGE - at]
+            part[:] = self._pages.get(page, bytes(_PAGE))[at : at + len(part)]
+            self._at += len(part)
+        return len(view)
+
+    def pages(self) -> Iterator[tuple[int, memoryview]]:
+        """Yield every written page with its offset."""
+        for page, content in sorted(self._pages.items()):
+            yield page * _PAGE, memoryview(content)[: max(0, self.size - page * _PAGE)]
+
+
+def make_image(
+    layout: Sequence[Array], provenance: Mapping[str, str | int | float], header_size: int
+) -> tuple[FileImage, dict[str, Stored]]:
+    """Return an HDF5 file behind free space for the header, and the places of its arrays.
+
+    All arrays are contiguous, and those of results have no content.  header_size: a power of two.
+    """
+    import h5py
+
+    image = FileImage()
+    stored = {}
+    # Old HDF5 libraries can read "earliest".  Offsets at multiples of 8 allow memory mapping.
+    options = {"userblock_size": header_size, "alignment_threshold": 1, "alignment_interval": 8}
+    with h5py.File(image, "w", libver="earliest", **options) as file:
+        for array in layout:
+            dataset = _dataset(file, array)
+            stored[array.path] = stored_as(array, int(dataset.id.get_offset()))
+        for array in layout:
+            for number, axis in enumerate(array.axes):
+                scale = labels_of(stored, array.path, axis)
+                if scale != array.path:
+                    file[array.path].dims[number].attach_scale(file[scale])
+        columns = [array.path for array in layout if array.content is not None and "/" not in array.path]
+        coordinates = [path for path in columns if path not in stored[path].axes]
+        root = {"file_type": STUDY_TYPE, "format_version": version_text(FORMAT), "coordinates": " ".join(coordinates)}
+        write_attributes(file.attrs, {**root, **provenance})
+    return image, stored
+
+
+def stored_as(array: Array, offset: int = 0) -> Stored:
+    """Return the header's entry for an array."""
+    return Stored(array.dtype, array.shape, array.axes, offset, array.content is None)
+
+
+def _dataset(file: Any, array: Array) -> Any:
+    """Create an array in an open HDF5 file and return it."""
+    import h5py
+    from h5py import h5d, h5p, h5s, h5t
+
+    kind = h5p.create(h5p.DATASET_CREATE)
+    kind.set_layout(h5d.CONTIGUOUS)
+    kind.set_alloc_time(h5d.ALLOC_TIME_EARLY)
+    kind.set_fill_time(h5d.FILL_TIME_NEVER)
+    kind.set_obj_track_times(False)
+    links = h5p.create(h5p.LINK_CREATE)
+    links.set_create_intermediate_group(True)
+    space = h5s.create_simple(array.shape) if array.shape else h5s.create(h5s.SCALAR)
+    made = h5d.create(file.id, array.path.encode(), h5t.py_create(array.dtype, logical=True), space, kind, links)
+    dataset = h5py.Dataset(made)
+    if array.content is not None:
+        dataset[...] = array.content
+    name = array.path.rpartition("/")[2]
+    if array.axes == (name,):
+        dataset.make_scale(name)
+    labels = {"axes": ",".join(array.axes), "unit": array.unit, "meaning": array.meaning}
+    # netCDF's mark of UTF-8 text, so that xarray shows text instead of bytes.
+    write_attributes(dataset.attrs, labels | ({"_Encoding": "utf-8"} if array.dtype.kind == "S" else {}))
+    return dataset
+
 
 OTHER_REASON = "another reason: there is no room for more of them"
 
@@ -194,3 +345,147 @@ def open_locked(path: Path, lock: ExitStack) -> StudyWriter:
     with lock:
         contents, file = opened(path, lock, write=True)
         return StudyWriter(path, contents, file, lock.pop_all())
+
+
+_PIECE = 1 << 17
+"""Numbers written at a time."""
+
+_LATER = ("ended", "seconds")
+"""Provenance that is unknown when a study starts."""
+
+
+def create_study(
+    path: str | Path, design: Design, keep: str = NONE, *, command: str = "", overwrite: bool = False
+) -> StudyWriter:
+    """Create the file of a study without results, and open it for writing.
+
+    keep: `none`, or `last` for the tables of every learner.  command: for provenance.
+    overwrite: replace an existing file.
+    Raises StudyFileError for disk errors, such as too little space, and leaves no file then.
+    Raises UsageError for tables without a fixed size.
+    """
+    return _create(Path(path), design, keep, _began(command), overwrite=overwrite)
+
+
+def _create(path: Path, design: Design, keep: str, provenance: Provenance, *, overwrite: bool) -> StudyWriter:
+    layout = study_layout(design, description_text(design), keep)
+    with ExitStack() as lock:
+        lock.enter_context(STUDY_FILE.alone(STUDY_FILE.place(path, overwrite=overwrite)))
+        with STUDY_FILE.drafts([path], overwrite=overwrite) as [draft], STUDY_FILE.refusing(path):
+            _build(draft.path, layout, provenance, keep)
+        study = open_locked(path, lock.pop_all())
+    study.design = design  # with opponents' runs as given, which may have no file
+    return study
+
+
+def move_aside(study: StudyWriter) -> int:
+    """Continue a study in a new file beside its own, which another program has removed or changed.
+
+    The old file stays.  Return the number of learners that were done and are now missing.
+    Raises StudyFileError without any change.
+    """
+    design, done = study.design, int(np.count_nonzero(study.state == DONE))
+    for path in unused_paths(study.path):
+        if path == study.path:
+            continue  # the lost file's name is free again
+        with suppress(StudyTakenError):
+            new = _create(path, design, study.keep, dict(study.provenance), overwrite=False)
+            break
+    try:
+        _take_over(new, study.leave(), *(np.arange(size) for size in study.state.shape))
+    except BaseException:
+        new.close()
+        remove(new.path)
+        raise
+    study.become(new)
+    return done - int(np.count_nonzero(study.state == DONE))
+
+
+def extend_study(path: str | Path, design: Design, *, command: str = "") -> StudyWriter:
+    """Replace a study's file by one with more settings or seeds, and open it for writing.
+
+    Copy all learners that are done, by key and seed.  All others are missing.  The disk holds both files until the new
+    one is complete and replaces the old one.
+    design: contains all settings and seeds of the old one, in any order, as `Design.extended` returns it.
+    Raises StudyFileError, also if learners would be left out, and as `open_study` and `create` do.
+    """
+    path = find_run(path)
+    with ExitStack() as lock:
+        locked_study(path, lock)
+        with (
+            STUDY_FILE.drafts([path], overwrite=True) as [draft],
+            STUDY_FILE.refusing(path),
+            open_locked(path, ExitStack()) as old,
+        ):
+            check_derived(old)
+            settings, seeds = _places_in(old, design)
+            began = resumed_provenance(dict(old.provenance), _began(command), "extended_by")
+            _build(draft.path, study_layout(design, description_text(design), old.keep), began, old.keep)
+            with open_locked(draft.path, ExitStack()) as new:
+                _take_over(new, old, settings, seeds)
+        study = open_locked(path, lock.pop_all())
+    study.design = design
+    return study
+
+
+def _began(command: str) -> Provenance:
+    """Return the provenance of a study that starts now."""
+    return {name: value for name, value in Clock().provenance(command).items() if name not in _LATER}
+
+
+def _build(path: Path, layout: Sequence[Array], provenance: Provenance, keep: str) -> None:
+    """Write a complete file without results into the empty file `path`.  Raises OSError."""
+    stored = {array.path: stored_as(array) for array in layout}
+    header = StudyHeader(FORMAT, "0" * 64, 0, 0, provenance, keep, stored)
+    header = header._replace(size=header_size(header))
+    if header.size > MOST_HEADER:
+        raise UsageError(
+            f"a study of {len(stored):,} arrays is too large for one file; choose {flag('keep', NONE)}, or make "
+            "several studies"
+        )
+    image, stored = make_image(layout, provenance, header.size)
+    header = header._replace(length=image.size, arrays=stored)
+    with path.open("r+b", buffering=0) as file:
+        try:
+            allocate(file.fileno(), header.length)
+        except OSError as exc:
+            raise OSError(exc.errno, f"{reason(exc)} for the {header.length:,} bytes of its results") from None
+        places = StudyArrays(file)
+        for offset, page in image.pages():
+            places.put(offset, page)
+        for place in stored.values():
+            if place.results and place.dtype.kind == "f":
+                _put_nan(places, place)
+        places.put(0, memoryview(compose(header)))
+        places.put(0, memoryview(compose(header._replace(digest=digest_of(file, header)))))
+
+
+def _put_nan(places: StudyArrays, place: Stored) -> None:
+    """Fill an array of results with NaN, so that unknown values differ from zeros."""
+    size = place.dtype.itemsize
+    nan = np.full(_PIECE, np.nan, place.dtype).view(np.uint8).data
+    for begin in range(0, place.nbytes, _PIECE * size):
+        places.put(place.offset + begin, nan[: place.nbytes - begin])
+
+
+def _places_in(old: StudyFile, design: Design) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the numbers of a study's settings and seeds in a larger design.  Raises StudyFileError if it lacks any."""
+    keys = {setting.key: number for number, setting in enumerate(design.settings)}
+    numbers = {seed: number for number, seed in enumerate(design.seeds)}
+    settings = [keys.get(key, -1) for key in old.keys]
+    seeds = [numbers.get(seed, -1) for seed in old.seeds.tolist()]
+    if lost := settings.count(-1) * len(seeds) + seeds.count(-1) * (len(settings) - settings.count(-1)):
+        raise StudyFileError(
+            f"{shown(old.path)} has {count_text(lost, 'learner')} that the larger study would leave out; keep all "
+            "settings and seeds, or make another file"
+        )
+    return np.array(settings, np.int64), np.array(seeds, np.int64)
+
+
+def _take_over(new: StudyWriter, old: StudyFile, settings: NDArray[np.int64], seeds: NDArray[np.int64]) -> None:
+    """Copy the undamaged learners of one file to another.  settings, seeds: their numbers in the new file."""
+    for block in old.blocks():
+        sound = np.flatnonzero(old.sound(block))
+        found = [{name: array[sound] for name, array in part.items()} for part in (block.statistics, block.tables)]
+        new.store_many(settings[block.settings[sound]], seeds[block.seeds[sound]], *found)
+    new.note(**old.progress)

@@ -17,15 +17,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.jit import inlined, kernel
-from ttt_batch.base.streams import GOLDEN, draw, game_base, mix
-from ttt_batch.game.graph import edges_of, n_unfinished
-from ttt_batch.learners.base import Trajectory, learn, with_exploring
-from ttt_batch.learners.steps import with_game
-from ttt_batch.simulation.exploration import SET_DRAW, Explorations, explores_at, exploring_set
+from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.numerics import GOLDEN, draw, game_base, mix
+from ttt_batch.games.graph import edges_of, n_unfinished
+from ttt_batch.learners.base import Trajectory, learn, with_exploring, with_game
 from ttt_batch.simulation.policy import best_but, score
+from ttt_batch.simulation.walk import SET_DRAW, Explorations, explores_at, exploring_set
 from ttt_batch.training.kernels.batch import Learning
-from ttt_batch.training.kernels.greedy_cache import ONE, GreedyCache, cached_move, may_be_over
+from ttt_batch.training.kernels.games import ONE, GreedyCache, cached_move, may_be_over
 
 
 class Turn(NamedTuple):

@@ -3,30 +3,28 @@
 from collections.abc import Callable
 from typing import Any
 
-from ttt_batch.game.growing_graph import MAX_ROWS
-from ttt_batch.game.transcripts import Games
+from ttt_batch.games.graph import MAX_ROWS
+from ttt_batch.games.transcripts import Games
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import OPPONENTS, Config
 from ttt_batch.runs.state import State
-from ttt_batch.simulation.chances import Probabilities
+from ttt_batch.simulation.action_probabilities import Probabilities
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.plan import policy_of_opponent
 from ttt_batch.training.trainers.base import Trainer, TrainerOptions
-from ttt_batch.training.trainers.batched import Flowing
-from ttt_batch.training.trainers.growing import Growing, GrowingFlow
-from ttt_batch.training.trainers.lockstep import InLockstep
-from ttt_batch.training.trainers.mixture import (
+from ttt_batch.training.trainers.batched import Flowing, InLockstep, Walking, least_chunked
+from ttt_batch.training.trainers.ply_by_ply import (
+    Growing,
+    GrowingFlow,
     MixtureFlowing,
     MixtureGames,
     MixtureGrowing,
     MixtureGrowingFlow,
     MixtureWalking,
+    OneByOne,
+    PlyByPly,
 )
-from ttt_batch.training.trainers.one_by_one import OneByOne
-from ttt_batch.training.trainers.pieces import least_chunked
-from ttt_batch.training.trainers.ply_by_ply import PlyByPly
-from ttt_batch.training.trainers.walk import Walking
 
 WAYS: dict[str, dict[str, type[Trainer]]] = {
     "small": {"games": OneByOne, "walk": Walking, "flow": Flowing},

@@ -12,18 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.streams import FLOW, PLAY, RULE, stream_key
+from ttt_batch.compiler.numerics import FLOW, PLAY, RULE, stream_key
 from ttt_batch.evaluation.judgement import exact_judge
-from ttt_batch.game.graph import Graph
-from ttt_batch.game.growing_graph import MAX_ROWS
-from ttt_batch.game.transcripts import Games
+from ttt_batch.games.graph import MAX_ROWS, Graph
+from ttt_batch.games.transcripts import Games
 from ttt_batch.learners import learner_named
-from ttt_batch.learners.steps import make_step
+from ttt_batch.learners.base import make_step
 from ttt_batch.runs.config import SEATS_IN_TURN, Config
 from ttt_batch.runs.growing_table import GrowingTable, grow
-from ttt_batch.runs.recorder import Judge, counting_judge
+from ttt_batch.runs.run import Judge, counting_judge
 from ttt_batch.runs.state import State
-from ttt_batch.simulation.chances import Probabilities
+from ttt_batch.simulation.action_probabilities import Probabilities
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.kernels.batch import Learning, make_decays
@@ -44,7 +43,7 @@ class TrainerOptions:
     nine cells.
     max_rows: maximum of unfinished rows on a growing board.
     games: games at the end of the training; 0 if unknown.
-    shares: distributes large batches to the workers of a cluster; see `training.shares`.
+    shares: distributes large batches to the workers of a cluster; see `training.remote`.
     """
 
     config: Config

@@ -1,20 +1,47 @@
-"""Game-by-game trainers for any board, enumerated or growing, which play or receive the games."""
+"""Trainers that play game by game, grow the table, or draw moves by probabilities.
+
+Batch trainers for growing boards, which count games played ply by ply, or draw the counts, and then fold them.
+Drawn counts need room for every position of the batch.  A batch without this room is not learnt from.
+"""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
-from ttt_batch.game.transcripts import Games, games_space, on_graph
-from ttt_batch.learners.base import make_trajectory
+from ttt_batch.core.resources import free_memory
+from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS
+from ttt_batch.games.graph import Graph
+from ttt_batch.games.transcripts import Games, games_space, on_graph
+from ttt_batch.learners.base import Learner, make_trajectory
+from ttt_batch.runs.config import Config
+from ttt_batch.runs.evaluation import exploration_of
 from ttt_batch.runs.growing_table import GrowingTable
-from ttt_batch.simulation.counts import Counts
-from ttt_batch.simulation.policy import UNLISTED, Policy
-from ttt_batch.simulation.replay import trimmed
-from ttt_batch.training.kernels.games import Seats, Shortcuts, Span, play_games
-from ttt_batch.training.kernels.given import learn_given
+from ttt_batch.runs.schedules import batch_bounds, batch_parity
+from ttt_batch.simulation.action_probabilities import NO_CHANCES, Probabilities, even_chances
+from ttt_batch.simulation.flow import make_rows
+from ttt_batch.simulation.lockstep import trimmed
+from ttt_batch.simulation.policy import UNLISTED, Counts, Policy, empty_counts
+from ttt_batch.simulation.sampled import Mixture, Streams, make_mixture, make_streams, replay_mixture, second_mixture
+from ttt_batch.simulation.walk import make_explorations
+from ttt_batch.training.kernels.batch import Workspace, arrive, draw_ply
+from ttt_batch.training.kernels.games import (
+    CELLS,
+    Seats,
+    Shortcuts,
+    Span,
+    fold_counted,
+    is_like_3x3,
+    learn_given,
+    make_cache,
+    play_games,
+    window_decides,
+)
+from ttt_batch.training.kernels.sampled import draw_mixed_ply, lay_out_rows, play_drawn_games
+from ttt_batch.training.kernels.sequential import play_self
 from ttt_batch.training.trainers.base import Trainer, TrainerOptions
+from ttt_batch.training.trainers.batched import Batched, ChunkedWalk
 
 
 class PlyByPly(Trainer):
@@ -113,3 +140,243 @@ class GivenGames(PlyByPly):
             self._make_room(grown)
             growth = grown.growth
         self.games = last
+
+
+class OneByOne(PlyByPly):
+    """Trainer like `PlyByPly`, with shortcuts and a faster kernel for self-play at constant step size and epsilon.
+
+    The faster kernel serves boards like 3x3, or all boards if occupied cells are moves.
+    """
+
+    _stop_every = 1 << 16
+
+    def __init__(self, task: TrainerOptions) -> None:
+        super().__init__(task)
+        config, graph = self.config, self.graph
+        made = {seat: make_explorations(config.epsilon.start, seat) for seat in self._seats}
+        self._shortcuts = Shortcuts(make_cache(graph), *(made[seat] for seat in self._seats))
+        like_3x3 = is_like_3x3(graph)
+        by_games = config.alpha.by_games or config.epsilon.by_games
+        self._plain = (like_3x3 or self.learner.occupied) and not (task.rival or task.record or by_games)
+        self._runner_up = np.zeros(CELLS) if self.learner.repeats else None
+        self._scored_by: str | None = None
+        if self._plain and self.learner.settles:
+            self._game = make_trajectory(CELLS, graph.first_edge.size - 1)
+        if self._plain and like_3x3:
+            self._shortcuts = self._shortcuts._replace(cache=self._shortcuts.cache._replace(count=None))
+            scored_by = self.learner.edge_scores
+            if scored_by and window_decides(self.learner.choice, self.worth, getattr(self.tables, scored_by)):
+                self._scored_by = scored_by
+
+    def _learn(self, last: int, stop: Callable[[], bool]) -> None:
+        if not self._plain:
+            super()._learn(last, stop)
+            return
+        assert self._shortcuts is not None
+        play_self(
+            self._learning,
+            getattr(self.tables, self._scored_by) if self._scored_by else None,
+            self._shortcuts.even,
+            self._shortcuts.cache,
+            self._game,
+            self._runner_up,
+            self._by_outcome,
+            self._key,
+            self.games,
+            last,
+        )
+        self.games = last
+
+
+class Growing(PlyByPly):
+    """Batch trainer that plays games; when the board grows, the counts of the current batch grow with it."""
+
+    def _learn(self, last: int, _stop: Callable[[], bool]) -> None:
+        assert self.grown is not None
+        end = min(last, batch_bounds(self.batches, self.games)[1])
+        if self._counts is None:
+            self._counts = empty_counts(self.graph)
+        seat = self._seats[batch_parity(self.batches, self.games)]
+        counts = self._count(end, seat, self.grown)
+        if counts is None:
+            self.full, self._counts = True, None
+            return
+        n_open = self.graph.first_edge.size - 1
+        stale, rows = np.zeros(n_open, np.bool_), np.zeros(n_open, np.uint32)
+        fold_counted(self._learning, counts, stale, rows, seat, self.games)
+        self.games = end
+
+    def _count(self, last: int, seat: int, _grown: GrowingTable) -> Counts | None:
+        """Return the counts of games `self.games` to `last - 1`, the learner in `seat`; None if the table is full."""
+        self._play(last, self._players._replace(even=seat, odd=seat))
+        return self._counts
+
+    def _make_room(self, grown: GrowingTable) -> None:
+        super()._make_room(grown)
+        if self._counts is not None:
+            self._counts = _moved(self._counts, grown.graph)
+
+
+class GrowingFlow(Growing):
+    """Batch trainer like `Growing`, with drawn counts."""
+
+    _policy = UNLISTED
+
+    def __init__(self, task: TrainerOptions) -> None:
+        super().__init__(task)
+        self._rows = make_rows()
+
+    def _count(self, last: int, seat: int, grown: GrowingTable) -> Counts | None:
+        """Return the counts as in `Growing`; if the table is full, remove all new positions of the batch."""
+        counts = self._counts
+        assert counts is not None
+        counts.visited[0], counts.arrived[0], counts.n_visited[0] = 0, last - self.games, 1
+        before, first, ply = grown.used, 0, 0
+        while first < counts.n_visited[0]:
+            until = int(counts.n_visited[0])
+            self._draw(counts, first, until, rival=seat >= 0 and ply & 1 != seat)
+            while (first := arrive(grown.tables, grown.graph, grown.growth, counts, first, until, self.worth)) < until:
+                if not grown.may_grow:
+                    grown.go_back(before.rows, before.finals)
+                    return None
+                self._make_room(grown)
+                assert self._counts is not None
+                counts = self._counts
+            ply += 1
+        n_open = grown.graph.first_edge.size - 1
+        finals = grown.graph.outcome[n_open:]
+        for outcome in (FIRST_WINS, SECOND_WINS, DRAW):
+            self._by_outcome[outcome] += counts.arrived[n_open:][finals == outcome].sum()
+        return counts
+
+    def _draw(self, counts: Counts, first: int, last: int, *, rival: bool) -> None:
+        """Draw the moves of games at `counts.visited[first:last]`, all of one ply; rival: a random opponent moves."""
+        if self._policy.ordered.size != self.graph.child.size:
+            self._policy = _scratch_policy(self.graph)
+        draw_ply(self._learning, self._policy, rival, self._key, self.games, counts, self._rows, first, last)
+
+
+def _scratch_policy(graph: Graph) -> Policy:
+    """Return space for the moves of rows, which are listed when games arrive there."""
+    return Policy(np.zeros(graph.child.size, np.uint32), np.zeros(graph.first_edge.size - 1, np.uint32))
+
+
+def _moved(counts: Counts, graph: Graph) -> Counts:
+    """Return the counts of the current batch, copied to the size of a grown graph."""
+    moved = empty_counts(graph)
+    before, now = counts.visited.size, moved.visited.size
+    moved.visited[: counts.n_visited[0]] = counts.visited[: counts.n_visited[0]]
+    moved.n_visited[:] = counts.n_visited
+    moved.taken[: counts.taken.shape[0]] = counts.taken
+    moved.arrived[:before] = counts.arrived[:before]
+    moved.arrived[now : now + counts.arrived.size - before] = counts.arrived[before:]
+    return moved
+
+
+NOBODY_SHARES = 1 << 62
+"""Least games of a batch for workers; infinite in practice, since workers receive best moves, not probabilities."""
+
+
+def _take_numbers(how: Any, config: Config) -> None:
+    """Set another configuration's numbers in place; the caller must lay out the rows again."""
+    how[0][0] = exploration_of(config)[0][0]
+
+
+def opponent_probabilities(task: TrainerOptions, graph: Graph) -> Probabilities:
+    """Return the action probabilities of a task's opponent; `NO_CHANCES` in self-play and on a growing board."""
+    if task.rival is None or task.config.grown:
+        return NO_CHANCES
+    return task.rival if isinstance(task.rival, Probabilities) else even_chances(graph, task.rival)
+
+
+class MixtureWalking(ChunkedWalk):
+    """Walk trainer for any enumerated board, with the games of a block in lockstep and every move drawn."""
+
+    games_per_thread = 1 << 16
+    stop_every = 1 << 20
+    claim = 1 << 14
+
+    @classmethod
+    def least_shared(cls, learner: Learner) -> int:
+        """Return `NOBODY_SHARES`."""
+        return NOBODY_SHARES
+
+    def _learn(self, last: int, stop: Callable[[], bool]) -> None:
+        super()._learn(last, stop)
+        if len(self._ways) > 1:  # seats alternate: rows changed by one are stale for the other
+            stale = np.any([way.stale for way in self._ways], axis=0)
+            for way in self._ways:
+                way.stale[:] = stale
+
+    def _most_helpers(self) -> int:
+        """Return how many helping threads fit into half of the free memory, at 8 bytes a move (52 MB on 4x4x4)."""
+        each: int = sum(way.drawn.nbytes for way in self._ways)
+        return free_memory() // (2 * each)
+
+    def _way(self, work: Workspace, task: TrainerOptions) -> Mixture:
+        how, rival = exploration_of(self.config), opponent_probabilities(task, self.graph)
+        way = make_mixture(self.graph, how, self.tables, self.learner.choice, rival)
+        lay_out_rows(way, self.graph, work.owned)
+        return way
+
+    def _beside(self, way: Mixture) -> Mixture:
+        return second_mixture(way)
+
+    def _retake(self, way: Mixture, work: Workspace) -> None:
+        _take_numbers(way.how, self.config)
+        way.stale[:] = True
+
+    def _record_batch(self, turn: int, last: int) -> None:
+        if self._record is None:
+            return
+        for start in range(self.games, last, self._at_once):
+            end = min(last, start + self._at_once)
+            space = games_space(end - start, self.config.board.cells)
+            replay_mixture(self.graph, self._ways[turn], self._key, start, end, space)
+            self._record(trimmed(space))
+
+
+class MixtureFlowing(Batched):
+    """Flow trainer, which draws the number of games that take each move."""
+
+    def _way(self, work: Workspace, task: TrainerOptions) -> Streams:
+        how, rival = exploration_of(self.config), opponent_probabilities(task, self.graph)
+        return make_streams(how, rival, self.tables, self.learner.choice)
+
+    def _retake(self, way: Streams, work: Workspace) -> None:
+        _take_numbers(way.how, self.config)
+
+
+class MixtureGames(PlyByPly):
+    """Game-by-game trainer for any board."""
+
+    def __init__(self, task: TrainerOptions) -> None:
+        super().__init__(task)
+        self._way = make_streams(exploration_of(self.config), opponent_probabilities(task, self.graph))
+
+    def _kernel(self, players: Seats, span: Span, space: Games) -> int:
+        grown = self.grown
+        played: int = play_drawn_games(
+            self._way,
+            self._learning,
+            (players.even, players.odd),
+            None if grown is None else grown.growth,
+            self._game,
+            self._counts,
+            self._by_outcome,
+            grown is not None and grown.may_grow,
+            span,
+            space,
+        )
+        return played
+
+
+class MixtureGrowing(MixtureGames, Growing):
+    """Batch trainer for growing boards that plays games."""
+
+
+class MixtureGrowingFlow(MixtureGames, GrowingFlow):
+    """Batch trainer for growing boards that draws counts."""
+
+    def _draw(self, counts: Counts, first: int, last: int, *, rival: bool) -> None:
+        draw_mixed_ply(self._way, self._learning, not rival, self._key, self.games, counts, first, last)

@@ -5,14 +5,10 @@ against each other.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ttt_batch.app.plots.studies.canvas import keep_places
-from ttt_batch.app.plots.studies.choice import Selection
-from ttt_batch.app.plots.studies.curves import study_curves_figure
-from ttt_batch.app.plots.studies.heat import heat_figure
-from ttt_batch.app.plots.studies.sensitivity import sensitivity_figure
-from ttt_batch.app.plots.studies.settling import settling_figure
-from ttt_batch.base.choices import choose
-from ttt_batch.base.errors import UsageError, quoted
+from ttt_batch.app.plots.studies.canvas import Selection, keep_places
+from ttt_batch.app.plots.studies.panels import heat_figure, sensitivity_figure, settling_figure, study_curves_figure
+from ttt_batch.core.errors import UsageError, quoted
+from ttt_batch.core.text import choose
 from ttt_batch.studies.storage.reading import StudyFile
 
 KINDS: dict[str, Callable[[Selection, str | None], Any]] = {

@@ -1,12 +1,44 @@
-"""A figure of panels with a foot that has a legend and notes, and labels that leave each other room."""
+"""Panels of a study's pictures: the settings shown, their metrics, legend and notes.
+
+What a picture of a study measures of every learner, and how it sums up the seeds of a setting.
+Numbers of the two seats are averaged.  The seeds of a setting become a median and its quartiles; what is true or false
+of a seed becomes a share with its 95 % interval (Wilson, 1927).
+"""
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import groupby
 from typing import Any, NamedTuple
 
-from ttt_batch.app.plots.style import COLOURS, FIGURE_WIDTH, MARKERS, new_figure, put_legend
-from ttt_batch.base.console import shortened
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.analysis.matches import wilson
+from ttt_batch.app.plots.curves import shares_in_play
+from ttt_batch.app.plots.style import COLOURS, FIGURE_WIDTH, MARKERS, new_figure, put_legend, setting_text
+from ttt_batch.core.console import one_line, shortened
+from ttt_batch.core.errors import UsageError, display_name, flag
+from ttt_batch.core.files import shown
+from ttt_batch.core.text import RESULTS, choose, count_text, either, short_number
+from ttt_batch.runs.storage.declaration import EXACT_COLUMNS
+from ttt_batch.studies.designs.methods import NETWORKS, SELF, TALLIES, TALLY, written
+from ttt_batch.studies.designs.values import listed, values_of
+from ttt_batch.studies.statistics import (
+    first_proof,
+    games_at,
+    has_proofs,
+    in_own_seats,
+    mean_of_seats,
+    plays,
+    proved_in_all,
+    proved_seats,
+    quantiles,
+    settled_since,
+)
+from ttt_batch.studies.storage.layout import DONE, FAILED
+from ttt_batch.studies.storage.reading import Block, StudyFile
 
 LETTER = 0.068
 """Inches that a letter of a tick label or a legend takes, at most on average."""
@@ -146,3 +178,426 @@ def name_places(axis: Any, labels: Sequence[str], inches: float, *, upright: boo
     if turned:
         for text in axis.get_ticklabels():
             text.set(rotation=SLANT, ha="right", rotation_mode="anchor")
+
+
+TIME, SHARE, PERCENT, NUMBER = "time", "share", "percent", "number"
+"""What a metric is: games until something, true or false of a seed (in %), other percentages, other numbers."""
+
+WIN, DRAW, LOSS = (RESULTS.index(name) for name in ("win", "draw", "loss"))
+_OF_SEATS = ("value_error", "versus_random", "optimal_share", "best_response")
+QUARTILES = 0.5, 0.25, 0.75
+
+PROVED, IN_SEATS = "proved", "proved_seats"
+"""Statistics that follow from others: whether a learner is proved in all its seats, and in each; see `holding`."""
+
+Statistics = Mapping[str, NDArray[Any]]
+Read = Callable[[Statistics, NDArray[np.int64]], Any]
+
+
+class Metric(NamedTuple):
+    """A number of every learner.
+
+    title: what it is.  unit: for an axis.  kind: see TIME.  rising: more of it is better.
+    column: the statistic that it needs, or PROVED or IN_SEATS.
+    read: from statistics [n, points, ...] and games int64[n, points] to float64[n, points], or float64[n, 1] if it is
+    of all points together.
+    """
+
+    title: str
+    unit: str
+    kind: str
+    rising: bool
+    column: str
+    read: Read
+
+    @property
+    def note(self) -> str:
+        """What is said of it beside its title; empty for nothing."""
+        return "the two seats are averaged" if self.column in _OF_SEATS else ""
+
+
+def _seats(column: str, scale: float = 1.0) -> Read:
+    """The mean of the seats that it plays."""
+    return lambda statistics, games: scale * mean_of_seats(statistics[column])
+
+
+def _losses(statistics: Statistics, games: NDArray[np.int64]) -> Any:
+    return 100 * mean_of_seats(statistics["versus_random"][..., LOSS])
+
+
+def _draws(statistics: Statistics, games: NDArray[np.int64]) -> Any:
+    return 100 * statistics["self_play"][..., DRAW]
+
+
+def _in_play(result: int) -> Read:
+    def read(statistics: Statistics, games: NDArray[np.int64]) -> Any:
+        distinct, which = np.unique(games, axis=0, return_inverse=True)
+        found = np.full(games.shape, np.nan)
+        for number, points in enumerate(distinct):
+            own = which.reshape(-1) == number
+            found[own] = shares_in_play({"games": points, "outcomes": statistics["outcomes"][own]})[..., result]
+        return found
+
+    return read
+
+
+def _ever(statistics: Statistics, games: NDArray[np.int64]) -> Any:
+    return 100 * np.max(statistics[PROVED], axis=1, keepdims=True)
+
+
+def _time(of: Callable[[NDArray[np.bool_]], NDArray[np.float64]]) -> Read:
+    def read(statistics: Statistics, games: NDArray[np.int64]) -> Any:
+        proved = statistics[PROVED]
+        return np.where(np.isnan(proved[:, :1]), np.nan, games_at(games, of(proved == 1))[:, None])
+
+    return read
+
+
+def _in_seat(number: int) -> Read:
+    return lambda statistics, games: 100 * statistics[IN_SEATS][:, :, number]
+
+
+def _column(column: str, scale: float = 1.0) -> Read:
+    return lambda statistics, games: scale * statistics[column]
+
+
+def _wins(seat: str, result: int) -> Metric:
+    title = f"{seat} wins in play (latest half of the games)"
+    return Metric(title, "% of games", PERCENT, True, "outcomes", _in_play(result))
+
+
+METRICS = {
+    "proof": Metric("games to the first proof", "games", TIME, False, PROVED, _time(first_proof)),
+    "settling": Metric("games to settling", "games", TIME, False, PROVED, _time(settled_since)),
+    "proved": Metric("seeds proved at any point", "% of seeds", SHARE, True, PROVED, _ever),
+    "unbeatable": Metric("seeds unbeatable in every seat", "% of seeds", SHARE, True, PROVED, _column(PROVED, 100)),
+    "first": Metric("seeds unbeatable as first player", "% of seeds", SHARE, True, IN_SEATS, _in_seat(0)),
+    "second": Metric("seeds unbeatable as second player", "% of seeds", SHARE, True, IN_SEATS, _in_seat(1)),
+    "loss": Metric("losses against random play", "% of games", PERCENT, False, "versus_random", _losses),
+    "error": Metric(
+        "values: distance from the truth", "mean, on its own scale", NUMBER, False, "value_error", _seats("value_error")
+    ),
+    "optimal": Metric(
+        "positions played optimally",
+        "% of those reachable",
+        PERCENT,
+        True,
+        "optimal_share",
+        _seats("optimal_share", 100),
+    ),
+    "response": Metric(
+        "what the best opponent gets", "its wins - losses", NUMBER, False, "best_response", _seats("best_response")
+    ),
+    "draws": Metric("draws in greedy self-play", "% of games", PERCENT, True, "self_play", _draws),
+    "play": Metric("draws in play (latest half of the games)", "% of games", PERCENT, True, "outcomes", _in_play(DRAW)),
+    "first-wins": _wins("first", WIN),
+    "second-wins": _wins("second", LOSS),
+    "time": Metric("time of learning", "milliseconds", NUMBER, False, "seconds", _column("seconds", 1e3)),
+    "positions": Metric(
+        "positions visited", "positions in the table", NUMBER, True, "positions", _column("positions", 1.0)
+    ),
+}
+"""By name.  Those that need no exact results come last."""
+
+
+class SeedSpread(NamedTuple):
+    """Seeds in three numbers, each float64[...]: median and quartiles, or a share and its interval.
+
+    NaN without seeds.
+    """
+
+    middle: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+def at_end(study: StudyFile, metric: Metric) -> NDArray[np.float64]:
+    """float64[settings, seeds]: the metric of every learner at its last point; NaN for those without it."""
+    values = np.full(study.state.shape, np.nan)
+    for block in study.blocks(tables=False):
+        statistics = _statistics(study, block)
+        if metric.column in statistics:
+            values[block.settings, block.seeds] = metric.read(statistics, _games(study, block))[:, -1]
+    return values
+
+
+def over_games(
+    study: StudyFile, metrics: Sequence[Metric], settings: Sequence[int]
+) -> Iterator[tuple[int, list[SeedSpread]]]:
+    """For each of the settings with seeds that are done, its number and the spread of each metric at its points."""
+
+    def parts() -> Iterator[tuple[int, list[NDArray[np.float64]]]]:
+        for block in study.blocks(tables=False):
+            whole = _statistics(study, block)
+            for setting in sorted(set(block.settings.tolist()) & set(settings)):
+                own = block.settings == setting
+                statistics = {metric.column: whole[metric.column][own] for metric in metrics}
+                games = _games(study, block)[own]
+                yield setting, [metric.read(statistics, games) for metric in metrics]
+
+    for setting, pieces in groupby(parts(), key=lambda part: part[0]):
+        columns = zip(*(values for _, values in pieces), strict=True)
+        yield setting, [spread(np.concatenate(c).T, m) for m, c in zip(metrics, columns, strict=True)]
+
+
+def _statistics(study: StudyFile, block: Block) -> dict[str, NDArray[Any]]:
+    """The statistics of a block, with PROVED and IN_SEATS if it has verdicts."""
+    seats = proved_seats(study, block)
+    whole = {**block.statistics, **in_own_seats(study, block)}
+    return whole if seats is None else {**whole, PROVED: proved_in_all(seats), IN_SEATS: seats}
+
+
+def _games(study: StudyFile, block: Block) -> NDArray[np.int64]:
+    return study.games[block.settings, : block.kind.points]
+
+
+def spread(values: NDArray[np.float64], metric: Metric) -> SeedSpread:
+    """Sum up the seeds of each row; quartiles of times are times that occurred, or infinite.
+
+    values: float64[rows, seeds], NaN for none.
+    """
+    if metric.kind != SHARE:
+        return SeedSpread(*quantiles(values, *QUARTILES, occurring=metric.kind == TIME))
+    count = np.count_nonzero(~np.isnan(values), axis=1)
+    known = np.where(count > 0, count, np.nan)
+    hits = np.nansum(values, axis=1) / 100 + 0 * known
+    return SeedSpread(*(100 * share for share in (hits / known, *wilson(hits, known))))
+
+
+LINES = 8
+"""Lines of a picture at most: more colours and markers are not told apart."""
+
+LONGEST = 28
+"""Characters of a value, such as the name of a file, that a picture shows."""
+
+DIGITS = 4
+"""Significant digits of numbers, unless that makes some look the same."""
+
+_ALWAYS = ("engine", "batch", "epsilon", "alpha")
+"""Options that a picture names though all settings have the same value, and nobody gave it."""
+
+
+class Selection:
+    """Settings of a study that a picture is about.
+
+    study: the file.  settings: their numbers, in order.  rows: the options of every setting, as `Setting.written`.
+    axes: options that differ among the chosen ones, with their values; numbers ascend.
+    """
+
+    def __init__(self, study: StudyFile, only: Sequence[tuple[str, Any]] = ()) -> None:
+        """Choose the settings with these values of options.  only: options with values as a study's are given.
+
+        Raises UsageError for an option or value that the study does not have, and if no learner is done.
+        """
+        self.study = study
+        self._ends: dict[Metric, SeedSpread] = {}
+        self._options = study.design.family.options
+        self.rows = [setting.written for setting in study.design.settings]
+        allowed: dict[str, list[Any]] = {}
+        for given, values in only:
+            name = choose("option", given, self._options, words={"as": "seat", "lambda": "trace"})
+            if name in allowed:
+                raise UsageError(f"{flag('only')} has {name} twice; give all of its values together")
+            allowed[name] = self._allowed(name, values)
+        self.settings = [i for i, row in enumerate(self.rows) if all(row[name] in allowed[name] for name in allowed)]
+        if not self.settings:
+            raise UsageError(f"no setting of {self.name} has all of these values; leave one out")
+        self.axes = {name: values for name in study.design.axes if len(values := self.values(name)) > 1}
+        if not (self.states == DONE).any():
+            raise UsageError(f"no learner {'of these settings ' if only else ''}in {self.name} is done: {self._left()}")
+
+    def _allowed(self, name: str, given: Any) -> list[Any]:
+        """The values of an option that are meant.  Raises UsageError for one that no setting has."""
+        there = list(dict.fromkeys(row[name] for row in self.rows))
+        meant = [written(value) for value in values_of(name, given, self._options)]
+        if name == "symmetry":
+            meant = [{"on": True, "off": False}.get(value, value) for value in meant]
+        for value in meant:
+            if value not in there:
+                raise UsageError(f"no setting of {self.name} has {name} {listed([value])}; choose from {listed(there)}")
+        return meant
+
+    def values(self, name: str, settings: Sequence[int] | None = None) -> list[Any]:
+        """Return the values of an option among `settings`, or all chosen ones: numbers ascend before all else."""
+        among = self.settings if settings is None else settings
+        return sorted(dict.fromkeys(self.rows[i][name] for i in among), key=_rank)
+
+    @property
+    def name(self) -> str:
+        """The study's file, for messages."""
+        return shown(self.study.path)
+
+    @property
+    def states(self) -> NDArray[np.uint8]:
+        """uint8[chosen settings, seeds]: what is known of their learners."""
+        return self.study.state[self.settings]
+
+    def having(self, metric: Metric) -> NDArray[np.bool_]:
+        """bool[chosen settings]: which of them have such a number."""
+        growing = self.study.array("growing")[self.settings]
+        if metric.column in (PROVED, IN_SEATS):
+            return has_proofs(self.study)[self.settings]
+        if metric.column == "positions":
+            return growing & (metric.column in self.study.header.arrays)
+        return ~growing if metric.column in EXACT_COLUMNS else np.ones_like(growing)
+
+    def seats_note(self, metric: Metric, settings: Sequence[int]) -> str:
+        """Return the note about a metric's seats, empty for none."""
+        both = plays(self.study)[settings].all(axis=1)
+        if not both.any():
+            return ""
+        return f"{metric.note} (menace: as first)" if metric.note and not both.all() else metric.note
+
+    def metric(self, given: str | None, default: str) -> Metric:
+        """The metric of that name.  default: if none is given and all have it.
+
+        Raises UsageError, also for one that no chosen setting has.
+        """
+        if given is None:
+            return METRICS[default if self.having(METRICS[default]).all() else "play"]
+        found = METRICS[choose("metric", given, METRICS)]
+        if not self.having(found).any():
+            others = [name for name, metric in METRICS.items() if self.having(metric).any()]
+            raise UsageError(f"{self.name} {self._lacks(found.column)}; choose {either(others)}")
+        return found
+
+    def _lacks(self, column: str) -> str:
+        """Why the chosen settings have nothing of that name."""
+        networks = self.study.family is NETWORKS
+        if column == "positions":
+            return f"counts no positions: {'it has no tables' if networks else 'its boards are enumerated'}"
+        if networks:
+            return "makes no proofs" if column in (PROVED, IN_SEATS) else "has no exact results: it is of networks"
+        if self.study.family is TALLIES:
+            return f"has no exact results: {flag(TALLY, True)} judges no table"
+        return "has no exact results, since its boards are too large to enumerate"
+
+    def ends(self, metric: Metric) -> SeedSpread:
+        """The spread of the seeds of every setting of the study at the end, float64[settings].
+
+        Raises UsageError if no chosen learner has such a number.
+        """
+        if metric not in self._ends:
+            self._ends[metric] = spread(at_end(self.study, metric), metric)
+        found = self._ends[metric]
+        if np.isnan(found.middle[self.settings]).all():
+            raise UsageError(f"no learner that is done in {self.name} has {metric.title}; choose another metric")
+        return found
+
+    # --- lines --------------------------------------------------------------------------------------------------
+
+    def grouped(self, names: Iterable[str]) -> dict[tuple[Any, ...], list[int]]:
+        """The chosen settings by their values of some options, in the order of these."""
+        names = list(names)
+        groups: dict[tuple[Any, ...], list[int]] = {}
+        for i in self.settings:
+            groups.setdefault(tuple(self.rows[i][name] for name in names), []).append(i)
+        return dict(sorted(groups.items(), key=lambda item: [_rank(value) for value in item[0]]))
+
+    def best(self, metric: Metric, groups: Sequence[Sequence[int]], most: int = LINES) -> list[int]:
+        """Numbers of the `most` groups of settings with the best median of one setting, in order."""
+        if len(groups) <= most:
+            return list(range(len(groups)))
+        middle = self.ends(metric).middle * (-1 if metric.rising else 1)
+        middle = np.where(np.isnan(middle), np.inf, middle)
+        return sorted(np.argsort([middle[group].min() for group in groups], kind="stable")[:most].tolist())
+
+    # --- words --------------------------------------------------------------------------------------------------
+
+    def value_text(self, name: str, value: Any) -> str:
+        """A value as it stands at an axis that has the option's name."""
+        if isinstance(value, float):
+            return f"{value:.{DIGITS}g}" if name not in self._close else str(value)
+        if name in ("games", "batch") and isinstance(value, int):
+            return short_number(value)
+        return shortened(one_line(listed([value])), LONGEST)
+
+    @cached_property
+    def _close(self) -> list[str]:
+        """Options with values that look the same when they are rounded."""
+        rounded = {
+            name: [f"{value:.{DIGITS}g}" for value in axis if isinstance(value, float)]
+            for name, axis in self.axes.items()
+        }
+        return [name for name, texts in rounded.items() if len(set(texts)) < len(texts)]
+
+    def option_text(self, name: str, value: Any) -> str:
+        """An option with its value as a legend names it; empty for what goes without saying."""
+        text = self.value_text(name, value)
+        if name == "opponent":
+            return "self-play" if value == SELF else f"against {text}"
+        if name == "games":
+            return f"{text} games"
+        if name in ("learner", "engine"):
+            return text
+        return (
+            f"{display_name(name)} {text}"
+            if isinstance(value, float)
+            else shortened(setting_text(name, value), LONGEST)
+        )
+
+    def label(self, names: Iterable[str], values: Iterable[Any]) -> str:
+        """Values of options as a legend names them; empty for none."""
+        return ", ".join(filter(None, map(self.option_text, names, values)))
+
+    def name_of(self, setting: int) -> str:
+        """What tells a setting from the others; the title if there are none."""
+        return self.label(self.axes, [self.rows[setting][name] for name in self.axes]) or self.title()
+
+    def title(self, settings: Sequence[int] | None = None) -> str:
+        """Return learners and boards of the settings that are drawn, as far as a title has room; of all if None.
+
+        A setting without a learner that is done has nothing to draw.
+        """
+        among = self.settings if settings is None else settings
+        drawn = [setting for setting in among if (self.study.state[setting] == DONE).any()]
+        learners, boards = self.values("learner", drawn), self.values("board", drawn)
+        return f"{_few(learners, 'learners')} on {_few(boards, 'boards')}"
+
+    def facts(self) -> list[str]:
+        """What holds for the whole picture: seeds and games, what is not done, options that all settings share."""
+        games = [self.study.games[i, self.study.points[i] - 1] for i in self.settings]
+        span = " to ".join(
+            short_number(number).replace(" ", "\u00a0") for number in sorted({int(min(games)), int(max(games))})
+        )
+        points = {int(self.study.points[i]) for i in self.settings}
+        recorded = count_text(points.pop(), "recorded point") if len(points) == 1 else "their own recorded points"
+        settings, seeds = self.states.shape
+        found = [f"{count_text(settings, 'setting')} with {count_text(seeds, 'seed')} each, {span} games, {recorded}"]
+        shared = [self.label([name], self.values(name)) for name in self._options if self._is_shared(name)]
+        left = self._left()
+        return found + ([f"all: {', '.join(filter(None, shared))}"] if any(shared) else []) + ([left] if left else [])
+
+    def _is_shared(self, name: str) -> bool:
+        given = name in _ALWAYS or any(name in grid.values for grid in self.study.design.grids)
+        return given and name not in ("learner", "board", "games") and len(self.values(name)) == 1
+
+    def _left(self) -> str:
+        """Learners that failed or are missing; empty if there are none."""
+        done, failed = (int(np.count_nonzero(self.states == state)) for state in (DONE, FAILED))
+        missing = self.states.size - done - failed
+        parts = [f"{count:,} {what}" for count, what in ((failed, "failed"), (missing, "missing")) if count]
+        return f"{' and '.join(parts)} of {count_text(self.states.size, 'learner')}" if parts else ""
+
+
+def left_out(drawn: int, of: int, what: str, metric: Metric) -> list[str]:
+    """A note about lines that are not drawn.  metric: by which the others were chosen."""
+    if drawn == of:
+        return []
+    return [
+        f"only {drawn} of {of:,} {what}, those best by {metric.title} (of equal ones the first): the options metric "
+        "and only choose others"
+    ]
+
+
+def is_number(value: Any) -> bool:
+    """Whether an axis can have the value at its place."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _rank(value: Any) -> tuple[bool, float]:
+    return (False, float(value)) if is_number(value) else (True, 0.0)
+
+
+def _few(names: Sequence[str], many: str) -> str:
+    return " and ".join(names) if len(names) <= 2 else f"{len(names)} {many}"

@@ -1,0 +1,357 @@
+"""Built-in agents: runs, scripted players and best play, also as kernels read them.
+
+The three scripted players that measure an agent on a board too large for exact results.
+`random` takes any free cell.  `one-ply` wins at once if it can; `two-ply` does so too, and else takes a cell with which
+its opponent would win at once.  Otherwise both move at random.  On misère boards, where no move wins at once, both
+avoid making a line as long as they can.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.agents.adapter import Player
+from ttt_batch.agents.base import Agent, Positions, Words, as_cells, mover_words
+from ttt_batch.compiler.bits import NONE, ONE, lowest_bit, popcount
+from ttt_batch.compiler.jit import generic, kernel
+from ttt_batch.core.text import SEATS, Ties, check_ties, choose, choose_seat
+from ttt_batch.evaluation.search import mark_cell, reset, tied_cells
+from ttt_batch.evaluation.ties import check_sharp, keep_soonest
+from ttt_batch.games.bitboards import Lines, make_lines, marks_of, open_cells, view_of
+from ttt_batch.games.board import EMPTY, FIRST, SECOND, UNFINISHED, Board, Position
+from ttt_batch.games.enumeration import check_enumerable, check_gravity, choose_space, enumerate_graph
+from ttt_batch.games.graph import (
+    N_SHARED,
+    SHARED_CODES,
+    SHARED_OUTCOMES,
+    Graph,
+    Growth,
+    edges_of,
+    mover_of,
+    n_unfinished,
+    rows_of_edges,
+)
+from ttt_batch.games.solution import ends_alone, solve
+from ttt_batch.learners.base import row_at
+from ttt_batch.ntuple.moves import NetAgent
+from ttt_batch.runs.config import cannot_play_second_error
+from ttt_batch.runs.growing_table import GrowingTable
+from ttt_batch.runs.loading import AnyRun
+from ttt_batch.runs.q_values import AgentProxy, PlayingAgent
+from ttt_batch.runs.run import Run
+from ttt_batch.simulation.policy import Choice, Policy, chosen_edges, optimal_policy, policy_among, row_choices
+
+
+class TablePlayer(NamedTuple):
+    """A learner's tables with what it takes to choose moves from them, in any position.
+
+    tables, graph, growth: of a `GrowingTable`; its borrowed rows are written to, and nothing that it holds.
+    choice: the learner's rule.  worth: float64[P, 4].  chosen: bool[cells], scratch.
+    solution: int8[S], by which the soonest of its moves are kept (see `ties`); empty to keep all.
+    kept: bool[E], the moves that are kept whatever the tables say, for ties `sharp`; else empty.
+    """
+
+    tables: Any
+    graph: Graph
+    growth: Growth
+    choice: Choice
+    worth: Any
+    chosen: Any
+    solution: Any
+    kept: Any
+
+
+@kernel
+def agent_cells(agent: TablePlayer, code: Any, ply: Any) -> Any:
+    """Cells (int64, bits) that an agent may pick in an unfinished position; `minimax-q` may name occupied ones.
+
+    Compiled by itself: only this differs from learner to learner, and all kernels that need an agent's moves share it.
+    """
+    graph = agent.graph
+    row, image = row_at(agent.tables, graph, agent.growth, code, ply, agent.worth)
+    row_choices(agent.tables, graph, agent.choice, row, agent.chosen)
+    if agent.solution.shape[0] != 0:
+        keep_soonest(graph, agent.solution, row, agent.chosen)
+    lo, hi = edges_of(graph, row)
+    sharp, cells = agent.kept.shape[0] != 0, np.int64(0)
+    for edge in range(lo, hi):
+        if agent.chosen[edge - lo] and (not sharp or agent.kept[edge]):
+            cells |= np.int64(1) << agent.growth.origin[image, graph.cell[edge]]
+    return cells
+
+
+@generic
+def cells_of(player: Any, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
+    """Cells (uint64, a set) that a player may pick, each equally likely, to move after `ply` moves; see `agent_cells`.
+
+    own, other: uint64, its marks and its opponent's.
+    """
+
+
+@cells_of.register(TablePlayer)
+def _cells_of_tables(agent: TablePlayer, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
+    first, second = (other, own) if ply & 1 else (own, other)
+    code = np.int64(0)
+    for number in range(2):
+        marks = second if number else first
+        while marks != NONE:
+            code += (1 + number) * agent.growth.places.power[lowest_bit(marks), 0]
+            marks &= marks - ONE
+    return np.uint64(agent_cells(agent, code, ply))
+
+
+@cells_of.register(NetAgent)
+def _cells_of_network(agent: NetAgent, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
+    reset(agent)
+    for number in range(2):
+        marks, player = (other, 1 - (ply & 1)) if number else (own, ply & 1)
+        while marks != NONE:
+            mark_cell(agent, lowest_bit(marks), player)
+            marks &= marks - ONE
+    return tied_cells(agent, lines, own, other, view_of(lines, own, other), ply)
+
+
+def table_player(run: AnyRun, ties: Ties = "any") -> TablePlayer | NetAgent:
+    """The agent of a run; on an enumerated board its tables are copied.  Raises UsageError.
+
+    With a network ties make no difference: it knows wins in one, and prefers them; `sharp` is refused.  Raises
+    BoardError for `sharp` on a growing board.
+    """
+    if (ties := check_ties(ties)) == "sharp":
+        check_sharp(run)
+    if not isinstance(run, Run):
+        return run.agent
+    return make_table_agent(run, ties)
+
+
+def make_table_agent(run: Run, ties: Ties = "any") -> TablePlayer:
+    """As `table_player`, of a run that has a table of positions."""
+    ties = check_ties(ties)
+    if run.learner.boxes:
+        raise cannot_play_second_error(
+            run.config.learner, "a match in both seats, or a search,", "evaluate judges it exactly"
+        )
+    check_gravity(run.board, "an agent that searches or plays matches")
+    grown = run.grown if run.grown is not None else _as_grown(run)
+    chosen, solution = np.zeros(run.board.cells, np.bool_), np.zeros(0, np.int8)
+    if ties == "soonest":
+        solution = ends_alone(grown.graph.outcome)
+        if run.grown is None:
+            n_open = run.graph.first_edge.size - 1  # the same rows in both graphs, then the ends of games
+            solution[:n_open] = run.solution_in_plies[:n_open]
+    # An enumerated run's rows have the same edges in both graphs.
+    kept = run.sharp_edges if ties == "sharp" else np.zeros(0, np.bool_)
+    return TablePlayer(grown.tables, grown.graph, grown.growth, run.learner.choice, run.worth, chosen, solution, kept)
+
+
+def _as_grown(run: Run) -> GrowingTable:
+    """An enumerated run as a growing board whose play has reached every position."""
+    graph, learner = run.graph, run.learner
+    n_open = graph.first_edge.size - 1
+    kept = np.flatnonzero((graph.outcome != UNFINISHED) & (graph.code >= 0) & learner.final_rows)
+    grown = GrowingTable(run.board, learner, run.worth, symmetry=run.config.symmetry)
+
+    def rows(of_graph: NDArray[Any], shared: Any) -> NDArray[Any]:
+        """An array whose last axis is rows, with the rows that positions without one of their own share."""
+        return np.concatenate([of_graph[..., :n_open], shared, of_graph[..., kept]], axis=-1).astype(of_graph.dtype)
+
+    shared_rows = slice(grown.graph.first_edge.size - 1, grown.graph.first_edge.size - 1 + N_SHARED)
+    tables = [
+        rows(table, start[..., shared_rows]) if learner.fields[name][0].endswith("S") else table.copy()
+        for name, table, start in zip(run.tables._fields, run.tables, grown.tables, strict=True)
+    ]
+    shared = np.array(SHARED_CODES), np.array(SHARED_OUTCOMES)
+    grown.restore(rows(graph.code, shared[0]), rows(graph.outcome, shared[1]), learner.tables(*tables), np.zeros(0))
+    return grown
+
+
+PLAYERS = ("random", "one-ply", "two-ply")
+"""The scripted players; in kernels by their number, which is how many plies they look ahead."""
+
+RANDOM, ONE_PLY, TWO_PLY = range(3)
+
+
+class Scripted(NamedTuple):
+    """A scripted player.  plies: RANDOM, ONE_PLY or TWO_PLY."""
+
+    plies: int
+
+
+@kernel
+def scripted_cells(lines: Lines, own: Any, other: Any, plies: Any) -> Any:
+    """Cells (uint64, a set) that a scripted player picks among, each equally likely.
+
+    own, other: uint64, its marks and its opponent's.  plies: RANDOM, ONE_PLY or TWO_PLY.
+    """
+    free = open_cells(lines, own | other)
+    if plies == RANDOM:
+        return free
+    view = view_of(lines, own, other)
+    if lines.misere != 0:
+        return free & ~view.own if free & ~view.own != NONE else free
+    if free & view.own != NONE:
+        return free & view.own
+    return free & view.other if plies == TWO_PLY and free & view.other != NONE else free
+
+
+@cells_of.register(Scripted)
+def _cells_of_scripted(player: Scripted, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
+    return scripted_cells(lines, own, other, player.plies)
+
+
+@kernel
+def scripted_edges(lines: Lines, graph: Graph, plies: int, allowed: Any) -> None:
+    """Write whether a scripted player picks among each edge of an enumerated board into `allowed` (bool[E])."""
+    for row in range(n_unfinished(graph)):
+        first, second = marks_of(graph.code[row], lines.cells)
+        own, other = (second, first) if mover_of(graph, row) else (first, second)
+        cells = scripted_cells(lines, np.uint64(own), np.uint64(other), plies)
+        lo, hi = edges_of(graph, row)
+        for edge in range(lo, hi):
+            allowed[edge] = cells >> np.uint64(graph.cell[edge]) & ONE != NONE
+
+
+def player_number(name: str) -> int:
+    """The number of a scripted player.  Raises UsageError."""
+    return PLAYERS.index(choose("player", name, PLAYERS))
+
+
+def seat_number(seat: str) -> int:
+    """0 for `first`, 1 for `second`.  Raises UsageError."""
+    return SEATS.index(choose_seat(seat))
+
+
+def scripted_policy(run: Run, player: str) -> Policy:
+    """A scripted player over the edges of an enumerated run's graph.  Raises UsageError and BoardError."""
+    check_enumerable(run.board, run.grown is not None, "an exact result")
+    return policy_over(run.graph, run.board, player_number(player))
+
+
+def policy_over(graph: Graph, board: Board, plies: int) -> Policy:
+    """A scripted player over the edges of a graph of all positions.  plies: RANDOM, ONE_PLY or TWO_PLY."""
+    allowed = np.zeros(graph.child.size, np.bool_)
+    scripted_edges(make_lines(board), graph, plies, allowed)
+    return policy_among(graph, allowed)
+
+
+class ScriptedPlayer(AgentProxy):
+    """A scripted player to be watched: it moves by its rule; what moves are worth is what its opponent knows of them.
+
+    plies: RANDOM, ONE_PLY or TWO_PLY.  Raises UsageError for a name that is none of `PLAYERS`.
+    """
+
+    def __init__(self, name: str, opponent: PlayingAgent) -> None:
+        super().__init__(opponent)
+        self.plies, self._lines = player_number(name), make_lines(self.board)
+
+    def candidates(self, position: Position) -> list[int]:
+        """Cells that it picks among."""
+        mover = FIRST + (len(position) - position.count(EMPTY)) % 2
+        own, other = (
+            np.uint64(sum(1 << cell for cell, mark in enumerate(position) if mark == player))
+            for player in (mover, FIRST + SECOND - mover)
+        )
+        cells = int(scripted_cells(self._lines, own, other, self.plies))
+        return [cell for cell in range(self.board.cells) if cells >> cell & 1]
+
+
+def alike(chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return rows of 0 and 1 divided by their sums; a row without a cell stays as it is."""
+    equal: NDArray[np.float64] = chances / chances.sum(1, keepdims=True).clip(min=1)
+    return equal
+
+
+class PolicyAgent(Agent):
+    """A policy over all positions of a board, or over all up to symmetry."""
+
+    own = True
+
+    def __init__(self, name: str, board: Board, graph: Graph, symmetry: bool, policy: Policy) -> None:
+        """symmetry: whether a row of `graph` stands for all images of a position."""
+        self.name = name
+        self.resigns = bool((graph.cell == board.resignation).any())
+        self.loses = not self.resigns and bool((graph.code < 0).any())
+        self._images = np.array(board.images(symmetry))
+        self._powers = 3 ** np.arange(board.cells, dtype=np.int64)
+        n_open = graph.first_edge.size - 1
+        self._order = np.argsort(graph.code[:n_open])
+        self._codes = graph.code[:n_open][self._order]
+        chosen = chosen_edges(graph, policy)
+        self._cells = np.zeros(n_open, np.uint64)
+        np.bitwise_or.at(
+            self._cells, rows_of_edges(graph)[chosen], np.uint64(1) << graph.cell[chosen].astype(np.uint64)
+        )
+
+    def ask(self, batch: Positions) -> NDArray[np.float64]:
+        """float64[n, cells]: each of its moves is equally likely; zeros where it resigns."""
+        flat = batch.boards.reshape(batch.size, -1).astype(np.int64)
+        marks = np.where(flat == 0, 0, 1 + (flat.clip(max=0) + batch.to_move[:, None]) % 2)
+        codes = np.stack([marks[:, image] @ self._powers for image in self._images])
+        number = codes.argmin(0)
+        lowest = codes[number, np.arange(batch.size)]
+        row = self._order[np.searchsorted(self._codes, lowest)]
+        chances = np.zeros(flat.shape)
+        # Image cell i holds what stands on cell image[i].
+        np.put_along_axis(chances, self._images[number], as_cells(self._cells[row], flat.shape[1]), axis=1)
+        # Resigning is no cell; an occupied one loses as well.  On the empty board there is none.
+        resigns = np.flatnonzero(~chances.any(1) & flat.any(1))
+        chances[resigns, (flat[resigns] != 0).argmax(1)] = 1
+        return alike(chances)
+
+
+@kernel
+def move_cells(player: Any, lines: Lines, own: Any, other: Any, cells: Any) -> None:
+    """Write what a player picks among in each position into `cells` (uint64[n]).
+
+    own, other: uint64[n], the marks of the player to move and of its opponent.
+    """
+    for number in range(own.shape[0]):
+        ply = popcount(own[number] | other[number])
+        cells[number] = cells_of(player, lines, own[number], other[number], ply)
+
+
+class KernelAgent(Agent):
+    """A player for kernels: a scripted one, a table that grew, or networks."""
+
+    own = True
+
+    def __init__(self, name: str, board: Board, player: Any, *, loses: bool = False) -> None:
+        """player: of a class with a body for `tables.cells_of`."""
+        self.name, self.loses, self._player, self._lines = name, loses, player, make_lines(board)
+
+    def ask(self, batch: Positions) -> NDArray[np.float64]:
+        """float64[n, cells]: each of its moves is equally likely."""
+        own, other = mover_words(batch)
+        cells: Words = np.zeros_like(own)
+        move_cells(self._player, self._lines, own, other, cells)
+        chances = as_cells(cells, self._lines.cells).astype(np.float64)
+        return alike(chances)
+
+
+def agent_of_run(run: AnyRun, ties: Ties = "any", name: str = "") -> Agent:
+    """A run as an agent; ties: as for `Run.candidates`."""
+    name = name or run.config.learner
+    if isinstance(run, Run) and run.grown is None:
+        agent = PolicyAgent(name, run.board, run.graph, run.config.symmetry, run.policy_on(run.graph, ties))
+        agent.seats = run.seats
+        return agent
+    loses = isinstance(run, Run) and run.learner.occupied
+    return KernelAgent(name, run.board, table_player(run, ties), loses=loses)
+
+
+def playing_agent(run: AnyRun, ties: Ties = "any") -> Any:
+    """Return a run as `play_agents` takes it: an agent for kernels, or a player to ask if it may resign."""
+    if isinstance(run, Run) and run.learner.boxes:
+        return Player(agent_of_run(run, ties), run.board)
+    return table_player(run, ties)
+
+
+def named_agent(name: str, board: Board) -> Agent:
+    """One of `AGENT_NAMES`.  Raises UsageError, and BoardError for `optimal` on a board too large to enumerate."""
+    if name != "optimal":
+        return KernelAgent(name, board, Scripted(player_number(name)))
+    space = choose_space(board, "auto", prefers=True)
+    check_enumerable(board, space.grown, "the agent optimal")
+    graph = enumerate_graph(board, symmetry=space.symmetry)
+    return PolicyAgent(name, board, graph, space.symmetry, optimal_policy(graph, solve(graph)))

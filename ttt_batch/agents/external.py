@@ -1,0 +1,466 @@
+"""Agents from outside: Python callables, programs in any language, and reading of agents' names.
+
+A callable of three arguments answers whole batches, which is fast.  One of one argument answers position by position.
+
+Programs in any language as agents: `cmd:PROGRAM ARGUMENTS`.
+The program is started once, without a shell.  It reads a position a line from its standard input,
+
+    BOARD MOVER CELLS       such as `3x3 X XO..X....`
+
+with MOVER `X` or `O` and a character for each cell, row by row: `X`, `O` or `.`; and answers each with a line that
+holds a cell, counted from 0.  Many lines may be waiting when it reads the first one.  It writes its answers out at
+once (`fflush`), and ends when its input does.  The end of what it writes to standard error is shown if it fails.
+
+It leads a process group of its own, which is ended with it: at the end, after the time limit, and on Ctrl-C.
+"""
+
+import contextlib
+import ctypes
+import inspect
+import os
+import selectors
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.agents.adapter import AgentAdapter
+from ttt_batch.agents.base import Agent, Positions, where
+from ttt_batch.agents.builtin import named_agent
+from ttt_batch.core.console import one_line, redirect_prints
+from ttt_batch.core.errors import AgentError, UsageError, quoted
+from ttt_batch.core.files import reason, shown
+from ttt_batch.core.named_code import is_callable_name, named_object, reason_of
+from ttt_batch.core.text import AGENT_NAMES, ILLEGAL, Number, check_switches, choose, count_text, parse_float
+from ttt_batch.games.board import Board, parse_board
+from ttt_batch.runs.loading import AnyRun
+from ttt_batch.runs.lookup import PROGRAM, find_agent_or_run, is_program
+
+TIME_LIMIT = 10.0
+"""Seconds that an answer may take by default."""
+
+POSITIONS_AN_ANSWER = 10_000
+"""Positions that count as one answer of a callable: so many more may take so much longer."""
+
+BATCH_FORM, SINGLE_FORM = "agent(boards, to_move, legal)", "agent(board)"
+BATCH_NAMES = {"to_move", "legal"}
+
+
+class CallableAgent(Agent):
+    """A callable `agent(boards, to_move, legal)`, with arrays as in `Positions`, which it may change.
+
+    Returns int[n], a cell for each position, or float[n, cells], probabilities.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], name: str = "", *, limit: float = TIME_LIMIT, aside: bool = False
+    ) -> None:
+        """limit: seconds for each 10,000 positions begun.  aside: what it prints goes to standard error."""
+        if not callable(function):
+            raise UsageError(f"agent {quoted(function)} cannot be called; give {BATCH_FORM} or {SINGLE_FORM}")
+        if isinstance(function, type):
+            raise UsageError(f"agent {quoted(function)} is a class; give an object of it that can be called")
+        self._function, self._limit, self._aside = function, limit, aside
+        self.name = name or getattr(function, "__name__", type(function).__name__)
+
+    def ask(self, batch: Positions) -> NDArray[Any]:
+        """What the callable returns, as an array of its own.
+
+        Raises AgentError for an exception, for what is no array, and after the time limit.
+        """
+        return self._answer(batch, *batch)
+
+    def _answer(self, batch: Positions, *given: NDArray[Any]) -> NDArray[Any]:
+        """Call with copies of arrays.  batch: the positions, for messages; raises as `ask` does."""
+        returned: list[Any] = []
+        answer: list[NDArray[Any]] = []
+        failure: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                returned.append(self._function(*(array.copy() for array in given)))
+                answer.append(np.array(returned[0]))  # code of the agent's own, too, such as a tensor's
+            except BaseException as error:  # even an exit is a failure to answer
+                failure.append(error)
+
+        limit = self._limit * -(-batch.size // POSITIONS_AN_ANSWER)
+        thread = threading.Thread(target=work, daemon=True)
+        with ExitStack() as meanwhile:
+            if self._aside:
+                meanwhile.enter_context(redirect_prints())
+            thread.start()
+            try:
+                thread.join(limit)
+            finally:
+                if thread.is_alive():
+                    _stop(thread)
+        if failure:
+            how = "answered no array" if returned else "failed"
+            told = f"{how} when asked about {self._asked(batch)}: {reason_of(failure[0])}"
+            raise AgentError(f"{self.name} {told}") from failure[0]
+        if not answer:
+            raise AgentError(f"{self.name} did not answer within {limit:g} s when asked about {self._asked(batch)}")
+        return answer[0]
+
+    def _asked(self, batch: Positions) -> str:
+        rows, cols = batch.boards.shape[1:]
+        return f"{count_text(batch.size, 'position')}, the first {where(Board(rows, cols, 1), batch, 0)}"
+
+
+class SingleAgent(CallableAgent):
+    """A callable `agent(board)` that answers one position at a time; see `Positions.boards` for its array.
+
+    Returns a cell, counted from 0, a pair (row, column), or probabilities: a number for each cell, which sum to 1.
+    """
+
+    at_once = 1
+
+    def ask(self, batch: Positions) -> NDArray[Any]:
+        """int[1], a cell, or float[1, cells], probabilities, of a batch of one position.  Raises AgentError."""
+        rows, cols = batch.boards.shape[1:]
+        answer = self._answer(batch, batch.boards[0])
+        integers, cells = answer.dtype.kind in "iu", rows * cols
+        if integers and answer.size == 1:
+            return answer.reshape(1)
+        if integers and answer.shape == (2,) and (answer >= 0).all() and (answer < (rows, cols)).all():
+            return np.array([answer[0] * cols + answer[1]])
+        if answer.dtype.kind in "iuf" and answer.shape in ((cells,), (rows, cols)):
+            return answer.reshape(1, cells).astype(np.float64)
+        one = answer.item() if not answer.shape and answer.dtype.kind in "OifU" else answer.tolist()
+        raise AgentError(
+            f"in position {where(Board(rows, cols, 1), batch, 0)} {self.name} answered {quoted(one)}; return a cell, "
+            f"0 .. {cells - 1}, a pair (row, column) from 0, or {cells} probabilities"
+        )
+
+
+def agent_of(
+    function: Callable[..., Any], name: str = "", *, limit: float = TIME_LIMIT, aside: bool = False
+) -> CallableAgent:
+    """Return a callable as an agent that answers batches or single positions, by its arguments.
+
+    name, limit, aside: as for `CallableAgent`.  Raises UsageError.
+    """
+    form = SingleAgent if _takes_one(function) else CallableAgent
+    return form(function, name, limit=limit, aside=aside)
+
+
+def _takes_one(function: Any) -> bool:
+    """Return whether a callable takes single positions; arguments with defaults are settings of its own.
+
+    So is none of any number, and neither are `to_move` and `legal`.  Raises UsageError if it takes no batches either.
+    """
+    try:
+        static = isinstance(inspect.getattr_static(type(function), "__call__", None), staticmethod)
+        # Python takes the first argument of a static `__call__` for the object.
+        arguments = inspect.signature(function.__call__ if static else function).parameters.values()
+    except (ValueError, TypeError):  # a function in C does not tell, and what is none is told of elsewhere
+        return False
+    places = [one for one in arguments if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    if isinstance(function, type) or any(one.kind is one.VAR_POSITIONAL for one in arguments):
+        return False
+    needed = sum(one.default is one.empty for one in places)
+    if places and needed < 2 and not {one.name for one in places} >= BATCH_NAMES:
+        return True
+    if not needed <= 3 <= len(places):
+        raise UsageError(
+            f"agent {quoted(getattr(function, '__name__', function))} takes {count_text(needed, 'argument')}; "
+            f"give {SINGLE_FORM} for one position at a time, or {BATCH_FORM} for batches, which is faster"
+        )
+    return False
+
+
+def _stop(thread: threading.Thread) -> None:
+    """Have a thread that takes too long end at its next line of Python; compiled code goes on to its end."""
+    if thread.ident is not None and sys.implementation.name == "cpython":
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
+
+
+def load_callable(text: str, *, limit: float = TIME_LIMIT) -> CallableAgent:
+    """The agent `NAME` of a Python file, whose code runs now.  Raises UsageError and AgentError.
+
+    A class whose objects can be called is called without arguments first.  What the code prints goes to standard error.
+    """
+    path, name, function = named_object("agent", text, AgentError)
+    if isinstance(function, type) and any("__call__" in vars(base) for base in function.__mro__):
+        function = _called(function, path, name)
+    return agent_of(function, f"{path.name}:{name}", limit=limit, aside=True)
+
+
+def _called(function: Any, path: Path, name: str) -> Any:
+    try:
+        with redirect_prints():
+            return function()
+    except (Exception, SystemExit) as error:
+        raise AgentError(f"{shown(path)}: {name}() failed: {reason_of(error)}") from error
+
+
+AT_ONCE = 1 << 16
+"""Bytes that are written or read at once: what a pipe holds."""
+
+LONGEST_TOLD = 500
+"""Bytes of a program's standard error that are kept, the last ones, and that a message repeats."""
+
+LONGEST_ANSWER, MOST_DIGITS = 80, 18
+"""Characters that a line with an answer may have, and a number of 64 bits for certain."""
+
+MOST_READINGS = 32
+"""How often standard error is read after a failure: all that a pipe holds, and not for ever."""
+
+GRACE = 0.5
+"""Seconds that a program has to end after its input has."""
+
+
+class ProgramAgent(Agent):
+    """A program that reads a position a line and answers a cell a line; see above."""
+
+    at_once = 1 << 6
+
+    def __init__(self, command: str, board: Board, *, limit: float = TIME_LIMIT) -> None:
+        """command: the program with its arguments, split as a shell does.  limit: seconds for each answer.
+
+        Raises UsageError for a command without a program, and AgentError if it cannot be started.
+        """
+        try:
+            words = shlex.split(command)
+        except ValueError:
+            what = f"agent {quoted(PROGRAM + command)} cannot be split into words"
+            raise UsageError(f"{what}: a quotation is open at its end; close it") from None
+        if not hasattr(os, "killpg"):
+            raise AgentError("programs as agents need process groups, which this system lacks; use FILE.py:NAME")
+        if not words or not words[0]:
+            raise UsageError("agent 'cmd:' names no program; write cmd:PROGRAM ARGUMENTS")
+        self.name, self._board, self._limit = PROGRAM + command, board, limit
+        pipe = subprocess.PIPE
+        try:
+            self._process = subprocess.Popen(
+                words, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
+            )
+        except (OSError, ValueError) as error:
+            raise AgentError(f"{self.name} cannot be started: {reason(error)}") from None
+        self._end = weakref.finalize(self, _end, self._process)
+        process = self._process
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        self._input, self._output = process.stdin.fileno(), process.stdout.fileno()
+        self._errors, self._said = process.stderr.fileno(), b""
+        for stream in (self._input, self._output, self._errors):
+            os.set_blocking(stream, False)
+
+    def ask(self, batch: Positions) -> NDArray[np.int64]:
+        """int64[n]: its answers.  Raises AgentError for a line that is no number, a hang, or its end."""
+        if not self._end.alive:
+            raise AgentError(f"{self.name} has ended; start it again")
+        lines = self._lines(batch)
+        try:
+            return self._exchange(batch, lines)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the program and its process group."""
+        self._end()
+
+    def _lines(self, batch: Positions) -> bytes:
+        """What is written for a batch."""
+        marks = batch.boards.reshape(batch.size, -1).astype(np.int64)
+        marks[batch.to_move == 1] *= -1
+        cells = np.frombuffer(b".XO", np.uint8)[marks]  # of 0, 1 and -1
+        movers = np.frombuffer(b"XO", np.uint8)[batch.to_move]
+        head = np.frombuffer(f"{self._board.name} ".encode(), np.uint8)
+        line = np.full((batch.size, head.size + 3 + cells.shape[1]), ord(" "), np.uint8)
+        line[:, : head.size], line[:, head.size], line[:, head.size + 2 : -1] = head, movers, cells
+        line[:, -1] = ord("\n")
+        return line.tobytes()
+
+    def _exchange(self, batch: Positions, lines: bytes) -> NDArray[np.int64]:
+        """Write and read at the same time, so that neither side waits for the other."""
+        waiting, answers, rest = memoryview(lines), list[bytes](), b""
+        deadline = time.monotonic() + self._limit
+        with selectors.DefaultSelector() as ready:
+            ready.register(self._output, selectors.EVENT_READ)
+            if ready.select(0) and (unasked := os.read(self._output, AT_ONCE)):  # else it has ended: see below
+                raise self._failed(batch, 0, f"answered {_shown(unasked)} before it was asked")
+            ready.register(self._input, selectors.EVENT_WRITE)
+            if self._errors >= 0:
+                ready.register(self._errors, selectors.EVENT_READ)
+            while len(answers) < batch.size:
+                events = ready.select(max(0.0, deadline - time.monotonic()))
+                for key, _ in events:
+                    if key.fd == self._errors:
+                        if not self._listen():
+                            ready.unregister(self._errors)
+                            self._errors = -1
+                        continue
+                    if key.fd == self._input:
+                        try:
+                            waiting = waiting[os.write(self._input, waiting[:AT_ONCE]) :]
+                        except BrokenPipeError:  # it reads no more, and its output tells why
+                            waiting = waiting[:0]
+                        if not waiting:
+                            ready.unregister(self._input)
+                        continue
+                    read = os.read(self._output, AT_ONCE)
+                    if not read:
+                        raise self._failed(batch, len(answers), self._how_it_ended())
+                    *whole, rest = (rest + read).split(b"\n")
+                    if whole:
+                        answers += whole
+                        deadline = time.monotonic() + self._limit
+                    if len(rest) > LONGEST_ANSWER:
+                        raise self._failed(batch, len(answers), f"answered {_shown(rest)} without an end of the line")
+                if len(answers) < batch.size and time.monotonic() >= deadline:
+                    raise self._failed(batch, len(answers), self._why_it_waits())
+        if len(answers) > batch.size or rest:
+            raise self._failed(batch, batch.size - 1, f"answered more than a line, {_shown(answers[-1] + rest)} last")
+        return self._numbers(batch, answers)
+
+    def _numbers(self, batch: Positions, answers: list[bytes]) -> NDArray[np.int64]:
+        """The cells in lines."""
+        try:
+            return np.array(list(map(int, answers)), np.int64)
+        except (ValueError, OverflowError):
+            wrong = [not one.strip().isdigit() or len(one) > MOST_DIGITS for one in answers]
+            number = wrong.index(True)
+            raise self._failed(batch, number, f"answered {_shown(answers[number])}, which is no cell") from None
+
+    def _listen(self) -> bool:
+        """Read of its standard error what is there; False at its end."""
+        said = os.read(self._errors, AT_ONCE)
+        self._said = (self._said + said)[-LONGEST_TOLD:]
+        return bool(said)
+
+    def _why_it_waits(self) -> str:
+        """Why there is no answer after the time limit."""
+        ended = _ended(self._process.pid, 0)
+        if ended is None:
+            return f"did not answer within {self._limit:g} s"
+        return f"{_told(ended)}, and what it started held its output for {self._limit:g} s"
+
+    def _how_it_ended(self) -> str:
+        ended = _ended(self._process.pid, GRACE)
+        return "closed its output" if ended is None else _told(ended)
+
+    def _failed(self, batch: Positions, number: int, how: str) -> AgentError:
+        """The error of an answer that did not come, or was none; with what the program said last."""
+        with contextlib.suppress(OSError):  # nothing more to read, or closed
+            for _ in range(MOST_READINGS):
+                if self._errors < 0 or not self._listen():
+                    break
+        told = one_line(self._said.decode(errors="replace").strip())
+        hint = "; does it write out each answer at once (fflush)?" if how.startswith("did not") and not told else ""
+        said = f"; it said: {told}" if told else hint
+        return AgentError(f"in position {where(self._board, batch, number)} {self.name} {how}{said}")
+
+
+def _shown(answer: bytes) -> str:
+    return quoted(answer.decode(errors="replace").strip())
+
+
+def _told(ended: "os.waitid_result") -> str:
+    """How a process has ended, in words."""
+    if ended.si_code == os.CLD_EXITED:
+        return f"ended with status {ended.si_status}"
+    named = {one.value: one.name for one in signal.Signals}  # some of those for other uses have no name
+    return f"was ended by {named.get(ended.si_status, f'signal {ended.si_status}')}"
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Close a program's input, wait a moment, and end what is left of its process group."""
+    try:
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        _ended(process.pid, GRACE)
+    finally:  # also if Ctrl-C comes once more meanwhile
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _ended(pid: int, patience: float) -> "os.waitid_result | None":
+    """How a process has ended, or None if it has not after so many seconds.
+
+    It is not waited for as a parent does at last, so its number stays that of its group meanwhile.
+    """
+    until = time.monotonic() + patience
+    while (found := os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is None:
+        if time.monotonic() >= until:
+            return None
+        time.sleep(0.002)
+    return found
+
+
+AgentLike = Agent | str | Callable[..., Any]
+"""An agent that is no run, or what names it."""
+
+FORMS = "a run file, FILE.py:NAME or cmd:PROGRAM"
+
+MOST_SECONDS = 86_400
+"""The longest time limit: a day."""
+
+
+def is_agent(given: object) -> bool:
+    """Whether this is an agent that is no run, or names one; not the file of a run."""
+    if isinstance(given, str | Path):
+        return isinstance(given, str) and isinstance(find_agent_or_run(given), str)
+    return isinstance(given, Agent) or (callable(given) and not isinstance(given, AnyRun))
+
+
+def make_agent(given: object, board: Board, *, time_limit: Number | None = None) -> Agent:
+    """An agent that is no run.
+
+    time_limit: seconds for each answer, of a callable for each 10,000 positions begun; above 0.
+    Raises UsageError, BoardError and AgentError.
+    """
+    limit = checked_limit(time_limit)
+    if isinstance(given, Agent):
+        return given
+    if isinstance(given, str):
+        if is_program(given):
+            return ProgramAgent(given.removeprefix(PROGRAM), board, limit=limit)
+        if is_callable_name(given):
+            return load_callable(given, limit=limit)
+        return named_agent(choose("agent", given, AGENT_NAMES, others=FORMS), board)
+    if not callable(given):
+        raise UsageError(f"not an agent: {quoted(given)}; give a callable such as {SINGLE_FORM}, {FORMS}")
+    return agent_of(given, limit=limit)
+
+
+def at_board(
+    agent: object,
+    board: Board | str = "3x3",
+    *,
+    symmetric: bool = False,
+    illegal: str = "error",
+    time_limit: Number | None = None,
+) -> AgentAdapter:
+    """An agent at a board, which goes into `evaluate`, `tournament`, `show`, `play` and `export_run` as a run does.
+
+    agent, symmetric, illegal, time_limit: as for `ttt_batch.judge`.  A program runs until `close`, the end of a `with`
+    block, or this process's.
+    Raises UsageError, BoardError and AgentError.
+    """
+    check_switches(symmetric=symmetric)
+    whose, loses = parse_board(board), choose("illegal", illegal, ILLEGAL) == "loses"
+    return AgentAdapter(make_agent(agent, whose, time_limit=time_limit), whose, symmetric=symmetric, loses=loses)
+
+
+def checked_limit(time_limit: Number | None) -> float:
+    """Seconds for each answer.  Raises UsageError."""
+    if time_limit is None:
+        return TIME_LIMIT
+    limit = parse_float("time_limit", time_limit, "seconds for each answer, e.g. 10")
+    if not 0 < limit <= MOST_SECONDS:
+        raise UsageError(f"time_limit {limit:g} is outside 0 to {MOST_SECONDS:,} seconds; give more than 0")
+    return limit

@@ -1,0 +1,536 @@
+"""Pictures of studies: curves, settling, sensitivity and heat maps.
+
+How a metric depends on the step size, or on another option: a line for each setting of the others.
+The picture of Sutton and Barto (2018, figures 2.6 and 6.3).
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.app.plots.curves import games_axis, games_edges
+from ttt_batch.app.plots.studies.canvas import (
+    LETTER,
+    METRICS,
+    NUMBER,
+    SHARE,
+    TIME,
+    Metric,
+    SeedSpread,
+    Selection,
+    at_end,
+    band_style,
+    is_number,
+    left_out,
+    line_sign,
+    line_style,
+    make_canvas,
+    name_places,
+    over_games,
+    panel_inches,
+    readable,
+    room_below,
+)
+from ttt_batch.app.plots.style import COLOURS, log_counts, log_ticks
+from ttt_batch.core.errors import UsageError, display_name, flag
+from ttt_batch.core.text import short_number
+from ttt_batch.studies.designs.methods import NETWORKS
+from ttt_batch.studies.statistics import Survival, plays, survival
+from ttt_batch.studies.storage.layout import DONE
+
+PANELS = (
+    ("loss", "error", "unbeatable", "optimal"),
+    ("unbeatable", "first", "second", "play"),
+    ("play", "positions"),
+    ("first-wins", "play", "second-wins"),
+)
+"""What is drawn of boards with exact results, of networks with proofs, of boards without either, and of a mixture or of
+results alone: the first that all have."""
+
+MARKS = 12
+"""Markers of a line, evenly over the axis."""
+
+
+def study_curves_figure(choice: Selection, metric: str | None = None) -> Any:
+    """A line for each setting.  metric: by which those are chosen that are drawn, if there are too many."""
+    ranking = choice.metric(metric, "proof" if choice.study.family is NETWORKS else "loss")
+    shown = [choice.settings[i] for i in choice.best(ranking, [[setting] for setting in choice.settings])]
+    drawn = [choice.settings.index(setting) for setting in shown]
+    several = [[METRICS[name] for name in names] for names in PANELS]
+    panels = next(tuple(one) for one in several if all(choice.having(metric)[drawn].all() for metric in one))
+    if not plays(choice.study)[shown].all(axis=1).any():  # boxes have no values
+        panels = tuple(name for name in panels if name is not METRICS["error"])
+    count, seeds = len(shown), choice.study.seeds.size
+    done = np.count_nonzero(choice.study.state[shown] == DONE, axis=1).tolist()
+    legend = [
+        (line_sign(i), choice.name_of(setting) + (f" ({done[i]} of {seeds} seeds)" if done[i] < seeds else ""))
+        for i, setting in enumerate(shown)
+    ]
+    notes = [
+        "line: median of the seeds (a share has none), band: from quartile to quartile",
+        next((choice.seats_note(panel, shown) for panel in panels if panel.note), ""),
+        *left_out(count, len(choice.settings), "settings", ranking),
+        *choice.facts(),
+    ]
+    canvas = make_canvas(f"Learning curves: {choice.title(shown)}", len(panels), legend, notes, columns=2, height=2.6)
+    ends = choice.study.games[shown, choice.study.points[shown] - 1]
+    edges = games_edges(int(choice.study.games[shown, 0].min()), int(ends.max()))
+    for axes, panel in zip(canvas.panels, panels, strict=True):
+        axes.set_title(f"{panel.title[0].upper()}{panel.title[1:]}")
+        axes.set_ylabel(panel.unit)
+        games_axis(axes, *edges)
+    tops = [0.0] * len(panels)
+    for setting, spreads in over_games(choice.study, panels, shown):
+        number = shown.index(setting)
+        games = choice.study.games[setting, : choice.study.points[setting]]
+        marked = _marked(np.log(games / edges[0]) / np.log(edges[1] / edges[0]), number / count)
+        for i, (axes, panel, found) in enumerate(zip(canvas.panels, panels, spreads, strict=True)):
+            if panel.kind != SHARE:
+                axes.fill_between(games, found.low, found.high, **band_style(number, count))
+            axes.plot(games, found.middle, **line_style(number), markevery=marked, zorder=3)
+            tops[i] = max(tops[i], float(np.nanmax(found.high, initial=0)))
+    for axes, panel, top in zip(canvas.panels, panels, tops, strict=True):
+        if panel.kind == SHARE:
+            axes.set_ylim(-3, 103)
+        elif panel is METRICS["positions"]:
+            log_counts(axes)
+        else:
+            axes.set_ylim(-0.03 * max(top, 1e-3), 1.08 * max(top, 1e-3))
+    return canvas.figure
+
+
+def _marked(at: Any, turn: float) -> list[int]:
+    """Points with a marker: first, last, and some between, for each line at other places.  at: 0 to 1 on the axis."""
+    slots = np.floor(at * MARKS + turn)
+    return sorted({0, *np.flatnonzero(np.diff(slots, prepend=slots[0]) > 0).tolist(), at.size - 1})
+
+
+TITLES = {"proof": "Proved by then", "settling": "Settled by then"}
+
+
+def settling_figure(choice: Selection, metric: str | None = None) -> Any:
+    """Steps for each setting.  metric: by which those are chosen that are drawn, if there are too many."""
+    if not choice.having(METRICS["proof"]).any():
+        raise UsageError(f"{choice.name} has no proofs to draw; choose {flag('kind', 'curves')}")
+    ranking = choice.metric(metric, "proof")
+    shown = [choice.settings[i] for i in choice.best(ranking, [[setting] for setting in choice.settings])]
+    times = {panel: at_end(choice.study, METRICS[panel])[shown] for panel in TITLES}
+    counts = [
+        f" ({np.isfinite(proof).sum()}, {np.isfinite(settling).sum()} of {(~np.isnan(proof)).sum()})"
+        for proof, settling in zip(*times.values(), strict=True)
+    ]
+    count = len(shown)
+    legend = [(line_sign(i, **_dash(i)), f"{choice.name_of(setting)}{counts[i]}") for i, setting in enumerate(shown)]
+    notes = [
+        "unbeatable in every seat at a recorded point: proved; at that one and all later ones: settled",
+        "in brackets: seeds proved and settled up to the end, of all",
+        "Kaplan-Meier with 95 % bands (log-log); seeds without are censored at the end",
+        *left_out(count, len(choice.settings), "settings", ranking),
+        *choice.facts(),
+    ]
+    canvas = make_canvas(f"Proofs over games: {choice.title(shown)}", 2, legend, notes, height=3.0)
+    ends = choice.study.games[shown, choice.study.points[shown] - 1]
+    edges = games_edges(int(choice.study.games[shown, 0].min()), int(ends.max()))
+    for axes, (panel, title) in zip(canvas.panels, TITLES.items(), strict=True):
+        axes.set_title(title)
+        axes.set_ylabel("% of seeds")
+        axes.set_ylim(-3, 103)
+        games_axis(axes, *edges)
+        for i, (own, end) in enumerate(zip(times[panel], ends.tolist(), strict=True)):
+            if not np.isnan(own).all():
+                _draw(axes, steps_of(own, end), edges[0], end, i, count)
+    return canvas.figure
+
+
+def _dash(number: int) -> dict[str, Any]:
+    """How a line without markers looks: a second round of colours is dashed."""
+    return {"color": COLOURS[number % len(COLOURS)], "marker": "", "linestyle": "--" if number >= len(COLOURS) else "-"}
+
+
+def steps_of(times: NDArray[np.float64], end: int) -> Survival:
+    """The estimate from the times of seeds, infinite if it did not happen up to `end`, NaN if nothing is known."""
+    known = times[~np.isnan(times)]
+    happened = np.isfinite(known)
+    return survival(np.where(happened, known, end).astype(np.int64), happened)
+
+
+def _draw(axes: Any, steps: Survival, begin: float, end: int, number: int, count: int) -> None:
+    """One curve of shares from `begin` to `end`."""
+    games = np.concatenate([[begin], steps.times, [end]])
+
+    def shares(left: NDArray[np.float64]) -> NDArray[np.float64]:
+        return 100 * (1 - np.concatenate([[1.0], left, left[-1:]]))
+
+    axes.fill_between(games, shares(steps.high), shares(steps.low), step="post", **band_style(number, count))
+    axes.plot(games, shares(steps.left), drawstyle="steps-post", **_dash(number), zorder=3)
+
+
+TOGETHER, MOST_PANELS = 4, 6
+"""Lines up to which one panel holds all, and panels beyond which there are none by option."""
+
+ABOVE = 1.9
+"""Where `never` stands above the last games of a logarithmic axis, as a factor."""
+
+
+class HorizontalAxis(NamedTuple):
+    """The horizontal axis: an option, its values, where each stands, and whether they are numbers, on what scale."""
+
+    option: str
+    values: list[Any]
+    at: list[float]
+    numeric: bool
+    log: bool
+
+
+def sensitivity_figure(choice: Selection, metric: str | None = None) -> Any:
+    """A metric at the end over step size, or the first option with several numbers, or with several values."""
+    measured = choice.metric(metric, "proof")
+    place = horizontal_axis(choice)
+    others = [option for option in choice.axes if option != place.option]
+    groups = choice.grouped(others)
+    split = _split(choice, others, len(groups))
+    found = choice.ends(measured)
+    lines = {
+        key: own
+        for key, own in choice.grouped([option for option in others if option != split]).items()
+        if not np.isnan(found.middle[own]).all()
+    }
+    kept = choice.best(measured, list(lines.values()))
+    keys = [list(lines)[number] for number in kept]
+    drawn = [setting for key in keys for setting in lines[key]]
+    inner = [option for option in others if option != split]
+    panels = choice.values(split) if split else [None]
+    legend = (
+        [(line_sign(i, markersize=_size(i, len(keys))), choice.label(inner, key)) for i, key in enumerate(keys)]
+        if inner
+        else []
+    )
+    notes = [
+        _axis_meaning(measured, place),
+        choice.seats_note(measured, drawn),
+        *left_out(len(keys), len(lines), "lines", measured),
+        *choice.facts(),
+    ]
+    heading = f"{measured.title} by {place.option.replace('_', ' ')}: {choice.title(drawn)}"
+    columns = 2 if len(panels) > 1 else 1
+    names, inches = [choice.value_text(place.option, value) for value in place.values], panel_inches(columns)
+    height = 3.2 + (0.0 if place.numeric else room_below(names, inches))
+    canvas = make_canvas(heading, len(panels), legend, notes, columns=columns, height=height, share=True)
+    ceiling = _ceiling(choice) if measured.kind == TIME else math.inf
+    for number, (axes, value) in enumerate(zip(canvas.panels, panels, strict=True)):
+        for i, key in enumerate(keys):
+            own = [s for s in lines[key] if split is None or choice.rows[s][split] == value]
+            _draw_line(axes, place, found, {choice.rows[s][place.option]: s for s in own}, i, len(keys), ceiling)
+        if split:
+            axes.set_title(choice.label([split], [value]))
+        if number % columns == 0:
+            axes.set_ylabel(measured.unit)
+        if number + columns >= len(panels):
+            axes.set_xlabel(display_name(place.option))
+            axes.xaxis.set_tick_params(labelbottom=True)
+    _horizontal(canvas.panels, place, names, inches)
+    _vertical(canvas.panels, measured, _numbers([s for key in keys for s in lines[key]], found, ceiling), ceiling)
+    return canvas.figure
+
+
+def horizontal_axis(choice: Selection) -> HorizontalAxis:
+    """The horizontal axis: alpha if it differs, else the first option of numbers that does, else the first one."""
+    numeric = [name for name, values in choice.axes.items() if sum(map(is_number, values)) > 1]
+    name = "alpha" if "alpha" in choice.axes else next(iter([*numeric, *choice.axes]), "alpha")
+    values = choice.values(name)
+    if len(values) == 1 or not all(map(is_number, values)):
+        return HorizontalAxis(name, values, [float(i) for i in range(len(values))], False, False)
+    log = len(values) > 2 and values[0] > 0 and _unevenness(np.log(values)) < _unevenness(np.array(values))
+    return HorizontalAxis(name, values, [float(value) for value in values], True, log)
+
+
+def _unevenness(values: NDArray[np.float64]) -> float:
+    steps = np.diff(values)
+    return float(steps.std() / steps.mean())
+
+
+def _split(choice: Selection, others: Sequence[str], groups: int) -> str | None:
+    """The option whose values have panels of their own: the first one that leaves several lines in each."""
+    if groups <= TOGETHER or len(others) < 2:
+        return None
+    return next((name for name in others if len(choice.axes[name]) <= MOST_PANELS), None)
+
+
+def _draw_line(
+    axes: Any, place: HorizontalAxis, found: SeedSpread, own: dict[Any, int], number: int, count: int, ceiling: float
+) -> None:
+    """One line with its band.  own: the setting of each value that has one."""
+    there = [i for i, value in enumerate(place.values) if value in own and not np.isnan(found.middle[own[value]])]
+    settings = [own[place.values[i]] for i in there]
+    middle, low, high = (np.minimum(part[settings], ceiling) for part in found)
+    at = np.array([place.at[i] for i in there])
+    style = {**line_style(number), "markersize": _size(number, count)}
+    if place.numeric and len(there) > 1:
+        axes.fill_between(at, low, high, **band_style(number, count))
+        axes.plot(at, middle, **style, zorder=3)
+        return
+    if not place.numeric:
+        at = at + (number - (count - 1) / 2) * 0.6 / max(count, 2)
+    axes.vlines(at, low, high, color=style["color"], alpha=0.6, lw=1.4)
+    axes.plot(at, middle, **style, linestyle="", zorder=3)
+
+
+def _size(number: int, count: int) -> float:
+    """A marker's size: earlier lines have larger ones, which are seen around those of later ones on top of them."""
+    return 4.0 + 0.5 * (count - 1 - number)
+
+
+def _numbers(settings: Sequence[int], found: SeedSpread, ceiling: float) -> NDArray[np.float64]:
+    """All numbers of some settings that are drawn."""
+    numbers: NDArray[np.float64] = np.concatenate([np.minimum(part[settings], ceiling) for part in found])
+    return numbers[~np.isnan(numbers)]
+
+
+def _ceiling(choice: Selection) -> float:
+    """Where times that never came are drawn."""
+    return ABOVE * float(choice.study.games[choice.settings].max())
+
+
+def _horizontal(panels: Sequence[Any], place: HorizontalAxis, labels: Sequence[str], inches: float) -> None:
+    """Scale and labels of the horizontal axis; the panels share it."""
+    from matplotlib.ticker import NullLocator
+
+    axes = panels[0]
+    if not place.numeric:
+        name_places(axes.xaxis, labels, inches)
+        axes.set_xlim(-0.6 + place.at[0], place.at[-1] + 0.6)
+        return
+    if place.log:
+        axes.set_xscale("log")
+    on_scale = np.log(place.at) if place.log else np.array(place.at)
+    room = 0.05 * (on_scale[-1] - on_scale[0])
+    edges = on_scale[0] - room, on_scale[-1] + room
+    axes.set_xlim(*(np.exp(edges) if place.log else edges))
+    inches_at = (on_scale - edges[0]) / (edges[1] - edges[0]) * inches
+    shown = readable(inches_at.tolist(), [LETTER * (len(label) + 1) for label in labels])
+    axes.set_xticks([place.at[i] for i in shown], [labels[i] for i in shown])
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def _vertical(panels: Sequence[Any], metric: Metric, numbers: NDArray[np.float64], ceiling: float) -> None:
+    """Scale and labels of the vertical axis; the panels share it."""
+    from matplotlib.ticker import NullLocator
+
+    axes, top, least = panels[0], float(numbers.max()), float(numbers.min())
+    if metric.kind == TIME:
+        axes.set_yscale("log")
+        last = min(top, ceiling / ABOVE)
+        low = min(least, last)
+        never = top >= ceiling
+        ticks = log_ticks(low / 1.5, last * 1.05, 5)
+        axes.set_ylim(low / 1.5, ceiling * 1.25 if never else last * 1.3)
+        axes.set_yticks(
+            [*ticks, *([ceiling] if never else [])], [*map(short_number, ticks), *(["never"] if never else [])]
+        )
+        axes.yaxis.set_minor_locator(NullLocator())
+    elif metric.kind == SHARE:
+        axes.set_ylim(-3, 103)
+    elif metric.rising and metric.kind != NUMBER:
+        room = max(100 - least, 1.0)
+        axes.set_ylim(max(least - 0.05 * room, -3), 100 + 0.03 * room)
+    else:
+        low = min(least, 0.0)
+        span = max(top - low, 1e-6)
+        axes.set_ylim(low - 0.03 * span, top + 0.08 * span)
+
+
+def _axis_meaning(metric: Metric, place: HorizontalAxis) -> str:
+    """What lines and bands are."""
+    line, band = ("line", "band") if place.numeric else ("mark", "bar")
+    if metric.kind == SHARE:
+        return f"{line}: share of the seeds, {band}: its 95 % interval (Wilson)"
+    if metric.kind == TIME:
+        return f"{line}: median of the seeds, {band}: from quartile to quartile, never: not up to the last game"
+    return f"{line}: median of the seeds at the end, {band}: from quartile to quartile"
+
+
+MOST_HEAT_PANELS, MOST_CELLS = 6, 100
+"""Panels of a picture, and cells in a row or column of a panel, at most."""
+
+WIDE = 8
+"""Columns up to which two panels stand side by side."""
+
+LETTERS, LARGEST, SMALLEST = 5.5, 9.0, 5.0
+"""Letters that a cell must have room for, and sizes of letters in points, below which there are none."""
+
+BAR = 0.75
+"""Inches that the bar of colours takes."""
+
+NEVER, NOTHING = "#E2E2E2", "#FFFFFF"
+
+
+class HeatCells(NamedTuple):
+    """The cells of every panel, and how large they are.
+
+    across, up: the options of columns and rows.  columns, rows: their values, and how those are written.
+    side: panels side by side.  inches, high: width and height of a panel, in inches.  size: of letters, in points.
+    """
+
+    across: str
+    up: str
+    columns: dict[Any, str]
+    rows: dict[Any, str]
+    side: int
+    inches: float
+    high: float
+    size: float
+
+
+def heat_figure(choice: Selection, metric: str | None = None) -> Any:
+    """Cells for two options: that of a picture of sensitivity, and another one, rather of numbers.
+
+    Others that differ make panels.  Raises UsageError if fewer than two differ, or for too many panels or cells.
+    """
+    measured = choice.metric(metric, "proof")
+    across, up = _axes(choice)
+    others = [axis for axis in choice.axes if axis not in (across, up)]
+    panels = choice.grouped(others)
+    if len(panels) > MOST_HEAT_PANELS:
+        raise UsageError(
+            f"{choice.name} has {len(panels):,} combinations of {', '.join(others)}; a picture of {across} and {up} "
+            f"has room for {MOST_HEAT_PANELS}: choose some with {flag('only', 'OPTION=VALUES')}"
+        )
+    grid = _grid(choice, across, up, len(panels))
+    found = choice.ends(measured).middle
+    narrow = ["the cells are too narrow for numbers"] if grid.size < SMALLEST else []
+    notes = [_colour_meaning(measured), choice.seats_note(measured, choice.settings), *narrow, *choice.facts()]
+    heading = f"{measured.title} by {display_name(across)} and {display_name(up)}: {choice.title()}"
+    height = grid.high + 0.75 + room_below([*grid.columns.values()], grid.inches)
+    canvas = make_canvas(heading, len(panels), [], notes, columns=grid.side, height=height)
+    scale = _scale(measured, found[choice.settings])
+    image = None
+    for number, (axes, (key, settings)) in enumerate(zip(canvas.panels, panels.items(), strict=True)):
+        cells = np.full((len(grid.rows), len(grid.columns)), -1)
+        for setting in settings:
+            row = choice.rows[setting]
+            cells[[*grid.rows].index(row[up]), [*grid.columns].index(row[across])] = setting
+        image = _draw_cells(axes, cells, found, measured, scale, grid.size)
+        name_places(axes.xaxis, [*grid.columns.values()], grid.inches)
+        name_places(axes.yaxis, [*grid.rows.values()], grid.high, upright=True)
+        axes.set_title(choice.label(others, key))
+        axes.set_xlabel(display_name(across))
+        if number % grid.side == 0:
+            axes.set_ylabel(display_name(up))
+    _colour_bar(canvas, image, measured, scale)
+    return canvas.figure
+
+
+def _grid(choice: Selection, across: str, up: str, panels: int) -> HeatCells:
+    """The cells for two options.  panels: how many.  Raises UsageError for too many cells."""
+    columns, rows = ({value: choice.value_text(axis, value) for value in choice.values(axis)} for axis in (across, up))
+    for axis, texts in ((across, columns), (up, rows)):
+        if len(texts) > MOST_CELLS:
+            raise UsageError(
+                f"{len(texts):,} values of {axis} are too many for a picture, which has room for {MOST_CELLS}; choose "
+                f"some with {flag('only', f'{axis}=VALUES')}"
+            )
+    side = 2 if panels > 1 and len(columns) <= WIDE else 1
+    inches = panel_inches(side) - BAR / side - LETTER * max(map(len, rows.values()))
+    size = min(LARGEST, inches / len(columns) * 72 / (0.6 * LETTERS))
+    high = max(1.0, min(0.42, max(0.16, 9 / len(rows))) * len(rows))
+    return HeatCells(across, up, columns, rows, side, inches, high, size)
+
+
+def _axes(choice: Selection) -> tuple[str, str]:
+    """The options of columns and rows.  Raises UsageError if there are no two."""
+    if len(choice.axes) < 2:
+        alone = next(iter(choice.axes), None)
+        what = f"only {alone} differs" if alone else "no option differs"
+        raise UsageError(
+            f"a heat map has two options that differ, and {what} in {choice.name}; choose {flag('kind', 'sensitivity')}"
+        )
+    across = horizontal_axis(choice).option
+    others = [axis for axis in choice.axes if axis != across]
+    numeric = [axis for axis in others if any(map(is_number, choice.axes[axis]))]
+    return across, (numeric or others)[0]
+
+
+def _scale(metric: Metric, values: NDArray[np.float64]) -> Any:
+    """From numbers to colours."""
+    from matplotlib.colors import LogNorm, Normalize
+
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (1.0, 2.0)
+    if metric.kind == TIME:
+        return LogNorm(low / 1.05, high * 1.05)
+    if metric.kind == SHARE:
+        return Normalize(0, 100)
+    low = min(low, 0.0) if metric.kind == NUMBER or not metric.rising else low
+    return Normalize(low, max(high, low + 1e-3 * max(abs(low), 1e-3)))
+
+
+def _draw_cells(
+    axes: Any, cells: NDArray[np.int64], found: NDArray[np.float64], metric: Metric, scale: Any, size: float
+) -> Any:
+    """One panel.  cells: the setting of each, or -1.  size: of letters, in points."""
+    from matplotlib import colormaps
+    from matplotlib.patches import Rectangle
+
+    values = np.where(cells >= 0, found[cells], np.nan)
+    rows, columns = (np.arange(length + 1) - 0.5 for length in cells.shape)
+    shown = np.where(np.isfinite(values), values, np.nan)
+    image = axes.pcolormesh(
+        columns, rows, shown, cmap="cividis", norm=scale, edgecolors="white", linewidth=min(1, 2 * size / 9)
+    )
+    axes.grid(visible=False)
+    colours = colormaps["cividis"]
+    axes.tick_params(length=0)
+    axes.spines[["left", "bottom"]].set_visible(False)
+    write = number_writer(metric, found[np.isfinite(found)])
+    for (row, column), value in np.ndenumerate(values):
+        colour, text = NOTHING, ""
+        if np.isfinite(value):
+            red, green, blue, _ = colours(scale(value))
+            colour, text = ("#000000" if 0.3 * red + 0.59 * green + 0.11 * blue > 0.5 else "#FFFFFF"), write(value)
+        elif cells[row, column] >= 0:
+            never = np.isinf(value)
+            fill: dict[str, Any] = (
+                {"facecolor": NEVER} if never else {"facecolor": NOTHING, "hatch": "////", "edgecolor": "#AAAAAA"}
+            )
+            axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, lw=0, **fill))
+            colour, text = "#000000", "never" if never else "none"
+        if text and size >= SMALLEST:
+            box = {"facecolor": NOTHING, "lw": 0, "pad": 1} if text == "none" else None
+            axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=size, bbox=box)
+    axes.set_xlim(columns[0], columns[-1])
+    axes.set_ylim(rows[0], rows[-1])
+    return image
+
+
+def number_writer(metric: Metric, values: NDArray[np.float64]) -> Any:
+    """How numbers are written: games with a unit, others with as many decimals as the largest needs for two digits."""
+    top = float(np.abs(values).max(initial=0))
+    if metric.kind == TIME or top >= 1000:
+        return short_number
+    decimals = int(np.clip(1 - np.floor(np.log10(top)), 0, 4)) if top > 0 else 0
+    return lambda value: f"{value:.{decimals}f}"
+
+
+def _colour_bar(canvas: Any, image: Any, metric: Metric, scale: Any) -> None:
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+
+    bar = canvas.panels[0].figure.colorbar(image, ax=canvas.panels, aspect=25, pad=0.02, fraction=0.06)
+    bar.outline.set_visible(False)
+    if metric.kind == TIME:
+        ticks = log_ticks(scale.vmin, scale.vmax, 6)
+        bar.ax.yaxis.set_major_locator(FixedLocator(ticks))
+        bar.ax.yaxis.set_major_formatter(FixedFormatter([short_number(tick) for tick in ticks]))
+        bar.ax.yaxis.set_minor_locator(NullLocator())
+
+
+def _colour_meaning(metric: Metric) -> str:
+    """What numbers and colours are."""
+    better = "more is better" if metric.rising else "less is better"
+    if metric.kind == SHARE:
+        return f"share of the seeds in %; {better}"
+    if metric.kind == TIME:
+        return f"median of the seeds; {better}; never (grey): fewer than half of the seeds up to the last game"
+    return f"median of the seeds at the end, {metric.unit}; {better}"

@@ -1,0 +1,232 @@
+"""Texts of the page about tables and networks: verdict, results, and how they were trained.
+
+The agent there may play by other ties than those that training judges (see `ties`); verdict, results and losing lines
+are those of the agent on the page.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ttt_batch.analysis.matches import GAMES, SampledEvaluation, evaluate_sampled
+from ttt_batch.analysis.proving import SEARCH_BUDGET
+from ttt_batch.app.reports.catalogues import RULES, SOURCES, choice_text
+from ttt_batch.app.reports.training import proof_text
+from ttt_batch.core.console import one_line
+from ttt_batch.core.text import RESULTS, SEATS, Ties, count_text
+from ttt_batch.games.board import Board
+from ttt_batch.games.solution import DRAWN, known_board
+from ttt_batch.runs.config import own_text
+from ttt_batch.runs.network_config import PatternConfig
+from ttt_batch.runs.network_run import PatternRun
+from ttt_batch.runs.run import Run
+
+AGAINST = {"": "itself", "random": "random moves", "optimal": "best play"}
+"""What an agent learnt against, by the configuration's opponent; others are digests of a run's table."""
+
+
+PROOF = "This is a proof over all positions and every move that the agent on this page may choose, not a sample."
+
+EQUALS = {
+    "sharp": "the best against random moves, of equal ones the quickest true win or the longest true loss",
+    "soonest": "the quickest true win or the longest true loss, else any with equal chance",
+    "any": "any with equal chance",
+}
+"""How the agent chooses among the moves that its rule may pick."""
+
+
+def about(run: Run, ties: Ties = "sharp") -> dict[str, Any]:
+    """Plain values for the page; every text is a text for people.
+
+    proof: what the verdict rests on.
+    against: whom the results are against.  results: by seat the probabilities of win, draw and loss.
+    losing_line: by seat the cells of a shortest game that the agent can lose, None if it cannot.
+    facts: label and text pairs.
+    """
+    evaluation = run.evaluation("random", ties)
+    return {
+        "learner": run.config.learner,
+        "introduction": _introduction(run),
+        "rules": rules_text(run.board),
+        "verdict": proof_text(run, evaluation.unbeatable),
+        "proof": PROOF,
+        "against": "Against random moves",
+        "results": {seat: list(getattr(evaluation, seat)) for seat in SEATS},
+        "losing_line": evaluation.losing_line,
+        "facts": _facts(run, ties),
+    }
+
+
+def _introduction(run: Run) -> str:
+    """How the agent came to its table, in a sentence."""
+    if run.made_elsewhere:
+        games = f", in {count_text(run.games, 'game')}" if run.games else ""
+        return f"The agent plays by a table that was made elsewhere{games}."
+    config = run.config
+    if config.engine == "given":
+        if config.start:  # the games of that table are counted, too
+            return f"The agent began with another table and learnt from games that it was given: {run.games:,} in all."
+        return f"The agent learnt from {count_text(run.games, 'game')} that it was given."
+    against = AGAINST.get(config.opponent, "another table")
+    if config.start:
+        # A fork counts on from the games of its table; the digest is followed by their number.
+        before = config.start.partition("@")[2]
+        games = count_text(run.games - (int(before) if before.isdecimal() else 0), "game")
+        return f"The agent began with another table and learnt from {games} against {against}."
+    hints = "" if config.opponent else ", with no hint but who won"
+    return f"The agent learnt from {count_text(run.games, 'game')} against {against}{hints}."
+
+
+def rules_text(board: Board) -> str:
+    """How the game is won and lost, in a sentence."""
+    line = f"completes a line of {board.k} (row, column or diagonal)" if board.k > 1 else "makes a mark"
+    exact = "; longer lines count for nothing" if board.exact else ""
+    return f"The player who first {line} {'loses' if board.misere else 'wins'}{exact}."
+
+
+def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
+    """How the agent was trained, as label and text; what is not known is left out."""
+    config, origin = run.config, run.provenance
+    batch = count_text(config.batch, "game") if isinstance(config.batch, int) else config.batch
+    seat = f", as {config.seat}" if config.seat in SEATS else ""
+    opponent = config.opponent if config.opponent in AGAINST else "another table"
+    first, second = config.draw_worth
+    draw = f"{first:g}" if run.learner.zero_sum or first == second else f"{first:g} to first and {second:g} to second"
+    own = {name: value for name, value in config.own.items() if name != "explore"}
+    positions = count_text(run.graph.code.size, "position")
+    facts = [
+        ("Learner", config.learner),
+        ("Source", run.learner.source),
+        ("Update", run.learner.rule),
+        ("Greedy moves", choice_text(run.learner)),
+        ("Ties", EQUALS[ties]),
+        ("Games", games_text(run.games, {} if run.made_elsewhere else origin)),
+        ("Opponent", f"{opponent}{seat}" or "itself"),
+        ("Seed", str(config.seed)),
+        ("Exploration (epsilon)", "" if config.by_chances else config.epsilon.text),
+        ("Exploration", config.explore or ""),
+        ("Step size (alpha)", config.alpha.text),
+        ("Discount (gamma)", f"{config.gamma:g}"),
+        ("Rewards", f"a win 1, a draw {draw}, a loss {run.learner.lost:g}"),
+        ("Of its rule", ", ".join(own_text(name, value) for name, value in own.items() if value is not None)),
+        ("Batch", f"{batch}, engine {config.engine}"),
+        ("Board", f"{config.board.name}, {positions}{' up to symmetry' if config.symmetry else ''}"),
+    ]
+    return known_facts([*facts, *origin_facts(origin)])
+
+
+def games_text(games: int, origin: Mapping[str, str | int | float]) -> str:
+    """How many games a run has learnt from, and how long that took, if it is known."""
+    duration = f" in {float(origin['seconds']):.2f} s" if games and "seconds" in origin else ""
+    return f"{games:,}{duration}"
+
+
+def origin_facts(origin: Mapping[str, str | int | float]) -> list[tuple[str, str]]:
+    """By what and when a run was made, as label and text; origin: its provenance."""
+    return [
+        ("Version", str(origin.get("ttt_batch_version", ""))),
+        ("Date", str(origin.get("created", ""))[:10]),
+    ]
+
+
+def known_facts(facts: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Those facts of which something is known, each text on one line."""
+    return [(label, one_line(text)) for label, text in facts if text]
+
+
+CHOICE = "a win at once; no loss at once, if there is a way around it; then uniform among the highest sums"
+"""How networks choose a move."""
+
+OBJECTIVES = {
+    "safe": "not to lose",
+    "win": "to win, the sooner the better",
+    "plain": "what games bring",
+}
+"""What networks learn, by the configuration's objective."""
+
+
+def describe_networks(run: PatternRun, *, solved: bool) -> dict[str, Any]:
+    """Plain values for the page, as `about` has them.  solved: whether the page knows the truth of all positions."""
+    evaluation = evaluate_sampled(run, ["random"], budget=SEARCH_BUDGET)
+    found = {seat: _finding(run, evaluation, seat) for seat in SEATS}
+    unbeatable = all(words == "unbeatable" for words, _ in found.values())
+    shares = evaluation.matches["random"]
+    return {
+        "learner": run.config.learner,
+        "introduction": f"The agent learnt from {count_text(run.games, 'game')} against itself, "
+        "with no hint but who won.",
+        "rules": rules_text(run.board) if solved else f"{rules_text(run.board)}{_known(run)}",
+        "verdict": "unbeatable in both seats"
+        if unbeatable
+        else ", ".join(f"{words} as {seat}" for seat, (words, _) in found.items()),
+        "proof": " ".join(f"As {seat}: {basis}." for seat, (_, basis) in found.items()),
+        "against": f"Against random moves, in {GAMES:,} games each",
+        "results": {seat: [shares[seat].share(result)[0] for result in RESULTS] for seat in SEATS},
+        "losing_line": {seat: evaluation.verdicts[seat].line for seat in SEATS},
+        "facts": _network_facts(run),
+    }
+
+
+def _finding(run: PatternRun, evaluation: SampledEvaluation, seat: str) -> tuple[str, str]:
+    """What is known of a seat, and what that rests on.
+
+    A search that ends undecided gives way to a proof of training, if that was of the weights by which the run plays.
+    """
+    number, verdict, wins = SEATS.index(seat), evaluation.verdicts[seat], evaluation.wins.get(seat)
+    through = "proved by search through every reply and all moves that tie"
+    if wins is not None and wins.unbeatable:
+        return "always wins", f"{through}, {count_text(wins.positions, 'position')}"
+    if verdict.line is not None:
+        return "can be beaten", "a search found a game that it can lose"
+    in_training = run.plays_proved(number) or run.proofs(number)[-1:].any()
+    if in_training and (run.config.always_wins or not verdict.unbeatable):
+        words = "always wins" if run.config.always_wins else "unbeatable"
+        return words, f"{through} in training, {count_text(run.proved_positions(number), 'position')}"
+    if verdict.unbeatable:
+        return "unbeatable", f"{through}, {count_text(verdict.positions, 'position')}"
+    return "undecided", f"no way to beat it among {count_text(verdict.positions, 'position')}"
+
+
+def _known(run: PatternRun) -> str:
+    """What best play brings, in a sentence, if the literature says it."""
+    known = known_board(run.board)
+    if known is None:
+        return ""
+    end = "it is a draw" if known.value == DRAWN else f"the {'first' if known.value > 0 else 'second'} player wins"
+    return f" With best play on both sides {end} ({known.source})."
+
+
+def _network_facts(run: PatternRun) -> list[tuple[str, str]]:
+    """How the networks were trained, as label and text; what is not known is left out."""
+    config, network = run.config, run.network
+    facts = [
+        ("Learner", config.learner),
+        ("Source", SOURCES[config.learner]),
+        ("Update", RULES[config.learner]),
+        ("Greedy moves", CHOICE),
+        ("Ties", EQUALS["any"]),
+        ("Networks", f"{len(config.aims)}, each of {count_text(network.offset.size, 'tuple')} ({config.tuples[:60]})"),
+        ("Weights", f"{network.kind.size:,} a player, shared by {config.sharing}"),
+        ("Objective", f"{OBJECTIVES[config.objective]}{_seat(config)}"),
+        ("Games", games_text(run.games, run.provenance)),
+        ("Proofs", f"every {count_text(config.prove_every, 'game')}" if config.prove_every else "none"),
+        ("Weights kept", _kept(run)),
+        ("Seed", str(config.seed)),
+        ("Exploration (epsilon)", f"{config.epsilon:g}"),
+        ("Step size (alpha)", f"{config.alpha:g}"),
+        ("Discount (gamma)", f"{config.gamma:g}"),
+        ("Trace (lambda)", f"{config.trace:g}"),
+        ("Batch", count_text(config.batch, "game")),
+        ("Board", config.board.name),
+    ]
+    return known_facts([*facts, *origin_facts(run.provenance)])
+
+
+def _seat(config: PatternConfig) -> str:
+    return f", as {config.seat}" if config.seat in SEATS else ""
+
+
+def _kept(run: PatternRun) -> str:
+    """With the weights of which moment it plays."""
+    kept = [run.proved_after(seat) if run.plays_proved(seat) else run.games for seat in (0, 1)]
+    after = [count_text(games, "game") for games in kept]
+    return f"those after {after[0]}" + ("" if kept[0] == kept[1] else f" as first, after {after[1]} as second")

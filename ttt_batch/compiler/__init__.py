@@ -1,0 +1,1 @@
+"""Compilation by Numba: jit decorators, the kernel cache, bit operations and random numbers."""

@@ -1,0 +1,234 @@
+"""Operations on sets of up to 64 cells, one bit per cell in a word (uint64), and their expansion to bytes.
+
+Numba lacks the count of bits and the lowest bit, which take one instruction each.  Numba turns the sum of an unsigned
+and a signed number into a float.  So counts and cell numbers are signed (int64), and words combine with words only.
+
+Unpacking of the bits of words into bytes of 0 or 1, 64 at a time.
+LLVM unpacks a vector of bits with the best instructions of the processor, ten times as fast as a loop over the bits.
+
+`spread_rows` is for words of more than 32 bits.  One store of 64 bytes per word would cross cache lines, so it joins
+the words of ROWS rows without gaps, and every store fills a line.  The shifts are constants, so the width must be known
+when a kernel is compiled.  Variable shifts do not make `Batch` faster.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from ttt_batch.compiler.jit import inlined
+from ttt_batch.compiler.kernel_cache import JIT_DISABLED
+
+ONE, NONE = np.uint64(1), np.uint64(0)
+PAIRS, FOURS, EIGHTS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
+BYTES, TOPS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+
+Lowering = Callable[[Any, Any, Any, Any], Any]
+
+
+def _n_members(bits: Any) -> int:
+    """Return the number of cells of a set (int64)."""
+    return int(bits).bit_count()
+
+
+def _lowest(bits: Any) -> int:
+    """Return the lowest cell of a set (int64); 64 if it is empty."""
+    return (int(bits) & -int(bits)).bit_length() - 1 if bits else 64
+
+
+def _typed_n_members(_context: Any, _bits: Any) -> tuple[Any, Lowering]:
+    """Return the signature of a Numba intrinsic and the function that emits its LLVM code."""
+    return types.int64(types.uint64), lambda _context, builder, _signature, arguments: builder.ctpop(arguments[0])
+
+
+def _typed_lowest(_context: Any, _bits: Any) -> tuple[Any, Lowering]:
+    """Return the signature and the LLVM code emitter of `lowest_bit`."""
+
+    def lower(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), lower
+
+
+popcount = _n_members if JIT_DISABLED else intrinsic(_typed_n_members)
+lowest_bit = _lowest if JIT_DISABLED else intrinsic(_typed_lowest)
+
+
+@inlined
+def single(cell: Any) -> Any:
+    """Return the set of one cell (uint64)."""
+    return ONE << np.uint64(cell)
+
+
+@inlined
+def all_cells(cells: Any) -> Any:
+    """Return the set of all cells (uint64) of a board with 1 to 64 cells."""
+    return ~NONE >> np.uint64(64 - cells)
+
+
+@inlined
+def nth_member(bits: Any, n: Any) -> Any:
+    """Return cell number `n` (int64, from 0) of a set (uint64) with more than `n` cells.
+
+    The counts of all bytes, computed at once, give the cell's byte.  The loop then skips at most seven members.  It
+    needs no special instruction of the processor.
+    """
+    pairs = bits - ((bits >> ONE) & PAIRS)
+    fours = (pairs & FOURS) + ((pairs >> np.uint64(2)) & FOURS)
+    sums = ((fours + (fours >> np.uint64(4))) & EIGHTS) * BYTES  # byte b: the members of bytes 0 to b
+    passed = (((np.uint64(n) * BYTES) | TOPS) - sums) & TOPS  # top bits of bytes with sums up to n
+    place = (((passed >> np.uint64(7)) * BYTES) >> np.uint64(56)) << np.uint64(3)
+    left = np.int64(n) - np.int64(((sums << np.uint64(8)) >> place) & np.uint64(0xFF))
+    rest = (bits >> place) & np.uint64(0xFF)
+    for _ in range(left):
+        rest &= rest - ONE
+    return np.int64(place) + lowest_bit(rest)
+
+
+def _raised(bits: Any, by: Any) -> Any:
+    """Return a word of any width shifted up by `by` bits (an integer below the width, not checked)."""
+    return type(bits)(bits << type(bits)(by))
+
+
+def _lowered(bits: Any, by: Any) -> Any:
+    """Return a word of any width shifted down by `by` bits (an integer below the width, not checked)."""
+    return type(bits)(bits >> type(bits)(by))
+
+
+def _both(bits: Any, others: Any) -> Any:
+    """Return the common members of two words of equal width."""
+    return bits & others
+
+
+def _odd(bits: Any) -> Any:
+    """Return 1 if a word of any width has an odd number of members, else 0 (uint8)."""
+    return np.uint8(int(bits).bit_count() & 1)
+
+
+def _typed_shift(method: str) -> Callable[[Any, Any, Any], tuple[Any, Lowering]]:
+    def typed(_context: Any, bits: Any, by: Any) -> tuple[Any, Lowering]:
+        """Return the signature and the LLVM code emitter of a shift."""
+
+        def lower(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            word, distance = arguments
+            if distance.type.width > word.type.width:
+                distance = builder.trunc(distance, word.type)
+            elif distance.type.width < word.type.width:
+                distance = builder.zext(distance, word.type)
+            return getattr(builder, method)(word, distance)
+
+        return bits(bits, by), lower
+
+    return typed
+
+
+def _typed_odd(_context: Any, bits: Any) -> tuple[Any, Lowering]:
+    """Return the signature and the LLVM code emitter of `odd`."""
+
+    def lower(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        count = builder.ctpop(arguments[0])
+        return builder.and_(builder.trunc(count, ir.IntType(8)), ir.Constant(ir.IntType(8), 1))
+
+    return types.uint8(bits), lower
+
+
+def _typed_both(_context: Any, bits: Any, others: Any) -> tuple[Any, Lowering]:
+    """Return the signature and the LLVM code emitter of `both`."""
+    return bits(bits, others), lambda _context, builder, _signature, arguments: builder.and_(*arguments)
+
+
+# Numba's own operators widen results to 64 bits, so only half as many boards would fit into a vector.
+shift_left = _raised if JIT_DISABLED else intrinsic(_typed_shift("shl"))
+shift_right = _lowered if JIT_DISABLED else intrinsic(_typed_shift("lshr"))
+intersection = _both if JIT_DISABLED else intrinsic(_typed_both)
+parity = _odd if JIT_DISABLED else intrinsic(_typed_odd)
+
+
+WIDTH = 64
+"""Bits that are unpacked together."""
+
+ROWS = 64
+"""Rows that `unpack_rows` writes: for any width, their bits fill whole words."""
+
+
+def _spread(bytes_: Any, start: Any, bits: Any) -> None:
+    """Write the bits of a word (uint64), lowest first, to 64 entries of `bytes_` (uint8[N]) from `start` (uint64) on.
+
+    The length of `bytes_` is not checked.
+    """
+    number = int(bits)
+    bytes_[int(start) : int(start) + WIDTH] = [number >> bit & 1 for bit in range(WIDTH)]
+
+
+def _store(builder: Any, data: Any, start: Any, bits: Any) -> None:
+    """Emit LLVM code that stores the bits of a word as bytes from `start` on."""
+    lanes = builder.bitcast(bits, ir.VectorType(ir.IntType(1), WIDTH))
+    wide = builder.zext(lanes, ir.VectorType(ir.IntType(8), WIDTH))
+    place = builder.bitcast(builder.gep(data, [start]), wide.type.as_pointer())
+    builder.store(wide, place, align=1)
+
+
+def _typed_spread(_context: Any, bytes_: Any, _start: Any, _bits: Any) -> tuple[Any, Lowering]:
+    """Return the signature of a Numba intrinsic and the function that emits its LLVM code."""
+
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        _store(builder, data, arguments[1], arguments[2])
+        return context.get_dummy_value()
+
+    return types.void(bytes_, types.uint64, types.uint64), lower
+
+
+def ruler(width: int) -> NDArray[np.bytes_]:
+    """Return an empty array whose item size gives kernels a width at compile time."""
+    return np.zeros(0, f"S{width}")
+
+
+def _spread_rows(ruler: Any, bytes_: Any, start: Any, columns: Any, row: Any) -> None:
+    """Write ROWS rows, from `row` on, of one or more columns of words to `bytes_` (uint8[N]) from `start` (uint64) on.
+
+    ruler: see `ruler`.  Its width is the number of bits written per word; higher bits must be 0.  columns: a tuple of
+    W[n], whose words follow each other in a row.  The length of `bytes_` is not checked.
+    """
+    place, width = int(start), ruler.dtype.itemsize
+    for at in range(row, row + ROWS):
+        for column in columns:
+            number = int(column[at])
+            bytes_[place : place + width] = [number >> bit & 1 for bit in range(width)]
+            place += width
+
+
+def _typed_spread_rows(_context: Any, ruler: Any, bytes_: Any, _start: Any, columns: Any, _row: Any) -> Any:
+    """Return the signature and the LLVM code emitter of `unpack_rows`."""
+    width, long = ruler.dtype.count, ir.IntType(64)
+
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[1])(context, builder, arguments[1]).data
+        start, row, tuple_ = arguments[2], arguments[4], arguments[3]
+        arrays = [
+            context.make_array(columns.dtype)(context, builder, builder.extract_value(tuple_, index)).data
+            for index in range(columns.count)
+        ]
+        bits, place = ir.Constant(long, 0), 0
+        for number in range(ROWS * len(arrays)):
+            at, column = divmod(number, len(arrays))
+            index = builder.add(row, ir.Constant(row.type, at))
+            word = builder.zext(builder.load(builder.gep(arrays[column], [index])), long)
+            low = number * width - place
+            bits = builder.or_(bits, builder.shl(word, ir.Constant(long, low)))
+            left = low + width - WIDTH
+            if left >= 0:  # 64 bits are complete; the rest of this word starts the next 64
+                _store(builder, data, builder.add(start, ir.Constant(long, place)), bits)
+                place += WIDTH
+                bits = builder.lshr(word, ir.Constant(long, width - left)) if left else ir.Constant(long, 0)
+        return context.get_dummy_value()
+
+    return types.void(ruler, bytes_, types.uint64, columns, types.intp), lower
+
+
+unpack_bits = _spread if JIT_DISABLED else intrinsic(_typed_spread)
+unpack_rows = _spread_rows if JIT_DISABLED else intrinsic(_typed_spread_rows)

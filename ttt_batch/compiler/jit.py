@@ -1,0 +1,149 @@
+"""JIT decorators: `kernel` for functions that Python calls, `inlined` for functions that only kernels call.
+
+`generic` makes a kernel with one body per class of tables.
+"""
+
+import functools
+import gc
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from llvmlite.binding.ffi import ObjectRef
+from numba.extending import overload
+
+from ttt_batch.compiler.kernel_cache import JIT_DISABLED, KernelCache, compiling, in_package
+from ttt_batch.core.errors import UsageError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# _nrt=False: kernels allocate nothing, and counting references in calls with NamedTuples of arrays is ~3x slower.
+# error_model="numpy": no zero-division branch in the loops.  fastmath stays off: reassociated sums would differ
+# between processors.  no_cfunc_wrapper=True: no kernel is called by its address.
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": False,
+    "boundscheck": False,
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+}
+WITHIN_KERNELS = OPTIONS | {"no_cpython_wrapper": True}
+"""Options for functions that only kernels call: no wrapper for Python, which saves a quarter of the compile time."""
+
+
+def _never_free_modules() -> None:
+    """Keep all current LLVM objects until the process ends.
+
+    An interrupt may arrive after LLVM has taken ownership of a module and before llvmlite has recorded that.  The
+    module would then be freed twice, which crashed one process in thirty.
+    """
+    for one in gc.get_objects():
+        if issubclass(type(one), ObjectRef):
+            one._owned = True
+
+
+def kernel(function: F) -> F:
+    """Compile `function` with Numba, cached on disk.  NUMBA_DISABLE_JIT=1 keeps it in Python."""
+    if JIT_DISABLED:
+        # Compiled code overflows and divides by zero silently; NumPy's scalars would warn.
+        return np.errstate(over="ignore", divide="ignore", invalid="ignore")(function)
+    dispatcher = numba.njit(**OPTIONS)(function)
+    dispatcher._cache = KernelCache(function)
+    compile_signature = dispatcher.compile
+
+    def compile_or_forget(signature: Any) -> Any:
+        """Compile with Numba; after an interrupt (Ctrl-C) clear `compiling` and keep the LLVM objects."""
+        try:
+            return compile_signature(signature)
+        except BaseException as error:
+            compiling.clear()
+            if not isinstance(error, Exception):
+                _never_free_modules()
+            raise
+
+    dispatcher.compile = compile_or_forget
+    return dispatcher  # type: ignore[no-any-return]
+
+
+def entry_point(function: Any, *arguments: Any) -> Callable[..., Any]:
+    """Return the machine code of a kernel for arguments of these types; calls do not check the types.
+
+    Numba's check in every call takes 6 of 7 us for six NamedTuples of arrays.  The caller must pass arguments of the
+    same types, except that read-only arrays may replace writable ones.
+    """
+    if JIT_DISABLED:
+        return function  # type: ignore[no-any-return]
+    code: Callable[..., Any] = function.compile(tuple(map(function.typeof_pyval, arguments)))
+    return code
+
+
+def inlined(function: F) -> F:
+    """Compile a small function into each kernel that calls it; called from Python it raises TypeError.
+
+    Without inlining, a call with NamedTuples of arrays updates the reference count of every array, ~180 ns a call.
+    """
+    if JIT_DISABLED:
+        return kernel(function)
+    dispatcher = numba.njit(forceinline=True, **WITHIN_KERNELS)(function)
+
+    def refuse(*_args: Any, **_settings: Any) -> None:
+        raise TypeError(f"{function.__name__} is compiled into kernels only; from Python, call one of them")
+
+    dispatcher._insert = lambda *_: None  # Python finds no compiled version and calls refuse
+    dispatcher._compile_for_args = refuse
+    return dispatcher  # type: ignore[no-any-return]
+
+
+class GenericKernel:
+    """Kernel with one body per class of its first argument, a NamedTuple of arrays.
+
+    The body is chosen when a calling kernel is compiled, so loops pay nothing.  Without the JIT a dictionary look-up
+    chooses it.  Unlike functions passed as arguments, it works with the disk cache.
+    """
+
+    __name__: str
+
+    def __init__(self, stub: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, stub)
+        self._bodies: dict[type, Callable[..., Any]] = {}
+
+    def register(self, cls: type) -> Callable[[F], F]:
+        """Use the decorated function if the first argument is a `cls`."""
+
+        def keep(body: F) -> F:
+            # Otherwise foreign machine code for a class of the package would be cached under the package's hash.
+            if cls in self._bodies or (in_package(cls) and not in_package(body)):
+                raise UsageError(
+                    f"{self.__name__} has a body for {cls.__name__} already; give your tables a class of their own"
+                )
+            self._bodies[cls] = body
+            return body
+
+        return keep
+
+    def body(self, cls: type | None) -> Callable[..., Any] | None:
+        """Return the function registered for `cls`, or None."""
+        return None if cls is None else self._bodies.get(cls)
+
+    def __call__(self, first: Any, *rest: Any) -> Any:
+        """Call the body for the class of `first`."""
+        return self._bodies[type(first)](first, *rest)
+
+
+def generic(stub: Callable[..., Any], *, inline: bool = False) -> GenericKernel:
+    """Make `stub` (a docstring and a signature) a `GenericKernel`; bodies are added with `.register(cls)`.
+
+    inline: compile the bodies into their callers, as `inlined` does.
+    """
+    chooser = GenericKernel(stub)
+    if not JIT_DISABLED:
+
+        @overload(  # type: ignore[untyped-decorator]
+            chooser, strict=False, inline="never", jit_options=WITHIN_KERNELS | {"forceinline": inline}
+        )
+        def typed(first: Any, *rest: Any) -> Callable[..., Any] | None:
+            return chooser.body(getattr(first, "instance_class", None))
+
+    return chooser

@@ -1,0 +1,116 @@
+"""Base class of results, with plain values, a pandas table, and the text that the command prints.
+
+A hook lets a lower folder call a function of a higher one, e.g. for `run.plot()`.  The package's `__init__` registers
+the functions.
+"""
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from ttt_batch.core.errors import TttBatchError, UsageError, quoted
+from ttt_batch.core.text import RESULTS, SEATS
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SELF_PLAY = ("first_wins", "draws", "second_wins")
+
+_homes: dict[str, str] = {}
+
+
+def register_hook(name: str, home: str) -> None:
+    """Register the function at `home` (`package.module:function`) for the hook `name`; the first call imports it."""
+    _homes[name] = home
+
+
+def call_hook(name: str, *arguments: Any, **options: Any) -> Any:
+    """Call the function registered for `name`."""
+    module, _, function = _homes[name].partition(":")
+    return getattr(importlib.import_module(module), function)(*arguments, **options)
+
+
+@contextmanager
+def progress_callback(progress: Callable[..., None] | bool | None, what: str) -> Iterator[Callable[..., None] | None]:
+    """Yield the progress callback: `progress`, for True a bar on standard error, else None.
+
+    what: the kind of work, as in `app.progress.show_progress`.  Raises UsageError if `progress` cannot be called.
+    """
+    if progress is None or progress is False:
+        yield None
+    elif progress is True:
+        with call_hook("progress", what) as show:
+            yield show
+    elif callable(progress):
+        yield progress
+    else:
+        raise UsageError(f"progress is {quoted(progress)}; give True for a bar on standard error, or a function")
+
+
+class Printable:
+    """Result of a function of the package.  `print(result)` prints the same text as the command."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values with stable keys, as `--json` prints them; a missing number is NaN."""
+        raise NotImplementedError
+
+    def records(self) -> tuple[Sequence[Mapping[str, Any]], str]:
+        """Return the rows of `to_frame` and the key that becomes its index."""
+        raise NotImplementedError
+
+    def to_frame(self) -> "DataFrame":
+        """Return a pandas DataFrame.  Raises TttBatchError if pandas is missing."""
+        return make_frame(*self.records())
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """Return the text of the command for notebooks, plain and as escaped HTML."""
+        text = str(self)
+        return {"text/plain": text, "text/html": f"<pre>{escape(text)}</pre>"}
+
+    def __str__(self) -> str:
+        return str(call_hook(type(self).__name__, self))
+
+
+def make_frame(records: Iterable[Mapping[str, Any]], index: str) -> "DataFrame":
+    """Return a pandas DataFrame with one row per record and the column `index` as its index.
+
+    Nested mappings become columns: `first.win` for `{"first": {"win": ...}}`.
+    Raises TttBatchError if pandas is missing.
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        raise TttBatchError("a table needs pandas; install it with: pip install 'ttt-batch[pandas]'") from None
+    rows = [_flat(record) for record in records]
+    return pd.DataFrame(rows).set_index(index) if rows else pd.DataFrame(index=pd.Index([], name=index))
+
+
+def point_records(statistics: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return one record per recorded point of a run; seats and results become nested mappings.
+
+    statistics: arrays of shape [T], [T, seats], [T, 3] or [T, seats, 3], as `runfile` declares them.
+    """
+    return [
+        {name: _nested(column[row]) for name, column in statistics.items()} for row in range(len(statistics["games"]))
+    ]
+
+
+def _nested(value: Any) -> Any:
+    plain = value.tolist()
+    if value.ndim == 0:
+        return plain
+    if value.ndim == 2:
+        plain = [dict(zip(RESULTS, shares, strict=True)) for shares in plain]
+    return dict(zip(SEATS if len(value) == len(SEATS) else SELF_PLAY, plain, strict=True))
+
+
+def _flat(record: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{before}{name}.")
+        else:
+            flat[f"{before}{name}"] = value
+    return flat

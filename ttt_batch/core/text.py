@@ -1,0 +1,325 @@
+"""Parsing of names and numbers as people write them, in commands and Python functions.
+
+A word with exactly one meaning is accepted.  Any other raises an error that lists the names and suggests a similar one.
+
+Parser and formatter of numbers: `10M`, `10k`, `1e6`, `1,000,000`, `1_000_000`, `0.7`, `70%`.
+The command line and Python use the same parser, so `--games 10M` and `train(games="10M")` are equal.
+"""
+
+import inspect
+import math
+import os
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Literal, TypeVar, cast, get_args, get_type_hints
+
+from ttt_batch.core.errors import UsageError, quoted
+
+Ties = Literal["sharp", "soonest", "any"]
+"""Rules of choice among tied moves, see `ties`."""
+
+TIES: tuple[Ties, ...] = get_args(Ties)
+
+Classic = Literal["sutton-barto", "value-feed", "minimax-q", "backward-q", "greedy-td"]
+Textbook = Literal["q-learning", "sarsa", "expected-sarsa", "double-q", "td-lambda"]
+TableLearner = Literal["td", Classic, Textbook, "reinforce", "actor-critic", "menace"]
+TEXTBOOK: tuple[str, ...] = get_args(Textbook)
+LEARNER_NAMES: tuple[str, ...] = get_args(TableLearner)
+"""Learners with a table, each a file of that name in `learners`; listed here so that completion need not load them."""
+
+NetworkLearner = Literal["patterns", "ntuple-td"]
+PATTERN_LEARNERS: tuple[str, ...] = get_args(NetworkLearner)
+"""Learners of pattern networks, without a table of positions."""
+
+ALL_LEARNERS = (*LEARNER_NAMES, *PATTERN_LEARNERS)
+
+AGENT_NAMES = ("random", "one-ply", "two-ply", "optimal")
+"""Agents that need no file: three scripted players, and one that plays uniformly among the best moves."""
+
+ILLEGAL = ("error", "loses")
+"""Treatments of an agent's move to an occupied cell."""
+
+DIGITS_MEAN = ("numbers", "row-col", "col-row", "columns")
+"""Meanings of digits in a file of games: a cell's number, its row and column in either order, or its column."""
+
+SEATS = ("first", "second")
+RESULTS = ("win", "draw", "loss")
+
+SEAT_WORDS = {"x": "first", "1": "first", "1st": "first", "o": "second", "2": "second", "2nd": "second"}
+SWITCH_WORDS = {"yes": "on", "true": "on", "no": "off", "false": "off"}
+"""Folded synonyms of a name."""
+
+OPPONENT_HINTS = {
+    "minimax": "optimal",
+    "minmax": "optimal",
+    "perfect": "optimal",
+    "best": "optimal",
+    "solver": "optimal",
+    "itself": "self",
+}
+"""Folded words that are not accepted but suggest a name."""
+
+
+def fold_case(name: str) -> str:
+    """Return a name without its case, hyphens, underscores and spaces, which people write in several ways."""
+    return re.sub(r"[-_\s]+", "", name).casefold()
+
+
+def find_name(given: object, names: Collection[str], words: Mapping[str, str] | None = None) -> str | None:
+    """Return the name equal to `given`, or the only one equal when folded, else None.  words: folded synonyms."""
+    if not isinstance(given, str):
+        return None
+    if given in names:
+        return given
+    alike = [name for name in names if fold_case(name) == fold_case(given)]
+    if len(alike) == 1:
+        return alike[0]
+    meant = None if given.lstrip().startswith("-") else (words or {}).get(fold_case(given))  # -2 is not 2
+    return meant if meant in names and not alike else None
+
+
+def suggested_name(given: object, names: Collection[str], hints: Mapping[str, str] | None = None) -> str | None:
+    """Return the name that was probably meant, or None.  hints: as `OPPONENT_HINTS`."""
+    import difflib
+
+    if not isinstance(given, str) or not fold_case(given):
+        return None
+    if (hinted := (hints or {}).get(fold_case(given))) in names:
+        return hinted
+    folded = {fold_case(name): name for name in reversed(list(names))}  # the first of equal names wins
+    longer = [name for short, name in folded.items() if short.startswith(fold_case(given))]
+    if len(longer) == 1:
+        return longer[0]
+    close = difflib.get_close_matches(fold_case(given)[:100], folded, n=1)
+    return folded[close[0]] if close else None
+
+
+def choose(
+    what: str,
+    given: object,
+    names: Collection[str],
+    *,
+    words: Mapping[str, str] | None = None,
+    hints: Mapping[str, str] | None = None,
+    others: str = "",
+) -> str:
+    """Return the name that `given` means, in its standard spelling.  Raises UsageError for an unknown name.
+
+    what: the kind of name, for the message.  words, hints: see `find_name` and `suggested_name`.  others: other
+    accepted values, for the message.
+    """
+    if (found := find_name(given, names, words)) is None:
+        raise unknown_name(what, given, names, hints=hints, others=others)
+    return found
+
+
+def unknown_name(
+    what: str, given: object, names: Collection[str], *, hints: Mapping[str, str] | None = None, others: str = ""
+) -> UsageError:
+    """Return the error for a name that is not among `names`, with a suggestion."""
+    meant = suggested_name(given, names, hints)
+    asked = f" (did you mean {meant}?)" if meant is not None else ""
+    there = [*names, *([others] if others else [])]
+    listed = f"one of: {', '.join(there)}" if len(there) > 4 else either(there)
+    return UsageError(f"unknown {what} {quoted(given)}{asked}; choose {listed}")
+
+
+def either(names: Sequence[str]) -> str:
+    """Return names as alternatives: `a, b or c`."""
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def check_switches(**given: object) -> None:
+    """Raise UsageError for a value that is not a bool: `overwrite="no"` must not replace a file."""
+    for name, value in given.items():
+        if type(value).__name__ not in ("bool", "bool_"):  # also NumPy's bool, without importing NumPy
+            raise UsageError(f"{name} is {quoted(value)}; give True or False")
+
+
+def choose_seat(given: object, *others: str, what: str = "seat") -> str:
+    """Return a seat, `first` or `second` (also given as X or O), or one of the `others`.  Raises UsageError."""
+    return choose(what, given, (*SEATS, *others), words=SEAT_WORDS)
+
+
+def choose_person(given: object) -> int | None:
+    """Return a person's seat: 0 for `first`, 1 for `second`, None for `alternate`.  Raises UsageError."""
+    return {"first": 0, "second": 1, "alternate": None}[choose_seat(given, "alternate")]
+
+
+def check_ties(name: object) -> Ties:
+    """Return the rule for ties with that name, in any spelling.  Raises UsageError."""
+    return cast(Ties, choose("ties", name, TIES))
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def with_options(options: type) -> Callable[[F], F]:
+    """Return a decorator that lists the `**options` of a function in its signature, each with the default None.
+
+    options: the TypedDict that `**options` unpacks.  The function reads the options with `given_options`.
+    """
+
+    def spelled_out(function: F) -> F:
+        signature, by_name = inspect.signature(function), inspect.Parameter.KEYWORD_ONLY
+        own = [given for given in signature.parameters.values() if given.kind is not given.VAR_KEYWORD]
+        added = [
+            inspect.Parameter(name, by_name, default=None, annotation=hint)
+            for name, hint in get_type_hints(options).items()
+        ]
+        # A stable sort: positional parameters first, then the options, then the function's own keyword parameters.
+        parameters = sorted([*added, *own], key=lambda given: given.kind)
+        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return function
+
+    return spelled_out
+
+
+def given_options(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `**options` of `function` that are not None.
+
+    Raises TypeError for a name that `function` does not have; the message suggests a similar one.
+    """
+    names = inspect.signature(function).parameters
+    for name in options:
+        if name not in names:
+            meant = suggested_name(name, list(names))
+            hint = "" if meant is None else f"; did you mean {meant!r}?"
+            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
+    return {name: value for name, value in options.items() if value is not None}
+
+
+Number = int | float | str
+"""Number, or the text of one."""
+
+UNITS = {"": 0, "k": 3, "m": 6, "g": 9, "b": 9, "t": 12}
+"""Powers of ten; b is a billion."""
+
+# Commas and spaces separate groups of three only: 1,5 must not be read as fifteen.
+_DIGITS = r"\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+|\d+(?:_\d+)*|(?=\.\d)"
+_FORM = rf"([+-]?(?:{_DIGITS})(?:\.\d*)?)(?:e([+-]?\d{{1,3}}))? ?([kmgbt%]?)"
+
+
+def exact_number(text: str, *, shares: bool = False) -> Any:
+    """Return the exact value of a text as a Decimal, or None.  shares: read `70%` as 0.7."""
+    from decimal import Decimal  # imported here: 2 ms
+
+    found = re.fullmatch(_FORM, text.strip(), re.ASCII | re.IGNORECASE)  # compiled on first use: 2 ms
+    if found is None or (found[3] == "%" and not shares):
+        return None
+    power = -2 if found[3] == "%" else UNITS[found[3].lower()]
+    digits = re.sub("[,_ ]", "", found[1])
+    return Decimal(f"{digits}e{int(found[2] or 0) + power}")
+
+
+def parse_int(name: str, value: Number, low: int, high: int) -> int:
+    """Return the whole number given by `value`.
+
+    Raises UsageError with the limits and an example unless it is a whole number from `low` to `high`.
+    """
+    number = whole_number(value)
+    if number is None:
+        example = "10000, 10k or 1e4" if 0 <= low <= 10_000 <= high else str(max(low, 1))
+        raise UsageError(
+            f"{name} {number_text(value)} is not a whole number; give one from {low:,} to {high:,}, e.g. {example}"
+        )
+    if not low <= number <= high:
+        given = f"{number:,}" if abs(number) < 10**21 else number_text(value)
+        remedy = f"give at least {low:,}" if number < low else f"give at most {high:,}"
+        raise UsageError(f"{name} {given} is outside {low:,} .. {high:,}; {remedy}")
+    return number
+
+
+def parse_seed(value: Number) -> int:
+    """Return a seed: any whole number of 64 bits, signed.  Raises UsageError."""
+    if whole_number(value) is None:
+        raise UsageError(f"seed {number_text(value)} is not a whole number; give any, e.g. 7: it fixes the randomness")
+    return parse_int("seed", value, -(2**63), 2**63 - 1)
+
+
+def random_seed() -> int:
+    """Return a random seed from the system's entropy."""
+    return int.from_bytes(os.urandom(8), "big") >> 1
+
+
+def parse_float(name: str, value: Number, expected: str, *, shares: bool = False) -> float:
+    """Return the number given by `value`, in any range; NaN and infinity only as floats, not as text.
+
+    expected: the accepted values, for the message of UsageError.  shares: read percentages, too.
+    """
+    with suppress(TypeError, ValueError):
+        number = exact_number(value, shares=shares) if isinstance(value, str) else value
+        if number is not None and not _is_flag(number):
+            try:
+                return float(number)
+            except OverflowError:  # a whole number beyond all floats, hence beyond all limits
+                return math.inf if number > 0 else -math.inf
+    if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d*,\d+%?\s*", value, re.ASCII):
+        expected = f"{value.strip().replace(',', '.')}, with a point"
+    raise UsageError(f"{name} {number_text(value)} is not a number; give {expected}")
+
+
+def parse_share(name: str, value: Number, meaning: str) -> float:
+    """Return a share given as a number from 0 to 1 or a percentage.  meaning: its meaning, for UsageError."""
+    number = parse_float(name, value, f"one from 0 to 1, or a percentage such as 70%; {meaning}", shares=True)
+    if not 0 <= number <= 1:  # refuses NaN, too
+        raise UsageError(f"{name} {number_text(value)} is outside 0 to 1; {meaning}")
+    return number
+
+
+def whole_number(value: object) -> int | None:
+    """Return the whole number given by a value or text, or None."""
+    given: Any = exact_number(value) if isinstance(value, str) else value
+    with suppress(TypeError, ValueError, OverflowError):
+        if not _is_flag(given) and int(given) == given:
+            return int(given)
+    return None
+
+
+def _is_flag(given: object) -> bool:
+    """Return whether a value is a bool, also of NumPy: Python counts it as 0 or 1, but here it is not a number."""
+    return type(given).__name__ in ("bool", "bool_")
+
+
+def number_text(value: object) -> str:
+    """Return a given value for a message: a number without quotes, anything else as in `quoted`."""
+    plain = isinstance(value, str) and len(value) <= 24 and exact_number(value, shares=True) is not None
+    return str(value) if plain or isinstance(value, float) else quoted(value)
+
+
+def count_text(number: int, one: str, many: str = "") -> str:
+    """Return a number of things: `1 game`, `10,000 games`.  one: singular.  many: plural, by default with an s."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def short_number(number: float) -> str:
+    """Return a number with three digits and a unit: 500, 10 k, 2.5 M, 1 G, 1 T, 1 P; from a thousand P on 1e+18."""
+    if number >= 1e18:
+        return f"{number:.3g}"
+    for limit, unit in ((1e15, " P"), (1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if number >= 0.9995 * limit:  # rounds to 1 of the unit
+            return f"{number / limit:.3g}{unit}"
+    return f"{number:.3g}"
+
+
+def size_text(size: int) -> str:
+    """Return bytes as `12.3 MB` or `1.2 GB`."""
+    return f"{size / 1e6:,.1f} MB" if size < 1e9 else f"{size / 1e9:,.1f} GB"
+
+
+def duration_text(seconds: float) -> str:
+    """Return a duration: `8 s`, `3 min`, `2 h 10 min`, `11 days`."""
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    rest = f" {minutes} min" if minutes else ""
+    return f"{hours} h{rest}" if hours < 100 else f"{hours // 24:,} days"
+
+
+def percent(share: float) -> str:
+    """Return a share of 1 in whole percent: `33 %`."""
+    return f"{100 * share:.0f} %"

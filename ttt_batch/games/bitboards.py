@@ -1,0 +1,215 @@
+"""Boards as bits for kernels: players' cells and winning lines as integers.
+
+A position's code is a sum over its cells, so the codes of all images of a child follow from those of its parent by one
+addition each.
+
+A board of up to 64 cells as kernels read it without rows or codes: each line is a set of cells in one word.
+`bitboards` is the same for boards that have codes, a line through a given cell at a time; here one loop over all lines
+finds everything that is asked of a position.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ttt_batch.compiler.bits import NONE, all_cells, popcount
+from ttt_batch.compiler.jit import inlined
+from ttt_batch.compiler.numerics import GOLDEN, MIX_1, S32
+from ttt_batch.core.errors import BoardError
+from ttt_batch.games.board import DRAW, FIRST_WINS, MAX_CODED_CELLS, UNFINISHED, Board
+
+
+class Places(NamedTuple):
+    """A board as kernels read it.
+
+    power: int64[cells, images], what a first player's mark on a cell adds to the code of each image.
+    lines, fences: int64[cells, most], the lines through each cell as bits (0 where there are fewer), and which cells
+    must not be the same player's (`Board.line_masks`).
+    misere: 1 if the player who completes a line loses, else 0.
+    below: how much greater the number of the cell below is; 0 without gravity.
+    """
+
+    power: Any
+    lines: Any
+    fences: Any
+    misere: int
+    below: int
+
+
+def make_places(board: Board, symmetry: bool) -> Places:
+    """The kernels' view of `board`, with the images of its symmetries or only itself.
+
+    Raises BoardError for a board whose codes int64 does not hold.
+    """
+    if board.cells > MAX_CODED_CELLS:
+        raise BoardError(
+            f"board {board.name} has {board.cells} cells; codes of positions take 63 bits up to {MAX_CODED_CELLS} cells"
+        )
+    power = np.zeros((board.cells, len(board.images(symmetry))), np.int64)
+    for number, image in enumerate(board.images(symmetry)):
+        for cell, origin in enumerate(image):
+            power[origin, number] = 3**cell
+    through = [[pair for pair in board.line_masks if pair[0] >> cell & 1] for cell in range(board.cells)]
+    most = max(1, *map(len, through))
+    lines, fences = np.zeros((2, board.cells, most), np.int64)
+    for cell, pairs in enumerate(through):
+        for number, (line, fence) in enumerate(pairs):
+            lines[cell, number], fences[cell, number] = line, fence
+    return Places(power, lines, fences, int(board.misere), board.cols if board.gravity else 0)
+
+
+@inlined
+def is_open(places: Places, cell: Any, taken: Any) -> Any:
+    """Whether a cell may be marked if `taken` (int64, bits) are: it is free and, with gravity, the one below is not."""
+    lower = cell + places.below
+    floats = places.below != 0 and lower < places.power.shape[0] and (taken >> lower) & 1 == 0
+    return (taken >> cell) & 1 == 0 and not floats
+
+
+@inlined
+def completes(places: Places, cell: int, marks: Any) -> Any:
+    """Whether a player whose cells are `marks` (bits) made a line with the last one, `cell`."""
+    for number in range(places.lines.shape[1]):
+        line = places.lines[cell, number]
+        if line != 0 and marks & (line | places.fences[cell, number]) == line:
+            return True
+    return False
+
+
+@inlined
+def outcome_after(places: Places, cell: int, marks: Any, mover: int, last: bool) -> Any:
+    """The outcome of a move to `cell` by `mover` (0 or 1), whose cells are then `marks`; last: no cell is free."""
+    if completes(places, cell, marks):
+        return FIRST_WINS + (mover ^ places.misere)
+    return DRAW if last else UNFINISHED
+
+
+@inlined
+def image_codes(places: Places, code: Any, images: Any) -> None:
+    """Write the codes of all images of the position `code` into `images` (int64[images]), in place."""
+    images[:] = 0
+    for cell in range(places.power.shape[0]):
+        mark = code % 3
+        code //= 3
+        if mark != 0:
+            for image in range(places.power.shape[1]):
+                images[image] += mark * places.power[cell, image]
+
+
+@inlined
+def lowest_child(places: Places, images: Any, cell: int, mark: int) -> Any:
+    """The lowest code among the images of a child: `images` with `mark` on `cell` (a negative one is taken away)."""
+    lowest = images[0] + mark * places.power[cell, 0]
+    for image in range(1, places.power.shape[1]):
+        code = images[image] + mark * places.power[cell, image]
+        lowest = code if code < lowest else lowest
+    return lowest
+
+
+@inlined
+def marks_of(code: Any, n_cells: int) -> Any:
+    """The cells of the first and of the second player in the position `code`, as bits (int64 both)."""
+    first, second = np.int64(0), np.int64(0)
+    for cell in range(n_cells):
+        mark = code % 3
+        code //= 3
+        first |= np.int64(mark == 1) << cell
+        second |= np.int64(mark == 2) << cell
+    return first, second
+
+
+EMPTY_SLOT = -1
+"""What a slot without a row holds in a hash table (open addressing, a power of two slots)."""
+
+TAG = (1 << 32) - 1
+"""The bits of a hash that a slot keeps beside its row."""
+
+
+@inlined
+def hash_of(code: Any) -> Any:
+    """64 mixed bits (uint64) of a code."""
+    mixed = np.uint64(code) * GOLDEN
+    mixed = (mixed ^ (mixed >> S32)) * MIX_1
+    return mixed ^ (mixed >> S32)
+
+
+@inlined
+def slot_of(code: Any, mask: Any) -> Any:
+    """The first slot to try for a code, of `mask` + 1."""
+    return np.int64(hash_of(code) & np.uint64(mask))
+
+
+class Lines(NamedTuple):
+    """The lines of a board.
+
+    mask, fence: uint64[lines], the cells of each line, and those that must not be the same player's, too
+    (`Board.line_masks`).  cells, k: as in `Board`.  misere: 1 if the player who completes a line loses, else 0.
+    below: how much greater the number of the cell below is; 0 without gravity.
+    """
+
+    mask: Any
+    fence: Any
+    cells: int
+    k: int
+    misere: int
+    below: int
+
+
+class LineView(NamedTuple):
+    """What the lines say of a position.
+
+    own, other: uint64, the free cells with which the player to move, and its opponent, would complete a line.
+    own_open, other_open: whether each can still complete one, with the moves that it has left.
+    """
+
+    own: Any
+    other: Any
+    own_open: Any
+    other_open: Any
+
+
+def make_lines(board: Board) -> Lines:
+    """The lines of `board`."""
+    masks = np.array(board.line_masks, np.uint64).reshape(-1, 2)
+    below = board.cols if board.gravity else 0
+    return Lines(masks[:, 0].copy(), masks[:, 1].copy(), board.cells, board.k, int(board.misere), below)
+
+
+@inlined
+def open_cells(lines: Lines, taken: Any) -> Any:
+    """The cells that may be marked if `taken` are (uint64 both): with gravity the lowest free one of each column."""
+    free = all_cells(lines.cells) & ~taken
+    if lines.below == 0:
+        return free
+    return free & ~(free >> np.uint64(lines.below))
+
+
+@inlined
+def view_of(lines: Lines, own: Any, other: Any) -> LineView:
+    """What the lines say of a position.  own, other: uint64, the marks of the player to move and of its opponent."""
+    left = lines.cells - popcount(own | other)
+    own_left, other_left = (left + 1) // 2, left // 2
+    own_cells, other_cells, own_open, other_open = NONE, NONE, False, False
+    for number in range(lines.mask.shape[0]):
+        line, fence = lines.mask[number], lines.fence[number]
+        if line & other == NONE and fence & own == NONE:
+            missing = lines.k - popcount(line & own)
+            own_open = own_open or missing <= own_left
+            if missing == 1:
+                own_cells |= line & ~own
+        if line & own == NONE and fence & other == NONE:
+            missing = lines.k - popcount(line & other)
+            other_open = other_open or missing <= other_left
+            if missing == 1:
+                other_cells |= line & ~other
+    return LineView(own_cells, other_cells, own_open, other_open)
+
+
+@inlined
+def can_fill(lines: Lines, own: Any, other: Any, left: Any) -> Any:
+    """Whether a player with marks `own`, against `other` (uint64 both), can still complete a line with `left` moves."""
+    for number in range(lines.mask.shape[0]):
+        line = lines.mask[number]
+        if line & other == NONE and lines.fence[number] & own == NONE and lines.k - popcount(line & own) <= left:
+            return True
+    return False

@@ -1,0 +1,316 @@
+"""Boards: cells, winning lines, position codes, symmetries and text; and games so far.  Rules as data, no graph.
+
+Cells are numbered row by row from 0; a mark is 0 (empty), 1 (the player who moves first) or 2; the code of
+a position is `sum(mark[i] * 3**i)`.
+"""
+
+import functools
+import re
+import string
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import chain
+from numbers import Integral
+
+from ttt_batch.core.errors import BoardError, quoted
+from ttt_batch.core.text import fold_case
+
+EMPTY, FIRST, SECOND = 0, 1, 2
+RESIGNS = "resigns"
+"""The word for resigning, in the place of a cell's name."""
+
+UNFINISHED, FIRST_WINS, SECOND_WINS, DRAW = 0, 1, 2, 3
+MARKS = ".XO"
+LETTERS = string.ascii_lowercase
+
+MAX_CELLS = 64
+"""Cells of a board at most: a player's cells are 64 bits."""
+
+MAX_CODED_CELLS = 39
+"""Cells up to which every code is below 2**63.  Codes of larger boards are Python ints, in no array or file."""
+
+MAX_TABLE_CELLS = 36
+"""Cells up to which tables have a row for each position, see `state_space.check_table_cells`."""
+
+Position = tuple[int, ...]
+"""The marks of all cells, in cell order."""
+
+
+@dataclass(frozen=True)
+class Board:
+    """A rows x columns board on which `k` marks in a line win.
+
+    misere: the player who completes a line loses.  exact: longer lines do not count.  gravity: a mark falls to the
+    lowest free cell of its column, so a move is a column; rows are counted from the top.
+    Raises BoardError for a side or a `k` outside its range; `parse_board` reads text.
+    """
+
+    rows: int = 3
+    cols: int = 3
+    k: int = 3
+    misere: bool = False
+    exact: bool = False
+    gravity: bool = False
+
+    def __post_init__(self) -> None:
+        given = self.rows, self.cols, self.k
+        if not all(isinstance(number, Integral) for number in given):
+            raise BoardError(
+                f"board {', '.join(map(quoted, given))}: rows, columns and k are whole numbers; write Board(3, 4, 3), "
+                "or parse_board('3x4x3') for text"
+            )
+        _check_sides(self.name, *given)
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return self.rows * self.cols
+
+    @property
+    def name(self) -> str:
+        """The board as it is usually written: `3x4x3`, `5x5x4-exact`, and `3x3` for the classic."""
+        full = f"{self.rows}x{self.cols}x{self.k}"
+        shape = "3x3" if full == "3x3x3" else full
+        variants = {"-misere": self.misere, "-exact": self.exact, "-gravity": self.gravity}
+        return shape + "".join(name for name, chosen in variants.items() if chosen)
+
+    @functools.cached_property
+    def lines(self) -> tuple[tuple[int, ...], ...]:
+        """Every run of `k` cells in a row, column or diagonal, each as its cells in order."""
+        found = set()
+        for row in range(self.rows):
+            for col in range(self.cols):
+                for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
+                    last_row, last_col = row + (self.k - 1) * down, col + (self.k - 1) * right
+                    if last_row < self.rows and 0 <= last_col < self.cols:
+                        line = tuple((row + i * down) * self.cols + col + i * right for i in range(self.k))
+                        found.add(tuple(sorted(line)))
+        return tuple(sorted(found))
+
+    @functools.cached_property
+    def line_masks(self) -> tuple[tuple[int, int], ...]:
+        """Of every line the bits of its cells, and of the cells that must not be the same player's, too.
+
+        Python ints, below 2**64: int64 has room for them on boards of up to 63 cells.
+        """
+        found = []
+        for line in self.lines:
+            fence = 0
+            if self.exact and self.k > 1:  # a single mark is a line in every direction: it has none to be longer in
+                step = [b - a for a, b in zip(divmod(line[0], self.cols), divmod(line[1], self.cols), strict=True)]
+                for end, sign in ((line[0], -1), (line[-1], 1)):
+                    row, col = (x + sign * y for x, y in zip(divmod(end, self.cols), step, strict=True))
+                    if 0 <= row < self.rows and 0 <= col < self.cols:
+                        fence |= 1 << (row * self.cols + col)
+            found.append((sum(1 << cell for cell in line), fence))
+        return tuple(found)
+
+    def completed_lines(self, position: Position) -> list[tuple[int, ...]]:
+        """Every line that one player has filled; with `exact` no part of a longer one."""
+        found = []
+        for line, (_, fence) in zip(self.lines, self.line_masks, strict=True):
+            mark = position[line[0]]
+            longer = fence and any(fence >> cell & 1 and position[cell] == mark for cell in range(self.cells))
+            if mark != EMPTY and all(position[cell] == mark for cell in line) and not longer:
+                found.append(line)
+        return found
+
+    @functools.cached_property
+    def symmetries(self) -> tuple[tuple[int, ...], ...]:
+        """The board's symmetries as permutations: image cell `i` holds what stood on cell `permutation[i]`."""
+        grid = [[row * self.cols + col for col in range(self.cols)] for row in range(self.rows)]
+        images = []
+        for _ in range(4):
+            images += [grid, [line[::-1] for line in grid]]
+            grid = [list(line) for line in zip(*grid[::-1], strict=True)]  # turned
+        if self.gravity:
+            images = images[:2]
+        return tuple(dict.fromkeys(tuple(chain(*image)) for image in images if len(image) == self.rows))
+
+    def images(self, symmetry: bool) -> tuple[tuple[int, ...], ...]:
+        """The symmetries whose images share a row: all of the board's, or only the identity."""
+        return self.symmetries if symmetry else (tuple(range(self.cells)),)
+
+    def representative(self, position: Position, symmetry: bool = True) -> tuple[Position, tuple[int, ...]]:
+        """The image of a position with the lowest code, and the permutation (see `symmetries`) that makes it."""
+        images = [(tuple(position[cell] for cell in image), image) for image in self.images(symmetry)]
+        return min(images, key=lambda found: self.encode(found[0]))
+
+    def encode(self, position: Position) -> int:
+        """Code of a position."""
+        return sum(mark * 3**cell for cell, mark in enumerate(position))
+
+    def decode(self, code: int) -> Position:
+        """Position of a code (0 to 3**cells - 1)."""
+        if not 0 <= code < 3**self.cells:
+            raise BoardError(f"code {code} is outside 0 .. {3**self.cells - 1}, the codes of board {self.name}")
+        return tuple(code // 3**cell % 3 for cell in range(self.cells))
+
+    def after(self, position: Position, cell: int) -> Position:
+        """The position after the player to move marks a free cell; legality is not checked."""
+        mark = FIRST + (self.cells - position.count(EMPTY)) % 2
+        return (*position[:cell], mark, *position[cell + 1 :])
+
+    def open_cells(self, position: Position) -> list[int]:
+        """Cells that may be marked next: all free ones, with gravity the lowest free one of each column."""
+        return [cell for cell, mark in enumerate(position) if mark == EMPTY and not self.floats(position, cell)]
+
+    def floats(self, position: Position, cell: int) -> bool:
+        """Whether the board has gravity and the cell below is free."""
+        return self.gravity and cell + self.cols < self.cells and position[cell + self.cols] == EMPTY
+
+    def outcome(self, position: Position) -> int:
+        """UNFINISHED, FIRST_WINS, SECOND_WINS or DRAW."""
+        for line in self.completed_lines(position):
+            return SECOND + FIRST - position[line[0]] if self.misere else position[line[0]]
+        return UNFINISHED if EMPTY in position else DRAW
+
+    def winning_cells(self, position: Position) -> frozenset[int]:
+        """Cells of every completed line."""
+        return frozenset(cell for line in self.completed_lines(position) for cell in line)
+
+    def format_position(self, position: Position) -> str:
+        """Write a position as rows of X, O and `.` separated by spaces."""
+        text = "".join(MARKS[mark] for mark in position)
+        return " ".join(text[row * self.cols : (row + 1) * self.cols] for row in range(self.rows))
+
+    @property
+    def resignation(self) -> int:
+        """The number that stands in the place of a cell for resigning: one above the last cell's."""
+        return self.cells
+
+    def cell_name(self, cell: int) -> str:
+        """Name of a cell: the digit 1-9 on boards of up to nine cells, column letter and row number elsewhere.
+
+        That of `resignation` is the word for it.
+        """
+        if cell == self.resignation:
+            return RESIGNS
+        if self.cells <= 9:
+            return str(cell + 1)
+        row, col = divmod(cell, self.cols)
+        return f"{column_name(col)}{row + 1}"
+
+
+def column_name(col: int) -> str:
+    """Letters of a column, counted from 0: `aa` follows `z`, and `ba` follows `az`."""
+    before, last = divmod(col, 26)
+    return (LETTERS[before - 1] if before else "") + LETTERS[last]
+
+
+@dataclass(frozen=True)
+class Game:
+    """A game so far: its moves.  Position, player to move and outcome follow from them."""
+
+    board: Board
+    moves: tuple[int, ...] = ()
+
+    @functools.cached_property
+    def position(self) -> Position:
+        """Marks of all cells.  A forfeiting move leaves no mark."""
+        marks = [EMPTY] * self.board.cells
+        for ply, cell in enumerate(self.moves):
+            if cell != self.board.resignation and marks[cell] == EMPTY:
+                marks[cell] = FIRST + ply % 2
+        return tuple(marks)
+
+    @property
+    def mover(self) -> int:
+        """Mark of the player to move, FIRST or SECOND."""
+        return FIRST + len(self.moves) % 2
+
+    @property
+    def forfeited(self) -> bool:
+        """Whether the last move went to an occupied cell, or resigned."""
+        return self.board.cells - self.position.count(EMPTY) < len(self.moves)
+
+    @property
+    def resigned(self) -> bool:
+        """Whether the last move resigned."""
+        return self.moves[-1:] == (self.board.resignation,)
+
+    @functools.cached_property
+    def outcome(self) -> int:
+        """UNFINISHED, FIRST_WINS, SECOND_WINS or DRAW; a forfeit is won by the other player."""
+        if self.forfeited:
+            return FIRST_WINS if self.mover == FIRST else SECOND_WINS
+        return self.board.outcome(self.position)
+
+    def after(self, cell: int) -> "Game":
+        """The game with one more move; an occupied cell, and resigning, forfeits it.
+
+        Raises BoardError for a cell outside the board and for a move after the end.
+        """
+        if self.outcome != UNFINISHED:
+            raise BoardError(f"no move to cell {cell}: the game is over")
+        if cell == self.board.resignation:
+            return replace(self, moves=(*self.moves, cell))
+        if not 0 <= cell < self.board.cells:
+            raise BoardError(f"cell {cell} is outside 0 .. {self.board.cells - 1}")
+        if self.board.floats(self.position, cell):
+            raise BoardError(f"cell {cell} has a free cell below it; with gravity a mark falls")
+        return replace(self, moves=(*self.moves, cell))
+
+    def before_move_of(self, player: int) -> "Game | None":
+        """The game before the last move of `player` (FIRST or SECOND), None if there is none."""
+        plies = range(player - FIRST, len(self.moves), 2)
+        return replace(self, moves=self.moves[: plies[-1]]) if plies else None
+
+
+NAMED = {
+    **dict.fromkeys(("tictactoe", "noughtsandcrosses", "ttt", "xo", "classic", "standard"), "3x3"),
+    **dict.fromkeys(("misere", "misère", "misèretictactoe", "miseretictactoe", "notakto"), "3x3-misere"),
+    **dict.fromkeys(("connect4", "connectfour", "c4", "fourinarow", "4inarow"), "6x7x4-gravity"),
+    **dict.fromkeys(("connect3", "connectthree"), "4x4x3-gravity"),
+    **dict.fromkeys(("gomoku", "fiveinarow", "5inarow"), "8x8x5"),
+}
+"""Games by their names, folded, each with its board, or the largest like it."""
+
+
+def _board_meant(text: str) -> str:
+    """Return the board that a text of another form probably means; empty if none is known."""
+    numbers = re.findall(r"\d{1,3}", text[:40], re.ASCII)
+    if not numbers or re.sub(r"by|[\d\s,;.:*x×/()\[\]-]", "", text.casefold()):
+        return NAMED.get(fold_case(text), "")
+    if len(numbers) == 1:
+        numbers = [*numbers[0]] if len(numbers[0]) > 1 else numbers * 2
+    with suppress(BoardError):
+        if len(numbers) in (2, 3):
+            rows, cols, *k = map(int, numbers)
+            return Board(rows, cols, k[0] if k else max(1, min(rows, cols))).name
+    return ""
+
+
+def parse_board(text: str | Board) -> Board:
+    """Read `RxC` or `RxCxK` (k defaults to the shorter side), with `-misere`, `-exact` and `-gravity` appended or not.
+
+    A board is returned as it is.  Raises BoardError.
+    """
+    if isinstance(text, Board):
+        return text
+    match = re.fullmatch(
+        r"\s*(\d{1,3})\s*[x×]\s*(\d{1,3})(?:\s*[x×]\s*(\d{1,3}))?(?:[-_\s]+(misere))?(?:[-_\s]+(exact))?(?:[-_\s]+(gravity))?\s*",
+        text if isinstance(text, str) else "",
+        re.IGNORECASE | re.ASCII,
+    )
+    if match is None:
+        meant = _board_meant(text) if isinstance(text, str) else ""
+        form = f"board {quoted(text)} is not of the form ROWSxCOLUMNS or ROWSxCOLUMNSxK"
+        if meant:
+            raise BoardError(f"{form}; did you mean {meant}?")
+        variants = "with -misere, -exact or -gravity appended for a variant, in this order"
+        raise BoardError(f"{form}, e.g. 3x3 or 4x4x3, {variants}")
+    rows, cols = int(match[1]), int(match[2])
+    k = int(match[3]) if match[3] else max(1, min(rows, cols))
+    _check_sides(" ".join(text.split()), rows, cols, k)
+    return Board(rows, cols, k, *(match[variant] is not None for variant in (4, 5, 6)))
+
+
+def _check_sides(name: str, rows: int, cols: int, k: int) -> None:
+    """Raise BoardError for a board, called `name`, that does not exist."""
+    if rows < 1 or cols < 1:
+        raise BoardError(f"board {name}: rows and columns must be at least 1")
+    if rows * cols > MAX_CELLS:
+        raise BoardError(f"board {name} has {rows * cols} cells; at most {MAX_CELLS} are supported")
+    if not 1 <= k <= max(rows, cols):
+        raise BoardError(f"board {name}: k must be between 1 and the longer side, {max(rows, cols)}")

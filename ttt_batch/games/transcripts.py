@@ -1,0 +1,376 @@
+"""Games as lines of text, and the writer of files of games.
+
+A cell is its number, which counts from 0 in game files, its name `b2`, or what else `game_words` reads.  A game may
+end with `resigns` instead of a cell, if a learner may do so: the first player has lost it.  A result may follow.
+`transcript_writer` keeps games in a file; `transcript_reader` reads whole files, thousands of lines at a time.  Lines
+that it cannot read are read here, with a message for each fault.
+"""
+
+import codecs
+import functools
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from ttt_batch.compiler.jit import kernel
+from ttt_batch.core.errors import GamesError, RunFileError, TakenError, UsageError, flag, quoted
+from ttt_batch.core.files import exists, flush_folder, reason, shown, unused_paths, write_all
+from ttt_batch.core.outputs import Draft, Lock, OutputKind
+from ttt_batch.core.text import Number, count_text
+from ttt_batch.games.bitboards import Places, make_places
+from ttt_batch.games.board import EMPTY, MARKS, RESIGNS, Board, Position
+from ttt_batch.games.graph import Graph, edges_of
+from ttt_batch.games.notation import CELLS, DRAWN, NUMBERS, OPEN, DigitReading, Word, line_words
+
+Moves = list[tuple[int, bool]]
+"""The cells of a game, from 0, and whether each move explored."""
+
+
+class Games(NamedTuple):
+    """Played games one after the other.
+
+    start: int64[B + 1]; the moves of game g are start[g] to start[g + 1] - 1.
+    move: uint32, edges of an enumerated graph; or cells of the board, also as int8.
+    exploring: bool, which moves were exploratory.
+    """
+
+    start: Any
+    move: Any
+    exploring: Any
+
+
+def games_space(games: int, plies: int, dtype: type = np.uint32) -> Games:
+    """Space for `games` games of `plies` moves on average."""
+    return Games(np.zeros(games + 1, np.int64), np.zeros(games * plies, dtype), np.zeros(games * plies, np.bool_))
+
+
+@kernel
+def find_edges(graph: Graph, places: Places, origin: Any, codes: Any, games: Games, edge: Any) -> None:
+    """Write the edges of games of cells, which the rules allow, into `edge` (uint32), in place.
+
+    places, origin: the images of which a row stands for one, see `make_places`, and `Board.images` as int64 array, each
+    followed by the number that stands for resigning.
+    codes: int64[images], scratch.
+    """
+    images = places.power.shape[1]
+    for number in range(games.start.shape[0] - 1):
+        row, image, player = np.int64(0), 0, 1
+        codes[:] = 0
+        for move in range(games.start[number], games.start[number + 1]):
+            cell = np.int64(games.move[move])
+            lo, hi = edges_of(graph, row)
+            found = lo
+            for other in range(lo, hi):
+                if origin[image, graph.cell[other]] == cell:
+                    found = other
+            edge[move] = found
+            row = np.int64(graph.child[found])
+            if images > 1 and cell < places.power.shape[0]:  # the row stands for the one of lowest code
+                image = 0
+                for i in range(images):
+                    codes[i] += player * places.power[cell, i]
+                    image = i if codes[i] < codes[image] else image
+                player = 3 - player
+
+
+def on_graph(games: Games, graph: Graph, board: Board, symmetry: bool) -> Games:
+    """Games of cells as games on the rows of `graph`, whose rows stand for all images of a position with `symmetry`."""
+    edge = np.empty(games.move.size, np.uint32)
+    origin = np.array([(*image, board.resignation) for image in board.images(symmetry)], np.int64)
+    places, codes = make_places(board, symmetry), np.zeros(len(origin), np.int64)
+    find_edges(graph, places, origin, codes, games, edge)
+    return Games(games.start, edge, games.exploring)
+
+
+def format_games(games: Games, graph: Graph, board: Board | None = None) -> list[str]:
+    """Write games as lines of text, without line ends.
+
+    board: given if a row of `graph` stands for all images of a position.
+    """
+    cells = graph.cell[games.move]
+    return joined(cells if board is None else _cells_in_game(cells, games, board), games)
+
+
+def joined(cells: Any, games: Games) -> list[str]:
+    """A line per game of the cells of all moves."""
+    words = [f"{cell}!" if e else str(cell) for cell, e in zip(cells, games.exploring, strict=True)]
+    return [" ".join(words[a:b]) for a, b in zip(games.start[:-1], games.start[1:], strict=True)]
+
+
+def _cells_in_game(cells: Any, games: Games, board: Board) -> list[int | str]:
+    """The game's cells of moves whose `cells` are those of the images that rows stand for, or the word to resign."""
+    found: list[int | str] = []
+    for start, end in zip(games.start[:-1], games.start[1:], strict=True):
+        position: Position = (EMPTY,) * board.cells
+        for cell in cells[start:end]:
+            if cell == board.resignation:
+                found.append(RESIGNS)
+                continue
+            own = board.representative(position)[1][cell]
+            found.append(own)
+            position = board.after(position, own)
+    return found
+
+
+def from_one() -> str:
+    """The option for files whose cells count from 1, for messages."""
+    return flag("cells_from", 1)
+
+
+def checked_base(cells_from: Number) -> int:
+    """0 or 1, from which the numbers of cells count.  Raises UsageError for others."""
+    if str(cells_from) not in ("0", "1"):
+        raise UsageError(f"cells from {cells_from}: the numbers of cells count from 0 or from 1; choose one of them")
+    return int(cells_from)
+
+
+def parse_line(
+    line: str, board: Board, *, occupied: bool, resigns: bool = False, reading: DigitReading = CELLS
+) -> Moves:
+    """Read a game; no moves for a line that is empty or a comment.
+
+    occupied: choosing an occupied cell is a move, too, and loses.  resigns: the first player may resign where it has a
+    choice.  reading: what digits mean.
+
+    Raises GamesError for anything but a whole game that the rules allow, and for a result that is not the game's.
+    """
+    return list(moves_of(line, board, occupied=occupied, resigns=resigns, reading=reading))
+
+
+def moves_of(
+    line: str, board: Board, *, occupied: bool, resigns: bool, reading: DigitReading
+) -> Iterator[tuple[int, bool]]:
+    """Yield the moves of a line one by one; see `parse_line`."""
+    own, other, full = 0, 0, (1 << board.cells) - 1  # cells of the player to move and of its opponent, as bits
+    through, count, winner = _lines_through(board), 0, ""
+    for word in line_words(line, board, reading):
+        if winner:
+            if not word.claim:
+                raise GamesError(f"the game is over after {count_text(count, 'move')}, but {quoted(word.text)} follows")
+            if word.claim not in (winner, OPEN):
+                ends = "are a draw" if winner == DRAWN else f"let {winner} win"
+                raise GamesError(f"the moves {ends}, but the line says {quoted(word.text)}")
+            continue
+        if word.claim and word.cell is None:
+            raise _unfinished(count, f", but {quoted(word.text)} follows")
+        mover, rival = MARKS[1 + count % 2], MARKS[2 - count % 2]
+        count += 1
+        cell = _cell_of(word, count, mover, own | other, board, reading)
+        if cell == board.resignation:
+            if not resigns:
+                raise GamesError(f"move {count}, {quoted(word.text)}, is a move of menace alone")
+            if count % 2 == 0 or board.cells - count < 1:
+                raise GamesError(
+                    f"move {count}, {quoted(word.text)}, is a move of the first player where it has a choice"
+                )
+            winner = rival
+        elif (own | other) >> cell & 1:
+            if not occupied:
+                raise _not_free(word, count)
+            winner = rival
+        else:
+            own |= 1 << cell
+            if any(own & fenced == mask for mask, fenced in through[cell]):
+                winner = rival if board.misere else mover
+            elif own | other == full:
+                winner = DRAWN
+        own, other = other, own
+        yield cell, word.explores
+    if count and not winner:
+        raise _unfinished(count)
+
+
+@functools.lru_cache(maxsize=16)
+def _lines_through(board: Board) -> list[list[tuple[int, int]]]:
+    """Of each cell the lines through it as bits, and the same with the cells that must not be the player's."""
+    pairs = [(mask, mask | fence) for mask, fence in board.line_masks]
+    return [[pair for pair in pairs if pair[0] >> cell & 1] for cell in range(board.cells)]
+
+
+def _cell_of(word: Word, number: int, mover: str, taken: int, board: Board, reading: DigitReading) -> int:
+    """The cell of a move, which the board has, or the number for resigning; of a column its lowest free cell.
+
+    Raises GamesError.
+    """
+    cell = word.cell
+    if cell is None:
+        kind = "cell number" if reading.moves == NUMBERS else "move"
+        raise GamesError(f"move {number}, {quoted(word.text)}, is not a {kind}")
+    if word.mark not in ("", mover):
+        raise GamesError(f"move {number}, {quoted(word.text)}, is not {mover}'s: X and O take turns, and X begins")
+    if word.resigns:
+        return cell
+    if word.column and cell in range(board.cols):
+        column = range(cell + board.cells - board.cols, -1, -board.cols)
+        return next((free for free in column if not taken >> free & 1), cell)
+    if word.column or not 0 <= cell < board.cells:
+        hint = _numbers_of_cells(board, reading.first) if word.text[0].isdigit() and reading.moves == NUMBERS else ""
+        raise _not_free(word, number, hint)
+    if board.gravity and cell + board.cols < board.cells and not taken >> cell + board.cols & 1:
+        raise GamesError(f"move {number}, {quoted(word.text)}, has a free cell below it; with gravity a mark falls")
+    return cell
+
+
+def _not_free(word: Word, number: int, hint: str = "") -> GamesError:
+    return GamesError(f"move {number}, {quoted(word.text)}, is not a free cell of the board{hint}")
+
+
+def _unfinished(count: int, end: str = "") -> GamesError:
+    return GamesError(f"the game is not finished after {count_text(count, 'move')}{end}")
+
+
+def _numbers_of_cells(board: Board, cells_from: int) -> str:
+    """The end of a message about a number that no cell has."""
+    numbers = f"cells count from {cells_from} in game files, {cells_from} to {board.cells - 1 + cells_from}"
+    return f": {numbers}; choose {from_one()} if these count from 1" if cells_from == 0 else f": {numbers}"
+
+
+GAMES_FILE = OutputKind(GamesError, "record", "write games to")
+_RECORD = OutputKind(GamesError, "record", "append games to")
+"""Files of games that are written whole, and those that grow, as `outputs` speaks of them."""
+
+_AT_ONCE = _BEGINNING = 1 << 16
+"""Bytes of games that are written at once, and of a file that show whether it is text."""
+
+
+class GamesWriter:
+    """Writes games to a file as they are played; the file appears whole, when the `with` block ends without an error.
+
+    No other process may write it meanwhile.  A disk that refuses games ends the recording, not the training: `failure`
+    says why, nothing more is written, and the block raises it in the end.  If another program takes the name meanwhile,
+    its file stays as it is, and the games go into a new file beside it.
+
+    file: where the games are in the end.
+    Raises GamesError for an existing file (unless `overwrite`), for one that is not ordinary, and if the disk refuses
+    at the beginning or in the end.
+    """
+
+    def __init__(
+        self, path: Path, board: Board | None = None, *, overwrite: bool = False, say: Callable[[str], None]
+    ) -> None:
+        """board: given if a row stands for all images of a position.  say: called if the games go elsewhere."""
+        self._path, self._board, self._overwrite, self._say = path, board, overwrite, say
+        self._pending, self._written = bytearray(), False
+        self.file: Path | None = None
+        self.failure: GamesError | None = None
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            self._target = GAMES_FILE.place(self._path, overwrite=self._overwrite)
+            stack.enter_context(GAMES_FILE.alone(self._target))
+            with GAMES_FILE.refusing(self._path):
+                self._draft = Draft(self._target)
+            stack.callback(self._draft.close)
+            self._held = stack.pop_all()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with self._held:
+            if kind is None:
+                self.finish()
+
+    def write(self, games: Games, graph: Graph | None) -> None:
+        """Append `games`, played on `graph`; without one their moves are cells of the board."""
+        if self.failure is not None:
+            return
+        lines = joined(games.move, games) if graph is None else format_games(games, graph, self._board)
+        self._pending += "".join(f"{line}\n" for line in lines).encode("ascii")
+        self._written = self._written or bool(self._pending)
+        if len(self._pending) >= _AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is pending; `failure` if the system refuses it."""
+        try:
+            with GAMES_FILE.refusing(self._path):
+                self._draft.write(self._pending)
+        except GamesError as error:
+            self.failure = error
+        self._pending = bytearray()
+
+    def finish(self) -> None:
+        """Let the file appear now, once, if any game was played.
+
+        Raises GamesError if that fails, or if writing the games has failed.
+        """
+        if self.file is not None or not self._written:
+            return
+        self.flush()
+        if self.failure is not None:
+            raise self.failure
+        with GAMES_FILE.refusing(self._path):
+            self._draft.flush()
+            self.file = self._publish()
+            flush_folder(self.file.parent)
+
+    def _publish(self) -> Path:
+        """Give the file its name, or a free one beside it if that is taken; return which."""
+        try:
+            self._draft.publish(overwrite=self._overwrite)
+        except OSError as error:
+            if not os.path.lexists(self._target):  # the name is free: something else is wrong
+                raise
+            file = self._publish_beside()
+            why = "another program has created it" if isinstance(error, FileExistsError) else reason(error)
+            self._say(f"{shown(self._path)} is left as it is: {why}; the games are in {shown(file)}")
+            return file
+        return self._path
+
+    def _publish_beside(self) -> Path:
+        # Beside the file itself, which may be on another disk than a link to it.
+        for path in unused_paths(self._target if self._path.is_symlink() else self._path):
+            try:
+                with Lock(path):
+                    self._draft.publish(overwrite=False, target=path)
+            except (FileExistsError, TakenError):
+                continue
+            except RunFileError as error:
+                raise GamesError(str(error)) from None
+            return path
+        raise AssertionError("names do not run out")
+
+
+class GameRecord:
+    """A text file to which finished games are appended; call it with the cells of a game.
+
+    resignation: the number that stands for resigning, if it may occur.
+
+    Raises GamesError at once if `path` cannot be written, or holds something other than text.
+    """
+
+    def __init__(self, path: Path, resignation: int | None = None) -> None:
+        self._path, self._resignation = path, resignation
+        with _RECORD.refusing(path):
+            if not exists(path):
+                _RECORD.check(path, overwrite=False)
+                return
+            with _RECORD.place(path, overwrite=True).open("a+b", buffering=0) as file:
+                file.seek(0)
+                beginning = file.read(_BEGINNING)
+            try:
+                codecs.utf_8_decode(beginning, "strict", len(beginning) < _BEGINNING)
+                binary = b"\0" in beginning
+            except UnicodeError:
+                binary = True
+            if binary:
+                raise _RECORD.refusal(path, f"it is not a text file; {_RECORD.with_option('name another file')}")
+
+    def __call__(self, cells: Sequence[int]) -> None:
+        """Append a game, all of it or nothing.  Raises GamesError for what the disk refuses."""
+        line = " ".join(RESIGNS if cell == self._resignation else str(cell) for cell in cells).encode() + b"\n"
+        target = _RECORD.place(self._path, overwrite=True)
+        alone = _RECORD.alone(target, patience=1.0, necessary=False)
+        with alone, _RECORD.refusing(self._path), target.open("a+b", buffering=0) as file:
+            size = file.seek(0, os.SEEK_END)
+            if size:  # a last line without an end must not run into this one
+                file.seek(-1, os.SEEK_END)
+                line = line if file.read(1) == b"\n" else b"\n" + line
+            try:
+                write_all(file.fileno(), line)
+            except OSError:
+                file.truncate(size)
+                raise

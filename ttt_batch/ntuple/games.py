@@ -1,0 +1,439 @@
+"""Self-play of a network: games, the errors that they give for the weights, and values for people.
+
+A game depends on its number and on the weights with which its batch began.  What it hands over are whole numbers, added
+up for each kind of weight: how often it was used, the sum of its errors, and the sum of their absolute values.
+
+What every move of a game would bring, kept up to date: a move changes only the parts of the tuples through its cell.
+A network sums up a position once for every free cell.  All weights stay the same during a game, so what a tuple adds to
+the sums of moves changes only if a mark is put on it: on 6x5x4 that is one of four.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ttt_batch.compiler.bits import NONE, ONE, all_cells, lowest_bit, nth_member, popcount, single
+from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.numerics import below, draw, game_base, mix, unit
+from ttt_batch.games.bitboards import Lines, LineView, view_of
+from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, Position
+from ttt_batch.ntuple.moves import (
+    BY_SUM,
+    DRAWS,
+    UNIT,
+    WINS,
+    NetAgent,
+    best_network_moves,
+    best_scores,
+    by_rules,
+    clear_index,
+    put_mark,
+    total_after,
+    total_of,
+)
+from ttt_batch.ntuple.network import Network
+
+
+class Scores(NamedTuple):
+    """Sums by each player's table, of a position and of what its moves change; brought up to date when they are needed.
+
+    total: int64[P], of the position.  score: int64[P, cells], what a mark of the player on a free cell adds to it.
+    seen: uint32[P, N], the index for which each tuple's part in both was found.  here: int32[P, N], its weight then;
+    there: int32[P, E], those after each move on one of its cells, or `here` if the cell is taken.
+    """
+
+    total: Any
+    score: Any
+    seen: Any
+    here: Any
+    there: Any
+
+
+def make_scores(network: Network) -> Scores:
+    """Scores of nothing yet."""
+    tuples, entries, cells = network.offset.size, network.cell.size, network.start.size - 1
+    return Scores(
+        np.zeros(2, np.int64),
+        np.zeros((2, cells), np.int64),
+        np.zeros((2, tuples), np.uint32),
+        np.zeros((2, tuples), np.int32),
+        np.zeros((2, entries), np.int32),
+    )
+
+
+@inlined
+def copy_scores(source: Scores, target: Scores) -> None:
+    """Make `target` the same as `source`, in place."""
+    for table in range(2):
+        target.total[table] = source.total[table]
+        for cell in range(source.score.shape[1]):
+            target.score[table, cell] = source.score[table, cell]
+        for number in range(source.seen.shape[1]):
+            target.seen[table, number] = source.seen[table, number]
+            target.here[table, number] = source.here[table, number]
+        for entry in range(source.there.shape[1]):
+            target.there[table, entry] = source.there[table, entry]
+
+
+@inlined
+def see_tuple(network: Network, weights: Any, index: Any, scores: Scores, table: Any, free: Any, number: Any) -> None:
+    """Bring one tuple's part in the scores by a player's table up to date, in place.
+
+    weights: int32[P, W].  index: uint32[N], of the position; free: uint64, its free cells.
+    """
+    place = np.uint64(index[number])
+    here = np.int64(weights[table, place])
+    change = here - np.int64(scores.here[table, number])
+    step = np.uint64(1 + table)
+    for entry in range(np.uint64(network.place[number]), np.uint64(network.place[number + np.uint64(1)])):
+        cell = np.uint64(network.cell[entry])
+        there = np.int64(weights[table, place + step * (free >> cell & ONE) * np.uint64(network.digit[entry])])
+        scores.score[table, cell] += there - np.int64(scores.there[table, entry]) - change
+        scores.there[table, entry] = np.int32(there)
+    scores.total[table] += change
+    scores.here[table, number] = np.int32(here)
+    scores.seen[table, number] = index[number]
+
+
+@inlined
+def see_cell(network: Network, weights: Any, index: Any, scores: Scores, table: Any, free: Any, cell: Any) -> None:
+    """Bring the tuples through a cell up to date, in place; parameters as for `see_tuple`."""
+    for entry in range(np.uint64(network.start[cell]), np.uint64(network.start[cell + 1])):
+        number = np.uint64(network.through[entry])
+        if scores.seen[table, number] != index[number]:
+            see_tuple(network, weights, index, scores, table, free, number)
+
+
+@inlined
+def see_empty(network: Network, weights: Any, index: Any, scores: Scores, free: Any) -> None:
+    """Find the scores of the empty board by both tables, from nothing, in place; parameters as for `see_tuple`."""
+    scores.total[:] = 0
+    scores.score[:] = 0
+    scores.here[:] = 0
+    scores.there[:] = 0
+    for table in range(2):
+        for number in range(np.uint64(index.shape[0])):
+            see_tuple(network, weights, index, scores, table, free, number)
+
+
+BOTH = 2
+"""The seat of a network that plays for both players."""
+
+START, START_LINE, START_PLIES = 100, 101, 102
+"""Which of a game's random numbers say how it begins; number p decides the move of ply p."""
+
+
+BEST, NOTHING, PLAYED = range(3)
+"""What exploratory moves teach.
+
+With `PLAYED` values are those of games with slips.  Only they tell apart drawn positions, which are worth the same in
+best play: after 20,000 games on 5x5x5 it wins 96 to 99 % as first against random play, with `BEST` 25 to 80 %.
+"""
+
+
+class Aim(NamedTuple):
+    """What a network learns, and how its games are played.
+
+    seat: 0 or 1, it learns to be safe in that seat; BOTH, what its games bring.
+    safe: what it is worth to a safe player that its opponent can fill no line any more, on the empty board; less with
+    every mark.  discount: of a result, a ply.  trace: lambda, [0, 1].
+    teaching: what an exploratory move teaches of the position before it: what its `BEST` move would have brought,
+    `NOTHING`, or what was `PLAYED`.
+    epsilon: probability of an exploratory move.  share: of games that begin with moves of a lost game.
+    """
+
+    seat: int
+    safe: float
+    discount: float
+    trace: float
+    teaching: int
+    epsilon: float
+    share: float
+
+
+class GameWorkspace(NamedTuple):
+    """Scratch for one game.
+
+    index: uint32[N], see `sums`.  scores, empty: of the position, and of the empty board.  moves: int8[cells].
+    path: uint32[cells + 1, N], the kinds of weights that the position after each ply uses.
+    value: float64[cells + 1], of the positions after each ply.  target: what it should be, by the next position.
+    explored: bool[cells + 1], whether the next move was exploratory.
+    """
+
+    index: Any
+    scores: Scores
+    empty: Scores
+    moves: Any
+    path: Any
+    value: Any
+    target: Any
+    explored: Any
+
+
+class Errors(NamedTuple):
+    """What a batch says, added up by one thread.
+
+    sums: int64[P K, 3], of each kind of weight of each mover's table: uses, errors, absolute errors.
+    touched: int32[P K + 1], which have uses; n_touched: int64[1], how many.  outcomes: int64[4], games by outcome.
+    """
+
+    sums: Any
+    touched: Any
+    n_touched: Any
+    outcomes: Any
+
+
+@inlined
+def squash(total: Any) -> Any:
+    """A sum as a value in [-1, 1]: close to tanh, whose last bits differ between platforms; those of a quotient do not.
+
+    With x / (1 + |x|), which leaves its ends slowly, 6x5x4 took three times as many games or was not proved.
+    """
+    x = max(-3.0, min(3.0, np.float64(total) / UNIT))
+    return x * (27.0 + x * x) / (27.0 + 9.0 * x * x)
+
+
+@inlined
+def is_decided(lines: Lines, aim: Aim, view: LineView, mover: Any) -> Any:
+    """Whether no line can be filled any more, or none by which the player of `aim.seat` would lose."""
+    if aim.seat == BOTH:
+        return not view.own_open and not view.other_open
+    return not (view.own_open if (aim.seat == mover) == (lines.misere != 0) else view.other_open)
+
+
+@inlined
+def decided_worth(lines: Lines, aim: Aim, ply: Any) -> Any:
+    """What a position is worth, to the first player, in which `is_decided` is true after `ply` moves."""
+    bonus = aim.safe * (1.0 - ply / lines.cells)
+    return 0.0 if aim.seat == BOTH else bonus if aim.seat == 0 else -bonus
+
+
+@inlined
+def play_move(network: Network, game: GameWorkspace, ply: Any, cell: Any) -> None:
+    """Put the mark of the next move, after `ply` others, on a cell, in place."""
+    game.moves[ply] = cell
+    step = np.uint32(1 + (ply & 1))
+    for column in range(game.path.shape[1]):
+        game.path[ply + 1, column] = game.path[ply, column]
+    for entry in range(np.uint64(network.start[cell]), np.uint64(network.start[cell + 1])):
+        number = np.uint64(network.through[entry])
+        index = np.uint64(game.index[number] + step * network.power[entry])
+        game.index[number] = index
+        game.path[ply + 1, number] = network.kind[index]
+
+
+@inlined
+def begin_game(network: Network, game: GameWorkspace, starts: Any, share: Any, base: Any) -> Any:
+    """Set up how a game begins: (first player's marks, second player's, plies).
+
+    starts: int8[lost games, cells], -1 after the end of each.
+    """
+    clear_index(network, game.index)
+    copy_scores(game.empty, game.scores)
+    marks, other, ply = NONE, NONE, 0
+    if starts.shape[0] != 0 and unit(draw(base, START)) < share:
+        line = below(draw(base, START_LINE), starts.shape[0])
+        length = 0
+        while length < starts.shape[1] and starts[line, length] >= 0:
+            length += 1
+        plies = below(draw(base, START_PLIES), max(1, length - 1))
+        while ply < plies:
+            cell = np.int64(starts[line, ply])
+            play_move(network, game, ply, cell)
+            if ply & 1:
+                other |= single(cell)
+            else:
+                marks |= single(cell)
+            ply += 1
+    return marks, other, ply
+
+
+@inlined
+def see_moves(
+    network: Network, weights: Any, game: GameWorkspace, table: Any, free: Any, first: Any, last: Any
+) -> None:
+    """Bring the scores of a player's moves up to date after moves number `first` to `last` - 1, in place."""
+    for ply in range(first, last):
+        see_cell(network, weights, game.index, game.scores, table, free, np.int64(game.moves[ply]))
+
+
+@inlined
+def judge_moves(
+    lines: Lines, network: Network, weights: Any, game: GameWorkspace, ply: Any, free: Any, view: LineView
+) -> Any:
+    """The best moves after `ply` others: (cells as bits, one of `WINS` to `BY_SUM`, the position's sum, their worth).
+
+    The sum is found only for `BY_SUM`, where only the network knows; the worth is that to the first player.
+    """
+    mover = ply & 1
+    sign = 1 - 2 * mover
+    cells, kind = by_rules(lines, free, view)
+    worth = 0.0 if kind == DRAWS else sign if kind == WINS else -sign
+    score, total = game.scores.score[mover], np.int64(0)
+    if kind == BY_SUM:
+        see_moves(network, weights, game, mover, free, max(ply - 2, 0), ply)
+        total = game.scores.total[mover]
+        cells = best_scores(score, cells, sign)
+        worth = squash(total + score[lowest_bit(cells)])
+    return cells, kind, total, worth
+
+
+@inlined
+def play_network_game(
+    lines: Lines, network: Network, weights: Any, aim: Aim, starts: Any, base: Any, game: GameWorkspace, outcomes: Any
+) -> Any:
+    """Play a game: (first ply, last ply) of the positions that are to be learnt from, which `game` holds.
+
+    weights: int32[P, W].  outcomes: int64[4], counts the result.
+    """
+    everywhere = all_cells(lines.cells)
+    first, second, ply = begin_game(network, game, starts, aim.share, base)
+    begun = ply
+    if ply > 0:
+        for table in range(2):
+            see_moves(network, weights, game, table, everywhere & ~(first | second), 0, ply)
+        game.value[ply] = squash(game.scores.total[(ply - 1) & 1])
+    while True:
+        mover = ply & 1
+        own, other = (second, first) if mover else (first, second)
+        free = everywhere & ~(first | second)
+        view = view_of(lines, own, other)
+        game.explored[ply] = False
+        if ply > 0 and is_decided(lines, aim, view, mover):
+            game.target[ply] = decided_worth(lines, aim, ply)
+            outcomes[DRAW] += 1
+            return begun, ply
+        cells, kind, total, worth = judge_moves(lines, network, weights, game, ply, free, view)
+        game.target[ply] = aim.discount * worth
+        if kind == WINS:
+            outcomes[FIRST_WINS + mover] += 1
+            return begun, ply
+        bits = draw(base, ply)
+        if unit(bits) < aim.epsilon:
+            game.explored[ply], cells = True, free
+        cell = nth_member(cells, below(mix(bits), popcount(cells)))
+        if view.own & single(cell) != NONE:
+            outcomes[FIRST_WINS + 1 - mover] += 1
+            return begun, ply
+        if kind == DRAWS:
+            outcomes[DRAW] += 1
+            return begun, ply
+        play_move(network, game, ply, cell)
+        if mover:
+            second |= single(cell)
+        else:
+            first |= single(cell)
+        ply += 1
+        game.value[ply] = squash(total + game.scores.score[mover, cell])
+
+
+@inlined
+def add_error(network: Network, path: Any, table: Any, error: Any, errors: Errors) -> None:
+    """Add the error of a position to what is known of the weights that it used, in place.
+
+    path: uint32[N], the kinds of these weights.  table: whose move led there, 0 or 1.
+    """
+    n, part, size = np.uint64(errors.n_touched[0]), np.uint64(table), abs(error)
+    for number in range(np.uint64(path.shape[0])):
+        entry = np.uint64(path[number]) << ONE | part
+        # Without a branch: whether the entry is new is hard to foresee.  There is room for one entry too many.
+        errors.touched[n] = entry
+        n += ONE if errors.sums[entry, 0] == 0 else NONE
+        errors.sums[entry, 0] += 1
+        errors.sums[entry, 1] += error
+        errors.sums[entry, 2] += size
+    errors.n_touched[0] = n
+
+
+@inlined
+def add_game(network: Network, aim: Aim, game: GameWorkspace, first: Any, last: Any, errors: Errors) -> None:
+    """Add what the positions after plies `first` to `last` of a game teach, in place; the empty board teaches nothing.
+
+    Their returns do not reach beyond the last one.
+    """
+    worth = game.target[last]
+    for ply in range(last, max(first, 1) - 1, -1):
+        if ply < last:
+            target, follows = game.target[ply], not game.explored[ply]
+            if aim.teaching == PLAYED and game.explored[ply]:
+                target, follows = aim.discount * game.value[ply + 1], True
+            worth = target + aim.trace * (aim.discount * worth - target) if follows else target
+        if aim.teaching == NOTHING and game.explored[ply]:
+            continue
+        error = np.int64(np.rint((worth - game.value[ply]) * UNIT))
+        add_error(network, game.path[ply], (ply - 1) & 1, error, errors)
+
+
+@kernel
+def play_network_games(
+    lines: Lines,
+    network: Network,
+    weights: Any,
+    aim: Aim,
+    starts: Any,
+    key: Any,
+    games: Any,
+    game: GameWorkspace,
+    errors: Errors,
+) -> None:
+    """Play games `games[0]` to `games[1] - 1` with the same weights; `errors` holds theirs alone then."""
+    errors.n_touched[0] = 0
+    clear_index(network, game.index)
+    see_empty(network, weights, game.index, game.empty, ~NONE)
+    for number in range(games[0], games[1]):
+        base = game_base(key, number)
+        first, last = play_network_game(lines, network, weights, aim, starts, base, game, errors.outcomes)
+        add_game(network, aim, game, first, last, errors)
+
+
+class NetworkView(NamedTuple):
+    """best: the cells that may be picked.  values: of each free cell for the player to move, [-1, 1]."""
+
+    best: list[int]
+    values: dict[int, float]
+
+
+@kernel
+def _read(lines: Lines, agent: NetAgent, marks: Any, values: Any) -> Any:
+    """The best moves (uint64) in a position; values (float64[cells], of free cells) are written in place.
+
+    marks: int64[cells], 0 an empty cell, 1 and 2 the players' marks.
+    """
+    clear_index(agent.network, agent.index)
+    first, second, free, plies = NONE, NONE, NONE, 0
+    for cell in range(lines.cells):
+        if marks[cell] == 0:
+            free |= single(cell)
+            continue
+        put_mark(agent.network, agent.index, cell, marks[cell])
+        plies += 1
+        if marks[cell] == 1:
+            first |= single(cell)
+        else:
+            second |= single(cell)
+    mover = plies & 1
+    sign = 1 - 2 * mover
+    own, other = (second, first) if mover else (first, second)
+    view, weights = view_of(lines, own, other), agent.weights[mover]
+    best = best_network_moves(lines, agent.network, weights, agent.index, agent.current, free, view, sign)
+    total = total_of(weights, agent.index, agent.current)
+    rest = free
+    while rest != NONE:
+        cell = lowest_bit(rest)
+        rest &= ~single(cell)
+        if view.own & single(cell) != NONE:
+            values[cell] = -1.0 if lines.misere else 1.0
+        elif plies + 1 == lines.cells:
+            values[cell] = 0.0
+        else:
+            after = total_after(agent.network, weights, agent.index, agent.current, total, cell, 1 + mover)
+            values[cell] = sign * squash(after)
+    return best
+
+
+def network_view(lines: Lines, agent: NetAgent, position: Position) -> NetworkView:
+    """What a network says of an unfinished position.  agent: its scratch is written to."""
+    values = np.zeros(lines.cells)
+    best = int(_read(lines, agent, np.array(position, np.int64), values))
+    free = [cell for cell, mark in enumerate(position) if mark == EMPTY]
+    return NetworkView([cell for cell in free if best >> cell & 1], {cell: float(values[cell]) for cell in free})

@@ -1,0 +1,316 @@
+"""Learning of networks from batches of games: update of the weights, games to start from, given games.
+
+Temporal coherence (Beal and Smith, "Temporal difference learning for heuristic search and game playing", Information
+Sciences 122, 2000; Jaśkowski, "Mastering 2048 with delayed temporal coherence learning", IEEE Transactions on Games 10,
+2018): the step size of a weight is the absolute sum of all its errors, over the sum of their absolute values.
+
+Learning from games that somebody else has played, one after the other.
+A game teaches what the same game of self-play would: a batch of its own.  A move counts as the network's own choice,
+unless it is marked as exploratory, or, where only best moves teach, is none of them.  Where what was played teaches,
+any other move does, too, even one that the network would not have made.
+
+Self-play takes every win in one.  If one is passed up, the game up to there teaches that it was there, and the rest
+what a game does that begins after it.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.compiler.bits import NONE, ONE, all_cells, single
+from ttt_batch.compiler.intrinsics import prefetch_word
+from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.numerics import PATTERNS, stream_key
+from ttt_batch.games.bitboards import Lines, view_of
+from ttt_batch.games.board import DRAW, FIRST_WINS
+from ttt_batch.games.transcripts import Games
+from ttt_batch.ntuple.games import (
+    BEST,
+    Aim,
+    Errors,
+    GameWorkspace,
+    add_game,
+    copy_scores,
+    decided_worth,
+    is_decided,
+    judge_moves,
+    make_scores,
+    play_move,
+    play_network_games,
+    see_empty,
+    see_moves,
+    squash,
+)
+from ttt_batch.ntuple.moves import WINS, clear_index
+from ttt_batch.ntuple.network import Network
+
+LARGEST = 1 << 30
+"""Weights end here; their sums stay far below 2**63."""
+
+SPAN = np.uint64(3)
+"""Neighbouring entries that one thread folds, 2**3: the sums of so few lie in a few cache lines."""
+
+
+AHEAD = 8
+"""How many entries before its own turn an entry's sums are fetched: they lie anywhere."""
+
+
+@inlined
+def fetch_entry(network: Network, weights: Any, coherence: Any, sums: Any, touched: Any, number: Any) -> None:
+    """Have what `fold_entry` reads for the entries after number `number` brought into the cache, step by step."""
+    last = np.uint64(touched.shape[0] - 1)
+    entry = np.uint64(touched[min(number + np.uint64(AHEAD), last)])
+    prefetch_word(sums, entry * np.uint64(3))
+    prefetch_word(coherence, entry * np.uint64(2))
+    prefetch_word(network.kind_start, entry >> ONE)
+    entry = np.uint64(touched[min(number + np.uint64(AHEAD // 2), last)])
+    prefetch_word(network.members, np.uint64(network.kind_start[entry >> ONE]))
+    entry = np.uint64(touched[min(number + np.uint64(AHEAD // 4), last)])
+    weight = np.uint64(network.members[network.kind_start[entry >> ONE]])
+    prefetch_word(weights, (entry & ONE) * np.uint64(weights.shape[1]) + weight)
+
+
+@kernel
+def fold_errors(
+    network: Network, weights: Any, coherence: Any, step: float, sums: Any, touched: Any, n_touched: Any, part: Any
+) -> None:
+    """Change weights (int32[P, W]) and coherence (int64[P K, 2]: sums of errors, and of absolute ones) in place.
+
+    step: the step size, for each tuple.  sums, touched, n_touched: `Errors` of all threads, one after the other on a
+    first axis; emptied.  part: (number, all) of the threads that fold; each takes other entries.
+    """
+    threads, mine, parts = np.uint64(sums.shape[0]), np.uint64(part[0]), np.uint64(part[1])
+    for thread in range(threads):
+        for number in range(np.uint64(n_touched[thread, 0])):
+            fetch_entry(network, weights, coherence, sums[thread], touched[thread], number)
+            entry = np.uint64(touched[thread, number])
+            if parts > ONE and (entry >> SPAN) % parts != mine:
+                continue
+            uses, error, absolute = np.int64(0), np.int64(0), np.int64(0)
+            for other in range(threads):
+                uses += sums[other, entry, 0]
+                error += sums[other, entry, 1]
+                absolute += sums[other, entry, 2]
+                for what in range(3):
+                    sums[other, entry, what] = 0
+            if uses == 0 or absolute == 0:
+                continue
+            coherence[entry, 0] += error
+            coherence[entry, 1] += absolute
+            rate = step * abs(np.float64(coherence[entry, 0])) / np.float64(coherence[entry, 1])
+            change = np.int64(np.rint(rate * np.float64(error) / np.float64(uses)))
+            kind, table = entry >> ONE, entry & ONE
+            first, last = np.uint64(network.kind_start[kind]), np.uint64(network.kind_start[kind + ONE])
+            weight: Any = weights[table, network.members[first]] + change
+            weight = max(-LARGEST, min(LARGEST, weight))
+            for member in range(first, last):
+                weights[table, network.members[member]] = weight
+
+
+WORTH_SHARING = 128
+"""Games of a batch from which on threads share it: it takes a millisecond or more, and handing it over 0.1 ms."""
+
+OUTCOMES = 4
+
+
+class Net(NamedTuple):
+    """One network that learns.
+
+    aim: what.  weights: int32[P, W].  coherence: int64[P K, 2], see `fold`.  key: uint64, of its random numbers.
+    """
+
+    aim: Aim
+    weights: NDArray[np.int32]
+    coherence: NDArray[np.int64]
+    key: Any
+
+
+class NetworkWorkspace(NamedTuple):
+    """Working space of some threads.  game: of each.  errors: of all, one after the other on a first axis."""
+
+    game: list[GameWorkspace]
+    errors: Errors
+
+
+def make_net(network: Network, aim: Aim, seed: int) -> Net:
+    """A network whose weights are all 0."""
+    kinds = network.kind_start.size - 1
+    weights = np.zeros((2, network.kind.size), np.int32)
+    return Net(aim, weights, np.zeros((2 * kinds, 2), np.int64), stream_key(seed, PATTERNS[aim.seat]))
+
+
+def make_game(lines: Lines, network: Network) -> GameWorkspace:
+    """Scratch for one thread."""
+    cells, tuples = lines.cells, network.offset.size
+    value, target = np.zeros((2, cells + 1))
+    path = np.zeros((cells + 1, tuples), np.uint32)
+    path[0] = network.kind[network.offset]
+    return GameWorkspace(
+        network.offset.copy(),
+        make_scores(network),
+        make_scores(network),
+        np.zeros(cells, np.int8),
+        path,
+        value,
+        target,
+        np.zeros(cells + 1, np.bool_),
+    )
+
+
+def make_errors(network: Network, threads: int) -> Errors:
+    """Empty sums for some threads, one after the other on a first axis."""
+    entries = 2 * (network.kind_start.size - 1)
+    return Errors(
+        np.zeros((threads, entries, 3), np.int64),
+        np.zeros((threads, entries + 1), np.int32),
+        np.zeros((threads, 1), np.int64),
+        np.zeros((threads, OUTCOMES), np.int64),
+    )
+
+
+def make_space(lines: Lines, network: Network, threads: int) -> NetworkWorkspace:
+    """Working space for so many threads."""
+    return NetworkWorkspace([make_game(lines, network) for _ in range(threads)], make_errors(network, threads))
+
+
+def of_thread(errors: Errors, thread: int) -> Errors:
+    """The part of one thread."""
+    return Errors(*(array[thread] for array in errors))
+
+
+@kernel
+def learn_batches(
+    lines: Lines,
+    network: Network,
+    net: Net,
+    starts: Any,
+    step: float,
+    games: Any,
+    batch: int,
+    game: GameWorkspace,
+    errors: Errors,
+) -> None:
+    """Learn from games `games[0]` to `games[1] - 1` in batches on one thread; `net` changes in place."""
+    first = games[0]
+    own = Errors(errors.sums[0], errors.touched[0], errors.n_touched[0], errors.outcomes[0])
+    while first < games[1]:
+        last = min(games[1], first + batch)
+        play_network_games(lines, network, net.weights, net.aim, starts, net.key, (first, last), game, own)
+        fold_errors(network, net.weights, net.coherence, step, errors.sums, errors.touched, errors.n_touched, (0, 1))
+        first = last
+
+
+def learn_shared(
+    lines: Lines,
+    network: Network,
+    net: Net,
+    starts: Any,
+    step: float,
+    games: tuple[int, int],
+    batch: int,
+    space: NetworkWorkspace,
+    pool: ThreadPoolExecutor,
+) -> None:
+    """As `learn_batches`, each batch by all threads that `space` is for; `pool` has them."""
+    threads, errors = len(space.game), space.errors
+
+    def play(thread: int, bounds: Sequence[int]) -> None:
+        own = bounds[thread], bounds[thread + 1]
+        play_network_games(
+            lines, network, net.weights, net.aim, starts, net.key, own, space.game[thread], of_thread(errors, thread)
+        )
+
+    def fold(thread: int) -> None:
+        part = thread, threads
+        fold_errors(network, net.weights, net.coherence, step, errors.sums, errors.touched, errors.n_touched, part)
+
+    for first in range(games[0], games[1], batch):
+        last = min(games[1], first + batch)
+        bounds = [first + (last - first) * thread // threads for thread in range(threads + 1)]
+        list(pool.map(lambda thread, bounds=bounds: play(thread, bounds), range(threads)))
+        list(pool.map(fold, range(threads)))
+
+
+@inlined
+def replay_game(
+    lines: Lines,
+    network: Network,
+    weights: Any,
+    aim: Aim,
+    moves: Any,
+    exploring: Any,
+    game: GameWorkspace,
+    errors: Errors,
+) -> None:
+    """Add what a whole game teaches to `errors`, which hold nothing else then.
+
+    weights: int32[P, W].  moves: int8[plies], cells.  exploring: bool[plies], moves marked as exploratory.
+    """
+    errors.n_touched[0] = 0
+    clear_index(network, game.index)
+    see_empty(network, weights, game.index, game.empty, ~NONE)
+    copy_scores(game.empty, game.scores)
+    everywhere, last, begun = all_cells(lines.cells), moves.shape[0] - 1, 0
+    first, second = NONE, NONE
+    for ply in range(last + 1):
+        mover = ply & 1
+        own, other = (second, first) if mover else (first, second)
+        free = everywhere & ~(first | second)
+        view = view_of(lines, own, other)
+        game.explored[ply] = False
+        if ply > 0 and is_decided(lines, aim, view, mover):
+            game.target[ply] = decided_worth(lines, aim, ply)
+            add_game(network, aim, game, begun, ply, errors)
+            return
+        cells, kind, total, worth = judge_moves(lines, network, weights, game, ply, free, view)
+        game.target[ply] = aim.discount * worth
+        cell = np.int64(moves[ply])
+        best = cells & single(cell) != NONE
+        game.explored[ply] = kind != WINS and (exploring[ply] != 0 or (aim.teaching == BEST and not best))
+        played = kind != WINS and not best and not game.explored[ply]
+        if played and ply == last:  # it has made a line by which it loses
+            game.target[ply] = aim.discount * (2.0 * mover - 1.0)
+        if kind == WINS or ply == last:
+            add_game(network, aim, game, begun, ply, errors)
+            if ply == last:
+                return
+            begun = ply + 1
+            see_moves(network, weights, game, mover, free, max(ply - 2, 0), ply)
+            total = game.scores.total[mover]
+        play_move(network, game, ply, cell)
+        first, second = (first, second | single(cell)) if mover else (first | single(cell), second)
+        game.value[ply + 1] = squash(total + game.scores.score[mover, cell])
+        if played:
+            game.target[ply] = aim.discount * game.value[ply + 1]
+
+
+@inlined
+def game_result(lines: Lines, moves: Any) -> Any:
+    """The outcome of a whole game, as a position's."""
+    marks, other = NONE, NONE  # of the player to move, and of the other one
+    for ply in range(moves.shape[0] - 1):
+        marks, other = other, marks | single(np.int64(moves[ply]))
+    mover = (moves.shape[0] - 1) & 1
+    if view_of(lines, marks, other).own & single(np.int64(moves[moves.shape[0] - 1])) == NONE:
+        return DRAW
+    return FIRST_WINS + (1 - mover if lines.misere else mover)
+
+
+@kernel
+def learn_network_games(
+    lines: Lines, network: Network, net: Any, step: float, games: Games, game: GameWorkspace, errors: Errors
+) -> None:
+    """Learn from whole games, each a batch of its own; `net` (a `Net`) changes in place, and `errors` counts results.
+
+    games: of cells.  errors: of one thread, with a first axis of its own.
+    """
+    own = Errors(errors.sums[0], errors.touched[0], errors.n_touched[0], errors.outcomes[0])
+    for number in range(games.start.shape[0] - 1):
+        begin, end = games.start[number], games.start[number + 1]
+        moves = games.move[begin:end]
+        replay_game(lines, network, net.weights, net.aim, moves, games.exploring[begin:end], game, own)
+        fold_errors(network, net.weights, net.coherence, step, errors.sums, errors.touched, errors.n_touched, (0, 1))
+        own.outcomes[game_result(lines, moves)] += 1

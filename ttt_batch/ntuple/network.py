@@ -1,0 +1,342 @@
+"""N-tuple networks: a dense table of weights for each tuple of cells, and which weights are shared.
+
+A position's value is the sum of one weight of each tuple, the one whose number in base 3 is what stands on its cells: 0
+an empty cell, 1 the first player's mark, 2 the second's; the tuple's first cell is the lowest digit.  Tuples that are
+images of each other share a table, and patterns that a symmetry of their tuple turns into each other share a weight.
+So images of a position have one value.
+
+Tuples of cells by name, list or file: what a pattern network looks at.
+`lines` are the winning lines; `segments` all runs of k and of k + 1 cells, `segments:N` those of N;
+`blocks:RxC` all rectangles of R x C cells, lying and standing.  Items are separated by commas, and sizes after
+`blocks:` belong to it: `segments,blocks:3x3,3x4`.  Tuples of one's own are cells by name, separated by spaces, with
+semicolons or ends of lines between tuples: `a1 b1 c1; a1 b2 c3`, or such text in a file.
+"""
+
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.compiler.jit import kernel
+from ttt_batch.core.errors import UsageError, quoted
+from ttt_batch.core.files import NotOrdinaryError, exists, open_ordinary, shown
+from ttt_batch.games.board import Board
+from ttt_batch.games.notation import cell_of
+
+MAX_CELLS = 12
+"""Cells of a tuple: its table has 3**12 weights."""
+
+MAX_FILE = 1 << 20
+"""Bytes of a file of tuples."""
+
+MAX_TEXT = 40_000
+"""Characters of all tuples written out: a run keeps them in its configuration."""
+
+Tuples = list[tuple[int, ...]]
+
+
+def parse_tuples(given: str, board: Board, *, files: bool = True) -> tuple[str, Tuples]:
+    """The tuples of a text, none twice, and the text as a configuration keeps it: names, or all cells of a file.
+
+    files: whether the text may name a file.
+    Raises UsageError for what is no tuple of the board, and TttBatchError for a file that cannot be read.
+    """
+    if given == "auto":
+        given = default_tuples(board)
+    names = _names(given)
+    if names is None:
+        found = _listed(given, board, files)
+        text = "; ".join(" ".join(map(board.cell_name, cells)) for cells in found)
+        if len(text) > MAX_TEXT:
+            raise UsageError(
+                f"{len(found):,} tuples take {len(text):,} characters; a run has room for {MAX_TEXT:,}: give fewer (no "
+                "images of others are needed)"
+            )
+    else:
+        found = [cells for name in names for cells in _named(name, board)]
+        text = ",".join(names)
+    kept = list({frozenset(cells): cells for cells in reversed(found)}.values())[::-1]
+    if not kept:
+        raise UsageError(
+            f"tuples {quoted(given)}: there are none on board {board.name}; choose shorter ones, such as segments:2"
+        )
+    return text, kept
+
+
+class FileText(str):
+    """Tuples written out as a file has them.  path: the file."""
+
+    path: Path
+
+
+def text_of_tuples(given: object) -> str:
+    """What `parse_tuples` takes, with the lines of a file instead of its name, so that the file may go: a `FileText`.
+
+    Raises UsageError for a file that cannot be read.
+    """
+    text = str(given).strip()
+    path = file_of_tuples(text)
+    if path is None:
+        return text
+    lines = [line.partition("#")[0].strip() for line in re.split(r"[;\n]", _read(path))]
+    found = FileText("; ".join(filter(None, lines)) or str(path))
+    found.path = path
+    return found
+
+
+def file_of_tuples(given: str | None) -> Path | None:
+    """The file that a text names, if there is one of that name."""
+    if not given or ";" in given or _names(given) is not None or not exists(Path(given)):
+        return None
+    return Path(given)
+
+
+def default_tuples(board: Board) -> str:
+    """What is used if nothing is chosen: lines if they cross the whole board, else segments and blocks."""
+    if board.k == board.rows == board.cols:
+        return "lines"
+    blocks = [f"{rows}x{cols}" for rows, cols in ((3, 3), (3, 4)) if _fits(board, rows, cols)]
+    return ",".join(["segments", *(f"blocks:{block}" for block in blocks)])
+
+
+def _fits(board: Board, rows: int, cols: int) -> bool:
+    return (rows <= board.rows and cols <= board.cols) or (rows <= board.cols and cols <= board.rows)
+
+
+def _names(given: str) -> list[str] | None:
+    """The items of a list of names, sizes of blocks each with `blocks:`; None if it is something else."""
+    items, names = [item.strip().lower() for item in given.split(",")], list[str]()
+    for item in items:
+        if re.fullmatch(r"\d+x\d+", item) and names and names[-1].startswith("blocks:"):
+            item = f"blocks:{item}"
+        if not re.fullmatch(r"lines|segments(:\d{1,9})?|blocks:\d{1,9}x\d{1,9}", item):
+            return None
+        names.append(item)
+    return names
+
+
+def _named(name: str, board: Board) -> Tuples:
+    """The tuples of a name, in order.  Raises UsageError if they are too long."""
+    kind, _, size = name.partition(":")
+    if kind == "blocks":
+        rows, cols = map(int, size.split("x"))
+        _check_length(name, rows * cols)
+        return [
+            tuple((row + i) * board.cols + col + j for i in range(high) for j in range(wide))
+            for high, wide in dict.fromkeys([(rows, cols), (cols, rows)])
+            for row in range(board.rows - high + 1)
+            for col in range(board.cols - wide + 1)
+        ]
+    lengths = [int(size)] if size else [board.k] if kind == "lines" else [board.k, board.k + 1]
+    fitting = [length for length in lengths if length <= max(board.rows, board.cols)]
+    for length in fitting if kind == "segments" else lengths:
+        _check_length(name, length)
+    return [line for length in fitting for line in Board(board.rows, board.cols, length).lines]
+
+
+def _check_length(name: str, cells: int) -> None:
+    if not 1 <= cells <= MAX_CELLS:
+        raise UsageError(f"tuples {quoted(name)} have {cells} cells; a tuple has 1 to {MAX_CELLS}: choose others")
+
+
+def _listed(given: str, board: Board, files: bool) -> Tuples:
+    """Tuples of cells written out, in a text or in a file."""
+    where, text = f"tuples {quoted(given)}", given
+    words = given.split()
+    # What begins with a cell is no file's name, so that a wrong cell after it is named.
+    if files and ";" not in given and words and cell_of(words[0], board) is None:
+        where, text = f"tuples of {shown(Path(given))}", _read(Path(given))
+    found = []
+    for line in re.split(r"[;\n]", text):
+        cells = line.partition("#")[0].split()
+        if not cells:
+            continue
+        named = tuple(_cell(where, cell, board) for cell in cells)
+        for number, cell in enumerate(named):
+            if cell in named[:number]:
+                raise UsageError(f"{where}: cell {cells[number]} stands twice in {quoted(line.strip())}; leave one out")
+        _check_length(line.strip(), len(named))
+        found.append(named)
+    if not found:
+        raise UsageError(f"{where}: there are none; write the cells of a tuple in each line, such as a1 b1 c1")
+    return found
+
+
+def _cell(where: str, name: str, board: Board) -> int:
+    cell = cell_of(name, board)
+    if cell is None:
+        last = board.cell_name(board.cells - 1)
+        raise UsageError(f"{where}: {quoted(name)} is no cell of board {board.name}; its last one is {last}")
+    return cell
+
+
+def _read(path: Path) -> str:
+    """The text of a file of tuples.  Raises UsageError if it is none."""
+    try:
+        with open_ordinary(path) as file:
+            content = file.read(MAX_FILE + 1)
+        text = content.decode("utf-8")
+    except (OSError, NotOrdinaryError, ValueError):
+        raise UsageError(
+            f"tuples {quoted(str(path))} are neither lines, segments, blocks:RxC nor a file that can be read; "
+            "choose one of these, or write cells such as 'a1 b1 c1; a2 b2 c2'"
+        ) from None
+    if len(content) > MAX_FILE:  # not within `try`: a UsageError is a ValueError
+        raise UsageError(f"{shown(path)} is too long for tuples: at most 1 MiB")
+    return text
+
+
+SHARING = ("symmetry", "translation", "none")
+"""Which tuples are images of each other: those that the board's symmetries turn into each other, also those that are
+the same shape elsewhere on the board, or none."""
+
+
+class Network(NamedTuple):
+    """The shape of a network: `N` tuples, `W` weights of `K` kinds.
+
+    All are uint32, so that no index is checked for being negative.
+
+    offset: [N], the first weight of each tuple's table.
+    start: [cells + 1]; the tuples through a cell are `through[start[cell] : start[cell + 1]]`, in whose numbers a first
+    player's mark there counts `power` (as long as `through`).
+    place: [N + 1]; the cells of a tuple are `cell[place[n] : place[n + 1]]`, in whose number they count `digit`.
+    kind: [W], weights that are always the same have one number, below `K`.
+    kind_start: [K + 1]; `members[kind_start[k] : kind_start[k + 1]]` ([W] in all) are the weights of a kind.
+    """
+
+    offset: Any
+    start: Any
+    through: Any
+    power: Any
+    place: Any
+    cell: Any
+    digit: Any
+    kind: Any
+    kind_start: Any
+    members: Any
+
+
+class PlacedTuple(NamedTuple):
+    """One tuple of a network.  cells: in the order of their digits.  table: number of its table."""
+
+    cells: tuple[int, ...]
+    table: int
+
+
+class Layout(NamedTuple):
+    """All tuples of a network, and its tables.
+
+    placed: every tuple.  shapes: the first tuple of each table.  turns: the symmetries of each table's tuple, as the
+    digit to which each digit moves; itself is one.
+    """
+
+    placed: list[PlacedTuple]
+    shapes: list[tuple[int, ...]]
+    turns: list[set[tuple[int, ...]]]
+
+
+def weights_of(tuples: Tuples, board: Board, sharing: str) -> int:
+    """How many weights a network of one player has, before any memory is taken."""
+    return sum(3 ** len(one) for one in layout_of(tuples, board, sharing).shapes)
+
+
+def make_network(tuples: Tuples, board: Board, sharing: str) -> Network:
+    """The network of these tuples and of all their images on the board.
+
+    sharing: one of `SHARING`.
+    """
+    placed, shapes, turns = layout_of(tuples, board, sharing)
+    first = np.concatenate([[0], np.cumsum([3 ** len(shape) for shape in shapes])]).astype(np.uint32)
+    leader = np.concatenate(
+        [_leaders(len(shape), turned) + start for shape, turned, start in zip(shapes, turns, first[:-1], strict=True)]
+    )
+    # A leader's kind is the number of leaders before it: no sorting.
+    number = np.cumsum(leader == np.arange(leader.size, dtype=np.uint32), dtype=np.uint32)
+    kind = number[leader] - np.uint32(1)
+    kind_start = np.concatenate([[0], np.cumsum(np.bincount(kind))]).astype(np.uint32)
+    members = np.zeros_like(kind)
+    list_members(kind, kind_start[:-1].copy(), members)
+    cells = [cell for one in placed for cell in one.cells]
+    digits = [3**digit for one in placed for digit in range(len(one.cells))]
+    numbers = np.repeat(np.arange(len(placed)), [len(one.cells) for one in placed])
+    by_cell = np.argsort(cells, kind="stable")
+    return Network(
+        offset=first[[one.table for one in placed]],
+        start=np.searchsorted(np.array(cells)[by_cell], np.arange(board.cells + 1)).astype(np.uint32),
+        through=numbers[by_cell].astype(np.uint32),
+        power=np.array(digits, np.uint32)[by_cell],
+        place=np.searchsorted(numbers, np.arange(len(placed) + 1)).astype(np.uint32),
+        cell=np.array(cells, np.uint32),
+        digit=np.array(digits, np.uint32),
+        kind=kind,
+        kind_start=kind_start,
+        members=members,
+    )
+
+
+@kernel
+def list_members(kind: Any, end: Any, members: Any) -> None:
+    """Write the weights of each kind, one kind after the other, into `members`, in place.
+
+    kind, members: uint32[W].  end: uint32[K], where each kind begins; becomes where it ends.
+    """
+    for weight in range(kind.shape[0]):
+        members[end[kind[weight]]] = weight
+        end[kind[weight]] += np.uint32(1)
+
+
+def layout_of(tuples: Tuples, board: Board, sharing: str) -> Layout:
+    """These tuples with all their images on the board, and the tables that they share."""
+    placed: dict[frozenset[int], PlacedTuple] = {}
+    shapes: list[tuple[int, ...]] = []
+    turns: list[set[tuple[int, ...]]] = []
+    for cells in tuples:
+        if frozenset(cells) in placed:
+            continue
+        digit = {cell: number for number, cell in enumerate(cells)}
+        shapes.append(cells)
+        turns.append(set())
+        for image in _images(cells, board, sharing):
+            if digit.keys() == set(image):
+                turns[-1].add(tuple(digit[cell] for cell in image))
+            placed.setdefault(frozenset(image), PlacedTuple(image, len(shapes) - 1))
+    return Layout(list(placed.values()), shapes, turns)
+
+
+def _images(cells: tuple[int, ...], board: Board, sharing: str) -> list[tuple[int, ...]]:
+    """Where the cells of a tuple lie in each of its images, the tuple itself first."""
+    if sharing == "none":
+        return [cells]
+    # `symmetries` says from where a cell comes: `index` where it goes.
+    found = [tuple(image.index(cell) for cell in cells) for image in board.symmetries]
+    if sharing == "translation":
+        found = [moved for one in found for moved in _moved(one, board)]
+    return list(dict.fromkeys([cells, *found]))
+
+
+def _moved(cells: tuple[int, ...], board: Board) -> list[tuple[int, ...]]:
+    """The same shape everywhere on the board."""
+    places = [divmod(cell, board.cols) for cell in cells]
+    top, left = (min(place[axis] for place in places) for axis in (0, 1))
+    bottom, right = (max(place[axis] for place in places) for axis in (0, 1))
+    return [
+        tuple((row + down) * board.cols + col + across for row, col in places)
+        for down in range(-top, board.rows - bottom)
+        for across in range(-left, board.cols - right)
+    ]
+
+
+def _leaders(cells: int, turns: set[tuple[int, ...]]) -> NDArray[np.uint32]:
+    """uint32[3**cells]: the lowest number among the images of each pattern.
+
+    turns: symmetries of the tuple, as the digit to which each digit moves.
+    """
+    lowest = np.arange(3**cells, dtype=np.uint32)
+    for turn in turns:
+        image = np.zeros(1, np.uint32)
+        for to in turn:
+            image = (np.arange(3, dtype=np.uint32)[:, np.newaxis] * np.uint32(3**to) + image).ravel()
+        np.minimum(lowest, image, out=lowest)
+    return lowest

@@ -1,0 +1,242 @@
+"""Base classes of runs: saving, frames, figures, and solver access."""
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.core.errors import BoardError, quoted
+from ttt_batch.core.outputs import Lock, named_file
+from ttt_batch.core.results import call_hook, make_frame, point_records
+from ttt_batch.core.text import SEATS
+from ttt_batch.games.board import EMPTY, FIRST_WINS, MAX_TABLE_CELLS, SECOND_WINS, UNFINISHED, Board, Position
+from ttt_batch.games.enumeration import Space, check_enumerable, choose_space, enumerate_graph
+from ttt_batch.games.graph import Graph, row_of
+from ttt_batch.games.notation import lettered, read_position
+from ttt_batch.games.solution import SolvedResult, solve_in_plies, solved_result
+from ttt_batch.runs.storage.declaration import RunData
+from ttt_batch.runs.storage.writing import RUN_FILE, save_run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+
+MOST_TEXT = 10_000
+"""Characters stored of a text such as the command: a very long one must not make saving fail."""
+
+OF_SEATS = "unbeatable", "worst", "value_error", "versus_random", "optimal_share", "best_response"
+"""Statistics with an axis for the seats."""
+
+OF_BOTH = "self_play"
+"""The statistic that needs both seats."""
+
+
+def played(name: str, array: NDArray[Any], own: NDArray[np.bool_], blank: float) -> NDArray[Any]:
+    """Return a statistic [n, ..., points, (seats, ...)] with `blank` in seats that are not played.
+
+    own: bool[n, seats], the seats that are played.
+    """
+    if name == OF_BOTH:
+        kept = own.all(axis=1).reshape(-1, *(1,) * (array.ndim - 1))
+    elif name in OF_SEATS:
+        ends = 1 if name == "versus_random" else 0
+        kept = own.reshape(len(own), *(1,) * (array.ndim - 2 - ends), 2, *(1,) * ends)
+    else:
+        return array
+    return np.where(kept, array, blank)
+
+
+class StoredRun:
+    """Base class of runs of tables and of networks, with `statistics`, `provenance` and `data`."""
+
+    statistics: dict[str, NDArray[Any]]
+    provenance: dict[str, str | int | float]
+
+    @property
+    def seats(self) -> tuple[str, ...]:
+        """Return the seats in which the agent can play."""
+        raise NotImplementedError
+
+    def data(self) -> RunData:
+        """Return the contents of the run file."""
+        raise NotImplementedError
+
+    @property
+    def kept_provenance(self) -> dict[str, str | int | float]:
+        """Return `provenance` as a file stores it, with very long texts cut."""
+        return {name: value[:MOST_TEXT] if isinstance(value, str) else value for name, value in self.provenance.items()}
+
+    @property
+    def own_statistics(self) -> dict[str, NDArray[Any]]:
+        """Return the recorded points; NaN in a seat that the agent does not play, and then also for self-play."""
+        own = np.array([[seat in self.seats for seat in SEATS]])
+        if own.all():
+            return self.statistics
+        return {name: played(name, column[None], own, np.nan)[0] for name, column in self.statistics.items()}
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the run file; an existing file is replaced only with `overwrite`.
+
+        Raises RunFileError, also while a training writes the file, and UsageError for an invalid name.
+        """
+        path = named_file("path", path)
+        with Lock(RUN_FILE.place(path, overwrite=overwrite)):
+            save_run(path, self.data(), overwrite=overwrite)
+        return path
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values with stable keys, as `train --json` prints them."""
+        return dict(call_hook("run_dict", self))
+
+    def to_frame(self) -> "DataFrame":
+        """Return the recorded points as a pandas DataFrame, a row each, indexed by the games learnt from.
+
+        Columns of more than one number are split: `unbeatable.first`, `versus_random.second.loss`.
+        Raises TttBatchError if pandas is missing.
+        """
+        return make_frame(point_records(self.own_statistics), "games")
+
+    def plot(self, kind: str = "curves") -> "Figure":
+        """Return a matplotlib Figure of the run's learning, without writing a file.
+
+        kind: `curves`; for tables also `opening` or `coverage`.
+        Raises UsageError, and TttBatchError if matplotlib is missing.
+        """
+        drawn: Figure = call_hook("figure", self, kind)
+        return drawn
+
+
+class SolverAccess:
+    """Board with the results of best play; on a board too large to enumerate only final positions have one.
+
+    Subclasses define the graph.
+    """
+
+    board: Board
+
+    @property
+    def seats(self) -> tuple[str, ...]:
+        """Return the seats in which the agent can play."""
+        return SEATS
+
+    @property
+    def gives(self) -> str:
+        """Return the kind of `move_values`: `value`, or `chance` for the probability of each move."""
+        return "value"
+
+    @property
+    def sharpens(self) -> bool:
+        """Return whether the agent can play by ties `sharp`, as tables of enumerated boards can."""
+        return False
+
+    def sharp_cells(self, position: Position) -> list[int]:
+        """Return the cells that the agent may pick with ties `sharp`, if it can play by them."""
+        raise NotImplementedError
+
+    @property
+    def graph(self) -> Graph:
+        """Return positions and moves of the board."""
+        raise NotImplementedError
+
+    @property
+    def enumerated(self) -> bool:
+        """Return whether the graph has every position."""
+        raise NotImplementedError
+
+    @property
+    def images_share(self) -> bool:
+        """Return whether a row of the graph stands for all images of a position."""
+        raise NotImplementedError
+
+    @functools.cached_property
+    def solution(self) -> NDArray[np.int8]:
+        """Return exact results, int8[S]: 1 first wins, 0 draw, -1 second wins.  Raises BoardError on growing boards."""
+        return np.sign(self.solution_in_plies)
+
+    @functools.cached_property
+    def solution_in_plies(self) -> NDArray[np.int8]:
+        """Return `solution` with distances (int8[S]), see `solution.solve_in_plies`.  Raises BoardError."""
+        self._needs_all("a solution")
+        return solve_in_plies(self.graph)
+
+    def position(self, position: str | int | Position) -> Position:
+        """Return the marks of a position given as text (see `notation`), code or marks.  Raises BoardError."""
+        return read_position(position, self.board)
+
+    def position_asked(self, position: str | int | Position) -> Position:
+        """Return the marks of a position, as `position` does, for callers that return cells, which count from 0.
+
+        Raises BoardError also for moves by digits, because these count from 1.
+        """
+        marks = self.position(position)
+        if isinstance(position, str) and (letters := lettered(position, self.board)) is not None:
+            raise BoardError(
+                f"position {quoted(position)}: digits count cells from 1, but returned cells count from 0; "
+                f"write {letters!r}, or the cells' marks"
+            )
+        return marks
+
+    def _needs_all(self, what: str) -> None:
+        check_enumerable(self.board, not self.enumerated, what)
+
+    def _located(self, marks: Position) -> tuple[int, tuple[int, ...]]:
+        """Return the row of a position on an enumerated board, and the position's cell for each cell of its image."""
+        representative, image = self.board.representative(marks, self.images_share)
+        return row_of(self.graph, self.board.encode(representative)), image
+
+    def truth(self, position: str | int | Position) -> SolvedResult | None:
+        """Return the result of best play from a position and its number of plies; None if unknown.
+
+        Raises BoardError for a position that no game reaches.
+        """
+        marks = self.position(position)
+        if not self.enumerated:
+            outcome = self.board.outcome(marks)
+            return None if outcome == UNFINISHED else SolvedResult({FIRST_WINS: 1, SECOND_WINS: -1}.get(outcome, 0), 0)
+        return solved_result(int(self.solution_in_plies[self._located(marks)[0]]), marks.count(EMPTY))
+
+    def true_moves(self, position: str | int | Position) -> dict[int, SolvedResult] | None:
+        """Return the result of best play after each move, by free cell; plies count from there.
+
+        Empty for a final position, None on a board too large to enumerate.
+        Raises BoardError for a position that no game reaches.
+        """
+        marks = self.position_asked(position)
+        if not self.enumerated:
+            return None
+        if self.board.outcome(marks) != UNFINISHED:
+            return {}
+        truths = ((cell, self.truth(self.board.after(marks, cell))) for cell in self.board.open_cells(marks))
+        return {cell: truth for cell, truth in truths if truth is not None}
+
+    def true_value(self, position: str | int | Position) -> int | None:
+        """Return the result of best play from a position: 1 first wins, 0 draw, -1 second wins; None if unknown."""
+        truth = self.truth(position)
+        return None if truth is None else truth.result
+
+
+class SolvedBoard(SolverAccess):
+    """Solver access for agents without a table, such as networks and third-party agents."""
+
+    @functools.cached_property
+    def graph(self) -> Graph:
+        """Return positions and moves of the board, as tables of that board have them.  Raises BoardError."""
+        self._needs_all("a list of positions")
+        return enumerate_graph(self.board, symmetry=self.images_share)
+
+    @property
+    def enumerated(self) -> bool:
+        """Return whether the board is small enough for a list of all positions."""
+        return self.board.cells <= MAX_TABLE_CELLS and not self._space.grown
+
+    @property
+    def images_share(self) -> bool:
+        """Return whether a row of the list stands for all images of a position."""
+        return self._space.symmetry
+
+    @functools.cached_property
+    def _space(self) -> Space:
+        return choose_space(self.board, "auto", prefers=False)

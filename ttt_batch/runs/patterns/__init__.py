@@ -1,1 +1,0 @@
-"""Runs of pattern networks: configuration, contents, and storage in run files."""

@@ -1,0 +1,154 @@
+"""Play by chances: a row's moves are drawn from a distribution, which need not be "the best ones, or explore".
+
+A chance belongs to a slot: slot 2 * edge + GREEDY is that the edge is taken and counts as greedy, slot 2 * edge +
+EXPLORING that it counts as exploring, as in `Counts.taken`.  `write_chances` says where a learner's chances come from,
+a class each; `Probabilities` are fixed ones, such as an opponent's.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.compiler.jit import generic, inlined
+from ttt_batch.compiler.numerics import exponential
+from ttt_batch.core.errors import UsageError
+from ttt_batch.games.graph import Graph, edges_of, mover_of, rows_of_edges
+from ttt_batch.simulation.policy import Choice, Policy, best_moves, chosen_edges, score, ties
+
+WIDEST = 64
+"""Moves of a row at most."""
+
+LEAST_BEADS = 1e-300
+"""Above the score of a kind without beads, and not above that of any other: the score of resigning."""
+
+SUM = 1e-6
+"""How far the chances of a row may be from 1 in all when they are given."""
+
+
+class Probabilities(NamedTuple):
+    """A fixed player.  chance: float64[E], the probability of every edge; those of an unfinished row add up to 1."""
+
+    chance: Any
+
+
+class Softmax(NamedTuple):
+    """A move's chance is proportional to e**(score / temperature); temperature: float64[1], above 0."""
+
+    temperature: Any
+
+
+class Beads(NamedTuple):
+    """A move's chance is its share of the beads of its row: its score, shared evenly by moves to the same child.
+
+    Without any beads the move that forfeits is made, or where there is none any move, evenly.
+    least: float64[1], LEAST_BEADS, above which a score is a number of beads.
+    """
+
+    least: Any
+
+
+BY_BEADS = Beads(np.array([LEAST_BEADS]))
+
+
+class Exploring(NamedTuple):
+    """The best moves, evenly, or with probability `epsilon` (float64[1]) any move, evenly, which counts as exploring.
+
+    What the other ways to play do faster; for games against a player whose moves are not equally likely.
+    """
+
+    epsilon: Any
+
+
+@functools.partial(generic, inline=True)
+def write_chances(how: Any, tables: Any, graph: Graph, choice: Choice, row: Any, chance: Any) -> Any:
+    """Write the chances of the moves of `row` into `chance` (float64[2 * WIDEST], slots from the row's first one)."""
+
+
+@write_chances.register(Softmax)
+def _softmax(how: Softmax, tables: Any, graph: Graph, choice: Choice, row: Any, chance: Any) -> None:
+    lo, hi = edges_of(graph, row)
+    mover, temperature = mover_of(graph, row), how.temperature[0]
+    highest = -np.inf
+    for edge in range(lo, hi):
+        s = score(tables, graph, np.uint64(edge), mover)
+        s = s if s == s else 0.0  # a move never seen
+        chance[2 * (edge - lo)] = s
+        highest = s if s > highest else highest
+    total = 0.0
+    for slot in range(0, 2 * (hi - lo), 2):
+        chance[slot] = exponential((chance[slot] - highest) / temperature)
+        total += chance[slot]
+    n, best, first, last = best_moves(tables, graph, choice, lo, hi, mover)
+    for edge in range(lo, hi):
+        slot = 2 * (edge - lo)
+        share = chance[slot] / total
+        good = edge >= first and edge <= last and ties(choice, score(tables, graph, np.uint64(edge), mover), best)
+        greedy = good or n == 0
+        chance[slot] = share if greedy else 0.0
+        chance[slot + 1] = 0.0 if greedy else share
+
+
+@write_chances.register(Beads)
+def _beads(how: Beads, tables: Any, graph: Graph, choice: Choice, row: Any, chance: Any) -> None:
+    lo, hi = edges_of(graph, row)
+    mover, least, total = mover_of(graph, row), how.least[0], 0.0
+    for edge in range(lo, hi):
+        s, alike = score(tables, graph, np.uint64(edge), mover), 0
+        for other in range(lo, hi):
+            alike += graph.child[other] == graph.child[edge]
+        chance[2 * (edge - lo)] = s / alike if s > least else 0.0
+        total += chance[2 * (edge - lo)]
+    n, best, first, last = best_moves(tables, graph, choice, lo, hi, mover)
+    for edge in range(lo, hi):
+        slot = 2 * (edge - lo)
+        good = edge >= first and edge <= last and ties(choice, score(tables, graph, np.uint64(edge), mover), best)
+        greedy = good or n == 0
+        share = chance[slot] / total if total > 0.0 else (1.0 / (n if n else hi - lo) if greedy else 0.0)
+        chance[slot] = share if greedy else 0.0
+        chance[slot + 1] = 0.0 if greedy else share
+
+
+@write_chances.register(Exploring)
+def _exploring(how: Exploring, tables: Any, graph: Graph, choice: Choice, row: Any, chance: Any) -> None:
+    lo, hi = edges_of(graph, row)
+    mover, epsilon = mover_of(graph, row), how.epsilon[0]
+    n, best, first, last = best_moves(tables, graph, choice, lo, hi, mover)
+    for edge in range(lo, hi):
+        good = edge >= first and edge <= last and ties(choice, score(tables, graph, np.uint64(edge), mover), best)
+        greedy = (1.0 - epsilon) / (n if n else hi - lo)
+        chance[2 * (edge - lo)] = greedy if good or n == 0 else 0.0
+        chance[2 * (edge - lo) + 1] = epsilon / (hi - lo)
+
+
+@inlined
+def copy_chances(fixed: Probabilities, graph: Graph, row: Any, chance: Any) -> None:
+    """Write a fixed player's chances of the moves of `row` into `chance`, as `write_chances`; they count as greedy."""
+    lo, hi = edges_of(graph, row)
+    for edge in range(lo, hi):
+        chance[2 * (edge - lo)] = fixed.chance[edge]
+        chance[2 * (edge - lo) + 1] = 0.0
+
+
+def make_chances(graph: Graph, chance: NDArray[np.float64]) -> Probabilities:
+    """A fixed player, given how likely each edge is (float64[E]); each row's are scaled to add up to 1.
+
+    Raises UsageError unless they are probabilities that add up to 1 in every unfinished row, to within 1e-6.
+    """
+    given, first = np.asarray(chance, np.float64), graph.first_edge[:-1]
+    if given.shape != graph.child.shape:
+        raise UsageError(f"{given.size:,} chances for {graph.child.size:,} moves; give one for each")
+    total = np.add.reduceat(given, first)
+    if not (np.isfinite(given).all() and (given >= 0.0).all() and (np.abs(total - 1.0) <= SUM).all()):
+        raise UsageError("the chances of a position's moves are at least 0 and add up to 1; some do not")
+    return Probabilities(given / total[rows_of_edges(graph)])
+
+
+def even_chances(graph: Graph, policy: Policy) -> Probabilities:
+    """The chances of a policy whose moves are equally likely."""
+    return Probabilities(chosen_edges(graph, policy) / policy.best[rows_of_edges(graph)])
+
+
+NO_CHANCES = Probabilities(np.zeros(0))
+"""Chances of nobody: in self-play, and of a random player on a growing board."""

@@ -1,0 +1,574 @@
+"""Methods of a study: tables, counted tables and networks, their options and their opponents.
+
+Base class of the kinds of learners in a study, and the settings made of their options.
+`learning.rooms` holds the training of each family, and `storage.kept` the tables that a study can keep.
+
+Family of learners with tables whose results are counted without evaluating the tables.
+An evaluation takes as long as thousands of games, and its figures need more space.  A million short runs
+do not need it.
+"""
+
+import functools
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count, takewhile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ttt_batch.core.errors import RunFileError, UsageError, flag, quoted
+from ttt_batch.core.files import shown
+from ttt_batch.core.text import (
+    PATTERN_LEARNERS,
+    SWITCH_WORDS,
+    choose,
+    choose_seat,
+    find_name,
+    parse_int,
+    parse_share,
+    unknown_name,
+)
+from ttt_batch.games.board import Board, parse_board
+from ttt_batch.games.enumeration import WORDS
+from ttt_batch.learners import LEARNERS, homes_of, learner_named
+from ttt_batch.ntuple.network import MAX_TEXT, SHARING, text_of_tuples
+from ttt_batch.runs.config import (
+    DEFAULTS,
+    ENGINES,
+    OPPONENTS,
+    READ,
+    SOFTMAX,
+    Config,
+    check_numbers,
+    config_from_dict,
+    horizon_of,
+    make_config,
+    parse_worths,
+)
+from ttt_batch.runs.loading import load
+from ttt_batch.runs.lookup import name_or_run
+from ttt_batch.runs.network_config import (
+    NUMBERS,
+    OBJECTIVES,
+    PatternConfig,
+    default_weights,
+    make_pattern_config,
+    pattern_config_from,
+)
+from ttt_batch.runs.run import Run
+from ttt_batch.runs.schedules import (
+    MAX_GAMES,
+    Batches,
+    Schedule,
+    check_batch,
+    parse_batch,
+    parse_schedule,
+    record_schedule,
+)
+from ttt_batch.runs.state import table_digest
+from ttt_batch.runs.storage.declaration import EXACT_COLUMNS, NETWORK_COLUMNS
+from ttt_batch.training.network_session import (
+    GAMES,
+    MAX_NETWORK_GAMES,
+    check_networks,
+    check_tables,
+    last_game,
+    with_first_proof_by,
+)
+from ttt_batch.training.network_trainer import next_point, whole_rounds
+from ttt_batch.training.plan import check_opponent
+
+SELF = "self"
+NAMES = (*OPPONENTS, SELF)
+
+
+@dataclass(frozen=True)
+class RunOpponent:
+    """Run as an opponent.
+
+    digest: digest of its tables, as in `Config.opponent`.  Opponents with equal digests are equal.
+    name: its file, or the digest of a run without a file.  given: the run, if it is already in memory.
+    """
+
+    digest: str
+    name: str = field(compare=False)
+    given: Run | None = field(default=None, compare=False, repr=False)
+
+    @functools.cached_property
+    def run(self) -> Run:
+        """Return the run, and read it if necessary.  Raises RunFileError if its file is missing or has other tables."""
+        if self.given is not None:
+            return self.given
+        if self.name == self.digest:
+            raise RunFileError(
+                f"the opponent {self.digest} was a run without a file; give that run again with {flag('opponent')}"
+            )
+        run = load(self.name)
+        if table_digest(run.tables) != self.digest:
+            raise RunFileError(
+                f"{shown(Path(self.name))} is not the run that the study has as its opponent; name that run's file "
+                f"with {flag('opponent')}"
+            )
+        return run
+
+
+Opponent = str | RunOpponent
+"""Opponent: one of NAMES, or a run."""
+
+
+def read_opponent(given: Any) -> Opponent:
+    """Return the opponent for a name, a run, or the file of a run, which it reads.
+
+    Raises UsageError, and RunFileError if the file is missing or damaged.
+    """
+    if isinstance(given, RunOpponent):
+        return given
+    if isinstance(given, Run):
+        digest = table_digest(given.tables)
+        return RunOpponent(digest, digest if given.file is None else _file_name(given.file), given)
+    meant = name_or_run("opponent", given, NAMES)
+    if isinstance(meant, str):
+        return meant
+    run = load(meant)
+    return RunOpponent(table_digest(run.tables), _file_name(meant), run)
+
+
+def _file_name(path: Path) -> str:
+    """Return a file's name as text that `read_opponent` reads as that file.  Raises UsageError if it is not text."""
+    name = str(path)
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise UsageError(
+            f"opponent {quoted(name)}: a study cannot store its name, which is not text; rename it"
+        ) from None
+    return f"./{name}" if name in NAMES else name
+
+
+MAX_VALUES = 100_000
+"""Limit of the values of one option, and of the settings of a study."""
+
+MAX_VALUE = 4_096
+"""Limit of the characters of a value, which may be a file name."""
+
+AnyConfig = Config | PatternConfig
+
+
+class Option(NamedTuple):
+    """Option that may have several values in a study.
+
+    read: converts one value to its form in a configuration; raises UsageError.
+    ranges: the values are numbers and may be given as ranges.  whole: only whole numbers.
+    most: maximum number of values.  longest: maximum number of characters of a value.
+    commas: a value may contain commas, so only semicolons separate values.
+    prefix: text before each number or range of numbers, such as `softmax:`.
+    """
+
+    read: Callable[[Any], Any]
+    ranges: bool = False
+    whole: bool = False
+    most: int = MAX_VALUES
+    commas: bool = False
+    longest: int = MAX_VALUE
+    prefix: str = ""
+
+    def read_number(self, number: float | str) -> Any:
+        """Return a number of a range, or one of its ends, in its form in a configuration.  Raises UsageError."""
+        return self.read(f"{self.prefix}{number}" if self.prefix else number)
+
+
+class Method(ABC):
+    """Kind of learners with the same statistics and options.  All learners of a study are of one family.
+
+    name: `tables`, `networks` or `tallies`.
+    default_learner: the learner if the option is not given.
+    options: the options of learning, in the order of a study's settings.  The last ones vary fastest.
+    numbers: the last options.  Any of their values is compatible with all others, except for options in `checked`.
+    checked: options whose values may be incompatible with those of others.
+    other_names: pairs of an option's name in the other family and the name of the same option in this one.
+    """
+
+    name: str
+    default_learner: str
+    options: Mapping[str, Option]
+    numbers: tuple[str, ...]
+    checked: tuple[str, ...]
+    other_names: tuple[tuple[str, str], ...] = ()
+
+    @functools.cached_property
+    def first(self) -> int:
+        """Return the number of options before `numbers`."""
+        return len(self.options) - len(self.numbers)
+
+    def named(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options under this family's names.  Raises UsageError for an option given under both names."""
+        for other, name in self.other_names:
+            if other in options and name in options:
+                raise UsageError(f"{flag(other)} and {flag(name)} mean the same; leave one out")
+        own = dict(self.other_names)
+        return {own.get(name, name): value for name, value in options.items()}
+
+    def check(self, name: str) -> None:
+        """Raise UsageError for an option that these learners lack."""
+        if name not in self.options:
+            self.refuse(name)
+            raise unknown_name("option", name, self.options)
+
+    @abstractmethod
+    def refuse(self, name: str) -> None:
+        """Raise UsageError for an option of the other family."""
+
+    @abstractmethod
+    def base(self, given: dict[str, Any]) -> "Setting":
+        """Return the setting with these values of the options before `numbers`, and defaults for all others.
+
+        Raises UsageError and BoardError for values that `train` would refuse.
+        """
+
+    @abstractmethod
+    def numbered(self, base: "Setting", numbers: dict[str, Any]) -> "Setting":
+        """Return the setting `base` with other values of `numbers`.  Raises UsageError."""
+
+    @abstractmethod
+    def config_from(self, values: dict[str, Any]) -> AnyConfig:
+        """Return the configuration with these plain values of `Config.to_dict`.  Raises RunFileError."""
+
+    @abstractmethod
+    def homes(self, learners: Iterable[str]) -> tuple[str, ...]:
+        """Return the modules and files of these learners (`homes_of`).  Raises UsageError if one cannot be imported."""
+
+    @abstractmethod
+    def points(self, config: Any, games: int) -> list[int]:
+        """Return the numbers of games at the recorded points of a learner."""
+
+    @abstractmethod
+    def columns(self, *, exact: bool) -> tuple[str, ...]:
+        """Return the statistics of a learner besides games, seconds and outcomes.  exact: as `exact` returns."""
+
+    @abstractmethod
+    def exact(self, config: Any) -> bool:
+        """Return whether learners have exact results."""
+
+    @abstractmethod
+    def shortened(self, setting: "Setting", games: int) -> "Setting":
+        """Return the setting with about `games` games, fewer than it has."""
+
+    @abstractmethod
+    def effort(self, setting: "Setting") -> tuple[Any, ...]:
+        """Return the values that mainly determine a learner's training time."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Configuration without its seed, which is 0 here, and the number of games.
+
+    opponent: None in self-play.  If it is a run, `config` contains its digest.
+    """
+
+    family: Method = field(compare=False)
+    config: Any
+    games: int
+    opponent: Opponent | None = field(default=None, compare=False)
+
+    @functools.cached_property
+    def key(self) -> str:
+        """Return 16 hex digits of the SHA-256 of all values that determine the result, without the seed."""
+        values = {**self.config.to_dict(), "games": self.games}
+        del values["seed"]
+        text = json.dumps(values, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def rival(self) -> Run | str | None:
+        """Return the fixed opponent in the form of `Plan`, and read its file if necessary.  Raises RunFileError."""
+        return self.opponent.run if isinstance(self.opponent, RunOpponent) else self.opponent
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """Return every option with its value: text, a number or a pair of numbers, a bool for symmetry, "" for None."""
+        opponent = SELF if self.opponent is None else written(self.opponent)
+        values = {"games": self.games, "opponent": opponent}
+        names = self.family.options
+        return {name: values[name] if name in values else written(getattr(self.config, name)) for name in names}
+
+    @property
+    def points(self) -> list[int]:
+        """Return the numbers of games at the recorded points."""
+        return self.family.points(self.config, self.games)
+
+    def config_for(self, seed: int) -> Any:
+        """Return the configuration of `train` for this seed."""
+        return replace(self.config, seed=seed)
+
+
+def written(value: Any) -> Any:
+    """Return a value of an option as users write it: text, a number, or a pair of numbers for draw worths."""
+    if isinstance(value, Schedule):
+        return value.plain
+    return value.name if isinstance(value, Board | RunOpponent) else "" if value is None else value
+
+
+def _switch(given: Any) -> str:
+    if isinstance(given, bool):
+        return "on" if given else "off"
+    return choose("symmetry", given, WORDS, words=SWITCH_WORDS)
+
+
+PREFIXES = {"explore": f"{SOFTMAX}:"}
+"""Prefixes of an option's numbers."""
+
+IN_BEADS = ("beads", "rewards")
+"""Options that are lists of numbers."""
+
+TABLE_OPTIONS: Mapping[str, Option] = {
+    "learner": Option(lambda given: learner_named(given).name),
+    "board": Option(parse_board),
+    "symmetry": Option(_switch),
+    "engine": Option(lambda given: choose("engine", given, ENGINES)),
+    "opponent": Option(read_opponent),
+    "seat": Option(lambda given: choose_seat(given, "both")),
+    **{
+        name: Option(
+            read, ranges=name not in ("cut", *IN_BEADS), prefix=PREFIXES.get(name, ""), commas=name in IN_BEADS
+        )
+        for name, read in READ.items()
+    },
+    "batch": Option(parse_batch, ranges=True, whole=True),
+    "epsilon": Option(lambda given: parse_schedule("epsilon", given, positive=False), ranges=True),
+    "alpha": Option(lambda given: parse_schedule("alpha", given, positive=True), ranges=True),
+    "gamma": Option(lambda given: parse_share("gamma", given, "give a number such as 0.9"), ranges=True),
+    "draw_worth": Option(parse_worths, ranges=True, commas=True),
+    "games": Option(lambda given: parse_int("games", given, 1, MAX_GAMES), ranges=True, whole=True),
+}
+
+
+def points_of(batches: Batches, games: int) -> list[int]:
+    """Return the numbers of games at the recorded points of a learner with `games` games."""
+    return [*takewhile(lambda point: point < games, record_schedule(batches)), games]
+
+
+_known_points = functools.lru_cache(maxsize=1024)(points_of)
+
+
+class Tables(Method):
+    """Family of learners with tables."""
+
+    name, default_learner, options = "tables", str(DEFAULTS["learner"]), TABLE_OPTIONS
+    numbers = ("batch", "epsilon", "alpha", "gamma", "draw_worth", "games")
+    checked = (
+        "batch",
+        "epsilon",
+        "gamma",
+    )  # they depend on the engine, the exploration and the learner
+
+    def refuse(self, name: str) -> None:
+        """Raise UsageError for an option of networks."""
+        check_tables({name: None})
+
+    def base(self, given: dict[str, Any]) -> Setting:
+        """Return the setting with these values of the first options."""
+        options = dict(given)
+        boxes = learner_named(str(given.get("learner", self.default_learner))).boxes
+        opponent = options.pop("opponent", OPPONENTS[0] if boxes else SELF)
+        if boxes and opponent == SELF:
+            raise UsageError(
+                f"opponent self is not applicable to {given['learner']}, which plays first alone; choose random, "
+                "optimal or a run"
+            )
+        rival = None if opponent == SELF else opponent
+        against = "" if rival is None else rival.digest if isinstance(rival, RunOpponent) else rival
+        seat = options.pop("seat", "" if rival is None else "first" if boxes else "both")
+        config = make_config(**options, opponent=against, seat=seat)
+        played = rival.given if isinstance(rival, RunOpponent) else rival
+        if played is not None:
+            check_opponent(played, config)
+        return Setting(self, config, learner_named(config.learner).games, rival)
+
+    def numbered(self, base: Setting, numbers: dict[str, Any]) -> Setting:
+        """Return the setting with these values of `numbers`."""
+        changed = dict(numbers)
+        games = changed.pop("games", base.games)
+        if "batch" in changed:
+            check_batch(changed["batch"], base.config.engine)
+        epsilon, alpha = (changed.get(name, getattr(base.config, name)) for name in ("epsilon", "alpha"))
+        config = replace(base.config, **changed, horizon=horizon_of(epsilon, alpha, games))
+        check_numbers(config)
+        return Setting(self, config, games, base.opponent)
+
+    def config_from(self, values: dict[str, Any]) -> Config:
+        """Return the configuration with these plain values."""
+        return config_from_dict(values)
+
+    def homes(self, learners: Iterable[str]) -> tuple[str, ...]:
+        """Return the modules and files of the learners."""
+        return homes_of(learners)
+
+    def points(self, config: Config, games: int) -> list[int]:
+        """Return the numbers of games at the recorded points."""
+        return _known_points(config.batches, games)
+
+    def columns(self, *, exact: bool) -> tuple[str, ...]:
+        """Return the exact statistics, or only the number of positions."""
+        return EXACT_COLUMNS if exact else ("positions",)
+
+    def exact(self, config: Config) -> bool:
+        """Return whether the table has all positions from the start."""
+        return not config.grown
+
+    def shortened(self, setting: Setting, games: int) -> Setting:
+        """Return the setting with fewer games."""
+        return replace(setting, games=games)
+
+    def effort(self, setting: Setting) -> tuple[Any, ...]:
+        """Return the values that mainly determine the training time."""
+        config = setting.config
+        opponent = config.opponent
+        return config.board, config.learner, config.symmetry, config.engine, config.batch, opponent, setting.games
+
+
+TABLES = Tables()
+
+
+TALLY = "tally"
+"""Name of the option of a study, or key of its description, that selects this family."""
+
+STEPS = (1, 2, 5)
+"""Multiples of powers of ten at which learners without batches record a point."""
+
+
+class Tallies(Tables):
+    """Family of the learners of `Tables`, with the same keys, whose results are counted."""
+
+    name = "tallies"
+
+    def points(self, config: Config, games: int) -> list[int]:
+        """Return the recorded points, for batches those of `Tables`, because they are ends of batches."""
+        if config.batch != 1:
+            return super().points(config, games)
+        steps = (step * 10**power for power in count() for step in STEPS)
+        return [*takewhile(lambda point: point < games, steps), games]
+
+    def columns(self, *, exact: bool) -> tuple[str, ...]:
+        """Return an empty tuple."""
+        del exact
+        return ()
+
+    def exact(self, config: Config) -> bool:
+        """Return False."""
+        del config
+        return False
+
+
+TALLIES = Tallies()
+
+
+MOST_POINTS = 100_000
+"""Limit of the recorded points of a learner, one for each proof."""
+
+
+def _number(name: str, *, whole: bool = False) -> Option:
+    return Option(functools.partial(NUMBERS[name], name), ranges=True, whole=whole)
+
+
+def _learner(given: Any) -> str:
+    if (table := find_name(given, LEARNERS)) is not None:
+        raise UsageError(f"learner {table} learns a table, and this study is of networks; make a separate study")
+    return choose("learner", given, PATTERN_LEARNERS)
+
+
+NETWORK_OPTIONS: Mapping[str, Option] = {
+    "learner": Option(_learner),
+    "board": Option(parse_board),
+    "tuples": Option(text_of_tuples, commas=True, longest=MAX_TEXT),
+    "sharing": Option(lambda given: choose("sharing", given, SHARING)),
+    "objective": Option(lambda given: choose("objective", given, OBJECTIVES)),
+    "seat": Option(lambda given: choose_seat(given, "both")),
+    "batch": _number("batch", whole=True),
+    "prove_every": _number("prove_every", whole=True),
+    "epsilon": _number("epsilon"),
+    "alpha": _number("alpha"),
+    "gamma": _number("gamma"),
+    "trace": _number("trace"),
+    "games": Option(lambda given: parse_int("games", given, 1, MAX_NETWORK_GAMES), ranges=True, whole=True),
+}
+"""Options of networks.  The choice of final weights is not included because no statistic depends on it."""
+
+
+class Networks(Method):
+    """Family of pattern networks.  Their games continue to the end of the last proof, as in `train`."""
+
+    name, default_learner, options = "networks", PATTERN_LEARNERS[0], NETWORK_OPTIONS
+    numbers = ("batch", "prove_every", "epsilon", "alpha", "gamma", "trace", "games")
+    checked = ("batch", "prove_every", "games")
+    other_names = (("lambda_", "trace"),)
+
+    def refuse(self, name: str) -> None:
+        """Raise UsageError for an option of tables."""
+        check_networks({name: None}, {})
+
+    def base(self, given: dict[str, Any]) -> Setting:
+        """Return the setting with these values of the first options."""
+        return Setting(self, make_pattern_config(**given), GAMES)
+
+    def numbered(self, base: Setting, numbers: dict[str, Any]) -> Setting:
+        """Return the setting with these values of `numbers`."""
+        changed = dict(numbers)
+        games = changed.pop("games", base.games)
+        config = replace(base.config, **changed)
+        config = replace(config, keep=default_weights(config.prove_every))
+        config = with_first_proof_by(config, games, given="prove_every" in changed)
+        _check_points(config, games)
+        return Setting(self, config, last_game(config, games))
+
+    def config_from(self, values: dict[str, Any]) -> PatternConfig:
+        """Return the configuration with these plain values."""
+        return pattern_config_from(values)
+
+    def homes(self, learners: Iterable[str]) -> tuple[str, ...]:
+        """Return an empty tuple, because every process has these learners."""
+        del learners
+        return ()
+
+    def points(self, config: PatternConfig, games: int) -> list[int]:
+        """Return the numbers of games at the recorded points."""
+        points = [next_point(config, 0)]
+        while points[-1] < games:
+            points.append(next_point(config, points[-1]))
+        return [*points[:-1], games]
+
+    def columns(self, *, exact: bool) -> tuple[str, ...]:
+        """Return the statistics of proofs."""
+        del exact
+        return NETWORK_COLUMNS
+
+    def exact(self, config: PatternConfig) -> bool:
+        """Return False."""
+        del config
+        return False
+
+    def shortened(self, setting: Setting, games: int) -> Setting:
+        """Return the shortened setting, without proofs if the first one would come later."""
+        config = setting.config
+        if config.prove_every > games:
+            config = replace(config, prove_every=0, keep=default_weights(0))
+        return replace(setting, config=config, games=last_game(config, games))
+
+    def effort(self, setting: Setting) -> tuple[Any, ...]:
+        """Return the values that mainly determine the training time."""
+        config = setting.config
+        shape = config.board, config.learner, config.tuples, config.sharing, config.objective, config.seat
+        return *shape, config.batch, config.prove_every, setting.games
+
+
+NETWORKS = Networks()
+
+
+def _check_points(config: PatternConfig, games: int) -> None:
+    """Raise UsageError for more than MOST_POINTS proofs."""
+    if config.prove_every and (proofs := games // whole_rounds(config, config.prove_every)) > MOST_POINTS:
+        raise UsageError(
+            f"{games:,} games with a proof every {config.prove_every:,} are {proofs:,} recorded points; a study has "
+            f"at most {MOST_POINTS:,} for each learner: prove less often"
+        )

@@ -1,1 +1,0 @@
-"""Figures of a study's settings: medians with intervals, ranking, and repetition of the best setting."""

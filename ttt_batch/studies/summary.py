@@ -1,0 +1,425 @@
+"""Figures of a study's settings over their seeds: proofs, games until the first proof, losses, errors and time.
+
+A seed is proved at a recorded point where it is unbeatable in both seats.  A network is proved where it is proved in
+all requested seats.  A seed settles at the point from which on it is proved at every point.  All seeds of a setting
+have the same points, so a seed without a proof is censored at the last one.  The Kaplan-Meier median is then an order
+statistic: the point by which half of the seeds are proved.
+
+Design of the repetition of a study's best setting, beside the default, on fresh seeds.
+The best of many settings looks better than it is, because luck on its seeds helped to select it.
+"""
+
+import functools
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.core.errors import TttBatchError, UsageError, flag
+from ttt_batch.core.results import SELF_PLAY, Printable
+from ttt_batch.core.text import SEATS, choose, parse_int
+from ttt_batch.runs.config import READ
+from ttt_batch.studies.designs.design import Design, Request, make_designs
+from ttt_batch.studies.designs.methods import NETWORKS, TALLIES, TALLY, Setting
+from ttt_batch.studies.designs.values import MAX_SEEDS, seed_runs
+from ttt_batch.studies.statistics import LEAST, Columns, interval_of_median, missing_library, quantiles, read_columns
+from ttt_batch.studies.storage.layout import DONE, FAILED, MISSING
+from ttt_batch.studies.storage.reading import StudyFile
+
+METRICS: Mapping[str, str] = {
+    "proof": "median games to the first proof",
+    "settling": "median games to settling",
+    "proved": "share of seeds proved at any point",
+    "holds": "share of points after the first proof that hold",
+    "loss": "median loss against random",
+    "error": "median value error, mean of both players",
+    "time": "median milliseconds of learning",
+}
+"""Metrics by name.  Higher shares are better, and lower values of the others."""
+
+DEFAULT_METRIC = "proof"
+
+_HINTS = {"games": "proof", "first": "proof", "settled": "settling", "share": "proved", "seconds": "time", "ms": "time"}
+"""Words that users may type instead of a metric's name, with the metric to suggest."""
+
+
+def metric_named(given: object) -> str:
+    """Return the name in METRICS that `given` stands for.  Raises UsageError."""
+    return choose("metric", given, METRICS, hints=_HINTS)
+
+
+def check_counted(best: object, confirm: object) -> None:
+    """Raise UsageError if a study that counts only results lacks the metric to be ranked or confirmed by."""
+    if best is None and confirm is None:
+        return
+    metric = metric_named(DEFAULT_METRIC if best is None else best)
+    if metric != "time":
+        raise UsageError(
+            f"{flag(TALLY, True)} judges no table, so there is no {METRICS[metric]} to rank by; give "
+            f"{flag('best', 'time')}, or leave out {flag('best')} and {flag('confirm')}"
+        )
+
+
+def order_by(metric: str, columns: Columns) -> list[int]:
+    """Return the numbers of the settings, the best first, equal ones in order, and those without a figure last.
+
+    Settings without a finite median number of games follow those with one, ordered by the share of the seeds that are
+    proved or have settled.
+    """
+    keys = [np.where(np.isnan(key), np.inf, key) for key in _keys(metric, columns)]
+    return [int(number) for number in np.lexsort(keys[::-1])]
+
+
+def is_any_good(metric: str, columns: Columns, number: int) -> bool:
+    """Return whether a setting has a figure of the metric, and its share is above 0."""
+    first, *more = (float(key[number]) for key in _keys(metric, columns))
+    if metric in ("proved", "holds"):
+        return first < 0
+    return bool(np.isfinite(first)) or any(share < 0 for share in more)
+
+
+def _keys(metric: str, columns: Columns) -> tuple[NDArray[np.float64], ...]:
+    """Return the sort keys of the settings in ascending order, the main key first."""
+    if metric in ("proof", "settling"):
+        games, share = columns[metric], columns["proved" if metric == "proof" else "at_end"]
+        return games, np.where(np.isfinite(games), 0.0, -share)
+    if metric in ("proved", "holds"):
+        return (-columns[metric],)
+    return (columns["milliseconds" if metric == "time" else metric],)
+
+
+SHARES = 0.5, 0.05, 0.95
+"""Quantiles over the seeds: the median and the two ends of a range."""
+
+
+class ShareSpread(NamedTuple):
+    """Median and 5 % and 95 % quantiles, over the seeds, of a share of games."""
+
+    median: float
+    low: float
+    high: float
+
+
+class Results(NamedTuple):
+    """Shares of games by result (SELF_PLAY), over the seeds of a setting.
+
+    all: shares of all games.  last: shares of the games since the second to last recorded point.
+    since: number of games up to that point.
+    """
+
+    all: tuple[ShareSpread, ...]
+    last: tuple[ShareSpread, ...]
+    since: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values with stable keys."""
+        return {"all_games": _named(self.all), "last_games": {"since": self.since, **_named(self.last)}}
+
+
+def _named(spreads: tuple[ShareSpread, ...]) -> dict[str, dict[str, float]]:
+    return {name: one._asdict() for name, one in zip(SELF_PLAY, spreads, strict=True)}
+
+
+def read_results(study: StudyFile) -> Mapping[int, Results]:
+    """Return the results of each setting with learners, by its number.  Empty if the study evaluates its learners.
+
+    Raises StudyFileError.
+    """
+    if study.family is not TALLIES:
+        return {}
+    return {setting: _results(study.games[setting], parts) for setting, parts in _by_setting(study)}
+
+
+def _by_setting(study: StudyFile) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Yield each setting's number and int64[n, points, 3]: outcomes up to its last two points (or the only one)."""
+    number, parts = -1, list[NDArray[np.int64]]()
+    for block in study.blocks(tables=False):  # in the order of settings
+        for setting in np.unique(block.settings).tolist():
+            if setting != number and parts:
+                yield number, np.concatenate(parts)
+                parts = []
+            number = setting
+            parts.append(block.statistics["outcomes"][block.settings == setting][:, -2:])
+    if parts:
+        yield number, np.concatenate(parts)
+
+
+def _results(games: NDArray[np.int64], outcomes: NDArray[np.int64]) -> Results:
+    """Return the results of a setting.  games: int64[points], 0 after its last point.  outcomes: of `_by_setting`."""
+    own = games[games > 0]
+    since = int(own[-2]) if own.size > 1 else 0
+    before = outcomes[:, 0] if own.size > 1 else 0
+    every, last = outcomes[:, -1] / own[-1], (outcomes[:, -1] - before) / (own[-1] - since)
+    return Results(_spreads(every), _spreads(last), since)
+
+
+def _spreads(shares: NDArray[np.float64]) -> tuple[ShareSpread, ...]:
+    """Return the spread of each column of float64[n, 3]."""
+    return tuple(ShareSpread(*map(float, row)) for row in np.stack([*quantiles(shares.T, *SHARES)], axis=1))
+
+
+class Median(NamedTuple):
+    """A median number of games with its 95 % interval.
+
+    games: None if fewer than half of the seeds had the event.  low, high: as `survival.interval_of_median` returns.
+    """
+
+    games: int | None
+    low: int | None
+    high: int | None
+
+
+class SeatFigures(NamedTuple):
+    """Figures of networks in one seat: `proved`, `at_end` and `proof` as in Figures."""
+
+    proved: float | None
+    at_end: float | None
+    proof: Median
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values with stable keys."""
+        return {"proved": {"ever": self.proved, "at_end": self.at_end}, "first_proof": self.proof._asdict()}
+
+
+class Figures(NamedTuple):
+    """Figures of a setting.  Figures that the setting lacks are None.
+
+    setting: its number.  done, failed, missing: numbers of learners.
+    points: number of recorded points of each learner.  games: number of games of each learner.
+    proved, at_end: shares of the seeds that are proved at any recorded point, and at the last one.
+    proof, settling: games to the first proof, and to settling.
+    holds: share of the recorded points after the first proof, over all seeds, that are proved, too.
+    loss: probability of losing to random play at the last point, mean of both seats: lower quartile, median and upper
+    quartile over the seeds.
+    value_error: medians for the first and the second player at the last point.
+    milliseconds: median of the measured training times up to the last point.
+    positions: median number of positions in the table of a growing board, which lacks figures about proofs and results.
+    results: for learners of which only results were counted.  Figures about proofs and values are then None.
+    seats: figures of networks for each seat, None for tables.  The figures above cover all seats to be proved.
+    """
+
+    setting: int
+    done: int
+    failed: int
+    missing: int
+    points: int
+    games: int
+    proved: float | None
+    at_end: float | None
+    proof: Median
+    settling: Median
+    holds: float | None
+    loss: tuple[float | None, float | None, float | None]
+    value_error: tuple[float | None, float | None]
+    milliseconds: float | None
+    positions: float | None
+    seats: tuple[SeatFigures, ...] | None = None
+    results: Results | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values with stable keys."""
+        low, median, high = self.loss
+        own = [] if self.seats is None else [one.to_dict() for one in self.seats]
+        seats = {"seats": dict(zip(SEATS, own, strict=True))} if own else {}
+        return {
+            "learners": {"done": self.done, "failed": self.failed, "missing": self.missing},
+            "points": self.points,
+            "games": self.games,
+            "proved": {"ever": self.proved, "at_end": self.at_end},
+            "first_proof": self.proof._asdict(),
+            "settling": self.settling._asdict(),
+            "later_points_that_hold": self.holds,
+            "loss_against_random": {"median": median, "lower_quartile": low, "upper_quartile": high},
+            "value_error": dict(zip(SEATS, self.value_error, strict=True)),
+            "milliseconds": self.milliseconds,
+            "positions": self.positions,
+            **seats,
+            **({} if self.results is None else {"results": self.results.to_dict()}),
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Summary(Printable):
+    """The figures of all settings of a study.
+
+    design: its settings and seeds.  reasons: number of failed learners by reason.
+    games: int64[settings, points], games at the points.  points: int64[settings], number of points.
+    states: int64[settings, 3], numbers of learners that are MISSING, DONE and FAILED.
+    columns, events: from `read_columns`.  results: from `read_results`.
+    """
+
+    design: Design
+    reasons: Mapping[str, int]
+    games: NDArray[np.int64]
+    points: NDArray[np.int64]
+    states: NDArray[np.int64]
+    columns: Columns
+    events: Mapping[str, NDArray[np.float32]]
+    results: Mapping[int, Results]
+
+    @functools.cached_property
+    def note(self) -> str:
+        """Return a line on what to install if intervals are missing despite enough seeds, or an empty string."""
+        return missing_library() if self.states[:, DONE].max() >= LEAST else ""
+
+    def figures(self, setting: int) -> Figures:
+        """Return the figures of the setting with this number."""
+        value = {name: _known(column[setting]) for name, column in self.columns.items()}
+        states = self.states[setting].tolist()
+        return Figures(
+            setting=setting,
+            done=states[DONE],
+            failed=states[FAILED],
+            missing=states[MISSING],
+            points=int(self.points[setting]),
+            games=int(self.games[setting, self.points[setting] - 1]),
+            proved=value["proved"],
+            at_end=value["at_end"],
+            proof=self._median("proof", setting),
+            settling=self._median("settling", setting),
+            holds=value["holds"],
+            loss=(value["loss_low"], value["loss"], value["loss_high"]),
+            value_error=(value["error_first"], value["error_second"]),
+            milliseconds=value["milliseconds"],
+            positions=value["positions"],
+            seats=tuple(self._seat(seat, setting) for seat in SEATS) if self.design.family is NETWORKS else None,
+            results=self.results.get(setting),
+        )
+
+    def _seat(self, seat: str, setting: int) -> SeatFigures:
+        proved, at_end = (_known(self.columns[f"{name}_{seat}"][setting]) for name in ("proved", "at_end"))
+        return SeatFigures(proved, at_end, self._median(f"proof_{seat}", setting))
+
+    def _median(self, event: str, setting: int) -> Median:
+        median = self.columns[event][setting]
+        if np.isnan(median):
+            return Median(None, None, None)
+        games = int(median) if np.isfinite(median) else None
+        if self.note:
+            return Median(games, None, None)
+        points = self.events[event][setting]
+        points = points[~np.isnan(points)]
+        happened = np.isfinite(points)
+        times = self.games[setting, np.where(happened, points, self.points[setting] - 1).astype(np.int64)]
+        return Median(games, *interval_of_median(times, happened))
+
+    def ranked(self, best: str | None = None) -> list[int]:
+        """Return the numbers of the settings, the best first and equal ones in order.
+
+        best: a metric (`ranking.METRICS`), or None for the order of the study.  Raises UsageError.
+        """
+        return list(range(self.points.size)) if best is None else order_by(metric_named(best), self.columns)
+
+    def is_any_good(self, best: str, number: int) -> bool:
+        """Return whether a setting has a figure of a metric, and its share is above 0.  Raises UsageError."""
+        return is_any_good(metric_named(best), self.columns, number)
+
+    def winner(self, best: str) -> tuple[str, int]:
+        """Return the metric's full name and the number of the best setting.
+
+        Raises UsageError, and TttBatchError if no setting has a usable figure of the metric.
+        """
+        metric, number = metric_named(best), self.ranked(best)[0]
+        if not self.is_any_good(metric, number):
+            raise TttBatchError(
+                f"no setting is the best by {METRICS[metric]}: every figure is missing or 0; choose another metric"
+            )
+        return metric, number
+
+    def to_dict(self, best: str | None = None) -> dict[str, Any]:
+        """Return what `study --json` prints.  best: as for `ranked`.  Raises UsageError."""
+        states = self.states.sum(axis=0).tolist()
+        return {
+            "seeds": seed_runs(self.design.seeds),
+            "learners": {"done": states[DONE], "failed": states[FAILED], "missing": states[MISSING]},
+            "reasons": dict(self.reasons),
+            "best": None if best is None else metric_named(best),
+            "note": self.note or None,
+            "settings": [self.setting_facts(number) for number in self.ranked(best)],
+        }
+
+    def setting_facts(self, number: int) -> dict[str, Any]:
+        """Return the number, key, options and figures of one setting as plain values."""
+        setting = self.design.settings[number]
+        options = {name: value for name, value in setting.written.items() if value != "" or name not in READ}
+        return {"setting": number, "key": setting.key, "options": options, **self.figures(number).to_dict()}
+
+    def records(self) -> tuple[list[dict[str, Any]], str]:
+        """Return a row for each setting."""
+        return self.to_dict()["settings"], "setting"
+
+
+def summarise(study: StudyFile) -> Summary:
+    """Return the figures of a study's learners that are done.  Raises StudyFileError."""
+    states = [np.count_nonzero(study.state == state, axis=1) for state in (MISSING, DONE, FAILED)]
+    reasons = Counter(reason for _, _, reason in study.failures())
+    return Summary(
+        study.design,
+        dict(reasons.most_common()),
+        study.games,
+        study.points,
+        np.stack(states, axis=1),
+        *read_columns(study),
+        read_results(study),
+    )
+
+
+def _known(number: np.float64) -> float | None:
+    return None if np.isnan(number) else float(number)
+
+
+if TYPE_CHECKING:
+    pass  # MOVED
+
+TASK = ("board", "opponent", "seat", "prove_every", "games")
+"""Options that define the task and the points of proofs.  All others define the method."""
+
+
+class Confirmation(NamedTuple):
+    """Best setting of a study, and the design of its repetition.
+
+    metric: the metric of the ranking.  settings: number of ranked settings.
+    winner: figures of the best setting in the study.
+    design: the winner, then the default unless both are the same, on fresh seeds.
+    """
+
+    metric: str
+    settings: int
+    winner: "Figures"
+    design: Design
+
+
+def confirm(summary: "Summary", count: Any, best: str | None = None) -> Confirmation:
+    """Return the confirmation of a study: its best setting and the default, on the `count` seeds after its largest.
+
+    The default is the winner with `train`'s defaults for every option that the study varies.  It keeps the options
+    that the study fixes, and the winner's board, opponent, seat, games and interval of proofs.
+    best: a metric (`ranking.METRICS`), DEFAULT_METRIC by default.
+    Raises UsageError for an invalid metric or count, and TttBatchError if no setting has a usable figure of it.
+    """
+    seeds = fresh_seeds(count)
+    study = summary.design
+    metric, number = summary.winner(DEFAULT_METRIC if best is None else best)
+    given = {name for grid in study.grids for name in grid.values}
+    tally = {TALLY: True} if study.family is TALLIES else {}
+    winner = _options(study.settings[number])
+    default = {name: winner[name] for name in winner if name in TASK or name in given - study.axes.keys()}
+    default.setdefault("learner", [study.family.default_learner])
+    first = max(study.seeds) + 1
+    requests = [Request(winner | tally), Request(default | tally, place=lambda name: "the default of this study: ")]
+    design = make_designs(requests, range(first, first + seeds))
+    return Confirmation(metric, len(study.settings), summary.figures(number), design)
+
+
+def fresh_seeds(count: Any) -> int:
+    """Return `count` as the number of seeds of a confirmation.  Raises UsageError."""
+    return parse_int("confirm", count, 1, MAX_SEEDS)
+
+
+def _options(setting: Setting) -> dict[str, list[Any]]:
+    """Return every option of a setting with its value in a list, without an empty seat (no opponent)."""
+    values = setting.written | ({} if setting.opponent is None else {"opponent": setting.opponent})
+    return {name: [value] for name, value in values.items() if value != ""}

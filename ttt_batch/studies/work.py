@@ -1,0 +1,464 @@
+"""Executor of a study: chunks of learners for threads or cluster workers, and the loop that stores results.
+
+Executor of a study's chunks by workers of a cluster, and the workers' part.
+A chunk is sent as plain data, and its results return as arrays.  A task's name is the digest of its computation, so a
+scheduler that receives it twice runs it once.
+
+Loop that trains a study: it gives chunks of learners to threads or workers and stores their results.
+The results do not depend on the executor or the order.  Stored learners are never trained again.
+"""
+
+import functools
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+
+from ttt_batch.cluster.config import worker_identity
+from ttt_batch.cluster.worker_pool import RemoteTask, WorkerPool
+from ttt_batch.core.errors import LostStudyError, warn_python
+from ttt_batch.core.files import shown
+from ttt_batch.core.resources import startable_threads
+from ttt_batch.core.text import count_text
+from ttt_batch.learners import with_learners
+from ttt_batch.runs.loading import run_from
+from ttt_batch.runs.run import Run
+from ttt_batch.runs.storage.writing import run_bytes
+from ttt_batch.studies.designs.design import FAMILIES
+from ttt_batch.studies.designs.methods import RunOpponent, Setting
+from ttt_batch.studies.learning import LearnerResults, joined_results, make_worker
+from ttt_batch.studies.storage.layout import DONE, FAILED, LAST
+from ttt_batch.studies.storage.writing import StudyWriter, move_aside
+
+
+class Part(NamedTuple):
+    """Learners of one setting: the numbers of the setting and of their seeds."""
+
+    setting: int
+    seeds: list[int]
+
+
+Chunk = list[Part]
+"""Learners that an executor gets at once, of one or several settings."""
+
+
+class Done(NamedTuple):
+    """Finished chunk with the results of each part, and its duration in seconds."""
+
+    chunk: Chunk
+    learnt: list[LearnerResults]
+    seconds: float
+
+
+class Executor(Protocol):
+    """Executor of chunks, for use in a `with` block.
+
+    chunk_seconds: desired duration of a chunk: long compared with its transfer, short enough for frequent storing.
+    """
+
+    chunk_seconds: float
+
+    @property
+    def slots(self) -> int:
+        """Return the number of chunks that run at the same time."""
+
+    @property
+    def wanted(self) -> int:
+        """Return the number of further chunks to start."""
+
+    @property
+    def busy(self) -> bool:
+        """Return whether a chunk is unfinished."""
+
+    @property
+    def workers(self) -> int | None:
+        """Return the number of worker processes of a cluster, None without one."""
+
+    def begin(self, chunk: Chunk) -> None:
+        """Start a chunk."""
+
+    def ended(self, seconds: float) -> list[Done]:
+        """Return the finished chunks, after waiting up to `seconds` for the first one."""
+
+    def stop(self) -> None:
+        """End soon.  `ended` still returns chunks that are finished by then."""
+
+
+class Chunks:
+    """Iterable of a study's missing learners in chunks for `hands`, smaller at the end.
+
+    The chunks that run together have at most half of the remaining games, so that all slots are busy until the end.
+    """
+
+    def __init__(self, study: StudyWriter, hands: Executor) -> None:
+        self._study, self._hands = study, hands
+        self._speed = 0.0  # games a second
+        self._begun, self._tried = 0, False
+        games = np.array([setting.games for setting in study.design.settings], float)
+        self._left = float(np.count_nonzero(study.state != DONE, axis=1) @ games)
+
+    @property
+    def wanted(self) -> int:
+        """Return the number of chunks to start: at most one for each slot until the first is finished."""
+        wanted = self._hands.wanted
+        return wanted if self._tried else min(wanted, self._hands.slots - self._begun)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        chunk: Chunk = []
+        room = 1.0  # games left in the chunk; 1 makes a chunk of one learner
+        for number, setting in enumerate(self._study.design.settings):
+            seeds, begin = self._study.missing_seeds(number), 0
+            while begin < seeds.size:
+                part = Part(number, seeds[begin : begin + max(1, int(room / setting.games))].tolist())
+                chunk.append(part)
+                begin += len(part.seeds)
+                room -= len(part.seeds) * setting.games
+                self._left -= len(part.seeds) * setting.games
+                if room < setting.games:
+                    self._begun += 1
+                    yield chunk
+                    chunk, room = [], self._room()
+        if chunk:
+            yield chunk
+
+    def _room(self) -> float:
+        """Return the number of games of the next chunk."""
+        return min(self._speed * self._hands.chunk_seconds, self._left / (2 * max(self._hands.slots, 1)))
+
+    def took(self, games: int, seconds: float) -> None:
+        """Record the duration of a chunk.  games: 0 if all its learners failed."""
+        self._tried = True
+        if games:
+            self._speed = games / max(seconds, 1e-6)
+
+
+class Threads:
+    """Implementation of `Hands` by threads: the given number, or fewer if the system cannot start them."""
+
+    chunk_seconds = 0.5
+    workers = None
+
+    def __init__(self, study: StudyWriter, threads: int) -> None:
+        self.slots = max(startable_threads(threads), 1)
+        self._study, self._own, self._ending = study, threading.local(), threading.Event()
+        self._begun: set[Future[Done]] = set()
+        self._pool = ThreadPoolExecutor(self.slots)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self.stop()
+        # After Ctrl-C do not wait: threads may compile or train for long.
+        self._pool.shutdown(wait=not isinstance(error, KeyboardInterrupt), cancel_futures=kind is not None)
+
+    @property
+    def wanted(self) -> int:
+        """Return the number of further chunks to start.  One chunk more than there are threads waits in the queue."""
+        return self.slots + 1 - len(self._begun)
+
+    @property
+    def busy(self) -> bool:
+        """Return whether a chunk is unfinished."""
+        return bool(self._begun)
+
+    def begin(self, chunk: Chunk) -> None:
+        """Start a chunk."""
+        self._begun.add(self._pool.submit(self._learn, chunk))
+
+    def ended(self, seconds: float) -> list[Done]:
+        """Return the finished chunks, after waiting up to `seconds` for the first one."""
+        done, self._begun = wait(self._begun, seconds, FIRST_COMPLETED)
+        return [one.result() for one in done]
+
+    def stop(self) -> None:
+        """Make learners end as soon as possible."""
+        self._ending.set()
+
+    def _learn(self, chunk: Chunk) -> Done:
+        if not hasattr(self._own, "room"):
+            family = self._study.design.family
+            self._own.room = make_worker(family, keep=self._study.keep == LAST, stop=self._ending.is_set)
+        began = time.perf_counter()
+        settings, seeds = self._study.design.settings, self._study.seeds
+        learnt = [self._own.room.learn(settings[part.setting], seeds[part.seeds].tolist()) for part in chunk]
+        return Done(chunk, learnt, time.perf_counter() - began)
+
+
+_own = threading.local()
+
+
+class Sent(NamedTuple):
+    """Learners of one setting for a worker.
+
+    family: name of the family.  config: from `Config.to_dict`.
+    opponent: None in self-play, a name, or the bytes of a run's file.
+    """
+
+    family: str
+    config: dict[str, Any]
+    games: int
+    opponent: str | bytes | None
+    seeds: list[int]
+
+
+def learn_parts(parts: Sequence[Sent], keep: bool) -> tuple[list[tuple[Any, ...]], float]:
+    """Train the learners of a chunk on a worker, and return a `LearnerResults` for each part, and the seconds.
+
+    A thread reuses its `Room` for the next chunk.  The seconds exclude the one-time loading of kernels, which would
+    make the next chunks far too small.
+    """
+    made_for = parts[0][0], keep
+    room = getattr(_own, "room", None)
+    if room is None or _own.made_for != made_for:
+        room = _own.room = make_worker(FAMILIES[parts[0][0]], keep=keep, stop=lambda: False)
+        _own.made_for = made_for
+    began, prepared = time.perf_counter(), room.prepared
+    learnt = [tuple(room.learn(_setting(part), part.seeds)) for part in map(Sent._make, parts)]
+    return learnt, time.perf_counter() - began - (room.prepared - prepared)
+
+
+def _setting(part: Sent) -> Setting:
+    """Return the setting of a part, as in the study."""
+    family, opponent = FAMILIES[part.family], part.opponent
+    config = family.config_from(part.config)
+    if not isinstance(opponent, bytes):
+        return Setting(family, config, part.games, opponent)
+    digest = part.config["opponent"]
+    return Setting(family, config, part.games, RunOpponent(digest, digest, _opponent(opponent)))
+
+
+@functools.lru_cache(maxsize=4)
+def _opponent(content: bytes) -> Run:
+    return run_from(content)
+
+
+class Workers:
+    """Implementation of `Hands` by workers of a cluster.
+
+    Raises UsageError for a learner that workers cannot import.
+    """
+
+    chunk_seconds = 2.0
+
+    def __init__(self, study: StudyWriter, crew: WorkerPool) -> None:
+        self._study, self._crew, self._keep = study, crew, study.keep == LAST
+        self._homes = study.design.family.homes(setting.config.learner for setting in study.design.settings)
+        self._chunks: dict[int, Chunk] = {}
+        self._begun = 0
+        self._files: dict[str, bytes] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def slots(self) -> int:
+        """Return the number of chunks that run at the same time."""
+        return self._crew.slots
+
+    @property
+    def wanted(self) -> int:
+        """Return the number of further chunks to start."""
+        return self._crew.wanted
+
+    @property
+    def busy(self) -> bool:
+        """Return whether a chunk is unfinished."""
+        return bool(self._chunks)
+
+    @property
+    def workers(self) -> int:
+        """Return the number of workers."""
+        return self._crew.workers
+
+    def begin(self, chunk: Chunk) -> None:
+        """Send a chunk."""
+        self._begun += 1
+        self._chunks[self._begun] = chunk
+        parts, names = [], []
+        for part in chunk:
+            setting, seeds = self._study.design.settings[part.setting], self._study.seeds[part.seeds].tolist()
+            parts.append(
+                tuple(
+                    Sent(setting.family.name, setting.config.to_dict(), setting.games, self._opponent(setting), seeds)
+                )
+            )
+            names.append((setting.key, seeds))
+        digest = hashlib.sha256(repr((worker_identity(), self._keep, names)).encode()).hexdigest()[:32]
+        self._crew.begin(
+            self._begun, RemoteTask(f"learn-{digest}", with_learners, (self._homes, learn_parts, parts, self._keep))
+        )
+
+    def ended(self, seconds: float) -> list[Done]:
+        """Return the finished chunks, after waiting up to `seconds` for the first one."""
+        return [self._done(self._chunks.pop(ended.tag), ended) for ended in self._crew.ended(seconds)]
+
+    def stop(self) -> None:
+        """Cancel unfinished chunks, which may take long and are no longer needed."""
+        self._crew.give_up()
+        self._chunks.clear()
+
+    def _done(self, chunk: Chunk, ended: Any) -> Done:
+        if ended.failure:
+            return Done(chunk, [LearnerResults({}, {}, ended.failure) for _ in chunk], 0.0)
+        learnt, seconds = ended.result
+        return Done(chunk, [LearnerResults(*one) for one in learnt], seconds)
+
+    def _opponent(self, setting: Setting) -> str | bytes | None:
+        """Return the opponent of a setting in the form of `Sent`."""
+        opponent = setting.opponent
+        if not isinstance(opponent, RunOpponent):
+            return opponent
+        if opponent.digest not in self._files:
+            self._files[opponent.digest] = run_bytes(opponent.run.data())
+        return self._files[opponent.digest]
+
+
+LOOK_SECONDS = 0.1
+"""Time between reports of progress, and longest time between calls of `stop`."""
+
+
+@dataclass(frozen=True)
+class StudyProgress:
+    """Progress of a study.
+
+    done, failed, total: numbers of learners.
+    games: number of games since the start or resumption, in `seconds`.
+    path: the current file, a new one if another program has removed or changed the first.
+    workers: current number of workers of a cluster; None without one.
+    """
+
+    done: int
+    failed: int
+    total: int
+    games: int
+    seconds: float
+    path: Path
+    workers: int | None = None
+
+
+def run_study(
+    study: StudyWriter,
+    *,
+    threads: int,
+    crew: WorkerPool | None = None,
+    progress: Callable[[StudyProgress], None] | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    say: Callable[[str], None] = warn_python,
+) -> bool:
+    """Train and store all missing learners, and return whether all learners are done.
+
+    threads: number of threads of this process, unless `crew` is a pool of workers.
+    progress: called about ten times a second.
+    stop: called as often.  Once it returns True, no further chunk starts, and the running ones are stored.  Chunks of
+    workers are cancelled.
+    say: called with a line if another program has removed or changed the file and the study continues in a new one.
+    Raises StudyFileError if a result cannot be stored, and ClusterError.  Earlier results are stored.
+    """
+    with Threads(study, threads) if crew is None else Workers(study, crew) as hands:
+        work = _Work(study, hands, progress, stop, say)
+        try:
+            work.go_on()
+        except BaseException:
+            with suppress(LostStudyError):  # the original error says more
+                study.sync()
+            raise
+    return bool((study.state == DONE).all())
+
+
+class _Work:
+    """Run of a study's chunks on an executor, which stores their results."""
+
+    def __init__(
+        self,
+        study: StudyWriter,
+        hands: Executor,
+        progress: Callable[[StudyProgress], None] | None,
+        stop: Callable[[], bool],
+        say: Callable[[str], None],
+    ) -> None:
+        self._study, self._hands, self._progress, self._stop, self._say = study, hands, progress, stop, say
+        self._began, self._games, self._moved = time.perf_counter(), 0, False
+
+    def go_on(self) -> None:
+        """Train and store all missing learners, until all are done or `stop` ends it."""
+        while True:
+            self._moved = False
+            self._learn_missing()
+            self._keep(self._study.sync)
+            if not self._moved or self._stop():  # after a move, train lost learners again
+                return
+
+    def _keep(self, store: Callable[[], object]) -> None:
+        """Call `store`, in a new file if another program has removed or changed this one.  Raises StudyFileError."""
+        try:
+            store()
+        except LostStudyError as error:
+            lost, self._moved = move_aside(self._study), True
+            again = f"; {count_text(lost, 'learner')} that it had {'is' if lost == 1 else 'are'} trained again"
+            self._say(f"{error}; it is saved in {shown(self._study.path)} from now on{again if lost else ''}")
+            store()
+            self._report()  # the caller may have to name the file
+
+    def _learn_missing(self) -> None:
+        chunks, hands = Chunks(self._study, self._hands), self._hands
+        todo, more, look = iter(chunks), True, self._began
+        while more or hands.busy:
+            if time.perf_counter() >= look:  # a report for each of 100,000 short chunks would be slow
+                look = time.perf_counter() + LOOK_SECONDS
+                self._report()
+            if self._stop():
+                more = False
+                hands.stop()
+            while more and chunks.wanted > 0:
+                chunk = next(todo, None)
+                more = chunk is not None
+                if chunk is not None:
+                    hands.begin(chunk)
+            for done in hands.ended(LOOK_SECONDS):
+                self._store(done, chunks)
+        self._report()
+
+    def _report(self) -> None:
+        if self._progress is not None:
+            self._progress(self._now())
+
+    def _store(self, done: Done, chunks: Chunks) -> None:
+        games, alike = 0, dict[Any, list[tuple[Part, LearnerResults]]]()
+        for part, found in zip(done.chunk, done.learnt, strict=True):
+            if found.learners:
+                games += found.learners * self._study.design.settings[part.setting].games
+                alike.setdefault(found.shapes, []).append((part, found))
+            if found.failure is not None:
+                # Record the failure for the other seeds of the part, too.  `--resume` tries all of them again.
+                for seed in part.seeds[found.learners :]:
+                    self._keep(partial(self._study.fail, part.setting, seed, found.failure))
+        for several in alike.values():  # together, because a store takes 0.3 ms
+            settings = [part.setting for part, found in several for _ in range(found.learners)]
+            seeds = [seed for part, found in several for seed in part.seeds[: found.learners]]
+            statistics = joined_results([found.statistics for _, found in several])
+            tables = joined_results([found.tables for _, found in several])
+            self._keep(partial(self._study.store_many, settings, seeds, statistics, tables))
+        chunks.took(games, done.seconds)
+        self._games += games
+
+    def _now(self) -> StudyProgress:
+        state = self._study.state
+        done, failed = int(np.count_nonzero(state == DONE)), int(np.count_nonzero(state == FAILED))
+        seconds = time.perf_counter() - self._began
+        return StudyProgress(done, failed, state.size, self._games, seconds, self._study.path, self._hands.workers)

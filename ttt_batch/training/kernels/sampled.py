@@ -1,0 +1,252 @@
+"""Batches and games of learners, or against opponents, that draw moves by action probabilities.
+
+Games one by one of players whose moves have chances of their own, on any board, growing ones, too.
+A game's number `ply` decides its move at that ply: the first slot up to which the chances add up to more than that
+number, taken as a float in [0, 1).  In batches on growing boards it draws from an alias table, as in
+`simulation.sampled`, so that games are those of an enumerated board.
+"""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from ttt_batch.compiler.jit import generic, inlined, kernel
+from ttt_batch.compiler.numerics import draw, game_base, unit
+from ttt_batch.games.graph import Graph, clear_board, edges_of, graph_cells, has_room, is_legal, n_unfinished
+from ttt_batch.games.transcripts import Games
+from ttt_batch.learners.base import Trajectory, explored, forget_borrowed, learn, mark_parents, with_exploring
+from ttt_batch.runs.schedules import value_at
+from ttt_batch.simulation.action_probabilities import Beads, Exploring, Softmax, copy_chances, write_chances
+from ttt_batch.simulation.flow import batch_base
+from ttt_batch.simulation.policy import Choice, Counts, list_visited
+from ttt_batch.simulation.sampled import Mixture, Streams, complete_drawn, lay_out, share_out, slot_drawn, slot_reached
+from ttt_batch.training.kernels.batch import (
+    Decays,
+    Learning,
+    Workspace,
+    clear_reached,
+    count_walked,
+    play_batch,
+    prepare_walk,
+    step_at,
+    walk_batch,
+)
+from ttt_batch.training.kernels.games import Span, count_game, follow_game, lost_positions
+
+
+@functools.partial(generic, inline=True)
+def retune(how: Any, decays: Decays, game: int) -> Any:
+    """Set what changes with the games in the way to play, in place; return whether all chances have changed."""
+
+
+@retune.register(Softmax)
+def _keep(how: Softmax, decays: Decays, game: int) -> Any:
+    return False
+
+
+@retune.register(Beads)
+def _keep_beads(how: Beads, decays: Decays, game: int) -> Any:
+    return False
+
+
+@retune.register(Exploring)
+def _set_epsilon(how: Exploring, decays: Decays, game: int) -> Any:
+    before, how.epsilon[0] = how.epsilon[0], value_at(decays.epsilon, game)
+    return how.epsilon[0] != before
+
+
+@inlined
+def find_chances(way: Any, tables: Any, graph: Graph, choice: Choice, owned: Any, row: Any, chance: Any) -> None:
+    """Write the chances of the moves of `row` into `chance` (float64[128], see `write_chances`), in place.
+
+    way: what holds `how` and `rival`.  owned: whether the learner moves there, and not its opponent.
+    """
+    if owned:
+        write_chances(way.how, tables, graph, choice, row, chance)
+    else:
+        copy_chances(way.rival, graph, row, chance)
+
+
+@inlined
+def lay_out_row(way: Mixture, graph: Graph, owned: Any, row: Any) -> None:
+    """Lay out the chances of one row; `way` is modified in place."""
+    lo, hi = edges_of(graph, row)
+    find_chances(way, way.tables, graph, way.choice, owned[row], row, way.table.chance)
+    way.columns[row] = lay_out(way.table, 2 * (hi - lo), way.column, 2 * lo)
+
+
+@kernel
+def lay_out_rows(way: Mixture, graph: Graph, owned: Any) -> None:
+    """Lay out the chances of every row, the opponent's, too; `way` is modified in place.  owned: see `Workspace`."""
+    for row in range(n_unfinished(graph)):
+        lay_out_row(way, graph, owned, row)
+        way.stale[row] = False
+
+
+@prepare_walk.register(Mixture)
+def _(way: Mixture, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
+    stale, rows, n = way.stale, work.rows, np.int64(0)
+    every = retune(way.how, decays, game) or game == 0  # tables may have been replaced before the first game
+    for row in range(n_unfinished(graph)):  # a list first, as in `order_among`
+        rows[n] = row
+        n += (stale[row] or every) and work.owned[row]
+        stale[row] = False
+    for i in range(n):
+        lay_out_row(way, graph, work.owned, rows[i])
+
+
+@count_walked.register(Mixture)
+def _(way: Mixture, graph: Graph, work: Workspace, games: int) -> None:
+    complete_drawn(graph, way.drawn, work.counts, games)
+    # A chance changes with every value, not only with a row's order: what a fold may change are entries of rows that
+    # were visited, which rank their own moves or those of the rows above.
+    for i in range(work.counts.n_visited[0]):
+        row = work.counts.visited[i]
+        way.stale[row] = True
+        mark_parents(graph, row, way.stale, True)
+    for row in range(n_unfinished(graph), graph.code.shape[0]):
+        if work.counts.arrived[row] != 0:
+            mark_parents(graph, row, way.stale, True)
+
+
+play_batch.register(Mixture)(walk_batch)
+
+
+@play_batch.register(Streams)
+def _flow(way: Streams, graph: Graph, decays: Decays, work: Workspace, _n_changed: int, key: Any, bounds: Any) -> None:
+    game, end = bounds
+    counts = work.counts
+    retune(way.how, decays, game)
+    base = batch_base(key, game)
+    counts.arrived[0] = end - game
+    n: Any = np.int64(0)
+    for ply in range(graph.ply_start.shape[0] - 1):
+        first, n = n, list_visited(graph, counts, ply, n)
+        for i in range(first, n):
+            row = counts.visited[i]
+            find_chances(way, way.tables, graph, way.choice, work.owned[row], row, way.table.chance)
+            share_out(graph, way, base, counts, row)
+    counts.n_visited[0] = n
+
+
+@inlined
+def find_any_chances(way: Streams, learning: Learning, owned: Any, row: Any) -> None:
+    """Write the chances of the moves of `row` into `way.table.chance`; an opponent without chances moves at random."""
+    graph, chance = learning.graph, way.table.chance
+    if owned or way.rival.chance.shape[0] > 0:
+        find_chances(way, learning.tables, graph, learning.choice, owned, row, chance)
+        return
+    lo, hi = edges_of(graph, row)
+    legal = 0
+    for edge in range(lo, hi):
+        legal += is_legal(graph, edge)
+    for edge in range(lo, hi):
+        chance[2 * (edge - lo)] = 1.0 / legal if is_legal(graph, edge) else 0.0
+        chance[2 * (edge - lo) + 1] = 0.0
+
+
+@inlined
+def play_drawn(
+    way: Streams,
+    learning: Learning,
+    seat: int,
+    growth: Any,
+    game: Trajectory,
+    counts: Any,
+    base: Any,
+    record: Games,
+    at: Any,
+) -> Any:
+    """Play one game: (its number of plies, its exploring ones as a set).
+
+    It is written to `game`, and its cells on a growing board to `record` from move `at` on.
+    counts: None outside a batch.  base: `game_base`.
+    """
+    graph = learning.graph
+    row, ply, image, exploring = np.int64(0), np.int64(0), np.int64(0), np.uint64(0)
+    while row < n_unfinished(graph):
+        lo, hi = edges_of(graph, row)
+        find_any_chances(way, learning, seat < 0 or ply & 1 == seat, row)
+        bits, n_slots = draw(base, ply), 2 * (hi - lo)
+        if counts is None:
+            slot = slot_reached(way.table.chance, n_slots, unit(bits))
+        else:
+            n = np.uint64(lay_out(way.table, n_slots, way.column, np.int64(0)))
+            slot = np.int64(slot_drawn(way.column, np.uint64(0), n, bits))
+        edge = lo + (slot >> 1)
+        exploring |= np.uint64(slot & 1) << np.uint64(ply)
+        game.row[ply], game.edge[ply] = row, edge
+        child = np.int64(graph.child[edge])
+        if growth is not None:
+            if record.start.shape[0] > 1:  # a borrowed row's edges are another's by the next game
+                record.move[at + ply] = growth.origin[image, graph.cell[edge]]
+            child, image = follow_game(learning.tables, graph, growth, image, edge, child, ply, learning.step.worth)
+        row = child
+        ply += 1
+    game.row[ply] = row
+    return ply, exploring
+
+
+@kernel
+def play_drawn_games(
+    way: Streams,
+    learning: Learning,
+    seats: Any,
+    growth: Any,
+    game: Trajectory,
+    counts: Any,
+    outcomes: Any,
+    may_grow: bool,
+    span: Span,
+    record: Games,
+) -> Any:
+    """Play the games of `span`; return the first one not played, for lack of room.
+
+    way: how both players play; modified in place.  seats: (int, int), the learner's in games of even and odd numbers.
+    For the rest see `games.play_network_games`.
+    """
+    tables, graph, _, step, decays = learning
+    recorded = record.start[0]
+    for number in range(span.first, span.last):
+        if growth is not None:
+            if may_grow and not has_room(graph, growth, graph_cells(growth) + 1):
+                return number
+            clear_board(growth)
+        lost = lost_positions(growth)
+        at = number if counts is None else span.batch
+        retune(way.how, decays, at)
+        seat = seats[1] if number & 1 else seats[0]
+        plies, exploring = play_drawn(
+            way, learning, seat, growth, game, counts, game_base(span.key, number), record, recorded
+        )
+        outcomes[graph.outcome[game.row[plies]]] += 1
+        complete = lost_positions(growth) == lost
+        played = with_exploring(game, exploring)
+        if counts is None:
+            learn(tables, graph, played, plies, step_at(decays, step, seat, at))
+            if growth is not None and not complete and step.visits.shape[0] > 0:
+                forget_borrowed(graph, growth, step.visits)
+        elif complete:  # a batch learns nothing from a game that left the table
+            count_game(graph, played, plies, counts)
+        if record.start.shape[0] > 1:
+            for ply in range(plies):
+                if growth is None:
+                    record.move[recorded + ply] = game.edge[ply]
+                record.exploring[recorded + ply] = explored(played, ply)
+            recorded += plies
+            record.start[number - span.first + 1] = recorded
+    return span.last
+
+
+@kernel
+def draw_mixed_ply(
+    way: Streams, learning: Learning, owned: bool, key: Any, batch: int, counts: Counts, first: int, last: int
+) -> None:
+    """`growing_flow.draw_ply` of players whose moves have chances.  owned: whether the learner moves."""
+    retune(way.how, learning.decays, batch)
+    base = batch_base(key, batch)
+    for i in range(first, last):
+        find_any_chances(way, learning, owned, counts.visited[i])
+        share_out(learning.graph, way, base, counts, counts.visited[i])
+    clear_reached(learning.graph, counts, first, last)

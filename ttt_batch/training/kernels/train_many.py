@@ -1,0 +1,307 @@
+"""Many short runs in one kernel: learners judged at every recorded point, or matchboxes.
+
+To list best moves takes longest in a judgement; a batch lists those again that may have changed, and no others.
+
+Many short runs in one kernel, judged at every recorded point: what a study is made of.
+A call from Python takes longer than a judgement.  A batch begins with the best moves that a judgement needs, too: they
+are listed once for both.
+
+Many learners with matchboxes, one after the other, each game by game against the same opponent; results are counted.
+They play the games of `mixture_games` and learn as `learners.menace` does, to the last bit, several times as fast: a
+kind of beads is one number, what a box holds in all is kept beside it, and the opponent's chances are added up once.
+That a box's beads are added up in another order changes nothing, since whole numbers and quarters have exact sums.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.numerics import draw, game_base, unit
+from ttt_batch.evaluation.judgement import Judgement, ProofSpace, judge_tables
+from ttt_batch.games.board import DRAW, FIRST_WINS
+from ttt_batch.games.graph import Graph, edges_of, n_unfinished, rows_of_edges
+from ttt_batch.learners.base import fold
+from ttt_batch.runs.schedules import Batches, bounds_in_kernels
+from ttt_batch.simulation.policy import Choice, Policy, clear_counts, list_best
+from ttt_batch.training.kernels.batch import Learning, Workspace, batch_step, order_dirty, play_batch
+
+
+@kernel
+def judge_now(
+    tables: Any, graph: Graph, choice: Choice, work: Workspace, bench: ProofSpace, verdict: Judgement
+) -> None:
+    """Fill `verdict` in place with what `judge` says of `tables`, which play against themselves.
+
+    bench: `bench.policy` is that of `work`.  Both are modified in place: the best moves that are listed here are also
+    those of the next batch.
+    """
+    n_changed = order_dirty(tables, graph, choice, work)
+    judge_tables(tables, graph, choice, bench, True, verdict)
+    work.listed[0] = n_changed
+
+
+class SeedBatch(NamedTuple):
+    """What learners write on one after the other: all that a learner has learnt is in `places`.
+
+    places: the arrays of the tables, and the visits.  starts: for each of them the content that learners begin with, in
+    rows: one for each learner, or one for all.  ends: the same for what they end with, a row for each, or no row if
+    nobody wants it.  All are bytes, uint8[...] and uint8[n, ...], so that tables of every kind are alike.
+    policy: room for the best moves that all begin with.
+    """
+
+    places: Any
+    starts: Any
+    ends: Any
+    policy: Policy
+
+
+@kernel
+def train_learners(
+    way: Any,
+    learning: Learning,
+    work: Workspace,
+    keys: Any,
+    batches: Batches,
+    points: Any,
+    bench: ProofSpace,
+    slate: SeedBatch,
+    verdicts: Judgement,
+    outcomes: Any,
+) -> None:
+    """Let one learner after the other play games 0 to `points[-1] - 1` as `run_batches` does; judge it at each point.
+
+    keys: uint64[2, n], for each learner those of `play_batch` and `Step.chance`.  points: int64[T], games, ascending.
+    bench: `bench.policy` is that of `work` in self-play, and one of its own against a rival.
+    verdicts: `Judgement` with axes for learners and points before its own.  outcomes: int64[n, T, 3], first wins, draws
+    and second wins.  Both are filled in place; `way`, `learning`, `work` and `slate` are modified in place.
+    """
+    tables, graph, choice, step, decays = learning
+    for learner in range(keys.shape[1]):
+        step.chance[0] = keys[1, learner]
+        n_changed = take_place(tables, graph, choice, work, slate, learner)
+        game = 0
+        for point in range(points.shape[0]):
+            while game < points[point]:
+                end = min(points[point], bounds_in_kernels(batches, game)[1])
+                now = batch_step(decays, step, work.seat, game)
+                play_batch(way, graph, decays, work, n_changed, keys[0, learner], (game, end))
+                fold(tables, graph, work.counts, now, work.stale)
+                clear_counts(graph, work.counts, work.ended)
+                game = end
+                n_changed = order_dirty(tables, graph, choice, work)
+            judge_tables(tables, graph, choice, bench, work.seat < 0, verdict_at(verdicts, learner, point))
+            count_outcomes(graph, work.ended, outcomes[learner, point])
+        for field in range(len(slate.places)):
+            if slate.ends[field].shape[0]:
+                copy_bytes(slate.places[field], slate.ends[field][learner])
+
+
+@inlined
+def copy_bytes(source: Any, target: Any) -> None:
+    """Copy bytes; Numba's own assignment of slices would allocate."""
+    for i in range(source.shape[0]):
+        target[i] = source[i]
+
+
+@inlined
+def take_place(tables: Any, graph: Graph, choice: Choice, work: Workspace, slate: SeedBatch, learner: int) -> Any:
+    """Get everything ready for the first batch of a learner; return how many rows `work.rows` lists as changed.
+
+    The best moves of equal start tables are found once: it takes as long as a judgement.
+    """
+    own = slate.starts[0].shape[0] > 1
+    for field in range(len(slate.places)):
+        copy_bytes(slate.starts[field][learner if own else 0], slate.places[field])
+    work.ended[:] = 0
+    work.counts.scratch[:] = 0
+    policy, kept = work.policy, slate.policy
+    if own or learner == 0:
+        for row in range(n_unfinished(graph)):
+            if work.owned[row]:
+                list_best(tables, graph, choice, policy, row)
+        if not own:
+            copy_bytes(policy.best, kept.best)
+            copy_bytes(policy.ordered, kept.ordered)
+    else:
+        copy_bytes(kept.best, policy.best)
+        copy_bytes(kept.ordered, policy.ordered)
+    n = 0
+    for row in range(n_unfinished(graph)):
+        work.stale[row] = False
+        work.rows[n] = row
+        n += work.owned[row]
+    return n
+
+
+@inlined
+def verdict_at(verdicts: Judgement, learner: int, point: int) -> Judgement:
+    """The verdict of one learner at one point, to be filled in place."""
+    return Judgement(
+        verdicts.unbeatable[learner, point],
+        verdicts.worst[learner, point],
+        verdicts.self_play[learner, point],
+        verdicts.versus_random[learner, point],
+        verdicts.best_response[learner, point],
+        verdicts.optimal_share[learner, point],
+        verdicts.value_error[learner, point],
+    )
+
+
+@inlined
+def count_outcomes(graph: Graph, ended: Any, outcomes: Any) -> None:
+    """Fill `outcomes` (int64[3]) with first wins, draws and second wins among the games that `ended` counts by row."""
+    outcomes[:] = 0
+    for i in range(ended.shape[0]):
+        outcome = graph.outcome[n_unfinished(graph) + i]
+        outcomes[1 if outcome == DRAW else (0 if outcome == FIRST_WINS else 2)] += ended[i]
+
+
+MOST_PLIES = 10
+"""Of a game: nine moves, or fewer and resigning."""
+
+
+class Matchboxes(NamedTuple):
+    """All that learners with the same settings share.
+
+    kind: int64[E], the number of the kind that an edge of a box belongs to; of no meaning for others, and to resign.
+    portion: float64[E], what one edge has of the beads of its kind; 0 for edges to resign.
+    holds: bool[U], which rows are boxes.
+    full, filled: float64[K] and float64[U], beads of each kind and in each box at the beginning.
+    reached: float64[E], the chances of the opponent's moves up to each edge of its row, infinite at the last edge that
+    has a chance; of no meaning for other rows.
+    reward: float64[4], beads for each outcome.
+    """
+
+    kind: Any
+    portion: Any
+    holds: Any
+    full: Any
+    filled: Any
+    reached: Any
+    reward: Any
+
+
+class BoxSampler(NamedTuple):
+    """One learner's beads, and its present game.
+
+    beads: float64[K].  inside: float64[U], beads in each box.  row, kind: int64[MOST_PLIES], boxes opened in a game,
+    and the kinds drawn.
+    """
+
+    beads: Any
+    inside: Any
+    row: Any
+    kind: Any
+
+
+def make_matchboxes(
+    graph: Graph, q: NDArray[np.float64], chance: NDArray[np.float64], reward: NDArray[np.float64]
+) -> Matchboxes:
+    """The boxes of learners that begin with `q` (float64[E], as `MenaceTables` has it).
+
+    chance: float64[E], of the opponent's moves.  reward: float64[4], by outcome.
+    """
+    row, child = rows_of_edges(graph), graph.child.astype(np.int64)
+    boxed = np.flatnonzero(~np.isnan(q) & (graph.code[child] >= 0))
+    _, own, alike = np.unique(row[boxed] * graph.code.size + child[boxed], return_inverse=True, return_counts=True)
+    kind, portion = np.zeros(child.size, np.int64), np.zeros(child.size)
+    full, filled, holds = np.zeros(alike.size), np.zeros(graph.legal.size), np.zeros(graph.legal.size, np.bool_)
+    kind[boxed], portion[boxed] = own.reshape(-1), (1.0 / alike)[own.reshape(-1)]
+    full[kind[boxed]], holds[row[boxed]] = q[boxed], True
+    np.add.at(filled, row[boxed], q[boxed] * portion[boxed])
+    reached = np.empty(child.size)
+    for first, last in zip(graph.first_edge[:-1], graph.first_edge[1:], strict=True):
+        reached[first:last] = np.add.accumulate(chance[first:last])  # one after the other
+        reached[max(np.flatnonzero(chance[first:last]), default=0) + first] = np.inf
+    return Matchboxes(kind, portion, holds, full, filled, reached, reward)
+
+
+def make_box_sampler(graph: Graph, boxes: Matchboxes) -> BoxSampler:
+    """Room for a learner."""
+    return BoxSampler(np.zeros(boxes.full.size), np.zeros(boxes.filled.size), *np.zeros((2, MOST_PLIES), np.int64))
+
+
+@inlined
+def drawn_edge(graph: Graph, boxes: Matchboxes, hand: BoxSampler, row: Any, reach: Any) -> Any:
+    """The edge whose bead is drawn from a box, or to resign if it is empty, which is the last one of its row."""
+    lo, hi = edges_of(graph, row)
+    inside, total, last = hand.inside[row], 0.0, hi - 1
+    if inside > 0.0:
+        for edge in range(lo, hi):
+            share = hand.beads[boxes.kind[edge]] * boxes.portion[edge]
+            if share > 0.0:
+                total, last = total + share / inside, edge
+                if total > reach:
+                    break
+    return last
+
+
+@inlined
+def opponent_edge(graph: Graph, boxes: Matchboxes, row: Any, reach: Any) -> Any:
+    """The edge that the opponent takes, or the only one of a row that is no box."""
+    edge = np.int64(graph.first_edge[row])
+    while boxes.reached[edge] <= reach:
+        edge += 1
+    return edge
+
+
+@inlined
+def play_boxes_game(graph: Graph, boxes: Matchboxes, hand: BoxSampler, base: Any) -> Any:
+    """Play a game and learn from it; return its outcome (int64)."""
+    row, ply, opened = np.int64(0), np.int64(0), np.int64(0)
+    while row < n_unfinished(graph):
+        reach = unit(draw(base, ply))
+        if boxes.holds[row]:
+            edge = drawn_edge(graph, boxes, hand, row, reach)
+            hand.row[opened], hand.kind[opened] = row, boxes.kind[edge]
+            opened += 1
+        else:
+            edge = opponent_edge(graph, boxes, row, reach)
+        row = np.int64(graph.child[edge])
+        ply += 1
+    outcome = np.int64(graph.outcome[row])
+    if graph.code[row] < 0:
+        opened -= 1  # whoever resigns has drawn no bead
+    for i in range(opened):
+        kind, box = hand.kind[i], hand.row[i]
+        before = hand.beads[kind]
+        after = max(before + boxes.reward[outcome], 0.0)
+        hand.beads[kind] = after
+        hand.inside[box] += after - before
+    return outcome
+
+
+@inlined
+def copy_array(one: Any, other: Any) -> None:
+    """Copy an array into another one."""
+    for i in range(one.shape[0]):
+        other[i] = one[i]
+
+
+@kernel
+def play_matchboxes(
+    graph: Graph, boxes: Matchboxes, hand: BoxSampler, keys: Any, points: Any, outcomes: Any, ends: Any
+) -> None:
+    """Let one learner after the other play games 0 to `points[-1] - 1`, and count how they end.
+
+    keys: uint64[n], the learners' streams.  points: int64[T], games, ascending.
+    outcomes: int64[n, T, 3], first wins, draws and second wins up to each point.  ends: float64[n, K], the beads of
+    each kind at the end, or float64[0, K] if nobody wants them.  Both are filled in place; `hand` is modified.
+    """
+    for learner in range(keys.shape[0]):
+        copy_array(boxes.full, hand.beads)
+        copy_array(boxes.filled, hand.inside)
+        wins, draws, game = np.int64(0), np.int64(0), np.int64(0)
+        for point in range(points.shape[0]):
+            while game < points[point]:
+                outcome = play_boxes_game(graph, boxes, hand, game_base(keys[learner], game))
+                wins += outcome == FIRST_WINS
+                draws += outcome == DRAW
+                game += 1
+            outcomes[learner, point, 0] = wins
+            outcomes[learner, point, 1] = draws
+            outcomes[learner, point, 2] = game - wins - draws
+        if ends.shape[0] > 0:
+            copy_array(hand.beads, ends[learner])

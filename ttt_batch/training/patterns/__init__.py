@@ -1,1 +1,0 @@
-"""Training of pattern networks with games and proofs."""
