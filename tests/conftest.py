@@ -26,7 +26,7 @@ from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.training.train import train
 
 if TYPE_CHECKING:
-    from browser import Browser
+    from helpers.browser import Browser
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -66,7 +66,7 @@ EVERY_LEARNER = {"test_naive.py", "test_choices.py"}
 
 def pytest_configure(config: pytest.Config) -> None:
     """See `heeding.heed_signals`."""
-    from heeding import heed_signals
+    from helpers.heeding import heed_signals
 
     heed_signals(config)
 
@@ -157,8 +157,8 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
 
 @pytest.fixture(scope="module")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Browser"]:
-    from browser import Browser
-    from pages import program
+    from helpers.browser import Browser
+    from helpers.pages import program
 
     program("chromium", "chromium")
     program("chromedriver", "chromium-driver")

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from support import command
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.app import api

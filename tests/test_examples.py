@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support import command
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.core.named_code import AS_AGENT

@@ -9,11 +9,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import naive
 import numpy as np
 import pytest
-from naive import DRAW, FIRST, SECOND, UNFINISHED, Board, Moves, parse_game
-from support import mostly_slow
+from helpers.support import mostly_slow
+from oracle import naive
+from oracle.naive import DRAW, FIRST, SECOND, UNFINISHED, Board, Moves, parse_game
 
 RECORDED = Path(__file__).parent / "recorded"
 BOARD = Board()

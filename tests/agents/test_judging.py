@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import BOTH_SEATS, mostly_slow
+from helpers.support import BOTH_SEATS, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.agents import at_board

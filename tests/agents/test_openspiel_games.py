@@ -4,9 +4,9 @@ import importlib
 import random
 import sys
 
-import fake_openspiel
 import numpy as np
 import pytest
+from helpers import fake_openspiel
 
 import ttt_batch as ttt
 from ttt_batch.agents import at_board, from_openspiel, to_openspiel

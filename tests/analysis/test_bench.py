@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pexpect
 import pytest
-from support import mostly_slow
+from helpers.support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here

@@ -1,7 +1,7 @@
 """Networks compared: with themselves, with others and with tables; counts against play by hand."""
 
 import pytest
-from naive_streams import below, drawn
+from oracle.streams import below, drawn
 
 import ttt_batch as ttt
 from ttt_batch.analysis.compare import GAMES, SEED, compare_networks

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from players import FakeAgent
+from helpers.players import FakeAgent
 
 import ttt_batch as ttt
 from ttt_batch.analysis.review import TEMPERATURE, HandicappedAgent, result_range, softmax_probabilities

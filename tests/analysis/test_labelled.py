@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import command
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.analysis.position import LabelledEvaluation

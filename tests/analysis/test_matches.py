@@ -10,11 +10,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import naive
 import numpy as np
 import pytest
-from naive_boards import VariantBoard
-from naive_streams import below, drawn
+from oracle import naive
+from oracle.boards import VariantBoard
+from oracle.streams import below, drawn
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here

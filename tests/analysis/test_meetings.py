@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import naive
-import naive_menace
 import numpy as np
 import pytest
+from helpers.support import command, mostly_slow
 from numpy.typing import NDArray
-from support import command, mostly_slow
+from oracle import menace as naive_menace
+from oracle import naive
 
 import ttt_batch as ttt
 from ttt_batch.agents.builtin import ScriptedPlayer

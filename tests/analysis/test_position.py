@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 import pytest
-from support import mostly_slow
+from helpers.support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.analysis.position import best_play, best_replies, describe_position

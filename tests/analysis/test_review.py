@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from players import FakeAgent, KnowingAgent, best_play, moves_of
+from helpers.players import FakeAgent, KnowingAgent, best_play, moves_of
 
 import ttt_batch as ttt
 from ttt_batch.analysis.review import move_results, oversights, oversights_text, review, review_text

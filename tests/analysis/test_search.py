@@ -3,11 +3,11 @@
 import dataclasses
 import functools
 
-import naive
 import numpy as np
 import pytest
-from naive_boards import VariantBoard
-from support import BOTH_SEATS
+from helpers.support import BOTH_SEATS
+from oracle import naive
+from oracle.boards import VariantBoard
 
 import ttt_batch as ttt
 from ttt_batch.agents.builtin import TablePlayer, table_player

@@ -8,8 +8,8 @@ import re
 
 import numpy as np
 import pytest
-from naive_streams import below, drawn
-from support import mostly_slow
+from helpers.support import mostly_slow
+from oracle.streams import below, drawn
 
 import ttt_batch as ttt
 from ttt_batch.agents.builtin import PLAYERS, ScriptedPlayer, table_player

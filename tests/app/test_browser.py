@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 import pytest
-from browser import Browser
-from pages import free, line_with, trained
+from helpers.browser import Browser
+from helpers.pages import free, line_with, trained
 
 import ttt_batch as ttt
 from ttt_batch.games.board import FIRST, SECOND

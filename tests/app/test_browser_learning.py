@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Browser
-from pages import trained
-from test_web_learning import bytes_of, settings, tables_of, work
+from helpers.browser import Browser
+from helpers.pages import trained
+from helpers.web import bytes_of, learn_on_page, settings, tables_of
 
 import ttt_batch as ttt
 from ttt_batch.app.kit import COLOURS, boxes_of
@@ -205,7 +205,7 @@ def test_matchboxes(browser: Browser, tmp_path: Path, width: int, look: str) -> 
     wait_for(browser, 221)
     assert text(browser, "command") == "221 games learnt, of which a person has played 1."
     path = download(browser, tmp_path)
-    (taught,) = work(tmp_path, {"text": path.read_text()})
+    (taught,) = learn_on_page(tmp_path, {"text": path.read_text()})
     assert tables_of(taught) == bytes_of(import_tables([path])) != bytes_of(run)
     changed = {box.number for box, old in zip(boxes_of(import_tables([path])), boxes, strict=True) if box != old}
     assert 1 in changed and len(changed) <= 4
@@ -215,7 +215,7 @@ def test_matchboxes(browser: Browser, tmp_path: Path, width: int, look: str) -> 
 
 
 def test_an_empty_box_resigns(browser: Browser, tmp_path: Path) -> None:
-    (found,) = work(tmp_path, {"settings": settings("menace", 0, 1, 0), "games": 1})
+    (found,) = learn_on_page(tmp_path, {"settings": settings("menace", 0, 1, 0), "games": 1})
     table = json.loads(found["text"])
     table["states"][0]["q"] = [0.0] * 9
     (tmp_path / "empty.json").write_text(json.dumps(table))
@@ -277,7 +277,7 @@ def test_load(browser: Browser, tmp_path: Path) -> None:
     export_table(run, "json", [tmp_path / "run.json"])
     (tmp_path / "broken.json").write_text((tmp_path / "run.json").read_text()[:5000])
     (tmp_path / "other.json").write_text(json.dumps({"board": "4x4x3", "states": [{}]}))
-    (found,) = work(tmp_path, {"settings": settings("td", 6, 0.5, 0.3), "games": 2000})
+    (found,) = learn_on_page(tmp_path, {"settings": settings("td", 6, 0.5, 0.3), "games": 2000})
     (tmp_path / "page.json").write_text(found["text"])
     open_tab(browser)
     assert text(browser, "command") == ""
@@ -304,7 +304,7 @@ def test_load(browser: Browser, tmp_path: Path) -> None:
     wait_for(browser, 3000)
     (tmp_path / "more").mkdir()
     path = download(browser, tmp_path / "more")
-    (again,) = work(tmp_path, {"text": path.read_text()})
+    (again,) = learn_on_page(tmp_path, {"text": path.read_text()})
     assert tables_of(again) == bytes_of(ttt.train(3000, batch=1, seed=6))
 
 

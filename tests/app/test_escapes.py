@@ -15,8 +15,8 @@ from xml.etree import ElementTree
 import h5py
 import pytest
 import typer
-from runfiles import changed, configured, sealed
-from support import command, mostly_slow
+from helpers.runfiles import changed, configured, sealed
+from helpers.support import command, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here

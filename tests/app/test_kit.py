@@ -5,10 +5,10 @@ import re
 import zlib
 from pathlib import Path
 
-import naive
 import numpy as np
 import pytest
-from support import command
+from helpers.support import command
+from oracle import naive
 
 import ttt_batch as ttt
 from ttt_batch.app.kit import boxes_of, rules_of

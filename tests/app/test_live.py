@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runfiles import changed
+from helpers.runfiles import changed
 
 import ttt_batch as ttt
 from ttt_batch.app.plots.live import Curve, Snapshot, can_show, curve_of, make_chart, picture, watch_curve

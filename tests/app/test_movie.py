@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import command
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.app.plots import draw_runs

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import assert_same_run, command
+from helpers.support import assert_same_run, command
 
 import ttt_batch as ttt
 from ttt_batch.app.cli import COMMANDS, program

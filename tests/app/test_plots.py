@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import mostly_slow
+from helpers.support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.app.plots import KINDS, draw_runs, make_figure

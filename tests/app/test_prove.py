@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import command
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import CertificateError, UsageError

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support import command
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.analysis.matches import SampledEvaluation, Tally

@@ -15,7 +15,7 @@ from typing import Any
 
 import pexpect
 import pytest
-from players import FakeAgent, KnowingAgent, Terminal
+from helpers.players import FakeAgent, KnowingAgent, Terminal
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
@@ -456,7 +456,7 @@ def test_what_draws_screens_is_not_imported_before_there_is_one():
 
 PROGRAM = """
 import sys
-from players import KnowingAgent
+from helpers.players import KnowingAgent
 from ttt_batch.app.terminal import playing
 print(repr(playing.play_in_terminal(KnowingAgent(), person=0, stdin=sys.stdin, stdout=sys.stdout, seed=1)))
 """
@@ -466,7 +466,7 @@ ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
 
 AFTER_LOADING = """
 import select, sys
-from players import KnowingAgent
+from helpers.players import KnowingAgent
 from ttt_batch.app.terminal import playing
 from ttt_batch.app.terminal.keys import Keyboard
 with Keyboard(sys.stdin):

@@ -5,8 +5,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from pages import trained
-from support import command
+from helpers.pages import trained
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.app import progress as moving

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pages import drive, trained
-from players import FakeAgent
-from test_web_match import work
+from helpers.pages import drive, trained
+from helpers.players import FakeAgent
+from helpers.web import play_match
 
 import ttt_batch as ttt
 from ttt_batch.analysis.position import describe_position
@@ -94,7 +94,7 @@ def test_moves_below_its_strength_have_its_chances(run: Run, tmp_path: Path) -> 
     games, chances = 4000, run.move_values(0)
     weak = HandicappedAgent(run, 0.0, 0.0, random.Random(1))
     terminal = Counter(weak.candidates(EMPTY)[0] for _ in range(games))
-    (page,) = work(run, tmp_path, [{"level": 0, "games": games}])
+    (page,) = play_match(run, tmp_path, [{"level": 0, "games": games}])
     for cell, share in chances.items():
         for count in (terminal[cell], page[cell]):
             assert abs(count - games * share) < 5 * math.sqrt(games * share * (1 - share)) + 1

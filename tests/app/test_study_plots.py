@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from studyfiles import missing, results, store, store_all
-from support import command
+from helpers.studyfiles import missing, results, store, store_all
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.app.plots import STUDY_KINDS, plot_study

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from heeding import heed_signals
-from support import mostly_slow
+from helpers.heeding import heed_signals
+from helpers.support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.core import resources

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from players import FakeAgent, KnowingAgent, Terminal
+from helpers.players import FakeAgent, KnowingAgent, Terminal
 
 import ttt_batch as ttt
 from ttt_batch.app.terminal import loop

@@ -12,8 +12,8 @@ from typing import Any
 
 import pexpect
 import pytest
-from players import FakeAgent, KnowingAgent, Terminal, best_play
-from support import mostly_slow
+from helpers.players import FakeAgent, KnowingAgent, Terminal, best_play
+from helpers.support import mostly_slow
 
 import ttt_batch
 from ttt_batch.app.terminal.loop import watch_game
@@ -206,7 +206,7 @@ def test_agents_of_two_boards_do_not_meet():
 
 PROGRAM = """
 import sys
-from players import KnowingAgent
+from helpers.players import KnowingAgent
 from ttt_batch.app.commands.shared import working
 from ttt_batch.app.terminal.loop import watch
 agent = KnowingAgent()

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pages import Answers, drive, free, trained
-from support import mostly_slow
+from helpers.pages import Answers, drive, free, trained
+from helpers.support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.app import web

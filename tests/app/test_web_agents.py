@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pages import drive
+from helpers.pages import drive
 
 from ttt_batch.agents import at_board
 from ttt_batch.app.web import page_text

@@ -1,14 +1,13 @@
 """The Learn tab under Node: its tables are those of the command line to the bit, and its files come and go."""
 
-import base64
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from pages import program, trained
+from helpers.pages import trained
+from helpers.web import bytes_of, learn_on_page, settings, tables_of
 
 import ttt_batch as ttt
 from ttt_batch.app import web
@@ -18,7 +17,6 @@ from ttt_batch.games.board import parse_board
 from ttt_batch.runs.importing import export_table, import_tables
 from ttt_batch.runs.run import Run, unbeatable_since
 
-DRIVER = Path(__file__).parent.parent / "drive_learning.mjs"
 NAMES = [name.replace("_", "-") for name in LEARNERS]
 DEFAULTS = {
     "td": (0.5, 0.3),
@@ -37,28 +35,6 @@ OPTIONS: list[dict[str, Any]] = [
     {"learner": "q-learning", "seed": 9, "alpha": 0.6, "epsilon": 0.7},
     {"learner": "backward-q", "seed": 1, "alpha": 0.25, "epsilon": 0.3, "board": "3x3-misere"},
 ]
-
-
-def work(folder: Path, *jobs: dict[str, Any], board: str = "3x3") -> list[Any]:
-    """What the page's own scripts make of jobs; see the driver."""
-    page = web.export_page(trained(games=1000, board=board), folder / "page.html", overwrite=True)
-    (folder / "jobs.json").write_text(json.dumps(jobs))
-    command = [program("node", "nodejs"), str(DRIVER), str(page), str(folder / "jobs.json")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return list(json.loads(done.stdout))
-
-
-def settings(learner: str, seed: int, alpha: float, epsilon: float) -> dict[str, Any]:
-    return {"learner": learner, "seed": str(seed), "alpha": alpha, "epsilon": epsilon}
-
-
-def tables_of(found: Any) -> bytes:
-    return b"".join(base64.b64decode(array) for array in found["arrays"])
-
-
-def bytes_of(run: Run) -> bytes:
-    return b"".join(array.tobytes() for array in run.tables)
 
 
 def check_equal(found: Any, run: Run) -> None:
@@ -86,7 +62,9 @@ def check_equal(found: Any, run: Run) -> None:
     "games", [2000, pytest.param(100_000, marks=pytest.mark.slow), pytest.param(1_000_000, marks=pytest.mark.slow)]
 )
 def test_the_table_is_that_of_the_command_line(games: int, tmp_path: Path) -> None:
-    found = work(tmp_path, *({"settings": settings(name, 7, *DEFAULTS[name]), "games": games} for name in NAMES))
+    found = learn_on_page(
+        tmp_path, *({"settings": settings(name, 7, *DEFAULTS[name]), "games": games} for name in NAMES)
+    )
     for name, one in zip(NAMES, found, strict=True):
         check_equal(one, ttt.train(games, learner=name, batch=1, seed=7))
 
@@ -94,7 +72,9 @@ def test_the_table_is_that_of_the_command_line(games: int, tmp_path: Path) -> No
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: f"{options['learner']}-{options['seed']}")
 def test_with_other_numbers(options: dict[str, Any], tmp_path: Path) -> None:
     numbers = {key: value for key, value in options.items() if key != "board"}
-    (found,) = work(tmp_path, {"settings": settings(**numbers), "games": 3000}, board=options.get("board", "3x3"))
+    (found,) = learn_on_page(
+        tmp_path, {"settings": settings(**numbers), "games": 3000}, board=options.get("board", "3x3")
+    )
     check_equal(found, ttt.train(3000, batch=1, **options))
 
 
@@ -104,7 +84,7 @@ def test_the_page_suggests_the_learners_own_numbers(tmp_path: Path) -> None:
     for name in NAMES:
         export_table(ttt.train(500, learner=name, batch=1), "json", [tmp_path / f"{name}.json"])
         files.append({"text": (tmp_path / f"{name}.json").read_text()})
-    for name, one in zip(NAMES, work(tmp_path, *files), strict=True):
+    for name, one in zip(NAMES, learn_on_page(tmp_path, *files), strict=True):
         learnt = json.loads(one["text"])["learnt"]
         learner = ttt.train(1, learner=name).learner
         assert one["learner"] == name
@@ -115,7 +95,7 @@ def test_the_page_suggests_the_learners_own_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_download_becomes_a_run_and_an_export_is_loaded(name: str, tmp_path: Path) -> None:
     job = {"settings": settings(name, 3, *DEFAULTS[name]), "games": 4000}
-    (found,) = work(tmp_path, job)
+    (found,) = learn_on_page(tmp_path, job)
     run = ttt.train(4000, learner=name, batch=1, seed=3)
     (tmp_path / "page.json").write_text(found["text"])
     assert bytes_of(import_tables([tmp_path / "page.json"], name)) == bytes_of(run)
@@ -123,7 +103,7 @@ def test_a_download_becomes_a_run_and_an_export_is_loaded(name: str, tmp_path: P
     exported, downloaded = (json.loads((tmp_path / f"{file}.json").read_text()) for file in ("run", "page"))
     assert downloaded.pop("learnt") == job["settings"] | {"games": 4000}
     assert downloaded == exported  # best moves included
-    again, loaded, on = work(
+    again, loaded, on = learn_on_page(
         tmp_path,
         {"text": found["text"]},
         {"text": (tmp_path / "run.json").read_text()},
@@ -131,7 +111,7 @@ def test_a_download_becomes_a_run_and_an_export_is_loaded(name: str, tmp_path: P
     )
     assert tables_of(again) == tables_of(loaded) == bytes_of(run)
     assert (again["games"], loaded["games"]) == (4000, 0)
-    (reloaded,) = work(tmp_path, {"text": loaded["text"]})
+    (reloaded,) = learn_on_page(tmp_path, {"text": loaded["text"]})
     elsewhere = [one["elsewhere"] for one in (found, again, on, loaded, reloaded)]
     assert elsewhere == [False, False, False, True, True]  # an export does not say how its table was learnt
     # Loaded and gone on with is learnt in one go.
@@ -181,21 +161,21 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
     wrong["not one value for each free cell"] = json.loads((tmp_path / "q.json").read_text())
     wrong["value that is no number; this page"] = json.loads((tmp_path / "never.json").read_text())
     texts = [{"text": what if isinstance(what, str) else json.dumps(what)} for what in wrong.values()]
-    for expected, found in zip(wrong, work(tmp_path, *texts), strict=True):
+    for expected, found in zip(wrong, learn_on_page(tmp_path, *texts), strict=True):
         assert expected in found["refused"]
 
 
 def test_a_worker_that_is_stopped_goes_on(tmp_path: Path) -> None:
     games = 60_000
-    (found,) = work(tmp_path, {"settings": settings("td", 2, 0.5, 0.3), "games": games, "stopped": True})
+    (found,) = learn_on_page(tmp_path, {"settings": settings("td", 2, 0.5, 0.3), "games": games, "stopped": True})
     assert 0 < found["before"] <= games and not found["running"]
     assert tables_of(found) == bytes_of(ttt.train(games, batch=1, seed=2))
 
 
 def test_a_table_that_is_loaded_is_not_taught_by_what_ran_before(tmp_path: Path) -> None:
     job = {"settings": settings("td", 2, 0.5, 0.3), "games": 500}
-    (saved,) = work(tmp_path, job)
-    (found,) = work(tmp_path, {"loaded": saved["text"], "settings": job["settings"]})
+    (saved,) = learn_on_page(tmp_path, job)
+    (found,) = learn_on_page(tmp_path, {"loaded": saved["text"], "settings": job["settings"]})
     assert found == {"running": False, "games": 500}
 
 

@@ -1,29 +1,15 @@
 """Review, strength and links of a page under Node, against the terminal's review and handicap."""
 
-import json
 import math
-import subprocess
 from pathlib import Path
 from random import Random
-from typing import Any
 
-from pages import free, program, trained
+from helpers.pages import free, trained
+from helpers.web import play_match
 
 from ttt_batch.analysis.review import TEMPERATURE, review, softmax_probabilities
-from ttt_batch.app import web
 from ttt_batch.games.board import UNFINISHED, Game
 from ttt_batch.runs.run import Run
-
-DRIVER = Path(__file__).parent.parent / "drive_match.mjs"
-
-
-def work(run: Run, folder: Path, jobs: list[dict[str, Any]]) -> list[Any]:
-    page = web.export_page(run, folder / "page.html", ties="any", overwrite=True)
-    (folder / "jobs.json").write_text(json.dumps(jobs))
-    command = [program("node", "nodejs"), str(DRIVER), str(page), str(folder / "jobs.json")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return list(json.loads(done.stdout))
 
 
 def random_games(run: Run, count: int) -> list[Game]:
@@ -40,7 +26,7 @@ def test_a_review_is_that_of_the_terminal(tmp_path: Path) -> None:
     for board in ("3x3", "3x3-misere"):
         run = trained(games=1000, board=board)
         games = random_games(run, 60)
-        found = work(run, tmp_path, [{"review": list(game.moves)} for game in games])
+        found = play_match(run, tmp_path, [{"review": list(game.moves)} for game in games])
         assert sum(map(len, found)) > 60
         for game, slips in zip(games, found, strict=True):
             expected = review(run, game)
@@ -53,7 +39,7 @@ def test_a_review_is_that_of_the_terminal(tmp_path: Path) -> None:
 
 
 def test_a_taken_cell_gives_the_game_away(tmp_path: Path) -> None:
-    (found,) = work(trained(games=1000), tmp_path, [{"review": [0, 0]}])
+    (found,) = play_match(trained(games=1000), tmp_path, [{"review": [0, 0]}])
     assert [(slip["ply"], slip["after"]) for slip in found] == [(1, {"result": -1, "plies": 1})]
 
 
@@ -83,7 +69,9 @@ def test_links(tmp_path: Path) -> None:
         "d1": None,
         "": None,
     }
-    for expected, found in zip(texts.values(), work(run, tmp_path, [{"link": text} for text in texts]), strict=True):
+    for expected, found in zip(
+        texts.values(), play_match(run, tmp_path, [{"link": text} for text in texts]), strict=True
+    ):
         assert found == expected
 
 
@@ -97,7 +85,7 @@ def test_a_link_is_in_the_fragment_or_the_query(tmp_path: Path) -> None:
         ("", "?other=5"): "",
     }
     jobs = [{"address": {"hash": fragment, "search": query}} for fragment, query in addresses]
-    assert work(trained(games=1000), tmp_path, jobs) == list(addresses.values())
+    assert play_match(trained(games=1000), tmp_path, jobs) == list(addresses.values())
 
 
 def test_moves_below_its_strength_are_those_of_the_terminal(tmp_path: Path) -> None:
@@ -105,7 +93,7 @@ def test_moves_below_its_strength_are_those_of_the_terminal(tmp_path: Path) -> N
     values = run.move_values((0,) * 9)
     given = [1.0, None, "never", 0.25, -0.5]
     games = 4000
-    shares, weak, half, best = work(
+    shares, weak, half, best = play_match(
         run,
         tmp_path,
         [

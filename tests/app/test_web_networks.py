@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pages import drive, trained
-from support import command, mostly_slow
+from helpers.pages import drive, trained
+from helpers.support import command, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.app import web

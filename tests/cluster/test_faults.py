@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from dask_processes import Processes, descendants, runs, wait_until
-from studyfiles import same_results
+from helpers.studyfiles import same_results
 
 import ttt_batch as ttt
 from ttt_batch.cluster import worker_pool

@@ -16,7 +16,7 @@ import psutil
 import pytest
 from dask_processes import LOOPBACK, free_port
 from distributed import Client
-from support import command
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch import learners

@@ -11,8 +11,8 @@ from typing import Any
 import psutil
 import pytest
 from dask_processes import LOOPBACK, Processes, descendants, runs, wait_until
-from studyfiles import same_results
-from support import mostly_slow
+from helpers.studyfiles import same_results
+from helpers.support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.cluster import worker_pool

@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from naive_batch import NaiveGame
+from oracle.batch import NaiveGame
 
 import ttt_batch as ttt
 

@@ -5,11 +5,11 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import naive
 import numpy as np
 import pytest
-import sweeps
-from support import BOTH_SEATS
+from helpers import sweeps
+from helpers.support import BOTH_SEATS
+from oracle import naive
 
 import ttt_batch as ttt
 from ttt_batch.evaluation.exact_results import expected_results, losing_line, match, worst_results

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import naive
 import numpy as np
 import pytest
-from naive_boards import VariantBoard
-from players import FakeAgent, KnowingAgent, best_play
-from support import BOTH_SEATS, command
+from helpers.players import FakeAgent, KnowingAgent, best_play
+from helpers.support import BOTH_SEATS, command
+from oracle import naive
+from oracle.boards import VariantBoard
 
 import ttt_batch as ttt
 from ttt_batch.agents.builtin import agent_cells, table_player

@@ -4,10 +4,10 @@ import random
 from pathlib import Path
 from typing import Any
 
-import naive
 import numpy as np
 import pytest
-from support import BOTH_SEATS, Subject, mostly_slow
+from helpers.support import BOTH_SEATS, Subject, mostly_slow
+from oracle import naive
 
 from ttt_batch.simulation.policy import empty_policy, order_rows
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import h5py
-import naive
-import naive_menace
 import numpy as np
 import pytest
-from naive_menace import BOARD, OPPONENTS, Menace, drawn_kinds, moves_of
-from support import assert_same_in_parts, command, mostly_slow
+from helpers.support import assert_same_in_parts, command, mostly_slow
+from oracle import menace as naive_menace
+from oracle import naive
+from oracle.menace import BOARD, OPPONENTS, Menace, drawn_kinds, moves_of
 
 import ttt_batch as ttt
 from ttt_batch.analysis import warmup

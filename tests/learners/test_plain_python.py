@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import mostly_slow
+from helpers.support import mostly_slow
 
 import ttt_batch as ttt
 

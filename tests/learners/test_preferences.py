@@ -4,12 +4,12 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-import naive
-import naive_softmax
 import numpy as np
 import pytest
-from naive_gradient import Gradient
-from support import assert_same_in_parts, command, mostly_slow
+from helpers.support import assert_same_in_parts, command, mostly_slow
+from oracle import naive
+from oracle import softmax as naive_softmax
+from oracle.gradient import Gradient
 
 import ttt_batch as ttt
 from ttt_batch.compiler.numerics import stream_key

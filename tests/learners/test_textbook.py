@@ -8,11 +8,11 @@ from types import ModuleType
 from typing import Any
 
 import h5py
-import naive
-import naive_textbook
 import numpy as np
 import pytest
-from support import Subject, mostly_slow
+from helpers.support import Subject, mostly_slow
+from oracle import naive
+from oracle import textbook as naive_textbook
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import UsageError

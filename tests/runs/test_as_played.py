@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import naive
-import naive_softmax
 import pytest
-from naive_boards import oracle_of, position_values
-from support import command, mostly_slow
+from helpers.support import command, mostly_slow
+from oracle import naive
+from oracle import softmax as naive_softmax
+from oracle.boards import oracle_of, position_values
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import BoardError, UsageError

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import BOTH_SEATS, command, untaught
+from helpers.support import BOTH_SEATS, command, untaught
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here

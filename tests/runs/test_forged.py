@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runfiles import changed, configured, instead, put, sealed
-from support import command
+from helpers.runfiles import changed, configured, instead, put, sealed
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.app.commands import files as commands

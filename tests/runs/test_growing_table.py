@@ -5,12 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import naive
 import numpy as np
 import pytest
-from naive_boards import ImageBoard, VariantBoard, assert_same, oracle_of, position_values, random_games, start_tables
-from runfiles import changed, sealed
-from support import BOTH_SEATS, BY_EPSILON, assert_same_in_parts, cells_of
+from helpers.runfiles import changed, sealed
+from helpers.support import BOTH_SEATS, BY_EPSILON, assert_same_in_parts, cells_of
+from oracle import naive
+from oracle.boards import ImageBoard, VariantBoard, assert_same, oracle_of, position_values, random_games, start_tables
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import RunFileError

@@ -8,7 +8,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from support import command
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here

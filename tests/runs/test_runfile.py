@@ -12,7 +12,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from runfiles import changed, example, sealed
+from helpers.runfiles import changed, example, sealed
 
 from ttt_batch.core.errors import RunFileError
 from ttt_batch.runs.loading import check_run, load_any

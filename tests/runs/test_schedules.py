@@ -4,10 +4,10 @@ import math
 from pathlib import Path
 from typing import Any
 
-import naive
 import numpy as np
 import pytest
-from support import BY_EPSILON, Subject, mostly_slow
+from helpers.support import BY_EPSILON, Subject, mostly_slow
+from oracle import naive
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import UsageError

@@ -15,10 +15,10 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from helpers.runfiles import Readers, changed, configured, example, instead, put, sealed
+from helpers.support import BOTH_SEATS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from runfiles import Readers, changed, configured, example, instead, put, sealed
-from support import BOTH_SEATS
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from naive_streams import mixed
-from support import mostly_slow
+from helpers.support import mostly_slow
+from oracle.streams import mixed
 
 from ttt_batch.compiler.jit import kernel
 from ttt_batch.compiler.numerics import FLOW, GOLDEN, mix, stream_key

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from naive_softmax import alias_table, drawn_slot, exponential
-from naive_streams import drawn
+from oracle.softmax import alias_table, drawn_slot, exponential
+from oracle.streams import drawn
 
 from ttt_batch.compiler import numerics as own
 from ttt_batch.compiler.jit import kernel

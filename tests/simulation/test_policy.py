@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.support import mostly_slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_streams import below, drawn
-from support import mostly_slow
+from oracle.streams import below, drawn
 
 from ttt_batch.compiler.jit import kernel
 from ttt_batch.compiler.numerics import draw, game_base, stream_key

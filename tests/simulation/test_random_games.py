@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from naive_streams import mixed
+from oracle.streams import mixed
 
 from ttt_batch.compiler.numerics import GOLDEN, RANDOM_PLAY, stream_key
 from ttt_batch.core.errors import BoardError, UsageError

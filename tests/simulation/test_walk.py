@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from naive_streams import below, drawn, drawn_set, plies_of
-from support import BY_EPSILON
+from helpers.support import BY_EPSILON
+from oracle.streams import below, drawn, drawn_set, plies_of
 
 from ttt_batch.agents.builtin import PLAYERS
 from ttt_batch.compiler import numerics

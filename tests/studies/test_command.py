@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studyfiles import design
-from support import command
+from helpers.studyfiles import design
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.app.progress import Reporter

@@ -5,7 +5,7 @@ import sys
 import h5py
 import numpy as np
 import pytest
-from studyfiles import design, missing, results, store
+from helpers.studyfiles import design, missing, results, store
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import TttBatchError

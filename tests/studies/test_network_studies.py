@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from studyfiles import same_results
+from helpers.studyfiles import same_results
 
 import ttt_batch as ttt
 from ttt_batch.runs.network_run import PROVED

@@ -11,7 +11,17 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from studyfiles import MIXED, assert_stored, design, missing, results, same_results, store, store_all, with_header
+from helpers.studyfiles import (
+    MIXED,
+    assert_stored,
+    design,
+    missing,
+    results,
+    same_results,
+    store,
+    store_all,
+    with_header,
+)
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import StudyFileError, UsageError
@@ -217,7 +227,7 @@ def test_killed_while_it_stores(tmp_path, kills):
     create_study(killed, asked).close()
     with create_study(whole, asked) as study:
         store_all(study)
-    driver = Path(__file__).parents[1] / "killed_storing.py"
+    driver = Path(__file__).parents[1] / "helpers" / "killed_storing.py"
     done = subprocess.run(
         [sys.executable, driver, killed, str(kills)], env=module_environment(), capture_output=True, text=True
     )

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from studyfiles import design, missing, results, store, store_all
+from helpers.studyfiles import design, missing, results, store, store_all
 
 import ttt_batch as ttt
 from ttt_batch.app.plots.studies.canvas import METRICS as PICTURED

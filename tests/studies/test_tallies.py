@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from studyfiles import same_results
-from support import command
+from helpers.studyfiles import same_results
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.app.reports.study import study_text

@@ -14,10 +14,10 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import killed
 import pexpect
 import pytest
-from support import assert_same_run, command, mostly_slow
+from helpers import killed
+from helpers.support import assert_same_run, command, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import RunFileError, UsageError

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.support import BY_EPSILON, command
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import BY_EPSILON, command
 
 import ttt_batch as ttt
 from ttt_batch.compiler.jit import kernel

@@ -4,11 +4,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-import naive
 import numpy as np
 import pytest
-from naive_boards import action_values, oracle_of
-from support import BY_EPSILON, games_of, mostly_slow
+from helpers.support import BY_EPSILON, games_of, mostly_slow
+from oracle import naive
+from oracle.boards import action_values, oracle_of
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import BoardError, UsageError

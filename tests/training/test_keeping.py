@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runfiles import changed, sealed
-from support import assert_same_run, command, mostly_slow
+from helpers.runfiles import changed, sealed
+from helpers.support import assert_same_run, command, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import BoardError, RunFileError, UsageError

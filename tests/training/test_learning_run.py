@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pexpect
 import pytest
-from support import BOTH_SEATS, mostly_slow, untaught
-from support import command as command_here
+from helpers.support import BOTH_SEATS, mostly_slow, untaught
+from helpers.support import command as command_here
 
 import ttt_batch as ttt
 from ttt_batch.app.commands import play as play_command

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import command
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import RunFileError, UsageError

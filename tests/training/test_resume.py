@@ -13,7 +13,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from support import assert_same_run, command, mostly_slow
+from helpers.support import assert_same_run, command, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import RunFileError, UsageError

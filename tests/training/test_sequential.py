@@ -7,8 +7,8 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from naive_streams import below, drawn, drawn_set, plies_of
-from support import BY_EPSILON
+from helpers.support import BY_EPSILON
+from oracle.streams import below, drawn, drawn_set, plies_of
 
 import ttt_batch as ttt
 from ttt_batch.compiler.intrinsics import _exceeding, _highest, mask_above, masked_max

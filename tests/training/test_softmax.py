@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import naive
-import naive_softmax
 import numpy as np
 import pytest
-from naive_boards import action_values, assert_same, oracle_of, start_tables
-from support import assert_same_in_parts, command, mostly_slow
+from helpers.support import assert_same_in_parts, command, mostly_slow
+from oracle import naive
+from oracle import softmax as naive_softmax
+from oracle.boards import action_values, assert_same, oracle_of, start_tables
 
 import ttt_batch as ttt
 from ttt_batch.compiler.numerics import stream_key

@@ -4,11 +4,11 @@ import random
 from pathlib import Path
 from typing import Any
 
-import naive
 import numpy as np
 import pytest
-from naive_boards import ImageBoard, assert_same, oracle_of, random_games, start_tables
-from support import BOTH_SEATS, BY_EPSILON, assert_same_in_parts
+from helpers.support import BOTH_SEATS, BY_EPSILON, assert_same_in_parts
+from oracle import naive
+from oracle.boards import ImageBoard, assert_same, oracle_of, random_games, start_tables
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import UsageError

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import BY_EPSILON
+from helpers.support import BY_EPSILON
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import BoardError, RunFileError, UsageError

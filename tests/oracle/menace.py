@@ -7,10 +7,10 @@ that a symmetry of the position turns into each other.  A box is of a position i
 from collections.abc import Callable
 from functools import cache
 
-import naive
-import naive_softmax
-from naive import Position
-from naive_streams import drawn
+from oracle import naive
+from oracle import softmax as naive_softmax
+from oracle.naive import Position
+from oracle.streams import drawn
 
 BOARD = naive.Board()
 RESIGNS = 9

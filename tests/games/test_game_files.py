@@ -7,9 +7,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from helpers.support import command
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import command
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import GamesError

@@ -5,10 +5,10 @@ As `naive`, of which this is a part: nothing is fast, and nothing is shared with
 
 from collections.abc import Callable
 
-import naive
-import naive_gradient
-import naive_softmax
-from naive import DRAW, FIRST, SECOND, UNFINISHED, Board, Moves, Position, Step, Table, Tally, fold_weight, mover
+from oracle import gradient as naive_gradient
+from oracle import naive
+from oracle import softmax as naive_softmax
+from oracle.naive import DRAW, FIRST, SECOND, UNFINISHED, Board, Moves, Position, Step, Table, Tally, fold_weight, mover
 
 Action = tuple[int, int]
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import naive
 import numpy as np
 import pytest
-from support import BY_EPSILON, command, games_of, mostly_slow
+from helpers.support import BY_EPSILON, command, games_of, mostly_slow
+from oracle import naive
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import GamesError, RunFileError, UsageError

@@ -4,9 +4,9 @@ import functools
 import itertools
 from collections import Counter
 
-import naive
 import numpy as np
 import pytest
+from oracle import naive
 
 from ttt_batch.core.errors import BoardError
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board

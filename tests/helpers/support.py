@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import naive
-import naive_textbook
 import numpy as np
 import pytest
-from naive_streams import drawn
+from oracle import naive
+from oracle import textbook as naive_textbook
+from oracle.streams import drawn
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here

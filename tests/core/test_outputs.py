@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import command
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.core import files

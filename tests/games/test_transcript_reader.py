@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise, repeat
 from pathlib import Path
 
-import naive
 import pytest
+from helpers.support import cells_of, command
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import cells_of, command
+from oracle import naive
 
 import ttt_batch as ttt
 from ttt_batch.app.progress import Reporter

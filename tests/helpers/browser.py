@@ -5,8 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pages import program
-
+from helpers.pages import program
 from ttt_batch.app import web
 from ttt_batch.games.board import FIRST, SECOND, Position
 from ttt_batch.runs.loading import AnyRun

@@ -11,8 +11,10 @@ import time
 from pathlib import Path
 
 import numpy as np
-from studyfiles import store_all
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from helpers.studyfiles import store_all
 from ttt_batch.studies.checks import check_study
 from ttt_batch.studies.storage.reading import open_study
 from ttt_batch.studies.storage.writing import resume_study

@@ -2,11 +2,11 @@
 
 import itertools
 
-import naive
 import numpy as np
 import pytest
-from naive_boards import VariantBoard, oracle_of, position_values, random_games
-from support import mostly_slow
+from helpers.support import mostly_slow
+from oracle import naive
+from oracle.boards import VariantBoard, oracle_of, position_values, random_games
 
 import ttt_batch as ttt
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, parse_board

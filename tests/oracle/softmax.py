@@ -13,9 +13,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import naive
-from naive import Position
-from naive_streams import below, drawn
+from oracle import naive
+from oracle.naive import Position
+from oracle.streams import below, drawn
 
 Slots = list[tuple[int, bool, float]]
 """(cell, whether it counts as exploring, chance), by cell."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from naive_boards import VariantBoard
-from naive_patterns import NaiveNet, NaiveNetwork, Rules
+from oracle.boards import VariantBoard
+from oracle.patterns import NaiveNet, NaiveNetwork, Rules
 
 from ttt_batch.evaluation.prover import CANNOT_LOSE, Prover
 from ttt_batch.games.bitboards import Lines, make_lines

@@ -5,8 +5,8 @@ import random
 
 import numpy as np
 import pytest
-from naive_boards import VariantBoard
-from naive_patterns import NaiveNet, NaiveNetwork, images
+from oracle.boards import VariantBoard
+from oracle.patterns import NaiveNet, NaiveNetwork, images
 
 from ttt_batch.compiler.jit import kernel
 from ttt_batch.evaluation.search import mark_cell, reset, tied_cells, unmark_cell

@@ -3,10 +3,10 @@
 import functools
 import itertools
 
-import naive
 import numpy as np
 import pytest
-from naive_boards import VariantBoard
+from oracle import naive
+from oracle.boards import VariantBoard
 
 from ttt_batch.games.bitboards import EMPTY_SLOT, make_places
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, parse_board

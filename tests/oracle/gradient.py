@@ -6,10 +6,10 @@ As `naive`, of which this is a part.  Q is theta, the preference for a move; W w
 import functools
 from collections.abc import Callable
 
-import naive
-import naive_softmax
-from naive import Board, Moves, Position, Table, Tally, fold_weight
-from naive_streams import drawn
+from oracle import naive
+from oracle import softmax as naive_softmax
+from oracle.naive import Board, Moves, Position, Table, Tally, fold_weight
+from oracle.streams import drawn
 
 
 class Gradient(naive.Learner):

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import naive
 import numpy as np
-from naive import DRAW, UNFINISHED, Moves, Position
-from naive_streams import drawn
-from naive_textbook import ORACLES
 
 import ttt_batch as ttt
+from oracle import naive
+from oracle.naive import DRAW, UNFINISHED, Moves, Position
+from oracle.streams import drawn
+from oracle.textbook import ORACLES
 from ttt_batch.compiler.numerics import RULE, stream_key
 
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from proof_agents import Oracle, Weigher, assert_lost, naive_picks, spoil, weigher
+from helpers.proof_agents import Oracle, Weigher, assert_lost, naive_picks, spoil, weigher
 
 from ttt_batch.compiler.jit import kernel
 from ttt_batch.evaluation import prover as proving

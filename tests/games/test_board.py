@@ -5,10 +5,10 @@ import re
 import string
 from itertools import product
 
-import naive
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from oracle import naive
 
 from ttt_batch.core.errors import BoardError
 from ttt_batch.games.bitboards import make_places

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from proof_agents import Weigher, naive_picks, weigher
+from helpers.proof_agents import Weigher, naive_picks, weigher
 
 from ttt_batch.__main__ import run
 from ttt_batch.core.errors import CertificateError

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from support import mostly_slow
+from helpers.support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.games.board import Board

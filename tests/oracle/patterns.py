@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from naive_boards import VariantBoard
-from naive_streams import below, drawn, mixed
+from oracle.boards import VariantBoard
+from oracle.streams import below, drawn, mixed
 
 UNIT = 1 << 20
 BOTH = 2

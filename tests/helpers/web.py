@@ -1,0 +1,48 @@
+"""Drivers of a page's scripts under Node: games and links of a match, and learners of the Learn tab."""
+
+import base64
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from helpers.pages import program, trained
+from ttt_batch.app import web
+from ttt_batch.runs.run import Run
+
+MATCH_DRIVER = Path(__file__).parent / "drive_match.mjs"
+
+
+def play_match(run: Run, folder: Path, jobs: list[dict[str, Any]]) -> list[Any]:
+    """Return what the page's scripts answer to jobs on a page of `run`."""
+    page = web.export_page(run, folder / "page.html", ties="any", overwrite=True)
+    (folder / "jobs.json").write_text(json.dumps(jobs))
+    command = [program("node", "nodejs"), str(MATCH_DRIVER), str(page), str(folder / "jobs.json")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return list(json.loads(done.stdout))
+
+
+LEARNING_DRIVER = Path(__file__).parent / "drive_learning.mjs"
+
+
+def learn_on_page(folder: Path, *jobs: dict[str, Any], board: str = "3x3") -> list[Any]:
+    """Return what the page's scripts answer to jobs of the Learn tab."""
+    page = web.export_page(trained(games=1000, board=board), folder / "page.html", overwrite=True)
+    (folder / "jobs.json").write_text(json.dumps(jobs))
+    command = [program("node", "nodejs"), str(LEARNING_DRIVER), str(page), str(folder / "jobs.json")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return list(json.loads(done.stdout))
+
+
+def settings(learner: str, seed: int, alpha: float, epsilon: float) -> dict[str, Any]:
+    return {"learner": learner, "seed": str(seed), "alpha": alpha, "epsilon": epsilon}
+
+
+def tables_of(found: Any) -> bytes:
+    return b"".join(base64.b64decode(array) for array in found["arrays"])
+
+
+def bytes_of(run: Run) -> bytes:
+    return b"".join(array.tobytes() for array in run.tables)

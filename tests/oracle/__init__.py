@@ -1,0 +1,1 @@
+"""Naive programs in plain Python, to which the package is compared."""
