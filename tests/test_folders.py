@@ -10,16 +10,17 @@ import pytest
 import ttt_batch
 
 PACKAGE = Path(ttt_batch.__file__).parent
+TESTS = Path(__file__).parent
 
 FOLDERS = [
-    "base",
+    "core",
+    "compiler",
     "cluster",
-    "game",
+    "games",
     "simulation",
     "learners",
     "evaluation",
-    "proofs",
-    "patterns",
+    "ntuple",
     "runs",
     "agents",
     "training",
@@ -30,7 +31,7 @@ FOLDERS = [
 ]
 """From the ground up."""
 
-MOST_FLOORS = 7
+MOST_FLOORS = 8
 
 MODULES = {path.relative_to(PACKAGE).with_suffix("").parts: path for path in sorted(PACKAGE.rglob("*.py"))}
 """Every source file by the names of its folders and its own; a folder's own file is called `__init__`."""
@@ -111,11 +112,11 @@ def test_nothing_in_a_folder_imports_the_folder():
 
 
 def test_no_module_function_or_kernel_is_long():
-    """At most 400 lines a module, 60 a function without its docstring, and ten parameters a kernel."""
+    """At most 650 lines a module, 65 a function without its docstring, and ten parameters a kernel."""
     long = []
     for parts, path in MODULES.items():
         text = path.read_text(encoding="utf-8")
-        if (lines := len(text.splitlines())) > 400:
+        if (lines := len(text.splitlines())) > 650:
             long.append(f"{'.'.join(parts)}: {lines} lines")
         for node in ast.walk(ast.parse(text)):
             if not isinstance(node, ast.FunctionDef):
@@ -123,7 +124,7 @@ def test_no_module_function_or_kernel_is_long():
             first = node.body[0]
             documented = isinstance(first, ast.Expr) and ast.get_docstring(node) is not None
             lines = node.end_lineno - node.lineno + 1 - (first.end_lineno - first.lineno + 1 if documented else 0)
-            if lines > 60:
+            if lines > 65:
                 long.append(f"{'.'.join(parts)}.{node.name}: {lines} lines")
             in_kernels = {"kernel", "inlined", "generic", "register"} & set(
                 re.findall(r"\w+", "".join(map(ast.unparse, node.decorator_list)))
@@ -133,16 +134,70 @@ def test_no_module_function_or_kernel_is_long():
     assert not long
 
 
-ONE_MEANING = ("Chances", "chances_of", "share_out", "spread", "spread_bits", "Table", "NOBODY")
-"""Names that once were given to two things."""
+SEVERAL_DEFINITIONS = {
+    "evaluate": "overloads say which result each kind of player has",
+    "train": "overloads say which run each kind of learner has",
+}
+"""Public names that may be defined more than once, and why."""
 
 
-@pytest.mark.parametrize("name", ONE_MEANING)
-def test_a_name_means_one_thing(name: str):
-    found = []
+def test_a_public_name_has_one_definition():
+    """Bodies of a generic kernel for several types do not count: they are registered with its name."""
+    found: dict[str, list[str]] = {}
     for parts, path in MODULES.items():
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-            names = {getattr(node, "name", None), *(target.id for target in targets if isinstance(target, ast.Name))}
-            found += [".".join(parts)] * (name in names)
-    assert len(found) == 1, found
+            if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name.startswith("_"):
+                continue
+            if not any(".register" in ast.unparse(decorator) for decorator in node.decorator_list):
+                found.setdefault(node.name, []).append(".".join(parts))
+    several = {name: places for name, places in found.items() if len(places) > 1}
+    assert several.keys() == SEVERAL_DEFINITIONS.keys(), several
+    assert all(len(set(places)) == 1 for places in several.values())
+
+
+DOTTED = re.compile(r"(?:ttt_batch\.)?([a-z_]+(?:\.[a-z_]+)+)(?::[A-Za-z_]+)?")
+
+
+def test_no_string_names_a_module_of_a_higher_folder():
+    """A string such as `app.plots:figure` is an import that no checker sees."""
+    upward = []
+    for parts, path in MODULES.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+                continue
+            match = DOTTED.fullmatch(node.value)
+            named = tuple(match[1].split(".")) if match else ()
+            known = named in MODULES or named[:-1] in MODULES or (*named, "__init__") in MODULES
+            if known and len(named) > 1 and (len(parts) == 1 or FOLDERS.index(named[0]) > FOLDERS.index(parts[0])):
+                upward.append(f"{'.'.join(parts)}: {node.value}")
+    assert not upward
+
+
+def test_scripts_of_the_page_and_modules_have_different_names():
+    stems = {(path.parent, path.stem) for path in PACKAGE.rglob("*.py")}
+    assert not [str(path) for path in PACKAGE.rglob("*.js") if (path.parent, path.stem) in stems]
+
+
+def test_no_test_imports_another():
+    """What several tests share is in `helpers` and `oracle`."""
+    found = []
+    for path in sorted(TESTS.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            found += [f"{path.name} imports {module}" for module in modules if module.split(".")[0].startswith("test_")]
+    assert not found
+
+
+PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 199, 54_800, 44_400
+"""Size budget, which goes down.  Who needs more lines raises it, and says why in the commit."""
+
+
+def test_the_size_budget_holds():
+    lines = {
+        folder: sum(len(path.read_text(encoding="utf-8").splitlines()) for path in folder.rglob("*.py"))
+        for folder in (PACKAGE, TESTS)
+    }
+    assert len(MODULES) <= PACKAGE_MODULES
+    assert lines[PACKAGE] <= PACKAGE_LINES and lines[TESTS] <= TEST_LINES, lines

@@ -12,11 +12,14 @@ third-party agents.  Names are loaded on first use, so that importing the packag
 from typing import TYPE_CHECKING
 
 from ttt_batch.core import VERSION
-from ttt_batch.core.results import register_hook as _register
+from ttt_batch.core.results import set_hooks as _set_hooks
 
 __version__ = VERSION
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from ttt_batch import agents as agents
     from ttt_batch import learners as learners
     from ttt_batch.app.api import *  # noqa: F403 - the list is there
@@ -47,21 +50,10 @@ else:
         return sorted({*globals(), *__getattr__("__all__")})
 
 
-for _name, _home in {
-    "figure": "app.plots:figure",
-    "progress": "app.progress:shown",
-    "run_html": "app.notebooks:notebook_html",
-    "Evaluation": "app.reports.evaluation:evaluation_text",
-    "GrownEvaluation": "app.reports.evaluation:grown_evaluation_text",
-    "PlayedEvaluation": "app.reports.evaluation:played_text",
-    "PositionsEvaluation": "app.reports.evaluation:positions_text",
-    "Proofs": "app.reports.evaluation:proofs_text",
-    "Series": "app.reports.tournament:series_text",
-    "Repetition": "app.reports.study:confirmation_text",
-    "Study": "app.reports.study:file_text",
-    "run_dict": "app.reports.training:run_summary",
-    "Summary": "app.reports.study:study_text",
-    "Shown": "app.reports.evaluation:show_text",
-    "Tournament": "app.reports.tournament:tournament_text",
-}.items():
-    _register(_name, f"{__name__}.{_home}")
+def _find_hook(name: str) -> "Callable[..., Any]":
+    from ttt_batch.app.hooks import hook
+
+    return hook(name)
+
+
+_set_hooks(_find_hook)

@@ -1,10 +1,9 @@
-"""Base class of results, with plain values, a pandas table, and the text that the command prints.
+"""Results of functions: plain values, a table for pandas, and the text that the command prints.
 
-A hook lets a lower folder call a function of a higher one, e.g. for `run.plot()`.  The package's `__init__` registers
-the functions.
+Hooks are methods of lower folders that a higher folder carries out, such as `run.plot()`.  The package sets where they
+are found.
 """
 
-import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
@@ -18,18 +17,17 @@ if TYPE_CHECKING:
 
 SELF_PLAY = ("first_wins", "draws", "second_wins")
 
-_homes: dict[str, str] = {}
+_find: list[Callable[[str], Callable[..., Any]]] = []
 
 
-def register_hook(name: str, home: str) -> None:
-    """Register the function at `home` (`package.module:function`) for the hook `name`; the first call imports it."""
-    _homes[name] = home
+def set_hooks(find: Callable[[str], Callable[..., Any]]) -> None:
+    """Let `call_hook` call the functions that `find` returns for the names of hooks."""
+    _find[:] = [find]
 
 
 def call_hook(name: str, *arguments: Any, **options: Any) -> Any:
-    """Call the function registered for `name`."""
-    module, _, function = _homes[name].partition(":")
-    return getattr(importlib.import_module(module), function)(*arguments, **options)
+    """Call the function behind the hook `name`."""
+    return _find[0](name)(*arguments, **options)
 
 
 @contextmanager

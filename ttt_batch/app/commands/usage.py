@@ -288,6 +288,33 @@ class _Taking:
         return rest
 
 
+_LEARNING = (
+    "games learner board alpha epsilon explore gamma draw-worth start-value lambda cut beta beads rewards batch seed"
+)
+TRAINING_PANELS = {
+    "Learning": _LEARNING,
+    "Opponents": "opponent as",
+    "Networks": "tuples sharing objective prove-every",
+    "Seeds and settings": "seeds sweep tally confirm best dry-run",
+    "Resuming": "resume more until fork start run checkpoint-every",
+    "Output": "out overwrite record keep keep-points watch quiet json",
+    "Clusters": "workers scheduler",
+    "Advanced": "engine symmetry max-memory threads time-limit trust",
+}
+"""Sections of `--help` for commands that learn, each with its options; others stand first."""
+
+PLAYING_PANELS = {
+    "Agents": "board samples symmetric illegal time-limit ties",
+    "Output": "out overwrite certificate record quiet json",
+    "Advanced": "budget threads trust learner",
+}
+"""The same for commands that use what was learnt."""
+
+PANELS = dict.fromkeys(("train", "study", "learn-from"), TRAINING_PANELS)
+FEW_OPTIONS = 10
+"""Options of a command whose `--help` lists them in one section."""
+
+
 class PlainCommand(_Taking, TyperCommand):
     """A command whose values are taken as they were typed."""
 
@@ -313,6 +340,22 @@ class PlainCommand(_Taking, TyperCommand):
             if rest:
                 raise self._one_too_many(ctx, typed, rest[0])
         return rest
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and options of `--help`, many options in sections."""
+        sections: dict[str, list[Any]] = {"Arguments": [], "Options": []}
+        many = len(self.params) > FEW_OPTIONS
+        panels = PANELS.get(str(self.name), PLAYING_PANELS) if many else {}
+        panel_of = {f"--{option}": panel for panel, options in panels.items() for option in options.split()}
+        sections |= {panel: [] for panel in panels}
+        for param in self.get_params(ctx):
+            if (record := param.get_help_record(ctx)) is not None:
+                panel = next((panel_of[name] for name in param.opts if name in panel_of), "Options")
+                sections["Arguments" if param.param_type_name == "argument" else panel].append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
 
     def _refuse_lists(self, typed: list[str], rest: list[str]) -> None:
         """Raise UsageError for several words after an option that takes one, as `--alpha 0.1 0.2`.
