@@ -1,4 +1,4 @@
-"""The README and its longer tour, run: every command in order, in a folder for each, and what is shown is printed.
+"""The README, its tour and the guides, run: every command in order, in a folder for each, and what is shown is printed.
 
 Speeds and seconds differ from machine to machine and are left out of the comparison; everything else is exact.
 """
@@ -18,18 +18,21 @@ from ttt_batch.app.cli import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-TOUR = (ROOT / "data" / "tour.md").read_text(encoding="utf-8")
+GUIDES = sorted((ROOT / "data" / "guide").glob("*.md"))
+PAGES = {
+    path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "README.md", ROOT / "data" / "tour.md", *GUIDES)
+}
 BLOCK = re.compile(r"^```(sh|console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROMPT = re.compile(r"^(Your move \([XO]\): |Another game\? \[[^]]*\] )(.*)$")
 SPEED = re.compile(r" \(compiling included\)|  \d[\d.]* [kMG]?/s|in \d[\d.]* s\b|, \d[\d.]* s\b|\(?\d[\d.]* s\)?")
 INSTALLING = "pip install"
 
 INTERRUPTED = "ttt-batch train --games 1000000000 --out long.h5"
-"""The command below which the README speaks of Ctrl-C; what follows goes on with its run."""
+"""The command that is interrupted, as by Ctrl-C; the next one resumes its run."""
 
 
 class Step(NamedTuple):
-    """A command of the README and the lines shown below it; for Python, a program.  None where nothing is shown."""
+    """A command of a page and the lines shown below it; for Python, a program.  None where nothing is shown."""
 
     kind: str
     text: str
@@ -114,8 +117,8 @@ def test_every_command_of_the_package_is_shown():
 
 
 @pytest.mark.slow  # a billion games, and two boards beyond 3x3
-@pytest.mark.parametrize("page", [README, TOUR], ids=["README", "tour"])
+@pytest.mark.parametrize("page", PAGES)
 def test_every_command_does_what_is_shown(page, tmp_path):
-    for step in steps_of(page):
+    for step in steps_of(PAGES[page]):
         if INSTALLING not in step.text:
             run_step(step, tmp_path)

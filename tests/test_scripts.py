@@ -20,6 +20,7 @@ SMALL = {
     "boards.py": ["--games", "30000", "--json", "out.json", "--picture", "out.png", "--page", "out.md"],
     "claims.py": ["--only", "optimal-at-random", "--json", "out.json", "--page", "out.md"],
     "claims_beans.py": ["--learners", "3"],
+    "commands_page.py": ["--page", "out.md"],
     "gallery.py": ["--out", "pictures"],
     "itemise.py": ["--runs", "1"],
     "json_keys.py": ["--page", "out.md"],
@@ -48,7 +49,7 @@ SMALL = {
 
 
 def test_every_script_of_the_pages_is_run_here():
-    pages = [ROOT / "README.md", *(ROOT / "data").glob("*.md")]
+    pages = [ROOT / "README.md", *(ROOT / "data").rglob("*.md")]
     named = {name for page in pages for name in re.findall(r"scripts/(\w+\.py)", page.read_text(encoding="utf-8"))}
     assert {name for name in named if (SCRIPTS / name).exists()} == named
     # The checker has tests of its own: `proofs/test_certificates.py`.  Three are modules that others of them import.
