@@ -35,9 +35,9 @@ MODULES = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]
 START = """
 import time
 start = time.perf_counter()
-from ttt_batch.cluster.worker_pool import Crew
-from ttt_batch.cluster.config import Place
-with Crew(Place(2), print) as crew:
+from ttt_batch.cluster.worker_pool import WorkerPool
+from ttt_batch.cluster.config import ClusterConfig
+with WorkerPool(ClusterConfig(2), print) as crew:
     while crew.workers < 2:
         crew.ended(0.05)
     print(time.perf_counter() - start)

@@ -66,9 +66,13 @@ WRONG = {
     "ragged": (
         lambda boards, legal: [[1], [1, 2]],
         "'... ... ...' (X to move)",
-        "answered no array when asked about 1",
+        "did not answer with an array when asked about 1",
     ),
-    "no array": (lambda boards, legal: NoArray(), "'... ... ...'", "answered no array when asked about 1 position"),
+    "no array": (
+        lambda boards, legal: NoArray(),
+        "'... ... ...'",
+        "did not answer with an array when asked about 1 position",
+    ),
     "exception": (lambda boards, legal: 1 // 0, "'... ... ...'", "failed when asked about 1 position"),
     "exit": (lambda boards, legal: exit(3), "'... ... ...'", "SystemExit: 3"),
     "Ctrl-C of its own": (lambda boards, legal: raising(KeyboardInterrupt), "'... ... ...'", "KeyboardInterrupt"),
@@ -224,7 +228,7 @@ WRONG_SINGLE = {
     "occupied": (lambda board: 0, "answered cell 0, which is occupied"),
     "three": (lambda board: [0, 1, 2], "answered [0, 1, 2]; return a cell"),
     "values": (lambda board: [0.5] * 9, "answered probabilities that sum to 4.5; let them sum to 1"),
-    "ragged": (lambda board: [[1], [1, 2]], "answered no array when asked about 1 position"),
+    "ragged": (lambda board: [[1], [1, 2]], "did not answer with an array when asked about 1 position"),
     "generator": (lambda board: (cell for cell in board), "return a cell"),
     "exception": (
         lambda board: 1 // 0,

@@ -299,7 +299,7 @@ def test_an_answer_is_asked_again_in_other_company():
     def by_order(boards, to_move, legal):
         return np.where(np.arange(len(legal)) % 2, legal.argmax(1), 8 - legal[:, ::-1].argmax(1))
 
-    with pytest.raises(AgentError, match=r"answered cell \d, and in other company cell \d; an agent that draws"):
+    with pytest.raises(AgentError, match=r"answered cell \d, and in another batch cell \d; an agent that draws"):
         ttt.judge(by_order)
 
 

@@ -247,7 +247,7 @@ def test_the_game_of_another_board_is_noticed(pyspiel, game, board):
 def test_games_that_are_none_are_named(pyspiel):
     with pytest.raises(UsageError, match="no game 'tik_tak'; check the name"):
         from_openspiel(to_openspiel("random"), "tik_tak")
-    with pytest.raises(UsageError, match="game 5 is none; give a game of OpenSpiel, or its name"):
+    with pytest.raises(UsageError, match="game 5 is not a game of OpenSpiel; give one, or its name"):
         from_openspiel(to_openspiel("random"), 5)
     with pytest.raises(UsageError, match="neither a policy nor a bot"):
         from_openspiel(5)

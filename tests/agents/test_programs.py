@@ -300,7 +300,7 @@ def test_an_answer_before_the_question_is_none(folder):
     assert agent.ask(batch).tolist() == [0]
     time.sleep(1)
     with pytest.raises(
-        AgentError, match=r"in position '... ... ...' \(X to move\) .* answered '5' before it was asked"
+        AgentError, match=r"in position '... ... ...' \(X to move\) .* answered '5' before it got a position"
     ):
         agent.ask(batch)
 

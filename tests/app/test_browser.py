@@ -67,7 +67,7 @@ def test_replay_and_review(browser: Browser) -> None:
     assert not browser.element("after").is_displayed()
     browser.play_line(weak(), line, 1)
     text = browser.element("review").text
-    assert text.startswith("What was given away") and "(the agent): draw → loss" in text
+    assert text.startswith("Mistakes found") and "(the agent): draw → loss" in text
     slider = browser.element("replay")
     slider.send_keys(Keys.ARROW_LEFT, Keys.ARROW_LEFT)
     plies = len(line) - 2

@@ -401,7 +401,7 @@ def calls(path: Path) -> list[str]:
 
 def test_text_has_one_door():
     assert not [call for path in PACKAGE.rglob("*.py") if path.name != "console.py" for call in calls(path)]
-    assert len(calls(PACKAGE / "base" / "console.py")) == 3  # results, messages, and what is being done
+    assert len(calls(PACKAGE / "core" / "console.py")) == 3  # results, messages, and what is being done
 
 
 @needs_full

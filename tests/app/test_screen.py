@@ -457,8 +457,8 @@ def test_what_draws_screens_is_not_imported_before_there_is_one():
 PROGRAM = """
 import sys
 from helpers.players import KnowingAgent
-from ttt_batch.app.terminal import playing
-print(repr(playing.play_in_terminal(KnowingAgent(), person=0, stdin=sys.stdin, stdout=sys.stdout, seed=1)))
+from ttt_batch.app.terminal import loop
+print(repr(loop.play_in_terminal(KnowingAgent(), person=0, stdin=sys.stdin, stdout=sys.stdout, seed=1)))
 """
 
 ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
@@ -467,12 +467,12 @@ ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
 AFTER_LOADING = """
 import select, sys
 from helpers.players import KnowingAgent
-from ttt_batch.app.terminal import playing
+from ttt_batch.app.terminal import loop
 from ttt_batch.app.terminal.keys import Keyboard
 with Keyboard(sys.stdin):
     print("reading it", flush=True)
     select.select([sys.stdin], [], [])  # until the person types
-    playing.play_in_terminal(KnowingAgent(), person=0, stdin=sys.stdin, stdout=sys.stdout, seed=1)
+    loop.play_in_terminal(KnowingAgent(), person=0, stdin=sys.stdin, stdout=sys.stdout, seed=1)
 print("left for the shell:", select.select([sys.stdin], [], [], 0)[0])
 """
 

@@ -169,10 +169,11 @@ def test_a_backend_that_is_known_still_holds_for_pyplot(folder: Path) -> None:
 
 HELD = """
 import os, sys
-from ttt_batch.core import memory, kernel_cache
+from ttt_batch.compiler import kernel_cache
+from ttt_batch.core import resources
 from ttt_batch.__main__ import run
 def stop():
-    os.write(1, str(memory._held() // 1024).encode())
+    os.write(1, str(resources._held() // 1024).encode())
     os._exit(0)
 kernel_cache.on_compile(stop)
 run(sys.argv[1:])

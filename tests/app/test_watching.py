@@ -208,10 +208,10 @@ PROGRAM = """
 import sys
 from helpers.players import KnowingAgent
 from ttt_batch.app.commands.shared import working
-from ttt_batch.app.terminal.loop import watch
+from ttt_batch.app.terminal.loop import watch_game
 agent = KnowingAgent()
 with working():
-    watch(agent, agent, names=("one", "two"), stdin=sys.stdin, stdout=sys.stdout, pace=30)
+    watch_game(agent, agent, names=("one", "two"), stdin=sys.stdin, stdout=sys.stdout, pace=30)
 """
 
 

@@ -24,7 +24,7 @@ SECONDS = 240
 
 PREAMBLE = """
 import hashlib
-from ttt_batch.core import kernel_cache
+from ttt_batch.compiler import kernel_cache
 compiled = []
 kernel_cache.on_compile(lambda: compiled.append(True))
 """

@@ -20,10 +20,10 @@ from ttt_batch.core.outputs import Lock
 
 PROGRAM = [sys.executable, "-m", "ttt_batch"]
 HOLD = (
-    "import sys, time; from pathlib import Path; from ttt_batch.core import lock; "
-    "exec(sys.argv[2]); lock.Lock(Path(sys.argv[1])).acquire(); print('held', flush=True); time.sleep(100)"
+    "import sys, time; from pathlib import Path; from ttt_batch.core import outputs; "
+    "exec(sys.argv[2]); outputs.Lock(Path(sys.argv[1])).acquire(); print('held', flush=True); time.sleep(100)"
 )
-NO_LOCKS = "lock.locked = lambda descriptor: None"
+NO_LOCKS = "outputs.locked = lambda descriptor: None"
 
 
 @pytest.fixture(params=[True, False], ids=["locks", "no locks"])
@@ -166,6 +166,6 @@ def test_a_full_disk_is_not_a_wrong_folder(tmp_path: Path, monkeypatch: pytest.M
         def refusing(_: Path, number: int = number) -> int:
             raise OSError(number, os.strerror(number))
 
-        monkeypatch.setattr(lock_module.files, "create", refusing)
+        monkeypatch.setattr(lock_module.files, "create_file", refusing)
         with pytest.raises(RunFileError, match=f"{os.strerror(number)}; {remedy}$"), Lock(tmp_path / "run.h5"):
             pass

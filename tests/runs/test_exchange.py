@@ -113,7 +113,7 @@ def test_a_list_of_classes_comes_back_as_one(form: str, tmp_path: Path) -> None:
 def test_a_list_of_other_numbers_or_another_board_is_refused(runs: dict[str, Run], tmp_path: Path) -> None:
     path = tmp_path / "table.json"
     export_table(runs["td"], "json", [path])
-    with pytest.raises(FormatError, match=r"table\.json: the file holds position values, and backward-q has others"):
+    with pytest.raises(FormatError, match=r"table\.json: the file holds position values, which do not fit backward-q"):
         import_tables([path], "backward-q")
     with pytest.raises(FormatError, match=r"table\.json: the file is of board '3x3', not 4x4x3; give board as"):
         import_tables([path], "td", board="4x4x3")

@@ -636,8 +636,8 @@ def test_a_child_that_dies_is_one_line(path, monkeypatch, code, words):
 
 def test_a_child_that_wants_too_much_memory_is_one_line():
     script = (
-        "from ttt_batch.runs.storage.reading import answer_parent, pack\n"
-        "answer_parent(lambda content: bytearray(1 << 30), lambda finding: pack(None, [finding]))"
+        "from ttt_batch.runs.storage.reading import pack, run_child\n"
+        "run_child(lambda content: bytearray(1 << 30), lambda finding: pack(None, [finding]))"
     )
     done = subprocess.run([sys.executable, "-c", script], input=b"", stdout=subprocess.PIPE, check=True)
     assert reading.unpack(done.stdout) == (None, ["reading it takes more than 400 MiB of memory"])

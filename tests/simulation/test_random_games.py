@@ -177,8 +177,8 @@ def test_the_games_of_a_seed_stay_the_same() -> None:
 def test_without_the_compiler_the_result_is_the_same() -> None:
     program = (
         "import json; from ttt_batch.games.board import Board\n"
-        "from ttt_batch.simulation.random_games import random_games\n"
-        "print(json.dumps([random_games(Board(*size), 300, seed=9, block=128).tolist() for size in "
+        "from ttt_batch.simulation.random_games import play_random_games\n"
+        "print(json.dumps([play_random_games(Board(*size), 300, seed=9, block=128).tolist() for size in "
         f"{BOARDS[:5]}]))"
     )
     output = subprocess.run(

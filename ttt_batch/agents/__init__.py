@@ -1,7 +1,8 @@
-"""Agents of any kind: whatever answers a batch of positions with moves.
+"""Agents of any kind: everything that answers a batch of positions with moves.
 
-`ttt_batch.judge` judges one; `at_board` seats it at a board, so that it goes into `evaluate`, `tournament`, `show` and
-`play` as a run does; `from_openspiel` makes one of a pyspiel policy or bot, and `to_openspiel` a pyspiel policy of one.
+`ttt_batch.judge` evaluates an agent.  `at_board` binds one to a board, so that `evaluate`, `tournament`, `show` and
+`play` take it like a run.  `from_openspiel` converts a pyspiel policy or bot to an agent, and `to_openspiel` an agent
+to a pyspiel policy.
 """
 
 from ttt_batch.agents.external import at_board

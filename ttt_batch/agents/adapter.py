@@ -1,15 +1,13 @@
 """Adapter that gives a third-party agent the interface of a run: checked answers, evaluation, opponent.
 
-An agent that draws by chance without telling its probabilities is asked several times instead, and its answers count.
+An agent that draws its moves without returning probabilities is queried several times; shares of its answers count.
 
-The exact judgement of an agent on a board that is enumerated: the `Evaluation` that a run gives.
-Nothing is sampled and nothing is taken for granted: the agent is asked about each real position that its own play lets
-happen, all of a layer in one call, and what follows is exact.
+On an enumerated board the evaluation is exact: the agent is queried about each position that its own play can reach,
+all positions of a layer in one call.
 
-An agent as the fixed opponent of a training: a policy over the rows of its board, and a digest of that.
-The agent is asked before the first game about every position that games of the learner against it can reach, however
-the learner plays; then it plays no part any more.  So a training against it has the same bytes on any number of
-threads, and a resumed one can tell whether the agent is still the same.
+As the fixed opponent of a training an agent becomes a policy over the rows of its board.  It is queried before the
+first game about every position that games against it can reach.  So the training has the same bytes on any number of
+threads, and a resumed one compares the digest of the policy.
 """
 
 import csv
@@ -51,20 +49,20 @@ from ttt_batch.simulation.action_probabilities import Probabilities, make_chance
 from ttt_batch.simulation.policy import Policy, legal_edges, policy_among
 
 ASKED_AGAIN = 100
-"""Positions that are asked about once more, in another order and company."""
+"""Positions that are queried a second time, in another order and batch."""
 
 MOST_REMEMBERED = 1 << 18
-"""Positions whose answers are kept in case they are asked about once more: 35 MB on 4x4x4."""
+"""Most positions whose answers are cached: 35 MB on 4x4x4."""
 
 MOST_REMEMBERED_CELLS = 32
-"""Cells up to which the marks of both players fit into one word, by which answers are found again."""
+"""Most cells at which the marks of both players fit into one word, the key of the cache."""
 
 _listeners: list[Callable[[int], None]] = []
 
 
 @contextmanager
 def watched(tell: Callable[[int], None] | None) -> Iterator[None]:
-    """Call `tell` meanwhile with the number of answers that agents have given so far, from 0."""
+    """Call `tell` with the number of answers of agents so far, from 0, while the block runs."""
     answers = 0
 
     def listen(more: int) -> None:
@@ -81,12 +79,12 @@ def watched(tell: Callable[[int], None] | None) -> Iterator[None]:
 
 
 class Player:
-    """An agent at a board, which answers with probabilities.
+    """Agent at a board, which answers with probabilities.
 
-    symmetric: of the images of a position the agent sees one alone, and its answer holds for all.
-    loses: an occupied cell loses instead of being an error; None if a person cannot choose that here.
-    samples: answers in each position, whose shares are its probabilities; 0 for an agent that always answers alike.
-    asked: positions that the agent was asked about so far, each counted once.
+    symmetric: the agent sees one image of each position, and its answer holds for all images.
+    loses: an occupied cell loses instead of being an error; None if the user cannot choose that here.
+    samples: answers per position, whose shares are its probabilities; 0 for a deterministic agent.
+    asked: number of different positions queried so far.
     """
 
     def __init__(
@@ -101,11 +99,11 @@ class Player:
 
     @property
     def name(self) -> str:
-        """What the agent is called."""
+        """Name of the agent."""
         return self.agent.name
 
     def close(self) -> None:
-        """End what the agent runs."""
+        """End the agent's processes."""
         self.agent.close()
 
     def __enter__(self) -> Self:
@@ -115,10 +113,10 @@ class Player:
         self.close()
 
     def answers(self, own: Words, other: Words, ply: int, *, anew: bool = False) -> Answered:
-        """float64[n, cells]: the probability of each cell in unfinished positions, all different, after `ply` moves.
+        """Return the probability of each cell (float64[n, cells]) in different unfinished positions after `ply` moves.
 
         own, other: the marks of the player to move and of its opponent.  Zeros where the agent resigns, if it may.
-        anew: one answer for each, which is not remembered; the positions may be the same.
+        anew: query each position without the cache; positions may repeat.
         Raises AgentError.
         """
         ask: Callable[[Words, Words, int], Answered] = self._drawn if anew else self._recalled
@@ -127,7 +125,7 @@ class Player:
         marks = (other, own) if ply % 2 else (own, other)
         first, second, number = self._rules.folded(*marks)
         back: Any = slice(None)
-        if not anew:  # images of one position are one question
+        if not anew:  # images of one position are one query
             (first, second), back = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
             back = back.ravel()
         chances: Answered = ask(*((second, first) if ply % 2 else (first, second)), ply)[back]
@@ -136,7 +134,7 @@ class Player:
         return placed
 
     def _recalled(self, own: Words, other: Words, ply: int) -> Answered:
-        """As `answers`, of the positions as they are; what is remembered is not asked again."""
+        """Return `answers` for the positions as given, from the cache where possible."""
         if not self._remembers:
             return self._asked(own, other, ply)
         keys = own | (other << np.uint64(32))
@@ -160,12 +158,12 @@ class Player:
         return answers
 
     def _drawn(self, own: Words, other: Words, ply: int) -> Answered:
-        """As `answers`, anew, of the positions as they are."""
+        """Return `answers` for the positions as given, without the cache."""
         self.asked += own.size
         return self._answered(batch_of(self.board, own, other, ply % 2))
 
     def _asked(self, own: Words, other: Words, ply: int) -> Answered:
-        """What the agent answers now, on the average of its samples."""
+        """Return new answers of the agent, averaged over its samples."""
         found = np.zeros((own.size, self.board.cells))
         for start in range(0, own.size, MOST_AT_ONCE):
             part = slice(start, start + MOST_AT_ONCE)
@@ -179,7 +177,7 @@ class Player:
         return found
 
     def _answered(self, batch: Positions) -> Answered:
-        """What the agent answers now, in calls that are as large as it takes."""
+        """Return new answers of the agent, in calls of its batch size."""
         found = np.empty((batch.size, self.board.cells))
         self._tell(0)
         for start in range(0, batch.size, self.agent.at_once):
@@ -194,15 +192,15 @@ class Player:
         return found
 
     def _tell(self, answers: int) -> None:
-        """Say how many more answers there are."""
+        """Report a number of new answers."""
         if not self.agent.own:
             for listener in _listeners:
                 listener(answers)
 
     def ask_again(self) -> None:
-        """Ask about up to 100 positions once more, in another order and company, and forget which they were.
+        """Query up to 100 positions a second time, in another order and batch.
 
-        Raises AgentError if an answer differs; with samples answers may.
+        Raises AgentError if an answer differs, unless the agent is sampled.
         """
         kept, self._kept = self._kept, []
         if self.agent.own or self.samples or not kept:
@@ -215,43 +213,43 @@ class Player:
 
 
 class AgentAdapter(SolvedBoard, Player):
-    """An agent at a board, with the truth of that board if it is known."""
+    """Agent at a board with the interface of a run; the solver serves enumerated boards."""
 
     own_ties = True
-    """It says itself which of its moves it makes."""
+    """The agent breaks ties itself."""
 
     gives = "chance"
-    """It tells how likely its moves are, and no values."""
+    """It returns probabilities of moves, not values."""
 
     def __init__(
         self, agent: Agent, board: Board, *, symmetric: bool = False, loses: bool | None = False, samples: int = 0
     ) -> None:
-        """symmetric, loses, samples: as for `Player`."""
+        """Bind an agent to a board; symmetric, loses, samples: as for `Player`."""
         Player.__init__(self, agent, board, symmetric=symmetric, loses=loses, samples=samples)
 
     def sampled(self, samples: int) -> "AgentAdapter":
-        """Return the same agent, asked so often in each position."""
+        """Return the same agent with `samples` queries per position."""
         return AgentAdapter(self.agent, self.board, symmetric=self.symmetric, loses=self._loses, samples=samples)
 
     @property
     def judged(self) -> JudgedAgent:
-        """What a judgement says of it."""
+        """Return what reports say of the agent."""
         return JudgedAgent(self.name, self.board, self.symmetric, None if self.agent.own else self.asked)
 
     @property
     def exact(self) -> bool:
-        """Whether its results are exact: its board is enumerated."""
+        """True if its results are exact, because its board is enumerated."""
         return self.enumerated
 
     @functools.cached_property
     def worth(self) -> NDArray[np.float64]:
-        """float64[P, 4]: what each outcome is worth to each player: a win 1, a loss -1."""
+        """Return the worth of each outcome to each player (float64[P, 4]): a win 1, a loss -1."""
         worth = np.zeros((2, 4))
         worth[:, [FIRST_WINS, SECOND_WINS]] = [[1.0, -1.0], [-1.0, 1.0]]
         return worth
 
     def shares(self, position: str | int | Position) -> dict[int, float]:
-        """The probability of each cell that it may choose in an unfinished position.  Raises BoardError, AgentError."""
+        """Return the probability of each cell that it may choose.  Raises BoardError, AgentError."""
         marks = self.position_asked(position)
         if self.board.outcome(marks) != UNFINISHED:
             raise BoardError(f"position {self.board.format_position(marks)!r} is final: there is nothing to choose")
@@ -260,21 +258,21 @@ class AgentAdapter(SolvedBoard, Player):
         return {cell: float(chances[cell]) for cell in np.flatnonzero(chances).tolist()}
 
     def candidates(self, position: str | int | Position) -> list[int]:
-        """Cells that it may choose; see `shares` for how likely each is."""
+        """Return the cells that it may choose; `shares` has their probabilities."""
         return list(self.shares(position))
 
     def move_values(self, position: str | int | Position) -> dict[int, float]:
-        """The probability of each move: what there is to show of an agent that tells no values."""
+        """Return the probability of each move, which is shown in place of values."""
         marks, found = self.position(position), self.shares(position)
         return {cell: found.get(cell, 0.0) for cell in self.board.open_cells(marks)}
 
 
 def judge_exactly(player: AgentAdapter, against: Player, *, called: str = "") -> Evaluation:
-    """Exact results of an agent against an opponent, whether it can be beaten, and how.
+    """Return exact results of an agent against an opponent, and a losing line if it can be beaten.
 
-    against: the opponent; the same player for the agent itself.  called: what the opponent is called if not by its
-    name.  The shares are nan in a seat against which the opponent cannot play.  With samples of one of them all is that
-    of its answers.
+    against: the opponent; the same player for the agent itself.  called: the opponent's name in results, if another.
+    The shares are nan in a seat against which the opponent cannot play.  With a sampled player all results refer to
+    its answers.
     Raises AgentError, and BoardError for a board that is too large to enumerate.
     """
     board = player.board
@@ -292,7 +290,7 @@ def judge_exactly(player: AgentAdapter, against: Player, *, called: str = "") ->
     for one in {id(one): one for one in (player, against)}.values():
         one.ask_again()
     lines = {seat: one.losing_line() for seat, one in zip(SEATS, reached, strict=True)}
-    proved = None if player.samples else True  # what it has not answered yet may lose
+    proved = None if player.samples else True  # an answer not drawn yet may lose
     return Evaluation(
         against=called or against.name,
         first=first,
@@ -304,14 +302,14 @@ def judge_exactly(player: AgentAdapter, against: Player, *, called: str = "") ->
 
 
 class Choices(NamedTuple):
-    """code: int64[n], ascending.  chances: float64[n, cells], the probability of each cell, row by row."""
+    """Table of choices.  code: int64[n], ascending.  chances: float64[n, cells], the probability of each cell."""
 
     code: NDArray[np.int64]
     chances: Answered
 
 
 def choices_of(agent: AgentAdapter) -> Choices:
-    """An agent's choices in both seats.  Raises BoardError on a board too large to enumerate, and AgentError."""
+    """Return an agent's choices in both seats.  Raises BoardError on a board too large to enumerate, and AgentError."""
     board = agent.board
     check_enumerable(board, not agent.exact, "a table of an agent's choices")
     code, chances = list[NDArray[np.int64]](), list[Answered]()
@@ -330,7 +328,7 @@ def choices_of(agent: AgentAdapter) -> Choices:
 
 
 def as_json(agent: AgentAdapter) -> bytes:
-    """The table as JSON: board, agent, symmetric, and positions, each with code, position and chances."""
+    """Return the table as JSON: board, agent, symmetric, and positions, each with code, position and chances."""
     found = choices_of(agent)
     positions = [
         {"code": code, "position": rows_text(agent.board, agent.board.decode(code)), "chances": row}
@@ -341,7 +339,7 @@ def as_json(agent: AgentAdapter) -> bytes:
 
 
 def as_csv(agent: AgentAdapter) -> bytes:
-    """The table as CSV: code, position, and a column for each cell, counted from 0."""
+    """Return the table as CSV: code, position, and a column for each cell, counted from 0."""
     found, text = choices_of(agent), io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["code", "position", *range(agent.board.cells)])
@@ -351,14 +349,14 @@ def as_csv(agent: AgentAdapter) -> bytes:
 
 
 EVEN = 1e-5
-"""How far equal probabilities may be apart, as a share of them: float32 has seven digits."""
+"""Relative tolerance of equal probabilities: float32 has seven digits."""
 
 
 class OpponentPolicy(NamedTuple):
-    """What an agent plays on a graph, in the positions that its play lets happen; in others any move.
+    """Policy of an agent on a graph, with any move in positions that its play cannot reach.
 
-    policy: its moves if they are equally likely, else how likely each is.
-    digest: of these moves or probabilities, for a configuration.
+    policy: its moves if they are equally likely, else their probabilities.
+    digest: hash of these, for a configuration.
     """
 
     policy: Policy | Probabilities
@@ -366,9 +364,9 @@ class OpponentPolicy(NamedTuple):
 
 
 def opponent_policy(agent: AgentAdapter, graph: Graph, symmetry: bool) -> OpponentPolicy:
-    """An agent as a fixed opponent on the rows of a graph of its board.
+    """Return an agent as a fixed opponent on the rows of a graph of its board.
 
-    symmetry: whether a row stands for all images of a position; then it is asked about that image alone.
+    symmetry: a row stands for all images of a position, and the agent is queried about that image only.
     Raises AgentError.
     """
     chances = edge_chances(agent, graph, symmetry)
@@ -379,14 +377,14 @@ def opponent_policy(agent: AgentAdapter, graph: Graph, symmetry: bool) -> Oppone
 
 
 def are_even(graph: Graph, chances: NDArray[np.float64]) -> bool:
-    """Whether the moves that may be made in each row are equally likely; chances: float64[E]."""
+    """Return whether the possible moves of each row are equally likely; chances: float64[E]."""
     likely, row = chances > 0, rows_of_edges(graph)
     share = chances[likely] * np.bincount(row[likely])[row[likely]]
     return bool((np.abs(share - 1) <= EVEN).all())
 
 
 def edge_chances(agent: AgentAdapter, graph: Graph, symmetry: bool) -> NDArray[np.float64]:
-    """float64[E]: the probability of each move of an agent, in positions that its play does not let happen any move.
+    """Return the probability of each move of an agent (float64[E]); even ones in positions that its play cannot reach.
 
     symmetry: as for `opponent_policy`.  Raises AgentError.
     """
@@ -410,7 +408,7 @@ def edge_chances(agent: AgentAdapter, graph: Graph, symmetry: bool) -> NDArray[n
 def _on_edges(
     agent: AgentAdapter, graph: Graph, code: NDArray[np.int64], cell: NDArray[np.int64], chance: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """float64[E]: the chances of moves given as codes of positions and cells; rows without any make all alike.
+    """Return probabilities of edges (float64[E]) from codes of positions and cells; even ones in rows without any.
 
     Raises AgentError for an occupied cell.
     """

@@ -1,9 +1,7 @@
 """Agent protocol: batches of positions, and answers brought into the form of action probabilities.
 
-Between layers of play a position is two words, the marks of both players; agents see arrays.
-
-What agents answer, checked and brought into one form: the probability of each cell.
-An answer that is none is named in one line, with its position.
+Inside the package a position is two words, the marks of both players; agents get arrays.  An invalid answer is
+reported in one line, with its position.
 """
 
 from typing import Any, NamedTuple
@@ -21,7 +19,7 @@ Words = NDArray[np.uint64]
 
 
 class Positions(NamedTuple):
-    """Unfinished positions that an agent is asked about.
+    """Batch of unfinished positions, as agents get it.
 
     boards: int8[n, rows, cols], 1 marks of the player to move, -1 of the other, 0 free cells.
     to_move: int8[n], 0 if the first player moves, 1 if the second.
@@ -34,15 +32,15 @@ class Positions(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many positions there are."""
+        """Number of positions."""
         return len(self.boards)
 
     def picked(self, numbers: NDArray[np.int64] | slice) -> "Positions":
-        """The positions of these numbers, in this order."""
+        """Return the positions with these numbers, in this order."""
         return Positions(self.boards[numbers], self.to_move[numbers], self.legal[numbers])
 
     def position(self, number: int) -> Position:
-        """The marks of one position."""
+        """Return the marks of one position."""
         marks = FIRST, SECOND
         mover = int(self.to_move[number])
         named = {1: marks[mover], -1: marks[1 - mover], 0: EMPTY}
@@ -50,27 +48,27 @@ class Positions(NamedTuple):
 
 
 def as_cells(words: Words, cells: int) -> NDArray[np.bool_]:
-    """bool[n, cells]: which cells each set has."""
+    """Return the cells of each set as bool[n, cells]."""
     octets = words.astype("<u8").view(np.uint8).reshape(-1, 8)
     return np.unpackbits(octets, axis=1, count=cells, bitorder="little").view(np.bool_)
 
 
 def as_words(chosen: NDArray[np.bool_]) -> Words:
-    """uint64[n]: the sets of the cells that are True in each row (bool[n, cells])."""
+    """Return the cells that are True in each row (bool[n, cells]) as sets, uint64[n]."""
     octets = np.zeros((len(chosen), 8), np.uint8)
     octets[:, : -(-chosen.shape[1] // 8)] = np.packbits(chosen, axis=1, bitorder="little")
     return octets.view("<u8").ravel().astype(np.uint64)
 
 
 def position_codes(first: Words, second: Words, cells: int) -> NDArray[np.int64]:
-    """int64[n]: the codes of positions with these marks of both players, on boards of at most 39 cells."""
+    """Return the codes (int64[n]) of positions with these marks of both players, on boards of at most 39 cells."""
     powers = 3 ** np.arange(cells, dtype=np.int64)
     codes: NDArray[np.int64] = as_cells(first, cells) @ powers + 2 * (as_cells(second, cells) @ powers)
     return codes
 
 
 def legal_cells(board: Board, taken: Words) -> NDArray[np.bool_]:
-    """bool[n, cells]: the cells that may be marked if those of `taken` are."""
+    """Return the cells that may be marked (bool[n, cells]) where those of `taken` are occupied."""
     legal = ~as_cells(taken, board.cells)
     if board.gravity:
         # A mark falls onto the lowest free cell of its column.
@@ -79,9 +77,9 @@ def legal_cells(board: Board, taken: Words) -> NDArray[np.bool_]:
 
 
 def batch_of(board: Board, own: Words, other: Words, mover: int | NDArray[np.integer]) -> Positions:
-    """The batch of positions with these marks of the player to move and of its opponent.
+    """Return the batch of positions with these marks of the player to move and of its opponent.
 
-    mover: who moves, 0 or 1, in all or in each.
+    mover: 0 or 1, for all positions or for each.
     """
     mine, theirs = as_cells(own, board.cells), as_cells(other, board.cells)
     boards = (mine.astype(np.int8) - theirs.astype(np.int8)).reshape(-1, board.rows, board.cols)
@@ -90,13 +88,13 @@ def batch_of(board: Board, own: Words, other: Words, mover: int | NDArray[np.int
 
 
 def mover_words(batch: Positions) -> tuple[Words, Words]:
-    """uint64[n] twice: the marks of the player to move and of its opponent."""
+    """Return the marks of the player to move and of its opponent, uint64[n] each."""
     flat = batch.boards.reshape(batch.size, -1)
     return as_words(flat == 1), as_words(flat == -1)
 
 
 def batch_at(board: Board, position: Position) -> Positions:
-    """The batch of one unfinished position."""
+    """Return the batch of one unfinished position."""
     marks = np.array([position])
     mover = int((marks != EMPTY).sum()) % 2
     own, other = as_words(marks == FIRST + mover), as_words(marks == SECOND - mover)
@@ -104,17 +102,17 @@ def batch_at(board: Board, position: Position) -> Positions:
 
 
 MOST_AT_ONCE = 1 << 20
-"""Positions that an agent is asked about in one call at most: 64 MB of arrays on 4x4x4."""
+"""Most positions of one call of an agent: 64 MB of arrays on 4x4x4."""
 
 
 class Agent:
     """Source of answers to positions of one board or of many.
 
-    name: what it is called in results and messages.  loses: an occupied cell that it chooses loses its game by the
-    rules under which it learnt; with others that is an error, unless the person allows it.
-    own: whether it is the package's own, which is known to answer the same each time.
-    at_once: positions that it is asked about in one call at most; few if it is slow, so that progress can be shown.
-    seats: those in which it can play.  resigns: an answer of zeros gives its game up; only the package's own do so.
+    name: for results and messages.  loses: an occupied cell loses its game, by the rules under which it learnt; for
+    other agents that is an error, unless the user allows it.
+    own: True for built-in agents, which always answer the same.
+    at_once: most positions per call; few for a slow agent, so that progress can be shown.
+    seats: the seats that it can play.  resigns: zeros as an answer resign; only built-in agents do so.
     """
 
     name = "agent"
@@ -125,11 +123,11 @@ class Agent:
     resigns = False
 
     def ask(self, batch: Positions) -> Any:
-        """Its answer: int[n], a cell for each position, or float[n, cells], probabilities.  Raises AgentError."""
+        """Return int[n], a cell for each position, or float[n, cells], probabilities.  Raises AgentError."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """End what it runs."""
+        """End its processes."""
 
 
 SUM_TOLERANCE = 1e-6
@@ -140,21 +138,21 @@ Answered = NDArray[np.float64]
 
 
 def chances_answered(board: Board, name: str, batch: Positions, answer: Any, *, loses: bool | None = False) -> Answered:
-    """The probabilities that an answer means.
+    """Return the probabilities that an answer means.
 
     answer: int[n], a cell for each position, or float[n, cells], probabilities.
-    loses: an occupied cell is an answer, which loses the game; None if a person cannot choose that here.
-    Raises AgentError for what is neither.
+    loses: an occupied cell is valid and loses the game; None if the user cannot choose that here.
+    Raises AgentError for any other answer.
     """
     n, cells = batch.size, board.cells
     try:
         given = np.asarray(answer)
-    except Exception:  # lists of different lengths, or what an object of somebody else's raises
+    except Exception:  # lists of different lengths, or an error of a foreign object
         given = np.array(None)
     if given.shape == (n,) and given.dtype.kind in "iu":
         return _of_cells(board, name, batch, given, loses)
     if given.shape == (n, cells) and given.dtype.kind == "f":
-        with np.errstate(over="ignore"):  # of more than 64 bits: too large is infinite, and told of
+        with np.errstate(over="ignore"):  # more than 64 bits: too large becomes infinite, which is reported
             return _of_probabilities(board, name, batch, np.ascontiguousarray(given, np.float64), loses)
     raise AgentError(
         f"{name} answered {_kind(given)} to {count_text(n, 'position')}{_first(board, batch)}; "
@@ -163,12 +161,12 @@ def chances_answered(board: Board, name: str, batch: Positions, answer: Any, *, 
 
 
 def where(board: Board, batch: Positions, number: int) -> str:
-    """A position in a message: its rows, and who moves."""
+    """Return a position for a message: its rows, and who moves."""
     return f"{board.format_position(batch.position(number))!r} ({MARKS[1 + int(batch.to_move[number])]} to move)"
 
 
 def _kind(given: NDArray[Any]) -> str:
-    """What an answer is that is none."""
+    """Return the type and shape of an invalid answer."""
     if given.shape or given.dtype.kind not in "OiufU":
         return f"{given.dtype}{list(given.shape)}"
     one = given.item()
@@ -180,7 +178,7 @@ def _first(board: Board, batch: Positions) -> str:
 
 
 def _of_cells(board: Board, name: str, batch: Positions, given: NDArray[Any], loses: bool | None) -> Answered:
-    """Of a cell for each position."""
+    """Return the probabilities of an answer with a cell for each position."""
     outside = np.flatnonzero((given < 0) | (given >= board.cells))
     if outside.size:
         number = int(outside[0])
@@ -220,7 +218,7 @@ def evened(given: Any, legal: Any, loses: Any, chances: Any) -> Any:
 
 
 def _of_probabilities(board: Board, name: str, batch: Positions, given: Answered, loses: bool | None) -> Answered:
-    """Of probabilities of each cell."""
+    """Return the probabilities of an answer with a probability for each cell."""
     chances: Answered = np.empty_like(given)
     number = int(evened(given, batch.legal, bool(loses), chances))
     if number >= 0:
@@ -238,7 +236,7 @@ def _of_probabilities(board: Board, name: str, batch: Positions, given: Answered
 
 
 def _occupied(board: Board) -> str:
-    """Why a cell may not be marked."""
+    """Return why a cell may not be marked."""
     return "occupied or in the air" if board.gravity else "occupied"
 
 
@@ -247,23 +245,23 @@ def _remedy(loses: bool | None) -> str:
 
 
 def disagreement(board: Board, name: str, batch: Positions, before: Answered, after: Answered) -> None:
-    """Raise AgentError if an agent answers otherwise than `before` when it is asked about `batch` again."""
+    """Raise AgentError if an agent's second answer to `batch` differs from `before`."""
     differ = np.flatnonzero((np.abs(before - after) > AGAIN_TOLERANCE).any(1))
     if differ.size:
         number = int(differ[0])
         raise AgentError(
-            f"in position {where(board, batch, number)} {name} answered {_told(before[number])}, and in other company "
-            f"{_told(after[number])}; an agent that draws by chance has to return probabilities, or be judged by its "
+            f"in position {where(board, batch, number)} {name} answered {_told(before[number])}, and in another batch "
+            f"{_told(after[number])}; an agent that draws its moves must return probabilities, or be judged by its "
             f"answers: {command_with('evaluate', 'samples', 100)}"
         )
 
 
 AGAIN_TOLERANCE = 1e-4
-"""How far probabilities may differ in another batch, where sums of float32 round otherwise."""
+"""Tolerance of probabilities between batches, in which sums of float32 round differently."""
 
 
 def _told(row: Answered) -> str:
-    """An answer in words."""
+    """Return an answer in words."""
     if row.max() == 1.0:
         return f"cell {int(row.argmax())}"
     return f"probabilities {quoted([round(one, 4) for one in row.tolist()])}"

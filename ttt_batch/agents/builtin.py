@@ -1,9 +1,8 @@
 """Built-in agents: runs, scripted players and best play, also as kernels read them.
 
-The three scripted players that measure an agent on a board too large for exact results.
-`random` takes any free cell.  `one-ply` wins at once if it can; `two-ply` does so too, and else takes a cell with which
-its opponent would win at once.  Otherwise both move at random.  On misère boards, where no move wins at once, both
-avoid making a line as long as they can.
+Three scripted players measure agents on boards too large for exact results.  `random` takes any free cell.  `one-ply`
+wins at once if it can; `two-ply` does, too, and otherwise blocks a cell with which its opponent would win at once.  In
+all other positions both move at random.  On misère boards both avoid completing a line while they can.
 """
 
 from typing import Any, NamedTuple
@@ -44,12 +43,12 @@ from ttt_batch.simulation.policy import Choice, Policy, chosen_edges, optimal_po
 
 
 class TablePlayer(NamedTuple):
-    """A learner's tables with what it takes to choose moves from them, in any position.
+    """A learner's tables with the arrays needed to choose moves in any position.
 
-    tables, graph, growth: of a `GrowingTable`; its borrowed rows are written to, and nothing that it holds.
+    tables, graph, growth: of a `GrowingTable`; only its borrowed rows are modified.
     choice: the learner's rule.  worth: float64[P, 4].  chosen: bool[cells], scratch.
-    solution: int8[S], by which the soonest of its moves are kept (see `ties`); empty to keep all.
-    kept: bool[E], the moves that are kept whatever the tables say, for ties `sharp`; else empty.
+    solution: int8[S], for ties `soonest`; otherwise empty.
+    kept: bool[E], the moves that ties `sharp` keeps; otherwise empty.
     """
 
     tables: Any
@@ -64,9 +63,9 @@ class TablePlayer(NamedTuple):
 
 @kernel
 def agent_cells(agent: TablePlayer, code: Any, ply: Any) -> Any:
-    """Cells (int64, bits) that an agent may pick in an unfinished position; `minimax-q` may name occupied ones.
+    """Return the cells (int64, bits) that an agent may pick in an unfinished position; `minimax-q` also occupied ones.
 
-    Compiled by itself: only this differs from learner to learner, and all kernels that need an agent's moves share it.
+    Compiled separately: it alone differs between learners, and all kernels that need an agent's moves share it.
     """
     graph = agent.graph
     row, image = row_at(agent.tables, graph, agent.growth, code, ply, agent.worth)
@@ -83,7 +82,7 @@ def agent_cells(agent: TablePlayer, code: Any, ply: Any) -> Any:
 
 @generic
 def cells_of(player: Any, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
-    """Cells (uint64, a set) that a player may pick, each equally likely, to move after `ply` moves; see `agent_cells`.
+    """Return the cells (uint64, a set) that a player picks among evenly, to move after `ply` moves; see `agent_cells`.
 
     own, other: uint64, its marks and its opponent's.
     """
@@ -113,10 +112,10 @@ def _cells_of_network(agent: NetAgent, lines: Lines, own: Any, other: Any, ply: 
 
 
 def table_player(run: AnyRun, ties: Ties = "any") -> TablePlayer | NetAgent:
-    """The agent of a run; on an enumerated board its tables are copied.  Raises UsageError.
+    """Return the player of a run; on an enumerated board its tables are copied.
 
-    With a network ties make no difference: it knows wins in one, and prefers them; `sharp` is refused.  Raises
-    BoardError for `sharp` on a growing board.
+    For networks ties make no difference, because they always take wins in one.  Raises UsageError for `sharp` with
+    them, and BoardError for `sharp` on a growing board.
     """
     if (ties := check_ties(ties)) == "sharp":
         check_sharp(run)
@@ -126,7 +125,7 @@ def table_player(run: AnyRun, ties: Ties = "any") -> TablePlayer | NetAgent:
 
 
 def make_table_agent(run: Run, ties: Ties = "any") -> TablePlayer:
-    """As `table_player`, of a run that has a table of positions."""
+    """Return `table_player` for a run with a table of positions."""
     ties = check_ties(ties)
     if run.learner.boxes:
         raise cannot_play_second_error(
@@ -138,7 +137,7 @@ def make_table_agent(run: Run, ties: Ties = "any") -> TablePlayer:
     if ties == "soonest":
         solution = ends_alone(grown.graph.outcome)
         if run.grown is None:
-            n_open = run.graph.first_edge.size - 1  # the same rows in both graphs, then the ends of games
+            n_open = run.graph.first_edge.size - 1  # the same rows in both graphs, then final positions
             solution[:n_open] = run.solution_in_plies[:n_open]
     # An enumerated run's rows have the same edges in both graphs.
     kept = run.sharp_edges if ties == "sharp" else np.zeros(0, np.bool_)
@@ -146,14 +145,14 @@ def make_table_agent(run: Run, ties: Ties = "any") -> TablePlayer:
 
 
 def _as_grown(run: Run) -> GrowingTable:
-    """An enumerated run as a growing board whose play has reached every position."""
+    """Return an enumerated run as a growing board on which every position has been reached."""
     graph, learner = run.graph, run.learner
     n_open = graph.first_edge.size - 1
     kept = np.flatnonzero((graph.outcome != UNFINISHED) & (graph.code >= 0) & learner.final_rows)
     grown = GrowingTable(run.board, learner, run.worth, symmetry=run.config.symmetry)
 
     def rows(of_graph: NDArray[Any], shared: Any) -> NDArray[Any]:
-        """An array whose last axis is rows, with the rows that positions without one of their own share."""
+        """Return an array over rows (its last axis) with the shared rows added."""
         return np.concatenate([of_graph[..., :n_open], shared, of_graph[..., kept]], axis=-1).astype(of_graph.dtype)
 
     shared_rows = slice(grown.graph.first_edge.size - 1, grown.graph.first_edge.size - 1 + N_SHARED)
@@ -167,20 +166,20 @@ def _as_grown(run: Run) -> GrowingTable:
 
 
 PLAYERS = ("random", "one-ply", "two-ply")
-"""The scripted players; in kernels by their number, which is how many plies they look ahead."""
+"""Scripted players; kernels use the index, which is the number of plies that a player looks ahead."""
 
 RANDOM, ONE_PLY, TWO_PLY = range(3)
 
 
 class Scripted(NamedTuple):
-    """A scripted player.  plies: RANDOM, ONE_PLY or TWO_PLY."""
+    """Scripted player.  plies: RANDOM, ONE_PLY or TWO_PLY."""
 
     plies: int
 
 
 @kernel
 def scripted_cells(lines: Lines, own: Any, other: Any, plies: Any) -> Any:
-    """Cells (uint64, a set) that a scripted player picks among, each equally likely.
+    """Return the cells (uint64, a set) that a scripted player picks among evenly.
 
     own, other: uint64, its marks and its opponent's.  plies: RANDOM, ONE_PLY or TWO_PLY.
     """
@@ -213,32 +212,32 @@ def scripted_edges(lines: Lines, graph: Graph, plies: int, allowed: Any) -> None
 
 
 def player_number(name: str) -> int:
-    """The number of a scripted player.  Raises UsageError."""
+    """Return the number of a scripted player.  Raises UsageError."""
     return PLAYERS.index(choose("player", name, PLAYERS))
 
 
 def seat_number(seat: str) -> int:
-    """0 for `first`, 1 for `second`.  Raises UsageError."""
+    """Return 0 for `first`, 1 for `second`.  Raises UsageError."""
     return SEATS.index(choose_seat(seat))
 
 
 def scripted_policy(run: Run, player: str) -> Policy:
-    """A scripted player over the edges of an enumerated run's graph.  Raises UsageError and BoardError."""
+    """Return a scripted player's policy on an enumerated run's graph.  Raises UsageError and BoardError."""
     check_enumerable(run.board, run.grown is not None, "an exact result")
     return policy_over(run.graph, run.board, player_number(player))
 
 
 def policy_over(graph: Graph, board: Board, plies: int) -> Policy:
-    """A scripted player over the edges of a graph of all positions.  plies: RANDOM, ONE_PLY or TWO_PLY."""
+    """Return a scripted player's policy on a graph of all positions.  plies: RANDOM, ONE_PLY or TWO_PLY."""
     allowed = np.zeros(graph.child.size, np.bool_)
     scripted_edges(make_lines(board), graph, plies, allowed)
     return policy_among(graph, allowed)
 
 
 class ScriptedPlayer(AgentProxy):
-    """A scripted player to be watched: it moves by its rule; what moves are worth is what its opponent knows of them.
+    """Scripted player for `watch`: it moves by its rule, and shows its opponent's values.
 
-    plies: RANDOM, ONE_PLY or TWO_PLY.  Raises UsageError for a name that is none of `PLAYERS`.
+    plies: RANDOM, ONE_PLY or TWO_PLY.  Raises UsageError for a name outside `PLAYERS`.
     """
 
     def __init__(self, name: str, opponent: PlayingAgent) -> None:
@@ -246,7 +245,7 @@ class ScriptedPlayer(AgentProxy):
         self.plies, self._lines = player_number(name), make_lines(self.board)
 
     def candidates(self, position: Position) -> list[int]:
-        """Cells that it picks among."""
+        """Return the cells that it picks among."""
         mover = FIRST + (len(position) - position.count(EMPTY)) % 2
         own, other = (
             np.uint64(sum(1 << cell for cell, mark in enumerate(position) if mark == player))
@@ -263,12 +262,12 @@ def alike(chances: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class PolicyAgent(Agent):
-    """A policy over all positions of a board, or over all up to symmetry."""
+    """Agent that plays a policy over all positions of a board, or over all up to symmetry."""
 
     own = True
 
     def __init__(self, name: str, board: Board, graph: Graph, symmetry: bool, policy: Policy) -> None:
-        """symmetry: whether a row of `graph` stands for all images of a position."""
+        """symmetry: a row of `graph` stands for all images of a position."""
         self.name = name
         self.resigns = bool((graph.cell == board.resignation).any())
         self.loses = not self.resigns and bool((graph.code < 0).any())
@@ -284,7 +283,7 @@ class PolicyAgent(Agent):
         )
 
     def ask(self, batch: Positions) -> NDArray[np.float64]:
-        """float64[n, cells]: each of its moves is equally likely; zeros where it resigns."""
+        """Return even probabilities of its moves (float64[n, cells]); zeros where it resigns."""
         flat = batch.boards.reshape(batch.size, -1).astype(np.int64)
         marks = np.where(flat == 0, 0, 1 + (flat.clip(max=0) + batch.to_move[:, None]) % 2)
         codes = np.stack([marks[:, image] @ self._powers for image in self._images])
@@ -292,9 +291,9 @@ class PolicyAgent(Agent):
         lowest = codes[number, np.arange(batch.size)]
         row = self._order[np.searchsorted(self._codes, lowest)]
         chances = np.zeros(flat.shape)
-        # Image cell i holds what stands on cell image[i].
+        # Cell i of the image shows cell image[i] of the board.
         np.put_along_axis(chances, self._images[number], as_cells(self._cells[row], flat.shape[1]), axis=1)
-        # Resigning is no cell; an occupied one loses as well.  On the empty board there is none.
+        # Resigning marks no cell.  An occupied cell loses as well; the empty board has none.
         resigns = np.flatnonzero(~chances.any(1) & flat.any(1))
         chances[resigns, (flat[resigns] != 0).argmax(1)] = 1
         return alike(chances)
@@ -302,7 +301,7 @@ class PolicyAgent(Agent):
 
 @kernel
 def move_cells(player: Any, lines: Lines, own: Any, other: Any, cells: Any) -> None:
-    """Write what a player picks among in each position into `cells` (uint64[n]).
+    """Write the cells that a player picks among in each position into `cells` (uint64[n]).
 
     own, other: uint64[n], the marks of the player to move and of its opponent.
     """
@@ -312,16 +311,16 @@ def move_cells(player: Any, lines: Lines, own: Any, other: Any, cells: Any) -> N
 
 
 class KernelAgent(Agent):
-    """A player for kernels: a scripted one, a table that grew, or networks."""
+    """Agent for a player that kernels read: scripted, a grown table, or networks."""
 
     own = True
 
     def __init__(self, name: str, board: Board, player: Any, *, loses: bool = False) -> None:
-        """player: of a class with a body for `tables.cells_of`."""
+        """player: of a class with a body for `cells_of`."""
         self.name, self.loses, self._player, self._lines = name, loses, player, make_lines(board)
 
     def ask(self, batch: Positions) -> NDArray[np.float64]:
-        """float64[n, cells]: each of its moves is equally likely."""
+        """Return even probabilities of its moves (float64[n, cells])."""
         own, other = mover_words(batch)
         cells: Words = np.zeros_like(own)
         move_cells(self._player, self._lines, own, other, cells)
@@ -330,7 +329,7 @@ class KernelAgent(Agent):
 
 
 def agent_of_run(run: AnyRun, ties: Ties = "any", name: str = "") -> Agent:
-    """A run as an agent; ties: as for `Run.candidates`."""
+    """Return a run as an agent; ties: as for `Run.candidates`."""
     name = name or run.config.learner
     if isinstance(run, Run) and run.grown is None:
         agent = PolicyAgent(name, run.board, run.graph, run.config.symmetry, run.policy_on(run.graph, ties))
@@ -341,14 +340,14 @@ def agent_of_run(run: AnyRun, ties: Ties = "any", name: str = "") -> Agent:
 
 
 def playing_agent(run: AnyRun, ties: Ties = "any") -> Any:
-    """Return a run as `play_agents` takes it: an agent for kernels, or a player to ask if it may resign."""
+    """Return a run as `play_agents` takes it: a player for kernels, or an adapter if it may resign."""
     if isinstance(run, Run) and run.learner.boxes:
         return Player(agent_of_run(run, ties), run.board)
     return table_player(run, ties)
 
 
 def named_agent(name: str, board: Board) -> Agent:
-    """One of `AGENT_NAMES`.  Raises UsageError, and BoardError for `optimal` on a board too large to enumerate."""
+    """Return an agent of `AGENT_NAMES`.  Raises UsageError, and BoardError for `optimal` without enumeration."""
     if name != "optimal":
         return KernelAgent(name, board, Scripted(player_number(name)))
     space = choose_space(board, "auto", prefers=True)

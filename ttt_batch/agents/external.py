@@ -2,16 +2,16 @@
 
 A callable of three arguments answers whole batches, which is fast.  One of one argument answers position by position.
 
-Programs in any language as agents: `cmd:PROGRAM ARGUMENTS`.
-The program is started once, without a shell.  It reads a position a line from its standard input,
+A program in any language, `cmd:PROGRAM ARGUMENTS`, is started once, without a shell.  It reads one position per line
+from its standard input,
 
     BOARD MOVER CELLS       such as `3x3 X XO..X....`
 
 with MOVER `X` or `O` and a character for each cell, row by row: `X`, `O` or `.`; and answers each with a line that
-holds a cell, counted from 0.  Many lines may be waiting when it reads the first one.  It writes its answers out at
-once (`fflush`), and ends when its input does.  The end of what it writes to standard error is shown if it fails.
+holds a cell, counted from 0.  Many lines may be waiting when it reads the first one.  It must flush each answer
+(`fflush`), and exit at the end of its input.  If it fails, the last of its standard error is shown.
 
-It leads a process group of its own, which is ended with it: at the end, after the time limit, and on Ctrl-C.
+It leads its own process group, which is ended with it: at the end, after the time limit, and on Ctrl-C.
 """
 
 import contextlib
@@ -47,25 +47,25 @@ from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.lookup import PROGRAM, find_agent_or_run, is_program
 
 TIME_LIMIT = 10.0
-"""Seconds that an answer may take by default."""
+"""Default time limit of an answer in seconds."""
 
 POSITIONS_AN_ANSWER = 10_000
-"""Positions that count as one answer of a callable: so many more may take so much longer."""
+"""Positions per time limit of a callable: twice as many may take twice as long."""
 
 BATCH_FORM, SINGLE_FORM = "agent(boards, to_move, legal)", "agent(board)"
 BATCH_NAMES = {"to_move", "legal"}
 
 
 class CallableAgent(Agent):
-    """A callable `agent(boards, to_move, legal)`, with arrays as in `Positions`, which it may change.
+    """Agent around a callable `agent(boards, to_move, legal)`, with arrays as in `Positions`, which it may modify.
 
-    Returns int[n], a cell for each position, or float[n, cells], probabilities.
+    The callable returns int[n], a cell for each position, or float[n, cells], probabilities.
     """
 
     def __init__(
         self, function: Callable[..., Any], name: str = "", *, limit: float = TIME_LIMIT, aside: bool = False
     ) -> None:
-        """limit: seconds for each 10,000 positions begun.  aside: what it prints goes to standard error."""
+        """limit: seconds per 10,000 positions or part of them.  aside: redirect its prints to standard error."""
         if not callable(function):
             raise UsageError(f"agent {quoted(function)} cannot be called; give {BATCH_FORM} or {SINGLE_FORM}")
         if isinstance(function, type):
@@ -74,14 +74,14 @@ class CallableAgent(Agent):
         self.name = name or getattr(function, "__name__", type(function).__name__)
 
     def ask(self, batch: Positions) -> NDArray[Any]:
-        """What the callable returns, as an array of its own.
+        """Return the callable's answer as a new array.
 
-        Raises AgentError for an exception, for what is no array, and after the time limit.
+        Raises AgentError for an exception, for an answer that is not an array, and after the time limit.
         """
         return self._answer(batch, *batch)
 
     def _answer(self, batch: Positions, *given: NDArray[Any]) -> NDArray[Any]:
-        """Call with copies of arrays.  batch: the positions, for messages; raises as `ask` does."""
+        """Call the function with copies of arrays.  batch: the positions, for messages.  Raises as `ask`."""
         returned: list[Any] = []
         answer: list[NDArray[Any]] = []
         failure: list[BaseException] = []
@@ -89,7 +89,7 @@ class CallableAgent(Agent):
         def work() -> None:
             try:
                 returned.append(self._function(*(array.copy() for array in given)))
-                answer.append(np.array(returned[0]))  # code of the agent's own, too, such as a tensor's
+                answer.append(np.array(returned[0]))  # may run the agent's code, such as a tensor's
             except BaseException as error:  # even an exit is a failure to answer
                 failure.append(error)
 
@@ -105,7 +105,7 @@ class CallableAgent(Agent):
                 if thread.is_alive():
                     _stop(thread)
         if failure:
-            how = "answered no array" if returned else "failed"
+            how = "did not answer with an array" if returned else "failed"
             told = f"{how} when asked about {self._asked(batch)}: {reason_of(failure[0])}"
             raise AgentError(f"{self.name} {told}") from failure[0]
         if not answer:
@@ -118,15 +118,15 @@ class CallableAgent(Agent):
 
 
 class SingleAgent(CallableAgent):
-    """A callable `agent(board)` that answers one position at a time; see `Positions.boards` for its array.
+    """Agent around a callable `agent(board)` that answers one position at a time; board: as `Positions.boards`.
 
-    Returns a cell, counted from 0, a pair (row, column), or probabilities: a number for each cell, which sum to 1.
+    The callable returns a cell, counted from 0, a pair (row, column), or a probability for each cell.
     """
 
     at_once = 1
 
     def ask(self, batch: Positions) -> NDArray[Any]:
-        """int[1], a cell, or float[1, cells], probabilities, of a batch of one position.  Raises AgentError."""
+        """Return int[1], a cell, or float[1, cells], probabilities, for a batch of one position.  Raises AgentError."""
         rows, cols = batch.boards.shape[1:]
         answer = self._answer(batch, batch.boards[0])
         integers, cells = answer.dtype.kind in "iu", rows * cols
@@ -155,15 +155,15 @@ def agent_of(
 
 
 def _takes_one(function: Any) -> bool:
-    """Return whether a callable takes single positions; arguments with defaults are settings of its own.
+    """Return whether a callable takes single positions; arguments with defaults do not count.
 
-    So is none of any number, and neither are `to_move` and `legal`.  Raises UsageError if it takes no batches either.
+    `*arguments`, `to_move` and `legal` mean batches.  Raises UsageError if it takes neither form.
     """
     try:
         static = isinstance(inspect.getattr_static(type(function), "__call__", None), staticmethod)
         # Python takes the first argument of a static `__call__` for the object.
         arguments = inspect.signature(function.__call__ if static else function).parameters.values()
-    except (ValueError, TypeError):  # a function in C does not tell, and what is none is told of elsewhere
+    except (ValueError, TypeError):  # a function in C has no signature; other objects are refused elsewhere
         return False
     places = [one for one in arguments if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     if isinstance(function, type) or any(one.kind is one.VAR_POSITIONAL for one in arguments):
@@ -180,15 +180,15 @@ def _takes_one(function: Any) -> bool:
 
 
 def _stop(thread: threading.Thread) -> None:
-    """Have a thread that takes too long end at its next line of Python; compiled code goes on to its end."""
+    """Stop a thread at its next line of Python; compiled code runs to its end."""
     if thread.ident is not None and sys.implementation.name == "cpython":
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
 
 
 def load_callable(text: str, *, limit: float = TIME_LIMIT) -> CallableAgent:
-    """The agent `NAME` of a Python file, whose code runs now.  Raises UsageError and AgentError.
+    """Return the agent `NAME` of a Python file, whose code runs now.  Raises UsageError and AgentError.
 
-    A class whose objects can be called is called without arguments first.  What the code prints goes to standard error.
+    A class of callable objects is instantiated without arguments.  Prints of the code go to standard error.
     """
     path, name, function = named_object("agent", text, AgentError)
     if isinstance(function, type) and any("__call__" in vars(base) for base in function.__mro__):
@@ -205,23 +205,23 @@ def _called(function: Any, path: Path, name: str) -> Any:
 
 
 AT_ONCE = 1 << 16
-"""Bytes that are written or read at once: what a pipe holds."""
+"""Bytes per write or read: the capacity of a pipe."""
 
 LONGEST_TOLD = 500
-"""Bytes of a program's standard error that are kept, the last ones, and that a message repeats."""
+"""Last bytes of a program's standard error that are kept, and that a message repeats."""
 
 LONGEST_ANSWER, MOST_DIGITS = 80, 18
-"""Characters that a line with an answer may have, and a number of 64 bits for certain."""
+"""Most characters of an answer's line; any number of 64 bits fits."""
 
 MOST_READINGS = 32
-"""How often standard error is read after a failure: all that a pipe holds, and not for ever."""
+"""Most reads of standard error after a failure: the content of a pipe."""
 
 GRACE = 0.5
-"""Seconds that a program has to end after its input has."""
+"""Seconds that a program may take to exit after the end of its input."""
 
 
 class ProgramAgent(Agent):
-    """A program that reads a position a line and answers a cell a line; see above."""
+    """Agent around a program that reads a position per line and answers a cell per line."""
 
     at_once = 1 << 6
 
@@ -256,7 +256,7 @@ class ProgramAgent(Agent):
             os.set_blocking(stream, False)
 
     def ask(self, batch: Positions) -> NDArray[np.int64]:
-        """int64[n]: its answers.  Raises AgentError for a line that is no number, a hang, or its end."""
+        """Return its answers (int64[n]).  Raises AgentError for a line without a number, a hang, or its exit."""
         if not self._end.alive:
             raise AgentError(f"{self.name} has ended; start it again")
         lines = self._lines(batch)
@@ -271,7 +271,7 @@ class ProgramAgent(Agent):
         self._end()
 
     def _lines(self, batch: Positions) -> bytes:
-        """What is written for a batch."""
+        """Return the lines that are written for a batch."""
         marks = batch.boards.reshape(batch.size, -1).astype(np.int64)
         marks[batch.to_move == 1] *= -1
         cells = np.frombuffer(b".XO", np.uint8)[marks]  # of 0, 1 and -1
@@ -288,8 +288,8 @@ class ProgramAgent(Agent):
         deadline = time.monotonic() + self._limit
         with selectors.DefaultSelector() as ready:
             ready.register(self._output, selectors.EVENT_READ)
-            if ready.select(0) and (unasked := os.read(self._output, AT_ONCE)):  # else it has ended: see below
-                raise self._failed(batch, 0, f"answered {_shown(unasked)} before it was asked")
+            if ready.select(0) and (unasked := os.read(self._output, AT_ONCE)):  # otherwise it has exited
+                raise self._failed(batch, 0, f"answered {_shown(unasked)} before it got a position")
             ready.register(self._input, selectors.EVENT_WRITE)
             if self._errors >= 0:
                 ready.register(self._errors, selectors.EVENT_READ)
@@ -304,7 +304,7 @@ class ProgramAgent(Agent):
                     if key.fd == self._input:
                         try:
                             waiting = waiting[os.write(self._input, waiting[:AT_ONCE]) :]
-                        except BrokenPipeError:  # it reads no more, and its output tells why
+                        except BrokenPipeError:  # it reads no more; its output says why
                             waiting = waiting[:0]
                         if not waiting:
                             ready.unregister(self._input)
@@ -325,7 +325,7 @@ class ProgramAgent(Agent):
         return self._numbers(batch, answers)
 
     def _numbers(self, batch: Positions, answers: list[bytes]) -> NDArray[np.int64]:
-        """The cells in lines."""
+        """Return the cells in lines."""
         try:
             return np.array(list(map(int, answers)), np.int64)
         except (ValueError, OverflowError):
@@ -334,13 +334,13 @@ class ProgramAgent(Agent):
             raise self._failed(batch, number, f"answered {_shown(answers[number])}, which is no cell") from None
 
     def _listen(self) -> bool:
-        """Read of its standard error what is there; False at its end."""
+        """Read what its standard error holds now; return False at its end."""
         said = os.read(self._errors, AT_ONCE)
         self._said = (self._said + said)[-LONGEST_TOLD:]
         return bool(said)
 
     def _why_it_waits(self) -> str:
-        """Why there is no answer after the time limit."""
+        """Return why an answer is missing after the time limit."""
         ended = _ended(self._process.pid, 0)
         if ended is None:
             return f"did not answer within {self._limit:g} s"
@@ -351,7 +351,7 @@ class ProgramAgent(Agent):
         return "closed its output" if ended is None else _told(ended)
 
     def _failed(self, batch: Positions, number: int, how: str) -> AgentError:
-        """The error of an answer that did not come, or was none; with what the program said last."""
+        """Return the error for a missing or invalid answer, with the program's last words on standard error."""
         with contextlib.suppress(OSError):  # nothing more to read, or closed
             for _ in range(MOST_READINGS):
                 if self._errors < 0 or not self._listen():
@@ -367,10 +367,10 @@ def _shown(answer: bytes) -> str:
 
 
 def _told(ended: "os.waitid_result") -> str:
-    """How a process has ended, in words."""
+    """Return how a process has ended, in words."""
     if ended.si_code == os.CLD_EXITED:
         return f"ended with status {ended.si_status}"
-    named = {one.value: one.name for one in signal.Signals}  # some of those for other uses have no name
+    named = {one.value: one.name for one in signal.Signals}  # real-time signals have no name
     return f"was ended by {named.get(ended.si_status, f'signal {ended.si_status}')}"
 
 
@@ -382,16 +382,16 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
                 with contextlib.suppress(OSError):
                     stream.close()
         _ended(process.pid, GRACE)
-    finally:  # also if Ctrl-C comes once more meanwhile
+    finally:  # also if Ctrl-C is pressed again
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
 def _ended(pid: int, patience: float) -> "os.waitid_result | None":
-    """How a process has ended, or None if it has not after so many seconds.
+    """Return how a process has ended, or None if it still runs after `patience` seconds.
 
-    It is not waited for as a parent does at last, so its number stays that of its group meanwhile.
+    The process is not reaped, so its number stays that of its group.
     """
     until = time.monotonic() + patience
     while (found := os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is None:
@@ -402,7 +402,7 @@ def _ended(pid: int, patience: float) -> "os.waitid_result | None":
 
 
 AgentLike = Agent | str | Callable[..., Any]
-"""An agent that is no run, or what names it."""
+"""Agent other than a run, or its name."""
 
 FORMS = "a run file, FILE.py:NAME or cmd:PROGRAM"
 
@@ -411,16 +411,16 @@ MOST_SECONDS = 86_400
 
 
 def is_agent(given: object) -> bool:
-    """Whether this is an agent that is no run, or names one; not the file of a run."""
+    """Return whether this is an agent other than a run, or names one; run files are not."""
     if isinstance(given, str | Path):
         return isinstance(given, str) and isinstance(find_agent_or_run(given), str)
     return isinstance(given, Agent) or (callable(given) and not isinstance(given, AnyRun))
 
 
 def make_agent(given: object, board: Board, *, time_limit: Number | None = None) -> Agent:
-    """An agent that is no run.
+    """Return an agent other than a run.
 
-    time_limit: seconds for each answer, of a callable for each 10,000 positions begun; above 0.
+    time_limit: seconds per answer, for a callable per 10,000 positions or part of them; above 0.
     Raises UsageError, BoardError and AgentError.
     """
     limit = checked_limit(time_limit)
@@ -445,10 +445,10 @@ def at_board(
     illegal: str = "error",
     time_limit: Number | None = None,
 ) -> AgentAdapter:
-    """An agent at a board, which goes into `evaluate`, `tournament`, `show`, `play` and `export_run` as a run does.
+    """Return an agent at a board, which `evaluate`, `tournament`, `show`, `play` and `export_run` take like a run.
 
     agent, symmetric, illegal, time_limit: as for `ttt_batch.judge`.  A program runs until `close`, the end of a `with`
-    block, or this process's.
+    block, or the end of this process.
     Raises UsageError, BoardError and AgentError.
     """
     check_switches(symmetric=symmetric)
@@ -457,7 +457,7 @@ def at_board(
 
 
 def checked_limit(time_limit: Number | None) -> float:
-    """Seconds for each answer.  Raises UsageError."""
+    """Return the seconds for each answer.  Raises UsageError."""
     if time_limit is None:
         return TIME_LIMIT
     limit = parse_float("time_limit", time_limit, "seconds for each answer, e.g. 10")

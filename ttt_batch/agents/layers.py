@@ -1,11 +1,9 @@
 """Layers of real positions with equally many marks, and the positions that an agent's own play can reach.
 
-Everything is done in whole arrays, a layer at a time.
+All work is done in whole arrays, a layer at a time.
 
-What an agent's own play lets happen: every real position that a game can reach with the agent in one seat.
-The agent's positions of a layer, all with the same number of marks, are asked about together.  After each of them come
-the moves that it may make, and after its opponent's all that are legal.  So it can be beaten if and only if a game that
-it has lost is among them.
+The agent is queried about all its positions of a layer in one batch.  They are followed by the moves that it may make,
+and its opponent's positions by all legal moves.  So it can be beaten exactly if a lost game is among those reached.
 """
 
 from collections.abc import Callable
@@ -23,7 +21,7 @@ from ttt_batch.games.enumeration import positions_of_ply
 
 
 class Layer(NamedTuple):
-    """The positions with as many marks as moves were made.
+    """Positions with equally many marks.
 
     first, second: uint64[n], the marks of both players.  outcome: int8[n].
     """
@@ -66,7 +64,7 @@ def list_children(layer: Any, allowed: Any, mover: Any, slots: Any, child: Any, 
 
 @kernel
 def tell_apart(first: Any, second: Any, slots: Any, number: Any, kept: Any) -> Any:
-    """Number equal positions alike, in the order of the first of each; return how many there are.
+    """Give equal positions the same number, in order of first appearance; return how many there are.
 
     first, second: uint64[n].  slots: int64, a power of two of -1, at least twice n.
     number: int64[n], the number of each.  kept: int64[n], the first position of each number.
@@ -84,7 +82,7 @@ def tell_apart(first: Any, second: Any, slots: Any, number: Any, kept: Any) -> A
 
 
 def distinct(first: Words, second: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positions by number, and the first of each number: int64[n] and int64[found]."""
+    """Return the number of each position (int64[n]) and the first position of each number (int64[found])."""
     number, kept = np.empty(first.size, np.int64), np.empty(first.size, np.int64)
     slots = np.full(1 << (2 * max(first.size, 1)).bit_length(), -1, np.int64)
     found = tell_apart(first, second, slots, number, kept)
@@ -92,13 +90,13 @@ def distinct(first: Words, second: Words) -> tuple[NDArray[np.int64], NDArray[np
 
 
 class LayerRules:
-    """The rules of a board for whole layers.  symmetric: of the images of a position only one is kept."""
+    """Rules of a board for whole layers.  symmetric: only one image of each position is kept."""
 
     def __init__(self, board: Board, symmetric: bool = False) -> None:
         self.board, self.symmetric = board, symmetric
         self._all = np.uint64(2**board.cells - 1)
         self._masks = np.array(board.line_masks, np.uint64).reshape(-1, 2)
-        # int64[halves, cells, images]: what a mark adds to the codes of the first and of the last cells of each image.
+        # int64[halves, cells, images]: code of a mark in the first and in the last cells of each image.
         place, half = np.argsort(np.array(board.symmetries), axis=1).T, board.cells // 2
         self._image_powers = (
             np.where(place < half, 3 ** np.minimum(place, half), 0),
@@ -107,12 +105,12 @@ class LayerRules:
 
     @property
     def start(self) -> Layer:
-        """The empty board."""
+        """Return the layer of the empty board."""
         nothing = np.zeros(1, np.uint64)
         return Layer(nothing, nothing, np.zeros(1, np.int8))
 
     def legal(self, layer: Layer) -> Words:
-        """The cells that may be marked in the unfinished positions of a layer."""
+        """Return the cells that may be marked in the unfinished positions of a layer."""
         going = layer.outcome == UNFINISHED
         free: Words = self._all & ~(layer.first[going] | layer.second[going])
         # With gravity a mark falls onto the lowest free cell of its column; the next row's cells have higher bits.
@@ -121,11 +119,10 @@ class LayerRules:
         return free
 
     def after(self, layer: Layer, ply: int, allowed: Words) -> tuple[NDArray[np.int32], Layer]:
-        """The positions after the allowed moves out of a layer's unfinished positions, and where each move leads.
+        """Return where each allowed move of a layer's unfinished positions leads, and the next layer.
 
-        allowed: sets of cells.
-        Returns int32[E], the positions of the next layer in the order of positions and cells, -1 where the cell is
-        occupied, and that layer.
+        allowed: sets of cells.  The first result is int32[E], numbers in the next layer in the order of positions and
+        cells, -1 where the cell is occupied.
         """
         going = layer.outcome == UNFINISHED
         edges, most = int(np.bitwise_count(allowed).sum(dtype=np.int64)), positions_of_ply(self.board, ply + 1)
@@ -142,7 +139,7 @@ class LayerRules:
         return child, Layer(first, second, self._outcome(first, second, ply))
 
     def _outcome(self, first: Words, second: Words, ply: int) -> NDArray[np.int8]:
-        """How positions are after the move of `ply`."""
+        """Return the outcome of positions after the move of `ply`."""
         own, mover = (second, 1) if ply % 2 else (first, 0)
         outcome = np.full(own.size, DRAW if ply + 1 == self.board.cells else UNFINISHED, np.int8)
         won = np.zeros(own.size, np.bool_)
@@ -152,9 +149,9 @@ class LayerRules:
         return outcome
 
     def folded(self, first: Words, second: Words) -> tuple[Words, Words, NDArray[np.int64]]:
-        """The images that stand for positions, those of the lowest codes, and their numbers in `Board.symmetries`."""
+        """Return each position's image of lowest code, and the number of that symmetry in `Board.symmetries`."""
         mine, theirs = as_cells(first, self.board.cells), as_cells(second, self.board.cells)
-        # A code of 64 cells is too large for int64: its last cells decide, and among equals the others.
+        # A code of 64 cells exceeds int64: compare its last cells first, then the others.
         marks = mine + 2 * theirs.astype(np.int64)
         low, high = (marks @ powers for powers in self._image_powers)
         low[high != high.min(1, keepdims=True)] = np.iinfo(np.int64).max
@@ -165,11 +162,11 @@ class LayerRules:
 
 
 Answers = Callable[[Words, Words, int], Answered]
-"""float64[n, cells]: the probability of each cell, given the marks of the player to move, those of its opponent, and
-how many marks there are."""
+"""Function from the marks of the mover, those of its opponent and the number of marks to the probabilities of cells,
+float64[n, cells]."""
 
 MOVES_A_POSITION = 8
-"""Moves out of one layer, for each position that a search may reach, at which it gives up: 50 bytes each."""
+"""Most moves of a layer, per position that a search may reach: 50 bytes each."""
 
 
 @kernel
@@ -185,9 +182,9 @@ def list_possible(chances: Any, cells: Any) -> None:
 
 @kernel
 def pass_on(cells: Any, chance: Any, chances: Any, child: Any, after: Any) -> Any:
-    """Add to `after` (float64[m]) how likely games come there; return how likely they mark an occupied cell.
+    """Add the probabilities of reaching the next layer to `after` (float64[m]); return that of an occupied cell.
 
-    cells: uint64[n], the moves out of each position.  chance: float64[n], how likely games come to it.
+    cells: uint64[n], the moves out of each position.  chance: float64[n], probability of reaching it.
     chances: float64[n, cells], of each move.  child: int32[E], see `layers.list_children`.
     """
     edge, missed = 0, 0.0
@@ -205,29 +202,29 @@ def pass_on(cells: Any, chance: Any, chances: Any, child: Any, after: Any) -> An
 
 
 def possible_cells(chances: Answered) -> Words:
-    """The cells that may be chosen."""
+    """Return the cells that may be chosen."""
     cells = np.empty(len(chances), np.uint64)
     list_possible(np.ascontiguousarray(chances), cells)
     return cells
 
 
 class ReachedPositions:
-    """How likely games of two players come to each position of a layer, and how those that are over ended."""
+    """Probabilities that games of two players reach each position of a layer, and results of finished games."""
 
     def __init__(self) -> None:
         self._results, self._chance = np.zeros(4), np.ones(1)
 
     def going(self, layer: Layer) -> NDArray[np.float64]:
-        """float64[unfinished]: how likely games come to the unfinished positions; count the others as ended."""
+        """Return the probabilities of the unfinished positions (float64[unfinished]); count the others as ended."""
         over = layer.outcome != UNFINISHED
         self._results += np.bincount(layer.outcome[over], self._chance[over], minlength=4)
         self._chance = self._chance[~over]
         return self._chance
 
     def move(self, mover: int, cells: Words, chances: Answered | None, child: NDArray[np.int32], after: Layer) -> None:
-        """Go on to the next layer; `cells` are moves of at least the cells that `chances` are above 0 for.
+        """Advance to the next layer; `cells` contain at least the cells with `chances` above 0.
 
-        chances: None if no game comes to the layer's unfinished positions.  Zeros alone are a player who resigns.
+        chances: None if no game reaches the layer's unfinished positions.  A row of zeros resigns.
         """
         arrived = np.zeros(after.first.size)
         if chances is not None:
@@ -238,19 +235,19 @@ class ReachedPositions:
 
     @property
     def shares(self) -> tuple[float, float, float]:
-        """Probabilities that the first player wins, of a draw, and that the second wins."""
+        """Return the probabilities of a first player's win, a draw, and a second player's win."""
         first, draw, second = (float(self._results[result]) for result in (FIRST_WINS, DRAW, SECOND_WINS))
-        total = first + draw + second  # 1 but for rounding: what is certain is exactly 1
+        total = first + draw + second  # 1 up to rounding; a certain result becomes exactly 1
         return first / total, draw / total, second / total
 
 
 class Reached:
-    """The positions that an agent's play lets happen with the agent in one seat, and what that means.
+    """Positions that games with the agent in one seat can reach, and the results that follow.
 
-    seat: 0 or 1.  positions: how many there are, finished ones included.
+    seat: 0 or 1.  positions: their number, finished ones included.
     layers: by the number of marks.  allowed: sets of cells, the moves out of the unfinished positions of each layer.
-    whole: whether all were reached; False if there were more than `most`, or a loss ended the search.
-    games: what happens against the opponent, if there is one.
+    whole: True if all were reached; False if there were more than `most`, or a loss ended the search.
+    games: probabilities against the opponent, if there is one.
     """
 
     def __init__(
@@ -263,9 +260,9 @@ class Reached:
         most: int = 0,
         stop: bool = False,
     ) -> None:
-        """answers: what the agent answers.  most: positions to reach at most; 0 for any number.
+        """answers: of the agent.  most: limit of positions; 0 for none.
 
-        against: an opponent for exact shares; it is asked only about positions that games of the two reach.
+        against: an opponent for exact shares; it is queried only about positions that games of the two reach.
         stop: end at the first layer in which the agent has lost.
         """
         self.seat, self._rules, self._answers, self._against = seat, rules, answers, against
@@ -280,7 +277,7 @@ class Reached:
                 break
 
     def _go_on(self, layer: Layer, ply: int, chance: NDArray[np.float64], most: int) -> bool:
-        """Make the moves out of a layer, unless there are too many."""
+        """Make the moves out of a layer; return False if there are too many."""
         mover, rules = ply % 2, self._rules
         chances, allowed = self._moves(layer, ply, chance)
         if most and np.bitwise_count(allowed).sum(dtype=np.int64) > MOVES_A_POSITION * most:
@@ -297,7 +294,7 @@ class Reached:
         return True
 
     def _moves(self, layer: Layer, ply: int, chance: NDArray[np.float64]) -> tuple[Answered | None, Words]:
-        """Probabilities of the moves out of a layer's unfinished positions, if they matter, and which may be made."""
+        """Return probabilities of moves of a layer's unfinished positions, None if unused, and the allowed moves."""
         going = layer.outcome == UNFINISHED
         marks = layer.first[going], layer.second[going]
         own, other = marks[::-1] if ply % 2 else marks
@@ -319,19 +316,21 @@ class Reached:
 
     @property
     def worst(self) -> int:
-        """The agent's worst result, with every move that it may make: 1 it wins, 0 draws, -1 loses."""
+        """Return the agent's worst result over all moves that it may make: 1 a win, 0 a draw, -1 a loss."""
         if self._lost_after >= 0:
             return -1
         return 0 if any((layer.outcome == DRAW).any() for layer in self.layers) else 1
 
     def losing_line(self) -> list[int] | None:
-        """The cells of a shortest game that the agent can lose, or None if it cannot be beaten here."""
+        """Return the cells of a shortest game that the agent can lose, or None if it cannot be beaten here."""
         if self._lost_after < 0:
             return None
         line, position = list[int](), -1
         for ply in range(self._lost_after, -1, -1):
             layer, allowed = self.layers[ply], self.allowed[ply]
-            child, after = self._rules.after(layer, ply, allowed)  # the same again: keeping all moves takes more memory
+            child, after = self._rules.after(
+                layer, ply, allowed
+            )  # computed again, as keeping all moves takes more memory
             ends = child == position if line else _ends(self.seat, ply % 2, child, after)
             move = int(np.flatnonzero(ends)[0])
             passed = np.cumsum(np.bitwise_count(allowed), dtype=np.int64)
@@ -342,7 +341,7 @@ class Reached:
         return self._real(line[::-1])
 
     def _real(self, line: list[int]) -> list[int]:
-        """A game given as cells of kept images, as cells of one board."""
+        """Return a game given as cells of images as cells of one board."""
         board, real = self._rules.board, list[int]()
         if not self._rules.symmetric:
             return line
@@ -355,16 +354,16 @@ class Reached:
 
 
 def _ends(seat: int, mover: int, child: NDArray[np.int32], after: Layer) -> NDArray[np.bool_]:
-    """bool[E]: the moves by which the agent in a seat has lost; by its own onto an occupied cell, too."""
-    lost = np.append(after.outcome == FIRST_WINS + 1 - seat, mover == seat)  # the last one: an occupied cell
+    """Return the moves by which the agent in a seat has lost (bool[E]), also its own onto an occupied cell."""
+    lost = np.append(after.outcome == FIRST_WINS + 1 - seat, mover == seat)  # the last entry: an occupied cell
     ends: NDArray[np.bool_] = lost[child]
     return ends
 
 
 def shares(rules: LayerRules, first: Answers, second: Answers) -> tuple[float, float, float]:
-    """Exact probabilities that the first player wins, of a draw, and that the second wins, from the empty board.
+    """Return exact probabilities of a first player's win, a draw and a second player's win, from the empty board.
 
-    Only positions that games of the two reach are asked about.  An occupied cell loses, and so do zeros alone.
+    Only positions that games of the two reach are queried.  An occupied cell loses, and so does a row of zeros.
     """
     layer, games = rules.start, ReachedPositions()
     for ply in range(rules.board.cells + 1):

@@ -1,4 +1,4 @@
-"""To OpenSpiel and back: its policies and bots as agents, and agents, runs among them, as its policies.
+"""Adapters for OpenSpiel: its policies and bots as agents, and agents and runs as its policies.
 
 OpenSpiel is not among this package's requirements; `pip install open_spiel` brings it.  Its game `tic_tac_toe` is 3x3,
 `mnk(m=COLUMNS,n=ROWS,k=K)` any other plain board, `connect_four(rows=ROWS,columns=COLUMNS,x_in_row=K)` a `-gravity`
@@ -33,11 +33,11 @@ NO_ACTION = -1
 def from_openspiel(policy: Any, game: Any = None) -> Agent:
     """Return a pyspiel policy or bot, in Python or C++, as an agent for `ttt_batch.judge`.
 
-    policy: with `action_probabilities(state)`, or a bot with `step(state)`.  A bot that draws by chance should tell its
-    policy, by `step_with_policy` or `get_policy`; that is then judged.  Many bots play one seat alone: give a pair of
-    them, for the first and the second player.
+    policy: with `action_probabilities(state)`, or a bot with `step(state)`.  A bot that draws by chance should return
+    its policy by `step_with_policy` or `get_policy`, which is then judged.  Many bots play one seat only: give a pair,
+    for the first and the second player.
     game: the pyspiel game that it plays, or its name, such as `mnk(m=4,n=4,k=4)`; `tic_tac_toe` if not given.
-    Raises UsageError for what is neither, and AgentError without OpenSpiel.
+    Raises UsageError for other objects, and AgentError without OpenSpiel.
     """
     return _FromOpenSpiel(policy, game)
 
@@ -64,7 +64,7 @@ def to_openspiel(agent: AgentLike | AnyRun | Path | Player, board: Board | str |
 
 
 class _FromOpenSpiel(Agent):
-    """A pyspiel policy or bot."""
+    """Agent around a pyspiel policy or bot."""
 
     at_once = 1
 
@@ -72,7 +72,7 @@ class _FromOpenSpiel(Agent):
         game = "tic_tac_toe" if game is None else game
         self._game: Any = _load_game(game) if isinstance(game, str) else game
         if not hasattr(self._game, "new_initial_state"):
-            raise UsageError(f"game {quoted(game)} is none; give a game of OpenSpiel, or its name")
+            raise UsageError(f"game {quoted(game)} is not a game of OpenSpiel; give one, or its name")
         pair = isinstance(policy, list | tuple) and len(policy) == 2
         self._players = tuple(policy) if pair else (policy, policy)
         for player in self._players:
@@ -81,14 +81,14 @@ class _FromOpenSpiel(Agent):
         self.name = f"OpenSpiel's {type(self._players[0]).__name__}"
 
     def ask(self, batch: Positions) -> NDArray[np.float64]:
-        """float64[n, cells]: its probabilities; all of a bot's on the cell that it steps to, unless it tells them."""
+        """Return its probabilities (float64[n, cells]); those of a bot without a policy are 1 for its step."""
         rows, cols = batch.boards.shape[1:]
         chances, board = np.zeros(batch.legal.shape), Board(rows, cols, 1)
         for number in range(batch.size):
             player, (state, cells) = self._players[batch.to_move[number]], self._state(batch, number)
             try:
                 told = [(action, float(chance)) for action, chance in _chances(player, state)]
-            except Exception as error:  # of the policy's own
+            except Exception as error:  # raised by the policy
                 failed = f"{self.name} failed: {reason_of(error)}"
                 raise AgentError(f"in position {where(board, batch, number)} {failed}") from error
             known = [isinstance(action, int | np.integer) and 0 <= action < len(cells) for action, _ in told]
@@ -102,9 +102,9 @@ class _FromOpenSpiel(Agent):
         return chances
 
     def _state(self, batch: Positions, number: int) -> tuple[Any, list[int]]:
-        """Return the state of a position, and the cell of each action, of a column that is full the topmost one.
+        """Return the state of a position, and the cell of each action, for a full column the topmost one.
 
-        The state is reached by some moves that lead there: none of them ends the game.
+        Some moves that lead there are made; none of them ends the game.
         """
         position, (rows, cols) = batch.position(number), batch.boards.shape[1:]
         state, n_actions = self._game.new_initial_state(), self._game.num_distinct_actions()
@@ -130,7 +130,7 @@ def _is_bot(player: Any) -> bool:
 
 
 def _chances(player: Any, state: Any) -> list[tuple[Any, Any]]:
-    """Return pairs of an action and its probability, by what a policy or a bot tells; all on the one that it takes."""
+    """Return pairs of an action and its probability; a bot without a policy has one pair."""
     if not _is_bot(player):
         return _pairs(player.action_probabilities(state))
     # A bot in Python that inherits `restart_at` has no memory to set back, and the inherited method only fails.
@@ -147,7 +147,7 @@ def _chances(player: Any, state: Any) -> list[tuple[Any, Any]]:
 
 
 def _defines(bot: Any, name: str) -> bool:
-    """Return whether a bot has a method of its own, and not the one of `pyspiel.Bot`, which may only fail."""
+    """Return whether a bot overrides a method of `pyspiel.Bot`, which may only fail."""
     method = getattr(type(bot), name, None)
     return method is not None and method is not getattr(_pyspiel().Bot, name, None)
 
@@ -243,12 +243,12 @@ def _another_game(state: Any, board: Board) -> UsageError:
 
 
 def _policy_class() -> Any:
-    """The class of policies that ask an agent; made here because its base class comes with OpenSpiel."""
+    """Return the class of policies around an agent; it is created here because its base class is OpenSpiel's."""
     _pyspiel()
     from open_spiel.python import policy
 
     class AgentPolicy(policy.Policy):  # type: ignore[misc]
-        """A pyspiel policy that plays as an agent does.  Each position is asked about once."""
+        """Pyspiel policy that plays like an agent.  Each position is queried once."""
 
         def __init__(self, game: Any, player: Player) -> None:
             super().__init__(game, list(range(game.num_players())))
@@ -256,7 +256,7 @@ def _policy_class() -> Any:
             self._found: dict[Position, dict[int, float]] = {}
 
         def action_probabilities(self, state: Any, player_id: int | None = None) -> dict[int, float]:
-            """Return the probability of every legal action; none after the end.  Raises UsageError, AgentError."""
+            """Return the probability of every legal action, nothing after the end.  Raises UsageError, AgentError."""
             position = _position_of(state, self._player.board)
             if position not in self._found:
                 self._found[position] = self._asked(state, position)

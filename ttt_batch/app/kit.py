@@ -41,10 +41,10 @@ DARK = ("black", "green", "red", "blue")
 
 
 class Box(NamedTuple):
-    """A matchbox.
+    """Matchbox.
 
-    number: from 1, in the order of the moves.  move: which move of the first player's it is for, from 1.
-    position: what stands on it.  beads: by cell, of one cell of each kind; the others of a kind have none of their own.
+    number: from 1, in the order of the moves.  move: the first player's move that it serves, from 1.
+    position: shown on it.  beads: by cell, for one cell of each kind; other cells of a kind have none.
     """
 
     number: int
@@ -54,7 +54,7 @@ class Box(NamedTuple):
 
     @property
     def holds(self) -> str:
-        """How many beads are in it."""
+        """Return the number of beads in it."""
         total = sum(self.beads.values())
         return count_text(total, "bead") if total else "empty: resigns"
 
@@ -136,7 +136,7 @@ WRITE = (
 
 
 def _learn(win: int, draw: int, loss: int) -> str:
-    """What is done to the open boxes after a game, in words."""
+    """Return in words how the open boxes change after a game."""
     words = [f"after a {name} {_given(number)}" for name, number in (("win", win), ("draw", draw), ("loss", loss))]
     return (
         f"At the end of a game {'; '.join(words)}: so in every open box, with beads of the colour that was drawn. "
@@ -198,7 +198,7 @@ def make_html(boxes: list[Box], rules: KitRules) -> str:
 
 
 def _label(box: Box) -> str:
-    """A box: its number, its move, the position with the beads in it."""
+    """Return the label of a box: number, move, and position with the beads."""
     cells = [_cell(box, cell) for cell in range(9)]
     rows = "".join(f"<tr>{''.join(cells[first : first + 3])}</tr>" for first in (0, 3, 6))
     return f"<li><b>{box.number}</b><span>move {box.move}</span><table>{rows}</table><p>{box.holds}</p></li>"
@@ -297,7 +297,7 @@ def _board(axes: Any, left: float, top: float, box: Box) -> None:
 
 
 def _bead(axes: Any, x: float, y: float, cell: int, text: str) -> None:
-    """A circle in the cell's colour with a number in it."""
+    """Draw a circle in the cell's colour with a number in it."""
     from matplotlib.patches import Circle
 
     axes.add_patch(Circle((x, y), 4.0, facecolor=COLOURS[cell][1], edgecolor="black", linewidth=0.7))

@@ -11,7 +11,7 @@ position of that code.  Every other number is a code; on larger boards, whose ce
 
 Moves as people write them in files of games: numbers, names, pairs and columns, with marks and results.
 `5`, `b2`, `(1, 1)`, `1-1`, `11`, `r1c1` and, with gravity, `d` each name a cell; `X5` says whose move it is, too.  Move
-numbers, brackets, quotes, arrows and headers such as `[Event "..."]` are ignored.  `DigitReading` gives digits a meaning.
+numbers, brackets, quotes, arrows and headers such as `[Event "..."]` are ignored.  `DigitReading` interprets digits.
 """
 
 import functools

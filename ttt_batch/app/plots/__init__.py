@@ -75,12 +75,12 @@ def plot_study(
     only: Mapping[str, Any] | Sequence[tuple[str, Any]] | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """Draw a study as far as it is done into the file `out`, a `.png` or `.svg`, and return its path.
+    """Draw the finished part of a study into the file `out`, a `.png` or `.svg`, and return its path.
 
     path: the study, or its file.
     kind: `curves`, `sensitivity`, `settling` or `heat`.  metric, only: see `studies.study_figure`.
     The same results and the same matplotlib give the same bytes.
-    Raises UsageError for what such a picture cannot show, StudyFileError for what is no whole study, and as `plot`;
+    Raises UsageError for what such a picture cannot show, StudyFileError for a damaged study, and as `plot`;
     TttBatchError also if scipy is missing, which `settling` needs.
     """
     from ttt_batch.app.plots.studies import study_figure
@@ -93,7 +93,7 @@ def plot_study(
 def study_to_draw(files: "Sequence[Given]", kind: str) -> "tuple[Given, str]":
     """Return the study among the files to draw, None if there is none, and the kind of picture that is meant.
 
-    files: also a study itself; None stands for a run that is no file.
+    files: also a study itself; None stands for a run without a file.
     Raises UsageError for a study that is not alone, and for a kind of picture that such files do not have.
     """
     from ttt_batch.studies.storage.reading import StudyFile, is_study_file
@@ -143,6 +143,6 @@ def make_figure(runs: Sequence[AnyRun], names: Sequence[str], kind: str = "curve
 
 
 def figure(run: AnyRun, kind: str = "curves") -> Any:
-    """A matplotlib Figure of a run, for `Run.plot`."""
+    """Return a matplotlib Figure of a run, for `Run.plot`."""
     with package_style():
         return make_figure([run], [run.config.learner], kind)

@@ -91,7 +91,7 @@ def first_moves(run: AnyRun) -> list[int]:
 
 
 def _placings(run: AnyRun) -> tuple[tuple[int, ...], ...]:
-    """Of every symmetry of the board, on which cell a mark on each cell comes to stand."""
+    """Return for every symmetry of the board the image of each cell."""
     return tuple(tuple(image.index(cell) for cell in range(run.board.cells)) for image in run.board.symmetries)
 
 
@@ -205,7 +205,7 @@ def check_readable(runs: Sequence[AnyRun]) -> None:
 
 
 def _which(runs: Sequence[AnyRun], boards: Sequence[Sequence[Opening]]) -> str:
-    """How many of the first moves are shown, if not all are."""
+    """Return how many of the first moves are shown, if not all are."""
     shown, lines = len(boards[0]) - 1, shown_lines(runs[0])
     if len(runs) > 1 or shown in (0, len(lines)):
         return ""
@@ -215,7 +215,7 @@ def _which(runs: Sequence[AnyRun], boards: Sequence[Sequence[Opening]]) -> str:
 
 
 def _all_alike(boards: Sequence[Sequence[Opening]], names: Sequence[str]) -> str:
-    """Which runs give every move that is shown the same value: a board of zeros is no mistake of the picture."""
+    """Return a note about runs whose shown values are all equal, since such a board looks like a mistake."""
     lines = []
     for row, name in zip(boards, names, strict=True):
         numbers = {_number(value, signed=True) for opening in row for value in opening.values.values()}
@@ -282,7 +282,7 @@ def draw_board_axes(axes: Any, run: AnyRun, opening: Opening, size: float, *, wo
 
 
 def _texts(run: AnyRun, opening: Opening, cell: int, *, words: bool) -> list[tuple[float, str, float]]:
-    """What is written in a free cell: how far down, the text, and its size."""
+    """Return the texts of a free cell: height, text and size of each."""
     truth = opening.truth.get(cell)
     if words and truth is not None:
         return [(0.5, WORDS[truth], 1.0)]
@@ -291,7 +291,7 @@ def _texts(run: AnyRun, opening: Opening, cell: int, *, words: bool) -> list[tup
 
 
 def _number(value: float, *, signed: bool) -> str:
-    """A value with two decimals; a zero has no sign."""
+    """Return a value with two decimals; a zero has no sign."""
     if math.isnan(value):
         return "new"
     text = f"{value:+.2f}" if signed else f"{value:.2f}"
@@ -335,7 +335,7 @@ MOST_COVERED_RUNS = 6
 
 
 class Coverage(NamedTuple):
-    """How often positions are visited.
+    """Frequencies of visits to positions.
 
     kind: `expected` visits, counted `updates`, or positions `visited` on a growing board.
     plies: int64[N], moves made.  positions: float64[N], unfinished positions of each; an upper bound for `visited`.
@@ -349,10 +349,10 @@ class Coverage(NamedTuple):
 
 
 def reach_probabilities(run: Run) -> NDArray[np.float64]:
-    """float64[S]: the probability that a game of the run against itself reaches each row.
+    """Return the probability that a game of the run against itself reaches each row (float64[S]).
 
-    The game is played with the final table, by the learner's choice rule, exploring with epsilon as at the run's end,
-    or by the chances that it learns.  A second player that has no moves of its own makes random ones.
+    The game is played with the final table, by the learner's choice rule and the epsilon of the run's end, or by the
+    learnt action probabilities.  A second player without a policy moves at random.
     Raises BoardError on a growing board.
     """
     graph, row = run.graph, rows_of_edges(run.graph)
@@ -366,7 +366,7 @@ def reach_probabilities(run: Run) -> NDArray[np.float64]:
 
 
 def _exploring_chances(run: Run, row: NDArray[np.int64]) -> NDArray[np.float64]:
-    """float64[E]: how likely a learner that explores by epsilon makes each move; row: of each edge."""
+    """Return the probability of each move of an epsilon-greedy learner (float64[E]); row: of each edge."""
     graph, policy, epsilon = run.graph, run.policy, end_epsilon(run)
     n_edges = np.diff(graph.first_edge).astype(np.int64)
     slot = np.arange(graph.child.size) - graph.first_edge[row].astype(np.int64)
@@ -382,7 +382,7 @@ def end_epsilon(run: Run) -> float:
 
 
 def coverage_of(run: Run) -> Coverage:
-    """How often positions are visited, by the number of moves made."""
+    """Return the frequencies of visits by the number of moves made."""
     if run.grown is not None:
         graph = run.graph
         open_rows = slice(0, graph.first_edge.size - 1)
@@ -406,7 +406,7 @@ def coverage_of(run: Run) -> Coverage:
 
 
 def row_visits(run: Run) -> NDArray[np.float64]:
-    """float64[U]: updates of every unfinished row's entries: its own, both players' together, or those of its moves."""
+    """Return the updates of every unfinished row (float64[U]): of its value, of both players', or of its moves."""
     n_open = run.graph.first_edge.size - 1
     if run.learner.by_moves:
         visits = run.visits.reshape(-1, run.graph.child.size).sum(axis=0)
@@ -449,9 +449,9 @@ def _fixed(cycles: Sequence[int], first: int, second: int) -> int:
 
 
 def coverage_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
-    """A bar for every number of moves made, divided by how often its positions are visited; a panel a run.
+    """Return a figure with a bar for every number of moves, divided by frequency of visits; a panel per run.
 
-    Raises UsageError for more runs than can be read.
+    Raises UsageError for too many runs.
     """
     if len(runs) > MOST_COVERED_RUNS:
         raise UsageError(f"a coverage picture of {len(runs)} runs cannot be read; choose {MOST_COVERED_RUNS} at most")
@@ -496,7 +496,7 @@ def _said(run: Run, cover: Coverage, *, narrow: bool) -> str:
 
 
 def _fill(number: int) -> dict[str, Any]:
-    """How a bin looks."""
+    """Return the style of a bin."""
     hatch = "////" if number == 0 else None
     return {"facecolor": FILLS[number], "edgecolor": "#666666", "linewidth": 0.4, "hatch": hatch}
 

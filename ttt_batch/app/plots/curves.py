@@ -42,7 +42,7 @@ from ttt_batch.runs.storage.declaration import EXACT_COLUMNS
 
 
 def games_edges(low: float, high: float) -> tuple[float, float]:
-    """Where the axis begins and ends: a little beyond the first and the last point of all curves."""
+    """Return the limits of the axis: a little beyond the first and the last point of all curves."""
     span = max(high / low, 1.0)
     edge = max(span**0.03, 1.05) if span > 1 else 2.0
     return low / edge, high * edge
@@ -65,7 +65,7 @@ PLAYED = ("X wins", "draw", "O wins")
 
 
 class Line(NamedTuple):
-    """A curve.  run: its number.  seat: 0 or 1, or -1 if it is of both.  what: `win` and so on, or empty.
+    """Curve of a panel.  run: its number.  seat: 0, 1, or -1 for both.  what: `win` and so on, or empty.
 
     games: int64[T].  value: float64[T], in the panel's unit.
     """
@@ -93,8 +93,9 @@ def after_games(statistics: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any
 
 
 def shares_in_play(statistics: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
-    """float64[..., T, 3]: first wins, draws, second wins in % of the games since the last point at or before half as
-    many.
+    """Return first wins, draws and second wins in % (float64[..., T, 3]) of recent games.
+
+    These are the games since the last point with at most half as many.
 
     statistics: of one run, or `outcomes` int64[..., T, 3] of several with the same `games`.
     nan if no results were counted, as for an imported table.
@@ -221,7 +222,7 @@ def rows_of(groups: Sequence[Sequence[int]], seats: Mapping[int, Sequence[int]])
 
 
 def stretches(games: NDArray[np.int64], holds: NDArray[np.bool_], end: float) -> Iterator[tuple[float, float, bool]]:
-    """Where each stretch of one verdict begins, how long it is, and the verdict.  end: where the last one ends."""
+    """Return start, length and verdict of each stretch of one verdict.  end: of the last one."""
     turns = [0, *(np.flatnonzero(np.diff(holds)) + 1).tolist()]
     edges = [*games[turns].tolist(), end]
     for turn, start, stop in zip(turns, edges, edges[1:], strict=False):
@@ -304,7 +305,7 @@ def curves_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
 
 
 def _edges(panel: Panel) -> tuple[float, float]:
-    """Where the axis of games begins and ends."""
+    """Return the limits of the axis of games."""
     return games_edges(*_span(panel))
 
 

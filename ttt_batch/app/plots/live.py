@@ -1,11 +1,10 @@
 """Learning curve of a run in the terminal, while another process trains it.
 
-Everything comes from the run file, which training replaces by renaming: what is read is always a whole run, and nothing
-is locked, written or held open.  The file is read again only when it was replaced.
+All data are from the run file, which training replaces by renaming.  So every read gets a whole run, and nothing is
+locked, written or held open.  The file is read again only after it was replaced.
 
-A chart as text: curves over a logarithmic axis, in characters that the terminal can show.
-Lines are dots of braille signs, eight to a character, or full stops; every curve's points have a sign of their own, so
-that curves are told apart without colours.
+The chart is text, with a logarithmic axis.  Lines are dots of braille signs, eight per character, or full stops.  Each
+curve marks its points with its own sign, so that curves differ without colours.
 """
 
 import os
@@ -62,7 +61,7 @@ LEAST_WIDTH, LEAST_HEIGHT = 16, 4
 
 
 class Curve(NamedTuple):
-    """A curve to draw.  name: in the legend.  games: increasing, above 0.  value: in its unit; nan is left out."""
+    """Curve of the chart.  name: in the legend.  games: increasing, above 0.  value: in its unit; nan is left out."""
 
     name: str
     games: NDArray[np.int64]
@@ -70,14 +69,14 @@ class Curve(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """lines: the text.  owner: for each line the number of the curve that each character belongs to, or -1."""
+    """Chart as text.  lines: the text.  owner: for each line the number of the curve of each character, or -1."""
 
     lines: list[str]
     owner: list[list[int]]
 
 
 class _Canvas:
-    """Characters, as code points, and the curve that each belongs to: two arrays of `height` by `width`."""
+    """Characters, as code points, and the curve of each: two arrays of `height` by `width`."""
 
     def __init__(self, height: int, width: int) -> None:
         self.code, self.owner = np.full((height, width), ord(" ")), np.full((height, width), -1)
@@ -124,7 +123,7 @@ def make_chart(curves: Sequence[Curve], width: int, height: int, *, ascii: bool 
 
 
 def _top(value: float) -> float:
-    """A round number at or above `value`."""
+    """Return a round number at or above `value`."""
     if value <= 0:
         return 1.0
     power = 10.0 ** np.floor(np.log10(value))
@@ -177,10 +176,10 @@ STYLES = ("bold cyan", "bold yellow", "bold magenta", "bold white")
 
 @dataclass
 class Snapshot:
-    """What a run file held when it was last read.
+    """Content of a run file at its last read.
 
-    trust: read a file whose digest is wrong all the same.  data: the run; None before the file is there.
-    written: when the file was written, seconds since 1970.
+    trust: also read a file with a wrong digest.  data: the run; None before the file exists.
+    written: time of the file, seconds since 1970.
     """
 
     path: Path
@@ -190,9 +189,9 @@ class Snapshot:
     _known: tuple[int, ...] | None = field(default=None, init=False)
 
     def refresh(self) -> bool:
-        """Read the file again if it is another one than before; return whether it is.
+        """Read the file if it was replaced; return whether it was.
 
-        Raises RunFileError for what is no run file; a file that is not there yet is waited for, with `.h5` or without.
+        Raises RunFileError for another kind of file.  A missing file is awaited, with `.h5` or without.
         """
         if self.data is None:
             self.path = find_run(self.path)
@@ -223,12 +222,12 @@ class Snapshot:
 
     @property
     def done(self) -> bool:
-        """Whether the run has reached its goal."""
+        """True if the run has reached its goal."""
         return self.data is not None and self.data.games >= int(self.data.progress.get("goal", 0))
 
 
 def _config_misfits(data: RunData) -> Iterator[str]:
-    """What is wrong with the configuration of networks."""
+    """Return the faults of the configuration of networks."""
     try:
         pattern_config_from(data.config)
     except RunFileError as error:
@@ -279,7 +278,7 @@ def status_lines(snapshot: Snapshot, now: float | None = None) -> list[str]:
 def picture(
     snapshot: Snapshot, width: int, height: int, *, ascii: bool, now: float | None = None, leaving: str = ""
 ) -> Chart:
-    """Title, chart and status as at most `height` lines of at most `width` characters; then how to leave, if given."""
+    """Return title, chart, status and a hint how to leave, as at most `height` lines of `width` characters."""
     foot = [leaving] if leaving and height > 1 else []
     room = max(height - len(foot), 1)
     if snapshot.data is None:
@@ -300,13 +299,13 @@ def picture(
 
 
 def _framed(over: list[str], chart: Chart, under: list[str], width: int) -> Chart:
-    """A chart with lines over and under it, all cut to `width`."""
+    """Return a chart with lines over and under it, all cut to `width`."""
     owner = [*([] for _ in over), *chart.owner, *([] for _ in under)]
     return Chart([line[:width] for line in (*over, *chart.lines, *under)], owner)
 
 
 def can_show(stream: TextIO) -> bool:
-    """Whether the stream's encoding has the signs of the chart that is not in ASCII."""
+    """Return whether the stream's encoding has the braille signs."""
     try:
         "⣿●○■□◎│└─┬".encode(getattr(stream, "encoding", None) or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -327,11 +326,11 @@ def watch_curve(
     """Draw the learning curve of the run file `path` on `stream` while it is trained; return whether it is at its goal.
 
     On a terminal the picture is drawn again every `every` seconds until the run is at its goal, `stop` returns True or
-    the person leaves: by a key, if `stdin` is a terminal, or by Ctrl-C (any KeyboardInterrupt); the last picture
-    stays.  A file that is not there yet is waited for.  Elsewhere, or with `once`, one plain picture is printed.
+    the user leaves: by a key, if `stdin` is a terminal, or by Ctrl-C (any KeyboardInterrupt); the last picture
+    stays.  A missing file is awaited.  Elsewhere, or with `once`, one plain picture is printed.
     trust: draw a file that another program changed, though its digest is wrong.
-    Raises RunFileError for what is no run file, and elsewhere for a file that is not there; TttBatchError if the
-    terminal is closed meanwhile.
+    Raises RunFileError for another kind of file, and off a terminal for a missing one; TttBatchError if the
+    terminal is closed.
     """
     snapshot, ascii = Snapshot(Path(path), trust=trust), not can_show(stream)
     if is_live(stream) and not once:

@@ -1,8 +1,8 @@
-"""How a run learnt, as a movie: the opening at each point whose tables are kept, beside the truth, and as curves.
+"""Movie of how a run learnt: the opening at each kept snapshot, beside the exact results, and as curves.
 
-A frame has the boards of `boards` with the agent's values as they were; below them the same boards as best play has
-them; and how the values of all these moves went so far, over the games, with the truth as dashed lines.  The boards are
-those that the run likes best in the end, the same in all frames.
+A frame has the boards of `boards` with the agent's values at that point, and below them the same boards with best play.
+Curves show the values of these moves over the games so far, with the exact values as dashed lines.  All frames have the
+boards that the run prefers at its end.
 """
 
 from collections.abc import Callable, Sequence
@@ -134,7 +134,7 @@ def _filmed(run: Run, points: Sequence[Point], progress: Frames) -> bytes:
 
 
 def _with_white(palette: list[int], number: int) -> list[int]:
-    """A palette whose colour of that number is white: what was chosen for the background is only almost so."""
+    """Return a palette whose colour `number` is white, since the one chosen for the background is only nearly white."""
     return [*palette[: 3 * number], 255, 255, 255, *palette[3 * number + 3 :]]
 
 
@@ -188,7 +188,7 @@ class _Screen:
             self._proved.set_width(point.games - self._points[since].games)
 
     def _draw(self, axes: Any, opening: Opening, *, words: bool) -> None:
-        """Draw a board anew."""
+        """Draw a board again."""
         axes.clear()
         axes.set_axis_off()
         draw_board_axes(axes, self._run, opening, self._size, words=words)
@@ -241,7 +241,7 @@ class _Screen:
 
 
 def _limits(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Where the axis of values begins and ends."""
+    """Return the limits of the axis of values."""
     low, high = (float(end(values[np.isfinite(values)], initial=0.0)) for end in (np.min, np.max))
     room = 0.08 * max(high - low, 0.02)
     return low - room, high + room

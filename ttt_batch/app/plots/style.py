@@ -144,7 +144,7 @@ def opponent_text(opponent: str) -> str:
 
 
 class Look(NamedTuple):
-    """How runs look: of each its colour and marker, and the entries of the legend, each with the runs it stands for."""
+    """Looks of runs: colour and marker of each, and the entries of the legend with their runs."""
 
     style: list[int]
     entries: list[tuple[str, list[int]]]
@@ -212,7 +212,7 @@ def verdict(runs: Sequence[AnyRun]) -> str:
 
 
 def common_title(runs: Sequence[AnyRun]) -> str:
-    """What all runs share, for a title: `td on 3x3, seed 0`, as much of it as they do share."""
+    """Return what all runs share, for a title: `td on 3x3, seed 0` or a part of it."""
     learners, boards = {run.config.learner for run in runs}, {run.config.board for run in runs}
     seeds = {run.config.seed for run in runs}
     what = learners.pop() if len(learners) == 1 else f"{len(learners)} learners"
@@ -285,7 +285,7 @@ def _matplotlib() -> Any:
 
 @contextmanager
 def package_style() -> Iterator[None]:
-    """Draw and render in the package's own style, whatever a person's settings file says.
+    """Draw and render in the package's own style, in place of the user's matplotlib settings.
 
     Raises TttBatchError if matplotlib is not installed.
     """
@@ -301,7 +301,7 @@ def package_style() -> Iterator[None]:
 
 
 def new_figure(height: float, width: float = FIGURE_WIDTH) -> Any:
-    """An empty figure of so many inches."""
+    """Return an empty figure; height and width in inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), dpi=DPI, layout="constrained")

@@ -1,4 +1,4 @@
-"""What commands print, as text for people and as plain values for JSON.  Nothing is computed here.
+"""Reports of commands, as text for people and as plain values for JSON.  Nothing is computed here.
 
-A file per subject, so that a command loads its own only.
+A command imports only the module of its subject.
 """

@@ -21,7 +21,7 @@ NOTHING = "-"
 
 
 def value_text(value: int | None) -> str:
-    """Who wins with best play, if the catalogue knows."""
+    """Return who wins with best play, if the catalogue has it."""
     return {None: "not listed", DRAWN: "draw", WON: "first wins"}.get(value, "second wins")
 
 
@@ -44,7 +44,7 @@ def _positions(entry: Entry) -> str:
 
 
 def board_information(entry: Entry) -> dict[str, Any]:
-    """What `boards --json` prints of one."""
+    """Return the `boards --json` entry of one board."""
     return {
         "board": entry.board.name,
         "cells": entry.board.cells,
@@ -65,7 +65,7 @@ def board_information(entry: Entry) -> dict[str, Any]:
 
 
 def boards_text(entries: list[Entry]) -> str:
-    """What `boards` prints: a line each."""
+    """Return the text of `boards`, a line for each board."""
     lines = [f"board{'positions':>22}  {'memory':>8}  {'best play':<15} kept"]
     sources = list(dict.fromkeys(entry.source for entry in entries if entry.source not in (None, SOLVED)))
     for entry in entries:
@@ -91,7 +91,7 @@ def boards_text(entries: list[Entry]) -> str:
 
 
 def board_text(entry: Entry) -> str:
-    """What `boards BOARD` prints."""
+    """Return the text of `boards BOARD`."""
     board, images = entry.board, len(entry.board.symmetries)
     grown, symmetric = entry.space or (False, False)
     rows = [
@@ -115,7 +115,7 @@ def _variant(entry: Entry) -> str:
 
 
 def learner_description(learner: Learner) -> dict[str, Any]:
-    """What `learners --json` prints of one."""
+    """Return the `learners --json` entry of one learner."""
     defaults = learner.defaults
     return {
         "name": learner.name,
@@ -133,14 +133,14 @@ def learner_description(learner: Learner) -> dict[str, Any]:
 
 
 def choice_text(learner: Learner) -> str:
-    """A learner's choice rule in words."""
+    """Return a learner's choice rule in words."""
     if learner.choice.window:
         return f"uniform among moves within {learner.choice.window:g} of the best"
     return ("uniform among the best moves", "first of the best moves", "last of the best moves")[learner.choice.tie]
 
 
 def learners_text(chosen: list[Learner]) -> str:
-    """What `learners` prints: a table of names, sources, rules and defaults."""
+    """Return the text of `learners`: a table of names, sources, rules and defaults."""
     lines = []
     for learner in chosen:
         d = learner.defaults
@@ -159,7 +159,7 @@ def learners_text(chosen: list[Learner]) -> str:
 
 
 def learner_text(learner: Learner) -> str:
-    """What `learners NAME` prints: the description of its file, its choice rule, tables and options."""
+    """Return the text of `learners NAME`: description of its file, choice rule, tables and options."""
     d = learner.defaults
     falling = "or 0.3->0.01:linear, 0.3->0.01:exp"
     options = [
@@ -197,7 +197,7 @@ def _own_option(name: str, value: Any) -> str:
 
 
 def _draw_worth(learner: Learner) -> str:
-    """What a draw is worth to the first and to the second player, as an option takes it."""
+    """Return the worth of a draw to the first and the second player, as the option takes it."""
     return ",".join(f"{number:g}" for number in learner.defaults.draw_worth)
 
 
@@ -233,7 +233,7 @@ which the run plays, so no proof counts after it, and training does not go on.
 
 
 def network_description(name: str) -> dict[str, Any]:
-    """What `learners --json` prints of one."""
+    """Return the `learners --json` entry of one learner."""
     config = make_pattern_config(learner=name)
     return {
         "name": name,
@@ -250,7 +250,7 @@ def network_description(name: str) -> dict[str, Any]:
 
 
 def networks_text() -> str:
-    """What `learners` prints of all."""
+    """Return the lines of `learners` for all networks."""
     lines = []
     for name in PATTERN_LEARNERS:
         config = make_pattern_config(learner=name)
@@ -263,7 +263,7 @@ def networks_text() -> str:
 
 
 def network_text(name: str) -> str:
-    """What `learners NAME` prints."""
+    """Return the text of `learners NAME` for networks."""
     config = make_pattern_config(learner=name)
     options = [
         f"--games {GAMES}",

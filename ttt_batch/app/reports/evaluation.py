@@ -1,8 +1,7 @@
 """Reports of `evaluate`, `prove` and `show`.
 
-What `show` prints of a position: boards side by side, a few lines in words, a table of moves.
-Plain ASCII within 80 columns, but for the name of a file.  Boards that are wider are left out; what they show stands in
-the table and in lists of moves, too.
+Text is plain ASCII within 80 columns, except for file names.  `show` omits boards that are wider; its table and lists
+of moves hold the same facts.
 """
 
 import math
@@ -49,9 +48,9 @@ NO_WAY = "no way to beat it among its answers"
 
 
 def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
-    """What `evaluate` prints: exact results per seat, the verdicts, and if it can be beaten, how.
+    """Return the text of `evaluate`: exact results per seat, verdicts, and losing lines.
 
-    name: what to call the run, such as its file.
+    name: of the run, such as its file.
     """
     run, agent = evaluation.run, evaluation.agent
     assert run is not None or agent is not None
@@ -95,13 +94,13 @@ def _shares(evaluation: Evaluation, seat: str) -> str:
 
 
 def _unbeaten(seat: str, ties: str) -> str:
-    """That an agent cannot be beaten; with other ties than `any` some tie-break may still lose."""
+    """Return that an agent cannot be beaten; with other ties than `any` some tie-break may still lose."""
     beats = "and no tie-break beats it" if ties == "any" else f"beats it with {flag('ties', ties)}"
     return f"unbeatable as {seat}: no opponent {beats}"
 
 
 def played_text(evaluation: PlayedEvaluation, name: str = "") -> str:
-    """What `evaluate --as-played` prints: exact results per opponent and seat, and that best moves are judged apart."""
+    """Return the text of `evaluate --as-played`: exact results per opponent and seat, and a hint about best moves."""
     run = evaluation.run
     assert run is not None
     lines = [
@@ -118,7 +117,7 @@ def played_text(evaluation: PlayedEvaluation, name: str = "") -> str:
 
 
 def grown_evaluation_text(evaluation: "SampledEvaluation", name: str = "") -> str:
-    """What `evaluate` prints on a board too large to enumerate: verdicts of the search, then sampled matches."""
+    """Return the text of `evaluate` without enumeration: verdicts of the search, then sampled matches."""
     run, agent = evaluation.run, evaluation.agent
     assert run is not None or agent is not None
     lines = _head(run, name, evaluation.ties) if run is not None else _agent_head(agent, name)
@@ -149,7 +148,7 @@ def grown_evaluation_text(evaluation: "SampledEvaluation", name: str = "") -> st
 
 
 def _head(run: "AnyEvaluation | PatternRun", name: str, ties: Ties) -> list[str]:
-    """Which run is judged, and by which ties."""
+    """Return the lines that name the evaluated run and its ties."""
     title = f"{name}{': ' * bool(name)}{run.config.learner} on {run.config.board.name}, {count_text(run.games, 'game')}"
     judged = []
     if isinstance(run, AnyEvaluation) and run.config.by_chances:
@@ -158,7 +157,7 @@ def _head(run: "AnyEvaluation | PatternRun", name: str, ties: Ties) -> list[str]
 
 
 def _agent_head(agent: JudgedAgent | None, name: str) -> list[str]:
-    """Return the lines about an agent: its name, how much it was asked, and whether in one image of each position."""
+    """Return the lines about an agent: name, number of queries, and whether it sees one image of each position."""
     assert agent is not None
     asked = "" if agent.asked is None else f", asked about {count_text(agent.asked, 'position')}"
     lines = [f"{one_line(name or agent.name)} on {agent.board.name}{asked}"]
@@ -170,7 +169,7 @@ def _agent_head(agent: JudgedAgent | None, name: str) -> list[str]:
 def _beaten(
     run: "AnyEvaluation | PatternRun | JudgedAgent | None", seat: str, line: list[int], ties: Ties
 ) -> list[str]:
-    """That an agent can be beaten in a seat, how, and where `play`, with its own ties, leaves that line."""
+    """Return that an agent can be beaten in a seat, the line, and where `play`, with its own ties, leaves that line."""
     assert run is not None
     lines = [f"can be beaten as {seat}:", *line_of_play(run.board, line)]
     if not isinstance(run, AnyEvaluation) or ties != "any":  # with networks ties make no difference
@@ -195,7 +194,7 @@ _JUDGED = {
 
 
 def positions_text(evaluation: "LabelledEvaluation", name: str = "") -> str:
-    """What `evaluate --positions` prints.  name: what to call the run or agent."""
+    """Return the text of `evaluate --positions`.  name: of the run or agent."""
     some = "all" if evaluation.final == evaluation.positions else f"{evaluation.final:,}"
     lines = [
         f"{one_line(name or evaluation.agent)} on {evaluation.board.name}",
@@ -226,7 +225,7 @@ def positions_text(evaluation: "LabelledEvaluation", name: str = "") -> str:
 
 
 def proofs_text(proofs: Proofs, name: str = "") -> str:
-    """What was found in each seat, with a game that misses the goal, and the certificates written."""
+    """Return the text of `prove`: findings per seat, a game that misses the goal, and the certificates written."""
     title = f"{name}: {proofs.run.config.learner} on {proofs.board.name}".removeprefix(": ")
     lines = [title, f"ties: {meaning(proofs.ties)}", ""]
     for seat, proof in proofs.found.items():
@@ -252,7 +251,7 @@ def _seat_lines(proofs: Proofs, seat: str, proof: Proof) -> list[str]:
 
 
 def show_text(shown: PositionReport, name: str = "") -> str:
-    """What `show` prints; name: what to call the run, such as its file."""
+    """Return the text of `show`; name: of the run, such as its file."""
     board = shown.board
     lines = [
         f"{name}{': ' * bool(name)}{shown.learner} on {board.name}",
@@ -269,7 +268,7 @@ def show_text(shown: PositionReport, name: str = "") -> str:
 
 
 def _state(shown: PositionReport) -> str:
-    """Who moves, or how the game ended."""
+    """Return who moves, or how the game ended."""
     if shown.player is not None:
         return f"{MARKS[1 + shown.player]} to move"
     return "a draw" if shown.outcome == DRAW else f"{'X' if shown.outcome == FIRST_WINS else 'O'} has won"
@@ -299,14 +298,14 @@ def _boards(shown: PositionReport) -> list[list[str]]:
 
 
 def _number_text(shown: PositionReport, move: Move) -> str:
-    """What the agent gives a move, as it stands on a board: its chance by softmax, its beads or its value."""
+    """Return a move's softmax probability, beads or value, as shown on a board."""
     if shown.beads is not None:
         return f"{move.value:.6g}"
     return position_value_text(move.value) if move.softmax is None else percent(move.softmax)
 
 
 def position_value_text(value: float) -> str:
-    """A value as it stands on a board; `?` if never visited."""
+    """Return a value as shown on a board; `?` if never visited."""
     return "?" if math.isnan(value) else f"{value:+z.2f}"
 
 
@@ -335,12 +334,12 @@ def _summary(shown: PositionReport) -> list[str]:
 
 
 def _result(shown: PositionReport) -> str:
-    """`win`, `draw_labels` or `loss` of best play for the player to move."""
+    """Return `win`, `draw` or `loss` of best play for the player to move."""
     return "" if shown.truth is None or shown.player is None else shown.truth.seen_by(shown.player).word
 
 
 def _choice(shown: PositionReport) -> str:
-    """What the agent plays and whether that keeps the result."""
+    """Return what the agent plays, and whether that keeps the result."""
     cells = [move.name for move in shown.moves if move.probability > 0]
     occupied = [shown.board.cell_name(cell) for cell in shown.forfeits]
     n = len(cells) + len(occupied)
@@ -362,7 +361,7 @@ def _choice(shown: PositionReport) -> str:
 
 
 def _table(shown: PositionReport) -> list[str]:
-    """A line for each move; `*` marks what the agent may play."""
+    """Return a line for each move; `*` marks moves that the agent may play."""
     if not shown.moves:
         return []
     known, unseen = shown.truth is not None, "-" if shown.outside else "never"

@@ -1,4 +1,4 @@
-"""What all reports share: rows of numbers in columns, JSON, and boards, several of them side by side."""
+"""Layout of reports: rows of numbers in columns, JSON, and boards side by side."""
 
 import itertools
 import json
@@ -38,12 +38,12 @@ def _finite(value: Any) -> Any:
 
 
 def row(label: str, *cells: Any) -> str:
-    """A line of a table: a label, and cells of nine columns, numbers with four digits."""
+    """Return a line of a table: a label, and cells of nine columns, numbers with four digits."""
     return f"{label:<28}" + "".join(f"{cell if isinstance(cell, str) else format(cell, 'z.4f'):>9}" for cell in cells)
 
 
 def hanging(label: str, text: str, indent: int, width: int = REPORT_WIDTH) -> list[str]:
-    """A label and its text in lines of `width`, those after the first below the text; no word or number is cut."""
+    """Return a label and its text in lines of `width`, indented after the first; no word is cut."""
     return textwrap.wrap(
         text,
         width,
@@ -55,7 +55,7 @@ def hanging(label: str, text: str, indent: int, width: int = REPORT_WIDTH) -> li
 
 
 def paragraphs(text: str) -> list[str]:
-    """A docstring in lines of the report: prose is filled, and formulas, which are indented, keep their lines."""
+    """Return a docstring as lines of a report: prose is filled, indented formulas keep their lines."""
     lines: list[str] = []
     for paragraph in text.strip().split("\n\n"):
         lines += [""] if lines else []
@@ -86,7 +86,7 @@ def draw_labels(board: Board, labels: Sequence[str]) -> list[str]:
 
 
 def plain(board: Board, position: Position, last: int = -1) -> list[str]:
-    """A position as rows of marks, the cell of the last move in brackets."""
+    """Return a position as rows of marks, the cell of the last move in brackets."""
     marks = [f"[{MARKS[mark]}]" if cell == last else f" {MARKS[mark]} " for cell, mark in enumerate(position)]
     return ["".join(marks[row * board.cols : (row + 1) * board.cols]) for row in range(board.rows)]
 
@@ -122,7 +122,7 @@ def side_by_side(blocks: Sequence[Sequence[str]], width: int = REPORT_WIDTH, gap
 
 
 def line_of_play(board: Board, cells: Sequence[int]) -> list[str]:
-    """A game from the empty board as moves and as boards side by side, and who forfeits it by an occupied cell."""
+    """Return a game as moves and as boards side by side, and who forfeits it by an occupied cell."""
     game = Game(board, tuple(cells))
     lines = [moves_text(board, cells)]
     if game.forfeited and not game.resigned:

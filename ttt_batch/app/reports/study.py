@@ -61,7 +61,7 @@ NETWORKS = {
 
 
 class Column(NamedTuple):
-    """A column of a table, or a line of a list.  title: what it shares with its neighbours.  name: its own."""
+    """Column of a table, or line of a list.  title: shared with its neighbours.  name: its own."""
 
     title: str
     name: str
@@ -69,7 +69,7 @@ class Column(NamedTuple):
 
 
 def figure_columns(rows: Sequence[Figures]) -> list[Column]:
-    """The figures of settings, a row each, but for columns that have nothing for any of them."""
+    """Return the columns of settings' figures, without empty columns."""
     found = [
         *_proofs("proved", "first proof", rows, rows),
         Column("holds", "later", [_share(row.holds) for row in rows]),
@@ -101,7 +101,7 @@ def _seats(rows: Sequence[Figures]) -> list[Column]:
 
 
 def _results(rows: Sequence[Figures]) -> list[Column]:
-    """How games ended, of settings whose results alone were counted."""
+    """Return the columns of results of settings with `--tally`."""
     found = [row.results for row in rows]
     if not any(found):
         return []
@@ -147,7 +147,7 @@ def _number(number: float | None) -> str:
 
 
 def _share(share: float | None) -> str:
-    """A share in percent.  Nothing but all is 100 %."""
+    """Return a share in percent; only 1 is shown as 100 %."""
     if share is None:
         return NOTHING
     text = f"{100 * share:.3g}"
@@ -159,7 +159,7 @@ def _shares(low: float | None, high: float | None) -> str:
 
 
 def _games(median: Median, found: Figures | SeatFigures, row: Figures) -> str:
-    """A median number of games, which may lie beyond those played."""
+    """Return a median number of games, which may lie beyond those played."""
     if median.games is not None:
         return short_number(median.games)
     return NOTHING if found.proved is None else f"> {short_number(row.games)}"
@@ -204,7 +204,7 @@ def _titled(title: str, columns: Sequence[Column]) -> list[str]:
 
 
 def _lines(column: Column) -> list[str]:
-    """A column as lines, of which the first one is for the title: empty, and as long as the longest."""
+    """Return a column as lines; the first is empty, for the title, and as long as the longest."""
     return [" " * max(map(len, [column.name, *column.cells])), column.name, *column.cells]
 
 
@@ -213,7 +213,7 @@ def _beside(blocks: Sequence[Sequence[str]], gap: str) -> list[str]:
 
 
 def listing(columns: Sequence[Column], heads: Sequence[Sequence[str]] = ()) -> list[str]:
-    """A line for each column, with a cell for each row, below lines of heads."""
+    """Return a line for each column, with a cell for each row, below lines of heads."""
     labels = [*("" for _ in heads), *(", ".join(filter(None, (one.title, one.name))) for one in columns)]
     rows = [*heads, *(one.cells for one in columns)]
     start = max(map(len, labels))
@@ -225,7 +225,7 @@ def listing(columns: Sequence[Column], heads: Sequence[Sequence[str]] = ()) -> l
 
 
 def legend(columns: Sequence[Column], width: int) -> list[str]:
-    """What those columns mean that are there."""
+    """Return the meanings of the columns present."""
     names = {one.title for one in columns} | {one.name for one in columns}
     texts = LEGEND | TALLIES | NETWORKS if NETWORKS.keys() - LEGEND.keys() & names else LEGEND | TALLIES
     there = {name: text for name, text in texts.items() if name in names}
@@ -244,10 +244,10 @@ INDENT = 11
 
 
 def study_text(summary: Summary, best: str | None = None, *, name: str = "", width: int = REPORT_WIDTH) -> str:
-    """What `study` prints at the end.
+    """Return the text of `study`.
 
-    best: a metric by which settings are ranked; without it they stand in order, and of more than MOST_ROWS those that
-    are the best by DEFAULT_METRIC.  name: what to call the study.  width: characters of a line.  Raises UsageError.
+    best: a metric that ranks the settings; without it they keep their order, and beyond MOST_ROWS only the best by
+    DEFAULT_METRIC are shown.  name: of the study.  width: characters of a line.  Raises UsageError.
     """
     settings = len(summary.design.settings)
     if best is not None or settings > MOST_ROWS:
@@ -284,7 +284,7 @@ def file_text(study: Study) -> str:
 
 
 def confirmation_text(repetition: Repetition, *, width: int = REPORT_WIDTH) -> str:
-    """What the repetition of a study's best setting says.  width: characters of a line."""
+    """Return the text of the repetition of a study's best setting.  width: characters of a line."""
     confirmation, fresh = repetition.confirmation, repetition.fresh
     found = [fresh.figures(number) for number in range(len(fresh.design.settings))]
     text = (
@@ -328,7 +328,7 @@ def _end(summary: Summary, columns: Sequence[Column], width: int) -> list[str]:
 
 
 def _option_columns(summary: Summary, numbers: Sequence[int]) -> list[Column]:
-    """A column for each option that differs among the study's settings."""
+    """Return a column for each option that differs among the study's settings."""
     rows = [summary.design.settings[number].written for number in numbers]
     columns = []
     for name, values in summary.design.axes.items():
@@ -353,7 +353,7 @@ MOST_RUNS = 6
 
 
 def study_information(study: StudyFile, path: str) -> dict[str, Any]:
-    """What `info --json` prints of a study.  Raises StudyFileError."""
+    """Return the values of `info --json` for a study.  Raises StudyFileError."""
     done, failed = (int((study.state == state).sum()) for state in (DONE, FAILED))
     design = study.design
     return {
@@ -376,7 +376,7 @@ def study_information(study: StudyFile, path: str) -> dict[str, Any]:
 
 
 def study_information_text(information: dict[str, Any]) -> str:
-    """What `info` prints of a study."""
+    """Return the text of `info` for a study."""
     learners = information["learners"]
     rest = "".join(f", {learners[name]:,} {name}" for name in ("failed", "missing") if learners[name])
     return facts_text(

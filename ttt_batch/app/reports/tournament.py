@@ -1,6 +1,6 @@
-"""What `tournament` and `watch --games` print: places, a matrix of all meetings, samples beside what is exact.
+"""Reports of `tournament` and `watch --games`: places, a matrix of all meetings, samples beside exact results.
 
-Plain ASCII within 80 columns, but for the names of files, which stand at the ends of lines or are cut.
+Text is plain ASCII within 80 columns, except for file names, which stand at the ends of lines or are cut.
 """
 
 import itertools
@@ -25,7 +25,7 @@ INTERVAL = f"{100 * CONFIDENCE:.0f} % interval"
 
 
 def tournament_text(found: Tournament) -> str:
-    """What `tournament` prints."""
+    """Return the text of `tournament`."""
     n = len(found.names)
     how = f"{count_text(found.games or 0, 'game')} each, seed {found.seed}" if not found.exact else "exactly"
     wide = 10 if found.exact else 16
@@ -81,7 +81,7 @@ def _score(meeting: Meeting) -> str:
 
 
 def _meetings(found: Tournament) -> list[str]:
-    """Wins, draws and losses of every meeting, if there are few runs."""
+    """Return wins, draws and losses of every meeting, if there are few runs."""
     if len(found.names) > LISTED:
         return []
     wide = 12 if found.exact else 22
@@ -99,7 +99,7 @@ def _meetings(found: Tournament) -> list[str]:
 
 
 def series_text(found: Series) -> str:
-    """What `watch --games` prints at the end: the sampled shares beside the exact ones."""
+    """Return the text of `watch --games`: the sampled shares beside the exact ones."""
     one, other = found.names
     games = count_text(found.games, "game")
     whom = f"{one} against itself" if found.itself else f"{one} against {other}"
@@ -136,7 +136,7 @@ def _shares(meeting: Meeting, tally: Tally, labels: Sequence[str]) -> list[str]:
 
 
 def _fit(found: Series) -> str:
-    """Whether the sample fits what is expected, in a line or two."""
+    """Return whether the sample fits the exact shares, in a line or two."""
     if found.expected is None:
         return "No exact expectation: that takes two tables of an enumerated board."
     inside = [one for meeting in found.meetings for one in meeting.inside]
@@ -149,5 +149,5 @@ def _fit(found: Series) -> str:
 
 
 def cut(name: str, width: int) -> str:
-    """A name in at most `width` columns: of a longer one its beginning and its end, which tell files apart."""
+    """Return a name in at most `width` columns; a longer one keeps its beginning and end."""
     return name if len(name) <= width else f"{name[: width // 2 - 2]}..{name[len(name) - (width - width // 2) :]}"

@@ -38,7 +38,7 @@ def training_head(run: AnyRun) -> dict[str, Any]:
 
 
 def training_title(run: AnyRun, *, compiled: bool) -> str:
-    """The first line of `train`.  compiled: kernels were compiled meanwhile, which its seconds include."""
+    """Return the first line of `train`.  compiled: the seconds include compiling."""
     took = f"{float(run.provenance['seconds']):.2f} s{' (compiling included)' if compiled else ''}"
     games = count_text(run.games, "game")
     return f"{run.config.learner} on {run.board.name}: {games} in {took}, seed {run.config.seed}"
@@ -57,7 +57,7 @@ def file_head(run: AnyRun, path: str) -> dict[str, Any]:
 
 
 def verdict_lines(run: PatternRun) -> list[str]:
-    """What was proved of a run, a line for each seat, with how many later proofs succeeded."""
+    """Return the proofs of a run, a line for each seat, with the number of later proofs that succeeded."""
     config = run.config
     if config.start:
         return [f"not proved since it learnt from given games; {command_text('prove', 'RUN')} tries again"]
@@ -97,12 +97,12 @@ def network_verdicts(run: PatternRun) -> dict[str, Any]:
 
 
 def pattern_training_summary(run: PatternRun, path: str | None) -> dict[str, Any]:
-    """What `train --json` prints."""
+    """Return the values of `train --json`."""
     return {**training_head(run), **network_verdicts(run), "config": run.config.to_report(), "run": path}
 
 
 def pattern_training_text(run: PatternRun, path: Path, *, compiled: bool = False) -> str:
-    """What `train` prints at the end.  compiled: kernels were compiled meanwhile, which its seconds include."""
+    """Return the text of `train`.  compiled: the seconds include compiling."""
     played = run.statistics["outcomes"][-1] / max(1, run.games)
     verdicts = verdict_lines(run)
     lines = [
@@ -122,7 +122,7 @@ def pattern_training_text(run: PatternRun, path: Path, *, compiled: bool = False
 
 
 def pattern_information(run: PatternRun, path: str) -> dict[str, Any]:
-    """What `info --json` prints."""
+    """Return the values of `info --json`."""
     network = run.network
     return {
         **file_head(run, path),
@@ -139,7 +139,7 @@ def pattern_information(run: PatternRun, path: str) -> dict[str, Any]:
 
 
 def pattern_information_text(information: dict[str, Any], run: PatternRun) -> str:
-    """What `info` prints."""
+    """Return the text of `info`."""
     config, tables = run.config, run.data().tables
     goal = f" of {information['goal']:,}" if information["goal"] > information["games"] else ""
     every = f"a proof every {config.prove_every:,}" if config.prove_every else "no proofs"
@@ -212,7 +212,7 @@ def verdict_facts(run: Run) -> dict[str, Any]:
 
 
 def training_summary(run: AnyRun, path: str | None) -> dict[str, Any]:
-    """What `train --json` prints."""
+    """Return the values of `train --json`."""
     if isinstance(run, PatternRun):
         return pattern_training_summary(run, path)
     last = {name: column[-1] for name, column in run.own_statistics.items()}
@@ -241,9 +241,9 @@ def run_summary(run: AnyRun) -> dict[str, Any]:
 
 
 def training_text(run: AnyRun, path: Path, *, compiled: bool = False) -> str:
-    """What `train` prints at the end: a short table, the file, and the two commands a person wants next.
+    """Return the text of `train`: a short table, the file, and two commands to run next.
 
-    compiled: kernels were compiled meanwhile, which its seconds include.
+    compiled: the seconds include compiling.
     """
     if isinstance(run, PatternRun):
         return pattern_training_text(run, path, compiled=compiled)
@@ -273,7 +273,7 @@ def training_text(run: AnyRun, path: Path, *, compiled: bool = False) -> str:
 
 
 def run_information(run: Run, path: str) -> dict[str, Any]:
-    """What `info --json` prints."""
+    """Return the values of `info --json`."""
     return {
         **file_head(run, path),
         "states": int(run.graph.code.size),
@@ -295,7 +295,7 @@ def run_information(run: Run, path: str) -> dict[str, Any]:
 
 
 def information_text(information: dict[str, Any], run: Run) -> str:
-    """What `info` prints."""
+    """Return the text of `info`."""
     config = information["config"]
     batch = config["batch"] if isinstance(config["batch"], str) else f"{config['batch']:,}"
     goal = f" of {information['goal']:,}" if information["goal"] > information["games"] else ""
@@ -338,7 +338,7 @@ def _kept_text(run: Run) -> str:
 
 
 def comparison_text(found: dict[str, Any], one: str, other: str, board: Board) -> str:
-    """What `compare` prints."""
+    """Return the text of `compare`."""
     tables, policies = found["tables"], found["policies"]
     if tables is None:
         lines = ["tables:   of different learners or symmetry, not comparable number by number"]

@@ -1,10 +1,10 @@
 """Boards as lines of text, plain or coloured, with hints.
 
-Everything is plain ASCII and at most NARROW columns wide on boards of up to six columns, WIDEST on any.  Colour only
-adds to what brackets and letters say, and is told apart by every kind of colour vision.
+Text is plain ASCII and at most NARROW columns wide on boards of up to six columns, WIDEST on any.  Colour only repeats
+brackets and letters, and suits every kind of colour vision.
 
-Hints: the agent's value of each free cell, or how likely it is to take it, and its true result if that is known.
-Letters tell wins, draws and losses apart; with colour, wins are on blue and losses on orange.
+Hints are the agent's value or probability of each free cell, and its exact result if known.  Letters mark wins, draws
+and losses; with colour, wins are on blue and losses on orange.
 """
 
 import math
@@ -48,13 +48,13 @@ Labels = Sequence[str | tuple[str, ...]]
 
 
 def styled(text: str, *names: str) -> str:
-    """`text` in the styles of these names; other names change nothing."""
+    """Return `text` in the styles of these names; other names change nothing."""
     codes = ";".join(STYLES[name] for name in names if name in STYLES)
     return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
 
 
 def unstyled(text: str) -> str:
-    """`text` without styles, to be measured."""
+    """Return `text` without styles, to measure it."""
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
@@ -102,7 +102,7 @@ def _draw_ruled(board: Board, texts: list[tuple[str, ...]], signs: dict[int, str
 
 
 def _draw_lettered(board: Board, texts: list[tuple[str, ...]], signs: dict[int, str], styles: Styles) -> list[str]:
-    """Under column letters and beside row numbers, as roomy as NARROW allows; what passes WIDEST goes on below."""
+    """Draw under column letters and beside row numbers, at most NARROW wide; columns beyond WIDEST follow below."""
     width, edge = max(len(line) for text in texts for line in text), len(str(board.rows))
     gap = next((gap for gap in (3, 2) if edge + 3 + board.cols * (width + gap) - gap <= NARROW), 1)
     at_once = (WIDEST - edge - 3 + gap) // (width + gap)
@@ -126,7 +126,7 @@ def _draw_lettered(board: Board, texts: list[tuple[str, ...]], signs: dict[int, 
 
 
 def _between(before: str, after: str, gap: int) -> str:
-    """What stands between two cells, of which the one before and the one after may have signs around them.
+    """Return the text between two cells, either of which may have signs around it.
 
     In a gap of one column neighbours share a pair of brackets: `[X X X]`.
     """
@@ -174,7 +174,7 @@ def draw_replay(game: Game) -> list[str]:
 
 
 def _picture(game: Game) -> list[str]:
-    """A position, a character and its brackets a cell, under the move that led to it; what passes WIDEST below."""
+    """Return a position as lines under the move that led to it; columns beyond WIDEST follow below."""
     board, marked, at_once = game.board, frozenset(game.moves[-1:]), (WIDEST - 1) // 2
     lines = [move_name(game, len(game.moves) - 1) if game.moves else "start"]
     for first, row in product(range(0, board.cols, at_once), range(board.rows)):
@@ -188,7 +188,7 @@ def _picture(game: Game) -> list[str]:
 
 
 def move_name(game: Game, ply: int) -> str:
-    """Number, mark and cell of a game's move: `3. X b2`."""
+    """Return number, mark and cell of a game's move: `3. X b2`."""
     return f"{ply + 1}. {MARKS[1 + ply % 2]} {game.board.cell_name(game.moves[ply])}"
 
 
@@ -197,11 +197,11 @@ PLY = "(a ply is one move of either player)"
 
 
 class Hints(NamedTuple):
-    """What is known of the moves of a position.
+    """Values and exact results of a position's moves.
 
-    values: the agent's value of free cells for the player to move, NaN or left out if never visited; or chances.
-    truths: what each free cell truly leads to; None if unknown.
-    gives: what the values are, `value` or `chance`.
+    values: of free cells for the player to move, NaN or left out if never visited; or probabilities.
+    truths: exact result of each free cell; None if unknown.
+    gives: kind of the values, `value` or `chance`.
     """
 
     values: Mapping[int, float]
@@ -210,7 +210,7 @@ class Hints(NamedTuple):
 
 
 def hints_of(agent: PlayingAgent, game: Game) -> Hints:
-    """What an agent knows of the moves of an unfinished position."""
+    """Return an agent's values of the moves of an unfinished position, with the exact results."""
     return Hints(agent.move_values(game.position), move_results(agent, game.position), agent.gives)
 
 
@@ -286,10 +286,10 @@ def _highest(game: Game, hints: Hints) -> list[int]:
 
 
 def shown_number(hints: Hints, number: float) -> str:
-    """What the agent gives a cell: a value, or a chance in per cent."""
+    """Return a cell's value, or its probability in per cent."""
     return shown_value(number) if hints.gives == "value" else percent(number)
 
 
 def shown_value(value: float) -> str:
-    """A value in few columns, whatever a draw is worth; adding 0.0 after rounding turns a "-0.00" into "+0.00"."""
+    """Return a value in few columns, for any worth of a draw; adding 0.0 turns "-0.00" into "+0.00"."""
     return f"{round(value, 2) + 0.0:+.2f}" if abs(value) < 1000 else f"{value:+.1e}"

@@ -1,7 +1,7 @@
 """Faces of a game: the protocol, and the plain face of text lines.
 
-A face shows and asks: in lines of text (`plain`) or on a screen (`view`).  The loop has it show what happens, and
-yields a `Question` whenever the person has to answer.
+A face shows a session and takes answers, in lines of text (`Plain`) or on a screen (`screen.ScreenFace`).  The loop
+yields a `Question` whenever the user has to answer.
 """
 
 import contextlib
@@ -23,11 +23,11 @@ Answer = int | KeyCommand
 
 @dataclass(frozen=True)
 class Question:
-    """What the person is asked.
+    """Question to the user.
 
-    prompt: what stands before the answer.  read: reads an answer, or raises UsageError with the reason in a line.
-    leave: the answer if the person is gone.  keys: the most useful keys and their meaning, in a word or two each.
-    game: the game if a cell is asked for, else None.
+    prompt: text before the answer.  read: parses an answer, or raises UsageError with the reason in a line.
+    leave: the answer if the user has left.  keys: the most useful keys and their meaning, in a word or two each.
+    game: the game if the answer is a cell, else None.
     """
 
     prompt: str
@@ -38,7 +38,7 @@ class Question:
 
 
 class Face(Protocol):
-    """What shows a session to the person."""
+    """Protocol of what shows a session to the user."""
 
     hints_stay: bool
     """Whether hints stay on from move to move, until their key is pressed again."""
@@ -66,7 +66,7 @@ class Face(Protocol):
 
 
 class Result(enum.Enum):
-    """How a game ended, with the line that says so."""
+    """Result of a game, with the line that says so."""
 
     WIN = "You win."
     LOSS = "The agent wins."
@@ -109,7 +109,7 @@ def result_of(game: Game, person: int) -> Result:
 
 
 def rule(board: Board) -> str:
-    """Who wins, in words."""
+    """Return in words who wins."""
     return f"{'exactly ' if board.exact else ''}{board.k} in a line {'lose' if board.misere else 'win'}"
 
 
@@ -118,9 +118,9 @@ Session = Generator[Question, Answer, Score]
 
 
 class Plain:
-    """A face of lines: earlier lines stay above, and answers are typed after a prompt.
+    """Face of lines: earlier lines stay above, and answers are typed after a prompt.
 
-    Off a terminal what was read is written after its prompt, so that the output reads like a session, and no control
+    Off a terminal the input is written after its prompt, so that the output reads like a session, and no control
     characters are written.
     """
 
@@ -128,7 +128,7 @@ class Plain:
     single_keys = False
 
     def __init__(self, stdin: TextIO, stdout: TextIO) -> None:
-        # A byte that is no text is a slip like any other; it must not end the game.
+        # An undecodable byte is a typing error like any other, and must not end the game.
         with contextlib.suppress(AttributeError, OSError, ValueError):  # a stream already read from may refuse
             stdin.reconfigure(errors="replace")  # type: ignore[attr-defined]
         self._stdin, self._stdout = stdin, stdout
@@ -157,7 +157,7 @@ class Plain:
         self.explain(draw_replay(game))
 
     def count(self, score: Score) -> None:
-        """Nothing: the loop shows the score in a line, too."""
+        """Do nothing: the loop shows the score in a line, too."""
 
     def drive(self, session: Session) -> Score:
         """Answer the questions of a session until it ends; return its score."""

@@ -1,7 +1,7 @@
 """Keys and words that a person types in the terminal, and the help that lists them.
 
-A line of text is read whole (`read_entry`, `read_again`); for single keys, `is_complete` decides whether
-what was typed so far is read at once or may go on.
+A line of text is read whole (`read_entry`, `read_again`).  For single keys `is_complete` decides whether the keys so
+far are read at once.
 
 Keyboard input: one table of all key commands, and unechoed keys of a terminal.
 `Command` is the table: prompts, help, the screen and the shows (`watch`, `plot --live`) use it.
@@ -213,22 +213,22 @@ def _command(entry: str, place: KeyContext) -> KeyCommand | None:
 
 
 def _entry(text: str) -> str:
-    """What was typed, in small letters and with single spaces."""
+    """Return the typed text in small letters and with single spaces."""
     return " ".join(text.lower().split())
 
 
 def quote(text: str, width: int = 11) -> str:
-    """What was typed, in quotes and in `width` columns, safe for any terminal and any encoding."""
+    """Return the typed text in quotes and in `width` columns, safe for any terminal and any encoding."""
     quoted = ascii(text)
     return quoted if len(quoted) <= width else quoted[: width - 3] + "..."
 
 
 def is_complete(text: str, board: Board | None) -> bool:
-    """Whether keys typed so far are an entry to be read at once, without Enter.
+    """Return whether the keys so far are an entry to be read at once, without Enter.
 
-    The key of a command is, unless a column has its letter; a column's letter and a row's number are, unless one more
-    digit would name another cell; so is the digit of a cell on boards that are drawn with digits, and everything
-    that can become nothing else.  board: None if no cell is asked for.
+    These are: the key of a command, unless a column has its letter; a column's letter with a row's number, unless
+    another digit would name another cell; the digit of a cell on boards drawn with digits; and everything that cannot
+    be extended.  board: None if the answer is not a cell.
     """
     entry = text.lower()
     words = [*(key for command in KeyCommand for key in command.keys), *YES]

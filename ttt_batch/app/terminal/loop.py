@@ -51,7 +51,7 @@ from ttt_batch.runs.run import Run
 
 
 class LearningAgent(Protocol):
-    """What a game needs of an agent that learns from it."""
+    """Protocol of an agent that learns from a game."""
 
     def update(self, cells: Sequence[int]) -> int:
         """Learn from the moves of a finished game and keep that for good; return how many positions changed.
@@ -60,7 +60,7 @@ class LearningAgent(Protocol):
         """
 
     def undo(self) -> bool:
-        """Forget the last update; return False if there is none.  Raises TttBatchError if it could not."""
+        """Revert the last update; return False without one.  Raises TttBatchError if that fails."""
 
 
 def play_person_games(
@@ -167,7 +167,7 @@ def play_person_game(
 
 
 def _move_question(game: Game) -> Question:
-    """Ask for a move, or a command; an occupied cell is no answer."""
+    """Ask for a move or a command; refuse an occupied cell."""
 
     def read(text: str) -> Answer:
         entry = read_entry(text, game.board)
@@ -222,7 +222,7 @@ def _ask_again(
 
 @contextlib.contextmanager
 def _telling(face: Face, then: str = "") -> Iterator[None]:
-    """Show what could not be done, then what follows from that, and go on: it may work after the next game."""
+    """Show an error of the block and its consequence, and continue, as it may work after the next game."""
     try:
         yield
     except TttBatchError as error:

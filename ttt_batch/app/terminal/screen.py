@@ -50,7 +50,7 @@ MARGIN = "  "
 
 
 class ScreenFace:
-    """A face for a screen of any size.
+    """Face for a screen of any size.
 
     After `ask`, `press` takes keys until one completes an answer; `lines` lays everything out.
     """
@@ -147,10 +147,9 @@ class ScreenFace:
         return None
 
     def _ends_word(self, key: str) -> bool:
-        """Whether a key belongs to the rest of a word whose first letter was a command already, as in `undo`, or is
-        the Enter after what needed none.
+        """Return whether a key is a later letter of a command already done, as in `undo`, or its needless Enter.
 
-        Letters that began so and ended otherwise, as `exit` may after `r` for `replay`, are typed after all.
+        Letters that continue differently, as `exit` after `r` for `replay`, count as typed.
         """
         in_time = self._clock() <= self._until
         before = self._rests if in_time else []
@@ -182,7 +181,7 @@ class ScreenFace:
         self._typed = ""
 
     def _chosen(self, question: Question) -> str:
-        """What Enter alone stands for: the cell at the cursor if one is asked for."""
+        """Return the meaning of Enter alone: the cell at the cursor if the answer is a cell."""
         return "" if question.game is None else self._board.cell_name(self._cursor)
 
     def _read(self, question: Question, text: str, *, entered: bool = False) -> Answer | None:
@@ -253,7 +252,7 @@ class ScreenFace:
         return "" if self._question is None else f"{self._question.prompt}{self._typed}_"
 
     def _heading(self, columns: int) -> str:
-        """The board and the score; the score alone if there is no room for both."""
+        """Return the board and the score, or the score alone if both do not fit."""
         left = f"{self._board.name}: {rule(self._board)}"
         gap = columns - len(left) - len(self._score)
         return f"{left}{' ' * gap}{self._score}" if gap >= 3 else self._score[:columns]
@@ -322,7 +321,7 @@ ESCAPE_SECONDS = 0.05
 
 
 def has_screen(stdin: TextIO, stdout: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether both streams are a terminal that can do more than print lines, each with a file descriptor."""
+    """Return whether both streams are terminals with a cursor, each with a file descriptor."""
     if not (is_live(stdin, environ) and is_live(stdout, environ)):
         return False
     with contextlib.suppress(OSError, ValueError):
@@ -364,7 +363,7 @@ def _run(view: ScreenFace, session: Session, source: Any, target: Any) -> tuple[
     view.ask(next(session))
 
     def send(answer: Answer) -> None:
-        """Go on with an answer; what the loop raises ends the application, which restores the terminal."""
+        """Send an answer to the loop; its exceptions end the application, which restores the terminal."""
         try:
             view.ask(session.send(answer))
         except StopIteration as end:
@@ -410,7 +409,7 @@ def _run(view: ScreenFace, session: Session, source: Any, target: Any) -> tuple[
 
 
 def _bindings(press: Callable[[str], None], leave: Callable[[], None]) -> Any:
-    """What prompt_toolkit does on each key."""
+    """Return the key bindings of prompt_toolkit."""
     from prompt_toolkit.key_binding import KeyBindings
     from prompt_toolkit.keys import Keys
 

@@ -91,13 +91,13 @@ def page_text(run: AnyRun | AgentAdapter, ties: Ties | None = None, opens: Liter
 
 
 def _script(text: str, shared: bool) -> str:
-    """A script as HTML; shared: the page's worker runs it, too."""
+    """Return a script as HTML; shared: the page's worker runs it, too."""
     mark = f' class="{CLASS}"' if shared else ""
     return f"<script{mark}>\n{text}\n</script>"
 
 
 def _parts(run: AnyRun | AgentAdapter, ties: Ties) -> list[PagePart]:
-    """What the page knows: the truth if the board is enumerated, and a table or networks."""
+    """Return the parts of the page's data: exact results if the board is enumerated, and a table or networks."""
     if isinstance(run, AgentAdapter):
         moves = agent_part(run)
         return [*_solved(run.board), moves]

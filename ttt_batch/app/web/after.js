@@ -38,8 +38,8 @@ const after = (() => {
       item.value = slip.ply + 1;
       list.append(item);
     });
-    element("review").replaceChildren(...(found.length > 0 ? [make("h2", "", "What was given away"), list] :
-      [make("p", "", "No move gave anything away.")]));
+    element("review").replaceChildren(...(found.length > 0 ? [make("h2", "", "Mistakes found"), list] :
+      [make("p", "", "No mistakes found.")]));
   }
 
   return { show };

@@ -49,9 +49,9 @@ from ttt_batch.simulation.policy import Policy, chosen_edges, legal_edges, polic
 
 
 class PagePart(NamedTuple):
-    """What one script of the page reads.
+    """Data of one script of the page.
 
-    script: its name without `.js`, under which the page keeps its values, too.  values: plain values.
+    script: its name without `.js`, the key of its values on the page.  values: plain values.
     arrays: by name, little-endian; no two parts of a page have the same name.
     """
 
@@ -74,7 +74,7 @@ def pack_arrays(parts: list[PagePart]) -> dict[str, Any]:
 
 
 def planes(numbers: NDArray[np.uint32]) -> NDArray[np.uint8]:
-    """uint8[4, n]: the lowest bytes of all numbers, then the next ones ...; the highest, mostly 0, take no room so."""
+    """Return the bytes of numbers as uint8[4, n], lowest first, so that the mostly empty highest bytes compress."""
     return np.ascontiguousarray(numbers.astype("<u4").view(np.uint8).reshape(-1, 4).T)
 
 
@@ -90,13 +90,13 @@ def solution_part(board: Board, graph: Graph, symmetry: bool, solution: NDArray[
 
 
 def open_codes(graph: Graph) -> NDArray[np.int64]:
-    """int64[U]: the codes of unfinished positions, in the order of the graph."""
+    """Return the codes of unfinished positions (int64[U]), in the order of the graph."""
     codes: NDArray[np.int64] = graph.code[: graph.first_edge.size - 1]
     return codes
 
 
 def _bits(codes: NDArray[np.int64], size: int) -> NDArray[np.uint8]:
-    """uint8[size / 8]: a bit for each number below `size`, set for those in `codes`."""
+    """Return a bit for each number below `size`, set for those in `codes` (uint8[size / 8])."""
     present = np.zeros(size, np.bool_)
     present[codes] = True
     return np.packbits(present, bitorder="little")
@@ -149,7 +149,7 @@ def moves_part(
 
 
 def _candidates(graph: Graph, policy: Policy) -> NDArray[np.int64]:
-    """int64[U]: a bit for each cell that the agent may pick, occupied ones included."""
+    """Return the cells that the agent may pick as bits (int64[U]), occupied ones included."""
     chosen = chosen_edges(graph, policy)
     # A sum of different powers of two is their union; 2**16 is far within what a float64 counts exactly.
     bits = 2.0 ** graph.cell[chosen].astype(np.int64)
@@ -157,7 +157,7 @@ def _candidates(graph: Graph, policy: Policy) -> NDArray[np.int64]:
 
 
 def _scores(run: Run) -> NDArray[np.float64]:
-    """float64[E]: the agent's value of every move for the player who makes it; or its chance, if it has no values."""
+    """Return the value of every move for its mover (float64[E]), or its probability if the agent has no values."""
     graph = run.graph
     if run.learner.temperature is not None:
         chances: NDArray[np.float64] = played_chances(run).chance
@@ -174,7 +174,7 @@ def _scores(run: Run) -> NDArray[np.float64]:
 
 
 def _values(run: Run, by_code: NDArray[np.int64]) -> tuple[NDArray[np.int16], float]:
-    """int16[moves to free cells], rounded values by row (in the order `by_code`) and cell; and what a unit is worth."""
+    """Return rounded values by row (in the order `by_code`) and free cell (int16), and the worth of a unit."""
     legal = legal_edges(run.graph)
     rank = np.empty_like(by_code)
     rank[by_code] = np.arange(by_code.size)
@@ -225,7 +225,7 @@ def agent_part(agent: AgentAdapter) -> PagePart:
 
 
 def _seated(agent: AgentAdapter) -> AgentAdapter:
-    """The agent as the page asks it: one image of each position alone if rows stand for all; no move may be illegal."""
+    """Return the agent for the page: it sees one image of each position if rows do, and illegal moves raise."""
     return AgentAdapter(agent.agent, agent.board, symmetric=agent.images_share, loses=None)
 
 
@@ -252,7 +252,7 @@ FOLDER = "ttt_batch.app.web"
 
 
 def source(name: str) -> str:
-    """A part of the page, without its last line end, as `bare` leaves it."""
+    """Return a part of the page as `bare` leaves it, without its last line end."""
     text = bare(files(FOLDER).joinpath(name).read_text("utf-8"))
     if name.endswith(".css"):
         return re.sub(r"(?<=[:;,]) | (?={)|(?<={) | (?=})", "", text)  # no string of a style has such a space
@@ -262,9 +262,9 @@ def source(name: str) -> str:
 
 
 def bare(text: str) -> str:
-    """A script, style or frame without indentation, empty lines and comments that have lines of their own.
+    """Return a script, style or frame without indentation, empty lines and comment lines.
 
-    Its lines stay lines, so what stands on them means the same; no string of it may go over a line's end.
+    Lines are kept, so the meaning stays; strings must not span lines.
     """
     kept, comment = [], False
     for line in map(str.strip, text.splitlines()):
@@ -276,9 +276,9 @@ def bare(text: str) -> str:
 
 
 def tight(line: str) -> str:
-    """A script's line without the spaces that separate nothing, and without a comment at its end.
+    """Return a script's line without needless spaces and without a comment at its end.
 
-    Lines with templates, regular expressions or single quotes are left as they are, for their spaces may count.
+    Lines with templates, regular expressions or single quotes stay, because their spaces may matter.
     """
     line = re.sub(r"\s+// [^\"'`]*$", "", line)
     if re.search(r"[`'/\\]", line):
@@ -306,9 +306,9 @@ CLASS = "learning"
 
 
 class Extra(NamedTuple):
-    """What a page that learns has besides.
+    """Additional parts of a page that learns.
 
-    before, after: scripts before those of every page, and after them.  shared: those that its worker runs, too.
+    before, after: scripts before and after those of every page.  shared: those that its worker runs, too.
     html: pieces, by name, and the file of each.
     """
 
@@ -328,7 +328,7 @@ NONE = Extra((), (), (), {"tabs": "", "learn": ""})
 
 
 def learns(board: Board) -> bool:
-    """Whether a page of `board` has the tab."""
+    """Return whether a page of `board` has the Learn tab."""
     return board.rows == board.cols == board.k == SIDE and not board.gravity
 
 

@@ -35,10 +35,10 @@ EQUALS = {
 
 
 def about(run: Run, ties: Ties = "sharp") -> dict[str, Any]:
-    """Plain values for the page; every text is a text for people.
+    """Return the page's texts as plain values.
 
-    proof: what the verdict rests on.
-    against: whom the results are against.  results: by seat the probabilities of win, draw and loss.
+    proof: basis of the verdict.
+    against: opponent of the results.  results: by seat the probabilities of win, draw and loss.
     losing_line: by seat the cells of a shortest game that the agent can lose, None if it cannot.
     facts: label and text pairs.
     """
@@ -57,7 +57,7 @@ def about(run: Run, ties: Ties = "sharp") -> dict[str, Any]:
 
 
 def _introduction(run: Run) -> str:
-    """How the agent came to its table, in a sentence."""
+    """Return a sentence about how the agent got its table."""
     if run.made_elsewhere:
         games = f", in {count_text(run.games, 'game')}" if run.games else ""
         return f"The agent plays by a table that was made elsewhere{games}."
@@ -77,14 +77,14 @@ def _introduction(run: Run) -> str:
 
 
 def rules_text(board: Board) -> str:
-    """How the game is won and lost, in a sentence."""
+    """Return a sentence about how the game is won and lost."""
     line = f"completes a line of {board.k} (row, column or diagonal)" if board.k > 1 else "makes a mark"
     exact = "; longer lines count for nothing" if board.exact else ""
     return f"The player who first {line} {'loses' if board.misere else 'wins'}{exact}."
 
 
 def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
-    """How the agent was trained, as label and text; what is not known is left out."""
+    """Return labels and texts about the training; unknown facts are left out."""
     config, origin = run.config, run.provenance
     batch = count_text(config.batch, "game") if isinstance(config.batch, int) else config.batch
     seat = f", as {config.seat}" if config.seat in SEATS else ""
@@ -115,7 +115,7 @@ def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
 
 
 def games_text(games: int, origin: Mapping[str, str | int | float]) -> str:
-    """How many games a run has learnt from, and how long that took, if it is known."""
+    """Return the number of games that a run has learnt from, and their duration if known."""
     duration = f" in {float(origin['seconds']):.2f} s" if games and "seconds" in origin else ""
     return f"{games:,}{duration}"
 
@@ -129,7 +129,7 @@ def origin_facts(origin: Mapping[str, str | int | float]) -> list[tuple[str, str
 
 
 def known_facts(facts: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Those facts of which something is known, each text on one line."""
+    """Return the facts with a text, each on one line."""
     return [(label, one_line(text)) for label, text in facts if text]
 
 
@@ -167,9 +167,9 @@ def describe_networks(run: PatternRun, *, solved: bool) -> dict[str, Any]:
 
 
 def _finding(run: PatternRun, evaluation: SampledEvaluation, seat: str) -> tuple[str, str]:
-    """What is known of a seat, and what that rests on.
+    """Return the verdict about a seat, and its basis.
 
-    A search that ends undecided gives way to a proof of training, if that was of the weights by which the run plays.
+    After an undecided search a proof of training counts, if it is about the weights by which the run plays.
     """
     number, verdict, wins = SEATS.index(seat), evaluation.verdicts[seat], evaluation.wins.get(seat)
     through = "proved by search through every reply and all moves that tie"
@@ -187,7 +187,7 @@ def _finding(run: PatternRun, evaluation: SampledEvaluation, seat: str) -> tuple
 
 
 def _known(run: PatternRun) -> str:
-    """What best play brings, in a sentence, if the literature says it."""
+    """Return a sentence about best play, if the literature has its result."""
     known = known_board(run.board)
     if known is None:
         return ""
@@ -196,7 +196,7 @@ def _known(run: PatternRun) -> str:
 
 
 def _network_facts(run: PatternRun) -> list[tuple[str, str]]:
-    """How the networks were trained, as label and text; what is not known is left out."""
+    """Return labels and texts about the training of networks; unknown facts are left out."""
     config, network = run.config, run.network
     facts = [
         ("Learner", config.learner),

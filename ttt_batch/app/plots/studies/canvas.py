@@ -59,7 +59,7 @@ BAND, BANDS = 0.2, 0.7
 
 
 class Canvas(NamedTuple):
-    """panels: axes of each.  figure: what they are in, with a title and the foot."""
+    """Panels of a figure.  panels: axes of each.  figure: with a title and the foot."""
 
     figure: Any
     panels: list[Any]
@@ -75,11 +75,11 @@ def make_canvas(
     height: float = 2.7,
     share: bool = False,
 ) -> Canvas:
-    """An empty figure with `count` panels.
+    """Return an empty figure with `count` panels.
 
     legend: signs with their labels, a line each.  notes: parts of a sentence below it; empty ones are left out.
-    columns: panels side by side, if there are so many.  height: of a row of panels, in inches.
-    share: whether all panels have the same axes.
+    columns: most panels side by side.  height: of a row of panels, in inches.
+    share: all panels have the same axes.
     """
     columns = min(columns, count)
     rows = -(-count // columns)
@@ -128,7 +128,7 @@ def line_style(number: int) -> dict[str, Any]:
 
 
 def band_style(number: int, count: int) -> dict[str, Any]:
-    """How the band of a line looks."""
+    """Return the style of a line's band."""
     return {"color": COLOURS[number % len(COLOURS)], "alpha": min(BAND, BANDS / count), "lw": 0}
 
 
@@ -140,7 +140,7 @@ def line_sign(number: int, **changes: Any) -> Any:
 
 
 def panel_inches(columns: int) -> float:
-    """How wide a panel is inside its axes, at least."""
+    """Return the least width of a panel inside its axes, in inches."""
     return FIGURE_WIDTH / columns - 0.95
 
 
@@ -157,7 +157,7 @@ def readable(places: Sequence[float], widths: Sequence[float]) -> list[int]:
 
 
 def slanted(labels: Sequence[str], inches: float) -> bool:
-    """Whether labels on a horizontal axis of so many inches, at 0, 1, 2 ..., have no room side by side."""
+    """Return whether labels at 0, 1, 2 ... on a horizontal axis of `inches` do not fit side by side."""
     return max(map(len, labels)) * LETTER > inches / len(labels)
 
 
@@ -195,9 +195,9 @@ Read = Callable[[Statistics, NDArray[np.int64]], Any]
 
 
 class Metric(NamedTuple):
-    """A number of every learner.
+    """Number of every learner.
 
-    title: what it is.  unit: for an axis.  kind: see TIME.  rising: more of it is better.
+    title: its name.  unit: for an axis.  kind: see TIME.  rising: more is better.
     column: the statistic that it needs, or PROVED or IN_SEATS.
     read: from statistics [n, points, ...] and games int64[n, points] to float64[n, points], or float64[n, 1] if it is
     of all points together.
@@ -212,7 +212,7 @@ class Metric(NamedTuple):
 
     @property
     def note(self) -> str:
-        """What is said of it beside its title; empty for nothing."""
+        """Return the note beside its title; empty for none."""
         return "the two seats are averaged" if self.column in _OF_SEATS else ""
 
 
@@ -312,7 +312,7 @@ class SeedSpread(NamedTuple):
 
 
 def at_end(study: StudyFile, metric: Metric) -> NDArray[np.float64]:
-    """float64[settings, seeds]: the metric of every learner at its last point; NaN for those without it."""
+    """Return the metric of every learner at its last point (float64[settings, seeds]); NaN for those without it."""
     values = np.full(study.state.shape, np.nan)
     for block in study.blocks(tables=False):
         statistics = _statistics(study, block)
@@ -429,11 +429,11 @@ class Selection:
 
     @property
     def states(self) -> NDArray[np.uint8]:
-        """uint8[chosen settings, seeds]: what is known of their learners."""
+        """Return the states of the learners (uint8[chosen settings, seeds])."""
         return self.study.state[self.settings]
 
     def having(self, metric: Metric) -> NDArray[np.bool_]:
-        """bool[chosen settings]: which of them have such a number."""
+        """Return which of the settings have such a number (bool[chosen settings])."""
         growing = self.study.array("growing")[self.settings]
         if metric.column in (PROVED, IN_SEATS):
             return has_proofs(self.study)[self.settings]
@@ -505,7 +505,7 @@ class Selection:
     # --- words --------------------------------------------------------------------------------------------------
 
     def value_text(self, name: str, value: Any) -> str:
-        """A value as it stands at an axis that has the option's name."""
+        """Return a value as written at an axis with the option's name."""
         if isinstance(value, float):
             return f"{value:.{DIGITS}g}" if name not in self._close else str(value)
         if name in ("games", "batch") and isinstance(value, int):
@@ -541,7 +541,7 @@ class Selection:
         return ", ".join(filter(None, map(self.option_text, names, values)))
 
     def name_of(self, setting: int) -> str:
-        """What tells a setting from the others; the title if there are none."""
+        """Return the options by which a setting differs from the others; the title if there are no others."""
         return self.label(self.axes, [self.rows[setting][name] for name in self.axes]) or self.title()
 
     def title(self, settings: Sequence[int] | None = None) -> str:
@@ -555,7 +555,7 @@ class Selection:
         return f"{_few(learners, 'learners')} on {_few(boards, 'boards')}"
 
     def facts(self) -> list[str]:
-        """What holds for the whole picture: seeds and games, what is not done, options that all settings share."""
+        """Return the facts of the whole picture: seeds, games, missing learners, and options shared by all settings."""
         games = [self.study.games[i, self.study.points[i] - 1] for i in self.settings]
         span = " to ".join(
             short_number(number).replace(" ", "\u00a0") for number in sorted({int(min(games)), int(max(games))})
@@ -573,7 +573,7 @@ class Selection:
         return given and name not in ("learner", "board", "games") and len(self.values(name)) == 1
 
     def _left(self) -> str:
-        """Learners that failed or are missing; empty if there are none."""
+        """Return a note about failed and missing learners; empty without any."""
         done, failed = (int(np.count_nonzero(self.states == state)) for state in (DONE, FAILED))
         missing = self.states.size - done - failed
         parts = [f"{count:,} {what}" for count, what in ((failed, "failed"), (missing, "missing")) if count]
@@ -581,7 +581,7 @@ class Selection:
 
 
 def left_out(drawn: int, of: int, what: str, metric: Metric) -> list[str]:
-    """A note about lines that are not drawn.  metric: by which the others were chosen."""
+    """Return a note about lines that are not drawn.  metric: by which the others were chosen."""
     if drawn == of:
         return []
     return [
@@ -591,7 +591,7 @@ def left_out(drawn: int, of: int, what: str, metric: Metric) -> list[str]:
 
 
 def is_number(value: Any) -> bool:
-    """Whether an axis can have the value at its place."""
+    """Return whether an axis can place the value as a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -55,7 +55,7 @@ MARKS = 12
 
 
 def study_curves_figure(choice: Selection, metric: str | None = None) -> Any:
-    """A line for each setting.  metric: by which those are chosen that are drawn, if there are too many."""
+    """Return a figure with a line for each setting.  metric: selects the settings if there are too many."""
     ranking = choice.metric(metric, "proof" if choice.study.family is NETWORKS else "loss")
     shown = [choice.settings[i] for i in choice.best(ranking, [[setting] for setting in choice.settings])]
     drawn = [choice.settings.index(setting) for setting in shown]
@@ -146,7 +146,7 @@ def settling_figure(choice: Selection, metric: str | None = None) -> Any:
 
 
 def _dash(number: int) -> dict[str, Any]:
-    """How a line without markers looks: a second round of colours is dashed."""
+    """Return the style of a line without markers: the second round of colours is dashed."""
     return {"color": COLOURS[number % len(COLOURS)], "marker": "", "linestyle": "--" if number >= len(COLOURS) else "-"}
 
 
@@ -186,7 +186,7 @@ class HorizontalAxis(NamedTuple):
 
 
 def sensitivity_figure(choice: Selection, metric: str | None = None) -> Any:
-    """A metric at the end over step size, or the first option with several numbers, or with several values."""
+    """Return a figure of a final metric over step size, or over the first option with several numbers or values."""
     measured = choice.metric(metric, "proof")
     place = horizontal_axis(choice)
     others = [option for option in choice.axes if option != place.option]
@@ -279,7 +279,7 @@ def _draw_line(
 
 
 def _size(number: int, count: int) -> float:
-    """A marker's size: earlier lines have larger ones, which are seen around those of later ones on top of them."""
+    """Return a marker's size: earlier lines have larger ones, which stay visible around later ones."""
     return 4.0 + 0.5 * (count - 1 - number)
 
 
@@ -290,7 +290,7 @@ def _numbers(settings: Sequence[int], found: SeedSpread, ceiling: float) -> NDAr
 
 
 def _ceiling(choice: Selection) -> float:
-    """Where times that never came are drawn."""
+    """Return the height at which missing times are drawn."""
     return ABOVE * float(choice.study.games[choice.settings].max())
 
 
@@ -343,7 +343,7 @@ def _vertical(panels: Sequence[Any], metric: Metric, numbers: NDArray[np.float64
 
 
 def _axis_meaning(metric: Metric, place: HorizontalAxis) -> str:
-    """What lines and bands are."""
+    """Return the meaning of lines and bands."""
     line, band = ("line", "band") if place.numeric else ("mark", "bar")
     if metric.kind == SHARE:
         return f"{line}: share of the seeds, {band}: its 95 % interval (Wilson)"
@@ -440,7 +440,7 @@ def _grid(choice: Selection, across: str, up: str, panels: int) -> HeatCells:
 
 
 def _axes(choice: Selection) -> tuple[str, str]:
-    """The options of columns and rows.  Raises UsageError if there are no two."""
+    """Return the options of columns and rows.  Raises UsageError without two."""
     if len(choice.axes) < 2:
         alone = next(iter(choice.axes), None)
         what = f"only {alone} differs" if alone else "no option differs"
@@ -506,7 +506,7 @@ def _draw_cells(
 
 
 def number_writer(metric: Metric, values: NDArray[np.float64]) -> Any:
-    """How numbers are written: games with a unit, others with as many decimals as the largest needs for two digits."""
+    """Return a writer of numbers: games with a unit, others with two digits of the largest."""
     top = float(np.abs(values).max(initial=0))
     if metric.kind == TIME or top >= 1000:
         return short_number
@@ -527,7 +527,7 @@ def _colour_bar(canvas: Any, image: Any, metric: Metric, scale: Any) -> None:
 
 
 def _colour_meaning(metric: Metric) -> str:
-    """What numbers and colours are."""
+    """Return the meaning of numbers and colours."""
     better = "more is better" if metric.rising else "less is better"
     if metric.kind == SHARE:
         return f"share of the seeds in %; {better}"
