@@ -3,9 +3,8 @@
 A position's code is a sum over its cells, so the codes of all images of a child follow from those of its parent by one
 addition each.
 
-A board of up to 64 cells as kernels read it without rows or codes: each line is a set of cells in one word.
-`bitboards` is the same for boards that have codes, a line through a given cell at a time; here one loop over all lines
-finds everything that is asked of a position.
+`Places` serves boards with position codes, and tests the lines through one cell.  `Lines` serves boards of up to 64
+cells: each line is a set of cells in one word, and one loop over all lines finds all facts about a position.
 """
 
 from typing import Any, NamedTuple
@@ -37,7 +36,7 @@ class Places(NamedTuple):
 
 
 def make_places(board: Board, symmetry: bool) -> Places:
-    """The kernels' view of `board`, with the images of its symmetries or only itself.
+    """Return `board` for kernels, with the images of its symmetries or only itself.
 
     Raises BoardError for a board whose codes int64 does not hold.
     """
@@ -60,7 +59,7 @@ def make_places(board: Board, symmetry: bool) -> Places:
 
 @inlined
 def is_open(places: Places, cell: Any, taken: Any) -> Any:
-    """Whether a cell may be marked if `taken` (int64, bits) are: it is free and, with gravity, the one below is not."""
+    """Return whether a cell may be marked: it is not in `taken` (int64, bits) and, with gravity, the one below is."""
     lower = cell + places.below
     floats = places.below != 0 and lower < places.power.shape[0] and (taken >> lower) & 1 == 0
     return (taken >> cell) & 1 == 0 and not floats
@@ -68,7 +67,7 @@ def is_open(places: Places, cell: Any, taken: Any) -> Any:
 
 @inlined
 def completes(places: Places, cell: int, marks: Any) -> Any:
-    """Whether a player whose cells are `marks` (bits) made a line with the last one, `cell`."""
+    """Return whether a player with cells `marks` (bits) completed a line by the last one, `cell`."""
     for number in range(places.lines.shape[1]):
         line = places.lines[cell, number]
         if line != 0 and marks & (line | places.fences[cell, number]) == line:
@@ -78,7 +77,7 @@ def completes(places: Places, cell: int, marks: Any) -> Any:
 
 @inlined
 def outcome_after(places: Places, cell: int, marks: Any, mover: int, last: bool) -> Any:
-    """The outcome of a move to `cell` by `mover` (0 or 1), whose cells are then `marks`; last: no cell is free."""
+    """Return the outcome of a move to `cell` by `mover` (0 or 1), who then has `marks`; last: no cell is free."""
     if completes(places, cell, marks):
         return FIRST_WINS + (mover ^ places.misere)
     return DRAW if last else UNFINISHED
@@ -98,7 +97,7 @@ def image_codes(places: Places, code: Any, images: Any) -> None:
 
 @inlined
 def lowest_child(places: Places, images: Any, cell: int, mark: int) -> Any:
-    """The lowest code among the images of a child: `images` with `mark` on `cell` (a negative one is taken away)."""
+    """Return the lowest code among the images of a child: `images` plus `mark` on `cell` (negative to remove it)."""
     lowest = images[0] + mark * places.power[cell, 0]
     for image in range(1, places.power.shape[1]):
         code = images[image] + mark * places.power[cell, image]
@@ -108,7 +107,7 @@ def lowest_child(places: Places, images: Any, cell: int, mark: int) -> Any:
 
 @inlined
 def marks_of(code: Any, n_cells: int) -> Any:
-    """The cells of the first and of the second player in the position `code`, as bits (int64 both)."""
+    """Return the cells of the first and the second player in the position `code`, as bits (int64 both)."""
     first, second = np.int64(0), np.int64(0)
     for cell in range(n_cells):
         mark = code % 3
@@ -127,7 +126,7 @@ TAG = (1 << 32) - 1
 
 @inlined
 def hash_of(code: Any) -> Any:
-    """64 mixed bits (uint64) of a code."""
+    """Return 64 mixed bits (uint64) of a code."""
     mixed = np.uint64(code) * GOLDEN
     mixed = (mixed ^ (mixed >> S32)) * MIX_1
     return mixed ^ (mixed >> S32)
@@ -135,7 +134,7 @@ def hash_of(code: Any) -> Any:
 
 @inlined
 def slot_of(code: Any, mask: Any) -> Any:
-    """The first slot to try for a code, of `mask` + 1."""
+    """Return the first slot to try for a code, of `mask` + 1."""
     return np.int64(hash_of(code) & np.uint64(mask))
 
 
@@ -156,7 +155,7 @@ class Lines(NamedTuple):
 
 
 class LineView(NamedTuple):
-    """What the lines say of a position.
+    """Threats and chances of the lines in a position.
 
     own, other: uint64, the free cells with which the player to move, and its opponent, would complete a line.
     own_open, other_open: whether each can still complete one, with the moves that it has left.
@@ -169,7 +168,7 @@ class LineView(NamedTuple):
 
 
 def make_lines(board: Board) -> Lines:
-    """The lines of `board`."""
+    """Return the lines of `board`."""
     masks = np.array(board.line_masks, np.uint64).reshape(-1, 2)
     below = board.cols if board.gravity else 0
     return Lines(masks[:, 0].copy(), masks[:, 1].copy(), board.cells, board.k, int(board.misere), below)
@@ -177,7 +176,7 @@ def make_lines(board: Board) -> Lines:
 
 @inlined
 def open_cells(lines: Lines, taken: Any) -> Any:
-    """The cells that may be marked if `taken` are (uint64 both): with gravity the lowest free one of each column."""
+    """Return the cells that may be marked beside `taken` (uint64 both); with gravity one of each column."""
     free = all_cells(lines.cells) & ~taken
     if lines.below == 0:
         return free
@@ -186,7 +185,7 @@ def open_cells(lines: Lines, taken: Any) -> Any:
 
 @inlined
 def view_of(lines: Lines, own: Any, other: Any) -> LineView:
-    """What the lines say of a position.  own, other: uint64, the marks of the player to move and of its opponent."""
+    """Return the `LineView` of a position.  own, other: uint64, the marks of the player to move and of its opponent."""
     left = lines.cells - popcount(own | other)
     own_left, other_left = (left + 1) // 2, left // 2
     own_cells, other_cells, own_open, other_open = NONE, NONE, False, False
@@ -207,7 +206,7 @@ def view_of(lines: Lines, own: Any, other: Any) -> LineView:
 
 @inlined
 def can_fill(lines: Lines, own: Any, other: Any, left: Any) -> Any:
-    """Whether a player with marks `own`, against `other` (uint64 both), can still complete a line with `left` moves."""
+    """Return whether a player with marks `own` against `other` (uint64) can still complete a line with `left` moves."""
     for number in range(lines.mask.shape[0]):
         line = lines.mask[number]
         if line & other == NONE and lines.fence[number] & own == NONE and lines.k - popcount(line & own) <= left:

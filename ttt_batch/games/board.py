@@ -68,7 +68,7 @@ class Board:
 
     @property
     def name(self) -> str:
-        """The board as it is usually written: `3x4x3`, `5x5x4-exact`, and `3x3` for the classic."""
+        """Name as usually written: `3x4x3`, `5x5x4-exact`, and `3x3` for the classic."""
         full = f"{self.rows}x{self.cols}x{self.k}"
         shape = "3x3" if full == "3x3x3" else full
         variants = {"-misere": self.misere, "-exact": self.exact, "-gravity": self.gravity}
@@ -76,7 +76,7 @@ class Board:
 
     @functools.cached_property
     def lines(self) -> tuple[tuple[int, ...], ...]:
-        """Every run of `k` cells in a row, column or diagonal, each as its cells in order."""
+        """Runs of `k` cells in a row, column or diagonal, each as its cells in order."""
         found = set()
         for row in range(self.rows):
             for col in range(self.cols):
@@ -89,9 +89,9 @@ class Board:
 
     @functools.cached_property
     def line_masks(self) -> tuple[tuple[int, int], ...]:
-        """Of every line the bits of its cells, and of the cells that must not be the same player's, too.
+        """Bits of each line's cells, and of the cells that must not belong to the same player.
 
-        Python ints, below 2**64: int64 has room for them on boards of up to 63 cells.
+        Python ints below 2**64; they fit into int64 on boards of up to 63 cells.
         """
         found = []
         for line in self.lines:
@@ -106,7 +106,7 @@ class Board:
         return tuple(found)
 
     def completed_lines(self, position: Position) -> list[tuple[int, ...]]:
-        """Every line that one player has filled; with `exact` no part of a longer one."""
+        """Return the lines that one player has filled; with `exact` no part of a longer one."""
         found = []
         for line, (_, fence) in zip(self.lines, self.line_masks, strict=True):
             mark = position[line[0]]
@@ -117,7 +117,7 @@ class Board:
 
     @functools.cached_property
     def symmetries(self) -> tuple[tuple[int, ...], ...]:
-        """The board's symmetries as permutations: image cell `i` holds what stood on cell `permutation[i]`."""
+        """Symmetries of the board as permutations: cell `i` of the image shows cell `permutation[i]`."""
         grid = [[row * self.cols + col for col in range(self.cols)] for row in range(self.rows)]
         images = []
         for _ in range(4):
@@ -128,45 +128,45 @@ class Board:
         return tuple(dict.fromkeys(tuple(chain(*image)) for image in images if len(image) == self.rows))
 
     def images(self, symmetry: bool) -> tuple[tuple[int, ...], ...]:
-        """The symmetries whose images share a row: all of the board's, or only the identity."""
+        """Return the symmetries whose images share a row: all of the board's, or only the identity."""
         return self.symmetries if symmetry else (tuple(range(self.cells)),)
 
     def representative(self, position: Position, symmetry: bool = True) -> tuple[Position, tuple[int, ...]]:
-        """The image of a position with the lowest code, and the permutation (see `symmetries`) that makes it."""
+        """Return the image of a position with the lowest code, and its permutation (see `symmetries`)."""
         images = [(tuple(position[cell] for cell in image), image) for image in self.images(symmetry)]
         return min(images, key=lambda found: self.encode(found[0]))
 
     def encode(self, position: Position) -> int:
-        """Code of a position."""
+        """Return the code of a position."""
         return sum(mark * 3**cell for cell, mark in enumerate(position))
 
     def decode(self, code: int) -> Position:
-        """Position of a code (0 to 3**cells - 1)."""
+        """Return the position of a code (0 to 3**cells - 1)."""
         if not 0 <= code < 3**self.cells:
             raise BoardError(f"code {code} is outside 0 .. {3**self.cells - 1}, the codes of board {self.name}")
         return tuple(code // 3**cell % 3 for cell in range(self.cells))
 
     def after(self, position: Position, cell: int) -> Position:
-        """The position after the player to move marks a free cell; legality is not checked."""
+        """Return the position after the player to move marks a free cell, without a check of legality."""
         mark = FIRST + (self.cells - position.count(EMPTY)) % 2
         return (*position[:cell], mark, *position[cell + 1 :])
 
     def open_cells(self, position: Position) -> list[int]:
-        """Cells that may be marked next: all free ones, with gravity the lowest free one of each column."""
+        """Return the cells that may be marked next: all free ones, with gravity the lowest free one of each column."""
         return [cell for cell, mark in enumerate(position) if mark == EMPTY and not self.floats(position, cell)]
 
     def floats(self, position: Position, cell: int) -> bool:
-        """Whether the board has gravity and the cell below is free."""
+        """Return whether the board has gravity and the cell below is free."""
         return self.gravity and cell + self.cols < self.cells and position[cell + self.cols] == EMPTY
 
     def outcome(self, position: Position) -> int:
-        """UNFINISHED, FIRST_WINS, SECOND_WINS or DRAW."""
+        """Return UNFINISHED, FIRST_WINS, SECOND_WINS or DRAW."""
         for line in self.completed_lines(position):
             return SECOND + FIRST - position[line[0]] if self.misere else position[line[0]]
         return UNFINISHED if EMPTY in position else DRAW
 
     def winning_cells(self, position: Position) -> frozenset[int]:
-        """Cells of every completed line."""
+        """Return the cells of all completed lines."""
         return frozenset(cell for line in self.completed_lines(position) for cell in line)
 
     def format_position(self, position: Position) -> str:
@@ -176,13 +176,13 @@ class Board:
 
     @property
     def resignation(self) -> int:
-        """The number that stands in the place of a cell for resigning: one above the last cell's."""
+        """Number used as a cell for resigning: one above the last cell's."""
         return self.cells
 
     def cell_name(self, cell: int) -> str:
-        """Name of a cell: the digit 1-9 on boards of up to nine cells, column letter and row number elsewhere.
+        """Return the name of a cell: digit 1-9 on boards of up to nine cells, else column letter and row number.
 
-        That of `resignation` is the word for it.
+        The name of `resignation` is its word.
         """
         if cell == self.resignation:
             return RESIGNS
@@ -193,7 +193,7 @@ class Board:
 
 
 def column_name(col: int) -> str:
-    """Letters of a column, counted from 0: `aa` follows `z`, and `ba` follows `az`."""
+    """Return the letters of a column, counted from 0: `aa` follows `z`, and `ba` follows `az`."""
     before, last = divmod(col, 26)
     return (LETTERS[before - 1] if before else "") + LETTERS[last]
 
@@ -207,7 +207,7 @@ class Game:
 
     @functools.cached_property
     def position(self) -> Position:
-        """Marks of all cells.  A forfeiting move leaves no mark."""
+        """Marks of all cells, without a mark for a forfeiting move."""
         marks = [EMPTY] * self.board.cells
         for ply, cell in enumerate(self.moves):
             if cell != self.board.resignation and marks[cell] == EMPTY:
@@ -221,23 +221,23 @@ class Game:
 
     @property
     def forfeited(self) -> bool:
-        """Whether the last move went to an occupied cell, or resigned."""
+        """True if the last move went to an occupied cell, or resigned."""
         return self.board.cells - self.position.count(EMPTY) < len(self.moves)
 
     @property
     def resigned(self) -> bool:
-        """Whether the last move resigned."""
+        """True if the last move resigned."""
         return self.moves[-1:] == (self.board.resignation,)
 
     @functools.cached_property
     def outcome(self) -> int:
-        """UNFINISHED, FIRST_WINS, SECOND_WINS or DRAW; a forfeit is won by the other player."""
+        """Outcome: UNFINISHED, FIRST_WINS, SECOND_WINS or DRAW; a forfeit is won by the other player."""
         if self.forfeited:
             return FIRST_WINS if self.mover == FIRST else SECOND_WINS
         return self.board.outcome(self.position)
 
     def after(self, cell: int) -> "Game":
-        """The game with one more move; an occupied cell, and resigning, forfeits it.
+        """Return the game with one more move; an occupied cell, and resigning, forfeits it.
 
         Raises BoardError for a cell outside the board and for a move after the end.
         """
@@ -252,7 +252,7 @@ class Game:
         return replace(self, moves=(*self.moves, cell))
 
     def before_move_of(self, player: int) -> "Game | None":
-        """The game before the last move of `player` (FIRST or SECOND), None if there is none."""
+        """Return the game before the last move of `player` (FIRST or SECOND), or None without one."""
         plies = range(player - FIRST, len(self.moves), 2)
         return replace(self, moves=self.moves[: plies[-1]]) if plies else None
 

@@ -51,14 +51,14 @@ class Space(NamedTuple):
 
 
 def most_positions(board: Board) -> int:
-    """Positions with as many X as O, or one more: no fewer than play can reach."""
+    """Return the number of positions with as many X as O, or one more, an upper bound of those that play can reach."""
     return sum(positions_of_ply(board, ply) for ply in range(board.cells + 1))
 
 
 def choose_space(board: Board, symmetry: bool | str, *, prefers: bool) -> Space:
-    """How the positions of `board` are kept.
+    """Return how to keep the positions of `board`.
 
-    symmetry: `on`, `off`, or `auto`: off on a small board, on if that makes the board enumerable, and else as the
+    symmetry: `on`, `off`, or `auto`: off on a small board, on if that makes the board enumerable, otherwise as the
     learner `prefers`.  Raises UsageError, and BoardError for a board of more than MAX_TABLE_CELLS cells.
     """
     check_table_cells(board)
@@ -76,7 +76,7 @@ def choose_space(board: Board, symmetry: bool | str, *, prefers: bool) -> Space:
 
 
 def space_of(board: Board, symmetry: bool) -> Space:
-    """The space of a configuration, whose symmetry is settled."""
+    """Return the space of a configuration with fixed symmetry."""
     return choose_space(board, symmetry, prefers=symmetry)
 
 
@@ -94,7 +94,7 @@ def check_enumerable(board: Board, grown: bool, what: str) -> None:
 
 
 def too_large(what: str, board: Board, remedy: str) -> BoardError:
-    """The error if `what` needs an enumerated board and this is none."""
+    """Return the error for `what` needing an enumerated board."""
     return BoardError(
         f"{what} needs an enumerated board; {board.name} is too large to enumerate, with up to "
         f"{most_positions(board):,} positions: {remedy}"
@@ -102,12 +102,12 @@ def too_large(what: str, board: Board, remedy: str) -> BoardError:
 
 
 def positions_of_ply(board: Board, ply: int) -> int:
-    """Positions with `ply` marks, whether or not a game reaches them."""
+    """Return the number of positions with `ply` marks, reachable or not."""
     return _places_of(board, ply) * math.comb(ply, ply // 2)
 
 
 def _places_of(board: Board, ply: int) -> int:
-    """How many sets of `ply` cells there are; with gravity only those that have no free cell below a marked one."""
+    """Return the number of sets of `ply` cells; with gravity only sets without a free cell below a marked one."""
     if not board.gravity:
         return math.comb(board.cells, ply)
     ways = [1] + ply * [0]
@@ -191,7 +191,7 @@ class _Ply(NamedTuple):
 
 
 def _plies(board: Board, symmetry: bool, counts: tuple[int, ...] | None) -> Iterator[_Ply]:
-    """Breadth-first enumeration by kernel; no ply takes more memory than `counts`, if given, have positions."""
+    """Enumerate breadth first by kernels; `counts`, if given, limits the memory of each ply."""
     places = make_places(board, symmetry)
     images = np.zeros(places.power.shape[1], np.int64)
     code, outcome = np.zeros(1, np.int64), np.zeros(1, np.int8)
@@ -224,7 +224,7 @@ def _plies(board: Board, symmetry: bool, counts: tuple[int, ...] | None) -> Iter
 
 
 def _plies_of_small(board: Board) -> Iterator[_Ply]:
-    """The same without kernels, and without symmetry."""
+    """Enumerate without kernels and without symmetry."""
     powers = 3 ** np.arange(board.cells, dtype=np.int64)
     code, masks = np.zeros(1, dtype=np.int64), np.zeros((1, 2), dtype=np.int64)
     for ply in range(board.cells + 1):
@@ -254,7 +254,7 @@ def _plies_of_small(board: Board) -> Iterator[_Ply]:
 def group_by_child(children: Any, sources: Any, first: Any, parent: Any) -> None:
     """Group the edges by child: `first` (uint32[S + 1], zeros) and `parent` (uint32[E]) are filled in place.
 
-    children, sources: uint32[E], where each edge leads to and comes from.
+    children, sources: uint32[E], target and source of each edge.
     """
     n_rows = first.shape[0] - 1
     for edge in range(children.shape[0]):
@@ -286,11 +286,11 @@ def enumerate_graph(
 
     occupied: make edges of occupied cells, too; they lead to the row in which the mover has forfeited.
     symmetry: a row for each class of positions that are images of each other.
-    resigns: make an edge to resign, the last one of its row, wherever the first player has a choice; its cell is the
+    resigns: add an edge to resign, the last one of its row, wherever the first player has a choice; its cell is the
     number of cells, and it leads to the row in which the first player has forfeited.
-    counts: the claimed number of positions (classes) with 0, 1, ... marks up to all cells.  A larger board with
-    others is refused at the first ply that differs, with no more work than the claimed positions take.
-    Arrays are read-only; the result is remembered.  Raises BoardError if the board is too large.
+    counts: the claimed number of positions (classes) with 0, 1, ... marks up to all cells.  A larger board with other
+    numbers is refused at the first ply that differs, so no more work is done than the claim takes.
+    Arrays are read-only; the result is cached.  Raises BoardError if the board is too large.
     """
     key = board, occupied, symmetry, resigns
     if key not in GRAPHS:
@@ -303,7 +303,7 @@ GRAPHS: dict[tuple[Board, bool, bool, bool], Graph] = {}
 
 
 def _enumerated(board: Board, occupied: bool, symmetry: bool, resigns: bool, counts: tuple[int, ...] | None) -> Graph:
-    """What `enumerate_graph` remembers."""
+    """Return the graph that `enumerate_graph` caches."""
     small = board.cells <= SMALL and not symmetry
     plies: list[_Ply] = []
     for found in _plies_of_small(board) if small else _plies(board, symmetry, counts):
@@ -352,7 +352,7 @@ def _enumerated(board: Board, occupied: bool, symmetry: bool, resigns: bool, cou
 
 
 def _rows(plies: list[_Ply]) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int8], NDArray[np.uint32]]:
-    """Code, outcome and ply of every row, unfinished ones first; the row that each move leads to."""
+    """Return code, outcome and ply of every row, unfinished ones first, and the row that each move leads to."""
     outcome = np.concatenate([p.outcome for p in plies])
     order = np.concatenate([np.flatnonzero(outcome == UNFINISHED), np.flatnonzero(outcome != UNFINISHED)])
     row = np.empty(order.size, np.uint32)
@@ -367,7 +367,7 @@ def _rows(plies: list[_Ply]) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArr
 def _parents(
     children: NDArray[np.uint32], width: NDArray[np.uint32], n_rows: int, small: bool
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """`first_parent` and `parent` of a graph whose unfinished rows have `width` moves; small: without a kernel."""
+    """Return `first_parent` and `parent` of a graph with `width` moves per unfinished row; small: without a kernel."""
     sources = np.arange(width.size, dtype=np.uint32).repeat(width)
     if small:
         first = np.append(0, np.cumsum(np.bincount(children, minlength=n_rows))).astype(np.uint32)

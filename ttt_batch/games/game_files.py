@@ -70,7 +70,7 @@ class GamesTable(NamedTuple):
 
 
 def lines_of(piece: bytes) -> Iterator[str]:
-    """The lines of a piece of text, one by one: often only the first are looked at."""
+    """Yield the lines of a chunk of text; often only the first are used."""
     begin = 0
     for end in ENDS.finditer(piece):
         yield piece[begin : end.start()].decode("utf-8", "backslashreplace")
@@ -78,7 +78,7 @@ def lines_of(piece: bytes) -> Iterator[str]:
 
 
 def with_a_game_a_line(pieces: Iterable[bytes], board: Board) -> tuple[Iterator[bytes], str]:
-    """The text with a game a line, and its layout in words, empty if it is like that already."""
+    """Return the text with a game per line, and its layout in words, empty if it was so already."""
     pieces, begun = iter(pieces), []
     first: list[str] = []
     for piece in pieces:
@@ -112,7 +112,7 @@ def _is_one_move(line: str, board: Board) -> bool:
 
 
 def _joined(pieces: Iterable[bytes], part: Part) -> Iterator[bytes]:
-    """Pieces in which each game is on the last of its lines."""
+    """Yield chunks in which each game is on the last of its lines."""
     held: str | None = None
     some: list[str] = []
     size = 0
@@ -135,19 +135,19 @@ def _text(lines: list[str]) -> bytes:
 
 
 def _numbered(line: str) -> tuple[bool, str]:
-    """A game begins with its first number, after an empty line or a header."""
+    """Read a line of a layout whose games begin with a number, after an empty line or a header."""
     if not line.strip() or is_header(line) or line.lstrip().startswith("#"):
         return True, ""
     return begins_numbered(line), line
 
 
 def _below(line: str) -> tuple[bool, str]:
-    """A game ends with an empty line."""
+    """Read a line of a layout whose games end with an empty line."""
     return not line.strip(), line.partition("#")[0]
 
 
 def _of_json(line: str) -> tuple[bool, str]:
-    """A line is an object with moves, and with a result or none."""
+    """Read a line that is a JSON object with moves, and maybe a result."""
     if not line.strip():
         return True, ""
     try:
@@ -159,17 +159,17 @@ def _of_json(line: str) -> tuple[bool, str]:
 
 
 def _role(name: str) -> str:
-    """What a column or a key of this name holds; empty if that is not known."""
+    """Return what a column or a key of this name holds; empty if unknown."""
     return ROLES.get(re.sub("[^a-z0-9]", "", name.lower()), "")
 
 
 def _claim(result: object) -> str:
-    """The result of a game, in the words that end a line."""
+    """Return the result of a game, in the words that end a line."""
     return _CLAIMS.get(re.sub(r"\s", "", str(result).lower()), "")
 
 
 def _table(line: str) -> GamesTable | None:
-    """The table of which a line is the header; None if it is none that is known."""
+    """Return the table whose header a line is; None if it is not a known header."""
     if not re.search("[a-z]{3}|row|col", line, re.IGNORECASE):
         return None
     delimiter = max(",;\t|", key=line.count)
@@ -193,7 +193,7 @@ def _table(line: str) -> GamesTable | None:
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
-    """The fields of a row; none of one that is broken."""
+    """Return the fields of a row; empty for a broken row."""
     try:
         return [field.strip() for field in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])]
     except csv.Error:
@@ -201,7 +201,7 @@ def _fields(line: str, delimiter: str) -> list[str]:
 
 
 def _by_moves(table: GamesTable, rows: list[str]) -> bool:
-    """Whether a table has a move a line: its columns of cells hold one move."""
+    """Return whether a table has a move per line: its columns of cells hold one move."""
     if table.moves:
         return False
     if CELL not in table.columns:
@@ -212,7 +212,7 @@ def _by_moves(table: GamesTable, rows: list[str]) -> bool:
 
 
 class _Rows:
-    """Reads the rows of a table; the header is no game."""
+    """Reader of the rows of a table; the header is skipped."""
 
     def __init__(self, table: GamesTable) -> None:
         self._table, self._begun = table, False
@@ -227,11 +227,11 @@ class _Rows:
         return self.row(fields) if len(fields) > max(self._table.columns.values(), default=0) else (True, line)
 
     def gap(self) -> tuple[bool, str]:
-        """What an empty line is."""
+        """Return the meaning of an empty line."""
         return True, ""
 
     def row(self, fields: list[str]) -> tuple[bool, str]:
-        """What a row is."""
+        """Return the meaning of a row."""
         raise NotImplementedError
 
 
@@ -250,7 +250,7 @@ class _MovesOfRows(_Rows):
     _last: tuple[str, float] = "", float("inf")
 
     def gap(self) -> tuple[bool, str]:
-        """Empty lines lie within games, too."""
+        """Ignore an empty line, which may be within a game."""
         return False, ""
 
     def row(self, fields: list[str]) -> tuple[bool, str]:
@@ -284,7 +284,7 @@ LABELS: Mapping[str, frozenset[int]] = {
 
 
 def fields_of(line: str) -> list[str]:
-    """The fields of a line without quotes, in lower case; marks that stand together are one."""
+    """Return the fields of a line without quotes, in lower case; adjacent marks are one field."""
     separator = next((sign for sign in ",;\t" if sign in line), None)
     return [field.strip().strip("\"'").strip().lower() for field in line.strip().split(separator)]
 
@@ -330,7 +330,7 @@ class LabelledPositions(NamedTuple):
 
 
 def board_meant(lines: Iterable[str]) -> str | None:
-    """The board of a public set that begins with these lines, by its number of cells; None if there is no such set."""
+    """Return the board of a public set with these first lines, by its number of cells; None if unknown."""
     return next((KNOWN_BOARDS.get(len(fields_of(line)) - 1) for line in lines if is_labelled(line)), None)
 
 
@@ -338,7 +338,7 @@ def read_positions(pieces: Iterable[bytes], board: Board, name: str) -> Labelled
     """Read positions of a board: in each line a field for each cell, or rows such as X.O/.X./..., and maybe a result.
 
     Marks are x, o and b or `.` for a free cell.  A header is left out.
-    Raises GamesError for what is no position, and BoardError for one of another board.
+    Raises GamesError for other lines, and BoardError for a position of another board.
     """
     rows: list[tuple[int, list[int], frozenset[int] | None]] = []
     for number, line in enumerate(chain.from_iterable(map(lines_of, pieces)), 1):
@@ -372,7 +372,7 @@ def is_names(line: str) -> bool:
 
 
 def _read_line(text: str, board: Board, name: str) -> tuple[list[int], frozenset[int] | None]:
-    """The marks of a line, and what its label allows."""
+    """Return the marks of a line, and the results that its label allows."""
     fields = fields_of(text)
     if len(fields) <= 2:  # the marks stand together
         fields = [*re.sub("[/|]", "", fields[0]), *fields[1:]]
@@ -397,10 +397,10 @@ def _allowed(label: str) -> frozenset[int]:
 
 
 def _order(board: Board, written: list[list[int]]) -> list[int]:
-    """Where in a line the mark of each cell stands.
+    """Return the place of each cell's mark in a line.
 
-    On a board with gravity it is the order in which the fewest marks float: column by column from the bottom as in the
-    public set, or row by row.
+    With gravity the order with the fewest floating marks is taken: column by column from the bottom, as in the public
+    set, or row by row.
     """
     rows, cols = board.rows, board.cols
     by_rows = list(range(board.cells))
@@ -450,10 +450,10 @@ def find_games(
     cells_from: Number | None = None,
     asks: bool = True,
 ) -> GamesFound:
-    """Find out what a file of games means.
+    """Find out the meaning of a file of games.
 
-    moves, cells_from: what the person says about digits.  asks: refuse two readings that remain, instead of 0.
-    Raises GamesError for positions with results, and with the option that decides if nothing else does; UsageError.
+    moves, cells_from: the user's options about digits.  asks: refuse two remaining readings, instead of taking 0.
+    Raises UsageError, and GamesError for positions with results, and for ambiguous files, with the deciding option.
     """
     given = DigitReading(*_given(board, moves, cells_from)), moves is not None, cells_from is not None
     pieces, layout = with_a_game_a_line(source, board)
@@ -482,7 +482,7 @@ def refuse_positions(line: str, name: str) -> None:
 
 
 def _given(board: Board, moves: str | None, cells_from: Number | None) -> tuple[str, int]:
-    """What the person says, or else the usual.  Raises UsageError."""
+    """Return the reading of the user's options, or the usual one.  Raises UsageError."""
     way = NUMBERS if moves is None else choose("moves", moves, DIGITS_MEAN)
     if way == COLUMNS and not board.gravity:
         raise BoardError(
@@ -492,7 +492,7 @@ def _given(board: Board, moves: str | None, cells_from: Number | None) -> tuple[
 
 
 def _readings(board: Board, given: DigitReading, way: bool, first: bool) -> list[DigitReading]:
-    """The readings that are tried, the usual first.  way, first: whether the person says which."""
+    """Return the readings to try, the usual first.  way, first: fixed by the user."""
     ways = [given.moves] if way else [NUMBERS, *([COLUMNS] if board.gravity else []), ROW_COL]
     if not way and (board.gravity or board.rows != board.cols):
         ways.append(COL_ROW)  # of other boards the reflection is as good: rows first, as matrices count
@@ -534,7 +534,7 @@ class _Trial:
         return False
 
     def settled(self, name: str, *, asks: bool) -> DigitReading:
-        """The reading that is taken.  Raises GamesError if several remain, and the person is to decide."""
+        """Return the reading to use.  Raises GamesError if several remain and the user must decide."""
         best = self._best()
         if len(best) > 1 and not any(self._good.values()):  # the messages are to be about the likeliest
             return max(best, key=lambda reading: len(self._tried(self._first, reading)[0]))
@@ -556,7 +556,7 @@ class _Trial:
         )
 
     def _best(self) -> list[DigitReading]:
-        """The readings with the most good games, one of those that find the same moves."""
+        """Return the readings with the most good games, one for each set of moves."""
         most = max(self._good.values())
         rivals = [reading for reading, good in self._good.items() if good == most]
         if most == 0:
@@ -567,7 +567,7 @@ class _Trial:
         return list(found.values())
 
     def _tried(self, line: str, reading: DigitReading) -> tuple[tuple[int, ...], bool]:
-        """The cells of a line up to its first fault, and whether it is a whole game."""
+        """Return the cells of a line up to its first fault, and whether it is a whole game."""
         cells: list[int] = []
         rules = {"occupied": self._occupied, "resigns": self._resigns}
         try:
@@ -579,7 +579,7 @@ class _Trial:
 
 
 def _told(reading: DigitReading) -> str:
-    """A reading in words."""
+    """Return a reading in words."""
     end = ", rows from the bottom" if reading.up else ""
     if reading.moves == NUMBERS:
         return f"cells count from {reading.first}{end}"

@@ -64,30 +64,29 @@ def n_unfinished(graph: Graph) -> Any:
 
 @inlined
 def edges_of(graph: Graph, row: Any) -> Any:
-    """First edge of an unfinished row, and the first edge after its own: int64 both.
+    """Return the first edge of an unfinished row, and the first edge after its own (int64 both).
 
-    They are stored unsigned: for an index that might be negative Numba adds a check and a selection to every access
-    (sweeps take 1.2 to 1.6 times as long, games one by one 1.1 to 1.5 times).  They are returned signed, because Numba
-    turns the sum of an unsigned and a signed 64-bit number into a float.  Hot loops convert indices back to unsigned
-    (batches 1.04 to 1.1 times, games one by one 1.1 to 1.5 times as fast).
+    They are stored unsigned, because Numba checks the sign of a signed index at every access (sweeps would take 1.2 to
+    1.6 times as long).  They are returned signed, because Numba turns the sum of an unsigned and a signed number into
+    a float.  Hot loops convert indices back to unsigned.
     """
     return np.int64(graph.first_edge[row]), np.int64(graph.first_edge[row + 1])
 
 
 @inlined
 def mover_of(graph: Graph, row: int) -> Any:
-    """Who moves in an unfinished row: 0 or 1 (int64; the stored ply is too narrow to count with)."""
+    """Return who moves in an unfinished row: 0 or 1 (int64; the stored ply is too narrow to count with)."""
     return np.int64(graph.ply[row]) & 1
 
 
 def rows_of_edges(graph: Graph) -> NDArray[np.int64]:
-    """int64[E]: the row that each edge leaves."""
+    """Return the source row of each edge (int64[E])."""
     widths = np.diff(graph.first_edge)
     return np.arange(widths.size).repeat(widths)
 
 
 def row_of(graph: Graph, code: int) -> int:
-    """Row of a position code.  Raises BoardError if no game reaches the position."""
+    """Return the row of a position code.  Raises BoardError if no game reaches the position."""
     found = np.flatnonzero(graph.code == code)
     if code < 0 or found.size == 0:
         raise BoardError(f"position with code {code} cannot occur in play: no game reaches it")
@@ -108,7 +107,7 @@ MAX_ROWS = (1 << 32) // 37
 
 
 class Growth(NamedTuple):
-    """What adding rows needs beside the graph.
+    """Arrays for adding rows, beside the graph.
 
     places: the board.  origin, place: int64[images, cells], the game's cell that a cell of an image shows, and the
     image's cell that shows a cell of the game.
@@ -133,7 +132,7 @@ class Growth(NamedTuple):
 
 @inlined
 def find_row(graph: Graph, growth: Growth, code: Any) -> Any:
-    """The row of a code, or -1."""
+    """Return the row of a code, or -1."""
     hashed = hash_of(code)
     mask = growth.slots.shape[0] - 1
     tag, slot = np.int64(hashed >> S32), np.int64(hashed & np.uint64(mask))
@@ -194,7 +193,7 @@ def show_code(growth: Growth, code: Any) -> Any:
 
 @inlined
 def lowest_image(growth: Growth) -> Any:
-    """(code, number) of the image of the position with the lowest code, the first of equals."""
+    """Return code and number of the position's image with the lowest code, the first of equals."""
     lowest, number = growth.images[0], 0
     for image in range(1, growth.images.shape[0]):
         code = growth.images[image]
@@ -246,7 +245,7 @@ def link(graph: Graph, growth: Growth, row: Any, ply: Any) -> None:
 
 @inlined
 def has_room(graph: Graph, growth: Growth, rows: Any) -> Any:
-    """Whether there is room for `rows` more unfinished rows and as many final ones."""
+    """Return whether `rows` more unfinished rows and as many final ones fit."""
     n_cells = graph_cells(growth)
     n_edges = graph.child.shape[0] - n_cells * n_cells
     finals = growth.used[FINALS] + rows * growth.finals
@@ -259,7 +258,7 @@ def has_room(graph: Graph, growth: Growth, rows: Any) -> Any:
 
 @inlined
 def is_legal(graph: Graph, edge: Any) -> Any:
-    """Whether a move marks a free cell, i.e. does not forfeit."""
+    """Return whether a move marks a free cell, so does not forfeit."""
     code = graph.code[graph.child[edge]]
     return code != -1 and code != -2
 
@@ -276,9 +275,9 @@ def remember_all(graph: Graph, growth: Growth) -> None:
 
 @inlined
 def outcome_of_marks(growth: Growth) -> Any:
-    """The outcome of the position of the game, or -1 if no game reaches it.
+    """Return the outcome of the game's position, or -1 if no game reaches it.
 
-    Then turns do not leave these numbers of marks, or the player to move next has a line.
+    In that case turns do not give these numbers of marks, or the player to move next has a line.
     """
     n_cells = graph_cells(growth)
     first, second = popcount(np.uint64(growth.marks[0])), popcount(np.uint64(growth.marks[1]))
@@ -297,10 +296,10 @@ def outcome_of_marks(growth: Growth) -> Any:
 
 @kernel
 def expand_all(graph: Graph, growth: Growth) -> Any:
-    """Write the edges of every row that the graph holds, from the codes alone.
+    """Write the edges of every row from the codes; return -1, or the first inconsistent row.
 
-    Returns -1, or the first row whose code is no position's, not the lowest of its images, not of its ply, or has
-    another outcome.
+    A row is inconsistent if its code is not a position's, not the lowest of its images, not of its ply, or has another
+    outcome.
     """
     edge = 0
     for row in range(growth.used[ROWS]):
@@ -321,7 +320,7 @@ def expand_all(graph: Graph, growth: Growth) -> Any:
 
 
 def shared_rows() -> Graph:
-    """A graph of only the rows that stand for positions without one of their own."""
+    """Return a graph of only the shared rows, for positions without their own row."""
     none, start = np.zeros(0, np.uint32), np.zeros(1, np.uint32)
     code, outcome = np.array(SHARED_CODES, np.int64), np.array(SHARED_OUTCOMES, np.int8)
     ply, cell = np.zeros(N_SHARED, np.int8), np.zeros(0, np.int8)
@@ -329,7 +328,7 @@ def shared_rows() -> Graph:
 
 
 def plies_of(code: NDArray[np.int64], cells: int) -> NDArray[np.int8]:
-    """Marks on the board of each code; 0 for negative ones."""
+    """Return the number of marks of each code; 0 for negative codes."""
     plies = np.zeros(code.size, np.int8)
     for cell in range(cells):
         plies += np.maximum(code, 0) // 3**cell % 3 != 0

@@ -86,7 +86,7 @@ def lettered(text: str, board: Board) -> str | None:
 
 
 def notations(board: Board) -> str:
-    """How positions of this board may be written, for messages."""
+    """Return how positions of this board may be written, for messages."""
     rows = "/".join(["." * board.cols] * board.rows)
     moves = moves_text(board, range(min(2, board.cells)))
     return f"write rows ({rows}), moves ({moves}) or a code (code 0)"
@@ -104,9 +104,9 @@ def _position_of(rows: str, board: Board) -> Position:
 
 
 def parse_moves(words: Iterable[str], board: Board) -> list[int]:
-    """The cells that words name, each with or without the mark of the player whose turn it is before it.
+    """Return the cells that words name, each with or without the mover's mark before it.
 
-    Raises BoardError for a word that names no cell, and for the other player's mark.
+    Raises BoardError for a word that does not name a cell, and for the other player's mark.
     """
     cells = []
     for number, word in enumerate(words, 1):
@@ -125,7 +125,7 @@ def parse_moves(words: Iterable[str], board: Board) -> list[int]:
 
 
 def cell_of(name: str, board: Board) -> int | None:
-    """The cell of a name: its digit on boards of up to nine cells, column letter and row number on any."""
+    """Return the cell of a name: its digit on boards of up to nine cells, column letter and row number on any."""
     if re.fullmatch("[1-9]", name) and int(name) <= board.cells <= MOST_DIGITS:
         return int(name) - 1
     cell = named_cell(name, board)
@@ -133,7 +133,7 @@ def cell_of(name: str, board: Board) -> int | None:
 
 
 def named_cell(name: str, board: Board) -> int | None:
-    """The cell of a column's letters and a row number; NO_CELL if the board is smaller, None for anything else.
+    """Return the cell of a column's letters and a row number; NO_CELL if the board is smaller, None for other names.
 
     The first of two letters is a or b: the last of 64 columns is `bl`.
     """
@@ -145,7 +145,7 @@ def named_cell(name: str, board: Board) -> int | None:
 
 
 def position_after(cells: Iterable[int], board: Board) -> Position:
-    """The position after moves from the empty board.  Raises BoardError for a move that the rules do not allow."""
+    """Return the position after moves from the empty board.  Raises BoardError for an illegal move."""
     marks: Position = (EMPTY,) * board.cells
     for number, cell in enumerate(cells, 1):
         if board.outcome(marks) != UNFINISHED:
@@ -171,7 +171,7 @@ def check_possible(position: Position, board: Board) -> Position:
     lines = board.completed_lines(position)
     if lines:
         last = FIRST if first > second else SECOND
-        # The last move made every line, so without it there is none.
+        # The last move completed every line, so no line exists without it.
         without = ((*position[:cell], EMPTY, *position[cell + 1 :]) for cell in lines[0])
         if position[lines[0][0]] != last or all(board.completed_lines(before) for before in without):
             raise BoardError("no game reaches it: one that has a line is over")
@@ -261,7 +261,7 @@ def begins_numbered(line: str) -> bool:
 
 
 def line_words(line: str, board: Board, reading: DigitReading) -> list[Word]:
-    """The moves of a line without its comment, and last its result if it has one."""
+    """Return the moves of a line without its comment, and last its result if it has one."""
     text = line.partition("#")[0]
     result = None
     if not _PLAIN.fullmatch(text):
@@ -305,7 +305,7 @@ def _split(text: str, board: Board, reading: DigitReading) -> list[Word]:
 
 
 def _glued(text: str, board: Board, reading: DigitReading) -> str:
-    """Digits without blanks between, where each can only be a move of its own; else nothing."""
+    """Return digits without blanks as words, if each can only be a move; otherwise nothing."""
     most = (board.cols if reading.moves == COLUMNS else board.cells) - 1 + reading.first
     whole = len(text) > 1 and text.isascii() and text.isdigit()
     return text if whole and reading.moves in (NUMBERS, COLUMNS) and most <= 9 else ""
@@ -313,12 +313,12 @@ def _glued(text: str, board: Board, reading: DigitReading) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _vocabulary(board: Board, reading: DigitReading) -> Callable[[str], Word]:
-    """What words mean, each looked up once."""
+    """Return a cache of the meanings of words."""
     return functools.lru_cache(maxsize=1 << 12)(lambda text: _word(text, board, reading))
 
 
 def _word(text: str, board: Board, reading: DigitReading) -> Word:
-    """What a word means, alone."""
+    """Return the meaning of a single word."""
     name, explores = (text[:-1], True) if text.endswith("!") else (text, False)
     if name == RESIGNS:
         return Word(text, board.resignation, explores=explores, resigns=True)
@@ -333,7 +333,7 @@ def _word(text: str, board: Board, reading: DigitReading) -> Word:
 
 
 def _place(name: str, board: Board, reading: DigitReading) -> tuple[int, bool] | None:
-    """The cell or column that a word names, and whether it is a column; None if it names none."""
+    """Return the cell or column that a word names, and whether it is a column; None for other words."""
     if name.isascii() and name.isdigit():
         if reading.moves in (NUMBERS, COLUMNS):
             return (int(name) - reading.first, reading.moves == COLUMNS) if len(name) <= DIGITS else None
@@ -353,7 +353,7 @@ def _place(name: str, board: Board, reading: DigitReading) -> tuple[int, bool] |
 
 
 def _pair(one: int, two: int, board: Board, reading: DigitReading) -> int | None:
-    """The cell of a pair of numbers; None if numbers do not stand for rows and columns."""
+    """Return the cell of a pair of numbers; None if numbers do not mean rows and columns."""
     if reading.moves not in (ROW_COL, COL_ROW):
         return None
     row, col = (one, two) if reading.moves == ROW_COL else (two, one)
@@ -361,7 +361,7 @@ def _pair(one: int, two: int, board: Board, reading: DigitReading) -> int | None
 
 
 def _cell(row: int, col: int, board: Board, reading: DigitReading) -> int:
-    """The cell in a row and a column, counted from 0; NO_CELL outside the board."""
+    """Return the cell in a row and a column, counted from 0; NO_CELL outside the board."""
     if not (0 <= row < board.rows and 0 <= col < board.cols):
         return NO_CELL
     return (board.rows - 1 - row if reading.up else row) * board.cols + col

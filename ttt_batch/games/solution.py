@@ -15,7 +15,7 @@ WON, DRAWN, LOST = 1, 0, -1
 
 
 class Known(NamedTuple):
-    """What the catalogue has of a board: rows and edges if it is enumerated, the value, and who found the value."""
+    """Catalogue entry of a board: rows and edges if it is enumerated, the value, and its source."""
 
     positions: int | None
     moves: int | None
@@ -65,18 +65,18 @@ CERTIFIED = {"4x5x4", "5x5x4", "5x5x5", "6x5x4", "6x6x4"}
 
 
 def known_board(board: Board) -> Known | None:
-    """What the catalogue has of a board, turned if need be; None if nothing."""
+    """Return the catalogue entry of a board or of its transpose; None if unknown."""
     return KNOWN.get(board.name, KNOWN.get(replace(board, rows=board.cols, cols=board.rows).name))
 
 
 def known_value(board: Board) -> int | None:
-    """WON, DRAWN or LOST for the first player; None if unknown."""
+    """Return WON, DRAWN or LOST for the first player; None if unknown."""
     known = known_board(board)
     return None if known is None else known.value
 
 
 def is_certified(board: Board) -> bool:
-    """Whether networks of this program prove the value, too."""
+    """Return whether networks of this program prove the value, too."""
     return not {board.name, replace(board, rows=board.cols, cols=board.rows).name}.isdisjoint(CERTIFIED)
 
 
@@ -95,12 +95,12 @@ class Prospect(NamedTuple):
 
     @property
     def word(self) -> str:
-        """`win`, `draw` or `loss`."""
+        """Return `win`, `draw` or `loss`."""
         return WORDS[self.result]
 
     @property
     def short(self) -> str:
-        """`W3` wins in 3 plies, `L2` loses in 2, `D` is a draw."""
+        """Return `W3` for a win in 3 plies, `L2` for a loss in 2, `D` for a draw."""
         return "D" if self.result == 0 else f"{self.word[0].upper()}{self.plies}"
 
     def __str__(self) -> str:
@@ -119,15 +119,15 @@ class SolvedResult(NamedTuple):
 
     @property
     def a_ply_earlier(self) -> "SolvedResult":
-        """The same counted from the position before: what the move that leads here is worth."""
+        """Return the result counted from the position before, the worth of the move that leads here."""
         return SolvedResult(self.result, self.plies + 1)
 
     def seen_by(self, player: int) -> Prospect:
-        """The truth as `player` (0 first, 1 second) sees it."""
+        """Return the result from the view of `player` (0 first, 1 second)."""
         return Prospect(-self.result if player else self.result, self.plies)
 
     def __str__(self) -> str:
-        """In words: `X wins in 3 plies`."""
+        """Return the result in words: `X wins in 3 plies`."""
         winner = {1: "X wins", 0: "a draw", -1: "O wins"}[self.result]
         return f"{winner} in {self.plies} {'ply' if self.plies == 1 else 'plies'}"
 
@@ -140,7 +140,7 @@ def solved_result(value: int, empty: int) -> SolvedResult:
 
 
 def ends_alone(outcome: NDArray[np.int8], win: int = QUICKEST) -> NDArray[np.int8]:
-    """int8[S]: `win` or -`win` for games won by the first or second player, else 0, as if only ends were known."""
+    """Return int8[S]: `win` or -`win` for games won by the first or second player, otherwise 0."""
     value = np.zeros(outcome.size, np.int8)
     value[outcome == FIRST_WINS], value[outcome == SECOND_WINS] = win, -win
     return value
@@ -161,8 +161,7 @@ def solve_in_plies(graph: Graph) -> NDArray[np.int8]:
 
 
 def _minimax(graph: Graph, win: int, slower: int) -> NDArray[np.int8]:
-    """Best play from every row: `win` or -`win` for a game won by the first or second player, nearer to 0 by `slower`
-    a ply."""
+    """Return results of best play from every row: `win` or -`win` at the end, nearer to 0 by `slower` a ply."""
     value = ends_alone(graph.outcome, win)
     open_ply = graph.ply[: graph.first_edge.size - 1]
     for ply in range(int(open_ply[-1]), -1, -1):

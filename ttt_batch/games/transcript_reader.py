@@ -48,15 +48,15 @@ FIRST_END = re.compile(rb"\n|\r\n|\r(?!\Z)")
 
 
 class GameFile:
-    """A file of games, or standard input for `-`; iterate over its pieces once.
+    """File of games, or standard input for `-`; iterate over its chunks once.
 
-    name: the file, for messages.  size: its bytes if they are known, else 0.  read: bytes read so far.
+    name: the file, for messages.  size: its bytes if known, otherwise 0.  read: bytes read so far.
 
-    Raises GamesError if it cannot be read, or is no text.
+    Raises GamesError if it cannot be read, or is not text.
     """
 
     def __init__(self, path: str | Path, holds: str = "game") -> None:
-        """holds: what a line is, for messages."""
+        """Open lazily; holds: the kind of a line, for messages."""
         self._holds = holds
         self._path = Path(path)
         self._standard = str(path) == STANDARD_INPUT
@@ -64,12 +64,12 @@ class GameFile:
         self.size = self.read = 0
 
     def waits(self) -> bool:
-        """Whether a program or person is still writing: to a FIFO, a socket or a terminal."""
+        """True if a program or user may still write: to a FIFO, a socket or a terminal."""
         mode = self._mode()
         return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or self.typed()
 
     def typed(self) -> bool:
-        """Whether the games are typed at a terminal."""
+        """True if the games are typed at a terminal."""
         if not stat.S_ISCHR(self._mode()):
             return False
         with suppress(OSError):
@@ -91,7 +91,7 @@ class GameFile:
             raise self._refused("it is a folder")
 
     def beginning(self) -> list[str]:
-        """The first two lines that are not empty, of an ordinary file alone: others are read once."""
+        """Return the first two lines with text, of an ordinary file only, since others are read once."""
         if self._standard or not stat.S_ISREG(self._mode()):
             return []
         with suppress(OSError, ValueError), self._path.open("rb") as file:
@@ -100,7 +100,7 @@ class GameFile:
         return []
 
     def places(self) -> list[tuple[str, Path | int]]:
-        """What is read, for `outputs.check_distinct`: a path, or the descriptor of standard input if it has one."""
+        """Return the source for `outputs.check_distinct`: a path, or the descriptor of standard input if it has one."""
         with suppress(OSError, ValueError):
             return [(self.name, sys.stdin.fileno())] if self._standard else [("GAMES", self._path)]
         return []
@@ -144,7 +144,7 @@ class GameFile:
 
 
 def _beginning(file: io.BufferedReader) -> bytes:
-    """The first block, with a byte order mark whole if there is one."""
+    """Return the first block, with a whole byte order mark."""
     block = more = file.read1(PIECE)
     while more and any(block != mark and mark.startswith(block) for mark in (UTF_8, *WIDE_TEXT)):
         more = file.read1(PIECE)
@@ -153,7 +153,7 @@ def _beginning(file: io.BufferedReader) -> bytes:
 
 
 def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Cut text so that each piece ends with a line's end."""
+    """Yield the text in chunks of whole lines."""
     rest, dropping = b"", False
     for block in blocks:
         text = rest + block
@@ -175,24 +175,24 @@ def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class GameLines:
-    """Lines in memory, each of them one line whatever it holds; used like `GameFile`."""
+    """Lines in memory, each a single line; used like `GameFile`."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        """Raises GamesError for what is no list of anything."""
+        """Take the lines.  Raises GamesError for an object that is not iterable."""
         if not isinstance(lines, Iterable):
             raise GamesError(f"games {quoted(lines)} are none; give a file, or lines of text")
         self._lines = lines
         self.name, self.size, self.read = "games", 0, 0
 
     def check(self) -> None:
-        """Nothing can be missing."""
+        """Do nothing: lines in memory exist."""
 
     def beginning(self) -> list[str]:
-        """Nothing is read ahead."""
+        """Return nothing, as no line is read ahead."""
         return []
 
     def places(self) -> list[tuple[str, Path | int]]:
-        """There is no file."""
+        """Return nothing, as there is no file."""
         return []
 
     def __iter__(self) -> Iterator[bytes]:
@@ -222,7 +222,7 @@ SHOWN = 1_000
 
 
 class ReaderRules(NamedTuple):
-    """How the kernel reads games: the board, whether occupied cells may be chosen, the first cell's number."""
+    """Parameters of the reading kernel: the board, whether occupied cells may be chosen, the first cell's number."""
 
     places: Places
     rows: int
@@ -245,7 +245,7 @@ class Skipped(list[str]):
 
 @inlined
 def read_number(text: Any, position: Any, most: int) -> Any:
-    """(number, its digits, the byte after it) of up to `most` digits at a byte; 0 and no digits if there are none."""
+    """Read up to `most` digits; return the number, its digits and the byte after it, 0 and 0 digits without any."""
     number, begin = np.int64(0), position
     sign = np.int64(text[position])
     while sign >= ZERO and sign <= NINE and position - begin < most:
@@ -257,7 +257,7 @@ def read_number(text: Any, position: Any, most: int) -> Any:
 
 @inlined
 def read_cell(text: Any, rules: ReaderRules, position: Any) -> Any:
-    """(cell, the byte after it) of a word; -1 for what is no cell."""
+    """Read a word; return its cell, -1 for other words, and the byte after it."""
     sign = np.int64(text[position])
     letter = sign | LOWER
     if letter < A or letter > Z:
@@ -320,12 +320,12 @@ def scan(text: Any, rules: ReaderRules, found: Games, at: Any) -> bool:
 
 
 class GameReader:
-    """Reads games of a board, piece by piece.
+    """Reader of games of a board, chunk by chunk.
 
-    occupied: choosing an occupied cell is a move, too, and loses.  resigns: the first player may resign.
-    reading: what digits mean.  The kernel reads numbers of cells alone, knows no gravity, and has 63 bits.
-    name: the source, for messages.  skip_bad: leave out lines that are no game, and list them in `skipped`.
-    games: good ones so far.
+    occupied: an occupied cell is a legal move, and loses.  resigns: the first player may resign.
+    reading: meaning of digits.  The kernel reads only numbers of cells, without gravity, on up to 63 cells.
+    name: the source, for messages.  skip_bad: skip lines that are not games, and list them in `skipped`.
+    games: number of good ones so far.
     """
 
     def __init__(
@@ -349,9 +349,9 @@ class GameReader:
         self.skipped, self.games = Skipped(), 0
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Games]:
-        """The games of each piece of text, which ends with a line; they are valid until the next piece is read.
+        """Yield the games of each chunk of whole lines; they are valid until the next chunk is read.
 
-        Raises GamesError for the first line that is no whole game under the rules, unless such lines are skipped.
+        Raises GamesError for the first line that is not a whole legal game, unless such lines are skipped.
         """
         for piece in pieces:
             if self._found.move.size < len(piece):
@@ -395,11 +395,11 @@ class GameReader:
                 found.move[i], found.exploring[i] = cell, explores
 
     def _is_game(self, line: str, reading: DigitReading) -> bool:
-        """Whether a line is a whole game in another reading."""
+        """Return whether a line is a whole game in another reading."""
         with suppress(GamesError):
             return bool(self._parsed(line, reading))
         return False
 
     def _parsed(self, line: str, reading: DigitReading) -> Moves:
-        """The moves of a line.  Raises GamesError."""
+        """Return the moves of a line.  Raises GamesError."""
         return parse_line(line, self._board, occupied=self._occupied, resigns=self._resigns, reading=reading)

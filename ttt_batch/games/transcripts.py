@@ -44,7 +44,7 @@ class Games(NamedTuple):
 
 
 def games_space(games: int, plies: int, dtype: type = np.uint32) -> Games:
-    """Space for `games` games of `plies` moves on average."""
+    """Return space for `games` games of `plies` moves on average."""
     return Games(np.zeros(games + 1, np.int64), np.zeros(games * plies, dtype), np.zeros(games * plies, np.bool_))
 
 
@@ -78,7 +78,7 @@ def find_edges(graph: Graph, places: Places, origin: Any, codes: Any, games: Gam
 
 
 def on_graph(games: Games, graph: Graph, board: Board, symmetry: bool) -> Games:
-    """Games of cells as games on the rows of `graph`, whose rows stand for all images of a position with `symmetry`."""
+    """Return games of cells as games on the rows of `graph`; with `symmetry` a row stands for all images."""
     edge = np.empty(games.move.size, np.uint32)
     origin = np.array([(*image, board.resignation) for image in board.images(symmetry)], np.int64)
     places, codes = make_places(board, symmetry), np.zeros(len(origin), np.int64)
@@ -96,13 +96,13 @@ def format_games(games: Games, graph: Graph, board: Board | None = None) -> list
 
 
 def joined(cells: Any, games: Games) -> list[str]:
-    """A line per game of the cells of all moves."""
+    """Return a line per game of the cells of all moves."""
     words = [f"{cell}!" if e else str(cell) for cell, e in zip(cells, games.exploring, strict=True)]
     return [" ".join(words[a:b]) for a, b in zip(games.start[:-1], games.start[1:], strict=True)]
 
 
 def _cells_in_game(cells: Any, games: Games, board: Board) -> list[int | str]:
-    """The game's cells of moves whose `cells` are those of the images that rows stand for, or the word to resign."""
+    """Return the game's cells (or the word for resigning) of moves given as cells of the rows' images."""
     found: list[int | str] = []
     for start, end in zip(games.start[:-1], games.start[1:], strict=True):
         position: Position = (EMPTY,) * board.cells
@@ -117,12 +117,12 @@ def _cells_in_game(cells: Any, games: Games, board: Board) -> list[int | str]:
 
 
 def from_one() -> str:
-    """The option for files whose cells count from 1, for messages."""
+    """Return the option for files whose cells count from 1, for messages."""
     return flag("cells_from", 1)
 
 
 def checked_base(cells_from: Number) -> int:
-    """0 or 1, from which the numbers of cells count.  Raises UsageError for others."""
+    """Return 0 or 1, the first cell's number.  Raises UsageError for others."""
     if str(cells_from) not in ("0", "1"):
         raise UsageError(f"cells from {cells_from}: the numbers of cells count from 0 or from 1; choose one of them")
     return int(cells_from)
@@ -186,13 +186,13 @@ def moves_of(
 
 @functools.lru_cache(maxsize=16)
 def _lines_through(board: Board) -> list[list[tuple[int, int]]]:
-    """Of each cell the lines through it as bits, and the same with the cells that must not be the player's."""
+    """Return the lines through each cell as bits, with the cells that must not be the player's."""
     pairs = [(mask, mask | fence) for mask, fence in board.line_masks]
     return [[pair for pair in pairs if pair[0] >> cell & 1] for cell in range(board.cells)]
 
 
 def _cell_of(word: Word, number: int, mover: str, taken: int, board: Board, reading: DigitReading) -> int:
-    """The cell of a move, which the board has, or the number for resigning; of a column its lowest free cell.
+    """Return the cell of a move on the board, or the number for resigning; of a column its lowest free cell.
 
     Raises GamesError.
     """
@@ -224,7 +224,7 @@ def _unfinished(count: int, end: str = "") -> GamesError:
 
 
 def _numbers_of_cells(board: Board, cells_from: int) -> str:
-    """The end of a message about a number that no cell has."""
+    """Return the end of a message about a number without a cell."""
     numbers = f"cells count from {cells_from} in game files, {cells_from} to {board.cells - 1 + cells_from}"
     return f": {numbers}; choose {from_one()} if these count from 1" if cells_from == 0 else f": {numbers}"
 
@@ -238,21 +238,21 @@ _AT_ONCE = _BEGINNING = 1 << 16
 
 
 class GamesWriter:
-    """Writes games to a file as they are played; the file appears whole, when the `with` block ends without an error.
+    """Writer of games as they are played; the file appears whole when the `with` block ends without an error.
 
-    No other process may write it meanwhile.  A disk that refuses games ends the recording, not the training: `failure`
-    says why, nothing more is written, and the block raises it in the end.  If another program takes the name meanwhile,
-    its file stays as it is, and the games go into a new file beside it.
+    A lock keeps other processes away.  A full disk ends the recording, not the training: `failure` has the reason,
+    nothing more is written, and the block raises it at its end.  If another program creates a file of that name, the
+    games go into a new file beside it.
 
-    file: where the games are in the end.
-    Raises GamesError for an existing file (unless `overwrite`), for one that is not ordinary, and if the disk refuses
-    at the beginning or in the end.
+    file: the file of the games at the end.
+    Raises GamesError for an existing file (unless `overwrite`), for one that is not ordinary, and if the disk fails
+    at the beginning or at the end.
     """
 
     def __init__(
         self, path: Path, board: Board | None = None, *, overwrite: bool = False, say: Callable[[str], None]
     ) -> None:
-        """board: given if a row stands for all images of a position.  say: called if the games go elsewhere."""
+        """Prepare the file; board: given if a row stands for all images.  say: called if the games go elsewhere."""
         self._path, self._board, self._overwrite, self._say = path, board, overwrite, say
         self._pending, self._written = bytearray(), False
         self.file: Path | None = None
@@ -360,7 +360,7 @@ class GameRecord:
                 raise _RECORD.refusal(path, f"it is not a text file; {_RECORD.with_option('name another file')}")
 
     def __call__(self, cells: Sequence[int]) -> None:
-        """Append a game, all of it or nothing.  Raises GamesError for what the disk refuses."""
+        """Append a game, whole or not at all.  Raises GamesError if the disk fails."""
         line = " ".join(RESIGNS if cell == self._resignation else str(cell) for cell in cells).encode() + b"\n"
         target = _RECORD.place(self._path, overwrite=True)
         alone = _RECORD.alone(target, patience=1.0, necessary=False)
