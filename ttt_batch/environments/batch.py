@@ -72,11 +72,11 @@ Shapes = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
 
 def output_arrays(shapes: Shapes, given: Mapping[str, NDArray[Any]] | None, more: int) -> dict[str, NDArray[Any]]:
-    """An array for each name of `shapes` (shape and dtype): the given one, or a new one of zeros.
+    """Return an array for each name of `shapes` (shape and dtype): the given one, or a new one of zeros.
 
-    more: bytes that are needed besides.
-    Raises UsageError for a name that is none, and for an array of another shape or dtype, that is not contiguous, is
-    read-only, or shares memory with another one; and if there is no memory for new ones.  Nothing is written before.
+    more: additional bytes that are needed.
+    Raises UsageError for an unknown name, for an array of another shape or dtype, that is not contiguous, is
+    read-only, or shares memory with another one, and for too little memory.  Nothing is written before.
     """
     if not isinstance(given, Mapping | None):
         raise UsageError(f"arrays is {quoted(type(given).__name__)}; give a dictionary of arrays by name")
@@ -94,7 +94,7 @@ def output_arrays(shapes: Shapes, given: Mapping[str, NDArray[Any]] | None, more
 
 
 def check_look(dtype: DTypeLike) -> np.dtype[Any]:
-    """The dtype of planes.  Raises UsageError unless it is uint8 or bool."""
+    """Return the dtype of planes.  Raises UsageError unless it is uint8 or bool."""
     try:
         look = np.dtype(dtype)
     except TypeError:
@@ -138,18 +138,18 @@ def read_array(given: Any) -> NDArray[Any] | None:
 
 
 def is_array(given: object) -> TypeGuard[NDArray[Any]]:
-    """Whether this is an array that kernels take; masked ones are none."""
+    """Return whether kernels take this object: a plain array, not a masked one."""
     # The first question spares nearly all the others, which take 0.1 us: 5 % of a step of one game.
     return type(given) is np.ndarray or (isinstance(given, np.ndarray) and not isinstance(given, np.ma.MaskedArray))
 
 
 def is_plain(array: NDArray[Any], dtype: np.dtype[Any]) -> bool:
-    """Whether kernels that are compiled for `dtype` may read an array."""
+    """Return whether kernels compiled for `dtype` may read an array."""
     return array.dtype == dtype and array.flags.c_contiguous and array.flags.aligned
 
 
 def size(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
-    """Bytes of an array."""
+    """Return the bytes of an array."""
     count = 1
     for length in shape:
         count *= length
@@ -172,7 +172,7 @@ def check_array(name: str, array: object, shape: tuple[int, ...], dtype: DTypeLi
 
 
 def flat(array: NDArray[Any]) -> NDArray[Any]:
-    """The same memory in one dimension, bool as uint8."""
+    """Return the same memory in one dimension, bool as uint8."""
     line = array.reshape(-1)
     return line.view(np.uint8) if line.dtype == np.bool_ else line
 
@@ -251,7 +251,7 @@ def _cells_of_listed(player: Listed, lines: Lines, own: Any, other: Any, ply: An
 
 
 def opponent_list(board: Board, graph: Graph, policy: Policy, symmetry: bool) -> Listed:
-    """A policy over the rows of an enumerated board as a player."""
+    """Return a policy over the rows of an enumerated board as a player."""
     n_open = graph.first_edge.size - 1
     cells = np.zeros(n_open, np.uint64)
     opponent_cells(graph, policy, cells)
@@ -267,7 +267,7 @@ def opponent_list(board: Board, graph: Graph, policy: Policy, symmetry: bool) ->
 
 
 def best_player(board: Board) -> Listed:
-    """Uniform among the moves that keep the game's value.  Raises BoardError if the board is not enumerated."""
+    """Return the uniform policy over moves that keep the game's value.  Raises BoardError without enumeration."""
     space = None if board.cells > MAX_TABLE_CELLS else choose_space(board, "auto", prefers=False)
     if space is None or space.grown:
         raise too_large(f"opponent {OPTIMAL}", board, "choose random, one-ply, two-ply or a run")
@@ -276,17 +276,17 @@ def best_player(board: Board) -> Listed:
 
 
 def player_of(run: AnyRun, ties: Ties) -> Player:
-    """A run as a player."""
+    """Return a run as a player."""
     if isinstance(run, Run) and run.grown is None:
         return opponent_list(run.board, run.graph, run.policy_on(run.graph, ties), run.config.symmetry)
     return table_player(run, ties)
 
 
 def make_opponent(given: AnyRun | str | Path, board: Board, ties: Ties = "any") -> Player:
-    """The player of a name, `random`, `one-ply`, `two-ply` or `optimal`, or of a run or its file.
+    """Return the player of a name, `random`, `one-ply`, `two-ply` or `optimal`, or of a run or its file.
 
-    Raises UsageError, also for a run of another board, RunFileError for its file, and BoardError, also for games of one
-    move.
+    Raises UsageError, also for a run of another board, RunFileError for its file, and BoardError, also for games of
+    one move.
     """
     if board.k == 1 or board.cells == 1:
         raise BoardError(f"a game on {board.name} is over after one move; choose a larger k for an opponent")
@@ -310,7 +310,7 @@ ARRAYS = ("planes", "mask", "rewards", "terminated", "seats", "last", "_moves", 
 
 
 class StepArrays(NamedTuple):
-    """What a step gives: the batch's own arrays, which the next step overwrites; see `Batch`."""
+    """Result of a step: the batch's own arrays, which the next step overwrites; see `Batch`."""
 
     planes: NDArray[Any]
     mask: NDArray[np.bool_]
@@ -319,18 +319,18 @@ class StepArrays(NamedTuple):
 
 
 class Batch:
-    """`n` games of a board at once; `reset` begins them all, `step(actions)` makes a move in each.
+    """Batch of `n` games of a board; `reset` starts them all, `step(actions)` makes a move in each.
 
     planes: uint8 or bool[n, 2, rows, cols], the marks of the player to move, and of its opponent; with an opponent,
     always of the agent and of the opponent.
-    mask: bool[n, actions], which actions are legal; none if the game is over.  An action is a cell, row by row from 0
+    mask: bool[n, actions], legal actions; all False if the game is over.  An action is a cell, row by row from 0
     at the top left, or on a `-gravity` board a column.
     rewards: float32[n, 2], of the first and the second player, for the games that this step has ended: 1 for a win,
-    -1 for a loss, 0 otherwise.  terminated: bool[n], whether this step has ended the game.
-    seats: uint8[n], with an opponent the agent's seat in each current game, 0 or 1; else None.
-    last: as planes, if `keep_last`: the final positions, of the games that the last step has ended.
+    -1 for a loss, 0 otherwise.  terminated: bool[n], True if this step ended the game.
+    seats: uint8[n], with an opponent the agent's seat in each current game, 0 or 1; otherwise None.
+    last: as planes, with `keep_last`: the final positions of the games that the last step ended.
 
-    Game k (from 0) of environment i draws from (seed, i, k) alone, whatever other environments there are.
+    Game k (from 0) of environment i draws from (seed, i, k) only, independent of other environments.
     """
 
     def __init__(
@@ -388,7 +388,7 @@ class Batch:
 
     @property
     def n(self) -> int:
-        """How many boards there are."""
+        """Number of boards."""
         return self._n
 
     def _prepare(self) -> None:
@@ -400,7 +400,11 @@ class Batch:
         self._compiled: dict[Any, Any] = {}
         self._all = np.ones(self.n, np.uint8)
         self._look = make_observation_layout(self._rules, self._seen, self._scratch.words)
-        more = self._seen.seat, self._seen.last, self._seen.played  # empty if nobody replies and nothing is kept
+        more = (
+            self._seen.seat,
+            self._seen.last,
+            self._seen.played,
+        )  # empty without an opponent and without kept positions
         self._lean = self.autoreset == "same-step" and not any(array.size for array in more)
 
     def _make_arrays(
@@ -472,7 +476,7 @@ class Batch:
         return self._shown()
 
     def _shown(self) -> StepArrays:
-        """What is seen now; of small boards the kernels have written it."""
+        """Write the current observations, which kernels have written for small boards."""
         if self.board.cells > JOINED:
             self._run(show_wide, self._state, self._look)
         return self._step
@@ -485,7 +489,7 @@ class Batch:
         return code(*arguments)
 
     def _wrong_action(self, game: int, action: int) -> UsageError:
-        """The error for a wrong action."""
+        """Return the error for a wrong action."""
         where = f"action {action} of environment {self.first_env + game}"
         if self._state.over[game] and self.autoreset == "disabled":
             return UsageError(f"{where}: its game is over; reset it first, or choose another autoreset")
@@ -495,7 +499,7 @@ class Batch:
         return UsageError(f"{where} is illegal: the {what}; choose among those that mask allows")
 
     def sample(self, actions: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """Random legal actions (int64[n]), 0 for games that are over; written to `actions` if it is given.
+        """Return random legal actions (int64[n]), 0 for games that are over; written to `actions` if given.
 
         They are a function of the seed, the environment, its game and the ply.  Raises UsageError.
         """
@@ -507,9 +511,9 @@ class Batch:
 
     @property
     def codes(self) -> NDArray[np.int64]:
-        """int64[n]: the code of each position, as everywhere in the package.
+        """Return the code of each position (int64[n]).
 
-        Raises BoardError for a board of more than 39 cells, for which 64 bits are too few; see `bitboards`.
+        Raises BoardError for a board of more than 39 cells, whose codes exceed 64 bits; see `bitboards`.
         """
         if self.board.cells > MAX_CODED_CELLS:
             raise BoardError(
@@ -522,21 +526,21 @@ class Batch:
 
     @property
     def bitboards(self) -> NDArray[np.uint64]:
-        """uint64[n, 2]: the cells of the first and of the second player, cell i as bit i."""
+        """Return the cells of the first and the second player (uint64[n, 2]), cell i as bit i."""
         boards = np.zeros((self.n, 2), np.uint64)
         write_boards(self._state, boards)
         return boards
 
     @property
     def game_numbers(self) -> NDArray[np.int64]:
-        """int64[n]: the number of each environment's current game, from 0."""
+        """Return the number of each environment's current game (int64[n]), from 0."""
         return np.array(self._state.games)
 
     def games(self) -> list[str]:
-        """The games that the last step has ended, in order of environments, as lines of cells that `learn_from` reads.
+        """Return the games that the last step ended, in order of environments, as lines of cells for `learn_from`.
 
-        It reads those of boards without gravity that a learner takes.  A game that ended with an illegal action is left
-        out.  Raises UsageError unless moves are recorded.
+        It reads those of boards without gravity that a learner takes.  Games with an illegal action are left out.
+        Raises UsageError unless moves are recorded.
         """
         if self._played.size == 0:
             raise UsageError("moves are not kept; make the batch with record=True")
@@ -544,7 +548,7 @@ class Batch:
         return [" ".join(map(str, cells[cells >= 0])) for cells in ended]
 
     def __getstate__(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What a copy needs, by `copy`, `deepcopy` or `pickle`: it goes on alone, from here, in arrays of its own."""
+        """Return the state for `copy`, `deepcopy` or `pickle`: a copy continues independently, in its own arrays."""
         settings = {name: self.__dict__[name] for name in SETTINGS}
         arrays = {name: self.__dict__[name] for name in ARRAYS}
         return settings, arrays | {"_state": self._state}

@@ -1,15 +1,15 @@
-"""Gymnasium's interfaces: `ttt_batch/MNK-v0`, one environment (`make`) or thousands (`make_vec`).
+"""Gymnasium environments `ttt_batch/MNK-v0`: one (`make`) or thousands (`make_vec`).
 
-Gymnasium knows the name once this module is imported, which it does itself for a name that begins with the module:
+Importing this module registers the name.  Gymnasium imports it for a name that begins with the module:
 `ttt_batch.environments.gymnasium_envs:ttt_batch/MNK-v0`.
 
 An agent plays against an opponent inside the environment, `random` unless another one is named, and gets 1 for a win,
--1 for a loss and 0 otherwise.  With `opponent=None` it moves for both players, and the reward is of the one who has
-just moved.  `info["action_mask"]` says which actions are legal; an illegal one loses.  `action_masks()` gives the same
-as bool, as `MaskablePPO` of sb3-contrib asks for it.  `info["seat"]` is the seat of the agent, 0 if it begins the game,
-else 1; with `opponent=None` of the player to move.
+-1 for a loss and 0 otherwise.  With `opponent=None` it moves for both players, and the reward is that of the last
+mover.  `info["action_mask"]` has the legal actions; an illegal one loses.  `action_masks()` returns the same as bool,
+for `MaskablePPO` of sb3-contrib.  `info["seat"]` is the seat of the agent, 0 if it begins the game, otherwise 1; with
+`opponent=None` that of the player to move.
 
-Without a seed games are different in each environment; `batch.seed` says which seed was drawn.  Environment i of many
+Without a seed each environment draws its own; `batch.seed` has it.  Environment i of many
 is the single one with `first_env=i`, with the same seed.
 """
 
@@ -43,13 +43,13 @@ COLOURS = {FIRST: (31, 119, 180), FIRST + 1: (214, 72, 54)}
 
 
 def game_text(board: Board, position: Position, ending: str) -> str:
-    """Return rows of `.`, `X` and `O`, and a line with the ending, or if there is none with who moves next."""
+    """Return rows of `.`, `X` and `O`, and a line with the ending or with the next mover."""
     mover = MARKS[FIRST + (board.cells - position.count(EMPTY)) % 2]
     return rows_text(board, position).replace("/", "\n") + f"\n{ending or f'{mover} to move'}\n"
 
 
 def position_picture(board: Board, position: Position) -> NDArray[np.uint8]:
-    """uint8[rows * SIDE, cols * SIDE, 3]: a disc for each mark, the first player's blue, the second's red."""
+    """Return an image, uint8[rows * SIDE, cols * SIDE, 3]: discs, blue for the first player, red for the second."""
     across = np.arange(SIDE) - (SIDE - 1) / 2
     distance = np.hypot(across[:, None], across)
     picture = np.zeros((board.rows, board.cols, SIDE, SIDE, 3), np.uint8)
@@ -89,7 +89,7 @@ def register_environments() -> None:
 
 
 def spaces_of(batch: Batch) -> tuple[Box, Discrete]:
-    """The observations and actions of one environment."""
+    """Return the observation and action spaces of one environment."""
     return Box(0, 1, batch.planes.shape[1:], np.uint8), Discrete(batch.n_actions)
 
 
@@ -97,7 +97,7 @@ def picture_of(batch: Batch, env: int, mode: str | None) -> Any:
     """Return an environment's game in a render mode."""
     first, second = batch.bitboards[env]
     position = tuple((int(first) >> cell & 1) + 2 * (int(second) >> cell & 1) for cell in range(batch.board.cells))
-    going = batch.mask[env].any()  # a game that goes on has a legal action
+    going = batch.mask[env].any()  # an unfinished game has a legal action
     ending = "" if going else ENDINGS[int(batch.rewards[env, 0])]
     return rendered(batch.board, position, ending, mode)
 
@@ -117,7 +117,7 @@ def reset_seed(seed: object) -> int | None:
 
 
 def one_action(batch: Batch, action: object) -> NDArray[np.int64]:
-    """int64[1]: the action of the only environment.  Raises UsageError for what is no number of an action."""
+    """Return the action of the only environment (int64[1]).  Raises UsageError for another object."""
     number, least = action, f"from 0 to {batch.n_actions - 1}"
     if not isinstance(action, int):
         array = read_array(action)
@@ -137,7 +137,7 @@ def reset_options(options: object) -> dict[str, Any]:
 
 
 def check_render_mode(mode: str | None) -> str | None:
-    """The render mode.  Raises UsageError."""
+    """Return the render mode.  Raises UsageError."""
     return None if mode is None else choose("render mode", mode, RENDER_MODES)
 
 
@@ -180,7 +180,7 @@ class MNKEnv(gymnasium.Env):
         return self.batch.planes[0].copy(), self._info()
 
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, Info]:
-        """Make a move, and the opponent's reply.  Raises UsageError for an action that is none."""
+        """Make a move, and the opponent's reply.  Raises UsageError for an invalid action."""
         mover = movers(self.batch)[0]
         seen = self.batch.step(one_action(self.batch, action))
         self._untouched = False
@@ -190,7 +190,7 @@ class MNKEnv(gymnasium.Env):
         return seen.planes[0].copy(), reward, bool(seen.terminated[0]), False, self._info()
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """bool[actions]: which actions are legal; none if the game is over."""
+        """Return the legal actions (bool[actions]); all False if the game is over."""
         legal: NDArray[np.bool_] = self.batch.mask[0].copy()
         return legal
 
@@ -203,7 +203,7 @@ class MNKEnv(gymnasium.Env):
 
 
 def movers(batch: Batch) -> NDArray[np.int64]:
-    """int64[n]: whose reward an agent gets that acts now: its seat, or the player to move."""
+    """Return whose reward the acting agent gets (int64[n]): its seat, or the player to move."""
     if batch.seats is not None:
         return batch.seats.astype(np.int64)
     first, second = batch.bitboards.T
@@ -288,7 +288,7 @@ class MNKVectorEnv(VectorEnv):
                 mover = self.batch.last.sum(axis=(1, 2, 3), dtype=np.int64) % 2
             for env in np.flatnonzero(over):
                 last[env] = self.batch.last[env].copy()
-                if self.render_mode == "human":  # `render` shows the next game, which has begun
+                if self.render_mode == "human":  # `render` shows the next game, already started
                     marks = last[env][mover[env]] + 2 * last[env][1 - mover[env]]
                     ending = ENDINGS[int(seen.rewards[env, 0])]
                     rendered(self.batch.board, tuple(marks.ravel().tolist()), ending, self.render_mode)
@@ -304,7 +304,7 @@ class MNKVectorEnv(VectorEnv):
         return self.batch.planes.copy() if self.copy else self.batch.planes
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """bool[num_envs, actions]: which actions are legal; none where the game is over."""
+        """Return the legal actions (bool[num_envs, actions]); all False where the game is over."""
         return self.batch.mask.copy()
 
     def _info(self, which: NDArray[np.bool_]) -> Info:

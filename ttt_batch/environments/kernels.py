@@ -3,14 +3,12 @@
 A call with an opponent is a full turn: the agent's move, the opponent's, the start of new games, and the opponent's
 first move in those in which it begins.
 
-Random numbers of environments: game `k` of environment `i` draws from (seed, i, k), and number `p` decides at ply p.
-Which environments there are beside it makes no difference, nor which process they are in.
+Game `k` of environment `i` draws from (seed, i, k), and number `p` decides at ply p.  Other environments and the
+process do not matter.
 
-The step of games of which nothing but the next position is wanted, which is what most training takes.
-Nobody replies, the next games begin in the step that ends the last ones, and nothing is kept of those.  So everybody
-moves in every step, and half as many loops are enough.  A block's planes and masks are written before the next block
-moves, on boards of any size: while they go to memory, it computes.  On 6x7x4 a second pass that wrote them took 3 to
-8 % longer, and a step of a single game half as long again.
+`fast_step` serves the common case without an opponent, with an immediate restart and without kept positions.  Every
+game moves in every step, so half as many loops are enough.  A block's planes and masks are written before the next
+block moves, so that computing overlaps with writing: a second pass on 6x7x4 took 3 to 8 % longer.
 """
 
 from typing import Any, NamedTuple
@@ -55,7 +53,7 @@ from ttt_batch.games.board import UNFINISHED
 
 @inlined
 def draw_of(key: Any, environment: Any, game: Any, ply: Any) -> Any:
-    """64 random bits (uint64).  key: `stream_key(seed, purpose)`; the others are integers from 0."""
+    """Return 64 random bits (uint64).  key: `stream_key(seed, purpose)`; the others are integers from 0."""
     base = mix(mix(key + np.uint64(environment) * GOLDEN) + np.uint64(game) * GOLDEN)
     return draw(base, ply)
 
@@ -99,10 +97,10 @@ FINE = -1
 
 
 class BatchSettings(NamedTuple):
-    """How the boards are used.
+    """Settings of a batch.
 
-    autoreset: SAME_STEP, NEXT_STEP or DISABLED.  forfeits: whether an illegal action loses; else it is wrong.
-    seat: 0, 1 or IN_TURN, the agent's if there is an opponent.  first_env: the number of the first environment.
+    autoreset: SAME_STEP, NEXT_STEP or DISABLED.  forfeits: True if an illegal action loses, otherwise it is an error.
+    seat: 0, 1 or IN_TURN, the agent's with an opponent.  first_env: the number of the first environment.
     """
 
     autoreset: int
@@ -112,7 +110,7 @@ class BatchSettings(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What the caller sees; every array in one dimension, and bool as uint8.
+    """Observations for the caller; every array in one dimension, and bool as uint8.
 
     planes: uint8[n * 2 * cells], cells of the player and of its opponent.  mask: uint8[n * actions], legal actions;
     none in games that are over.  rewards: float32[n * 2].  terminated: uint8[n].
@@ -133,10 +131,10 @@ class Seen(NamedTuple):
 
 @kernel
 def wanted_moves(rules: Rules, state: BatchState, settings: BatchSettings, actions: Any, wanted: Any) -> Any:
-    """Write the mover's cells after its action to `wanted` (W[n]), as they are if it may not move there or waits.
+    """Write the mover's cells after its action to `wanted` (W[n]), unchanged if it may not move there or waits.
 
-    Returns the first game whose action is no number of an action, illegal, or for a game that is over; or FINE.  In
-    games that begin in their next step every number is ignored; illegal actions are not wrong if they lose.
+    Returns the first game with an action out of range, illegal, or for a game that is over; or FINE.  In games that
+    restart in their next step every number is ignored; illegal actions are no error if they lose.
     """
     word = state.own.dtype.type
     full, column, below, bottom = rules.full[0], rules.column[0], rules.below, rules.bottom[0]
@@ -166,7 +164,7 @@ def wanted_moves(rules: Rules, state: BatchState, settings: BatchSettings, actio
 
 @inlined
 def first_wrong(rules: Rules, state: BatchState, settings: BatchSettings, actions: Any) -> Any:
-    """The first game with a wrong action; there is one."""
+    """Return the first game with a wrong action; there is one."""
     for g in range(actions.shape[0]):
         number = np.int64(actions[g])
         free = np.uint64(rules.top[0]) & ~(np.uint64(state.own[g]) | np.uint64(state.other[g]))
@@ -279,7 +277,7 @@ def step(
     player: Any,
     key: Any,
 ) -> None:
-    """Make the moves of `scratch.wanted`, or full turns if there is an opponent.  See also `lean.fast_step`.
+    """Make the moves of `scratch.wanted`, or full turns with an opponent; see also `fast_step`.
 
     state, seen, scratch: modified in place.  player: `NOBODY` or the opponent.  key: uint64.
     """

@@ -58,11 +58,11 @@ class MNKAEC(AECEnv):
         self._begin()
 
     def observation_space(self, agent: str) -> Any:
-        """The observations of an agent.  Raises UsageError for what is none."""
+        """Return the observation space of an agent.  Raises UsageError for an unknown agent."""
         return self.observation_spaces[choose("agent", agent, AGENTS)]
 
     def action_space(self, agent: str) -> Any:
-        """The actions of an agent.  Raises UsageError for what is none."""
+        """Return the action space of an agent.  Raises UsageError for an unknown agent."""
         return self.action_spaces[choose("agent", agent, AGENTS)]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -83,7 +83,7 @@ class MNKAEC(AECEnv):
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in AGENTS}
 
     def observe(self, agent: str) -> dict[str, NDArray[Any]]:
-        """What an agent sees.  Raises UsageError for what is none."""
+        """Return an agent's observation.  Raises UsageError for an unknown agent."""
         number = AGENTS.index(choose("agent", agent, AGENTS))
         boards = self.batch.bitboards[0][[number, 1 - number]]
         cells = np.arange(self.batch.board.cells, dtype=np.uint64)
@@ -114,9 +114,9 @@ class MNKAEC(AECEnv):
         return picture_of(self.batch, 0, self.render_mode)
 
     def close(self) -> None:
-        """Nothing is left open."""
+        """Do nothing, as nothing is open."""
 
 
 def env(board: Board | str = "3x3", *, render_mode: str | None = None) -> MNKAEC:
-    """The environment of a board of up to 64 cells.  Raises BoardError and UsageError."""
+    """Return the environment of a board of up to 64 cells.  Raises BoardError and UsageError."""
     return MNKAEC(board, render_mode=render_mode)

@@ -69,12 +69,12 @@ class Rules(NamedTuple):
 
 
 def word_type(board: Board) -> type[np.uint32] | type[np.uint64]:
-    """The word that holds a set of the board's cells."""
+    """Return the dtype of a set of the board's cells."""
     return np.uint32 if board.cells <= MAX_NARROW_CELLS else np.uint64
 
 
 def stages(k: int, step: int) -> list[int]:
-    """Shifts that leave the first cell of `k` in a row, each `step` after the one before: 1, 2, 4, ... steps."""
+    """Return shifts that keep the first of `k` cells at distance `step`: 1, 2, 4, ... steps."""
     shifts, have = [], 1
     while have < k:
         more = min(have, k - have)
@@ -84,7 +84,7 @@ def stages(k: int, step: int) -> list[int]:
 
 
 def make_rules(board: Board) -> Rules:
-    """The rules of any board."""
+    """Return the rules of a board."""
     word = word_type(board)
 
     def bits(cells: Any) -> Any:
@@ -133,7 +133,7 @@ def make_rules(board: Board) -> Rules:
 
 
 def n_actions(board: Board) -> int:
-    """How many actions there are: a number for each cell, with gravity for each column."""
+    """Return the number of actions: one for each cell, with gravity for each column."""
     return board.cols if board.gravity else board.cells
 
 
@@ -148,10 +148,10 @@ FORFEIT, OUTCOME = 4, 3
 
 
 class BatchState(NamedTuple):
-    """Where the games stand.
+    """State of the games.
 
     own, other: W[n], the cells of the player to move and of its opponent.  over: uint8[n], 1 if the game is over.
-    games: int64[n], how many games of the environment came before.
+    games: int64[n], number of earlier games of the environment.
     """
 
     own: Any
@@ -161,14 +161,14 @@ class BatchState(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What a block needs on its way.
+    """Scratch of a block.
 
-    marked: W[BLOCK], the mover's cells after its move; equal to those before if it may not move there.
+    marked: W[BLOCK], the mover's cells after its move; unchanged if it may not move there.
     won: W[BLOCK], first cells of lines among these.  idle: W[BLOCK], not 0 for games that do not move.
-    ended: uint8[BLOCK], the outcomes of games that end in this step, else UNFINISHED; with FORFEIT, by forfeit.  Bytes
-    because what is made of them is narrow, too: with W a step took 5 % longer.
+    ended: uint8[BLOCK], the outcomes of games that end in this step, otherwise UNFINISHED; with FORFEIT, by forfeit.
+    Bytes, because with W a step took 5 % longer.
     wanted: W[n], `marked` of all games for the actions given, see `kernels.wanted_moves`.
-    words: uint64[3, 2 * BLOCK], for what is seen.
+    words: uint64[3, 2 * BLOCK], for observations.
     """
 
     marked: Any
@@ -180,19 +180,19 @@ class Scratch(NamedTuple):
 
 
 def make_state(n: int, word: Any) -> BatchState:
-    """`n` games at the empty board."""
+    """Return `n` games at the empty board."""
     return BatchState(zeros((n,), word), zeros((n,), word), zeros((n,), np.uint8), zeros((n,), np.int64))
 
 
 def make_scratch(n: int, word: Any) -> Scratch:
-    """Scratch for `n` games."""
+    """Return scratch for `n` games."""
     marked, won, idle = zeros((3, BLOCK), word)
     return Scratch(marked, won, idle, zeros((BLOCK,), np.uint8), zeros((n,), word), zeros((3, 2 * BLOCK), np.uint64))
 
 
 @inlined
 def landing(rules: Rules, taken: Any) -> Any:
-    """The cells that may be marked if `taken` are: all free ones, with gravity the lowest of each column."""
+    """Return the cells that may be marked beside `taken`: all free ones, with gravity the lowest of each column."""
     word = rules.full.dtype.type
     return word(word(rules.full[0] & ~taken) & word(shift_right(taken, rules.below) | rules.bottom[0]))
 
@@ -232,7 +232,7 @@ def judge_step(rules: Rules, own: Any, other: Any, scratch: Scratch, all_move: b
 
 @inlined
 def starts_of_lines(cells: Any, one: Any, two: Any, three: Any) -> Any:
-    """The first cells of lines in one direction, which FEW_STAGES shifts find."""
+    """Return the first cells of lines in one direction, found by FEW_STAGES shifts."""
     cells = intersection(cells, shift_right(cells, one))
     cells = intersection(cells, shift_right(cells, two))
     return intersection(cells, shift_right(cells, three))
@@ -240,7 +240,7 @@ def starts_of_lines(cells: Any, one: Any, two: Any, three: Any) -> Any:
 
 @inlined
 def judge_plain(rules: Rules, own: Any, other: Any, scratch: Scratch, all_move: bool) -> None:
-    """`judge` of boards without fences whose lines FEW_STAGES shifts find: all four directions in one loop."""
+    """Run `judge_step` for boards without fences and FEW_STAGES shifts: all four directions in one loop."""
     word = own.dtype.type
     marked, idle, ended = scratch.marked, scratch.idle, scratch.ended
     shifts, starts = rules.shifts, rules.starts
@@ -260,7 +260,7 @@ def judge_plain(rules: Rules, own: Any, other: Any, scratch: Scratch, all_move: 
 
 @inlined
 def results_after(rules: Rules, own: Any, other: Any, marked: Any, won: Any) -> Any:
-    """How a game stands after a move.  All are words, so that vectors have one width."""
+    """Return the outcome of a game after a move.  All arguments are words, so that vectors have one width."""
     word = rules.full.dtype.type
     one, mover = word(1), word(parity(word(own | other)))
     flip = word(rules.misere)
@@ -286,7 +286,7 @@ def turn(own: Any, other: Any, scratch: Scratch) -> None:
 
 @inlined
 def make_moves(rules: Rules, own: Any, other: Any, scratch: Scratch) -> None:
-    """Finish a move: lines, ends, and the turn."""
+    """Finish a move: lines, ends of games, and the turn."""
     judge_step(rules, own, other, scratch, False)
     turn(own, other, scratch)
 
@@ -305,9 +305,9 @@ def report(ended: Any, rewards: Any, terminated: Any) -> None:
 
 @inlined
 def renew(own: Any, other: Any, games: Any, scratch: Scratch) -> None:
-    """`turn`, and `restart` of the games that have ended, of which nothing is kept: in half as many loops.
+    """Run `turn`, and `restart` for ended games, in half as many loops, without kept positions.
 
-    A forfeit ends its game, so that who has not moved makes no difference.
+    A forfeit ends its game, so the turn of its players does not matter.
     """
     word = own.dtype.type
     marked, ended = scratch.marked, scratch.ended
@@ -332,10 +332,10 @@ def restart(own: Any, other: Any, games: Any, fresh: Any) -> None:
 
 
 class ObservationLayout(NamedTuple):
-    """What is seen of positions, and what it takes to write it.
+    """Layout of observations, with the arrays needed to write them.
 
     cells, actions: see `Rules`.  top: its `top`, as uint64.  planes, mask, seat: see `kernels.Seen`.
-    words: see `Scratch`.  ruler: says `cells`, if they are more than JOINED, see `compiler.bits.ruler`.
+    words: see `Scratch`.  ruler: encodes `cells` above JOINED, see `compiler.bits.ruler`.
     """
 
     cells: int
@@ -349,7 +349,7 @@ class ObservationLayout(NamedTuple):
 
 
 def make_observation_layout(rules: Rules, seen: Any, words: Any) -> ObservationLayout:
-    """What a batch sees.  Kernels for boards of up to JOINED cells are the same for all: their ruler says nothing."""
+    """Return the layout of a batch.  Boards of up to JOINED cells share their kernels, with an empty ruler."""
     width = rules.cells if rules.cells > JOINED else 1
     top = np.uint64(rules.top[0])
     return ObservationLayout(rules.cells, rules.actions, top, seen.planes, seen.mask, seen.seat, words, ruler(width))
@@ -427,7 +427,7 @@ def write_observations(rules: Rules, state: BatchState, scratch: Scratch, seen: 
 
 @inlined
 def show_rows(state: BatchState, look: ObservationLayout, mine: Any, theirs: Any, first: int, last: int) -> None:
-    """`show` for boards of more than JOINED cells, of which as many rows as possible are written ROWS at a time.
+    """Run `write_observations` for boards of more than JOINED cells, ROWS rows at a time where possible.
 
     mine, theirs: W[last - first], the cells of the player whose view it is, and of its opponent.
     """

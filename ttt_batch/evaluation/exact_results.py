@@ -22,13 +22,13 @@ WIN, DRAWN, LOSS = 0, 1, 2
 
 @inlined
 def final_result(outcome: int) -> Any:
-    """Result of a final position for the first player: 1, 0 or -1."""
+    """Return the result of a final position for the first player: 1, 0 or -1."""
     return 1 if outcome == FIRST_WINS else (0 if outcome == DRAW else -1)
 
 
 @kernel
 def expected_results(graph: Graph, first: Policy, second: Policy, result: Any) -> None:
-    """Exact results of two policies from every row on.
+    """Compute exact results of two policies from every row on.
 
     result: float64[S, 3], modified in place: probabilities that the first player wins, of a draw, that the second wins.
     """
@@ -50,7 +50,7 @@ def expected_results(graph: Graph, first: Policy, second: Policy, result: Any) -
 
 
 def match(graph: Graph, first: Policy, second: Policy) -> tuple[float, float, float]:
-    """Exact probabilities that the first player wins, of a draw, and that the second wins, from the empty board."""
+    """Return exact probabilities of a first player's win, a draw and a second player's win, from the empty board."""
     result = np.zeros((graph.code.size, 3))
     expected_results(graph, first, second, result)
     return tuple(result[0].tolist())
@@ -58,7 +58,7 @@ def match(graph: Graph, first: Policy, second: Policy) -> tuple[float, float, fl
 
 @kernel
 def worst_results(graph: Graph, policy: Policy, seat: int, result: Any) -> None:
-    """The agent's worst result from every row on, against any opponent and with every tie broken against it.
+    """Compute the agent's worst result from every row on, against any opponent and over all tie-breaks.
 
     result: int8[S], modified in place: 1 the agent wins, 0 draws, -1 loses; the agent sits in `seat` (0 or 1).
     """
@@ -99,7 +99,7 @@ def shortest_losses(graph: Graph, policy: Policy, seat: int, worst: Any, plies: 
 
 
 def losing_line(graph: Graph, policy: Policy, seat: int) -> list[int] | None:
-    """Cells of a shortest game that the agent in `seat` can lose, or None if it cannot be beaten.
+    """Return the cells of a shortest game that the agent in `seat` can lose, or None if it cannot be beaten.
 
     Every move of the agent is one that its rule may pick.
     """
@@ -137,9 +137,9 @@ def chances_of_rows(how: Any, tables: Any, graph: Graph, choice: Choice, scratch
 
 @kernel
 def results_by_chances(graph: Graph, first: Any, second: Any, responder: int, result: Any) -> None:
-    """Exact results from every row on.
+    """Compute exact results from every row on.
 
-    first, second: float64[E], the players' chances.  responder: the player (0 or 1) who makes the move with the most
+    first, second: float64[E], probabilities of moves.  responder: the player (0 or 1) who makes the move with the most
     wins - losses instead, the first of equals; NO_RESPONDER for none.
     result: float64[S, 3], modified in place: probabilities that the first player wins, of a draw, that the second wins.
     """
@@ -170,16 +170,16 @@ def results_by_chances(graph: Graph, first: Any, second: Any, responder: int, re
 
 
 def chances_of(how: Any, tables: Any, graph: Graph, choice: Choice) -> Probabilities:
-    """How likely a learner that plays by `how` (see `simulation.action_probabilities`) makes each move."""
+    """Return the probability of each move of a learner that plays by `how` (see `simulation.action_probabilities`)."""
     chance = np.zeros(graph.child.size)
     chances_of_rows(how, tables, graph, choice, np.zeros(128), chance)
     return Probabilities(chance)
 
 
 def shares_against(graph: Graph, agent: Probabilities, opponent: Probabilities | None, seat: int) -> Shares:
-    """Win, draw and loss of an agent in `seat` (0 or 1), from the empty board.
+    """Return win, draw and loss of an agent in `seat` (0 or 1), from the empty board.
 
-    opponent: its chances; None for the best one, who knows the agent's.
+    opponent: its probabilities; None for the best response.
     """
     other: NDArray[np.float64] = agent.chance if opponent is None else opponent.chance
     first_chance, second_chance = (agent.chance, other) if seat == 0 else (other, agent.chance)

@@ -1,12 +1,8 @@
 """Judgements: the exact results that are recorded at every point of training, computed by one kernel.
 
-For the agent in each seat a list of the positions that its games can reach is read backwards: it is a sweep from final
-positions up to the empty board.  Nothing is sampled.
-
-What an agent's games can reach, and whether it can be beaten there; nothing else of a judgement is computed.
-The agent sits in one seat.  Its games go on by every move of the opponent, and by its own best moves.  Most tables
-reach a tenth of the positions; those of td, which have many ties, half of them.  Judgements by sweeps over all rows
-took 2 to 8 times as long.
+For the agent in each seat the kernel lists the positions that its games can reach, by every move of the opponent and
+its own best moves, and sweeps over them from final positions up to the empty board.  Nothing is sampled.  Most tables
+reach a tenth of the positions, those of td half of them; sweeps over all rows would take 2 to 8 times as long.
 """
 
 from collections.abc import Callable
@@ -26,14 +22,14 @@ from ttt_batch.simulation.policy import Choice, Policy, empty_policy, list_best
 
 
 class ProofSpace(NamedTuple):
-    """Working space of `prove` and `judgement.judge_tables` and what they compare with, made once for a graph.
+    """Workspace of `prove_tables` and `judge_tables` for a graph.
 
-    policy: the best moves of each row that was reached.
-    solution: int8[S], as `solution.solve` gives it.  worth: float64[P, 4].
+    policy: the best moves of each reached row.
+    solution: int8[S], as `solution.solve` returns it.  worth: float64[P, 4].
     results: float64[4 S + 4], four numbers a row: the probabilities that the first player wins, of a draw, that the
-    second wins, against random moves; and the first player's expectation against the best opponent.  For one agent
-    after the other: three times as much would leave no room in the second cache.
-    forfeits: int64[P], the row in which each player forfeits; S, whose four numbers mean nothing, if nobody can.
+    second wins, against random moves; and the first player's expectation against the best opponent.  One agent
+    after the other uses it, so that it fits into the second-level cache.
+    forfeits: int64[P], the row in which each player forfeits; S, whose numbers are unused, without one.
     safe: uint8[P, U], 1 for rows from which not even the worst agent loses: a quarter of those that td's tables reach.
     rows: uint32[U + 1], the rows reached, in order.  seen: uint8[P, S], 1 for rows that games reach.
     """
@@ -136,7 +132,7 @@ def exact_prover(
 
 
 def make_bench(graph: Graph, worth: NDArray[np.float64], solution: NDArray[np.int8] | None = None) -> ProofSpace:
-    """Working space for a graph; worth: float64[P, 4].  solution: int8[S], solved here if not given."""
+    """Return the workspace of a graph; worth: float64[P, 4].  solution: int8[S], solved here if not given."""
     policy, worst = empty_policy(graph), np.zeros((2, graph.code.size), np.int8)
     for seat in range(2):
         worst_results(graph, policy, seat, worst[seat])
@@ -153,7 +149,7 @@ def make_bench(graph: Graph, worth: NDArray[np.float64], solution: NDArray[np.in
 
 
 def _results_of_ends(graph: Graph) -> NDArray[np.float64]:
-    """`ProofSpace.results` with what final rows hold."""
+    """Return `ProofSpace.results` with the results of final rows."""
     results = zeros((graph.code.size + 1, FOUR), np.float64)  # aligned: no four numbers lie in two lines of memory
     final = np.flatnonzero(graph.outcome != UNFINISHED)
     result = ends_alone(graph.outcome, 1)[final]
@@ -163,18 +159,18 @@ def _results_of_ends(graph: Graph) -> NDArray[np.float64]:
 
 
 class Judgement(NamedTuple):
-    """What is recorded of the tables at one point.
+    """Exact results of tables at one recorded point.
 
     unbeatable: bool[P], no opponent and no tie-break beats the agent in that seat.
     worst: int8[P], the worst result from that seat: 1 win, 0 draw, -1 loss.
     self_play: float64[3], first wins, draw, second wins of greedy self-play.
     versus_random: float64[P, 3], win, draw, loss of the agent in that seat against uniformly random moves.
-    best_response: float64[P], wins - losses that the best opponent expects against the agent in that seat, whose rule
+    best_response: float64[P], wins - losses that the best opponent expects against the agent in that seat, which
     breaks ties at random.
     optimal_share: float64[P], share of the positions where the agent may have to move in which every move it may pick
     keeps the game's value.
-    value_error: float64[P], mean absolute distance of the values of unfinished positions from the true result's worth
-    to each player; nan if the table has seen none of them.
+    value_error: float64[P], mean absolute distance of the values of unfinished positions from the exact result's worth
+    to each player; nan if all are unvisited.
     """
 
     unbeatable: Any
@@ -188,7 +184,7 @@ class Judgement(NamedTuple):
 
 @inlined
 def record_of(graph: Graph, edge: Any) -> Any:
-    """Where the four numbers of the row that `edge` leads to begin."""
+    """Return the index of the four numbers of the row that `edge` leads to."""
     return np.uint64(graph.child[np.uint64(edge)]) * np.uint64(FOUR)
 
 
@@ -320,7 +316,7 @@ def exact_judge(
 
 
 def make_judgement(*axes: int) -> Judgement:
-    """An empty judgement, or many; axes: the lengths of those before a judgement's own."""
+    """Return an empty judgement, or many; axes: lengths of the axes before a judgement's own."""
     return Judgement(
         unbeatable=np.zeros((*axes, 2), np.bool_),
         worst=np.zeros((*axes, 2), np.int8),

@@ -45,35 +45,34 @@ _MEANING: dict[Ties, str] = {
 
 
 def meaning(ties: Ties) -> str:
-    """The rule in words that fit on a line of 80 columns after `ties:`."""
+    """Return the rule in words that fit on a line of 80 columns after `ties:`."""
     return f"{_MEANING[ties]} ({flag('ties', ties)})"
 
 
 class SolvedAgent(Protocol):
-    """A board with the true results of its moves, such as a run's.
+    """Protocol of an agent with exact results of its moves, such as a run.
 
-    own_ties: whether it is a player whose own rule decides which of its best moves it picks, whatever the truth, and
-    for which ties make no difference.
-    sharpens: whether it can play by ties `sharp`: a table whose board is enumerated.
+    own_ties: True for a player that breaks ties by its own rule, so that ties make no difference.
+    sharpens: True if it can play by ties `sharp`: a table on an enumerated board.
     """
 
     @property
     def own_ties(self) -> bool:
-        """Whether ties make no difference."""
+        """True if ties make no difference."""
 
     @property
     def sharpens(self) -> bool:
-        """Whether it can play by ties `sharp`."""
+        """True if it can play by ties `sharp`."""
 
     @property
     def board(self) -> Board:
-        """The board."""
+        """Board of the agent."""
 
     def sharp_cells(self, position: Position) -> list[int]:
-        """Cells that it may pick with ties `sharp`, if it can play by them."""
+        """Return the cells that it may pick with ties `sharp`, if it can play by them."""
 
     def true_moves(self, position: Position) -> Mapping[int, SolvedResult] | None:
-        """The result of best play after the move to each free cell; None if unknown."""
+        """Return the result of best play after the move to each free cell; None if unknown."""
 
 
 def check_sharp(player: SolvedAgent) -> None:
@@ -89,24 +88,24 @@ def check_sharp(player: SolvedAgent) -> None:
 
 
 def default_ties(player: SolvedAgent) -> Ties:
-    """The ties of `play` and of a page: `sharp` if the player can, else `soonest`."""
+    """Return the ties of `play` and of a page: `sharp` if the player can, otherwise `soonest`."""
     return "sharp" if player.sharpens else "soonest"
 
 
 def best_cells(player: SolvedAgent, position: Position, cells: list[int], ties: Ties) -> list[int]:
-    """Those of the cells that a player's rule may pick in a position which a rule of play keeps."""
+    """Return the cells that a rule of play keeps, of those that a player's rule may pick."""
     if ties == "any" or player.own_ties:
         return cells
     return player.sharp_cells(position) if ties == "sharp" else soonest_cells(player, position, cells)
 
 
 def soonest_policy(graph: Graph, policy: Policy, solution: NDArray[np.int8]) -> Policy:
-    """The policy uniform over the soonest of what `policy` may pick (solution: see `solution.solve_in_plies`)."""
+    """Return the policy that is uniform over the soonest moves of `policy` (solution: as `solution.solve_in_plies`)."""
     return policy_among(graph, soonest_edges(graph, chosen_edges(graph, policy), solution))
 
 
 def soonest_edges(graph: Graph, chosen: NDArray[np.bool_], solution: NDArray[np.int8]) -> NDArray[np.bool_]:
-    """bool[E]: the soonest of the `chosen` edges (bool[E]) of every row."""
+    """Return the soonest of the `chosen` edges of every row (bool[E] both)."""
     row = rows_of_edges(graph)
     number = solution[graph.child]
     number = np.where(graph.ply[row] & 1, -number, number)
@@ -117,9 +116,9 @@ def soonest_edges(graph: Graph, chosen: NDArray[np.bool_], solution: NDArray[np.
 
 
 def soonest_cells(knowing: SolvedAgent, position: Position, cells: list[int]) -> list[int]:
-    """The soonest of the cells that an agent's rule may pick in a position; an occupied one loses at once.
+    """Return the soonest of the cells that an agent's rule may pick; an occupied one loses at once.
 
-    All of them if the agent has `own_ties`.
+    With `own_ties` these are all cells.
     """
     if len(cells) < 2 or knowing.own_ties:
         return cells
@@ -160,7 +159,7 @@ NEVER = -2.0
 
 
 def expected_after(graph: Graph, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """float64[E]: the expected win minus loss of each move's mover, whose opponent moves at random from then on.
+    """Return the expected win minus loss of each move's mover against random moves from then on (float64[E]).
 
     chosen: bool[E], the moves that the mover may pick in later positions; it picks the best of them.
     """
@@ -179,7 +178,7 @@ def expected_after(graph: Graph, chosen: NDArray[np.bool_]) -> NDArray[np.float6
 
 
 def sharp_edges(graph: Graph, policy: Policy, solution: NDArray[np.int8]) -> NDArray[np.bool_]:
-    """bool[E]: the sharpest of the moves that `policy` may pick (solution: see `solution.solve_in_plies`)."""
+    """Return the sharpest of the moves that `policy` may pick (bool[E]; solution: as `solution.solve_in_plies`)."""
     chosen = chosen_edges(graph, policy)
     expected = np.where(chosen, expected_after(graph, chosen), NEVER)
     best = np.maximum.reduceat(expected, graph.first_edge[:-1])[rows_of_edges(graph)]

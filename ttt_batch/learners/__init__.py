@@ -141,7 +141,7 @@ def add_empty_begin(learner: Learner) -> None:
 
 
 def _begin_nothing(tables: Any, graph: Graph, row: Any, worth: Any, key: Any) -> None:
-    """Leave a row as it is."""
+    """Do nothing: rows exist already."""
 
 
 def _is_learner(found: object) -> bool:
@@ -151,7 +151,7 @@ def _is_learner(found: object) -> bool:
 def register_named(text: str) -> str:
     """Run the file of `FILE.py:NAME` and register the learner that it has under that name; return the learner's name.
 
-    Raises UsageError for what is no learner and as `register`, and TttBatchError if the file cannot be run.
+    Raises UsageError for another object and as `register`, and TttBatchError if the file cannot be run.
     """
     before = set(LEARNERS)
     path, name, learner = named_object("learner", text, TttBatchError, _is_learner, keep=True)
@@ -175,7 +175,7 @@ def with_learners(homes: Sequence[str], function: Callable[..., Any], *arguments
 
 
 def learner_named(name: str) -> Learner:
-    """The learner of that name, however it is spelled (see `choices`).  Raises UsageError."""
+    """Return the learner of that name, in any spelling (see `core.text`).  Raises UsageError."""
     if name not in LEARNERS and (networks := find_name(name, PATTERN_LEARNERS)) is not None:
         raise UsageError(
             f"{networks} learns networks, and this takes a learner of tables; choose {either([*LEARNERS])}"
@@ -197,7 +197,7 @@ def foreign_learner(name: object) -> str:
 
 
 def any_learner(given: object) -> str:
-    """The name of a learner of tables or networks, however it is spelled.  Raises UsageError, which names them all."""
+    """Return the name of a learner of tables or networks, in any spelling.  Raises UsageError, which lists them."""
     return choose("learner", given, dict.fromkeys([*LEARNERS, *PATTERN_LEARNERS]))
 
 

@@ -47,7 +47,7 @@ class BackwardQTables(NamedTuple):
 
 
 def start_action_values(graph: Graph, worth: NDArray[np.float64], _: np.random.Generator) -> BackwardQTables:
-    """What the position after the move is worth to the mover: of one that ends the game the result's worth."""
+    """Return the worth of the position after each move to its mover: for a final one, of its result."""
     mover = graph.ply[rows_of_edges(graph)] & 1
     return BackwardQTables(worth[mover, graph.outcome[graph.child]])
 

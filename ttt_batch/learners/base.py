@@ -1,8 +1,7 @@
 """Parts of every learner: tables, generic kernels, settings, step sizes, and rows of growing boards.
 
-Rows added to a growing board's graph and to a learner's tables at once, each at its start value.
-If there is no room left, a position borrows one of a few rows that are forgotten after the game: play sees its start
-value, and what is learnt there is lost.
+On a growing board a row is added to the graph and to the learner's tables at once, at its start value.  With a full
+table a position borrows one of a few rows that are cleared after the game, so what is learnt there is lost.
 """
 
 import functools
@@ -77,7 +76,7 @@ class Step(NamedTuple):
 
 @inlined
 def with_game(step: Step, alpha: float, epsilon: float, seat: Any, game: Any) -> Any:
-    """The numbers of a batch that begins with `game`."""
+    """Return the numbers of a batch that begins with `game`."""
     return Step(
         alpha,
         step.gamma,
@@ -99,19 +98,19 @@ def with_game(step: Step, alpha: float, epsilon: float, seat: Any, game: Any) ->
 
 @inlined
 def is_learner(step: Step, mover: Any) -> Any:
-    """Whether this player (0 or 1) is the learner, not a fixed opponent."""
+    """Return whether this player (0 or 1) is the learner, not a fixed opponent."""
     return step.seat < 0 or mover == step.seat
 
 
 @inlined
 def exploring_share(step: Step, mover: Any) -> Any:
-    """The probability that a move of this player (0 or 1) is exploratory: 0 for a player that never explores."""
+    """Return the probability of an exploratory move of this player (0 or 1); 0 for one that never explores."""
     return step.epsilon if is_learner(step, mover) else 0.0
 
 
 @inlined
 def visit_weight(alpha: float, n: float) -> Any:
-    """Share of the way to the mean target that `n` steps of size `alpha` go: 1 - (1 - alpha)**n; n may be fractional.
+    """Return the share of the way to the mean target of `n` steps of size `alpha`: 1 - (1 - alpha)**n, n real.
 
     Exactly `alpha` for n = 1, so that a batch of one game is the sequential algorithm to the last bit.
     """
@@ -133,7 +132,7 @@ def fill_weights(alpha: float, weights: Any) -> None:
 
 @inlined
 def step_size(step: Step, entry: Any, n: float) -> Any:
-    """The step size of table entry `entry` in this batch, counting its `n` visits."""
+    """Return the step size of table entry `entry` in this batch, counting its `n` visits."""
     if step.power == 0.0:
         return step.alpha
     before = step.visits[entry]
@@ -143,7 +142,7 @@ def step_size(step: Step, entry: Any, n: float) -> Any:
 
 @inlined
 def share_of(step: Step, entry: Any, n: Any) -> Any:
-    """Share of the way to its mean target that table entry `entry` goes in a batch that visits it `n` times.
+    """Return the share of the way to its mean target of table entry `entry` in a batch with `n` visits.
 
     n: int, or float where visits are fractional.
     """
@@ -167,7 +166,7 @@ def make_step(
     temperature: float | None = None,
     chance: Any = np.uint64(0),  # noqa: B008 - a number
 ) -> Step:
-    """A step with its table filled, of self-play from game 0 on; `chance` is the key itself."""
+    """Return a step for self-play from game 0 with its table filled; `chance` is the key itself."""
     weights = np.zeros(TABULATED)
     fill_weights(alpha, weights)
     kept = np.zeros(0) if visits is None else visits
@@ -197,7 +196,7 @@ class Trajectory(NamedTuple):
 
 
 def make_trajectory(plies: int, settling: int = 0) -> Trajectory:
-    """Space for a game of up to `plies` plies, and for which of `settling` rows are settled, if any."""
+    """Return space for a game of up to `plies` plies, and for the settled ones of `settling` rows."""
     return Trajectory(
         np.zeros(plies + 1, np.uint32),
         np.zeros(plies, np.uint32),
@@ -208,19 +207,19 @@ def make_trajectory(plies: int, settling: int = 0) -> Trajectory:
 
 @inlined
 def with_exploring(game: Trajectory, exploring: Any) -> Any:
-    """The same game with another set of exploratory moves."""
+    """Return the same game with another set of exploratory moves."""
     return Trajectory(game.row, game.edge, exploring, game.settled)
 
 
 @inlined
 def explored(game: Trajectory, ply: Any) -> Any:
-    """Whether the move of `ply` was exploratory."""
+    """Return whether the move of `ply` was exploratory."""
     return explores_at(game.exploring, ply)
 
 
 @inlined
 def is_settled(settled: Any, row: Any) -> Any:
-    """Whether `row` needs no update and no look at its best moves; settled: see `Trajectory`."""
+    """Return whether `row` needs neither an update nor its best moves; settled: see `Trajectory`."""
     if settled is None:
         return False
     return settled[row]
@@ -246,7 +245,7 @@ def learn(tables: Any, graph: Any, game: Any, plies: Any, step: Any) -> Any:
 
 @functools.partial(generic, inline=True)
 def state_value(tables: Any, graph: Any, row: Any, player: Any) -> Any:
-    """What `row` is worth to `player` (0 or 1) by the table, on the learner's own scale; NaN where never seen."""
+    """Return the value of `row` for `player` (0 or 1) on the learner's own scale; NaN if unvisited."""
 
 
 @functools.partial(generic, inline=True)
@@ -259,7 +258,7 @@ def begin(tables: Any, graph: Any, row: Any, worth: Any, key: Any) -> Any:
 
 @inlined
 def start_row(graph: Graph, row: Any) -> Any:
-    """The shared row (see `growing_graph`) that holds what `row` is worth at the start."""
+    """Return the shared row (see `games.graph`) with the start value of `row`."""
     return n_unfinished(graph) + np.int64(graph.outcome[row])
 
 
@@ -272,16 +271,16 @@ def mark_parents(graph: Graph, row: int, marks: Any, mark: Any) -> None:
 
 @dataclass(frozen=True)
 class Settings:
-    """A learner's numbers.
+    """Numbers of a learner.
 
     epsilon: probability of an exploratory move, [0, 1].  alpha: step size, (0, 1].  gamma: discount, [0, 1].
-    draw_worth: what a draw is worth to the first and to the second player, on the learner's own scale.
-    start_value: what unfinished positions or moves start at; None for the learner's own start.
-    lambda_: the share of a return that goes on to what came later, [0, 1].  cut: whether an exploratory move ends it.
+    draw_worth: worth of a draw to the first and the second player, on the learner's own scale.
+    start_value: start of unfinished positions or moves; None for the learner's own start.
+    lambda_: of the lambda-return, [0, 1].  cut: True if an exploratory move ends the return.
     beta: the step size of a second table, (0, 1].  explore: `softmax:T` instead of epsilon.
     beads: of each kind in a box at the beginning, by the first player's turn, as text: `4,3,2,1`.
     rewards: beads that a win, a draw and a loss add to those drawn, as text: `3,1,-1`.
-    None for learners that have no such number.
+    None for learners without such a number.
     """
 
     epsilon: float
@@ -299,29 +298,28 @@ class Settings:
 
 @dataclass(frozen=True)
 class Learner:
-    """One way to learn.
+    """Learning rule with its tables and defaults.
 
-    name: as the command line writes it.  source: where it comes from, in a line.  rule: the update, in a line.
-    defaults, games: its settings and the published number of games.  choice: how it picks among greedy moves.
-    zero_sum: one table seen from the first player's side (a win 1, a loss -1), else each player's own (1 and 0).
-    occupied: occupied cells are moves, too.  final_rows: it learns a value for each end of a game.
-    prefers_symmetry: on boards too large to enumerate it does better with one row for all images of a position.
+    name: on the command line.  source: publication, in a line.  rule: the update, in a line.
+    defaults, games: its settings and the published number of games.  choice: rule among greedy moves.
+    zero_sum: one table from the first player's side (a win 1, a loss -1), otherwise one per player (1 and 0).
+    occupied: occupied cells are moves, too.  final_rows: it learns a value for each final position.
+    prefers_symmetry: on growing boards it learns better with one row for all images of a position.
     tables: the NamedTuple of its arrays; fields: for each, its axes and meaning.
     start: makes the start tables for a graph, the worths and a seeded generator.
-    start_by: makes them for a graph and the settings instead, if they depend on more than the worths.
+    start_by: makes them from a graph and the settings instead, if they depend on more than the worths.
     settles: its `learn` keeps `Trajectory.settled`.
-    edge_scores: the table (float64[E]) whose entries are the scores of edges, if there is one; no update makes them NaN
-    or larger than the largest of them and the worths.
-    arrivals: its `fold` reads `counts.arrived` alone, not how often moves were taken, and the rows of a ply may be
-    folded apart: several threads do.
-    repeats: at its defaults it explores so seldom, and in steps so small, that most games repeat the one before.
-    temperature: of the softmax of its scores by which it plays, and cannot play otherwise; None for any other learner.
-    number: what its table says of a move: a `value`, or a `preference`, of which softmax makes chances.
+    edge_scores: the table (float64[E]) of the scores of edges, if there is one; no update makes them NaN or larger than
+    the largest of them and the worths.
+    arrivals: its `fold` reads only `counts.arrived`, so threads may fold rows of a ply separately.
+    repeats: with its defaults most games repeat the one before.
+    temperature: of the softmax policy that it always plays; None for other learners.
+    number: content of its table for a move: a `value`, or a `preference`, the input of softmax.
     undiscounted: its rule has no discount, so gamma is 1.
-    start_value: the number that unfinished positions or moves start at; None if there is no such number.
-    loss: what a loss is worth.
-    boxes: it plays first on 3x3 alone, a box for all images of a position, and draws moves by the beads in it; an empty
-    box resigns.  It has rewards instead of worths, and no step size, so a game may move its values however far.
+    start_value: the start of unfinished positions or moves; None if it is not one number.
+    loss: worth of a loss.
+    boxes: MENACE: it plays first, on 3x3 only, with a box for all images of a position, and draws moves by beads; an
+    empty box resigns.  It has rewards instead of worths, and no step size, so a game may change values by any amount.
     """
 
     name: str
@@ -350,36 +348,35 @@ class Learner:
     start_by: Callable[[Graph, Settings], Any] | None = None
 
     def fresh(self, graph: Graph, settings: Settings, rng: np.random.Generator) -> Any:
-        """The start tables for a graph, settings, and a seeded generator."""
+        """Return the start tables for a graph, settings, and a seeded generator."""
         if self.start_by is not None:
             return self.start_by(graph, settings)
         return self.start(graph, self.worth(settings), rng)
 
     @property
     def by_chances(self) -> bool:
-        """Whether it draws its moves from chances that it learns, and cannot play otherwise."""
+        """True if it always draws its moves from learnt probabilities."""
         return self.temperature is not None or self.boxes
 
     @property
     def by_moves(self) -> bool:
-        """Whether the entries of its (first) table are those of edges: E, or several times E."""
+        """True if its (first) table has entries for edges: E, or several times E."""
         return self.fields[self.tables._fields[0]][0].endswith("E")
 
     @property
     def by_arrivals(self) -> bool:
-        """Whether it is enough to count arrivals.  Tables from outside have a `fold` that nothing is known of, even if
-        all else of their learner is taken from one of the package."""
+        """True if counting arrivals is enough; False for tables from outside, whose `fold` may read more."""
         return self.arrivals and in_package(self.tables)
 
     @property
     def lost(self) -> float:
-        """What a loss is worth: -1 if one table is seen from the first player's side."""
+        """Worth of a loss: -1 with one table from the first player's side."""
         return -1.0 if self.zero_sum else self.loss
 
     def worth(self, settings: Settings) -> NDArray[np.float64]:
-        """float64[P, 4]: what each outcome is worth to each player on this learner's scale.
+        """Return the worth of each outcome to each player on this learner's scale (float64[P, 4]).
 
-        Unfinished: what positions or moves start at, 0 if that is no number.
+        The worth of unfinished is the start value of positions or moves, 0 without one.
         """
         if settings.rewards is not None:
             win, draw, loss = map(float, settings.rewards.split(","))
@@ -396,9 +393,9 @@ class Learner:
 
 @inlined
 def borrow_row(tables: Any, graph: Graph, growth: Growth, code: Any, image: Any, ply: Any, worth: Any) -> Any:
-    """The row lent to unfinished positions of `ply`, at its start value, for the position of the game, in place.
+    """Borrow the row for unfinished positions of `ply`, reset to the game's position, in place; return it.
 
-    code, image: its lowest.
+    code, image: the lowest of the position.
     """
     row = n_unfinished(graph) - graph_cells(growth) + ply
     graph.code[row], graph.ply[row] = code, ply
@@ -419,7 +416,7 @@ def enter_row(tables: Any, graph: Graph, growth: Growth, code: Any, row: Any, pl
 
 @inlined
 def add_row(tables: Any, graph: Graph, growth: Growth, ply: Any, worth: Any) -> Any:
-    """A row for the unfinished position of the game, in place; a borrowed one if there is no room."""
+    """Add a row for the unfinished position of the game, in place; return it, or a borrowed one in a full table."""
     code, image = lowest_image(growth)
     if not has_room(graph, growth, 1):
         growth.used[LOST] += 1
@@ -433,9 +430,9 @@ def add_row(tables: Any, graph: Graph, growth: Growth, ply: Any, worth: Any) -> 
 
 @inlined
 def add_final(tables: Any, graph: Graph, growth: Growth, ply: Any, shared: Any, worth: Any) -> Any:
-    """A row for the final position of the game, in place; the last row, which is lent, if there is no room.
+    """Add a row for the final position of the game, in place; return it, or the borrowed last row if the table is full.
 
-    ply: marks on the board.  shared: the row that stands for all final positions of its outcome.
+    ply: marks on the board.  shared: the row of all final positions with this outcome.
     """
     if not has_room(graph, growth, 1):
         growth.used[LOST] += 1
@@ -451,7 +448,7 @@ def add_final(tables: Any, graph: Graph, growth: Growth, ply: Any, shared: Any, 
 
 @kernel
 def row_at(tables: Any, graph: Graph, growth: Growth, code: Any, ply: Any, worth: Any) -> Any:
-    """(row, image) of an unfinished position; a borrowed row if it has none of its own.  `growth` is scratch."""
+    """Return row and image of an unfinished position, a borrowed row if it has none.  `growth` is scratch."""
     show_code(growth, code)
     lowest, image = lowest_image(growth)
     row = find_row(graph, growth, lowest)

@@ -44,7 +44,7 @@ def _score(tables: DoubleQTables, graph: Graph, edge: int, mover: int) -> Any:
 
 @inlined
 def coin(step: Step) -> Any:
-    """Which table learns in this batch: 0 or 1."""
+    """Return the table that learns in this batch: 0 or 1."""
     return np.int64(draw(game_base(step.chance[0], step.game), 0) >> TOP)
 
 

@@ -1,14 +1,14 @@
-"""`expected-sarsa`: values of moves, each pulled to what the policy expects at the same player's next turn.
+"""`expected-sarsa`: action values, each moved to the policy's expectation at the same player's next turn.
 
 Source: van Seijen et al. 2009; Sutton and Barto, Reinforcement Learning, 2nd edition, section 6.6.  Each player learns
-by itself and takes the opponent for a part of its environment.  With s' the mover's next turn after move a from s:
+separately; the opponent is a part of its environment.  With s' the mover's next turn after move a from s:
 
     Q(s, a) += alpha * (target - Q(s, a))
     target = the result for the mover if the game is over by then, else gamma * sum over a' of pi(a' | s') * Q(s', a')
 
 pi is the policy in force: that of softmax play; or with n moves of which m are best, epsilon / n for each, and
-(1 - epsilon) / m more for the best ones.  What `sarsa` averages over many games is exact here.  A fixed opponent plays
-by a policy of its own, so nothing is learnt from its moves.
+(1 - epsilon) / m more for the best ones.  The expectation that `sarsa` samples is exact here.  A fixed opponent plays
+another policy, so nothing is learnt from its moves.
 
 In a batch the target is the mean over the replies seen; values of later turns are those from before the batch.
 """
@@ -33,7 +33,7 @@ class ExpectedSarsaTables(NamedTuple):
 
 @inlined
 def _by_epsilon(q: Any, best: Any, epsilon: Any, lo: Any, hi: Any) -> Any:
-    """The sum of pi(a) * Q(a) over edges `lo` to `hi - 1`, in cell order; best: the highest value."""
+    """Return the sum of pi(a) * Q(a) over edges `lo` to `hi - 1`, in cell order; best: the highest value."""
     n_best = 0
     for edge in range(lo, hi):
         n_best += q[edge] == best
@@ -46,7 +46,7 @@ def _by_epsilon(q: Any, best: Any, epsilon: Any, lo: Any, hi: Any) -> Any:
 
 @inlined
 def _by_softmax(q: Any, best: Any, temperature: Any, lo: Any, hi: Any) -> Any:
-    """The same if pi is softmax play."""
+    """Return the sum of pi(a) * Q(a) for softmax play."""
     powers, total = 0.0, 0.0
     for edge in range(lo, hi):
         powers += exponential((q[edge] - best) / temperature)
@@ -57,7 +57,7 @@ def _by_softmax(q: Any, best: Any, temperature: Any, lo: Any, hi: Any) -> Any:
 
 @inlined
 def _expected(tables: ExpectedSarsaTables, graph: Graph, row: Any, step: Step) -> Any:
-    """What the policy in force expects of a move in `row`."""
+    """Return the policy's expectation of a move in `row`."""
     lo, hi = edges_of(graph, row)
     mover, best = mover_of(graph, row), best_score(tables, graph, row, 0)
     if step.temperature > 0.0 and is_learner(step, mover):

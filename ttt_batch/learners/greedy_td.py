@@ -61,7 +61,7 @@ def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, stal
         ahead[2 * row + SHARE] = n_greedy / counts.arrived[row]
         if n_greedy != 0:
             ahead[2 * row + NEXT] = greedy_sum / n_greedy
-    for i in range(1, counts.n_visited[0]):  # the empty board is no player's afterstate
+    for i in range(1, counts.n_visited[0]):  # the empty board is not an afterstate
         row = counts.visited[i]
         player = 1 - mover_of(graph, row)
         updates, target_sum = 0.0, 0.0

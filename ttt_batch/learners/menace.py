@@ -1,17 +1,16 @@
-"""`menace`: beads in matchboxes, of which each game returns, adds or takes some; Michie's machine.
+"""`menace`: Michie's machine of matchboxes, whose beads each game adds or removes.
 
 Source: Michie, "Experiments on the mechanization of game-learning", The Computer Journal 6, 1963.  It plays first on
-3x3.  A box stands for a position in which it has a choice, and for all images of it: 304 boxes.  Moves that a symmetry
-of the position turns into each other are one kind of bead, of which a box holds 4, 3, 2 or 1 at the beginning, by how
-many moves it has made.  A bead is drawn by chance.  After the game, with the reward R for a win, a draw or a loss:
+3x3.  Each position with a choice has a box, shared by all its images: 304 boxes.  Moves that a symmetry of the position
+maps to each other are one kind of bead.  At the beginning a box has 4, 3, 2 or 1 beads of each kind, depending on the
+number of moves made.  A bead is drawn by chance.  After the game, with the reward R for a win, a draw or a loss:
 
     beads(s, a) = max(0, beads(s, a) + R)   for every bead drawn
 
-If a box is empty, it resigns: the game is lost, and the boxes before it learn so.
+With an empty box it resigns: the game is lost, and the boxes before it learn that.
 
-In a batch R is the mean over the games that went on after a move, and it counts as often as the move was made.  Beads
-are then real numbers, and what stops at 0 within a batch does not within its games: a batch has not the expectation
-that its games have one by one.
+In a batch R is the mean over the games after a move, and counts once per move.  Beads are then real numbers, and the
+limit at 0 applies per batch, not per game.  So the expectation of a batch differs from that of its games one by one.
 """
 
 from typing import Any, NamedTuple
@@ -34,7 +33,7 @@ class MenaceTables(NamedTuple):
 
 @inlined
 def _is_box(graph: Graph, row: Any) -> Any:
-    """Whether a row is a box: a position in which the first player has a choice."""
+    """Return whether a row is a box: a position in which the first player has a choice."""
     return mover_of(graph, row) == 0 and np.int64(graph.legal[row]) > 1
 
 
@@ -93,7 +92,7 @@ def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, stale: Any) -> 
 
 
 def _start(graph: Graph, settings: Settings) -> MenaceTables:
-    """Full boxes."""
+    """Return full boxes."""
     beads = np.array([int(number) for number in (settings.beads or "").split(",")], np.float64)
     row, n_open = rows_of_edges(graph), graph.legal.size
     ply = graph.ply[:n_open].astype(np.int64)

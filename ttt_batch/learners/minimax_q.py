@@ -47,7 +47,7 @@ def _score(tables: MinimaxQTables, graph: Graph, edge: int, mover: int) -> Any:
 
 @inlined
 def _best(q: Any, graph: Graph, row: int) -> Any:
-    """The best value of a move in `row` for its mover, from the first player's side."""
+    """Return the best value of a move in `row` for its mover, from the first player's side."""
     sign = 1.0 - 2.0 * mover_of(graph, row)
     best = -np.inf
     lo, hi = edges_of(graph, row)

@@ -1,18 +1,18 @@
-"""Preferences for moves, followed up their gradient: what `reinforce` and `actor-critic` share.
+"""Gradient ascent of action preferences, shared by `reinforce` and `actor-critic`.
 
-Source: Sutton and Barto, Reinforcement Learning, 2nd edition, sections 13.2 to 13.5.  A row's moves are drawn with
-the chances pi = softmax(theta).  V is what a position is worth to its mover, a baseline.  After a game, for every move
+Source: Sutton and Barto, Reinforcement Learning, 2nd edition, sections 13.2 to 13.5.  A row's moves are drawn from
+pi = softmax(theta).  V is the value of a position for its mover, a baseline.  After a game, for every move
 a from s, with pi and V from before the game:
 
     delta = target - V(s)
     theta(s, b) += alpha * delta * (1[b = a] - pi(b | s))   for every move b of s
     V(s) += beta * delta
 
-The target is the result for the mover if the game is over by its next turn, else a rule of the learner: `turn_worth`.
+The target is the result for the mover if the game is over by its next turn, otherwise the learner's `turn_worth`.
 
 In a batch with n visits of s, theta(s, b) goes 1 - (1 - alpha)**n times the mean over them of delta * (1[b = a] -
-pi(b)), and V(s) as far, by beta, to the mean target.  A move's target is the mean over how games went on after it.
-A fixed opponent's moves are not drawn from these chances, so nothing is learnt from them.
+pi(b)), and V(s) as far, by beta, to the mean target.  A move's target is the mean over the games after it.
+A fixed opponent's moves are not drawn from pi, so nothing is learnt from them.
 """
 
 import functools
@@ -49,11 +49,11 @@ FIELDS = {
 
 @functools.partial(generic, inline=True)
 def turn_worth(tables: Any, step: Any, value: Any, result: Any) -> Any:
-    """What it is worth to be on turn in a position of this value, if games that went on from there had this result."""
+    """Return the worth of being on turn in a position of this value, with this result of the games after it."""
 
 
 def preferences(tables: T) -> T:
-    """For tables of `q`, float64[E], which is theta, and `value`, float64[S], with a `turn_worth`."""
+    """Register kernels for tables of `q`, float64[E], which is theta, and `value`, float64[S], with a `turn_worth`."""
     score.register(tables)(_score)
     state_value.register(tables)(_state_value)
     fold.register(tables)(_fold)
@@ -63,7 +63,7 @@ def preferences(tables: T) -> T:
 
 
 def start_preferences(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[S]: unfinished positions are worth what learners start with, final ones the result."""
+    """Return float64[S]: the learners' start value for unfinished positions, the result for final ones."""
     return np.ascontiguousarray(worth[graph.ply.astype(np.int64) & 1, graph.outcome])
 
 
@@ -108,7 +108,7 @@ def _learn(tables: Any, graph: Graph, game: Trajectory, plies: int, step: Step) 
 
 @inlined
 def _target(graph: Graph, hand: Any, step: Step, edge: Any, player: Any) -> Any:
-    """What a move gives to a player: the result if it ends the game, else what its child has handed up."""
+    """Return a move's worth for a player: the result if it ends the game, otherwise the value from its child."""
     child = graph.child[edge]
     outcome = graph.outcome[child]
     return step.worth[player, outcome] if outcome != UNFINISHED else hand[4 * child + player]

@@ -1,13 +1,13 @@
-"""`q-learning`: values of moves, each pulled to the best move at the same player's next turn.
+"""`q-learning`: action values, each moved to the best one at the same player's next turn.
 
-Source: Watkins 1989; Sutton and Barto, Reinforcement Learning, 2nd edition, section 6.5.  Each player learns by itself
-and takes the opponent for a part of its environment.  With s' the mover's next turn after move a from s:
+Source: Watkins 1989; Sutton and Barto, Reinforcement Learning, 2nd edition, section 6.5.  Each player learns
+separately; the opponent is a part of its environment.  With s' the mover's next turn after move a from s:
 
     Q(s, a) += alpha * (target - Q(s, a))
     target = the result for the mover if the game is over by then, else gamma * max over a' of Q(s', a')
 
-The target does not depend on what is played in s', so exploration changes no target of the player who explores.  But it
-does depend on how the opponent replies: the values are those against an opponent that explores, too.
+The target does not depend on the move in s', so a player's exploration does not change its own targets.  It does depend
+on the opponent's replies: the values are those against an opponent that explores, too.
 
 In a batch the target is the mean over the replies seen; values of later turns are those from before the batch.
 """

@@ -1,14 +1,14 @@
-"""`sarsa`: values of moves, each pulled to the move that the same player makes at its next turn.
+"""`sarsa`: action values, each moved to that of the same player's next move.
 
 Source: Rummery and Niranjan 1994; Sutton and Barto, Reinforcement Learning, 2nd edition, section 6.4.  Each player
-learns by itself and takes the opponent for a part of its environment.  With s' the mover's next turn after move a from
+learns separately; the opponent is a part of its environment.  With s' the mover's next turn after move a from
 s, and a' the move that it makes there, exploratory or not:
 
     Q(s, a) += alpha * (target - Q(s, a))
     target = the result for the mover if the game is over by then, else gamma * Q(s', a')
 
-So the values are those of the policy that explores, blunders included.  A fixed opponent plays by a policy of its own,
-so nothing is learnt from its moves.
+So the values are those of the exploring policy, blunders included.  A fixed opponent plays another policy, so nothing
+is learnt from its moves.
 
 In a batch the target is the mean over the replies seen, and after each over the moves taken in s', with their values
 from before the batch.

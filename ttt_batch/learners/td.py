@@ -41,13 +41,13 @@ class TdTables(NamedTuple):
 
 
 def start(graph: Graph, worth: NDArray[np.float64], _: np.random.Generator) -> TdTables:
-    """Final positions hold their worth, unfinished ones 0."""
+    """Return start values: final positions their worth, unfinished ones 0."""
     return TdTables(worth[0, graph.outcome])
 
 
 @inlined
 def _best_child(tables: TdTables, graph: Graph, row: int) -> Any:
-    """The value of the child that is best for the player who moves in `row`."""
+    """Return the value of the child that is best for the player who moves in `row`."""
     value = tables.value
     lo, hi = edges_of(graph, row)
     best = value[graph.child[np.uint64(lo)]]
@@ -94,7 +94,7 @@ def _note(graph: Graph, settled: Any, row: Any, steady: bool, changed: bool, dou
 
 @learn.register(TdTables)
 def _learn(tables: TdTables, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
-    # With a constant step size a row whose update changed nothing needs none until a child changes; in the end that
+    # With a constant step size a row whose update changed nothing needs none until a child changes; at the end that
     # holds for nearly all rows (1.4 times as fast).  `Trajectory.settled` requires a little more.
     value = tables.value
     moved = False  # the child, just now

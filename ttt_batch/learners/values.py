@@ -1,20 +1,20 @@
 """Tables of state values and of action values: ranking of moves, value of a row, start of a new row.
 
-Each decorator below registers `score`, `state_value` and `begin` for a class of tables.  What is left to a learner are
-its start values and its rule, `fold` and `learn`.
+Each decorator below registers `score`, `state_value` and `begin` for a class of tables.  A learner adds its start
+values and its rule, `fold` and `learn`.
 
-Values of moves, learnt at their mover's next turn: `q-learning`, `sarsa`, `expected-sarsa` and `double-q`.
-Each player learns by itself, and the opponent belongs to its environment.  For move e(t) of a game, with s' = s(t+2)
+`q-learning`, `sarsa`, `expected-sarsa` and `double-q` learn action values at their mover's next turn.
+Each player learns separately, and the opponent belongs to its environment.  For move e(t) of a game, with s' = s(t+2)
 the mover's next turn (Sutton and Barto, Reinforcement Learning, 2nd edition, sections 6.4 to 6.7):
 
     Q(e(t)) += alpha * (target - Q(e(t))),   t ascending
-    target = the result for the mover if the game is over by then, else gamma * what s' is worth to it
+    target = the result for the mover if the game is over by then, else gamma * the value of s' for it
 
-What s' is worth is the rule of a learner: `turn_value`.  A target reads only s', which is updated later, so this is
-learning while the game is played.
+The value of s' is the learner's `turn_value`.  A target reads only s', which is updated later, so this equals learning
+during the game.
 
-In a batch a move's target is the mean over the opponent's replies seen after it, and what s' is worth the value from
-before the batch, for `sarsa` the mean over the moves taken there (`batch_turn_value`).
+In a batch a move's target is the mean over the opponent's replies after it, with values of s' from before the batch,
+for `sarsa` the mean over the moves taken there (`batch_turn_value`).
 
 Against a fixed opponent, which belongs to the environment, the rules whose targets follow the policy in force (`sarsa`,
 `expected-sarsa`) learn from the learner's own moves alone; the others, whose targets hold for any policy, from all.
@@ -47,7 +47,7 @@ T = TypeVar("T", bound=type[Any])
 
 
 def one_value(tables: T) -> T:
-    """For tables whose `value`, float64[S], is what each row is worth to the first player."""
+    """Register kernels for tables with `value`, float64[S], each row's value for the first player."""
     score.register(tables)(_one_score)
     state_value.register(tables)(_one_value)
     begin.register(tables)(_begin_as_shared)
@@ -55,7 +55,7 @@ def one_value(tables: T) -> T:
 
 
 def own_values(tables: T) -> T:
-    """For tables whose `value`, float64[P, S], is what each row is worth to each player."""
+    """Register kernels for tables with `value`, float64[P, S], each row's value for each player."""
     score.register(tables)(_own_score)
     state_value.register(tables)(_own_value)
     begin.register(tables)(_begin_as_shared)
@@ -63,9 +63,9 @@ def own_values(tables: T) -> T:
 
 
 def own_afterstates(tables: T) -> T:
-    """As `own_values`, for learners that value a row only for the player who moved there.
+    """Register kernels as `own_values`, for learners that value a row only for the player who moved there.
 
-    A row in which the player moves is worth the best of the rows that its moves lead to.
+    A row in which the player moves has the best value of the rows after its moves.
     """
     score.register(tables)(_own_score)
     state_value.register(tables)(_own_afterstate)
@@ -74,7 +74,7 @@ def own_afterstates(tables: T) -> T:
 
 
 def own_worth(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[P, S], start values: every row holds what its outcome is worth."""
+    """Return start values (float64[P, S]): the worth of each row's outcome."""
     return np.ascontiguousarray(worth[:, graph.outcome])
 
 
@@ -122,29 +122,29 @@ seen there give to the other player, whose move led to it.  A row's scratch has 
 
 @functools.partial(generic, inline=True)
 def learning_table(tables: Any, graph: Any, step: Any) -> Any:
-    """(table, first): the values of moves that this batch changes, float64[E], and the number of its first entry."""
+    """Return the action values that this batch changes (float64[E]), and the number of the first entry."""
 
 
 @functools.partial(generic, inline=True)
 def turn_value(tables: Any, graph: Any, row: Any, edge: Any, step: Any) -> Any:
-    """What `row` is worth to its mover, who takes `edge` there."""
+    """Return the value of `row` for its mover, who takes `edge` there."""
 
 
 @functools.partial(generic, inline=True)
 def batch_turn_value(tables: Any, graph: Any, row: Any, counts: Any, step: Any) -> Any:
-    """What `row` is worth to its mover in a batch with these counts, by the tables as they are before the batch."""
+    """Return the value of `row` for its mover in a batch with these counts, by the tables before the batch."""
 
 
 @functools.partial(generic, inline=True)
 def teaches(tables: Any, step: Any, mover: Any) -> Any:
-    """Whether the values of this player's moves (0 or 1) are learnt."""
+    """Return whether the values of this player's moves (0 or 1) are learnt."""
 
 
 def own_moves(tables: T, *, own_only: bool = False) -> T:
-    """For tables of moves' values with a `turn_value`, a `batch_turn_value` and a `learning_table`.
+    """Register kernels for action values with a `turn_value`, a `batch_turn_value` and a `learning_table`.
 
-    own_only: nothing is learnt from the moves of a fixed opponent: their values are those of another policy, with which
-    a learner in both seats would mix its own.  A rule whose targets depend on no policy learns from them, too.
+    own_only: nothing is learnt from a fixed opponent's moves, whose values belong to another policy.  Rules whose
+    targets do not depend on the policy learn from them, too.
     """
     teaches.register(tables)(_learner_teaches if own_only else _both_teach)
     state_value.register(tables)(_state_value)
@@ -208,7 +208,7 @@ Q_FIELD = {"q": ("E", "what the move is worth to the player who makes it: a win 
 
 
 def one_q(tables: T, *, own_only: bool = False) -> T:
-    """For tables whose `q`, float64[E], is what each move is worth to its mover; own_only: see `own_moves`."""
+    """Register kernels for tables with `q`, float64[E], each move's value for its mover; own_only: see `own_moves`."""
     score.register(tables)(_score)
     learning_table.register(tables)(_learning_table)
     begin.register(tables)(_begin)
@@ -216,7 +216,7 @@ def one_q(tables: T, *, own_only: bool = False) -> T:
 
 
 def start_q(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[E]: every move, also one that ends the game, starts alike."""
+    """Return float64[E]: the same start for every move, also one that ends the game."""
     return np.full(graph.child.size, worth[0, UNFINISHED])
 
 

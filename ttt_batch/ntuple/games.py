@@ -1,11 +1,10 @@
 """Self-play of a network: games, the errors that they give for the weights, and values for people.
 
-A game depends on its number and on the weights with which its batch began.  What it hands over are whole numbers, added
-up for each kind of weight: how often it was used, the sum of its errors, and the sum of their absolute values.
+A game depends on its number and on the weights at the start of its batch.  It returns whole numbers for each kind of
+weight: uses, sum of errors, and sum of absolute errors.
 
-What every move of a game would bring, kept up to date: a move changes only the parts of the tuples through its cell.
-A network sums up a position once for every free cell.  All weights stay the same during a game, so what a tuple adds to
-the sums of moves changes only if a mark is put on it: on 6x5x4 that is one of four.
+The sums of all moves are updated incrementally.  Weights do not change during a game, so a move changes only the parts
+of the tuples through its cell: on 6x5x4 a quarter of them.
 """
 
 from typing import Any, NamedTuple
@@ -50,7 +49,7 @@ class Scores(NamedTuple):
 
 
 def make_scores(network: Network) -> Scores:
-    """Scores of nothing yet."""
+    """Return empty scores."""
     tuples, entries, cells = network.offset.size, network.cell.size, network.start.size - 1
     return Scores(
         np.zeros(2, np.int64),
@@ -132,13 +131,13 @@ best play: after 20,000 games on 5x5x5 it wins 96 to 99 % as first against rando
 
 
 class Aim(NamedTuple):
-    """What a network learns, and how its games are played.
+    """Objective of a network, and how its games are played.
 
-    seat: 0 or 1, it learns to be safe in that seat; BOTH, what its games bring.
-    safe: what it is worth to a safe player that its opponent can fill no line any more, on the empty board; less with
-    every mark.  discount: of a result, a ply.  trace: lambda, [0, 1].
-    teaching: what an exploratory move teaches of the position before it: what its `BEST` move would have brought,
-    `NOTHING`, or what was `PLAYED`.
+    seat: 0 or 1, safety in that seat; BOTH, the results of its games.
+    safe: worth for a safe player that its opponent can fill no more line, on the empty board; less with every mark.
+    discount: of a result, per ply.  trace: lambda, [0, 1].
+    teaching: target of the position before an exploratory move: the worth of its `BEST` move, `NOTHING`, or what was
+    `PLAYED`.
     epsilon: probability of an exploratory move.  share: of games that begin with moves of a lost game.
     """
 
@@ -171,10 +170,10 @@ class GameWorkspace(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """What a batch says, added up by one thread.
+    """Errors of a batch, summed by one thread.
 
     sums: int64[P K, 3], of each kind of weight of each mover's table: uses, errors, absolute errors.
-    touched: int32[P K + 1], which have uses; n_touched: int64[1], how many.  outcomes: int64[4], games by outcome.
+    touched: int32[P K + 1], those with uses; n_touched: int64[1], their number.  outcomes: int64[4], games by outcome.
     """
 
     sums: Any
@@ -185,9 +184,9 @@ class Errors(NamedTuple):
 
 @inlined
 def squash(total: Any) -> Any:
-    """A sum as a value in [-1, 1]: close to tanh, whose last bits differ between platforms; those of a quotient do not.
+    """Return a sum as a value in [-1, 1]: a quotient close to tanh, whose last bits would differ between platforms.
 
-    With x / (1 + |x|), which leaves its ends slowly, 6x5x4 took three times as many games or was not proved.
+    With x / (1 + |x|), which is flat far from 0, 6x5x4 took three times as many games or was not proved.
     """
     x = max(-3.0, min(3.0, np.float64(total) / UNIT))
     return x * (27.0 + x * x) / (27.0 + 9.0 * x * x)
@@ -195,7 +194,7 @@ def squash(total: Any) -> Any:
 
 @inlined
 def is_decided(lines: Lines, aim: Aim, view: LineView, mover: Any) -> Any:
-    """Whether no line can be filled any more, or none by which the player of `aim.seat` would lose."""
+    """Return whether no line can be filled any more, or none by which the player of `aim.seat` would lose."""
     if aim.seat == BOTH:
         return not view.own_open and not view.other_open
     return not (view.own_open if (aim.seat == mover) == (lines.misere != 0) else view.other_open)
@@ -203,7 +202,7 @@ def is_decided(lines: Lines, aim: Aim, view: LineView, mover: Any) -> Any:
 
 @inlined
 def decided_worth(lines: Lines, aim: Aim, ply: Any) -> Any:
-    """What a position is worth, to the first player, in which `is_decided` is true after `ply` moves."""
+    """Return the worth to the first player of a position with `is_decided` after `ply` moves."""
     bonus = aim.safe * (1.0 - ply / lines.cells)
     return 0.0 if aim.seat == BOTH else bonus if aim.seat == 0 else -bonus
 
@@ -261,9 +260,9 @@ def see_moves(
 def judge_moves(
     lines: Lines, network: Network, weights: Any, game: GameWorkspace, ply: Any, free: Any, view: LineView
 ) -> Any:
-    """The best moves after `ply` others: (cells as bits, one of `WINS` to `BY_SUM`, the position's sum, their worth).
+    """Return the best moves after `ply` others (bits), one of `WINS` to `BY_SUM`, the position's sum, and their worth.
 
-    The sum is found only for `BY_SUM`, where only the network knows; the worth is that to the first player.
+    The sum is computed only for `BY_SUM`; the worth is that to the first player.
     """
     mover = ply & 1
     sign = 1 - 2 * mover
@@ -395,7 +394,7 @@ class NetworkView(NamedTuple):
 
 @kernel
 def _read(lines: Lines, agent: NetAgent, marks: Any, values: Any) -> Any:
-    """The best moves (uint64) in a position; values (float64[cells], of free cells) are written in place.
+    """Return the best moves (uint64) in a position; write values of free cells (float64[cells]) in place.
 
     marks: int64[cells], 0 an empty cell, 1 and 2 the players' marks.
     """
@@ -432,7 +431,7 @@ def _read(lines: Lines, agent: NetAgent, marks: Any, values: Any) -> Any:
 
 
 def network_view(lines: Lines, agent: NetAgent, position: Position) -> NetworkView:
-    """What a network says of an unfinished position.  agent: its scratch is written to."""
+    """Return a network's view of an unfinished position.  agent: its scratch is modified."""
     values = np.zeros(lines.cells)
     best = int(_read(lines, agent, np.array(position, np.int64), values))
     free = [cell for cell, mark in enumerate(position) if mark == EMPTY]

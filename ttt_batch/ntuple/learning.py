@@ -4,13 +4,12 @@ Temporal coherence (Beal and Smith, "Temporal difference learning for heuristic 
 Sciences 122, 2000; Jaśkowski, "Mastering 2048 with delayed temporal coherence learning", IEEE Transactions on Games 10,
 2018): the step size of a weight is the absolute sum of all its errors, over the sum of their absolute values.
 
-Learning from games that somebody else has played, one after the other.
-A game teaches what the same game of self-play would: a batch of its own.  A move counts as the network's own choice,
-unless it is marked as exploratory, or, where only best moves teach, is none of them.  Where what was played teaches,
-any other move does, too, even one that the network would not have made.
+Given games are learnt one after the other, each as a batch.  A move counts as the network's own choice unless it is
+marked as exploratory or, where only best moves teach, is not one of them.  Where the played move teaches, any move
+does.
 
-Self-play takes every win in one.  If one is passed up, the game up to there teaches that it was there, and the rest
-what a game does that begins after it.
+Self-play takes every win in one.  A given game that misses one is split there: its first part teaches the win, and the
+rest is learnt like a game that begins after it.
 """
 
 from collections.abc import Sequence
@@ -79,8 +78,8 @@ def fold_errors(
 ) -> None:
     """Change weights (int32[P, W]) and coherence (int64[P K, 2]: sums of errors, and of absolute ones) in place.
 
-    step: the step size, for each tuple.  sums, touched, n_touched: `Errors` of all threads, one after the other on a
-    first axis; emptied.  part: (number, all) of the threads that fold; each takes other entries.
+    step: the step size, for each tuple.  sums, touched, n_touched: `Errors` of all threads on a first axis, which are
+    cleared.  part: (number, count) of the folding threads; each takes other entries.
     """
     threads, mine, parts = np.uint64(sums.shape[0]), np.uint64(part[0]), np.uint64(part[1])
     for thread in range(threads):
@@ -136,14 +135,14 @@ class NetworkWorkspace(NamedTuple):
 
 
 def make_net(network: Network, aim: Aim, seed: int) -> Net:
-    """A network whose weights are all 0."""
+    """Return a network whose weights are all 0."""
     kinds = network.kind_start.size - 1
     weights = np.zeros((2, network.kind.size), np.int32)
     return Net(aim, weights, np.zeros((2 * kinds, 2), np.int64), stream_key(seed, PATTERNS[aim.seat]))
 
 
 def make_game(lines: Lines, network: Network) -> GameWorkspace:
-    """Scratch for one thread."""
+    """Return scratch for one thread."""
     cells, tuples = lines.cells, network.offset.size
     value, target = np.zeros((2, cells + 1))
     path = np.zeros((cells + 1, tuples), np.uint32)
@@ -161,7 +160,7 @@ def make_game(lines: Lines, network: Network) -> GameWorkspace:
 
 
 def make_errors(network: Network, threads: int) -> Errors:
-    """Empty sums for some threads, one after the other on a first axis."""
+    """Return empty sums for some threads, on a first axis."""
     entries = 2 * (network.kind_start.size - 1)
     return Errors(
         np.zeros((threads, entries, 3), np.int64),
@@ -172,12 +171,12 @@ def make_errors(network: Network, threads: int) -> Errors:
 
 
 def make_space(lines: Lines, network: Network, threads: int) -> NetworkWorkspace:
-    """Working space for so many threads."""
+    """Return a workspace for `threads` threads."""
     return NetworkWorkspace([make_game(lines, network) for _ in range(threads)], make_errors(network, threads))
 
 
 def of_thread(errors: Errors, thread: int) -> Errors:
-    """The part of one thread."""
+    """Return the part of one thread."""
     return Errors(*(array[thread] for array in errors))
 
 
@@ -214,7 +213,7 @@ def learn_shared(
     space: NetworkWorkspace,
     pool: ThreadPoolExecutor,
 ) -> None:
-    """As `learn_batches`, each batch by all threads that `space` is for; `pool` has them."""
+    """Run `learn_batches` with all threads of `space` and `pool` on each batch."""
     threads, errors = len(space.game), space.errors
 
     def play(thread: int, bounds: Sequence[int]) -> None:
@@ -289,7 +288,7 @@ def replay_game(
 
 @inlined
 def game_result(lines: Lines, moves: Any) -> Any:
-    """The outcome of a whole game, as a position's."""
+    """Return the outcome of a whole game, as that of a position."""
     marks, other = NONE, NONE  # of the player to move, and of the other one
     for ply in range(moves.shape[0] - 1):
         marks, other = other, marks | single(np.int64(moves[ply]))

@@ -32,7 +32,7 @@ def put_mark(network: Network, index: Any, cell: Any, step: Any) -> None:
 
 @inlined
 def total_of(weights: Any, index: Any, current: Any) -> Any:
-    """The sum of a position (int64); its weights are written into `current` (int32[N]).  weights: int32[W]."""
+    """Return the sum of a position (int64); write its weights into `current` (int32[N]).  weights: int32[W]."""
     total = np.int64(0)
     for number in range(index.shape[0]):
         weight = weights[index[number]]
@@ -43,7 +43,7 @@ def total_of(weights: Any, index: Any, current: Any) -> Any:
 
 @inlined
 def total_after(network: Network, weights: Any, index: Any, current: Any, total: Any, cell: Any, step: Any) -> Any:
-    """The sum (int64) after a mark on a free cell; total, current: of the position, as `total_of` gives them."""
+    """Return the sum (int64) after a mark on a free cell; total, current: of the position, as from `total_of`."""
     for entry in range(network.start[cell], network.start[cell + 1]):
         number = network.through[entry]
         after = np.uint32(index[number] + np.uint32(step) * network.power[entry])
@@ -57,7 +57,7 @@ WINS, DRAWS, LOSES, BY_SUM = range(4)
 
 @inlined
 def by_rules(lines: Lines, free: Any, view: LineView) -> Any:
-    """The moves that the rules leave to choose from: (cells as bits, one of `WINS` to `BY_SUM`).  free: uint64."""
+    """Return the moves that the rules leave open: cells as bits, and one of `WINS` to `BY_SUM`.  free: uint64."""
     candidates = free
     if view.own != NONE:
         if lines.misere == 0:
@@ -72,7 +72,7 @@ def by_rules(lines: Lines, free: Any, view: LineView) -> Any:
 def best_network_moves(
     lines: Lines, network: Network, weights: Any, index: Any, current: Any, free: Any, view: LineView, sign: Any
 ) -> Any:
-    """The best moves of the player to move, as bits.
+    """Return the best moves of the player to move, as bits.
 
     weights: int32[W], the table of moves by this player.  index: uint32[N], of the position.  current: int32[N],
     scratch.  free: uint64.  sign: 1 if the first player moves, -1 for the second.
@@ -121,7 +121,7 @@ class NetAgent(NamedTuple):
 
 
 def make_network_agent(network: Network, weights: NDArray[np.int32]) -> NetAgent:
-    """The player with these weights (int32[P, W]), at the empty board."""
+    """Return the player with these weights (int32[P, W]), at the empty board."""
     return NetAgent(network, weights, network.offset.copy(), np.zeros(network.offset.size, np.int32))
 
 

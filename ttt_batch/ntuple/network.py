@@ -1,15 +1,14 @@
 """N-tuple networks: a dense table of weights for each tuple of cells, and which weights are shared.
 
-A position's value is the sum of one weight of each tuple, the one whose number in base 3 is what stands on its cells: 0
-an empty cell, 1 the first player's mark, 2 the second's; the tuple's first cell is the lowest digit.  Tuples that are
-images of each other share a table, and patterns that a symmetry of their tuple turns into each other share a weight.
-So images of a position have one value.
+A position's value is the sum of one weight per tuple.  The content of its cells is the weight's number in base 3: 0 an
+empty cell, 1 the first player's mark, 2 the second's, the tuple's first cell the lowest digit.  Tuples that are images
+of each other share a table, and patterns that a symmetry of their tuple maps to each other share a weight.  So images
+of a position have one value.
 
-Tuples of cells by name, list or file: what a pattern network looks at.
-`lines` are the winning lines; `segments` all runs of k and of k + 1 cells, `segments:N` those of N;
-`blocks:RxC` all rectangles of R x C cells, lying and standing.  Items are separated by commas, and sizes after
-`blocks:` belong to it: `segments,blocks:3x3,3x4`.  Tuples of one's own are cells by name, separated by spaces, with
-semicolons or ends of lines between tuples: `a1 b1 c1; a1 b2 c3`, or such text in a file.
+Tuples are given by name, list or file.  `lines` are the winning lines; `segments` all runs of k and of k + 1 cells,
+`segments:N` those of N; `blocks:RxC` all rectangles of R x C cells, lying and standing.  Items are separated by commas,
+and sizes after `blocks:` belong to it: `segments,blocks:3x3,3x4`.  Other tuples are cells by name, separated by spaces,
+with semicolons or ends of lines between tuples: `a1 b1 c1; a1 b2 c3`, or such text in a file.
 """
 
 import re
@@ -38,10 +37,10 @@ Tuples = list[tuple[int, ...]]
 
 
 def parse_tuples(given: str, board: Board, *, files: bool = True) -> tuple[str, Tuples]:
-    """The tuples of a text, none twice, and the text as a configuration keeps it: names, or all cells of a file.
+    """Return the distinct tuples of a text, and the text for a configuration: names, or all cells of a file.
 
-    files: whether the text may name a file.
-    Raises UsageError for what is no tuple of the board, and TttBatchError for a file that cannot be read.
+    files: allow the name of a file.
+    Raises UsageError for invalid tuples, and TttBatchError for a file that cannot be read.
     """
     if given == "auto":
         given = default_tuples(board)
@@ -72,7 +71,7 @@ class FileText(str):
 
 
 def text_of_tuples(given: object) -> str:
-    """What `parse_tuples` takes, with the lines of a file instead of its name, so that the file may go: a `FileText`.
+    """Return the input of `parse_tuples` with a file's lines in place of its name, so that the file may disappear.
 
     Raises UsageError for a file that cannot be read.
     """
@@ -87,14 +86,14 @@ def text_of_tuples(given: object) -> str:
 
 
 def file_of_tuples(given: str | None) -> Path | None:
-    """The file that a text names, if there is one of that name."""
+    """Return the file that a text names, if it exists."""
     if not given or ";" in given or _names(given) is not None or not exists(Path(given)):
         return None
     return Path(given)
 
 
 def default_tuples(board: Board) -> str:
-    """What is used if nothing is chosen: lines if they cross the whole board, else segments and blocks."""
+    """Return the default: lines if they cross the whole board, otherwise segments and blocks."""
     if board.k == board.rows == board.cols:
         return "lines"
     blocks = [f"{rows}x{cols}" for rows, cols in ((3, 3), (3, 4)) if _fits(board, rows, cols)]
@@ -106,7 +105,7 @@ def _fits(board: Board, rows: int, cols: int) -> bool:
 
 
 def _names(given: str) -> list[str] | None:
-    """The items of a list of names, sizes of blocks each with `blocks:`; None if it is something else."""
+    """Return the items of a list of names, sizes of blocks each with `blocks:`; None for other texts."""
     items, names = [item.strip().lower() for item in given.split(",")], list[str]()
     for item in items:
         if re.fullmatch(r"\d+x\d+", item) and names and names[-1].startswith("blocks:"):
@@ -118,7 +117,7 @@ def _names(given: str) -> list[str] | None:
 
 
 def _named(name: str, board: Board) -> Tuples:
-    """The tuples of a name, in order.  Raises UsageError if they are too long."""
+    """Return the tuples of a name, in order.  Raises UsageError if they are too long."""
     kind, _, size = name.partition(":")
     if kind == "blocks":
         rows, cols = map(int, size.split("x"))
@@ -142,10 +141,10 @@ def _check_length(name: str, cells: int) -> None:
 
 
 def _listed(given: str, board: Board, files: bool) -> Tuples:
-    """Tuples of cells written out, in a text or in a file."""
+    """Return tuples of cells from a text or a file."""
     where, text = f"tuples {quoted(given)}", given
     words = given.split()
-    # What begins with a cell is no file's name, so that a wrong cell after it is named.
+    # A text that begins with a cell is not a file's name, so the message names the wrong cell.
     if files and ";" not in given and words and cell_of(words[0], board) is None:
         where, text = f"tuples of {shown(Path(given))}", _read(Path(given))
     found = []
@@ -173,7 +172,7 @@ def _cell(where: str, name: str, board: Board) -> int:
 
 
 def _read(path: Path) -> str:
-    """The text of a file of tuples.  Raises UsageError if it is none."""
+    """Return the text of a file of tuples.  Raises UsageError for another file."""
     try:
         with open_ordinary(path) as file:
             content = file.read(MAX_FILE + 1)
@@ -238,12 +237,12 @@ class Layout(NamedTuple):
 
 
 def weights_of(tuples: Tuples, board: Board, sharing: str) -> int:
-    """How many weights a network of one player has, before any memory is taken."""
+    """Return the number of weights of one player's network, without allocating it."""
     return sum(3 ** len(one) for one in layout_of(tuples, board, sharing).shapes)
 
 
 def make_network(tuples: Tuples, board: Board, sharing: str) -> Network:
-    """The network of these tuples and of all their images on the board.
+    """Return the network of these tuples and of all their images on the board.
 
     sharing: one of `SHARING`.
     """
@@ -288,7 +287,7 @@ def list_members(kind: Any, end: Any, members: Any) -> None:
 
 
 def layout_of(tuples: Tuples, board: Board, sharing: str) -> Layout:
-    """These tuples with all their images on the board, and the tables that they share."""
+    """Return these tuples with all their images on the board, and the tables that they share."""
     placed: dict[frozenset[int], PlacedTuple] = {}
     shapes: list[tuple[int, ...]] = []
     turns: list[set[tuple[int, ...]]] = []
@@ -306,7 +305,7 @@ def layout_of(tuples: Tuples, board: Board, sharing: str) -> Layout:
 
 
 def _images(cells: tuple[int, ...], board: Board, sharing: str) -> list[tuple[int, ...]]:
-    """Where the cells of a tuple lie in each of its images, the tuple itself first."""
+    """Return the cells of each image of a tuple, the tuple itself first."""
     if sharing == "none":
         return [cells]
     # `symmetries` says from where a cell comes: `index` where it goes.
@@ -317,7 +316,7 @@ def _images(cells: tuple[int, ...], board: Board, sharing: str) -> list[tuple[in
 
 
 def _moved(cells: tuple[int, ...], board: Board) -> list[tuple[int, ...]]:
-    """The same shape everywhere on the board."""
+    """Return the same shape everywhere on the board."""
     places = [divmod(cell, board.cols) for cell in cells]
     top, left = (min(place[axis] for place in places) for axis in (0, 1))
     bottom, right = (max(place[axis] for place in places) for axis in (0, 1))
@@ -329,7 +328,7 @@ def _moved(cells: tuple[int, ...], board: Board) -> list[tuple[int, ...]]:
 
 
 def _leaders(cells: int, turns: set[tuple[int, ...]]) -> NDArray[np.uint32]:
-    """uint32[3**cells]: the lowest number among the images of each pattern.
+    """Return the lowest number among the images of each pattern (uint32[3**cells]).
 
     turns: symmetries of the tuple, as the digit to which each digit moves.
     """

@@ -1,1 +1,1 @@
-"""Playing a batch: many games under a fixed policy, handed over as counts of how often each edge was taken."""
+"""Play of batches: many games under a fixed policy, returned as counts of how often each edge was taken."""

@@ -40,9 +40,9 @@ class Softmax(NamedTuple):
 
 
 class Beads(NamedTuple):
-    """A move's chance is its share of the beads of its row: its score, shared evenly by moves to the same child.
+    """Probabilities by beads: a move's share of its row's beads is its score, divided among moves to the same child.
 
-    Without any beads the move that forfeits is made, or where there is none any move, evenly.
+    Without beads the forfeiting move is made, or without one any move, evenly.
     least: float64[1], LEAST_BEADS, above which a score is a number of beads.
     """
 
@@ -132,7 +132,7 @@ def copy_chances(fixed: Probabilities, graph: Graph, row: Any, chance: Any) -> N
 
 
 def make_chances(graph: Graph, chance: NDArray[np.float64]) -> Probabilities:
-    """A fixed player, given how likely each edge is (float64[E]); each row's are scaled to add up to 1.
+    """Return a fixed player from the probabilities of edges (float64[E]); each row is scaled to sum to 1.
 
     Raises UsageError unless they are probabilities that add up to 1 in every unfinished row, to within 1e-6.
     """
@@ -146,7 +146,7 @@ def make_chances(graph: Graph, chance: NDArray[np.float64]) -> Probabilities:
 
 
 def even_chances(graph: Graph, policy: Policy) -> Probabilities:
-    """The chances of a policy whose moves are equally likely."""
+    """Return the probabilities of a policy with even moves."""
     return Probabilities(chosen_edges(graph, policy) / policy.best[rows_of_edges(graph)])
 
 

@@ -72,13 +72,13 @@ SERIES = 0.1
 
 @inlined
 def uniform(bits: Any) -> Any:
-    """A number strictly between 0 and 1 from 64 random bits: an odd multiple of 2**-53."""
+    """Return a number strictly between 0 and 1 from 64 random bits: an odd multiple of 2**-53."""
     return np.float64((bits >> S11) | ONE) * 2.0**-53
 
 
 @inlined
 def _deviance(distance: float, mean: float) -> Any:
-    """D(k, mean) for k = mean + distance >= 0; distance * v + 2 k (v**3 / 3 + v**5 / 5 + ...) if v is small."""
+    """Return D(k, mean) for k = mean + distance >= 0; distance * v + 2 k (v**3 / 3 + v**5 / 5 + ...) if v is small."""
     k = mean + distance
     v = distance / (mean + k)
     if abs(v) <= SERIES:
@@ -92,7 +92,7 @@ def _deviance(distance: float, mean: float) -> Any:
 
 @inlined
 def _stirling(k: int) -> Any:
-    """s(k), the error of Stirling's formula for log(k!)."""
+    """Return s(k), the error of Stirling's formula for log(k!)."""
     if k < TABULATED:
         return STIRLING[k]
     x = 1.0 / np.float64(k)
@@ -102,29 +102,29 @@ def _stirling(k: int) -> Any:
 
 @inlined
 def _size(k: int) -> Any:
-    """The k of sqrt(2 pi k) in Stirling's formula; 1 / (2 pi) for 0, which with s(0) = 0 gives 0! = 1."""
+    """Return the k of sqrt(2 pi k) in Stirling's formula; 1 / (2 pi) for 0, so that s(0) = 0 gives 0! = 1."""
     return np.float64(k) if k > 0 else 1.0 / (2.0 * math.pi)
 
 
 @inlined
 def _exponent(n: int, k: int, mean: float) -> Any:
-    """-log f(k), without the root and without the terms that do not depend on k; mean = n p."""
+    """Return -log f(k), without the root and without the terms that do not depend on k; mean = n p."""
     distance = np.float64(k) - mean
     return _stirling(k) + _stirling(n - k) + _deviance(distance, mean) + _deviance(-distance, np.float64(n) - mean)
 
 
 @inlined
 def probability_ratio(n: Any, k: Any, mode: Any, mean: float) -> Any:
-    """f(k) / f(mode); mean = n p."""
+    """Return f(k) / f(mode); mean = n p."""
     root = math.sqrt(_size(mode) * _size(n - mode) / (_size(k) * _size(n - k)))
     return root * math.exp(_exponent(n, mode, mean) - _exponent(n, k, mean))
 
 
 @inlined
 def successes_one_by_one(n: int, p: float, counter: Any) -> Any:
-    """Successes among `n` trials, a random number each; p <= 1/2.
+    """Return the successes among `n` trials, a random number each; p <= 1/2.
 
-    Whole groups of eight, without a loop for the rest: counts below 8 take 3 ns instead of 9.
+    Always groups of eight, without a loop for the rest: counts below 8 take 3 ns instead of 9.
     """
     threshold = np.uint64(p * 2.0**64)
     successes = 0
@@ -135,7 +135,7 @@ def successes_one_by_one(n: int, p: float, counter: Any) -> Any:
 
 @kernel
 def binomial_by_inversion(n: int, p: float, counter: Any) -> Any:
-    """See `binomial`; n >= 64, p <= 1/2, n * p < 10."""
+    """Return `binomial` by inversion; n >= 64, p <= 1/2, n * p < 10."""
     odds = p / (1.0 - p)
     none = math.exp(n * math.log1p(-p))
     while True:
@@ -152,7 +152,7 @@ def binomial_by_inversion(n: int, p: float, counter: Any) -> Any:
 
 @inlined
 def _hat(n: Any, p: float) -> Any:
-    """BTRS's constants, with Hörmann's names: (spq, a, b, v_r, whole, part).
+    """Return BTRS's constants, with Hörmann's names: (spq, a, b, v_r, whole, part).
 
     They make a hat if n p >= 10 and p <= 1/2, and are finite otherwise.  The centre n p + 1/2 is whole + part: at
     n = 10**15 a double has three binary places left.
@@ -167,7 +167,7 @@ def _hat(n: Any, p: float) -> Any:
 
 @inlined
 def _try(a: float, b: float, part: float, counter: Any) -> Any:
-    """The next try of BTRS, from the next two random numbers: (how far from `whole` it lies, us, v)."""
+    """Return the next try of BTRS, from the next two random numbers: (its distance from `whole`, us, v)."""
     u = uniform(mix(counter + GOLDEN)) - 0.5
     us = 0.5 - abs(u)
     return np.floor((2.0 * a / us + b) * u + part), us, uniform(mix(counter + TRY))
@@ -175,15 +175,15 @@ def _try(a: float, b: float, part: float, counter: Any) -> Any:
 
 @inlined
 def _fits(us: float, v: float, v_r: float) -> Any:
-    """Whether a try is inside the squeeze, which accepts it: four of five if n p is large."""
+    """Return whether a try is inside the squeeze, which accepts it: four of five if n p is large."""
     return (us >= 0.07) & (v <= v_r)
 
 
 @kernel
 def binomial_by_rejection(n: int, p: float, counter: Any) -> Any:
-    """See `binomial`; n > 128, p <= 1/2, n * p >= 10.
+    """Return `binomial` by rejection; n > 128, p <= 1/2, n * p >= 10.
 
-    Hörmann's BTRS except for the ratio of probabilities (see the top of this file) and the centre (`_hat`).
+    This is Hörmann's BTRS except for the ratio of probabilities (see the module's docstring) and the centre (`_hat`).
     """
     spq, a, b, v_r, whole, part = _hat(n, p)
     centre = np.int64(whole)
@@ -202,7 +202,7 @@ def binomial_by_rejection(n: int, p: float, counter: Any) -> Any:
 
 @inlined
 def first_try(n: Any, p: float, counter: Any) -> Any:
-    """(the number that `binomial` draws if BTRS accepts its first try, whether it does); the counter moves by TRY then.
+    """Return the number of BTRS's first try, and whether it is accepted; the counter moves by TRY then.
 
     Without a branch, so that a loop can do several at a time (`Binomials`).
     """
@@ -216,7 +216,7 @@ def first_try(n: Any, p: float, counter: Any) -> Any:
 
 @inlined
 def binomial(n: Any, p: float, counter: Any) -> Any:
-    """How many of `n` independent trials succeed, each with probability `p`.
+    """Return the successes of `n` independent trials, each with probability `p`.
 
     n: int64, 0 to 10**15.  p: float, [0, 1].
     counter: uint64, of the last random number used; the next one is mix(counter + GOLDEN).
@@ -252,7 +252,7 @@ class Binomials(NamedTuple):
 
 
 def make_binomials(most: int) -> Binomials:
-    """Space for `most` numbers."""
+    """Return space for `most` numbers."""
     trials, number = np.zeros((2, most), np.int64)
     return Binomials(np.zeros(most, np.uint64), trials, np.zeros(most), number, np.zeros(most, np.bool_))
 
@@ -307,20 +307,20 @@ class Rows(NamedTuple):
 
 
 def make_rows(most: int = AT_ONCE) -> Rows:
-    """Space for `most` rows drawn together."""
+    """Return space for `most` rows drawn together."""
     exploring, place, slot, moves = np.zeros((4, most), np.int64)
     return Rows(np.zeros(most, np.uint64), exploring, make_binomials(most), place, slot, moves)
 
 
 @inlined
 def batch_base(key: Any, batch: Any) -> Any:
-    """The number (uint64) that those of batch `batch` (int, from 0) are hashed from."""
+    """Return the number (uint64) from which those of batch `batch` (int, from 0) are hashed."""
     return mix(key + np.uint64(batch) * GOLDEN)
 
 
 @inlined
 def row_base(base: Any, row: Any) -> Any:
-    """Counter (uint64) before the first number of `row` in the batch of `base`.
+    """Return the counter (uint64) before the first number of `row` in the batch of `base`.
 
     Hashed, since a row may use any number of them; two of a batch overlap within 1,000 with a probability of 1e-9.
     """

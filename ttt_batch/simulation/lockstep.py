@@ -65,7 +65,7 @@ class Lockstep(NamedTuple):
 def make_lockstep(
     graph: Graph, policy: Policy, seat: int = -1, *, by_row: bool = False, at_once: int = AT_ONCE
 ) -> Lockstep:
-    """The policy laid out, nothing drawn; `epsilon` is still to be set."""
+    """Return the policy laid out, nothing drawn; `epsilon` is still to be set."""
     lockstep = Lockstep(
         seat,
         np.zeros(1),
@@ -81,13 +81,13 @@ def make_lockstep(
 
 
 def second_lockstep(lockstep: Lockstep) -> Lockstep:
-    """What another thread needs to play games of the same batch, nothing drawn."""
+    """Return the arrays of another thread for games of the same batch, nothing drawn."""
     return lockstep._replace(**{name: np.zeros_like(getattr(lockstep, name)) for name in OWN})
 
 
 @inlined
 def pack_moves(graph: Graph, policy: Policy, lockstep: Lockstep, row: Any) -> None:
-    """Lay out one row; `lockstep` is modified in place."""
+    """Write the layout of one row; `lockstep` is modified in place."""
     lo, hi = edges_of(graph, row)
     best = np.int64(policy.best[row])
     lockstep.word[row] = (lo << SLOT) | ((hi - lo) << 6) | best
@@ -97,7 +97,7 @@ def pack_moves(graph: Graph, policy: Policy, lockstep: Lockstep, row: Any) -> No
 
 @kernel
 def pack_all_moves(graph: Graph, policy: Policy, lockstep: Lockstep) -> None:
-    """Lay out every row; `lockstep` is modified in place."""
+    """Write the layout of every row; `lockstep` is modified in place."""
     for row in range(n_unfinished(graph)):
         pack_moves(graph, policy, lockstep, row)
 
@@ -144,7 +144,7 @@ def _walk_piece(lockstep: Lockstep, graph: Graph, key: Any, first_game: int, las
 
 
 def trimmed(games: Games) -> Games:
-    """The games without the space after their last move."""
+    """Return the games without the space after their last move."""
     end = int(games.start[-1])
     return Games(games.start, games.move[:end], games.exploring[:end])
 

@@ -21,7 +21,7 @@ UNIFORM, FIRST_BEST, LAST_BEST = 0, 1, 2
 
 
 class Choice(NamedTuple):
-    """How a learner chooses among its moves when it is greedy.
+    """Choice rule of a greedy learner.
 
     tie: UNIFORM (each candidate equally likely), FIRST_BEST or LAST_BEST in cell order.
     window: candidates score above `best - window`; 0 means exactly the best.
@@ -32,11 +32,11 @@ class Choice(NamedTuple):
 
 
 class Policy(NamedTuple):
-    """What may be played in every unfinished row, each possibility equally likely.
+    """Moves that may be played in every unfinished row, with even probabilities.
 
     ordered: uint32[E]; the moves of row r are ordered[first_edge[r]] and the best[r] - 1 entries after it; the
-    others mean nothing.
-    best: uint32[U], how many they are (at least 1).
+    others are unused.
+    best: uint32[U], number of these moves (at least 1).
     """
 
     ordered: Any
@@ -45,22 +45,22 @@ class Policy(NamedTuple):
 
 @functools.partial(generic, inline=True)
 def score(tables: Any, graph: Any, edge: Any, mover: Any) -> Any:
-    """How the table ranks `edge` for the player who takes it (`mover`, 0 or 1): float, NaN where never seen."""
+    """Return the table's score of `edge` for the player who takes it (`mover`, 0 or 1): float, NaN if unvisited."""
 
 
 @inlined
 def ties(choice: Choice, score_: float, best: float) -> Any:
-    """Whether a move of this score is as good as the best one: equal, or above `best - window`.  False for NaN."""
+    """Return whether a move of this score ties with the best: equal, or above `best - window`.  False for NaN."""
     return (score_ >= best) | (score_ > best - choice.window)
 
 
 @inlined
 def best_moves(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, mover: int) -> Any:
-    """The best of the edges `lo` to `hi - 1` of a row for its mover: (n, best score, first edge, last edge).
+    """Return the best of the edges `lo` to `hi - 1` of a row for its mover: (n, best score, first edge, last edge).
 
-    n: how many a greedy mover may pick: the edges from first to last whose score `ties` with the best.  0 if the table
-    has seen none of the moves; then all may be picked.
-    Selections instead of branches: which move is best is unpredictable.
+    n: number of edges that a greedy mover may pick, those from first to last whose score `ties` with the best.  0 if
+    all moves are unvisited; then all may be picked.
+    Selections instead of branches, because the best move is unpredictable.
     """
     best, first, last = -np.inf, lo, lo
     if choice.tie == UNIFORM and choice.window == 0.0:  # the most common rule needs one pass less
@@ -90,10 +90,10 @@ def best_moves(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, move
 
 @inlined
 def leads(tables: Any, graph: Graph, choice: Choice, lo: Any, hi: Any, edge: Any, mover: Any) -> Any:
-    """Whether of the edges `lo` to `hi - 1` of a row `edge` is the only one that a greedy mover may pick.
+    """Return whether of the edges `lo` to `hi - 1` of a row `edge` is the only one that a greedy mover may pick.
 
-    One look at each, to the end: stopping early is one more branch to predict.  False for ties unless the first of
-    equals is taken: then they are common (greedy-td one by one 1.4 times as fast).
+    The loop does not stop early, which would be one more branch to predict.  False for ties, unless the first of
+    equals is taken, since ties are common then (greedy-td one by one 1.4 times as fast).
     """
     leading = score(tables, graph, edge, mover)
     n = 0
@@ -112,7 +112,7 @@ def leads(tables: Any, graph: Graph, choice: Choice, lo: Any, hi: Any, edge: Any
 
 @inlined
 def best_but(tables: Any, graph: Graph, lo: Any, hi: Any, edge: Any, mover: Any) -> Any:
-    """The best score of the edges `lo` to `hi - 1` but `edge`; -inf if the table has seen none of them."""
+    """Return the best score of the edges `lo` to `hi - 1` except `edge`; -inf if all are unvisited."""
     best = -np.inf
     for other in range(lo, hi):
         s = score(tables, graph, np.uint64(other), mover)
@@ -122,7 +122,7 @@ def best_but(tables: Any, graph: Graph, lo: Any, hi: Any, edge: Any, mover: Any)
 
 @inlined
 def best_score(tables: Any, graph: Graph, row: Any, mover: Any) -> Any:
-    """The best score of the moves of `row`; -inf if the table has seen none of them."""
+    """Return the best score of the moves of `row`; -inf if all are unvisited."""
     best = -np.inf
     lo, hi = edges_of(graph, row)
     for edge in range(lo, hi):
@@ -133,10 +133,10 @@ def best_score(tables: Any, graph: Graph, row: Any, mover: Any) -> Any:
 
 @inlined
 def is_ordered(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: int) -> Any:
-    """Whether the order of a row still is what `list_best` would make it; False if that takes longer to tell.
+    """Return whether the order of a row still is that of `list_best`; False if that is not found quickly.
 
     Most changed values leave the best move the best.  There is no branch for ties and no early end: one in eight rows
-    has ties, and a mispredicted branch costs as much as a row (the whole takes 0.93 to 0.97 times as long).
+    has ties, and a mispredicted branch costs as much as a row (0.93 to 0.97 times as long).
     """
     lo, hi = edges_of(graph, row)
     mover, n_best, favourite = mover_of(graph, row), policy.best[row], policy.ordered[lo]
@@ -183,7 +183,7 @@ def list_best(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: in
 
 @inlined
 def pick(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, mover: int, bits: Any) -> Any:
-    """The edge that a draw from the list of `list_best` would pick, straight from the tables.
+    """Return the edge that a draw from the list of `list_best` would pick, directly from the tables.
 
     lo, hi: the row's first edge and the one after its last.  bits: uint64, the random number to use.
     """
@@ -201,10 +201,10 @@ def pick(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, mover: int
 
 @inlined
 def best_set(tables: Any, graph: Graph, choice: Choice, lo: Any, hi: Any, mover: Any) -> Any:
-    """The edges `lo` to `hi - 1` (at most 63) that a greedy mover may pick: int64, bit i for edge lo + i.
+    """Return the edges `lo` to `hi - 1` (at most 63) that a greedy mover may pick: int64, bit i for edge lo + i.
 
-    The moves that `list_best` lists.  Two short passes without branches, since play waits for them if a cached move
-    fails: by way of `best_moves`, td and minimax-q one by one are 4 to 7 % slower.
+    These are the moves of `list_best`.  Two short passes without branches, since play waits for them if a cached move
+    fails: through `best_moves`, td and minimax-q one by one are 4 to 7 % slower.
     """
     best, bits = -np.inf, np.int64(0)
     for edge in range(lo, hi):
@@ -258,7 +258,7 @@ def row_choices(tables: Any, graph: Graph, choice: Choice, row: int, chosen: Any
 
 
 def empty_policy(graph: Graph) -> Policy:
-    """A policy whose every move is allowed, in cell order (for graphs without occupied cells: random play)."""
+    """Return a policy that allows every move, in cell order (for graphs without occupied cells: random play)."""
     n_open = graph.first_edge.size - 1
     return Policy(np.arange(graph.child.size, dtype=np.uint32), np.diff(graph.first_edge).astype(np.uint32)[:n_open])
 
@@ -268,14 +268,14 @@ UNLISTED = Policy(np.zeros(0, np.uint32), np.zeros(0, np.uint32))
 
 
 def policy_among(graph: Graph, allowed: NDArray[np.bool_]) -> Policy:
-    """The policy uniform over the `allowed` (bool[E]) edges; every unfinished row needs at least one."""
+    """Return the policy uniform over the `allowed` (bool[E]) edges; every unfinished row needs at least one."""
     n_open, row = graph.first_edge.size - 1, rows_of_edges(graph)
     ordered = np.argsort(2 * row + ~allowed, kind="stable").astype(np.uint32)
     return Policy(ordered, np.bincount(row[allowed], minlength=n_open).astype(np.uint32))
 
 
 def chosen_edges(graph: Graph, policy: Policy) -> NDArray[np.bool_]:
-    """bool[E]: edges that a policy may pick."""
+    """Return the edges that a policy may pick (bool[E])."""
     row = rows_of_edges(graph)
     chosen = np.zeros(row.size, np.bool_)
     # In whole arrays: larger boards have a million rows.
@@ -284,19 +284,19 @@ def chosen_edges(graph: Graph, policy: Policy) -> NDArray[np.bool_]:
 
 
 def legal_edges(graph: Graph) -> NDArray[np.bool_]:
-    """bool[E]: edges that are legal moves, that is all but those of occupied cells."""
+    """Return the edges that are legal moves (bool[E]), all except those of occupied cells."""
     return np.asarray(graph.code[graph.child] >= 0)
 
 
 def random_policy(graph: Graph) -> Policy:
-    """Uniform over all legal moves."""
+    """Return the policy uniform over all legal moves."""
     if (graph.legal == np.diff(graph.first_edge)).all():
         return empty_policy(graph)
     return policy_among(graph, legal_edges(graph))
 
 
 def optimal_policy(graph: Graph, solution: NDArray[np.int8]) -> Policy:
-    """Uniform over the legal moves that keep the game's value (`solution` as `solution.solve` gives it, int8[S])."""
+    """Return the uniform policy over legal moves that keep the game's value (solution: int8[S], of `solution.solve`)."""
     return policy_among(graph, legal_edges(graph) & (solution[graph.child] == solution[rows_of_edges(graph)]))
 
 
@@ -323,7 +323,7 @@ class Counts(NamedTuple):
 
 
 def empty_counts(graph: Graph) -> Counts:
-    """No row visited."""
+    """Return counts without a visited row."""
     return Counts(
         np.zeros(graph.first_edge.size - 1, np.uint32),
         np.zeros(1, np.int64),
@@ -335,9 +335,9 @@ def empty_counts(graph: Graph) -> Counts:
 
 @inlined
 def list_visited(graph: Graph, counts: Counts, ply: int, n: int) -> Any:
-    """Append the rows of `ply` at which games arrived to the `n` listed in `counts.visited`; return the new number.
+    """Append the rows of `ply` that games reached to the `n` listed in `counts.visited`; return the new number.
 
-    Without a branch: which rows are reached is unpredictable.
+    Without a branch, because the reached rows are unpredictable.
     """
     for row in range(np.int64(graph.ply_start[ply]), np.int64(graph.ply_start[ply + 1])):
         counts.visited[np.uint64(n)] = row
@@ -386,7 +386,7 @@ def complete_counts(graph: Graph, policy: Policy, drawn: Any, counts: Counts, ga
 
 @inlined
 def complete_reached(graph: Graph, drawn: Any, counts: Counts, games: int) -> None:
-    """Fill `counts` but for `taken`, for `games` games that arrived in each row as often as `drawn` tells.
+    """Fill `counts` except `taken`, for `games` games that reached each row as often as in `drawn`.
 
     drawn: uint32[S], set back to zero.  `counts` (nothing arrived) and `drawn` are modified in place.
     """
@@ -403,7 +403,7 @@ def complete_reached(graph: Graph, drawn: Any, counts: Counts, games: int) -> No
 
 @kernel
 def clear_counts(graph: Graph, counts: Counts, ended: Any) -> None:
-    """Empty `counts`, and add how its games ended to `ended` (int64[S - U], games by final row); both in place."""
+    """Clear `counts`, and add the ends of its games to `ended` (int64[S - U], games by final row); both in place."""
     for i in range(counts.n_visited[0]):
         counts.arrived[counts.visited[i]] = 0
     counts.n_visited[0] = 0
@@ -414,6 +414,6 @@ def clear_counts(graph: Graph, counts: Counts, ended: Any) -> None:
 
 
 def outcomes_of(graph: Graph, ended: NDArray[np.int64]) -> NDArray[np.int64]:
-    """int64[3]: first wins, draws and second wins among games that ended so (`ended` as `clear_counts` keeps it)."""
+    """Return first wins, draws and second wins (int64[3]) of games with these ends (`ended` as in `clear_counts`)."""
     outcome = graph.outcome[graph.first_edge.size - 1 :]
     return np.array([ended[outcome == result].sum() for result in (FIRST_WINS, DRAW, SECOND_WINS)], np.int64)

@@ -100,7 +100,7 @@ def radices(cells: int) -> list[list[int]]:
 
 
 def make_random_rules(board: Board) -> RandomRules:
-    """The arrays of a board, any `Board`."""
+    """Return the arrays of a board, any `Board`."""
     groups = radices(board.cells)
     if len(groups) % 2:
         groups.append([])
@@ -115,7 +115,7 @@ def make_random_rules(board: Board) -> RandomRules:
 
 
 def make_random_block(rules: RandomRules, games: int = AT_ONCE) -> RandomBlock:
-    """Scratch for `games` games."""
+    """Return scratch for `games` games."""
     return RandomBlock(
         np.zeros((rules.product.size, games), np.uint16),
         np.zeros((rules.first_cell[-1] + 1, games), np.uint8),
@@ -130,7 +130,7 @@ def make_random_block(rules: RandomRules, games: int = AT_ONCE) -> RandomBlock:
 
 @inlined
 def draw_indices(rules: RandomRules, key: Any, start: int, games: int, pair: int, index: Any) -> None:
-    """Two rows of `index`, from one 64-bit number a game: numbers below the products of their fractions."""
+    """Draw two rows of `index` from one 64-bit number per game: numbers below the products of their fractions."""
     stride = np.uint64(rules.product.shape[0] // 2) * GOLDEN
     base = key + np.uint64(start) * stride + np.uint64(pair) * GOLDEN
     upper, lower = np.uint64(rules.product[2 * pair]), np.uint64(rules.product[2 * pair + 1])

@@ -74,12 +74,12 @@ class Mixture(NamedTuple):
 
 
 def make_alias_table() -> AliasTable:
-    """Scratch for one row."""
+    """Return scratch for one row."""
     return AliasTable(np.zeros(SLOTS), np.zeros(SLOTS, np.int64), np.zeros(SLOTS), np.zeros(SLOTS, np.int64))
 
 
 def make_mixture(graph: Graph, how: Any, tables: Any, choice: Choice, rival: Any, *, at_once: int = AT_ONCE) -> Mixture:
-    """A way to walk `at_once` games together, nothing laid out or drawn."""
+    """Return a sampler that walks `at_once` games together, nothing laid out or drawn."""
     n_slots = 2 * graph.child.size
     return Mixture(
         how,
@@ -97,7 +97,7 @@ def make_mixture(graph: Graph, how: Any, tables: Any, choice: Choice, rival: Any
 
 
 def second_mixture(mixture: Mixture) -> Mixture:
-    """What another thread needs to walk games of the same batch, nothing drawn."""
+    """Return the arrays of another thread for games of the same batch, nothing drawn."""
     return mixture._replace(**{name: np.zeros_like(getattr(mixture, name)) for name in OWN})
 
 
@@ -138,16 +138,16 @@ def lay_out(table: AliasTable, n_slots: Any, column: Any, at: Any) -> Any:
 
 @inlined
 def slot_drawn(column: Any, at: Any, n: Any, bits: Any) -> Any:
-    """The slot (uint64, counted from the row's first) that a random number takes of `n` columns from `at` on."""
+    """Return the slot (uint64, counted from the row's first) that a random number picks of `n` columns from `at` on."""
     word = column[at + (((bits >> S32) * n) >> S32)]
     return (word >> S8 if (bits & HALF) < (word >> S32) else word) & BYTE
 
 
 @inlined
 def slot_reached(chance: Any, n_slots: Any, reach: Any) -> Any:
-    """The first slot up to which the first `n_slots` chances add up to more than `reach` (float64 in [0, 1)): int64.
+    """Return the first slot (int64) at which the sum of the first chances exceeds `reach` (float64 in [0, 1)).
 
-    For a single draw, which needs no table.  Where rounding leaves none, the last slot that has a chance.
+    It serves single draws, without a table.  If rounding leaves no slot, the last one with a chance is taken.
     """
     total, last = 0.0, np.int64(0)
     for slot in range(n_slots):
@@ -251,7 +251,7 @@ class Streams(NamedTuple):
 
 
 def make_streams(how: Any, rival: Any, tables: Any = None, choice: Any = None) -> Streams:
-    """A way to draw counts."""
+    """Return a sampler that draws counts."""
     return Streams(how, tables, choice, rival, make_alias_table(), np.zeros(SLOTS, np.uint64))
 
 

@@ -54,9 +54,9 @@ def walk_chunk(way: Any, graph: Graph, key: Any, first_game: int, last_game: int
 
 @kernel
 def walk_from_queue(graph: Graph, way: Any, key: Any, next_free: Any, size: int, last_game: int) -> None:
-    """`walk_chunk` of games that other threads walk, too: `size` at a time, claimed from `next_free` on.
+    """Run `walk_chunk` on games shared with other threads: `size` at a time, claimed from `next_free` on.
 
-    next_free: int64[1], the first game that no thread has claimed, modified in place.  last_game: see `walk_chunk`.
+    next_free: int64[1], the first unclaimed game, modified in place.  last_game: see `walk_chunk`.
     """
     first = claim(next_free, size)
     while first < last_game:
@@ -91,7 +91,7 @@ class Explorations(NamedTuple):
 
 @inlined
 def epsilon_at(epsilon: float, seat: int, ply: int) -> Any:
-    """The probability that `ply` explores.
+    """Return the probability that `ply` explores.
 
     seat: 0 or 1 if only the player in that seat explores, -1 if both do.
     """
@@ -130,7 +130,7 @@ def fill_explorations(table: Explorations, epsilon: float, seat: int, weight: An
 
 
 def make_explorations(epsilon: float, seat: int = -1) -> Explorations:
-    """A filled table; see `fill_explorations`."""
+    """Return a filled table; see `fill_explorations`."""
     lowest = [(members & -members).bit_length() - 1 for members in range(1, N_SETS)]
     table = Explorations(np.zeros(N_SETS, np.uint64), np.array([NEVER, *lowest], np.uint8))
     fill_explorations(table, epsilon, seat, np.zeros(N_SETS), np.zeros(N_SETS, np.int64))
@@ -139,7 +139,7 @@ def make_explorations(epsilon: float, seat: int = -1) -> Explorations:
 
 @inlined
 def exploring_set(table: Explorations, bits: Any) -> Any:
-    """The exploring plies of one game as a set, bit p for ply p (uint64), from 64 random bits.
+    """Return the exploring plies of one game as a set, bit p for ply p (uint64), from 64 random bits.
 
     The lowest nine choose a column, the others are compared with its threshold.
     """
@@ -149,7 +149,7 @@ def exploring_set(table: Explorations, bits: Any) -> Any:
 
 @inlined
 def exploring_plies(table: Any, base: Any, epsilon: float, seat: int, plies: int) -> Any:
-    """The exploring plies of the game whose counter is `base`, as a set (uint64).
+    """Return the exploring plies of the game whose counter is `base`, as a set (uint64).
 
     table: `Explorations`; or None on larger boards, where each of `plies` plies has a random number, compared with
     `epsilon`.  seat: see `epsilon_at`.
@@ -166,9 +166,9 @@ def exploring_plies(table: Any, base: Any, epsilon: float, seat: int, plies: int
 
 @inlined
 def next_counter(table: Any, counter: Any, by_chance: Any) -> Any:
-    """The counter (uint64) of the number for the next move; the first is `base + GOLDEN`.
+    """Return the counter (uint64) of the number for the next move; the first is `base + GOLDEN`.
 
-    table: see `exploring_plies`.  by_chance: whether this move used its number.
+    table: see `exploring_plies`.  by_chance: True if this move used its number.
     """
     if table is None:
         return counter + PLY_STRIDE
@@ -177,7 +177,7 @@ def next_counter(table: Any, counter: Any, by_chance: Any) -> Any:
 
 @inlined
 def explores_at(exploring: Any, ply: Any) -> Any:
-    """Whether `ply` is in a set of plies (uint64, see `exploring_set`)."""
+    """Return whether `ply` is in a set of plies (uint64, see `exploring_set`)."""
     return (exploring >> np.uint64(ply)) & np.uint64(1) != np.uint64(0)
 
 
@@ -215,7 +215,7 @@ class GreedyPaths(NamedTuple):
 
 
 def make_paths(graph: Graph, policy: Policy) -> GreedyPaths:
-    """The paths of a policy.  Raises BoardError if the board is too large."""
+    """Return the paths of a policy.  Raises BoardError if the board is too large."""
     plies = int(graph.ply.max())
     words = (NEVER + 1 - graph.ply.astype(np.int64) + PER_WORD - 1) // PER_WORD
     begin = PER_WORD * np.cumsum(words) - (NEVER + 1)
@@ -237,7 +237,7 @@ def make_paths(graph: Graph, policy: Policy) -> GreedyPaths:
 
 @inlined
 def pack_row(graph: Graph, policy: Policy, paths: GreedyPaths, row: int) -> None:
-    """Pack the policy's moves of one row; `paths.decision` and `paths.move` are modified in place."""
+    """Write the packed policy's moves of one row; `paths.decision` and `paths.move` are modified in place."""
     lo, _ = edges_of(graph, row)
     paths.decision[2 * row] = np.int64(policy.best[row]) | (lo << SLOT)
     for number in range(lo, lo + policy.best[row]):
@@ -247,7 +247,7 @@ def pack_row(graph: Graph, policy: Policy, paths: GreedyPaths, row: int) -> None
 
 @kernel
 def pack_rows(graph: Graph, policy: Policy, paths: GreedyPaths) -> None:
-    """Pack the moves of every row; `paths` is modified in place."""
+    """Write the packed moves of every row; `paths` is modified in place."""
     for row in range(n_unfinished(graph)):
         pack_row(graph, policy, paths, row)
 
@@ -301,12 +301,12 @@ LOWER = np.uint64(0xFFFFFFFF)
 
 
 class Walker(NamedTuple):
-    """What one thread needs to walk; threads share the first two.
+    """Arrays of one walking thread; threads share the first two.
 
     explorations: for the epsilon of the present batch.  paths: of its policy.
     game: uint64[block], the games: their exploring plies to come, as a set (bits 0-8), their number in the block
     (bits 9-31) and their next decision (bits 32-63, `GreedyPaths.decision`).
-    slot: uint32[block], the move they have chosen.
+    slot: uint32[block], their chosen moves.
     opening: uint64[512], scratch: for each set of exploring plies the word of game 0 that begins with it; without a
     decision if it ends without one.
     drawn: uint32[2 * E], how often each slot of `GreedyPaths.move` was drawn, added to by `walk`.
@@ -321,7 +321,7 @@ class Walker(NamedTuple):
 
 
 def make_walker(graph: Graph, explorations: Explorations, paths: GreedyPaths, block: int = BLOCK) -> Walker:
-    """A walker for blocks of `block` games (at most 2**23: their numbers have 23 bits), nothing drawn."""
+    """Return a walker for blocks of `block` games (at most 2**23: their numbers have 23 bits), nothing drawn."""
     game, opening = np.zeros(block, np.uint64), np.zeros(N_SETS, np.uint64)
     return Walker(
         explorations, paths, game, np.zeros(block, np.uint32), opening, np.zeros(2 * graph.child.size, np.uint32)
@@ -330,9 +330,9 @@ def make_walker(graph: Graph, explorations: Explorations, paths: GreedyPaths, bl
 
 @inlined
 def entry_of(paths: GreedyPaths, explorations: Explorations, path: Any, exploring: Any) -> Any:
-    """Where a game stands next: an index of `GreedyPaths.decision`, uint64.
+    """Return the next place of a game: an index of `GreedyPaths.decision`, uint64.
 
-    path: where the path begins that it follows.  exploring: its exploring plies to come, a set.  uint64 both.
+    path: start of the path that it follows.  exploring: its exploring plies to come, a set.  uint64 both.
     """
     return np.uint64(paths.entry[path + np.uint64(explorations.next_ply[exploring])])
 

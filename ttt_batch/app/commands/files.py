@@ -259,7 +259,7 @@ def _export_agent(
 
 
 def _say_written(files: list[Path], *, json: bool) -> None:
-    """Name the files written."""
+    """Print the names of the files written."""
     print_result(
         json,
         lambda: {"files": [str(written) for written in files]},
@@ -316,8 +316,8 @@ def import_(
     """Read another program's table into a run file.
 
     It may be plain HDF5 of export, a dictionary (JSON or pickle), an array (npy, npz) or columns (csv, text, parquet).
-    Keys may be numbers, text or tuples, and data/tables.md shows each shape.  What is no such table plays as an agent;
-    `ttt-batch evaluate --help` shows eight lines that wrap a dictionary.
+    Keys may be numbers, text or tuples, and data/tables.md shows each shape.  Wrap any other table as an agent;
+    `ttt-batch evaluate --help` shows eight lines for a dictionary.
     """
     from ttt_batch.app.reports.training import training_summary, verdict_text
     from ttt_batch.core.outputs import check_distinct
@@ -355,7 +355,7 @@ def import_(
 
 
 def _new_names(path: Path, to: str, player: str | None) -> list[str]:
-    """New names for the files of a table: after its run, and a player each if there are two."""
+    """Return new names for the files of a table: after its run, one per player if there are two."""
     from ttt_batch.runs.formats import format_named
 
     if to == "html":

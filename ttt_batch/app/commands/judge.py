@@ -178,7 +178,7 @@ def evaluate_command(
 
 
 def _board_of(positions: Path | None) -> "Board | None":
-    """The board of a public set of positions, on which agents play; None if there is none."""
+    """Return the board of a public set of positions, on which agents play; None for another file."""
     from ttt_batch.games.board import parse_board
     from ttt_batch.games.game_files import board_meant
     from ttt_batch.games.transcript_reader import GameFile
@@ -303,11 +303,11 @@ def tournament_command(
 def _openable(
     paths: list[str], trust: bool, rules: AgentOptions, stack: ExitStack
 ) -> tuple[list["Entrant"], list[str]]:
-    """The runs of one board that can be opened, and what they are called; others are named on standard error.
+    """Return the runs of one board that can be opened, with their names; print the others on standard error.
 
-    Agents play on that board, or on that of `rules`; what was begun for them ends with `stack`.
+    Agents play on that board, or on that of `rules`; their programs end with `stack`.
 
-    That is the board of most of them, of the first if several are as many; all runs if no two are of one board.
+    The board is that of most runs, at equal numbers that of the first; all runs stay if no two share a board.
     Raises RunFileError if fewer than two of several can be opened.
     """
     from ttt_batch.games.board import parse_board

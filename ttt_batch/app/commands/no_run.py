@@ -248,7 +248,7 @@ def plot_command(
 
 
 def _newest(kind: str, *, live: bool, of_study: bool) -> Path:
-    """Return the newest file here of which there is such a picture.  Raises UsageError if there is none."""
+    """Return the newest file here with such a picture.  Raises UsageError without one."""
     if of_study or kind in ("sensitivity", "settling", "heat"):
         return newest_file("plot", "study")
     return newest_file("plot", "run" if live or kind in ("opening", "coverage", "movie") else "run or study")
@@ -312,7 +312,7 @@ def _draw(
 
 
 def _pair(text: str) -> tuple[str, str]:
-    """An option and its values from `OPTION=VALUES`.  Raises UsageError."""
+    """Return an option and its values from `OPTION=VALUES`.  Raises UsageError."""
     name, _, values = text.partition("=")
     if not name.strip() or not values.strip():
         raise UsageError(f"--only {quoted(text)} names no values; write an option and its values, e.g. alpha=0.1,0.2")

@@ -31,7 +31,7 @@ from ttt_batch.core.text import AGENT_NAMES, ILLEGAL, SEATS, TIES, choose_seat, 
 
 
 def find_named_run(path: File) -> File:
-    """The run file that is meant, `.h5` or not."""
+    """Return the named run file, with or without `.h5`."""
     from ttt_batch.runs.lookup import find_run
 
     return None if path is None else find_run(path)
@@ -43,7 +43,7 @@ def new_run(path: File) -> File:
 
 
 def find_named_runs(paths: list[Path] | None) -> list[Path]:
-    """The run files that are meant, `.h5` or not."""
+    """Return the named run files, with or without `.h5`."""
     from ttt_batch.runs.lookup import find_run
 
     return [find_run(path) for path in paths or []]
@@ -62,7 +62,7 @@ def _file_or_newest(ctx: typer.Context, path: File) -> Path:
 
 
 def player_named(name: Text) -> Text:
-    """A player by the order of moving, or as X or O.  Raises UsageError."""
+    """Return a player named by order, or as X or O.  Raises UsageError."""
     return None if name is None else choose_seat(name, what="player")
 
 
@@ -110,7 +110,7 @@ def own_learners(ctx: typer.Context, typed: Text) -> Text:
 
 
 def first_given(options: dict[str, bool]) -> str:
-    """The name of the first option that was given, of those that must not be; empty if none was."""
+    """Return the name of the first forbidden option that was given; empty without one."""
     return next((name for name, there in options.items() if there), "")
 
 
@@ -258,9 +258,9 @@ if TYPE_CHECKING:
 
 
 class AgentOptions(NamedTuple):
-    """How agents are asked, as options say; None if they were not given.
+    """Options of agents; None if not given.
 
-    board, illegal, time_limit: as typed.  symmetric: about one image of each position alone.
+    board, illegal, time_limit: as typed.  symmetric: query one image of each position.
     """
 
     board: str | None = None
@@ -283,14 +283,14 @@ class AgentOptions(NamedTuple):
 
 
 def is_named(given: str | Path) -> bool:
-    """Whether this names an agent that is no run's file."""
+    """Return whether this names an agent other than a run file."""
     from ttt_batch.runs.lookup import find_agent_or_run
 
     return isinstance(find_agent_or_run(given), str)
 
 
 def called(given: str | Path) -> str:
-    """What an entrant is called in results and messages."""
+    """Return the name of an entrant in results and messages."""
     from ttt_batch.runs.lookup import find_agent_or_run
 
     meant = find_agent_or_run(given)
@@ -298,7 +298,7 @@ def called(given: str | Path) -> str:
 
 
 def file_stem(given: str | Path) -> str:
-    """What a new file of an entrant is called, without its ending."""
+    """Return the name of a new file of an entrant, without its ending."""
     from ttt_batch.runs.lookup import find_agent_or_run
 
     meant = find_agent_or_run(given)
@@ -316,10 +316,9 @@ Load = Callable[[str | Path], "Entrant"]
 def entrants(
     rules: AgentOptions, trust: bool, report: "Reporter | None" = None, board: "Board | None" = None
 ) -> Iterator[Load]:
-    """How to load those who play; what was begun for them ends with this.
+    """Yield a loader of players, whose programs end with the block.
 
-    The board of agents is that of `rules`, else `board`, else that of the first run that is loaded, else 3x3: load
-    runs first.
+    The board of agents is that of `rules`, then `board`, then that of the first loaded run, then 3x3: load runs first.
     """
     from ttt_batch.games.board import parse_board
 
@@ -347,7 +346,7 @@ def entrants(
 
 
 def both_players(path: str, given: str | None, load: Load) -> "tuple[Entrant, Participant, tuple[str, str]]":
-    """Both players, and what they are called."""
+    """Return both players and their names."""
     if given is not None and is_named(path) and not is_named(given):
         load(given)  # it says which board is played
     first = load(path)
@@ -356,7 +355,7 @@ def both_players(path: str, given: str | None, load: Load) -> "tuple[Entrant, Pa
 
 
 def _second(given: str, first: "Entrant", load: Load) -> "tuple[Participant, str]":
-    """The second player and what it is called."""
+    """Return the second player and its name."""
     from ttt_batch.agents.builtin import ScriptedPlayer
     from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
 

@@ -147,7 +147,7 @@ def play_command(
 
 
 def _who(run: str | None, rules: AgentOptions, *, learn: bool) -> tuple[Path | None, str]:
-    """Who is to play: a run's file, None for one still to be found, or the name of an agent.  Raises UsageError."""
+    """Return the player: a run's file, None for one still to be found, or the name of an agent.  Raises UsageError."""
     from ttt_batch.runs.lookup import find_run
 
     if run is not None and is_named(run):
@@ -162,7 +162,7 @@ def _who(run: str | None, rules: AgentOptions, *, learn: bool) -> tuple[Path | N
 
 
 def _keeper(record: Path, resignation: int) -> "GameRecord":
-    """What writes finished games down."""
+    """Return a writer of finished games."""
     from ttt_batch.games.transcripts import GameRecord
 
     return GameRecord(record, resignation)
@@ -236,18 +236,18 @@ def watch_command(
 
 
 def _at_a_terminal() -> bool:
-    """Whether a person types and sees what is shown."""
+    """Return whether a user types and sees the output."""
     return is_live(sys.stdin) and is_live(sys.stdout)
 
 
 def _reading(path: Path | None) -> str:
-    """What is done first."""
+    """Return the text of the first step."""
     return "looking for the newest run here" if path is None else f"reading {run_name(path)}"
 
 
 @contextmanager
 def _told_later() -> Iterator[list[str]]:
-    """Warnings that would disturb a screen now; they are printed at the end, however that comes."""
+    """Yield a list for warnings that would disturb a screen; they are printed at the end in any case."""
     lines: list[str] = []
     try:
         yield lines
@@ -271,9 +271,9 @@ def _check_files(path: Path | None, *, learn: bool, out: Path | None, record: Pa
 
 
 def _learning_agent(agent: "AnyRun", path: Path | None, out: Path | None, warn: Callable[[str], None]) -> "LearningRun":
-    """What learns from the games, in the run's file or in `out`.  Raises UsageError if it does not learn so.
+    """Return the learner of the games, in the run's file or in `out`.  Raises UsageError if it cannot learn so.
 
-    Says what the run will not be any more, unless it is so already or stays as it is.
+    Warn about properties that the run will lose.
     """
     from ttt_batch.runs.run import Run
     from ttt_batch.training.from_games import LearningRun
@@ -290,7 +290,7 @@ def _learning_agent(agent: "AnyRun", path: Path | None, out: Path | None, warn: 
 
 
 def _newest(board: Text, trust: bool) -> Path | None:
-    """Return the newest run here, of a board if one is given; None if there is none.  Raises BoardError."""
+    """Return the newest run here, of `board` if given; None without one.  Raises BoardError."""
     from ttt_batch.games.board import parse_board
     from ttt_batch.runs.loading import load_any
     from ttt_batch.runs.storage.reading import find_newest_run, is_run_file

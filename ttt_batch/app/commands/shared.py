@@ -66,10 +66,10 @@ def option(
     read: Callable[..., Any] | None = None,
     kind: Callable[..., Any] = typer.Option,
 ) -> Any:
-    """An option, or another `kind` of parameter, that takes a value.
+    """Declare an option, or another `kind` of parameter, that takes a value.
 
-    meaning: its help.  names: unless the parameter's own does.  offers: values that the shell completes.
-    default: for the help, if the parameter's is None.  read: turns what was typed into what is meant.
+    meaning: its help.  names: if they differ from the parameter's.  offers: values that the shell completes.
+    default: for the help, if the parameter's is None.  read: converts the typed value.
     """
     return kind(
         *names,
@@ -81,9 +81,9 @@ def option(
 
 
 def _completing(names: tuple[str, ...]) -> Callable[[str], list[str]]:
-    """A completion function for typer: those of `names` that begin with what was typed so far.
+    """Return a completion function for typer: the `names` that begin with the typed text.
 
-    After a comma, as in a study's lists, another one is offered.
+    After a comma, as in a study's lists, it offers another one.
     """
 
     def complete(incomplete: str) -> list[str]:
@@ -98,7 +98,7 @@ argument = functools.partial(option, kind=typer.Argument)
 
 
 def switch(name: str, meaning: str) -> Any:
-    """An option that takes no value."""
+    """Declare an option without a value."""
     return typer.Option(name, help=meaning)
 
 
@@ -122,7 +122,7 @@ def load_named_run(
 def load_any_run(
     path: Path, trust: bool, report: "Reporter | None" = None, check: "Callable[[Config], None] | None" = None
 ) -> "AnyRun":
-    """As `load_named_run`, also of pattern networks."""
+    """Load a named run, also of pattern networks; see `load_named_run`."""
     from ttt_batch.runs.loading import load_any
 
     run = load_any(path, trust=trust, check=check)
@@ -137,17 +137,17 @@ def _say_notes(path: Path, run: "AnyRun", report: "Reporter | None") -> None:
 
 
 def run_name(path: Path) -> str:
-    """What a run is called in results and messages: its file, on one line whatever the name holds."""
+    """Return the name of a run in results and messages: its file, on one line."""
     from ttt_batch.core.files import shown
 
     return shown(path)
 
 
 def newest_file(command: str, what: str = "run") -> Path:
-    """Return the file here of a kind that was written last, and name it on standard error.
+    """Return the newest file of a kind here, and print its name on standard error.
 
-    command: takes that file if none is named.  what: `run`, `study` or `run or study`.
-    Raises UsageError if there is none.
+    command: its user, for messages.  what: `run`, `study` or `run or study`.
+    Raises UsageError without one.
     """
     from ttt_batch.runs.storage.reading import find_newest_run, is_run_file
     from ttt_batch.studies.storage.reading import is_study_file
@@ -235,5 +235,5 @@ def in_new_files(paths: list[Path], names: list[str], work: Callable[[list[Path]
 
 
 def command_line() -> str:
-    """The command for the run file, as it may be pasted; the program by its name, not by its path."""
+    """Return the command for the run file, ready to paste; the program by its name, not by its path."""
     return shlex.join(["ttt-batch", *sys.argv[1:]])

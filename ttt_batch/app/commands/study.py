@@ -194,7 +194,7 @@ def _go_on(path: Path) -> str:
 
 
 def _unfinished(done: "Study") -> TttBatchError | None:
-    """How a study ended that is not whole: InterruptedTraining, or another error if learners failed; else None."""
+    """Return the error of an unfinished study, InterruptedTraining or one of failed learners; otherwise None."""
     from ttt_batch.studies.storage.layout import FAILED, MISSING
 
     if missing := int((done.state == MISSING).sum()):
@@ -207,7 +207,7 @@ def _unfinished(done: "Study") -> TttBatchError | None:
 
 
 def _unconfirmed(again: "Repetition", path: Path) -> TttBatchError | None:
-    """How a repetition ended that is not whole; else None."""
+    """Return the error of an unfinished repetition; otherwise None."""
     missing, _, failed = again.fresh.states.sum(axis=0).tolist()
     if missing:
         return InterruptedTraining(

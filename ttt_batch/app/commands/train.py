@@ -224,7 +224,7 @@ def _train(*, out: Path | None, watch: bool, quiet: bool, json: bool, time_limit
 
 
 def _named(learner: str | None, board: str | None) -> "tuple[str, Board]":
-    """The learner and the board that are meant, for the name of the file.  Raises UsageError and BoardError."""
+    """Return the learner and the board, for the name of the file.  Raises UsageError and BoardError."""
     from ttt_batch.games.board import parse_board
     from ttt_batch.learners import any_learner
     from ttt_batch.runs.config import make_config
@@ -236,7 +236,7 @@ def _named(learner: str | None, board: str | None) -> "tuple[str, Board]":
 
 
 def _followers(interrupt: "Interrupt", report: "Reporter", *, watch: bool) -> dict[str, Any]:
-    """What a training calls meanwhile: to show how far it is, to be interrupted, to warn and to ask.
+    """Return the callbacks of a training: for progress, interruption, warnings and questions.
 
     watch: show games, too.
     """
@@ -284,7 +284,7 @@ def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compil
 
 
 def _origin(path: Path | None, learner: str, board: "Board", trust: bool) -> "Run | None":
-    """The run whose tables to begin with: a run file, or another program's table."""
+    """Return the run whose tables to begin with: a run file, or another program's table."""
     from ttt_batch.core.files import exists
     from ttt_batch.runs.lookup import find_run
     from ttt_batch.runs.storage.reading import is_run_file
@@ -303,7 +303,7 @@ def _origin(path: Path | None, learner: str, board: "Board", trust: bool) -> "Ru
 
 
 def _ask_for_file(failure: Exception) -> Path | None:
-    """Another file for a run that could not be written; None if there is no person, or no answer."""
+    """Return another file for a run that could not be written; None without a user or an answer."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
     print_message(f"ttt-batch: {failure}")
@@ -405,7 +405,7 @@ def learn_from_command(
 
 
 def _progress_line(source: "GameFile", report: "Reporter") -> "Callable[[GamesLearnt], None]":
-    """What shows how far reading is, and that it waits for games."""
+    """Return a display of reading progress, and of waiting for games."""
 
     def follow(now: "GamesLearnt") -> None:
         if now.read == 0 and source.waits():
@@ -417,7 +417,7 @@ def _progress_line(source: "GameFile", report: "Reporter") -> "Callable[[GamesLe
 
 
 def _tell_skipped(skipped: "Skipped") -> str:
-    """Name the bad lines that were left out, as many of them as are kept; return a last line with their number."""
+    """Print the skipped bad lines that were kept; return a last line with their number."""
     for line in skipped:
         print_message(f"skipped {line}")
     if skipped.total > len(skipped):

@@ -1,11 +1,10 @@
 """Reader of command lines: values as typed, `--help` in sections, and one line for each error.
 
-Every option is text, a path or a switch.  What the text stands for is read where it is used, by the readers that Python
-calls share (`quantities`, `choices`), so no library's wording comes up.  typer reads even text with pydantic, which
-takes 0.04 s to load; `PlainCommand` takes it as it is.
+Every option is text, a path or a switch.  Text is parsed where it is used, by the parsers that Python calls share
+(`core.text`), so no library's wording appears.  typer parses even text with pydantic, which takes 0.04 s to load;
+`PlainCommand` keeps the typed text.
 
-Words of other programs for our commands and options, and what each was probably meant to be.
-All of it is data but for the look-ups at the end; `usage` makes the sentences.
+Near misses are words of other programs for our commands and options, each with its probable meaning.
 """
 
 import functools
@@ -212,7 +211,7 @@ def meant_argument(word: str, options: Mapping[str, Any], ctx: Any) -> str | Non
 
 
 def without_brackets(words: Sequence[str]) -> list[str]:
-    """Return the words of `[0.1, 0.2]`, or of other brackets, without them; none if there are no brackets."""
+    """Return the words of `[0.1, 0.2]`, or of other brackets, without them; nothing without brackets."""
     text = " ".join(words)
     if text[:1] + text[-1:] not in ("[]", "()", "{}"):
         return []
@@ -243,7 +242,7 @@ def in_one_word(command: str, option: str, metavar: str, words: Sequence[str]) -
 
 
 def is_list(option: str, value: str) -> bool:
-    """Return whether a value is a list, such as `td,sarsa`, where its option takes one; `0,5` is none."""
+    """Return whether a value is a list, such as `td,sarsa`, where its option takes one; `0,5` is a number."""
     if ":" in value:  # FILE.py:NAME may stand beside a name
         return False
     single = ("--learner", "--board", "--alpha", "--epsilon", "--gamma")
@@ -261,7 +260,7 @@ class _Taking:
     kinds: typing.Mapping[str, Any] = {}
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """All options and arguments."""
+        """Return all options and arguments."""
         params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for param in params:
             if not isinstance(param.process_value, functools.partial):
@@ -324,7 +323,7 @@ class PlainCommand(_Taking, TyperCommand):
 
     @functools.cached_property
     def kinds(self) -> typing.Mapping[str, Any]:  # type: ignore[override]
-        """The types of the command's parameters."""
+        """Types of the command's parameters."""
         return typing.get_type_hints(inspect.unwrap(self._function))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -418,7 +417,7 @@ class Program(_Taking, TyperGroup):
         return rest
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that the first of `args` names.  Raises UsageError."""
+        """Return the command that the first of `args` names.  Raises UsageError."""
         if not ctx.resilient_parsing and (args[0] == "-" or not args[0].startswith("-")):
             found = find_name(args[0], self.commands)
             if found is None:
@@ -443,12 +442,12 @@ class Program(_Taking, TyperGroup):
 
 
 def manual(command: str | None = None) -> str:
-    """Where to read on, for the end of a message."""
+    """Return where to read on, for the end of a message."""
     return f" (see {PROGRAM} {command} --help)" if command else f" (see {PROGRAM} --help)"
 
 
 def _question(meant: str | None) -> str:
-    """Asks whether a name was meant, if there is one."""
+    """Return the question whether a name was meant, if there is one."""
     return "" if meant is None else f"; did you mean {meant}?"
 
 
@@ -463,7 +462,7 @@ def _instead_of_word(word: str, ctx: Any) -> str:
 
 
 def _refuse_words(words: typing.Sequence[str], ctx: Any) -> None:
-    """Raise UsageError for a word in the place of a file, such as `play first`, that names none and means an option."""
+    """Raise UsageError for a word in the place of a file, such as `play first`, that means an option."""
     from ttt_batch.runs.lookup import find_agent_or_run
 
     for word in words:
@@ -477,7 +476,7 @@ def _refuse_words(words: typing.Sequence[str], ctx: Any) -> None:
 
 
 def misuse(error: Any) -> str:
-    """One line for a usage error of typer, which carries click under different names in different versions."""
+    """Return one line for a usage error of typer, whose versions carry click under different names."""
     kind, ctx, param = type(error).__name__, getattr(error, "ctx", None), getattr(error, "param", None)
     command, parent = getattr(ctx, "command", None), getattr(ctx, "parent", None)
     name = None if parent is None else getattr(command, "name", None)
@@ -529,19 +528,19 @@ def _instead(given: str, name: str | None, known: typing.Mapping[str, Any], comm
 
 
 def _kind(hint: Any) -> Any:
-    """Of an option's type `str`, `Path` or a list of them, also if it may be None; None for others."""
+    """Return an option's type if it is `str`, `Path` or a list of them, also if optional; None for others."""
     kinds = [hint] if typing.get_origin(hint) is list else typing.get_args(hint) or (hint,)
     return next((kind for kind in kinds if kind in (str, Path, list[str], list[Path])), None)
 
 
 def _is_option(ctx: Any, value: Any) -> bool:
-    """Whether what was taken for a value is an option of the command: the value itself was left out."""
+    """Return whether a value is an option of the command, so that the value itself is missing."""
     words = value if isinstance(value, list | tuple) else (value,)
     return any(str(word).startswith("--") and word in param.opts for word in words for param in ctx.command.params)
 
 
 def _as_typed(param: Any, kind: Any, usual: Any, ctx: Any, value: Any) -> Any:
-    """The value of an option: as it was typed, or its default.  What is missing is left to typer's own way."""
+    """Return the value of an option as typed, or its default.  typer itself handles missing ones."""
     given = value not in (None, (), [])
     if ctx.resilient_parsing:  # a shell completes: nothing is looked up, or said
         return value

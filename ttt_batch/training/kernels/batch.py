@@ -54,7 +54,7 @@ from ttt_batch.simulation.walk import N_SETS, Explorations, Walker, fill_explora
 
 
 class Decays(NamedTuple):
-    """How step size and epsilon change over the run, and scratch for refilling their tables.
+    """Schedules of step size and epsilon over the run, and scratch for refilling their tables.
 
     weight: float64[512], stack: int64[512].
     """
@@ -66,7 +66,7 @@ class Decays(NamedTuple):
 
 
 class Learning(NamedTuple):
-    """What every kernel that plays and learns takes: the tables, which change in place, and the settings."""
+    """Arguments of every kernel that plays and learns: the tables, which change in place, and the settings."""
 
     tables: Any
     graph: Graph
@@ -98,12 +98,12 @@ class Workspace(NamedTuple):
 
 
 def make_decays(alpha: Decay, epsilon: Decay) -> Decays:
-    """The schedules of step size and exploration, with their scratch."""
+    """Return the schedules of step size and exploration, with their scratch."""
     return Decays(alpha, epsilon, np.zeros(N_SETS), np.zeros(N_SETS, np.int64))
 
 
 def make_workspace(graph: Graph, *, rival: Policy | Probabilities | None = None, seat: int = -1) -> Workspace:
-    """Working space for one board, every row stale; with a `rival`, for the learner in `seat`."""
+    """Return the workspace of one board, every row dirty; with a `rival`, for the learner in `seat`."""
     policy = empty_policy(graph)
     n_open = graph.first_edge.size - 1
     owned = np.ones(n_open, dtype=np.bool_)
@@ -120,27 +120,27 @@ def make_workspace(graph: Graph, *, rival: Policy | Probabilities | None = None,
 
 @inlined
 def by_games(decay: Decay) -> Any:
-    """Whether a schedule changes with the games played."""
+    """Return whether a schedule changes with the games played."""
     return decay.kind == LINEAR or decay.kind == EXPONENTIAL
 
 
 @inlined
 def step_at(decays: Decays, step: Step, seat: int, game: int) -> Any:
-    """The `Step` of a batch that begins with `game`; its tabulated weights stay those of `step`."""
+    """Return the `Step` of a batch that begins with `game`; its tabulated weights stay those of `step`."""
     alpha = value_at(decays.alpha, game) if by_games(decays.alpha) else step.alpha
     return with_game(step, alpha, value_at(decays.epsilon, game), seat, game)
 
 
 @inlined
 def set_explorations(decays: Decays, seat: int, explorations: Explorations, game: int) -> None:
-    """Refill `explorations` for a batch that begins with `game`, if epsilon changes with the games."""
+    """Fill `explorations` for a batch that begins with `game`, if epsilon changes with the games."""
     if by_games(decays.epsilon):
         fill_explorations(explorations, value_at(decays.epsilon, game), seat, decays.weight, decays.stack)
 
 
 @inlined
 def batch_step(decays: Decays, step: Step, seat: int, game: int) -> Any:
-    """The `Step` of a batch that begins with `game`; its weights are refilled in place if alpha changes."""
+    """Return the `Step` of a batch that begins with `game`; its weights are refilled in place if alpha changes."""
     now = step_at(decays, step, seat, game)
     if by_games(decays.alpha):
         fill_weights(now.alpha, now.weights)
@@ -231,7 +231,7 @@ def _(way: Lockstep, graph: Graph, work: Workspace, games: int) -> None:
 @play_batch.register(Walker)
 @play_batch.register(Lockstep)
 def walk_batch(way: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any) -> None:
-    """`play_batch` of every way to walk."""
+    """Run `play_batch` for every kind of walk."""
     game, end = bounds
     prepare_walk(way, graph, decays, work, n_changed, game)
     walk_chunk(way, graph, key, game, end)
@@ -390,7 +390,7 @@ class Spans(NamedTuple):
 
 
 def make_spans(graph: Graph, size: int = FOLDED) -> Spans:
-    """Spans of at most `size` rows."""
+    """Return spans of at most `size` rows."""
     bounds = [*graph.ply_start.tolist(), graph.code.size]
     n_plies, spans = len(bounds) - 2, list[tuple[int, int, int]]()
     for ply in (*range(n_plies - 1, -1, -1), n_plies):

@@ -1,15 +1,14 @@
 """Play game by game and ply by ply on any board, with a cache of greedy moves; learn from given games.
 
-On larger boards and growing ones every move is picked from the tables as they are, so nothing is prepared before a
-batch, and rows may be added on the way (`growing_graph`).  One thread plays: memory is what play waits for.
+On larger and growing boards every move is picked directly from the tables, so nothing is prepared before a batch, and
+rows may be added during play.  One thread plays, because play waits for memory.
 
-A cache of greedy moves: what each row's best moves were last time, on boards of up to nine cells.
-Greedy play follows the cache, and a look at the table verifies it while the processor already goes on: a ply only waits
-for the next row (games one by one 1.3 to 2.5 times as fast).  All that play needs to know of a row stands in one word;
-several best moves stand there as a set, so that a tie is drawn without looking for them (td 1.25, backward-q 1.1 times
-as fast).  Settled rows need no look (td 1.2 times, 1.4 without the update either), nor do rows with one move.  If the
-scores of a row stand next to each other, eight are looked at together, and all best moves are found each time: if the
-cached move fails, its successor is there (backward-q 1.1 times).
+On boards of up to nine cells a cache holds each row's last best moves.  Greedy play follows the cache, and a check of
+the table runs while the processor continues, so a ply waits only for the next row (games one by one 1.3 to 2.5 times as
+fast).  One word per row holds all that play needs; several best moves are a set, so that ties are drawn without a
+search (td 1.25, backward-q 1.1 times as fast).  Settled rows need no check (td 1.2 times as fast), nor do rows with one
+move.  If a row's scores are adjacent, eight are compared together and all best moves are found each time (backward-q
+1.1 times as fast).
 """
 
 from typing import Any, NamedTuple
@@ -82,7 +81,7 @@ class GreedyCache(NamedTuple):
 
 
 def make_cache(graph: Graph) -> GreedyCache:
-    """A cache that holds the first move of each row."""
+    """Return a cache with the first move of each row."""
     child = graph.child[graph.first_edge[:-1]]
     word = (ONE << AMONG_AT) | (ONE << SET_AT) | (child.astype(np.uint64) << CHILD_AT)
     member = np.zeros((1 << CELLS, 16), np.uint8)
@@ -98,9 +97,9 @@ def make_cache(graph: Graph) -> GreedyCache:
 
 
 def is_like_3x3(graph: Graph) -> bool:
-    """Whether rows of ply p have 9 - p moves, no game ends before ply 5, and choices have eight edges to read from on.
+    """Return whether rows of ply p have 9 - p moves, no game ends before ply 5, and eight edges can be read at once.
 
-    Play is faster if it need not look these up, and `intrinsics` may read eight scores.
+    Play is faster without looking these up, and `intrinsics` may read eight scores.
     """
     rows = graph.first_edge.size - 1
     widths = np.diff(graph.first_edge)
@@ -114,10 +113,10 @@ def is_like_3x3(graph: Graph) -> bool:
 
 
 def window_decides(choice: Choice, worth: NDArray[np.float64], scores: NDArray[np.float64]) -> bool:
-    """Whether exactly the moves above `best - window` may be picked, now and later.
+    """Return whether exactly the moves above `best - window` may be picked, now and later.
 
-    So it is if ties are drawn, no score is NaN, and the window is not lost in rounding next to the largest score.
-    worth: of the ends of games.  scores: float64[E], what each edge scores now.
+    That holds if ties are drawn, no score is NaN, and the window does not vanish by rounding at the largest score.
+    worth: of final positions.  scores: float64[E], the current scores of edges.
     """
     largest = np.maximum(np.abs(worth).max(), np.abs(scores).max())
     if choice.tie != UNIFORM or not np.isfinite(largest):
@@ -127,7 +126,7 @@ def window_decides(choice: Choice, worth: NDArray[np.float64], scores: NDArray[n
 
 @inlined
 def moves_at(count: Any, ply: int) -> Any:
-    """How many moves a row of `ply` has (uint64); count: see `GreedyCache`."""
+    """Return the number of moves of a row of `ply` (uint64); count: see `GreedyCache`."""
     if count is None:
         return np.uint64(CELLS - ply)
     return count[ply]
@@ -135,13 +134,13 @@ def moves_at(count: Any, ply: int) -> Any:
 
 @inlined
 def may_be_over(count: Any, ply: int) -> Any:
-    """Whether a game may be over before `ply`; count: see `GreedyCache`."""
+    """Return whether a game may be over before `ply`; count: see `GreedyCache`."""
     return count is not None or ply >= SHORTEST
 
 
 @inlined
 def best_of_eight(scores: Any, choice: Choice, lo: Any, count: Any) -> Any:
-    """`best_now` if the scores of a row stand next to each other and `window_decides`."""
+    """Return `best_now` for adjacent scores of a row with `window_decides`."""
     members = (ONE << count) - ONE
     best = masked_max(scores, lo, members)
     if count > NINTH:
@@ -155,9 +154,9 @@ def best_of_eight(scores: Any, choice: Choice, lo: Any, count: Any) -> Any:
 
 @inlined
 def leads_by_table(learning: Learning, scores: Any, lo: Any, count: Any, slot: Any, mover: int) -> Any:
-    """Whether move `slot` of the row is the only one that a greedy mover may pick.
+    """Return whether move `slot` of the row is the only one that a greedy mover may pick.
 
-    False if there are `scores`: `best_now` is as quick then.  scores: see `move`.
+    False with `scores`, as `best_now` is as quick then.  scores: see `cached_move`.
     lo, count: uint64, the row's first edge and its number of moves.
     """
     if scores is not None:
@@ -168,7 +167,7 @@ def leads_by_table(learning: Learning, scores: Any, lo: Any, count: Any, slot: A
 
 @inlined
 def best_now(learning: Learning, scores: Any, lo: Any, count: Any, mover: int) -> Any:
-    """The moves of a row that a greedy mover may pick, as a set (uint64); for the rest see `leads_by_table`."""
+    """Return the moves of a row that a greedy mover may pick, as a set (uint64); parameters as for `leads_by_table`."""
     if scores is not None:
         return best_of_eight(scores, learning.choice, lo, count)
     first, last = np.int64(lo), np.int64(lo + count)
@@ -179,12 +178,12 @@ def best_now(learning: Learning, scores: Any, lo: Any, count: Any, mover: int) -
 def cached_move(
     learning: Learning, scores: Any, cache: GreedyCache, settled: Any, row: Any, ply: int, explores: Any, bits: Any
 ) -> Any:
-    """One move of a learner: (edge, child, whether chance had a part), both uint64.
+    """Return one move of a learner: edge and child (uint64 both), and whether it used its random number.
 
-    scores: float64[E], what each edge scores, on boards like 3x3 if `window_decides`; None: found by `score`.
+    scores: float64[E], scores of edges, on boards like 3x3 with `window_decides`; None: computed by `score`.
     settled: see `Trajectory`.
-    explores: whether the move is exploratory.  bits: the random number for that, or for a tie.
-    `cache` is brought up to date in place.
+    explores: True for an exploratory move.  bits: the random number for that, or for a tie.
+    `cache` is updated in place.
     """
     word, child_of = np.uint64(cache.word[row]), learning.graph.child
     count = moves_at(cache.count, ply)
@@ -216,7 +215,7 @@ def cached_move(
 
 
 class Seats(NamedTuple):
-    """Who plays: the fixed opponent's policy, and the learner's seat (0 or 1) in games of even and odd numbers.
+    """Players: the fixed opponent's policy, and the learner's seat (0 or 1) in games of even and odd numbers.
 
     In self-play the seats are -1, and the opponent's policy is not used.
     """
@@ -235,7 +234,7 @@ class Shortcuts(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Which games are played: `first` to `last - 1` of the stream of `key` (uint64).
+    """Games to play: `first` to `last - 1` of the stream of `key` (uint64).
 
     batch: the first game of their batch, if they are counted.
     """
@@ -248,7 +247,7 @@ class Span(NamedTuple):
 
 @inlined
 def opponent_move(graph: Graph, rival: Policy, row: Any, bits: Any) -> Any:
-    """The fixed opponent's move: (edge, whether chance had a part).  One without a policy moves at random."""
+    """Return the fixed opponent's edge, and whether it used its random number; without a policy it moves at random."""
     lo, hi = edges_of(graph, row)
     if rival.best.shape[0] > 0:
         return np.int64(rival.ordered[lo + below(bits, rival.best[row])]), rival.best[row] > 1
@@ -266,7 +265,7 @@ def opponent_move(graph: Graph, rival: Policy, row: Any, bits: Any) -> Any:
 
 @inlined
 def own_move(learning: Learning, shortcuts: Any, game: Trajectory, row: Any, ply: Any, explores: Any, bits: Any) -> Any:
-    """The learner's move: (edge, child, whether chance had a part)."""
+    """Return the learner's edge and child, and whether it used its random number."""
     if shortcuts is not None:
         return cached_move(learning, None, shortcuts.cache, game.settled, row, ply, explores, bits)
     tables, graph, choice, _, _ = learning
@@ -355,7 +354,7 @@ def play_game(
 
 @inlined
 def lost_positions(growth: Any) -> Any:
-    """How often a position was reached for which a growing board had no room."""
+    """Return how often a position was reached that a full growing board could not add."""
     if growth is None:
         return np.int64(0)
     return growth.used[LOST]

@@ -70,7 +70,7 @@ def find_chances(way: Any, tables: Any, graph: Graph, choice: Choice, owned: Any
 
 @inlined
 def lay_out_row(way: Mixture, graph: Graph, owned: Any, row: Any) -> None:
-    """Lay out the chances of one row; `way` is modified in place."""
+    """Write the layout of one row's probabilities; `way` is modified in place."""
     lo, hi = edges_of(graph, row)
     find_chances(way, way.tables, graph, way.choice, owned[row], row, way.table.chance)
     way.columns[row] = lay_out(way.table, 2 * (hi - lo), way.column, 2 * lo)
@@ -78,7 +78,7 @@ def lay_out_row(way: Mixture, graph: Graph, owned: Any, row: Any) -> None:
 
 @kernel
 def lay_out_rows(way: Mixture, graph: Graph, owned: Any) -> None:
-    """Lay out the chances of every row, the opponent's, too; `way` is modified in place.  owned: see `Workspace`."""
+    """Write the layout of all rows, the opponent's, too; `way` is modified in place.  owned: see `Workspace`."""
     for row in range(n_unfinished(graph)):
         lay_out_row(way, graph, owned, row)
         way.stale[row] = False
@@ -243,7 +243,7 @@ def play_drawn_games(
 def draw_mixed_ply(
     way: Streams, learning: Learning, owned: bool, key: Any, batch: int, counts: Counts, first: int, last: int
 ) -> None:
-    """`growing_flow.draw_ply` of players whose moves have chances.  owned: whether the learner moves."""
+    """Run `draw_ply` for players with action probabilities.  owned: True if the learner moves."""
     retune(way.how, learning.decays, batch)
     base = batch_base(key, batch)
     for i in range(first, last):

@@ -42,7 +42,7 @@ class Turn(NamedTuple):
 
 @inlined
 def still_leads(learning: Learning, game: Trajectory, plies: int, runner_up: Any) -> Any:
-    """Whether each move of `game` still is the only one that may be picked."""
+    """Return whether each move of `game` still is the only one that may be picked."""
     for ply in range(plies):
         s, other = score(learning.tables, learning.graph, game.edge[ply], ply & 1), runner_up[ply]
         if not s > other or other > s - learning.choice.window:
@@ -115,7 +115,7 @@ def play_self(
 ) -> None:
     """Play games `first_game` to `last_game - 1` and learn from each.
 
-    scores: see `greedy_cache.cached_move`.  game: scratch but for its `settled`.
+    scores: see `cached_move`.  game: scratch except for its `settled`.
     runner_up: float64[9], scratch; None unless games are expected to repeat themselves (`Learner.repeats`).
     outcomes: int64[4], games by outcome, added to.  Everything but `explorations` is modified in place.
     """

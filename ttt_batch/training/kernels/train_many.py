@@ -43,12 +43,12 @@ def judge_now(
 
 
 class SeedBatch(NamedTuple):
-    """What learners write on one after the other: all that a learner has learnt is in `places`.
+    """Tables that learners use one after the other.
 
-    places: the arrays of the tables, and the visits.  starts: for each of them the content that learners begin with, in
-    rows: one for each learner, or one for all.  ends: the same for what they end with, a row for each, or no row if
-    nobody wants it.  All are bytes, uint8[...] and uint8[n, ...], so that tables of every kind are alike.
-    policy: room for the best moves that all begin with.
+    places: the arrays of the tables, and the visits.  starts: for each of them the start content, in rows: one for each
+    learner, or one for all.  ends: the same for the final content, a row for each, or no row if it is not kept.  All
+    are bytes, uint8[...] and uint8[n, ...], so that tables of every kind are alike.
+    policy: space for the common first best moves.
     """
 
     places: Any
@@ -137,7 +137,7 @@ def take_place(tables: Any, graph: Graph, choice: Choice, work: Workspace, slate
 
 @inlined
 def verdict_at(verdicts: Judgement, learner: int, point: int) -> Judgement:
-    """The verdict of one learner at one point, to be filled in place."""
+    """Return the judgement of one learner at one point, to be filled in place."""
     return Judgement(
         verdicts.unbeatable[learner, point],
         verdicts.worst[learner, point],
@@ -199,7 +199,7 @@ class BoxSampler(NamedTuple):
 def make_matchboxes(
     graph: Graph, q: NDArray[np.float64], chance: NDArray[np.float64], reward: NDArray[np.float64]
 ) -> Matchboxes:
-    """The boxes of learners that begin with `q` (float64[E], as `MenaceTables` has it).
+    """Return the boxes of learners that begin with `q` (float64[E], as in `MenaceTables`).
 
     chance: float64[E], of the opponent's moves.  reward: float64[4], by outcome.
     """
@@ -219,13 +219,13 @@ def make_matchboxes(
 
 
 def make_box_sampler(graph: Graph, boxes: Matchboxes) -> BoxSampler:
-    """Room for a learner."""
+    """Return the arrays of one learner."""
     return BoxSampler(np.zeros(boxes.full.size), np.zeros(boxes.filled.size), *np.zeros((2, MOST_PLIES), np.int64))
 
 
 @inlined
 def drawn_edge(graph: Graph, boxes: Matchboxes, hand: BoxSampler, row: Any, reach: Any) -> Any:
-    """The edge whose bead is drawn from a box, or to resign if it is empty, which is the last one of its row."""
+    """Return the edge whose bead is drawn from a box, or the last one of its row, to resign, if it is empty."""
     lo, hi = edges_of(graph, row)
     inside, total, last = hand.inside[row], 0.0, hi - 1
     if inside > 0.0:
@@ -240,7 +240,7 @@ def drawn_edge(graph: Graph, boxes: Matchboxes, hand: BoxSampler, row: Any, reac
 
 @inlined
 def opponent_edge(graph: Graph, boxes: Matchboxes, row: Any, reach: Any) -> Any:
-    """The edge that the opponent takes, or the only one of a row that is no box."""
+    """Return the edge that the opponent takes, or the only one of a row without a box."""
     edge = np.int64(graph.first_edge[row])
     while boxes.reached[edge] <= reach:
         edge += 1
@@ -263,7 +263,7 @@ def play_boxes_game(graph: Graph, boxes: Matchboxes, hand: BoxSampler, base: Any
         ply += 1
     outcome = np.int64(graph.outcome[row])
     if graph.code[row] < 0:
-        opened -= 1  # whoever resigns has drawn no bead
+        opened -= 1  # resigning draws no bead
     for i in range(opened):
         kind, box = hand.kind[i], hand.row[i]
         before = hand.beads[kind]
@@ -284,11 +284,11 @@ def copy_array(one: Any, other: Any) -> None:
 def play_matchboxes(
     graph: Graph, boxes: Matchboxes, hand: BoxSampler, keys: Any, points: Any, outcomes: Any, ends: Any
 ) -> None:
-    """Let one learner after the other play games 0 to `points[-1] - 1`, and count how they end.
+    """Let one learner after the other play games 0 to `points[-1] - 1`, and count the results.
 
     keys: uint64[n], the learners' streams.  points: int64[T], games, ascending.
     outcomes: int64[n, T, 3], first wins, draws and second wins up to each point.  ends: float64[n, K], the beads of
-    each kind at the end, or float64[0, K] if nobody wants them.  Both are filled in place; `hand` is modified.
+    each kind at the end, or float64[0, K] if they are not kept.  Both are filled in place; `hand` is modified.
     """
     for learner in range(keys.shape[0]):
         copy_array(boxes.full, hand.beads)
