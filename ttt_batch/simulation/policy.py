@@ -296,7 +296,7 @@ def random_policy(graph: Graph) -> Policy:
 
 
 def optimal_policy(graph: Graph, solution: NDArray[np.int8]) -> Policy:
-    """Return the uniform policy over legal moves that keep the game's value (solution: int8[S], of `solution.solve`)."""
+    """Return the uniform policy over legal moves that keep the game's value (solution: as from `solution.solve`)."""
     return policy_among(graph, legal_edges(graph) & (solution[graph.child] == solution[rows_of_edges(graph)]))
 
 

@@ -56,7 +56,7 @@ NAMED = 10
 """Most files left out of a tournament that are named one by one."""
 
 Folded = Annotated[
-    bool, switch("--symmetric", "Ask an agent about one image of each position, as if it played alike in all.")
+    bool, switch("--symmetric", "Query an agent about one image of each position, as if it played alike in all.")
 ]
 AsPlayed = Annotated[
     bool,
@@ -351,7 +351,7 @@ Seat = Annotated[
     Text,
     option(
         "first|second|both",
-        "The seat to prove; X and O will do.",
+        "The seat to prove; also X and O.",
         "--as",
         offers=(*SEATS, "both"),
         default="the run's own, or both",
@@ -361,16 +361,16 @@ Claim = Annotated[
     Text,
     option(
         "cannot-lose|always-wins",
-        "What is to be proved.",
+        "Goal of the proof.",
         offers=CLAIMS,
-        default="what the run was trained for, or cannot-lose",
+        default="the run's objective, or cannot-lose",
     ),
 ]
 Certificate = Annotated[
     File,
     option(
         "FILE.npz",
-        "Write every position that the agent lets happen with its move; two seats make FILE-first.npz and "
+        "Write every position that the agent allows, with its move; two seats make FILE-first.npz and "
         "FILE-second.npz.  A certificate proves the agent that plays these moves; scripts/check_certificate.py "
         "checks it with NumPy alone.",
     ),

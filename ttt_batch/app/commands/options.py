@@ -130,7 +130,7 @@ AgentBoard = Annotated[
     Text, option("BOARD", f"An agent's board: {BOARD}.", offers=BOARDS, default="3x3, or that of a run named beside it")
 ]
 Illegal = Annotated[
-    Text, option("error|loses", "What an agent's move to an occupied cell is.", offers=ILLEGAL, default="error")
+    Text, option("error|loses", "Meaning of an agent's move to an occupied cell.", offers=ILLEGAL, default="error")
 ]
 TimeLimit = Annotated[
     Text,
@@ -150,8 +150,8 @@ OwnLearner = Annotated[
     typer.Option(
         "--learner",
         metavar="FILE.py:NAME",
-        help="The learner of a run, if it is one of your own: a Python file, which runs with your rights, and the "
-        "Learner in it; commas between several.",
+        help="Your own learner of a run: a Python file, which runs with your rights, and the Learner in it; "
+        "commas between several.",
         callback=own_learners,
         expose_value=False,
     ),
@@ -159,9 +159,9 @@ OwnLearner = Annotated[
 Workers = Annotated[Text, option("N", "Learn in N processes of this machine, by Dask.")]
 Scheduler = Annotated[Text, option("ADDRESS", "Workers of a Dask scheduler instead, such as tcp://host:8786.")]
 NewRun = Annotated[File, option("FILE", "Run file to write; a new name if not given.", "--out", "-o", read=new_run)]
-DrawWorth = Annotated[Text, option("A,B", "What a draw is worth to the first and the second player.")]
+DrawWorth = Annotated[Text, option("A,B", "Worth of a draw to the first and the second player.")]
 StartValue = Annotated[
-    Text, option("NUMBER", "What unfinished positions or moves start at.", default="the learner's own start")
+    Text, option("NUMBER", "Start value of unfinished positions or moves.", default="the learner's own start")
 ]
 Lambda = Annotated[
     Text, option("NUMBER", "td-lambda, ntuple-td: how far targets look ahead, 0 to 1.", "--lambda", default="0.7; 0.5")
@@ -219,7 +219,7 @@ Tuples = Annotated[
     Text,
     option(
         "lines|segments|blocks:3x3,3x4|FILE",
-        "Networks: the tuples of cells that they look at; several names with commas, or one file.",
+        "Networks: their tuples of cells; several names with commas, or one file.",
         offers=("lines", "segments"),
         default="lines if they cross the board, else segments and blocks",
     ),
@@ -232,7 +232,7 @@ Objective = Annotated[
     Text,
     option(
         "safe|win|plain",
-        "Networks: not to lose (one for each seat), to win soon, or what games bring.",
+        "Networks: not to lose (one for each seat), to win soon, or the results of games.",
         offers=OBJECTIVES,
         default="win on boards that the first player wins, else safe; plain for ntuple-td",
     ),
@@ -248,7 +248,7 @@ Keep = Annotated[
 
 if TYPE_CHECKING:
     from ttt_batch.agents.adapter import AgentAdapter
-    from ttt_batch.analysis.tournament import Participant as Participant
+    from ttt_batch.analysis.tournament import Participant
     from ttt_batch.app.progress import Reporter
     from ttt_batch.games.board import Board
     from ttt_batch.runs.loading import AnyRun

@@ -76,7 +76,7 @@ Learn = Annotated[
     switch("--learn", "The run learns from every finished game, and is saved after each, as a run of given games."),
 ]
 LearntFile = Annotated[
-    File, option("FILE", "With --learn: a new run file for that; RUN stays as it is.", "--out", "-o", read=new_run)
+    File, option("FILE", "With --learn: a new run file; RUN stays as it is.", "--out", "-o", read=new_run)
 ]
 
 
@@ -177,10 +177,8 @@ Other = Annotated[
 def watch_command(
     path: AnyPlayer = NEWEST,
     other: Other = None,
-    games: Annotated[
-        Text, option("N", "Play so many games and count: a table beside what is expected exactly.")
-    ] = None,
-    pace: Annotated[Text, option("SECONDS", "Seconds a move.", default="1 on a terminal, 0 elsewhere")] = None,
+    games: Annotated[Text, option("N", "Play N games and count: a table beside the exact expectation.")] = None,
+    pace: Annotated[Text, option("SECONDS", "Seconds per move.", default="1 on a terminal, 0 elsewhere")] = None,
     level: Level = None,
     epsilon: Epsilon = None,
     ties: TiesRule = "any",

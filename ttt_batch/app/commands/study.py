@@ -67,8 +67,8 @@ def study_command(
     epsilon: Annotated[Text, option("SHARES", "Probability of an exploratory move.")] = None,
     alpha: Annotated[Text, option("NUMBERS", "Step size; schedules as for train.")] = None,
     gamma: Annotated[Text, option("NUMBERS", "Discount.")] = None,
-    draw_worth: Annotated[Text, option("A,B;C,D", "What a draw is worth to either player; semicolons between.")] = None,
-    start_value: Annotated[Text, option("NUMBERS", "What unfinished positions or moves start at.")] = None,
+    draw_worth: Annotated[Text, option("A,B;C,D", "Worth of a draw to either player; semicolons between.")] = None,
+    start_value: Annotated[Text, option("NUMBERS", "Start value of unfinished positions or moves.")] = None,
     lambda_: Annotated[Text, option("NUMBERS", "td-lambda, ntuple-td: lambda of the targets.", "--lambda")] = None,
     cut: Annotated[Text, option("on,off", "td-lambda: whether exploratory moves end targets.", offers=CUTS)] = None,
     beta: Annotated[Text, option("NUMBERS", "reinforce, actor-critic: step size of their values.")] = None,
@@ -86,7 +86,9 @@ def study_command(
     sharing: Annotated[Text, option("NAMES", "Networks: which tuples share weights.", offers=SHARINGS)] = None,
     objective: Annotated[Text, option("NAMES", "Networks: safe, win or plain.", offers=OBJECTIVES)] = None,
     prove_every: Annotated[Text, option("N", "Networks: games between two proofs; 0 for none.")] = None,
-    seeds: Annotated[Text, option("N", "How many seeds, from 0 on, or which: 5,7 or 100..199.", default="100")] = None,
+    seeds: Annotated[
+        Text, option("N", "Number of seeds, from 0 on, or a list: 5,7 or 100..199.", default="100")
+    ] = None,
     sweep: Annotated[
         Text,
         option(
@@ -96,10 +98,8 @@ def study_command(
     keep: Annotated[
         Text, option("none|last", "Which tables or weights of the learners to keep.", offers=KEEPS, default="none")
     ] = None,
-    tally: Annotated[bool, switch("--tally", "Count results alone, and judge no table.")] = False,
-    resume: Annotated[
-        File, option("STUDY.h5", "Go on with a study_command, or extend it.", read=find_named_run)
-    ] = None,
+    tally: Annotated[bool, switch("--tally", "Count results only, without evaluating tables.")] = False,
+    resume: Annotated[File, option("STUDY.h5", "Continue a study, or extend it.", read=find_named_run)] = None,
     best: Annotated[
         Text, option("METRIC", "Rank by proof, settling, proved, holds, loss, error or time.", offers=RANKS)
     ] = None,
@@ -109,7 +109,7 @@ def study_command(
     threads: Annotated[Text, option("N", "Threads; all processors if not given. Never changes a result.")] = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
-    dry_run: Annotated[bool, switch("--dry-run", "Say how much it is, how long it takes, how much it fills.")] = False,
+    dry_run: Annotated[bool, switch("--dry-run", "Estimate number of learners, time and disk space.")] = False,
     out: Annotated[File, option("FILE", "File to write; a new name if not given.", "--out", "-o", read=new_run)] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,

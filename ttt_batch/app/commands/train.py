@@ -101,7 +101,7 @@ Seat = Annotated[
     Text,
     option(
         "first|second|both",
-        "The learner's seat against an opponent, or the one to be proved; X and O will do.",
+        "The learner's seat against an opponent, or the one to be proved; also X and O.",
         "--as",
         offers=(*SEATS, "both"),
     ),
@@ -149,22 +149,24 @@ def train_command(
     batch: Batch = None,
     engine: Engine = None,
     symmetry: Symmetry = None,
-    max_memory: Annotated[Text, option("2GB", "What the table may take; half of what is free if not given.")] = None,
+    max_memory: Annotated[Text, option("2GB", "Memory for the table; half of the free memory if not given.")] = None,
     threads: Annotated[Text, option("N", "Threads; all processors if not given. Never changes the result.")] = None,
     workers: SharedBy = None,
     scheduler: Scheduler = None,
-    seed: Annotated[Text, option("N", "Seed of all chance.", default="0")] = None,
+    seed: Annotated[Text, option("N", "Seed of all random numbers.", default="0")] = None,
     out: NewRun = None,
     checkpoint_every: Annotated[
         str, option("30s|1Mgames|never", "How often the run file is written before the end.")
     ] = "30s",
     resume: Annotated[
-        File, option("RUN", "Go on with a run, as if it had never ended, in the same file.", read=find_named_run)
+        File, option("RUN", "Continue a run in its file, as if never interrupted.", read=find_named_run)
     ] = None,
     more: Annotated[Text, option("N", "With --resume: N more games.")] = None,
-    until: Annotated[Text, option("N", "With --resume: N games in all.", default="the number first asked for")] = None,
+    until: Annotated[
+        Text, option("N", "With --resume: N games in all.", default="the number of the first call")
+    ] = None,
     fork: Annotated[
-        bool, switch("--fork", "With --resume and --out: a run of its own, with other settings if given.")
+        bool, switch("--fork", "With --resume and --out: a separate run, with other settings if given.")
     ] = False,
     overwrite: Overwrite = False,
     start: Annotated[File, option("RUN|TABLE", "Begin with the tables of a run or of another program.")] = None,
@@ -340,7 +342,7 @@ def learn_from_command(
     games: Annotated[Path, argument("GAMES", "A text file, a game a line; - for standard input.")],
     learner: LearnerOfGames = None,
     run: Annotated[
-        File, option("RUN", "A run to go on from, with its options; networks, too.", read=find_named_run)
+        File, option("RUN", "A run to continue from, with its options; networks, too.", read=find_named_run)
     ] = None,
     alpha: Annotated[Text, option("NUMBER", "Step size, above 0 up to 1, or 1/n, n the visits.")] = None,
     epsilon: Annotated[Text, option("SHARE", "expected-sarsa: how often the policy explores that it expects.")] = None,

@@ -296,7 +296,7 @@ TRAINING_PANELS = {
     "Networks": "tuples sharing objective prove-every",
     "Seeds and settings": "seeds sweep tally confirm best dry-run",
     "Resuming": "resume more until fork start run checkpoint-every",
-    "Output": "out overwrite record keep keep-points watch quiet json",
+    "Output": "out overwrite record keep keep-points watch quiet json help",
     "Clusters": "workers scheduler",
     "Advanced": "engine symmetry max-memory threads time-limit trust",
 }
@@ -304,7 +304,7 @@ TRAINING_PANELS = {
 
 PLAYING_PANELS = {
     "Agents": "board samples symmetric illegal time-limit ties",
-    "Output": "out overwrite certificate record quiet json",
+    "Output": "out overwrite certificate record quiet json help",
     "Advanced": "budget threads trust learner",
 }
 """The same for commands that use what was learnt."""
