@@ -20,8 +20,8 @@ from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.app import api
+from ttt_batch.app.hooks import hook
 from ttt_batch.app.terminal.faces import Score
-from ttt_batch.core import results
 from ttt_batch.core.results import Printable
 from ttt_batch.simulation.random_games import play_random_games
 
@@ -241,10 +241,17 @@ def test_every_kind_of_finding_has_a_text():
     """Every kind of finding says itself how it is printed, or a function that is there does."""
     import_all()
     kinds = {kind.__name__: kind for kind in Printable.__subclasses__()}
-    assert {"Evaluation", "GrownEvaluation", "PlayedEvaluation", "Shown", "Tournament", "Score"} <= kinds.keys()
+    assert {
+        "Evaluation",
+        "SampledEvaluation",
+        "PlayedEvaluation",
+        "PositionReport",
+        "Tournament",
+        "Score",
+    } <= kinds.keys()
     for name, kind in kinds.items():
         if "__str__" not in kind.__dict__:
-            assert callable(pkgutil.resolve_name(results._homes[name])), name
+            assert callable(hook(name)), name
 
 
 def test_a_run_says_what_it_is(run):
@@ -300,7 +307,7 @@ def test_results_print_in_notebooks_as_their_commands_do(run, tmp_path):
         assert len(result.to_frame()) > 0
     assert {type(result).__name__ for result in results} >= {
         "Evaluation",
-        "GrownEvaluation",
+        "SampledEvaluation",
         "Study",
         "Summary",
         "Score",

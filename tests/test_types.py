@@ -73,12 +73,12 @@ Run | PatternRun
 Run
 Run | PatternRun
 Run | PatternRun
-Evaluation | GrownEvaluation
+Evaluation | SampledEvaluation
 PlayedEvaluation
-PositionsEvaluation
-Evaluation | GrownEvaluation
+LabelledEvaluation
+Evaluation | SampledEvaluation
 Tournament
-Shown
+PositionReport
 Proofs
 Picture
 list[Path]

@@ -168,7 +168,7 @@ while os.WEXITSTATUS(status) != 9 or os.WIFSIGNALED(status):
 
 
 class Readers:
-    """Reads files as the child of `shield` does, in forks of one process that has imported everything."""
+    """Reads files as the child of `parse_in_child` does, in forks of one process that has imported everything."""
 
     def __enter__(self) -> "Readers":
         self._process = subprocess.Popen(

@@ -563,7 +563,7 @@ def test_a_flipped_byte_is_noticed_in_2000_places(path):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_flipped_byte_with_trust_in_2000_places(readers, seed):
-    """1,000 places in each half.  Where the library dies, so does the child of `shield`, which is one line."""
+    """1,000 places in each half.  Where the library dies, so does the child of `parse_in_child`, which is one line."""
     assert_survived(readers, flipped(STORED, seed, 1000))
 
 

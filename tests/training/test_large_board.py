@@ -201,8 +201,10 @@ def test_threads_do_not_show(options: dict[str, Any], tmp_path: Path, monkeypatc
         assert bytes_of(ttt.train(12_000, **options, threads=threads, record=path)) == bytes_of(whole)
         assert path.read_bytes() == (tmp_path / "1.txt").read_bytes()
     name = options.get("learner", "td")
-    last = "fold_claimed" if name == "td" else "_add_part"
-    assert shared == ({"order_claimed", "walk_claimed", last} if name in BY_EPSILON else set())  # others share apart
+    last = "fold_from_queue" if name == "td" else "_add_part"
+    assert shared == (
+        {"order_from_queue", "walk_from_queue", last} if name in BY_EPSILON else set()
+    )  # others share apart
 
 
 def test_helping_threads_have_memory(monkeypatch: pytest.MonkeyPatch) -> None:

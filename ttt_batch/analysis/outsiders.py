@@ -89,7 +89,7 @@ def judge_adapter(
 
     against: `random` (default), `one-ply`, `two-ply`, `optimal`, `self`, a run or another agent.
     On boards too large to enumerate: one of the first three, by default all three.
-    games, seed, budget: as for `evaluate_grown`, there only.  ties: rule of play of an opponent that is a run.
+    games, seed, budget: as for `evaluate_sampled`, there only.  ties: rule of play of an opponent that is a run.
     samples: answers sampled in each position of a random agent; `seed` then applies on any board.
     Raises UsageError, BoardError and AgentError.
     """

@@ -90,7 +90,7 @@ class LabelledEvaluation(Printable):
 
 
 def evaluate_positions(agent: AnyRun | AgentAdapter, positions: Positions) -> LabelledEvaluation:
-    """Compare an agent with a file of positions in the format of `position_lines`.
+    """Compare an agent with a file of positions in the format of `games.game_files.read_positions`.
 
     Raises GamesError, BoardError for positions of another board, and AgentError.
     """

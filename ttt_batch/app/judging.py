@@ -413,7 +413,7 @@ def export_run(
     to: `html` (a page to play on), `boxes` (a kit of menace's boxes, .pdf or .html) or a table's format; by default the
     suffix decides (`ENDINGS`).  Networks have only a page, and plain HDF5 of their weights and tuples.
     player: the player whose values go into a single file.
-    options: `overwrite`; for a page also `ties`, for tables `warn`, see `exchange.export_table`.
+    options: `overwrite`; for a page also `ties`, for tables `warn`, see `runs.importing.export_table`.
     Raises UsageError, BoardError, FormatError and RunFileError.
     """
     given: dict[str, Any] = dict(options)

@@ -1,8 +1,8 @@
 """Printable kit of MENACE's matchboxes: boxes, rules, and the pages as HTML or PDF.
 
 The kit: a menace's matchboxes on paper, for a class without a computer.
-`boxes` says what stands on each box and what is in it, `rules` what else the class has to know; `sheets` prints them
-into a PDF by matplotlib, `paper` as a page for a browser's printer.
+The pages hold the boxes with their beads, and a first page with the rules.  They are a PDF, drawn by matplotlib, or an
+HTML page to print.
 """
 
 import html

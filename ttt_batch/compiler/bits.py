@@ -6,7 +6,7 @@ and a signed number into a float.  So counts and cell numbers are signed (int64)
 Unpacking of the bits of words into bytes of 0 or 1, 64 at a time.
 LLVM unpacks a vector of bits with the best instructions of the processor, ten times as fast as a loop over the bits.
 
-`spread_rows` is for words of more than 32 bits.  One store of 64 bytes per word would cross cache lines, so it joins
+`unpack_rows` is for words of more than 32 bits.  One store of 64 bytes per word would cross cache lines, so it joins
 the words of ROWS rows without gaps, and every store fills a line.  The shifts are constants, so the width must be known
 when a kernel is compiled.  Variable shifts do not make `Batch` faster.
 """

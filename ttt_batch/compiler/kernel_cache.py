@@ -3,7 +3,7 @@
 Numba checks only the file that defines a cached kernel, so it misses edits of called functions in other files.  This
 cache lies in a folder named after a hash of the whole package and of its dependencies' versions.  Any edit or upgrade
 starts an empty folder.  Each compiled signature is one file, written to a temporary file and renamed, so concurrent
-processes cannot mix their entries.  If the cache cannot be read or written, kernels are compiled (`kernel_files`).
+processes cannot mix their entries.  If the cache cannot be read or written, kernels are compiled.
 
 Checks that other users cannot write to a file or folder: unpickling a planted kernel would run its code.
 A folder is private if it and every folder above it belong to this user or to root, and others cannot write to them;
@@ -13,7 +13,7 @@ On Windows, which has no such owners, everything passes.
 
 Files of compiled kernels: their folder, and safe reading and writing.
 Loading a kernel unpickles it, which runs code that the file contains.  So the file and all folders above it must be
-private (`ownership`).  A damaged kernel crashes LLVM and the interpreter.  So a file begins with a digest of its
+private.  A damaged kernel crashes LLVM and the interpreter.  So a file begins with a digest of its
 content, its name and its folder's name.  If the digest does not match, the kernel is compiled.
 """
 

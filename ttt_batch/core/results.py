@@ -88,7 +88,7 @@ def make_frame(records: Iterable[Mapping[str, Any]], index: str) -> "DataFrame":
 def point_records(statistics: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return one record per recorded point of a run; seats and results become nested mappings.
 
-    statistics: arrays of shape [T], [T, seats], [T, 3] or [T, seats, 3], as `runfile` declares them.
+    statistics: arrays of shape [T], [T, seats], [T, 3] or [T, seats, 3], as the run file declares them.
     """
     return [
         {name: _nested(column[row]) for name, column in statistics.items()} for row in range(len(statistics["games"]))

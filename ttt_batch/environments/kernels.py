@@ -287,7 +287,7 @@ def step(
         last = min(first + BLOCK, state.own.shape[0])
         own, other, over = state.own[first:last], state.other[first:last], state.over[first:last]
         idle, ended = scratch.idle[: last - first], scratch.ended[: last - first]
-        # The moves stay where they are, as in `lean_step`.
+        # The moves stay where they are, as in `fast_step`.
         marked, wanted = scratch.wanted[first:last], scratch.wanted
         scratch = Scratch(marked, scratch.won, scratch.idle, scratch.ended, wanted, scratch.words)
         for g in range(over.shape[0]):

@@ -30,7 +30,7 @@ MAX_CODED_CELLS = 39
 """Cells up to which every code is below 2**63.  Codes of larger boards are Python ints, in no array or file."""
 
 MAX_TABLE_CELLS = 36
-"""Cells up to which tables have a row for each position, see `state_space.check_table_cells`."""
+"""Cells up to which tables have a row for each position, see `enumeration.check_table_cells`."""
 
 Position = tuple[int, ...]
 """The marks of all cells, in cell order."""

@@ -14,7 +14,7 @@ ply order.  After the room for them follow rows for all positions without a row 
 ends of games by outcome, and forfeits.
 
 A new row is linked to those of its children and parents that have rows, found by code in one hash table, so the order
-of moves does not matter.  Learners' tables grow in `growing_rows`.
+of moves does not matter.  Learners' tables grow in `learners.base`.
 """
 
 from typing import Any, NamedTuple

@@ -1,8 +1,8 @@
 """Games as lines of text, and the writer of files of games.
 
-A cell is its number, which counts from 0 in game files, its name `b2`, or what else `game_words` reads.  A game may
+A cell is its number, which counts from 0 in game files, its name `b2`, or another word of `games.notation`.  A game may
 end with `resigns` instead of a cell, if a learner may do so: the first player has lost it.  A result may follow.
-`transcript_writer` keeps games in a file; `transcript_reader` reads whole files, thousands of lines at a time.  Lines
+`GamesWriter` keeps games in a file; `transcript_reader` reads whole files, thousands of lines at a time.  Lines
 that it cannot read are read here, with a message for each fault.
 """
 

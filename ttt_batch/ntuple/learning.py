@@ -59,7 +59,7 @@ AHEAD = 8
 
 @inlined
 def fetch_entry(network: Network, weights: Any, coherence: Any, sums: Any, touched: Any, number: Any) -> None:
-    """Have what `fold_entry` reads for the entries after number `number` brought into the cache, step by step."""
+    """Prefetch what the fold reads for the entries after number `number`, step by step."""
     last = np.uint64(touched.shape[0] - 1)
     entry = np.uint64(touched[min(number + np.uint64(AHEAD), last)])
     prefetch_word(sums, entry * np.uint64(3))

@@ -428,7 +428,7 @@ class Config:
 
     @property
     def own(self) -> dict[str, Any]:
-        """Return the options that only some learners have (see `own_options`); None where this learner lacks one."""
+        """Return the options that only some learners have (see `OwnOptions`); None where this learner lacks one."""
         return {name: getattr(self, name) for name in READ}
 
     @property

@@ -1,6 +1,6 @@
 """Tables over a growing board: resizing, storing and restoring, and the memory that boards need.
 
-`growing_graph` defines the graph, and `growing_rows` adds rows to graph and tables.  Shared rows hold the start values
+`games.graph` defines the graph, and `learners.base` adds rows to graph and tables.  Shared rows hold the start values
 of positions without their own row, so learners read a child's value without a check for its row.
 """
 

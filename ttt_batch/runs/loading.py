@@ -156,7 +156,7 @@ def _grown_of(config: Config, data: RunData) -> GrowingTable:
 
 
 def misfits(data: RunData, parts: Parts) -> Iterator[str]:
-    """Yield a message for each contradiction, in order; `data` has passed the checks of `runfile`."""
+    """Yield a message for each contradiction, in order; `data` has passed the checks of `runs.storage`."""
     config, graph, grown = parts
     yield from course_misfits(data)
     learner = learner_named(config.learner)
@@ -219,7 +219,7 @@ def course_misfits(data: RunData) -> Iterator[str]:
 
 
 def _point_misfits(data: RunData, config: Config, fresh: Any) -> Iterator[str]:
-    """Yield a message for each fault of the tables at recorded points; `runfile` has checked their shapes.
+    """Yield a message for each fault of the tables at recorded points; `runs.storage` has checked their shapes.
 
     fresh: the learner's start tables.
     """

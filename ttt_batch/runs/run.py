@@ -39,7 +39,7 @@ class Run(AnyEvaluation, StoredRun):
     full: training ended because there was no more room for positions.
     batch_start: the state before the unfinished last batch; None if the last batch is complete.
     points: the tables at recorded points, if they are kept.
-    statistics: recorded points, an array per column (see `runfile`).  provenance: see `recorder.Provenance`.
+    statistics: recorded points, an array per column (see `runs.storage`).  provenance: see `Provenance`.
     notes: lines for the user about the file of the run.  version: that file's format, major and minor.
     size: that file's size in bytes, or 0.  file: the path to which training or learning saved the run, or None.
     """

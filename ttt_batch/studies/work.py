@@ -142,7 +142,7 @@ class Chunks:
 
 
 class Threads:
-    """Implementation of `Hands` by threads: the given number, or fewer if the system cannot start them."""
+    """Implementation of `Executor` by threads: the given number, or fewer if the system cannot start them."""
 
     chunk_seconds = 0.5
     workers = None
@@ -217,7 +217,7 @@ class Sent(NamedTuple):
 def learn_parts(parts: Sequence[Sent], keep: bool) -> tuple[list[tuple[Any, ...]], float]:
     """Train the learners of a chunk on a worker, and return a `LearnerResults` for each part, and the seconds.
 
-    A thread reuses its `Room` for the next chunk.  The seconds exclude the one-time loading of kernels, which would
+    A thread reuses its `Worker` for the next chunk.  The seconds exclude the one-time loading of kernels, which would
     make the next chunks far too small.
     """
     made_for = parts[0][0], keep
@@ -246,7 +246,7 @@ def _opponent(content: bytes) -> Run:
 
 
 class Workers:
-    """Implementation of `Hands` by workers of a cluster.
+    """Implementation of `Executor` by workers of a cluster.
 
     Raises UsageError for a learner that workers cannot import.
     """

@@ -75,7 +75,7 @@ def learn_from(
     """Learn from given games, one per line, in order; return the run and the bad lines.
 
     games: the file with the games, `-` for standard input, or the lines themselves.  Moves are cells in any notation
-    that `game_words` reads.  A table with a header has one game or one move per line (see `game_layouts`).
+    that `games.notation` reads.  A table with a header has one game or one move per line (see `games.game_files`).
     learner: required unless `run` is given.  run: a run (or its file) to continue, with its learner and options.
     Pattern networks need a run.
     name: name of the source in messages.

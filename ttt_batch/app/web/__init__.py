@@ -1,7 +1,7 @@
 """The page: a run as one HTML file that anyone can open and play against, without a network.
 
 `page.html` is the frame, `page.css` the look; `game.js` knows rules and match, `table.js` or `network.js` what the
-agent thinks of a position, those of `learning/` learn (see `learn_tab`), and the other scripts show them.  They are put
+agent thinks of a position, those of `learning/` learn, and the other scripts show them.  They are put
 into one file, whose content security policy allows these very scripts and nothing else.
 """
 

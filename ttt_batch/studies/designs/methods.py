@@ -1,7 +1,8 @@
 """Methods of a study: tables, counted tables and networks, their options and their opponents.
 
 Base class of the kinds of learners in a study, and the settings made of their options.
-`learning.rooms` holds the training of each family, and `storage.kept` the tables that a study can keep.
+`studies.learning` trains the learners of each method, and `studies.storage.layout` names the tables that a study can
+keep.
 
 Family of learners with tables whose results are counted without evaluating the tables.
 An evaluation takes as long as thousands of games, and its figures need more space.  A million short runs

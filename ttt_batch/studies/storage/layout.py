@@ -47,7 +47,7 @@ MEASURED = ("games", "seconds")
 """Statistics that no checksum covers: games never change, and seconds differ between repetitions."""
 
 ALWAYS = ("games", "seconds", "outcomes")
-"""Statistics of every learner.  Others depend on its family (`Family.columns`)."""
+"""Statistics of every learner.  Others depend on its method (`Method.columns`)."""
 
 LETTERS = {"T": "point", "P": "seat", "S": "row", "E": "edge", "U": "unfinished_row"}
 

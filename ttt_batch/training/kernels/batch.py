@@ -171,7 +171,7 @@ def order_among(tables: Any, graph: Graph, choice: Choice, work: Workspace, firs
 def order_dirty(tables: Any, graph: Graph, choice: Choice, work: Workspace) -> Any:
     """Find the best moves of every stale row; return how many rows changed, listed in `work.rows`.
 
-    `work` is modified in place.  What a judgement or `order_claimed` has done already is not done again.
+    `work` is modified in place.  Rows that a judgement or `order_from_queue` has ordered are skipped.
     """
     if work.listed[0] >= 0:
         n_listed, work.listed[0] = work.listed[0], -1

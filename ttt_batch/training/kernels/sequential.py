@@ -1,6 +1,6 @@
 """Self-play game by game at a constant step size and epsilon, each game learnt from before the next: `--batch 1`.
 
-Plays and learns what batches of one game would, bit for bit, without their sweeps.  Play follows `greedy_cache`, and
+It equals batches of one game bit for bit, without their sweeps.  Play follows the cache of greedy moves, and
 the random number of the next decision is ready before it is needed (1.03 to 1.08 times as fast).
 
 Every ply is written out: each has its own number of moves, its mover and its branches, which the processor then
