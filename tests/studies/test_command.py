@@ -247,7 +247,11 @@ def test_a_repetition_without_room_for_its_file(
     full = StudyFileError("cannot write fresh.h5: a remedy that does not help here")
     full.__cause__ = OSError(28, "No space left on device")
 
-    def refusing(*_: object, **__: object) -> None:
+    create = study.create_study
+
+    def refusing(path: Path, *given: object, **options: object) -> object:
+        if Path(path).name == "s.h5":
+            return create(path, *given, **options)
         raise full
 
     monkeypatch.setattr(study, "create_study", refusing)

@@ -166,7 +166,7 @@ def test_games_go_to_the_end_of_the_last_proof() -> None:
             "prove_every 2_000, games 1_000: 1,000 g",
         ),
         ({"learner": "patterns", "games": "1G", "prove_every": 100}, "a study has at most 100,000 for each learner"),
-        ({"learner": "patterns", "objective": "win,safe", "board": "3x3-misere"}, "objective win: objective win goes"),
+        ({"learner": "patterns", "objective": "win,safe", "board": "3x3-misere"}, "objective win: objective win needs"),
         ({"lernrate": 1}, "unknown option 'lernrate'"),
     ],
 )

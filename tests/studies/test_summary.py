@@ -53,7 +53,7 @@ def stored(path, verdicts, **columns):
                     own = results(study, i, j)
                     own["unbeatable"][:, 0] = True
                     own["unbeatable"][:, 1] = [letter == "#" for letter in letters]
-                    for name, column in statistics.items():
+                    for name, column in columns.items():
                         own[name][-1] = column[i][j]
                     store(study, i, j, own)
         return summarise(study)
