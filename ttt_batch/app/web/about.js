@@ -7,7 +7,7 @@ const about = (() => {
   const { NAMES, element, make, drawing, nameOf } = parts;
   const { positionAfter } = tttBatch;
 
-  /** What is known before the agent is read; about: see `about.py`. */
+  /** Show the facts that do not need the agent; about: see `texts.py`. */
   function describeRun({ board, about }) {
     element("introduction").textContent = `${about.introduction} ${about.rules}`;
     element("verdict").textContent = `${about.verdict[0].toUpperCase()}${about.verdict.slice(1)}.`;
@@ -22,7 +22,7 @@ const about = (() => {
     }
   }
 
-  /** What is known from the agent: how the game ends with best play, and whether truth and values are there. */
+  /** Show the agent's facts: the result of best play, and whether exact results and values are available. */
   function describeAgent({ board }, { solution, hasValues }) {
     if (solution) {
       const { winner, plies } = solution.truth(positionAfter(board, []));

@@ -99,13 +99,13 @@ const tttBatch = (() => {
       return positionAfter(this.agent.board, this.moves);
     }
 
-    /** Who is to act: "you", "agent", or "over" if the game has ended. */
+    /** Return who acts next: "you", "agent", or "over" if the game has ended. */
     get turn() {
       if (this.position.outcome !== UNFINISHED) return "over";
       return moverAfter(this.moves.length) === this.person ? "you" : "agent";
     }
 
-    /** Who won the finished game: "you", "agent" or "draw". */
+    /** Return the result of the finished game: "you", "agent" or "draw". */
     get result() {
       const { outcome } = this.position;
       return outcome === DRAW ? "draw" : outcome === this.person ? "you" : "agent";
@@ -154,7 +154,7 @@ const tttBatch = (() => {
       return [drawn < 0 ? shares.findLastIndex((share) => share > 0) : drawn]; // shares add up to almost 1
     }
 
-    /** Whether the person has a move to take back. */
+    /** Return whether the user has a move to undo. */
     get canUndo() {
       if (this.turn === "over" && this.agent.finished) return false; // it has learnt from the game
       return this.moves.length > this.given + (moverAfter(this.given) === this.person ? 0 : 1);
@@ -174,7 +174,7 @@ const tttBatch = (() => {
       this.#begin(this.side === "alternate" ? 3 - this.person : this.person);
     }
 
-    /** Choose seats: one of the two begins a new game at once, "alternate" goes on with this one. */
+    /** Choose seats: one of the two begins a new game at once, "alternate" continues this one. */
     choose(side) {
       this.side = side;
       if (side !== "alternate") this.#begin(side === "second" ? 2 : 1);

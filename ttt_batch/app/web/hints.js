@@ -60,7 +60,7 @@ const hints = (() => {
     return words.join(", ");
   }
 
-  /** What the hints that are shown mean, as paragraphs. */
+  /** Return the meaning of the shown hints, as paragraphs. */
   function legend(shown, hasValues, scale) {
     const lines = [];
     if (shown.values && hasValues) {

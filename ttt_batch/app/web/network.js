@@ -45,7 +45,7 @@ const agents = (() => {
       return values;
     }
 
-    /** Who moves, the free cells, and those of them with which the player completes a line. */
+    /** Return who moves, the free cells, and those that complete a line of the player. */
     #look(marks) {
       const free = marks.flatMap((mark, cell) => (mark === 0 ? [cell] : []));
       const mover = moverAfter(marks.length - free.length);

@@ -135,7 +135,7 @@ const page = (async () => {
 
   // --- The course of a game ----------------------------------------------------------------------------------------
 
-  /** What to say after a move of the agent or at the start: who moves, or how it ended. */
+  /** Return the text after a move of the agent or at the start: who moves, or how it ended. */
   function news(reply) {
     const you = `You are ${NAMES[match.person]}.`;
     if (match.moves.length === 0) return `${you} ${match.turn === "you" ? "You move" : "The agent moves"} first.`;

@@ -32,7 +32,7 @@ const solutions = (() => {
       return { row, image };
     }
 
-    /** How the game ends with best play: who wins (1, 2, or 0 for a draw), and after how many plies. */
+    /** Return the result of best play: who wins (1, 2, or 0 for a draw), and after how many plies. */
     truth({ marks, outcome }) {
       const free = marks.filter((mark) => mark === 0).length;
       if (outcome !== UNFINISHED) return { winner: outcome === DRAW ? 0 : outcome, plies: 0 };

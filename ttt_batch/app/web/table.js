@@ -33,7 +33,7 @@ const agents = (() => {
       return first;
     }
 
-    /** How likely the moves of each row are. */
+    /** Return the probabilities of each row's moves. */
     #likely(chances) {
       let next = 0;
       return Array.from(this.sets, (set) => chances.subarray(next, (next += cellsIn(set).length)));
@@ -44,7 +44,7 @@ const agents = (() => {
       return cellsIn(this.sets[row]).map((cell) => image[cell]).sort((a, b) => a - b);
     }
 
-    /** How likely each of the candidates is; null if all are equally likely. */
+    /** Return the probability of each candidate; null if all are equal. */
     chances(marks) {
       if (this.likely === null) return null;
       const { row, image } = this.solution.find(marks);

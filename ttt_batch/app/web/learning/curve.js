@@ -50,7 +50,7 @@ const curve = (() => {
     return svg;
   }
 
-  /** What the lines of the first `count` seats are, as spans with a piece of each. */
+  /** Return the legend of the first `count` seats, as spans with a piece of each line. */
   function legend(count) {
     return LINES.filter(({ seat }) => seat < count).map(({ className, text }) => {
       const sample = shape("svg", { viewBox: "0 0 28 10", width: 28, height: 10, "aria-hidden": "true" });

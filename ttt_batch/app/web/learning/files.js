@@ -1,7 +1,7 @@
 "use strict";
 
 /*
- * Tables as files: the JSON of `export --to json`, with how the table was learnt beside it, so that the page can go on.
+ * Tables as files: the JSON of `export --to json`, with the training settings beside it, so that the page can continue.
  */
 const tableFiles = (() => {
   const OUTCOMES = ["unfinished", "first wins", "second wins", "draw"];
@@ -62,7 +62,7 @@ const tableFiles = (() => {
     return session;
   }
 
-  /** Whether a file says all of how its table was learnt, so that it can be learnt again. */
+  /** Return whether a file has all training settings, so that its table can be learnt again. */
   function isWhole(learnt) {
     const names = ["learner", "alpha", "epsilon", "seed", "games"];
     return isObject(learnt) && !learnt.elsewhere && names.every((name) => Object.hasOwn(learnt, name));
@@ -74,7 +74,7 @@ const tableFiles = (() => {
     return games;
   }
 
-  /** What the file says of the learner; of a file that says nothing, the learner whose table it may be. */
+  /** Return the learner that the file names; without a name, the learner whose table it may be. */
   function settingsOf(learnt, states, board) {
     const opposite = ({ value }) => typeof value?.first === "number" && value.second === 0 - value.first;
     // A loss is worth -1, or 0.
@@ -83,7 +83,7 @@ const tableFiles = (() => {
       states.every(opposite) ? "td" : "sutton-barto";
     const learner = learnt?.learner ?? guess;
     if (typeof learner !== "string" || !sessions.learnersOf(board).includes(learner)) {
-      throw new Error(`its learner is none of this page; ${NO_TABLE}`);
+      throw new Error(`its learner is not on this page; ${NO_TABLE}`);
     }
     const { alpha, epsilon, seed } = { ...sessions.LEARNERS[learner].defaults, seed: "0", ...learnt };
     const inRange = [alpha, epsilon].every(Number.isFinite) && alpha > 0 && alpha <= 1 && epsilon >= 0 && epsilon <= 1;

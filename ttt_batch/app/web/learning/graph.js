@@ -40,7 +40,7 @@ const graphs = (() => {
     return marks;
   }
 
-  /** How a position that the last move led to has ended: that player (1 or 2) has won, DRAW, or UNFINISHED. */
+  /** Return the outcome after the last move: its player (1 or 2) has won, DRAW, or UNFINISHED. */
   function outcomeOf(board, marks) {
     for (const line of board.lines) {
       const player = marks[line.cells[0]];
@@ -49,7 +49,7 @@ const graphs = (() => {
     return marks.includes(0) ? UNFINISHED : DRAW;
   }
 
-  /** Every position that play reaches, ply by ply: those that go on, and those that have ended.  own: of a code. */
+  /** Every position that play reaches, ply by ply: unfinished and final ones.  own: of a code. */
   function enumerate(board, own) {
     const open = [], over = [];
     let layer = [0];

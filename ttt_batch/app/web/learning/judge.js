@@ -4,7 +4,7 @@
  * What a table is worth, exactly: sweeps over all positions, the last first (as `evaluation/judgement.py`).
  */
 const judge = (() => {
-  /** What may be picked in each unfinished row, as bits. */
+  /** Return the moves that may be picked in each unfinished row, as bits. */
   function policyOf(graph, learner) {
     return Uint16Array.from({ length: graph.open }, (_, row) => {
       const first = graph.firstEdge[row];
@@ -59,7 +59,7 @@ const judge = (() => {
     return point;
   }
 
-  /** Games at the first point since which every one was unbeatable in so many seats; null if the last one is not. */
+  /** Games at the first point since which every one was unbeatable in `seats` seats; null if the last one is not. */
   function unbeatableSince(points, count = 2) {
     let since = null;
     for (const { games, seats } of points) {

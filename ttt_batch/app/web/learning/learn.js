@@ -71,12 +71,12 @@ const learn = (() => {
     return `ttt-batch import ${file} --learner ${learner} --board ${graph.board.name} --out ${learner}.h5`;
   }
 
-  /** Whether it learns with boxes, which has those of the first player alone. */
+  /** Return whether it learns with boxes, which only the first player has. */
   function boxed() {
     return Boolean(sessions.LEARNERS[state.settings.learner].boxes);
   }
 
-  /** Whether it is a table that nobody has taught or loaded. */
+  /** Return whether the table is neither trained nor loaded. */
   function fresh() {
     return state.games === 0 && state.points.length === 0;
   }
@@ -158,7 +158,7 @@ const learn = (() => {
     for (const name of ["alpha", "epsilon"]) element(name).disabled = Boolean(boxes);
   }
 
-  /** What the fields hold.  Throws an Error that says what is wrong, with its field. */
+  /** Return the content of the fields.  Throws an Error with the fault and its field. */
   function wanted() {
     const field = (name, holds, text) => {
       const { value } = element(name);

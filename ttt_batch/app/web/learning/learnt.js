@@ -37,7 +37,7 @@ class LearntAgent {
     return edges.cells.filter((_, i) => (shares ? shares[i] > 0 : (set >> i) & 1));
   }
 
-  /** How likely each of the candidates is; null if all are equally likely. */
+  /** Return the probability of each candidate; null if all are equal. */
   chances(marks) {
     return this.#shares(this.#edges(marks))?.filter((share) => share > 0) ?? null;
   }

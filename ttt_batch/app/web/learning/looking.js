@@ -30,7 +30,7 @@ class LookingBoard {
     changed();
   }
 
-  /** What is to be seen, in words.  firstOnly: whether the table is of the first player's moves alone. */
+  /** Return a description of the board.  firstOnly: the table has only the first player's moves. */
   text(firstOnly) {
     const { outcome } = tttBatch.positionAfter(this.board, this.moves);
     if (outcome !== tttBatch.UNFINISHED) return outcome === tttBatch.DRAW ? "A draw." : `${parts.NAMES[outcome]} has won.`;

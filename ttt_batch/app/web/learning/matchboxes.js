@@ -57,7 +57,7 @@ const matchboxes = (() => {
     return words.join(", ") || "empty board";
   }
 
-  /** What the last game did to a box. */
+  /** Return the change of a box by the last game. */
   function drawTaken({ row, edge, before, after }) {
     const { child, cell, firstEdge } = learner.graph;
     let shown = edge;
@@ -71,7 +71,7 @@ const matchboxes = (() => {
     return box;
   }
 
-  /** Make the wall: a grid for each move; one stop for the Tab key, arrow keys go on. */
+  /** Make the wall: a grid for each move; one stop for the Tab key, arrow keys move on. */
   function build() {
     const { graph } = learner;
     rows = Array.from({ length: graph.open }, (_, row) => row).filter((row) => learner.isBox(row));

@@ -39,7 +39,7 @@ class Menace {
     return this.q[edge];
   }
 
-  /** How likely each of `count` edges from `first` on is: a kind's share of the beads, evenly for all of the kind. */
+  /** Return the probabilities of `count` edges from `first` on: a kind's share of the beads, divided evenly. */
   chances(first, count, mover) {
     const { q, graph: { child } } = this;
     const chance = new Array(count);

@@ -9,7 +9,7 @@ const sessions = (() => {
   };
   const AT_ONCE = 64; // games between two looks at the clock
 
-  /** Whether a text is a seed that the command line takes, too. */
+  /** Return whether a text is a seed that the command line takes, too. */
   function isSeed(text) {
     return /^-?\d{1,19}$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text);
   }

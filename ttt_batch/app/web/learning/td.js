@@ -22,7 +22,7 @@ class Td {
     this.value = value;
   }
 
-  /** What a move is worth to the player (0 or 1) who makes it. */
+  /** Return the value of a move for its player (0 or 1). */
   score(edge, mover) {
     const value = this.value[this.graph.child[edge]];
     return mover ? 0 - value : value;
@@ -59,7 +59,7 @@ class Td {
     }
   }
 
-  /** What the players, first and second, think a position is worth, for a file. */
+  /** Return the values of a position for the first and the second player, for a file. */
   values(row) {
     return [this.value[row], 0 - this.value[row]];
   }

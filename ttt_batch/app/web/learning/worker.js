@@ -14,7 +14,7 @@ function learningWorker(post) {
 
   const now = () => performance.now();
 
-  /** Post how far it is; the table is copied, since it goes on changing here. */
+  /** Post the progress with a copy of the table, which keeps changing here. */
   function tell() {
     told = now();
     const { settings, games, elsewhere, taught, points, learner, self } = session;
@@ -77,7 +77,7 @@ function learningWorker(post) {
       stop();
       try {
         const read = tableFiles.read(await file.text(), graph);
-        stop(); // again: it may have been told to learn while it waited for the file
+        stop(); // again: a request to learn may have come while it waited for the file
         session = read;
         tell();
       } catch (error) {
