@@ -59,7 +59,7 @@ const judge = (() => {
     return point;
   }
 
-  /** Games at the first point since which every one was unbeatable in `seats` seats; null if the last one is not. */
+  /** Games at the first point since which every one was unbeatable in `count` seats; null if the last one is not. */
   function unbeatableSince(points, count = 2) {
     let since = null;
     for (const { games, seats } of points) {
