@@ -26,6 +26,7 @@ BLOCK = re.compile(r"^```(sh|console|python)\n(.*?)^```$", re.MULTILINE | re.DOT
 PROMPT = re.compile(r"^(Your move \([XO]\): |Another game\? \[[^]]*\] )(.*)$")
 SPEED = re.compile(r" \(compiling included\)|  \d[\d.]* [kMG]?/s|in \d[\d.]* s\b|, \d[\d.]* s\b|\(?\d[\d.]* s\)?")
 INSTALLING = "pip install"
+FIRST = "pip install . && "
 
 INTERRUPTED = "ttt-batch train --games 1000000000 --out long.h5"
 """The command that is interrupted, as by Ctrl-C; the next one resumes its run."""
@@ -122,3 +123,6 @@ def test_every_command_does_what_is_shown(page, tmp_path):
     for step in steps_of(PAGES[page]):
         if INSTALLING not in step.text:
             run_step(step, tmp_path)
+        elif step.text.startswith(FIRST):
+            shown = re.search(r"^```text\n(.*?)^```$", PAGES[page], re.MULTILINE | re.DOTALL)[1].rstrip().split("\n")
+            run_step(Step("console", f"{step.text.removeprefix(FIRST)} --quiet", shown), tmp_path)

@@ -13,7 +13,7 @@ from ttt_batch.core.console import print_lines
 
 app = typer.Typer(
     cls=Program,
-    help="Batch simulator and tabular self-play laboratory for tic-tac-toe and small m,n,k boards.",
+    help="Train agents for tic-tac-toe and larger boards by self-play, and prove how good they are.",
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

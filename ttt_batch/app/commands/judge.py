@@ -107,7 +107,11 @@ def evaluate_command(
     seed: SeedOfGames = None,
     budget: Annotated[
         Text,
-        option("N", "Positions to search per seat for a way to beat it, there only.", default="2M; 20M with networks"),
+        option(
+            "N",
+            "Positions to search per seat for a way to beat it, on large boards and with networks.",
+            default="2M; 20M with networks",
+        ),
     ] = None,
     samples: Samples = None,
     ties: TiesRule = "any",

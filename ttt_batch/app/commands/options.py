@@ -164,7 +164,13 @@ StartValue = Annotated[
     Text, option("NUMBER", "Start value of unfinished positions or moves.", default="the learner's own start")
 ]
 Lambda = Annotated[
-    Text, option("NUMBER", "td-lambda, ntuple-td: how far targets look ahead, 0 to 1.", "--lambda", default="0.7; 0.5")
+    Text,
+    option(
+        "NUMBER",
+        "td-lambda, ntuple-td: how far targets look ahead, 0 to 1.",
+        "--lambda",
+        default="td-lambda 0.7; ntuple-td 0.5",
+    ),
 ]
 Cut = Annotated[bool, switch("--cut", "td-lambda: exploratory moves end the targets before them (Watkins).")]
 Beta = Annotated[

@@ -287,23 +287,21 @@ class _Taking:
         return rest
 
 
-_LEARNING = (
-    "games learner board alpha epsilon explore gamma draw-worth start-value lambda cut beta beads rewards batch seed"
-)
 TRAINING_PANELS = {
-    "Learning": _LEARNING,
-    "Opponents": "opponent as",
+    "Learning": "games learner board alpha epsilon explore gamma draw-worth start-value lambda cut beta beads rewards "
+    "batch seed start",
+    "Opponents": "opponent as time-limit",
     "Networks": "tuples sharing objective prove-every",
     "Seeds and settings": "seeds sweep tally confirm best dry-run",
-    "Resuming": "resume more until fork start run checkpoint-every",
+    "Resuming": "resume more until fork run checkpoint-every",
     "Output": "out overwrite record keep keep-points watch quiet json help",
     "Clusters": "workers scheduler",
-    "Advanced": "engine symmetry max-memory threads time-limit trust",
+    "Advanced": "engine symmetry max-memory threads trust",
 }
 """Sections of `--help` for commands that learn, each with its options; others stand first."""
 
 PLAYING_PANELS = {
-    "Agents": "board samples symmetric illegal time-limit ties",
+    "Agents": "samples symmetric illegal time-limit",
     "Output": "out overwrite certificate record quiet json help",
     "Advanced": "budget threads trust learner",
 }
