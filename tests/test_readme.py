@@ -59,12 +59,12 @@ STEPS = steps_of(README)
 
 def run_step(step: Step, folder: Path) -> None:
     program = "python" if step.kind == "python" else shlex.split(step.text)[0]
+    for link in ("scripts", "data"):
+        if not (folder / link).exists():
+            (folder / link).symlink_to(ROOT / link)
     if program == "python":
         words = [sys.executable, "-W", "error"]
         words += ["-c", step.text] if step.kind == "python" else shlex.split(step.text)[1:]
-        for link in ("scripts", "data"):
-            if not (folder / link).exists():
-                (folder / link).symlink_to(ROOT / link)
     else:
         assert program == "ttt-batch", step.text
         words = [sys.executable, "-m", "ttt_batch", *shlex.split(step.text)[1:]]
