@@ -69,6 +69,10 @@ MISUSED = [
     ("train games=9", "train takes no argument 'games=9'; did you mean --games=9?"),
     ("train \N{EN DASH}games 9", "train takes no argument '\\u2013games'; did you mean --games?"),
     ("train my.h5", "train takes no argument 'my.h5'; did you mean --out my.h5?"),
+    (
+        "evaluate cmd:python3 p.py",
+        "evaluate takes no argument 'p.py'; quote a program with its arguments: 'cmd:python3 p.py'",
+    ),
     ("play random td", "play takes no argument 'td'; watch takes two players, and play only yours"),
     ("train td,sarsa", "train takes no argument 'td,sarsa'; did you mean --learner td,sarsa?"),
     # Words in the place of a file that describes a study.

@@ -101,6 +101,7 @@ def test_shares_are_percentages_too(here, capsys):
         ("train --seed x", "seed 'x' is not a whole number"),
         ("train --threads all", "threads 'all' is not a whole number; give one from 1 to 1,024, e.g. 1"),
         ("train --gamma high", "gamma 'high' is not a number; give one from 0 to 1"),
+        ("train --epsilon 0.3-", "epsilon '0.3-' is cut off: a shell takes > for itself; quote the value, as in"),
         ("train --epsilon often", "epsilon 'often' is not a number; give a number such as 0.1 or 10%"),
         ("train --draw-worth half", "draw worth 'half' is not a number; give two numbers such as 0.5,0.5"),
         ("train --draw-worth 1,2,3", "draw worth '1,2,3' is not one or two numbers"),

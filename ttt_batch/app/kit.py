@@ -322,13 +322,6 @@ def export_boxes(run: AnyRun, path: str | Path, *, overwrite: bool = False) -> P
     check_targets([path], overwrite=overwrite)
     boxes = boxes_of(run)
     rules = rules_of(run, boxes)
-    if path.suffix.lower() == ".pdf":
-        pass  # MOVED
-
-        content = make_pdf(boxes, rules)
-    else:
-        pass  # MOVED
-
-        content = make_html(boxes, rules).encode()
+    content = make_pdf(boxes, rules) if path.suffix.lower() == ".pdf" else make_html(boxes, rules).encode()
     EXPORT.write([path], [content], overwrite=overwrite)
     return path

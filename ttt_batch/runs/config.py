@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from ttt_batch.core.errors import RunFileError, UsageError, display_name, flag, quoted
 from ttt_batch.core.text import (
@@ -84,9 +84,6 @@ def check_meeting(one: str, seats: Collection[str], other: str, its_seats: Colle
         whom = "itself" if other == "self" else other
         raise cannot_play_second_error(one, f"play against {whom}", "choose an opponent that plays second")
 
-
-if TYPE_CHECKING:
-    pass  # MOVED
 
 SOFTMAX = "softmax"
 

@@ -109,6 +109,10 @@ def parse_schedule(name: str, value: Number | Schedule, *, positive: bool) -> Sc
                 f"{name} {value!r}: its end is more than {MAX_RISE:g} times its start; begin with a larger number"
             )
         return Schedule(kind, ends[0], ends[1])
+    if text.endswith("-"):
+        raise UsageError(
+            f"{name} {quoted(value)} is cut off: a shell takes > for itself; quote the value, as in '0.3->0.01:linear'"
+        )
     number = _number(name, text or value, positive)
     return Schedule(CONSTANT, number, number)
 

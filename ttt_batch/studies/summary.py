@@ -13,7 +13,7 @@ import functools
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -370,9 +370,6 @@ def summarise(study: StudyFile) -> Summary:
 def _known(number: np.float64) -> float | None:
     return None if np.isnan(number) else float(number)
 
-
-if TYPE_CHECKING:
-    pass  # MOVED
 
 TASK = ("board", "opponent", "seat", "prove_every", "games")
 """Options that define the task and the points of proofs.  All others define the method."""

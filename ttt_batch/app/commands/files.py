@@ -320,6 +320,7 @@ def import_(
     `ttt-batch evaluate --help` shows eight lines for a dictionary.
     """
     from ttt_batch.app.reports.training import training_summary, verdict_text
+    from ttt_batch.core.files import command_text
     from ttt_batch.core.outputs import check_distinct
     from ttt_batch.runs.config import make_config
     from ttt_batch.runs.importing import import_form, import_tables
@@ -349,7 +350,10 @@ def import_(
     print_result(
         json,
         lambda: training_summary(run, str(out)),
-        lambda: f"saved {run_name(out)}: {run.config.learner} on {run.config.board.name}, {verdict_text(run)}{judged}",
+        lambda: (
+            f"saved {run_name(out)}: {run.config.learner} on {run.config.board.name}, {verdict_text(run)}{judged}\n"
+            f"next: {command_text('evaluate', out)}"
+        ),
         saved=out,
     )
 

@@ -391,10 +391,13 @@ class PlainCommand(_Taking, TyperCommand):
     def _one_too_many(self, ctx: Any, typed: list[str], word: str) -> UsageError:
         """Return the error for an argument that the command does not take."""
         known = options_of(self)
-        before = dict(zip(typed[1:], typed, strict=False)).get(word)
+        before = dict(zip(typed[1:], typed, strict=False)).get(word, "")
         if before in known and known[before].is_flag:
             return UsageError(f"{before} is a switch and takes no value; leave {quoted(word)} out{manual(self.name)}")
-        why = NO_ARGUMENT.get(str(self.name)) or _instead_of_word(word, ctx)
+        if before.startswith("cmd:"):
+            why = f"; quote a program with its arguments: {quoted(f'{before} {word}')}"
+        else:
+            why = NO_ARGUMENT.get(str(self.name)) or _instead_of_word(word, ctx)
         return UsageError(f"{self.name} takes no argument {quoted(word)}{why}{manual(self.name)}")
 
     def invoke(self, ctx: Any) -> Any:

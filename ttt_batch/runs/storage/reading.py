@@ -336,8 +336,6 @@ def examine_run(path: Path, *, trust: bool = False) -> tuple[RunData | None, lis
             if not holds_hdf5(content):
                 raise DamagedRun(f"{name} does not contain an HDF5 file; {_REMEDY}") from exc
             # A child process costs 0.25 s, so only files with a wrong digest need one.
-            pass  # MOVED
-
             data, findings = parse_in_child(content)
             notes = (f"its content does not match its digest: opened because of {flag('trust', True)}",)
     except FileNotFoundError as exc:
