@@ -68,7 +68,7 @@ def _learn(tables: MonteCarloTables, graph: Graph, game: Trajectory, plies: int,
 
 
 @fold.register(MonteCarloTables)
-def _fold(tables: MonteCarloTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
+def _fold(tables: MonteCarloTables, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
     mean = counts.scratch  # of the results of all games through a row
     for i in range(counts.n_visited[0] - 1, -1, -1):
         row, total = counts.visited[i], 0.0
@@ -78,7 +78,7 @@ def _fold(tables: MonteCarloTables, graph: Graph, counts: Counts, step: Step, st
             total += n * (step.worth[0, graph.outcome[child]] if graph.outcome[child] else mean[child]) if n else 0.0
         mean[row] = total / counts.arrived[row]
         tables.value[row] += share_of(step, row, counts.arrived[row]) * (mean[row] - tables.value[row])
-        mark_parents(graph, row, stale, True)
+        mark_parents(graph, row, dirty, True)
 
 
 MONTE_CARLO = Learner(

@@ -19,8 +19,8 @@ from ttt_batch.evaluation.judgement import (
     exact_judge,
     exact_prover,
     judge_tables,
-    make_bench,
     make_judgement,
+    make_proof_space,
     prove_tables,
 )
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
@@ -448,12 +448,12 @@ def noisy(learner: Learner, graph: Graph, worth: np.ndarray, rng: np.random.Gene
     return tables
 
 
-def assert_judged_alike(learner: Learner, graph: Graph, bench: ProofSpace, tables: Any) -> Judgement:
+def assert_judged_alike(learner: Learner, graph: Graph, space: ProofSpace, tables: Any) -> Judgement:
     """The kernel's judgement of tables is that of whole sweeps, whoever lists the best moves; so are the flags."""
     policy = empty_policy(graph)
-    expected = sweeps.judgement(tables, graph, learner, bench.worth, bench.solution)
+    expected = sweeps.judgement(tables, graph, learner, space.worth, space.solution)
     order_rows(tables, graph, learner.choice, policy)
-    for listed, one in ((False, bench), (True, bench._replace(policy=policy))):
+    for listed, one in ((False, space), (True, space._replace(policy=policy))):
         verdict, flags = make_judgement(), np.ones(2, np.bool_)
         judge_tables(tables, graph, learner.choice, one, listed, verdict)
         prove_tables(tables, graph, learner.choice, one, listed, flags)
@@ -480,16 +480,16 @@ def compare_judgements(name: str, tables: int, games: tuple[int, ...]) -> None:
     flags, gamma = set(), 1.0 if learner.undiscounted else 0.9
     for board, symmetry in BOARDS:
         graph = enumerate_graph(board, learner.occupied, symmetry)
-        bench = make_bench(graph, learner.worth(learner.defaults))
+        space = make_proof_space(graph, learner.worth(learner.defaults))
         for _ in range(tables):
-            bench.worth[:, DRAW] = rng.uniform(-1, 1, 2)
-            found = assert_judged_alike(learner, graph, bench, noisy(learner, graph, bench.worth, rng))
+            space.worth[:, DRAW] = rng.uniform(-1, 1, 2)
+            found = assert_judged_alike(learner, graph, space, noisy(learner, graph, space.worth, rng))
             flags.add(tuple(found.unbeatable.tolist()))
     assert len(flags) > 1
     for n in games:
         for batch in (1, 64):
             run = ttt.train(n, learner=name, seed=n, batch=batch, gamma=gamma, draw_worth=(0.3, 0.4))
-            assert_judged_alike(learner, run.graph, make_bench(run.graph, run.worth), run.tables)
+            assert_judged_alike(learner, run.graph, make_proof_space(run.graph, run.worth), run.tables)
 
 
 def test_the_prover_is_the_judge_of_the_flags_alone() -> None:

@@ -105,9 +105,9 @@ def assert_same_in_parts(path: Path, games: int, ends: Iterable[int], **options:
 
 
 @kernel
-def run_fold(tables: Any, graph: Graph, counts: Counts, step: Any, stale: Any) -> None:
+def run_fold(tables: Any, graph: Graph, counts: Counts, step: Any, dirty: Any) -> None:
     """The fold of a learner as a kernel that can be called from here."""
-    fold(tables, graph, counts, step, stale)
+    fold(tables, graph, counts, step, dirty)
 
 
 def own_options(settings: Settings) -> dict[str, Any]:
@@ -152,10 +152,10 @@ class Subject:
         return counts
 
     def fold(self, lines: list[str]) -> np.ndarray:
-        stale = np.zeros(self.graph.first_edge.size - 1, np.bool_)
-        run_fold(self.tables, self.graph, self.counts(lines), self.step._replace(game=self.games), stale)
+        dirty = np.zeros(self.graph.first_edge.size - 1, np.bool_)
+        run_fold(self.tables, self.graph, self.counts(lines), self.step._replace(game=self.games), dirty)
         self.games += len(lines)
-        return stale
+        return dirty
 
     def oracle(self) -> naive.Learner:
         """The naive learner with the same options and start table."""

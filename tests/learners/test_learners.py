@@ -86,10 +86,10 @@ def test_a_fold_reports_every_row_whose_best_moves_change(name: str) -> None:
     graph, changed_rows = subject.graph, 0
     for _ in range(20):
         before = best_moves(subject)
-        stale = subject.fold([naive.format_game(oracle.play(rng, 0.5)) for _ in range(50)])
+        dirty = subject.fold([naive.format_game(oracle.play(rng, 0.5)) for _ in range(50)])
         changed = np.array([ours != theirs for ours, theirs in zip(before, best_moves(subject), strict=True)])
         assert changed.size == graph.first_edge.size - 1
-        assert stale[changed].all()
+        assert dirty[changed].all()
         changed_rows += int(changed.sum())
     assert changed_rows > 0
 

@@ -112,11 +112,11 @@ class Match:
         config = make_config(**options, **how, opponent="random", seat="second")
         self.graph = config.graph
         rival = chances_on(self.graph, seed)
-        self.trainer: Any = make_trainer(config, rival=rival)
+        self.trainer: Any = make_trainer(config, opponent=rival)
         assert isinstance(self.trainer, MixtureWalking if engine == "walk" else MixtureFlowing)
         q = self.trainer.tables.q
         q[:] = np.random.default_rng(seed).choice([0.0, 0.3, 0.5, 0.505, 1.0, -3.0], q.size)
-        self.way, self.work = self.trainer._ways[0], self.trainer._works[0]
+        self.way, self.work = self.trainer._samplers[0], self.trainer._works[0]
         if engine == "walk":
             lay_out_rows(self.way, self.graph, self.work.owned)
         self.chance = np.zeros((q.size, 2))

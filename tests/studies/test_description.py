@@ -184,9 +184,9 @@ def test_opponents_are_kept_with_their_digests(tmp_path, monkeypatch, trained):
     again = parse(text)
     assert again == design, "read without the runs"
     with pytest.raises(RunFileError, match="there is no file"):
-        _ = again.settings[0].rival
+        _ = again.settings[0].plan_opponent
     moved = again.extended(opponent=[f"moved-{name}" for name in names] + ["self"])
-    assert moved == design and moved.settings[0].rival.config == trained(1).config
+    assert moved == design and moved.settings[0].plan_opponent.config == trained(1).config
 
 
 def test_a_run_without_a_file_is_written_as_its_digest(trained):

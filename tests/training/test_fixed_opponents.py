@@ -136,10 +136,10 @@ def test_a_random_opponent_plays_every_cell_alike(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seat", SEATS)
 def test_the_threads_and_stops_do_not_show(seat: str, batch: int, rival: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     config = make_config(learner="td", batch=batch, opponent="0" * 16, seat=seat, seed=5)
-    whole = make_trainer(config, rival=rival.policy)
+    whole = make_trainer(config, opponent=rival.policy)
     whole.advance(20_000, never)
     monkeypatch.setattr(Walking, "games_per_thread", 100)
-    other = make_trainer(config, rival=rival.policy, threads=3, block=17)
+    other = make_trainer(config, opponent=rival.policy, threads=3, block=17)
     for stop in (8_000, 12_000, 20_000):
         other.advance(stop, never)
     assert bytes_of(whole.tables) == bytes_of(other.tables)

@@ -251,9 +251,9 @@ def test_what_is_remembered_between_batches_changes_nothing(options: dict[str, A
     """Favourites, settled rows and whatever folds leave for the next: a trainer made anew has none of them."""
     config = make_config(**options)
     rival = policy_of_opponent(config.opponent, config) if config.opponent else None
-    one, other = make_trainer(config, rival=rival), make_trainer(config, rival=rival)
+    one, other = make_trainer(config, opponent=rival), make_trainer(config, opponent=rival)
     for games in range(128, 5_000, 128):
-        other = make_trainer(config, rival=rival, state=other.state())
+        other = make_trainer(config, opponent=rival, state=other.state())
         for trainer in (one, other):
             trainer.advance(games, lambda: False)
     for ours, theirs in zip(one.tables, other.tables, strict=True):

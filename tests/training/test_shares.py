@@ -59,7 +59,7 @@ def small_batches_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
 def learnt(games: int, crew: Any = None, rival: Policy | None = None, said: Any = None, **options: Any) -> Trainer:
     config = make_config(**{"seed": 5, **options})
     shares = None if crew is None else RemoteBatches(crew, config, (said if said is not None else []).append)
-    trainer = make_trainer(config, rival=rival, games=games, shares=shares)
+    trainer = make_trainer(config, opponent=rival, games=games, shares=shares)
     trainer.advance(games, never)
     assert trainer.games == games
     return trainer

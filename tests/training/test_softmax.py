@@ -119,9 +119,9 @@ def test_what_stays_laid_out_is_what_the_tables_say(options: dict[str, Any]) -> 
     explore = {} if options["learner"] == "reinforce" else {"explore": "softmax:0.1"}
     config = make_config(batch=128, **options, **explore)
     rival = policy_of_opponent(config.opponent, config) if config.opponent else None
-    one, other = make_trainer(config, rival=rival), make_trainer(config, rival=rival)
+    one, other = make_trainer(config, opponent=rival), make_trainer(config, opponent=rival)
     for games in range(128, 5_000, 128):
-        other = make_trainer(config, rival=rival, state=other.state())
+        other = make_trainer(config, opponent=rival, state=other.state())
         for trainer in (one, other):
             trainer.advance(games, lambda: False)
     for ours, theirs in zip(one.tables, other.tables, strict=True):
@@ -157,7 +157,10 @@ def test_a_fixed_opponent_s_chances_are_those_of_its_moves(engine: str, seat: st
         learner="td", explore="softmax:0.1", engine=engine, batch=1000, opponent="random", seat=seat, seed=6
     )
     policy = policy_of_opponent("random", config)
-    one, other = make_trainer(config, rival=policy), make_trainer(config, rival=even_chances(config.graph, policy))
+    one, other = (
+        make_trainer(config, opponent=policy),
+        make_trainer(config, opponent=even_chances(config.graph, policy)),
+    )
     for trainer in (one, other):
         trainer.advance(20_000, lambda: False)
     assert one.tables.value.tobytes() == other.tables.value.tobytes()
@@ -170,7 +173,7 @@ def test_a_learner_by_epsilon_against_chances_explores_as_often_as_ever() -> Non
     )
     policy = policy_of_opponent("random", config)
     games: list[Any] = []
-    trainer = make_trainer(config, rival=even_chances(config.graph, policy), record=games.append)
+    trainer = make_trainer(config, opponent=even_chances(config.graph, policy), record=games.append)
     trainer.advance(40_000, lambda: False)
     ply = np.concatenate(
         [

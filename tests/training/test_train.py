@@ -158,7 +158,7 @@ def test_sequential_games_are_batches_of_one(name: str) -> None:
     for epsilon, games in ((None, 2_500), (0.0, 500), (1.0, 500)):
         sequential = learnt(name, games, batch=1, epsilon=epsilon)
         in_batches = make_trainer(make_config(learner=name, batch=2, seed=7, epsilon=epsilon))
-        way, work = in_batches._ways[0], in_batches._works[0]
+        way, work = in_batches._samplers[0], in_batches._works[0]
         run_batches(way, in_batches._learning, work, in_batches._key, make_batches(1), 0, games)
         assert bytes_of(sequential.tables) == bytes_of(in_batches.tables)
         assert sequential.outcomes.tolist() == in_batches.outcomes.tolist()

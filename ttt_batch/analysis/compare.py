@@ -148,8 +148,8 @@ def _compare_moves(one: AnyRun, other: AnyRun) -> tuple[int, Differing]:
         chosen = []
         for agent in agents if playing.any() else ():
             if isinstance(agent, Player):
-                own, rival = marks[ply % 2, playing], marks[1 - ply % 2, playing]
-                games.cells[first[playing]] = possible_cells(agent.answers(own, rival, ply))
+                own, theirs = marks[ply % 2, playing], marks[1 - ply % 2, playing]
+                games.cells[first[playing]] = possible_cells(agent.answers(own, theirs, ply))
             else:
                 list_cells(agent, lines, ply, games)
             chosen.append(games.cells[first].copy())

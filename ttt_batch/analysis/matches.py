@@ -220,7 +220,7 @@ def play_agents(
 ) -> Tally:
     """Play two players of one board, enumerated or not, against each other; return the tally of the first player.
 
-    first, second: a `Player`, or an object of a class registered for `tables.cells_of`.
+    first, second: a `Player`, or an object of a class registered for `builtin.cells_of`.
     key: uint64, the key of the games' random numbers.  seen: called after each ply with its number and the games.
     """
     counts = np.zeros(4, np.int64)

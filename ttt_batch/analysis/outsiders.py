@@ -173,11 +173,11 @@ def evaluate_against_adapter(
 
 def _against(run: Run, opponent: PatternRun | AgentAdapter, ties: Ties) -> Evaluation:
     """Do the work of `evaluate_against_adapter`; a random opponent is already set to sample its answers."""
-    rival, name = opponent_of(run, opponent, ties)
+    opponent_agent, name = opponent_of(run, opponent, ties)
     player, rules = Player(agent_of_run(run, ties), run.board), LayerRules(run.board)
-    first = shares(rules, player.answers, rival.answers)
-    second = shares(rules, rival.answers, player.answers) if SEATS[1] in run.seats else NO_SHARES
-    rival.ask_again()
+    first = shares(rules, player.answers, opponent_agent.answers)
+    second = shares(rules, opponent_agent.answers, player.answers) if SEATS[1] in run.seats else NO_SHARES
+    opponent_agent.ask_again()
     return dataclasses.replace(run.evaluation(ties=ties), against=name, first=first, second=second[::-1])
 
 

@@ -214,8 +214,8 @@ def _evaluated(run: Player, against: Player | None, options: dict[str, Any]) -> 
         )
     opponent: Any = against if against is not None else "random"
     if _is_outside(opponent):
-        with _seated(opponent, agent.board) as rival:
-            return evaluate_against_adapter(agent, rival, ties, samples=samples, seed=options["seed"])
+        with _seated(opponent, agent.board) as opponent_agent:
+            return evaluate_against_adapter(agent, opponent_agent, ties, samples=samples, seed=options["seed"])
     if not isinstance(opponent, AnyRun):
         opponent = name_or_run("opponent", opponent, AGAINST, others=RUNS_OR_AGENTS)
     if isinstance(opponent, Path):
@@ -259,8 +259,8 @@ def _judged(agent: AgentAdapter, against: Player | None, **options: Any) -> Eval
     if against is None:
         return judge_adapter(agent, None, **options)
     if _is_outside(against):
-        with _seated(against, agent.board) as rival:
-            return judge_adapter(agent, rival, **options)
+        with _seated(against, agent.board) as opponent_agent:
+            return judge_adapter(agent, opponent_agent, **options)
     if isinstance(against, AnyRun):
         return judge_adapter(agent, against, **options)
     if not isinstance(against, str | Path):
@@ -285,8 +285,8 @@ def _seated(opponent: Any, board: Board) -> Iterator[AgentAdapter]:
     if isinstance(opponent, AgentAdapter):
         yield opponent
         return
-    with at_board(opponent, board) as rival:
-        yield rival
+    with at_board(opponent, board) as opponent_agent:
+        yield opponent_agent
 
 
 def _scripted(against: Player, agent: AnyRun) -> str:

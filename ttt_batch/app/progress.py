@@ -188,7 +188,7 @@ class Reporter:
             self.spin(lambda: f"{jobs}, {len(cached_kernels())} kernels", self._warming_since)
 
     def measuring(self, done: int, total: int) -> None:
-        """Show the number of completed measurements of `bench.measure_machine`.
+        """Show the number of completed measurements of `warmup.measure_machine`.
 
         Draws between measurements only: an animated display would slow them down.
         """

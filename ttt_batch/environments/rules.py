@@ -3,7 +3,7 @@
 Bit `i` is cell `i`.  A line of `k` cells is found by shifting a player's cells onto themselves: after shifts by 1, 2
 and 1 steps of a direction, those bits are left from which five cells follow each other.  `starts` are cells from which
 a line of the direction fits on the board.  With gravity a move is a column: of its free cells only the lowest has no
-free cell below, so `steps.landing` knows it without a search.
+free cell below, so `landing` knows it without a search.
 
 A step of a block of boards, in loops that each do one thing to a few arrays, without a branch.
 Such loops become vector code: a compiled loop tells its arrays apart when it starts, and gives up if there are many.

@@ -45,12 +45,12 @@ class ProofSpace(NamedTuple):
 
 
 @inlined
-def list_seen(graph: Graph, bench: ProofSpace, seat: Any, ply: Any, unsafe: Any, n: Any) -> Any:
-    """Append the rows of `ply` that were seen, in order, to the first `n` of `bench.rows`; return their new number.
+def list_seen(graph: Graph, space: ProofSpace, seat: Any, ply: Any, unsafe: Any, n: Any) -> Any:
+    """Append the rows of `ply` that were seen, in order, to the first `n` of `space.rows`; return their new number.
 
     unsafe: leave out safe rows.  No branch: it would often be mispredicted.
     """
-    rows, seen, safe = bench.rows, bench.seen[seat], bench.safe[seat]
+    rows, seen, safe = space.rows, space.seen[seat], space.safe[seat]
     for number in range(np.int64(graph.ply_start[ply]), np.int64(graph.ply_start[ply + 1])):
         row = np.uint64(number)
         rows[np.uint64(n)] = number
@@ -59,24 +59,24 @@ def list_seen(graph: Graph, bench: ProofSpace, seat: Any, ply: Any, unsafe: Any,
 
 
 @inlined
-def reach(tables: Any, graph: Graph, choice: Choice, bench: ProofSpace, seat: Any, listed: Any, proving: Any) -> Any:
-    """List in `bench.rows` the rows that games can reach; return (how many, the agent's, those played optimally).
+def reach(tables: Any, graph: Graph, choice: Choice, space: ProofSpace, seat: Any, listed: Any, proving: Any) -> Any:
+    """List in `space.rows` the rows that games can reach; return (how many, the agent's, those played optimally).
 
-    seat: the agent's, 0 or 1.  listed: whether `bench.policy` holds the best moves of these rows already.
+    seat: the agent's, 0 or 1.  listed: whether `space.policy` holds the best moves of these rows already.
     proving: give up at the first move by which the agent may lose against best play; how many is -1 then.  Safe rows
     are left out unless moves are listed: to list them takes longest.
 
     Rows are marked first, and a ply is listed when the one above it is done: to list each row as it is met takes twice
     as long, since the processor has to wait for the place of one before it can look whether the next was seen.
     """
-    rows, seen, solution, policy = bench.rows, bench.seen[seat], bench.solution, bench.policy
+    rows, seen, solution, policy = space.rows, space.seen[seat], space.solution, space.policy
     for number in range(seen.shape[0]):  # Numba's own way would allocate
         seen[np.uint64(number)] = 0
     seen[0] = 1
     sign = np.int64(1 - 2 * seat)
     n, own, optimal = np.int64(0), np.int64(0), np.int64(0)
     for ply in range(graph.ply_start.shape[0] - 1):
-        first, n = n, list_seen(graph, bench, seat, ply, proving and not listed, n)
+        first, n = n, list_seen(graph, space, seat, ply, proving and not listed, n)
         if ply & 1 != seat:
             for i in range(first, n):
                 lo, hi = edges_of(graph, rows[np.uint64(i)])
@@ -102,16 +102,16 @@ def reach(tables: Any, graph: Graph, choice: Choice, bench: ProofSpace, seat: An
 
 
 @kernel
-def prove_tables(tables: Any, graph: Graph, choice: Choice, bench: ProofSpace, listed: bool, unbeatable: Any) -> None:
+def prove_tables(tables: Any, graph: Graph, choice: Choice, space: ProofSpace, listed: bool, unbeatable: Any) -> None:
     """Fill `unbeatable` (bool[P], in place) with what `judgement.judge_tables` writes there.
 
-    bench: modified in place.  listed: as for `reach`.
+    space: modified in place.  listed: as for `reach`.
     An agent can be beaten if, and only if, a move that it may pick leads from a position that its games reach to one
     that is lost by the solution.  At the first such move the search ends.
     """
     for seat in range(2):
-        lost = np.int64(bench.solution[0]) * (1 - 2 * seat) < 0
-        unbeatable[seat] = not lost and reach(tables, graph, choice, bench, seat, listed, True)[0] >= 0
+        lost = np.int64(space.solution[0]) * (1 - 2 * seat) < 0
+        unbeatable[seat] = not lost and reach(tables, graph, choice, space, seat, listed, True)[0] >= 0
 
 
 def exact_prover(
@@ -121,17 +121,17 @@ def exact_prover(
 
     graph: of an enumerated board.  solution: int8[S], see `solution.solve`; solved here if not given.
     """
-    bench = make_bench(graph, np.zeros((2, 4)), solution)
+    space = make_proof_space(graph, np.zeros((2, 4)), solution)
 
     def proved(tables: Any) -> NDArray[np.bool_]:
         unbeatable = np.zeros(2, np.bool_)
-        prove_tables(tables, graph, learner.choice, bench, False, unbeatable)
+        prove_tables(tables, graph, learner.choice, space, False, unbeatable)
         return unbeatable
 
     return proved
 
 
-def make_bench(graph: Graph, worth: NDArray[np.float64], solution: NDArray[np.int8] | None = None) -> ProofSpace:
+def make_proof_space(graph: Graph, worth: NDArray[np.float64], solution: NDArray[np.int8] | None = None) -> ProofSpace:
     """Return the workspace of a graph; worth: float64[P, 4].  solution: int8[S], solved here if not given."""
     policy, worst = empty_policy(graph), np.zeros((2, graph.code.size), np.int8)
     for seat in range(2):
@@ -220,23 +220,23 @@ def average_all(graph: Graph, row: Any, first_chooses: bool, results: Any) -> No
 
 
 @inlined
-def set_forfeits(bench: ProofSpace, seat: Any) -> None:
+def set_forfeits(space: ProofSpace, seat: Any) -> None:
     """Let no opponent of the agent in `seat` forfeit a game; 2 for the agent in both seats, which may."""
     for player in range(2):
-        record = bench.forfeits[player] * FOUR
+        record = space.forfeits[player] * FOUR
         for outcome in range(3):  # the other player wins, if it may happen
-            bench.results[record + outcome] = (outcome == 2 - 2 * player) & (seat != 1 - player)
+            space.results[record + outcome] = (outcome == 2 - 2 * player) & (seat != 1 - player)
 
 
 @inlined
-def judge_seat(graph: Graph, bench: ProofSpace, seat: Any, n: Any, verdict: Judgement) -> None:
-    """Fill `verdict` for the agent in `seat`, but its shares and errors; `bench.rows` holds the `n` rows reached."""
-    results = bench.results
-    set_forfeits(bench, seat)
+def judge_seat(graph: Graph, space: ProofSpace, seat: Any, n: Any, verdict: Judgement) -> None:
+    """Fill `verdict` for the agent in `seat`, but its shares and errors; `space.rows` holds the `n` rows reached."""
+    results = space.results
+    set_forfeits(space, seat)
     for i in range(n - 1, -1, -1):
-        row = bench.rows[np.uint64(i)]
+        row = space.rows[np.uint64(i)]
         if mover_of(graph, row) == seat:
-            average_best(graph, bench.policy, row, results)
+            average_best(graph, space.policy, row, results)
         else:
             average_all(graph, row, seat == 1, results)
     for outcome in range(3):
@@ -249,14 +249,14 @@ def judge_seat(graph: Graph, bench: ProofSpace, seat: Any, n: Any, verdict: Judg
 
 
 @inlined
-def judge_self_play(graph: Graph, bench: ProofSpace, n: Any, verdict: Judgement) -> None:
-    """Fill in self-play, whose games reach some of the rows that both seats reach; `bench.rows`: those of seat 1."""
-    results = bench.results
-    set_forfeits(bench, 2)
+def judge_self_play(graph: Graph, space: ProofSpace, n: Any, verdict: Judgement) -> None:
+    """Fill in self-play, whose games reach some of the rows that both seats reach; `space.rows`: those of seat 1."""
+    results = space.results
+    set_forfeits(space, 2)
     for i in range(n - 1, -1, -1):
-        row = bench.rows[np.uint64(i)]
-        if bench.seen[0, row] != 0:
-            average_best(graph, bench.policy, row, results)
+        row = space.rows[np.uint64(i)]
+        if space.seen[0, row] != 0:
+            average_best(graph, space.policy, row, results)
     for outcome in range(3):
         verdict.self_play[outcome] = results[outcome]
 
@@ -283,19 +283,19 @@ def value_errors(tables: Any, graph: Graph, solution: Any, worth: Any, errors: A
 
 @kernel
 def judge_tables(
-    tables: Any, graph: Graph, choice: Choice, bench: ProofSpace, listed: bool, verdict: Judgement
+    tables: Any, graph: Graph, choice: Choice, space: ProofSpace, listed: bool, verdict: Judgement
 ) -> None:
-    """Judge `tables`: fill `verdict` (and the working space of `bench`) in place.
+    """Judge `tables`: fill `verdict` (and the working space of `space`) in place.
 
-    listed: `bench.policy` holds the best moves of every row already, as it does when a batch begins.
+    listed: `space.policy` holds the best moves of every row already, as it does when a batch begins.
     """
     n = np.int64(0)
     for seat in range(2):
-        n, own, optimal = reach(tables, graph, choice, bench, seat, listed, False)
-        judge_seat(graph, bench, seat, n, verdict)
+        n, own, optimal = reach(tables, graph, choice, space, seat, listed, False)
+        judge_seat(graph, space, seat, n, verdict)
         verdict.optimal_share[seat] = optimal / own if own else 1.0
-    judge_self_play(graph, bench, n, verdict)
-    value_errors(tables, graph, bench.solution, bench.worth, verdict.value_error)
+    judge_self_play(graph, space, n, verdict)
+    value_errors(tables, graph, space.solution, space.worth, verdict.value_error)
 
 
 def exact_judge(
@@ -305,11 +305,11 @@ def exact_judge(
 
     worth: float64[P, 4].  solution: int8[S], see `solution.solve`; solved here if not given.
     """
-    bench = make_bench(graph, worth, solution)
+    space = make_proof_space(graph, worth, solution)
 
     def judged(tables: Any) -> Judgement:
         verdict = make_judgement()
-        judge_tables(tables, graph, learner.choice, bench, False, verdict)
+        judge_tables(tables, graph, learner.choice, space, False, verdict)
         return verdict
 
     return judged

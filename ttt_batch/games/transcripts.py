@@ -157,7 +157,7 @@ def moves_of(
             continue
         if word.claim and word.cell is None:
             raise _unfinished(count, f", but {quoted(word.text)} follows")
-        mover, rival = MARKS[1 + count % 2], MARKS[2 - count % 2]
+        mover, waiting = MARKS[1 + count % 2], MARKS[2 - count % 2]
         count += 1
         cell = _cell_of(word, count, mover, own | other, board, reading)
         if cell == board.resignation:
@@ -167,15 +167,15 @@ def moves_of(
                 raise GamesError(
                     f"move {count}, {quoted(word.text)}, is a move of the first player where it has a choice"
                 )
-            winner = rival
+            winner = waiting
         elif (own | other) >> cell & 1:
             if not occupied:
                 raise _not_free(word, count)
-            winner = rival
+            winner = waiting
         else:
             own |= 1 << cell
             if any(own & fenced == mask for mask, fenced in through[cell]):
-                winner = rival if board.misere else mover
+                winner = waiting if board.misere else mover
             elif own | other == full:
                 winner = DRAWN
         own, other = other, own

@@ -65,8 +65,8 @@ def _state_value(tables: BackwardQTables, graph: Graph, row: int, player: int) -
 
 
 @fold.register(BackwardQTables)
-def _fold(tables: BackwardQTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
-    q, taken, hand = tables.q, counts.taken, counts.scratch
+def _fold(tables: BackwardQTables, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
+    q, taken, scratch = tables.q, counts.taken, counts.scratch
     for i in range(counts.n_visited[0] - 1, -1, -1):
         row = counts.visited[i]
         visits = counts.arrived[row]
@@ -84,25 +84,25 @@ def _fold(tables: BackwardQTables, graph: Graph, counts: Counts, step: Step, sta
                 ended += n
                 set_sum += n * step.worth[before, outcome]
             else:
-                share = hand[4 * child + SHARE]
+                share = scratch[4 * child + SHARE]
                 if share == 1.0:
-                    q[edge] = hand[4 * child + SET]
+                    q[edge] = scratch[4 * child + SET]
                 elif share == 0.0:
-                    q[edge] += share_of(step, edge, n) * (hand[4 * child + PULL] - q[edge])
+                    q[edge] += share_of(step, edge, n) * (scratch[4 * child + PULL] - q[edge])
                 else:
                     alpha = step_size(step, edge, n * (1.0 - share))
                     rate = share + alpha * (1.0 - share)
-                    goal = (share * hand[4 * child + SET] + alpha * (1.0 - share) * hand[4 * child + PULL]) / rate
+                    goal = (share * scratch[4 * child + SET] + alpha * (1.0 - share) * scratch[4 * child + PULL]) / rate
                     q[edge] += visit_weight(rate, float(n)) * (goal - q[edge])
-                pull_sum += n * hand[4 * child + SEEN]
+                pull_sum += n * scratch[4 * child + SEEN]
             value_sum += n * q[edge]
-        hand[4 * row + SEEN] = value_sum / visits
-        hand[4 * row + SHARE] = ended / visits
+        scratch[4 * row + SEEN] = value_sum / visits
+        scratch[4 * row + SHARE] = ended / visits
         if ended != 0:
-            hand[4 * row + SET] = set_sum / ended
+            scratch[4 * row + SET] = set_sum / ended
         if ended != visits:
-            hand[4 * row + PULL] = step.gamma * (pull_sum / (visits - ended))
-        stale[row] = True
+            scratch[4 * row + PULL] = step.gamma * (pull_sum / (visits - ended))
+        dirty[row] = True
 
 
 @learn.register(BackwardQTables)

@@ -226,11 +226,11 @@ def is_settled(settled: Any, row: Any) -> Any:
 
 
 @generic
-def fold(tables: Any, graph: Any, counts: Any, step: Any, stale: Any) -> Any:
+def fold(tables: Any, graph: Any, counts: Any, step: Any, dirty: Any) -> Any:
     """Fold a batch's counts into `tables` (modified in place), deepest rows first.
 
     counts: only the rows in `counts.visited` hold anything.
-    stale: bool[U], set for every row whose order of moves may have changed.
+    dirty: bool[U], set for every row whose order of moves may have changed.
     """
 
 

@@ -45,7 +45,7 @@ class GreedyTdTables(NamedTuple):
 
 
 @fold.register(GreedyTdTables)
-def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
+def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
     value, taken, ahead = tables.value, counts.taken, counts.scratch
     for i in range(counts.n_visited[0]):
         row = counts.visited[i]
@@ -85,7 +85,7 @@ def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, stal
             share = share_of(step, player * graph.code.shape[0] + row, updates)
             value[player, row] = before + share * (step.gamma * (target_sum / updates) - before)
             if value[player, row] != before:
-                mark_parents(graph, row, stale, True)
+                mark_parents(graph, row, dirty, True)
 
 
 @learn.register(GreedyTdTables)

@@ -68,8 +68,8 @@ def _learn(tables: Any, graph: Graph, game: Trajectory, plies: int, step: Step) 
 
 
 @fold.register(MenaceTables)
-def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
-    taken, hand = counts.taken, counts.scratch  # hand: the mean reward of the games through a row
+def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
+    taken, scratch = counts.taken, counts.scratch  # hand: the mean reward of the games through a row
     for i in range(counts.n_visited[0] - 1, -1, -1):
         row, total = counts.visited[i], 0.0
         box = _is_box(graph, row)
@@ -83,12 +83,12 @@ def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, stale: Any) -> 
             if alike == 0 or first != edge:
                 continue
             outcome = graph.outcome[child]
-            reward = alike * (step.worth[0, outcome] if outcome != UNFINISHED else hand[4 * child])
+            reward = alike * (step.worth[0, outcome] if outcome != UNFINISHED else scratch[4 * child])
             total += reward
             if box:
                 _add_beads(tables, graph, row, edge, reward)
-        hand[4 * row] = total / counts.arrived[row]
-        stale[row] = True
+        scratch[4 * row] = total / counts.arrived[row]
+        dirty[row] = True
 
 
 def _start(graph: Graph, settings: Settings) -> MenaceTables:

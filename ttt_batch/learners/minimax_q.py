@@ -64,7 +64,7 @@ def _state_value(tables: MinimaxQTables, graph: Graph, row: int, player: int) ->
 
 
 @fold.register(MinimaxQTables)
-def _fold(tables: MinimaxQTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
+def _fold(tables: MinimaxQTables, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
     q, taken, n_open = tables.q, counts.taken, n_unfinished(graph)
     for i in range(counts.n_visited[0] - 1, -1, -1):
         row = counts.visited[i]
@@ -90,7 +90,7 @@ def _fold(tables: MinimaxQTables, graph: Graph, counts: Counts, step: Step, stal
         # The row's best before it changed: the rows above fold with the values from before the batch.
         counts.scratch[row] = sign * best
         if first != first_after:  # the choice rule is the first best move; few of the visited rows change it
-            stale[row] = True
+            dirty[row] = True
 
 
 @learn.register(MinimaxQTables)

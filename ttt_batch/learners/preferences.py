@@ -107,11 +107,11 @@ def _learn(tables: Any, graph: Graph, game: Trajectory, plies: int, step: Step) 
 
 
 @inlined
-def _target(graph: Graph, hand: Any, step: Step, edge: Any, player: Any) -> Any:
+def _target(graph: Graph, scratch: Any, step: Step, edge: Any, player: Any) -> Any:
     """Return a move's worth for a player: the result if it ends the game, otherwise the value from its child."""
     child = graph.child[edge]
     outcome = graph.outcome[child]
-    return step.worth[player, outcome] if outcome != UNFINISHED else hand[4 * child + player]
+    return step.worth[player, outcome] if outcome != UNFINISHED else scratch[4 * child + player]
 
 
 @inlined
@@ -136,8 +136,8 @@ def _fold_preferences(
             theta[edge] += share * (own / visits - chance[edge - lo] * mean)
 
 
-def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
-    value, taken, hand = tables.value, counts.taken, counts.scratch  # hand: what a row gives to each player
+def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
+    value, taken, scratch = tables.value, counts.taken, counts.scratch  # hand: what a row gives to each player
     for i in range(counts.n_visited[0] - 1, -1, -1):
         row = counts.visited[i]
         mover, before, visits = mover_of(graph, row), value[row], counts.arrived[row]
@@ -146,15 +146,15 @@ def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, stale: Any) -> 
         for edge in range(lo, hi):
             n = taken[edge, GREEDY] + taken[edge, EXPLORING]
             if n != 0:
-                own += n * _target(graph, hand, step, edge, mover)
-                others += n * _target(graph, hand, step, edge, 1 - mover)
+                own += n * _target(graph, scratch, step, edge, mover)
+                others += n * _target(graph, scratch, step, edge, 1 - mover)
         target = own / visits
         if is_learner(step, mover):
             _fold_preferences(tables, graph, counts, step, row, before, target)
             value[row] = before + visit_weight(step.beta, float(visits)) * (target - before)
-            stale[row] = True
-        hand[4 * row + mover] = turn_worth(tables, step, before, target)
-        hand[4 * row + 1 - mover] = others / visits
+            dirty[row] = True
+        scratch[4 * row + mover] = turn_worth(tables, step, before, target)
+        scratch[4 * row + 1 - mover] = others / visits
 
 
 def _begin(tables: Any, graph: Graph, row: Any, worth: Any, key: Any) -> None:

@@ -37,7 +37,7 @@ class SuttonBartoTables(NamedTuple):
 
 
 @fold.register(SuttonBartoTables)
-def _fold(tables: SuttonBartoTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
+def _fold(tables: SuttonBartoTables, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
     value, n_rows, taken, visited = tables.value, graph.code.shape[0], counts.taken, counts.visited
     for i in range(counts.n_visited[0] - 1, -1, -1):
         row = visited[i]
@@ -64,7 +64,7 @@ def _fold(tables: SuttonBartoTables, graph: Graph, counts: Counts, step: Step, s
             step.gamma * (other_sum / visits) - before
         )
         if value[other, row] != before:  # the rows above are ordered by the other player's values
-            mark_parents(graph, row, stale, True)
+            mark_parents(graph, row, dirty, True)
 
 
 @learn.register(SuttonBartoTables)

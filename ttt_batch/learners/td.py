@@ -63,7 +63,7 @@ def _best_child(tables: TdTables, graph: Graph, row: int) -> Any:
 
 
 @fold.register(TdTables)
-def _fold(tables: TdTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
+def _fold(tables: TdTables, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
     # A row that has reached its target needs no update until a child changes: 1.08 times as many games.  If the step
     # size depends on visits, every update counts; growing boards have no list of parents.
     value, reached = tables.value, counts.scratch
@@ -77,7 +77,7 @@ def _fold(tables: TdTables, graph: Graph, counts: Counts, step: Step, stale: Any
         value[row] = before + share_of(step, row, counts.arrived[row]) * way
         reached[row] = way == 0.0
         if value[row] != before:
-            mark_parents(graph, row, stale, True)
+            mark_parents(graph, row, dirty, True)
             mark_parents(graph, row, reached, 0.0)
 
 

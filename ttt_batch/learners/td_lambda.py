@@ -40,7 +40,7 @@ class TdLambdaTables(NamedTuple):
 
 
 @fold.register(TdLambdaTables)
-def _fold(tables: TdLambdaTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
+def _fold(tables: TdLambdaTables, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
     value, taken, gives = tables.value, counts.taken, counts.scratch  # gives: what a row gives to the row before
     for i in range(counts.n_visited[0] - 1, -1, -1):
         row = counts.visited[i]
@@ -62,7 +62,7 @@ def _fold(tables: TdLambdaTables, graph: Graph, counts: Counts, step: Step, stal
             cut_off = counts.arrived[row] - n
             given = far if cut_off == 0 else (n * far + cut_off * given) / counts.arrived[row]
             if value[row] != before:
-                mark_parents(graph, row, stale, True)
+                mark_parents(graph, row, dirty, True)
         gives[row] = given
 
 

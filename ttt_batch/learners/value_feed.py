@@ -40,7 +40,7 @@ def _step_towards(value: Any, player: Any, row: int, share: float, target: float
 
 
 @fold.register(ValueFeedTables)
-def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
+def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
     value, taken, ahead = tables.value, counts.taken, counts.scratch
     n_rows = graph.code.shape[0]
     for row in range(n_unfinished(graph), graph.code.shape[0]):
@@ -49,7 +49,7 @@ def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, sta
             player = 1 - mover_of(graph, row)
             target = step.gamma * step.worth[player, graph.outcome[row]]
             if _step_towards(value, player, row, share_of(step, player * n_rows + row, visits), target):
-                mark_parents(graph, row, stale, True)
+                mark_parents(graph, row, dirty, True)
     for i in range(counts.n_visited[0] - 1, -1, -1):
         row = counts.visited[i]
         visits = counts.arrived[row]
@@ -68,7 +68,7 @@ def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, sta
         if row != 0:
             target = step.gamma * (waiting_sum / visits)
             if _step_towards(value, waiting, row, share_of(step, np.int64(waiting) * n_rows + row, visits), target):
-                mark_parents(graph, row, stale, True)
+                mark_parents(graph, row, dirty, True)
 
 
 @learn.register(ValueFeedTables)

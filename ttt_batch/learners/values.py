@@ -165,9 +165,9 @@ def _learner_teaches(tables: Any, step: Step, mover: Any) -> Any:
     return is_learner(step, mover)
 
 
-def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
+def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
     q, first = learning_table(tables, graph, step)
-    taken, hand = counts.taken, counts.scratch
+    taken, scratch = counts.taken, counts.scratch
     for i in range(counts.n_visited[0] - 1, -1, -1):
         row = counts.visited[i]
         mover = mover_of(graph, row)
@@ -182,14 +182,14 @@ def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, stale: Any) -> 
             child = graph.child[edge]
             outcome = graph.outcome[child]
             over = outcome != UNFINISHED
-            target = step.worth[mover, outcome] if over else hand[4 * child + REPLIES]
-            replies += n * (step.worth[1 - mover, outcome] if over else hand[4 * child + TURN])
+            target = step.worth[mover, outcome] if over else scratch[4 * child + REPLIES]
+            replies += n * (step.worth[1 - mover, outcome] if over else scratch[4 * child + TURN])
             if own:
                 q[edge] += share_of(step, first + edge, n) * (target - q[edge])
-        hand[4 * row + TURN] = turn
-        hand[4 * row + REPLIES] = replies / counts.arrived[row]
+        scratch[4 * row + TURN] = turn
+        scratch[4 * row + REPLIES] = replies / counts.arrived[row]
         if own:
-            stale[row] = True
+            dirty[row] = True
 
 
 def _learn(tables: Any, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
@@ -208,7 +208,7 @@ Q_FIELD = {"q": ("E", "what the move is worth to the player who makes it: a win 
 
 
 def one_q(tables: T, *, own_only: bool = False) -> T:
-    """Register kernels for tables with `q`, float64[E], each move's value for its mover; own_only: see `own_moves`."""
+    """Register kernels for tables with `q`, float64[E], each move's value for its mover; own_only: as for `own_moves`."""
     score.register(tables)(_score)
     learning_table.register(tables)(_learning_table)
     begin.register(tables)(_begin)

@@ -346,7 +346,7 @@ class Config:
     seed: any integer of 64 bits.
     symmetry: True if a row of the table stands for all images of a position under the board's symmetries.
     start_value, lambda_, cut, beta, beads, rewards: see `Settings`; None if the learner lacks it or has its own start.
-    explore: `softmax:T` to draw moves by softmax (see `explorations`); None for epsilon-greedy play.
+    explore: `softmax:T` to draw moves by softmax; None for epsilon-greedy play.
     horizon: games over which schedules run; 0 if no schedule depends on games.
     start: digest of the tables from which training begins, empty for the learner's own start.  A fork adds `@` and
     the number of games that those tables had learnt from.

@@ -334,7 +334,7 @@ class PlayedEvaluation(Printable):
 
 
 def exploration_of(config: Config, games: int = 0) -> Any:
-    """Return the exploration of a learner after `games` games, for `chances.write_chances`."""
+    """Return the exploration of a learner after `games` games, for `action_probabilities.write_chances`."""
     if learner_named(config.learner).boxes:
         return BY_BEADS
     if config.temperature is not None:
@@ -355,8 +355,8 @@ def evaluate_as_played(run: AnyEvaluation) -> PlayedEvaluation:
     run._needs_all("an exact evaluation")
     graph, agent, config = run.graph, played_chances(run), run.config
     seats = range(1 if run.learner.boxes else 2)
-    rivals = even_chances(graph, random_policy(graph)), None
-    random, best = (tuple(shares_against(graph, agent, rival, seat) for seat in seats) for rival in rivals)
+    opponents = even_chances(graph, random_policy(graph)), None
+    random, best = (tuple(shares_against(graph, agent, opponent, seat) for seat in seats) for opponent in opponents)
     epsilon = float(exploration_of(config, max(run.games - 1, 0))[0][0])
     how = config.explore or ("chances" if config.by_chances else f"epsilon {epsilon:g}")
     return PlayedEvaluation(how, random, best, run)

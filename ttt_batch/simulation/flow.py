@@ -335,7 +335,7 @@ def packed_shares(games: Any, n: Any, counter: Any) -> Any:
     floor(n * bits / 2**64), so that no edge is off by more than 2**-64.
     """
     shares, n_edges = np.uint64(0), np.uint64(n)
-    for game in range(1, ((games + 7) & -8) + 1):  # groups of eight, as in `binomial.successes_one_by_one`
+    for game in range(1, ((games + 7) & -8) + 1):  # groups of eight, as in `successes_one_by_one`
         bits = mix(counter + np.uint64(game) * GOLDEN)
         chosen = ((bits >> S32) * n_edges + (((bits & HALF) * n_edges) >> S32)) >> S32
         shares += np.uint64(game <= games) << (chosen * SEVEN)

@@ -1,12 +1,12 @@
 """Walk and flow of players that draw their moves from action probabilities.
 
-A row's chances are laid out as an alias table (see `exploration` for the method), so that a draw takes one step however
+A row's chances are laid out as an alias table (see `walk.fill_explorations`), so that a draw takes one step however
 many moves there are: the upper half of a random number chooses a column, the lower half one of its two slots.  A game's
-number `ply` decides its move at that ply, whether there is a choice or not.  Slots are those of `chances`; one with the
+number `ply` decides its move at that ply, whether there is a choice or not.  Slots are those of `action_probabilities`; one with the
 chance 0 is in no column.
 
 The flow of players whose moves have chances of their own: of the games at a row, each slot has a binomial share.
-As in `flow`, every row of every batch has a sequence of random numbers of its own.  Slots (see `chances`) are drawn
+As in `flow`, every row of every batch has a sequence of random numbers of its own.  Slots are drawn
 from the last one back: a slot's share of what the later ones left is its chance among itself and those before it, a sum
 of positive numbers, so that nothing cancels.  A few games draw a slot each from the row's alias table instead.
 """
@@ -49,8 +49,8 @@ class AliasTable(NamedTuple):
 class Mixture(NamedTuple):
     """A way to walk: how the learner plays, its chances laid out, and where games stand.
 
-    how, tables, choice: see `chances.write_chances`.  rival: the fixed opponent's `Chances`.
-    stale: bool[U], rows whose chances may have changed; all at first.
+    how, tables, choice: see `action_probabilities.write_chances`.  opponent: the fixed opponent's `Chances`.
+    dirty: bool[U], rows whose chances may have changed; all at first.
     column: uint64[2 * E], the columns of row r from 2 * first_edge[r] on: a threshold (bits 32-63) below which the
     lower half of a random number takes the column's own slot (bits 8-15, counted from the row's first), and the slot
     that it takes otherwise (bits 0-7).  columns: uint8[U], how many a row has.
@@ -62,8 +62,8 @@ class Mixture(NamedTuple):
     how: Any
     tables: Any
     choice: Choice
-    rival: Any
-    stale: Any
+    opponent: Any
+    dirty: Any
     column: Any
     columns: Any
     table: AliasTable
@@ -78,14 +78,16 @@ def make_alias_table() -> AliasTable:
     return AliasTable(np.zeros(SLOTS), np.zeros(SLOTS, np.int64), np.zeros(SLOTS), np.zeros(SLOTS, np.int64))
 
 
-def make_mixture(graph: Graph, how: Any, tables: Any, choice: Choice, rival: Any, *, at_once: int = AT_ONCE) -> Mixture:
+def make_mixture(
+    graph: Graph, how: Any, tables: Any, choice: Choice, opponent: Any, *, at_once: int = AT_ONCE
+) -> Mixture:
     """Return a sampler that walks `at_once` games together, nothing laid out or drawn."""
     n_slots = 2 * graph.child.size
     return Mixture(
         how,
         tables,
         choice,
-        rival,
+        opponent,
         np.ones(graph.first_edge.size - 1, np.bool_),
         np.zeros(n_slots, np.uint64),
         np.zeros(graph.first_edge.size - 1, np.uint8),
@@ -238,21 +240,21 @@ FEW = 4
 class Streams(NamedTuple):
     """A way to draw counts: how the learner plays, its fixed opponent's `Chances`, and scratch for a row.
 
-    tables, choice: see `chances.write_chances`; None if those of each call hold.
+    tables, choice: see `action_probabilities.write_chances`; None if those of each call hold.
     column: uint64[128], the row's alias table.
     """
 
     how: Any
     tables: Any
     choice: Any
-    rival: Any
+    opponent: Any
     table: AliasTable
     column: Any
 
 
-def make_streams(how: Any, rival: Any, tables: Any = None, choice: Any = None) -> Streams:
+def make_streams(how: Any, opponent: Any, tables: Any = None, choice: Any = None) -> Streams:
     """Return a sampler that draws counts."""
-    return Streams(how, tables, choice, rival, make_alias_table(), np.zeros(SLOTS, np.uint64))
+    return Streams(how, tables, choice, opponent, make_alias_table(), np.zeros(SLOTS, np.uint64))
 
 
 @inlined

@@ -2,7 +2,7 @@
 
 The games of a block advance together, one decision a round; those that are over drop out.  A round has no branch to
 mispredict: 1.8 times (epsilon 0.1) to 3 times (td) the speed of following one game to its end.  Only decisions are
-counted; `counts.complete_counts` derives the greedy moves between them.  The random numbers of a game depend on its
+counted; `policy.complete_counts` derives the greedy moves between them.  The random numbers of a game depend on its
 number alone, so neither the block nor the order of games shows in the counts.
 
 A round has two loops.  The first draws and chooses, which is arithmetic done several games at a time; the second counts
@@ -68,7 +68,7 @@ PLIES_AT_ONCE = 9
 N_SETS = 1 << PLIES_AT_ONCE
 SETS, SET_BITS = np.uint64(N_SETS - 1), np.uint64(PLIES_AT_ONCE)
 SET_DRAW = 0
-"""Number of the draw (`streams.draw`) that a game spends on its exploring plies; decisions take 1, 2, ..."""
+"""Number of the draw (`numerics.draw`) that a game spends on its exploring plies; decisions take 1, 2, ..."""
 
 NEVER = PLIES_AT_ONCE
 """The next ply of an empty set: by then every game is over."""
@@ -204,7 +204,7 @@ class GreedyPaths(NamedTuple):
     is p, so that a game due to explore at p explores there), for p from the ply of r to NEVER.  From the ply at which
     the path ends on, it stands in its last row: a final one, or one with several best moves.
     words: uint64, the same memory as `entry` four at a time, for copying; at most three a path.
-    begin: uint16[S], see `entry`; every path ends, with NEVER, at the end of a word.
+    begin: uint16[S], see `entry_of`; every path ends, with NEVER, at the end of a word.
     """
 
     decision: Any

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.compiler.numerics import PLAY, stream_key
-from ttt_batch.evaluation.judgement import ProofSpace, make_bench
+from ttt_batch.evaluation.judgement import ProofSpace, make_proof_space
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.menace import MenaceTables
 from ttt_batch.runs.config import SEATS_IN_TURN, Config
@@ -168,7 +168,7 @@ class TableWorker(Worker):
     def __init__(self, *, keep: bool, stop: Callable[[], bool]) -> None:
         super().__init__(keep=keep, stop=stop)
         self._trainer: Batched | None = None
-        self._bench: ProofSpace | None = None
+        self._proof_space: ProofSpace | None = None
         self._made_for: Any = None
 
     def _at_once(self, setting: Setting) -> int:
@@ -179,10 +179,10 @@ class TableWorker(Worker):
 
     def _in_kernel(self, setting: Setting, seeds: Sequence[int]) -> tuple[Arrays, Arrays]:
         """Train short runs on an enumerated board in one kernel call.  The first axis of the arrays is the seed."""
-        trainer, bench = self._trainer_for(setting)
+        trainer, proof_space = self._trainer_for(setting)
         clock = Clock()
         points = np.array(setting.points, np.int64)
-        learnt = trainer.follow(seeds, points, bench, keep=self._keep)
+        learnt = trainer.follow(seeds, points, proof_space, keep=self._keep)
         seconds = np.full((len(seeds), points.size), np.nan)
         seconds[:, -1] = clock.seconds / len(seeds)
         statistics = {"seconds": seconds, "outcomes": learnt.outcomes, **learnt.verdicts._asdict()}
@@ -190,27 +190,27 @@ class TableWorker(Worker):
 
     def _trainer_for(self, setting: Setting) -> tuple[Batched, ProofSpace]:
         """Return a trainer with the numbers of a setting, and the workspace that evaluates its tables."""
-        config, trainer, bench = setting.config, self._trainer, self._bench
+        config, trainer, proof_space = setting.config, self._trainer, self._proof_space
         made_for = (*(getattr(config, name) for name in _LASTING), choose_trainer(config))
-        if trainer is None or bench is None or made_for != self._made_for:
+        if trainer is None or proof_space is None or made_for != self._made_for:
             clock = Clock()
-            self._trainer = self._bench = None  # frees memory for the next one
-            rival = None if setting.rival is None else policy_of_opponent(setting.rival, config)
-            made = make_trainer(config, rival=rival)
+            self._trainer = self._proof_space = None  # frees memory for the next one
+            opponent = None if setting.plan_opponent is None else policy_of_opponent(setting.plan_opponent, config)
+            made = make_trainer(config, opponent=opponent)
             assert isinstance(made, Batched)
-            trainer, bench = made, make_bench(made.graph, made.worth)
-            trainer.follow([0], np.ones(1, np.int64), bench, keep=False)  # compiles the kernels
-            self._trainer, self._bench, self._made_for = trainer, bench, made_for
+            trainer, proof_space = made, make_proof_space(made.graph, made.worth)
+            trainer.follow([0], np.ones(1, np.int64), proof_space, keep=False)  # compiles the kernels
+            self._trainer, self._proof_space, self._made_for = trainer, proof_space, made_for
             self.prepared += clock.seconds
         elif config != trainer.config:
             trainer.take(config)
-        return trainer, bench._replace(worth=trainer.worth)
+        return trainer, proof_space._replace(worth=trainer.worth)
 
     def _in_session(self, setting: Setting, seed: int) -> tuple[Arrays, Arrays] | None:
         """Train one run as `train` does, and return its arrays with a first axis of length 1; None if stopped."""
-        config, rival = setting.config_for(seed), setting.rival
-        plan = Plan(config, setting.games, rival, None, None, {})
-        trainer = make_trainer(config, rival=None if rival is None else policy_of_opponent(rival, config))
+        config, opponent = setting.config_for(seed), setting.plan_opponent
+        plan = Plan(config, setting.games, opponent, None, None, {})
+        trainer = make_trainer(config, opponent=None if opponent is None else policy_of_opponent(opponent, config))
         run = Session(plan, trainer, Clock(), None, None, self._stop, lambda _: None, "", 1).train()
         if run.games < setting.games:
             if run.full:
@@ -280,9 +280,9 @@ class TallyWorker(Worker):
     def _make(self, setting: Setting) -> None:
         """Make the kernel's arguments for a setting, and compile it."""
         config = setting.config
-        assert setting.rival is not None  # learners with boxes have an opponent
-        graph, rival = config.graph, policy_of_opponent(setting.rival, config)
-        chances = rival if isinstance(rival, Probabilities) else even_chances(graph, rival)
+        assert setting.plan_opponent is not None  # learners with boxes have an opponent
+        graph, opponent = config.graph, policy_of_opponent(setting.plan_opponent, config)
+        chances = opponent if isinstance(opponent, Probabilities) else even_chances(graph, opponent)
         start, worth = start_tables(config, graph, [0])[0], learner_named(config.learner).worth(config.settings)
         self._boxes = make_matchboxes(graph, start.q, chances.chance, worth[0])
         self._hand, self._made_for = make_box_sampler(graph, self._boxes), config
@@ -291,9 +291,9 @@ class TallyWorker(Worker):
 
     def _one(self, setting: Setting, seed: int) -> tuple[Arrays, Arrays] | None:
         """Return statistics and tables of one trained learner; None if stopped."""
-        rival, config = setting.rival, setting.config_for(seed)
+        opponent, config = setting.plan_opponent, setting.config_for(seed)
         clock = Clock()
-        trainer = make_trainer(config, rival=None if rival is None else policy_of_opponent(rival, config))
+        trainer = make_trainer(config, opponent=None if opponent is None else policy_of_opponent(opponent, config))
         found: list[Arrays] = []
         for point in setting.points:
             trainer.advance(point, self._stop)

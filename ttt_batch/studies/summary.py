@@ -164,7 +164,7 @@ def _spreads(shares: NDArray[np.float64]) -> tuple[ShareSpread, ...]:
 class Median(NamedTuple):
     """A median number of games with its 95 % interval.
 
-    games: None if fewer than half of the seeds had the event.  low, high: as `survival.interval_of_median` returns.
+    games: None if fewer than half of the seeds had the event.  low, high: as `statistics.interval_of_median` returns.
     """
 
     games: int | None
@@ -309,7 +309,7 @@ class Summary(Printable):
     def ranked(self, best: str | None = None) -> list[int]:
         """Return the numbers of the settings, the best first and equal ones in order.
 
-        best: a metric (`ranking.METRICS`), or None for the order of the study.  Raises UsageError.
+        best: a metric (`METRICS`), or None for the order of the study.  Raises UsageError.
         """
         return list(range(self.points.size)) if best is None else order_by(metric_named(best), self.columns)
 
@@ -394,7 +394,7 @@ def confirm(summary: "Summary", count: Any, best: str | None = None) -> Confirma
 
     The default is the winner with `train`'s defaults for every option that the study varies.  It keeps the options
     that the study fixes, and the winner's board, opponent, seat, games and interval of proofs.
-    best: a metric (`ranking.METRICS`), DEFAULT_METRIC by default.
+    best: a metric (`METRICS`), DEFAULT_METRIC by default.
     Raises UsageError for an invalid metric or count, and TttBatchError if no setting has a usable figure of it.
     """
     seeds = fresh_seeds(count)

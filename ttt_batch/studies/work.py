@@ -94,13 +94,13 @@ class Executor(Protocol):
 
 
 class Chunks:
-    """Iterable of a study's missing learners in chunks for `hands`, smaller at the end.
+    """Iterable of a study's missing learners in chunks for `executor`, smaller at the end.
 
     The chunks that run together have at most half of the remaining games, so that all slots are busy until the end.
     """
 
-    def __init__(self, study: StudyWriter, hands: Executor) -> None:
-        self._study, self._hands = study, hands
+    def __init__(self, study: StudyWriter, executor: Executor) -> None:
+        self._study, self._executor = study, executor
         self._speed = 0.0  # games a second
         self._begun, self._tried = 0, False
         games = np.array([setting.games for setting in study.design.settings], float)
@@ -109,8 +109,8 @@ class Chunks:
     @property
     def wanted(self) -> int:
         """Return the number of chunks to start: at most one for each slot until the first is finished."""
-        wanted = self._hands.wanted
-        return wanted if self._tried else min(wanted, self._hands.slots - self._begun)
+        wanted = self._executor.wanted
+        return wanted if self._tried else min(wanted, self._executor.slots - self._begun)
 
     def __iter__(self) -> Iterator[Chunk]:
         chunk: Chunk = []
@@ -132,7 +132,7 @@ class Chunks:
 
     def _room(self) -> float:
         """Return the number of games of the next chunk."""
-        return min(self._speed * self._hands.chunk_seconds, self._left / (2 * max(self._hands.slots, 1)))
+        return min(self._speed * self._executor.chunk_seconds, self._left / (2 * max(self._executor.slots, 1)))
 
     def took(self, games: int, seconds: float) -> None:
         """Record the duration of a chunk.  games: 0 if all its learners failed."""
@@ -370,8 +370,8 @@ def run_study(
     say: called with a line if another program has removed or changed the file and the study continues in a new one.
     Raises StudyFileError if a result cannot be stored, and ClusterError.  Earlier results are stored.
     """
-    with Threads(study, threads) if crew is None else Workers(study, crew) as hands:
-        work = _Work(study, hands, progress, stop, say)
+    with Threads(study, threads) if crew is None else Workers(study, crew) as executor:
+        work = _Work(study, executor, progress, stop, say)
         try:
             work.go_on()
         except BaseException:
@@ -387,12 +387,12 @@ class _Work:
     def __init__(
         self,
         study: StudyWriter,
-        hands: Executor,
+        executor: Executor,
         progress: Callable[[StudyProgress], None] | None,
         stop: Callable[[], bool],
         say: Callable[[str], None],
     ) -> None:
-        self._study, self._hands, self._progress, self._stop, self._say = study, hands, progress, stop, say
+        self._study, self._executor, self._progress, self._stop, self._say = study, executor, progress, stop, say
         self._began, self._games, self._moved = time.perf_counter(), 0, False
 
     def go_on(self) -> None:
@@ -416,21 +416,21 @@ class _Work:
             self._report()  # the caller may have to name the file
 
     def _learn_missing(self) -> None:
-        chunks, hands = Chunks(self._study, self._hands), self._hands
+        chunks, executor = Chunks(self._study, self._executor), self._executor
         todo, more, look = iter(chunks), True, self._began
-        while more or hands.busy:
+        while more or executor.busy:
             if time.perf_counter() >= look:  # a report for each of 100,000 short chunks would be slow
                 look = time.perf_counter() + LOOK_SECONDS
                 self._report()
             if self._stop():
                 more = False
-                hands.stop()
+                executor.stop()
             while more and chunks.wanted > 0:
                 chunk = next(todo, None)
                 more = chunk is not None
                 if chunk is not None:
-                    hands.begin(chunk)
-            for done in hands.ended(LOOK_SECONDS):
+                    executor.begin(chunk)
+            for done in executor.ended(LOOK_SECONDS):
                 self._store(done, chunks)
         self._report()
 
@@ -461,4 +461,4 @@ class _Work:
         state = self._study.state
         done, failed = int(np.count_nonzero(state == DONE)), int(np.count_nonzero(state == FAILED))
         seconds = time.perf_counter() - self._began
-        return StudyProgress(done, failed, state.size, self._games, seconds, self._study.path, self._hands.workers)
+        return StudyProgress(done, failed, state.size, self._games, seconds, self._study.path, self._executor.workers)

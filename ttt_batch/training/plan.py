@@ -63,14 +63,14 @@ class RunSources(NamedTuple):
 class Plan:
     """Parameters of a training before it starts.
 
-    total: games at the end.  rival: the fixed opponent, as a run, `OpponentPolicy` or name; None in self-play.
+    total: games at the end.  opponent: the fixed opponent, as a run, `OpponentPolicy` or name; None in self-play.
     state: the state at the start; None for the learner's own start.  earlier: the recorded points so far, if any.
     provenance: of the run so far.  resumed: the run that is continued, if any.
     """
 
     config: Config
     total: int
-    rival: Run | OpponentPolicy | str | None
+    opponent: Run | OpponentPolicy | str | None
     state: State | None
     earlier: dict[str, NDArray[Any]] | None
     provenance: dict[str, str | int | float]
@@ -102,8 +102,8 @@ def make_plan(
 
     in_place: a run resumed from a file is saved in that file.  Raises UsageError, BoardError and RunFileError.
     """
-    resume, start, opponent, trust, read = runs
-    meant, origin = _opponent(opponent, trust=trust), load(start) if isinstance(start, str | Path) else start
+    resume, start, named_opponent, trust, read = runs
+    meant, origin = _opponent(named_opponent, trust=trust), load(start) if isinstance(start, str | Path) else start
     origin = origin if origin is None else with_table(origin)
     seat = "" if seat is None else choose_seat(seat, "both")
     if resume is None:
@@ -116,18 +116,18 @@ def make_plan(
     state, past = resumable_state(run, name), dict(run.provenance)
     total = goal_of(run, name, more, until)
     before, given = run.config, options | {"seat": seat} if seat else dict(options)
-    rival = _asked(meant, before)
+    opponent = _resolve_opponent(meant, before)
     if origin is not None:
         given["start"] = table_digest(origin.tables)
-    if rival is not None:
-        given = {"seat": before.seat or "both", **given, "opponent": _opponent_name(rival)}
+    if opponent is not None:
+        given = {"seat": before.seat or "both", **given, "opponent": _opponent_name(opponent)}
         if not fork and before.opponent not in ("", *OPPONENTS, given["opponent"]):
             raise UsageError(
                 f"{name} was trained against another run or agent; name that one (info shows how it was trained), or "
                 f"add {flag('fork', True)} and {flag('out')} for a new run"
             )
     elif before.opponent in OPPONENTS:
-        rival = before.opponent
+        opponent = before.opponent
     elif before.opponent:
         raise UsageError(f"{name} was trained against a run or an agent; name it again with {flag('opponent')}")
     config, changes = differing_settings(before, given, horizon=total)
@@ -141,7 +141,7 @@ def make_plan(
         # Equal configurations must give equal bytes, so a fork's configuration includes its starting point.
         config = replace(config, start=f"{table_digest(state.tables)}@{state.games}")
         check_origin(run, config)
-    return Plan(config, total, rival, state, snapshots_of(run, state.games), past, run)
+    return Plan(config, total, opponent, state, snapshots_of(run, state.games), past, run)
 
 
 def _fresh_plan(
@@ -158,13 +158,13 @@ def _fresh_plan(
     start, usual = "" if origin is None else table_digest(origin.tables), "first" if learner.boxes else "both"
     if isinstance(meant, Run) and meant.learner.boxes and not learner.boxes:
         usual = "second"  # boxes always play first
-    rival = None if meant is None else _asked(meant, make_config(**options, horizon=total, start=start))
-    against, seat = ("", seat) if rival is None else (_opponent_name(rival), seat or usual)
+    opponent = None if meant is None else _resolve_opponent(meant, make_config(**options, horizon=total, start=start))
+    against, seat = ("", seat) if opponent is None else (_opponent_name(opponent), seat or usual)
     config = make_config(**options, horizon=total, start=start, opponent=against, seat=seat)
     _check_engine(config)
     if origin is not None:
         check_origin(origin, config)
-    return Plan(config, total, rival, None if origin is None else state_of(origin, 0), None, {})
+    return Plan(config, total, opponent, None if origin is None else state_of(origin, 0), None, {})
 
 
 def state_of(origin: Run, games: int) -> State:
@@ -188,7 +188,9 @@ def _opponent(opponent: Opposing, *, trust: bool) -> Run | Agent | AgentAdapter 
     return meant if isinstance(meant, str) else load(meant, trust=trust)
 
 
-def _asked(meant: Run | Agent | AgentAdapter | str | None, config: Config) -> Run | OpponentPolicy | str | None:
+def _resolve_opponent(
+    meant: Run | Agent | AgentAdapter | str | None, config: Config
+) -> Run | OpponentPolicy | str | None:
     """Return a fixed opponent; for an agent, collect its moves in all positions of the board of `config`.
 
     Raises BoardError if there are too many positions, UsageError if the agent plays another board, and AgentError.
@@ -204,10 +206,10 @@ def _asked(meant: Run | Agent | AgentAdapter | str | None, config: Config) -> Ru
     return opponent_policy(asked, config.graph, config.symmetry)
 
 
-def _opponent_name(rival: Run | OpponentPolicy | str) -> str:
-    if isinstance(rival, OpponentPolicy):
-        return rival.digest
-    return rival if isinstance(rival, str) else table_digest(rival.tables)
+def _opponent_name(opponent: Run | OpponentPolicy | str) -> str:
+    if isinstance(opponent, OpponentPolicy):
+        return opponent.digest
+    return opponent if isinstance(opponent, str) else table_digest(opponent.tables)
 
 
 def _check_engine(config: Config) -> None:
@@ -225,37 +227,37 @@ def check_origin(origin: Run, config: Config) -> None:
         )
 
 
-def check_opponent(rival: Run | OpponentPolicy | str, config: Config) -> None:
+def check_opponent(opponent: Run | OpponentPolicy | str, config: Config) -> None:
     """Raise UsageError or BoardError if a fixed opponent cannot play on the board of `config`."""
-    if isinstance(rival, Run) and rival.config.board != config.board:
+    if isinstance(opponent, Run) and opponent.config.board != config.board:
         raise UsageError(
-            f"the opponent plays {rival.config.board.name}, not {config.board.name}; choose a run of the same board"
+            f"the opponent plays {opponent.config.board.name}, not {config.board.name}; choose a run of the same board"
         )
-    if rival != "random":
+    if opponent != "random":
         check_enumerable(config.board, config.grown, "an opponent that is not random")
-    if isinstance(rival, Run) and rival.learner.boxes and config.seat != "second":
+    if isinstance(opponent, Run) and opponent.learner.boxes and config.seat != "second":
         able = "" if learner_named(config.learner).boxes else f"give {flag('seat', 'second')}, or "
         remedy = f"{able}choose another opponent"
         raise cannot_play_second_error(
-            rival.config.learner, "an opponent's part against a learner that plays first", remedy
+            opponent.config.learner, "an opponent's part against a learner that plays first", remedy
         )
 
 
-def policy_of_opponent(rival: Run | OpponentPolicy | str, config: Config) -> Policy | Probabilities:
+def policy_of_opponent(opponent: Run | OpponentPolicy | str, config: Config) -> Policy | Probabilities:
     """Return the policy of a fixed opponent on the board of `config`.
 
     On a growing board it is the random policy, `UNLISTED`.
     If the learner has one row for all images of a position, a run plays in all of them as in the row's position.
     """
-    check_opponent(rival, config)
+    check_opponent(opponent, config)
     if config.grown:
         return UNLISTED
     graph = config.graph
-    if isinstance(rival, OpponentPolicy):
-        return rival.policy
-    if isinstance(rival, Run):
-        return rival.policy_on(graph)
-    return random_policy(graph) if rival == "random" else optimal_policy(graph, solve(graph))
+    if isinstance(opponent, OpponentPolicy):
+        return opponent.policy
+    if isinstance(opponent, Run):
+        return opponent.policy_on(graph)
+    return random_policy(graph) if opponent == "random" else optimal_policy(graph, solve(graph))
 
 
 def resumable_state(run: Run, name: str) -> State:

@@ -154,7 +154,7 @@ def walk_remotely(
         moves = _unpacked(*policy, meant.graph)
         if getattr(_own, "made_for", None) != meant:
             _own.trainer = _own.made_for = None  # free its memory for the next one
-            _own.trainer, _own.made_for = make_trainer(meant, rival=moves if meant.opponent else None), meant
+            _own.trainer, _own.made_for = make_trainer(meant, opponent=moves if meant.opponent else None), meant
         _own.trainer.take_batch(turn, game, moves)
         _own.name = name
     return _own.trainer.walk_some(turn, first, last), time.perf_counter() - began

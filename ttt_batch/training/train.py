@@ -299,11 +299,13 @@ def train(
         check_space(
             config,
             limit,
-            uneven=isinstance(plan.rival, OpponentPolicy) and isinstance(plan.rival.policy, Probabilities),
+            uneven=isinstance(plan.opponent, OpponentPolicy) and isinstance(plan.opponent.policy, Probabilities),
         )
         shares = None if place is None else stack.enter_context(_shared(place, plan, warn))
         writer = None if record is None else stack.enter_context(_writer(record, config, overwrite=overwrite, say=say))
-        set_expected_kernels(0 if writer or plan.rival is not None else kernels_needed(config, plan.total, n_threads))
+        set_expected_kernels(
+            0 if writer or plan.opponent is not None else kernels_needed(config, plan.total, n_threads)
+        )
         clock, trainer = Clock(plan.seconds), _trainer(plan, writer, limit, n_threads, block, shares)
         keeper = make_snapshot_store(plan, trainer.tables, limit, note, wanted=keep_points)
         run = Session(plan, trainer, clock, files, follow, stop, say, command, n_threads, keeper).train()
@@ -338,7 +340,7 @@ def _trainer(
     graph = None if writer is None or config.grown else config.graph
     return make_trainer(
         config,
-        rival=None if plan.rival is None else policy_of_opponent(plan.rival, config),
+        opponent=None if plan.opponent is None else policy_of_opponent(plan.opponent, config),
         state=plan.state,
         record=None if writer is None else functools.partial(writer.write, graph=graph),
         threads=threads,
@@ -356,24 +358,24 @@ def _shared(place: ClusterConfig, plan: Plan, warn: Callable[[str], None] | None
     Raises UsageError if the batches cannot be shared, and ClusterError.
     """
     config, games, workers = plan.config, plan.total, flag("workers" if place.workers else "scheduler")
-    way = choose_trainer(config, plan.rival.policy if isinstance(plan.rival, OpponentPolicy) else None)
+    trainer_class = choose_trainer(config, plan.opponent.policy if isinstance(plan.opponent, OpponentPolicy) else None)
     if config.batch == 1:
         raise UsageError(f"{workers} share the games of a batch, and one game cannot be shared; choose a larger batch")
-    if not issubclass(way, ChunkedWalk):
+    if not issubclass(trainer_class, ChunkedWalk):
         why = (
             "flow plays no games"
             if config.engine == "flow"
             else f"the table of {config.board.name} grows with every game"
         )
         raise UsageError(f"{workers} share the games of a batch, but {why}; leave {workers} out")
-    if issubclass(way, MixtureWalking):
+    if issubclass(trainer_class, MixtureWalking):
         others = "a stochastic policy" if config.by_chances else "an opponent with unequal probabilities"
         raise UsageError(
             f"{workers} share a batch by its best moves, but {others} also draws other moves; leave {workers} out"
         )
     homes_of([config.learner])
     say = warn or warn_python
-    largest, least = min(config.batches.most, games), way.least_shared(learner_named(config.learner))
+    largest, least = min(config.batches.most, games), trainer_class.least_shared(learner_named(config.learner))
     if largest < least:
         say(
             f"batches of up to {largest:,} games are walked in this process alone: on {config.board.name} workers pay "

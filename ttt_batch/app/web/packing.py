@@ -230,7 +230,7 @@ def _seated(agent: AgentAdapter) -> AgentAdapter:
 
 
 def about_agent(agent: AgentAdapter) -> dict[str, Any]:
-    """Plain values for the page, as `about.about` gives them for a table."""
+    """Plain values for the page, as `texts.about` gives them for a table."""
     evaluation = judge_exactly(_seated(agent), Player(named_agent("random", agent.board), agent.board))
     verdict = [f"{'unbeatable' if good else 'can be beaten'} as {seat}" for seat, good in evaluation.unbeatable.items()]
     alike = "one image of each position, for all of them" if agent.images_share else "every position"

@@ -282,7 +282,7 @@ class Setting:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
-    def rival(self) -> Run | str | None:
+    def plan_opponent(self) -> Run | str | None:
         """Return the fixed opponent in the form of `Plan`, and read its file if necessary.  Raises RunFileError."""
         return self.opponent.run if isinstance(self.opponent, RunOpponent) else self.opponent
 
@@ -378,14 +378,14 @@ class Tables(Method):
                 f"opponent self is not applicable to {given['learner']}, which plays first alone; choose random, "
                 "optimal or a run"
             )
-        rival = None if opponent == SELF else opponent
-        against = "" if rival is None else rival.digest if isinstance(rival, RunOpponent) else rival
-        seat = options.pop("seat", "" if rival is None else "first" if boxes else "both")
+        met = None if opponent == SELF else opponent
+        against = "" if met is None else met.digest if isinstance(met, RunOpponent) else met
+        seat = options.pop("seat", "" if met is None else "first" if boxes else "both")
         config = make_config(**options, opponent=against, seat=seat)
-        played = rival.given if isinstance(rival, RunOpponent) else rival
+        played = met.given if isinstance(met, RunOpponent) else met
         if played is not None:
             check_opponent(played, config)
-        return Setting(self, config, learner_named(config.learner).games, rival)
+        return Setting(self, config, learner_named(config.learner).games, met)
 
     def numbered(self, base: Setting, numbers: dict[str, Any]) -> Setting:
         """Return the setting with these values of `numbers`."""

@@ -78,19 +78,19 @@ class Learning(NamedTuple):
 class Workspace(NamedTuple):
     """Working space for batches; what remains in it after a batch follows from the tables.
 
-    seat: the learner's seat, 0 or 1, against a rival; -1 in self-play.
-    policy: the best moves of each row, the rival's included.
-    stale: bool[U], rows whose best moves may have changed.
+    seat: the learner's seat, 0 or 1, against an opponent; -1 in self-play.
+    policy: the best moves of each row, those of the opponent included.
+    dirty: bool[U], rows whose best moves may have changed.
     rows: uint32[U], scratch.
     listed: int64[1], how many rows `rows` lists that changed in the last batch, if all have been ordered since; or -1.
-    owned: bool[U], rows where the learner moves; the others are the rival's.
+    owned: bool[U], rows where the learner moves; the opponent moves in the others.
     ended: int64[S - U], games so far that ended in each final row.
     """
 
     seat: int
     policy: Policy
     counts: Counts
-    stale: Any
+    dirty: Any
     rows: Any
     listed: Any
     owned: Any
@@ -102,20 +102,20 @@ def make_decays(alpha: Decay, epsilon: Decay) -> Decays:
     return Decays(alpha, epsilon, np.zeros(N_SETS), np.zeros(N_SETS, np.int64))
 
 
-def make_workspace(graph: Graph, *, rival: Policy | Probabilities | None = None, seat: int = -1) -> Workspace:
-    """Return the workspace of one board, every row dirty; with a `rival`, for the learner in `seat`."""
+def make_workspace(graph: Graph, *, opponent: Policy | Probabilities | None = None, seat: int = -1) -> Workspace:
+    """Return the workspace of one board, every row dirty; with a `opponent`, for the learner in `seat`."""
     policy = empty_policy(graph)
     n_open = graph.first_edge.size - 1
     owned = np.ones(n_open, dtype=np.bool_)
-    if rival is not None:
+    if opponent is not None:
         owned = (graph.ply[:n_open] & 1) == seat
-        rival = policy_among(graph, rival.chance > 0.0) if isinstance(rival, Probabilities) else rival
-        policy.ordered[:] = rival.ordered
-        policy.best[:] = rival.best
-    stale = np.ones(n_open, dtype=np.bool_)
+        opponent = policy_among(graph, opponent.chance > 0.0) if isinstance(opponent, Probabilities) else opponent
+        policy.ordered[:] = opponent.ordered
+        policy.best[:] = opponent.best
+    dirty = np.ones(n_open, dtype=np.bool_)
     ended = np.zeros(graph.code.size - n_open, np.int64)
     rows, listed = np.zeros(n_open, np.uint32), np.full(1, -1, np.int64)
-    return Workspace(seat, policy, empty_counts(graph), stale, rows, listed, owned, ended)
+    return Workspace(seat, policy, empty_counts(graph), dirty, rows, listed, owned, ended)
 
 
 @inlined
@@ -149,17 +149,17 @@ def batch_step(decays: Decays, step: Step, seat: int, game: int) -> Any:
 
 @inlined
 def order_among(tables: Any, graph: Graph, choice: Choice, work: Workspace, first: int, last: int) -> Any:
-    """Find the best moves of the stale ones among rows `first` to `last - 1`; return how many changed.
+    """Find the best moves of the dirty rows from `first` to `last - 1`; return how many changed.
 
     They are listed in `work.rows` from entry `first` on.  `work` is modified in place.
     """
-    stale, rows = work.stale, work.rows
-    n_stale, n_changed = first, np.int64(first)
+    dirty, rows = work.dirty, work.rows
+    n_dirty, n_changed = first, np.int64(first)
     for row in range(first, last):  # a list first: a branch for each row would be mispredicted
-        rows[n_stale] = row
-        n_stale += stale[row]
-        stale[row] = False
-    for i in range(first, n_stale):
+        rows[n_dirty] = row
+        n_dirty += dirty[row]
+        dirty[row] = False
+    for i in range(first, n_dirty):
         row = rows[i]
         if work.owned[row] and order_row(tables, graph, choice, work.policy, row):
             rows[n_changed] = row
@@ -169,7 +169,7 @@ def order_among(tables: Any, graph: Graph, choice: Choice, work: Workspace, firs
 
 @inlined
 def order_dirty(tables: Any, graph: Graph, choice: Choice, work: Workspace) -> Any:
-    """Find the best moves of every stale row; return how many rows changed, listed in `work.rows`.
+    """Find the best moves of every dirty row; return how many rows changed, listed in `work.rows`.
 
     `work` is modified in place.  Rows that a judgement or `order_from_queue` has ordered are skipped.
     """
@@ -180,8 +180,10 @@ def order_dirty(tables: Any, graph: Graph, choice: Choice, work: Workspace) -> A
 
 
 @generic
-def play_batch(way: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any) -> Any:
-    """Fill `work.counts` with a batch of games, given the policy of `work`; `way` is modified in place.
+def play_batch(
+    sampler: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any
+) -> Any:
+    """Fill `work.counts` with a batch of games, given the policy of `work`; `sampler` is modified in place.
 
     n_changed: the first `n_changed` rows in `work.rows` have other best moves than in the batch before.
     key: uint64, `stream_key(seed)`, or `stream_key(seed, FLOW)` if games are drawn.  bounds: (int, int), the first game
@@ -190,68 +192,70 @@ def play_batch(way: Any, graph: Graph, decays: Decays, work: Workspace, n_change
 
 
 @functools.partial(generic, inline=True)
-def prepare_walk(way: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> Any:
+def prepare_walk(sampler: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> Any:
     """Get a way to walk ready for a batch that begins with `game`; it is modified in place.  n_changed: as above."""
 
 
 @functools.partial(generic, inline=True)
-def count_walked(way: Any, graph: Graph, work: Workspace, games: int) -> Any:
-    """Fill `work.counts` with a batch of `games` games, given `way.drawn`, which is set back; both in place."""
+def count_walked(sampler: Any, graph: Graph, work: Workspace, games: int) -> Any:
+    """Fill `work.counts` with a batch of `games` games, given `sampler.drawn`, which is set back; both in place."""
 
 
 @prepare_walk.register(Walker)
-def _(way: Walker, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
-    set_explorations(decays, work.seat, way.explorations, game)
+def _(sampler: Walker, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
+    set_explorations(decays, work.seat, sampler.explorations, game)
     for i in range(n_changed):
-        pack_row(graph, work.policy, way.paths, work.rows[i])
+        pack_row(graph, work.policy, sampler.paths, work.rows[i])
     if n_changed:
-        trace_paths(graph, work.policy, way.paths)
+        trace_paths(graph, work.policy, sampler.paths)
 
 
 @prepare_walk.register(Lockstep)
-def _(way: Lockstep, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
+def _(sampler: Lockstep, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
     for i in range(n_changed):
-        pack_moves(graph, work.policy, way, work.rows[i])
-    way.epsilon[0] = value_at(decays.epsilon, game)
+        pack_moves(graph, work.policy, sampler, work.rows[i])
+    sampler.epsilon[0] = value_at(decays.epsilon, game)
 
 
 @count_walked.register(Walker)
-def _(way: Walker, graph: Graph, work: Workspace, games: int) -> None:
-    complete_counts(graph, work.policy, way.drawn, work.counts, games)
+def _(sampler: Walker, graph: Graph, work: Workspace, games: int) -> None:
+    complete_counts(graph, work.policy, sampler.drawn, work.counts, games)
 
 
 @count_walked.register(Lockstep)
-def _(way: Lockstep, graph: Graph, work: Workspace, games: int) -> None:
-    if way.by_row:
-        complete_reached(graph, way.drawn, work.counts, games)
+def _(sampler: Lockstep, graph: Graph, work: Workspace, games: int) -> None:
+    if sampler.by_row:
+        complete_reached(graph, sampler.drawn, work.counts, games)
     else:
-        complete_counts(graph, work.policy, way.drawn, work.counts, games)
+        complete_counts(graph, work.policy, sampler.drawn, work.counts, games)
 
 
 @play_batch.register(Walker)
 @play_batch.register(Lockstep)
-def walk_batch(way: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any) -> None:
+def walk_batch(
+    sampler: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any
+) -> None:
     """Run `play_batch` for every kind of walk."""
     game, end = bounds
-    prepare_walk(way, graph, decays, work, n_changed, game)
-    walk_chunk(way, graph, key, game, end)
-    count_walked(way, graph, work, end - game)
+    prepare_walk(sampler, graph, decays, work, n_changed, game)
+    walk_chunk(sampler, graph, key, game, end)
+    count_walked(sampler, graph, work, end - game)
 
 
 @play_batch.register(Rows)
-def _flow(way: Rows, graph: Graph, decays: Decays, work: Workspace, _n_changed: int, key: Any, bounds: Any) -> None:
+def _flow(sampler: Rows, graph: Graph, decays: Decays, work: Workspace, _n_changed: int, key: Any, bounds: Any) -> None:
     game, end = bounds  # a batch's random numbers depend on its first game
-    flow(graph, work.policy, value_at(decays.epsilon, game), work.seat, key, game, end - game, work.counts, way)
+    flow(graph, work.policy, value_at(decays.epsilon, game), work.seat, key, game, end - game, work.counts, sampler)
 
 
 @kernel
 def run_batches(
-    way: Any, learning: Learning, work: Workspace, key: Any, batches: Batches, first_game: int, last_game: int
+    sampler: Any, learning: Learning, work: Workspace, key: Any, batches: Batches, first_game: int, last_game: int
 ) -> None:
     """Play games `first_game` to `last_game - 1` and learn from them batch by batch, on one thread.
 
-    way: one for which `play_batch` is registered.  key: see `play_batch`.
-    `way`, `learning` and `work` are modified in place.
+    sampler: one for which `play_batch` is registered.  key: see `play_batch`.
+    `sampler`, `learning` and `work` are modified in place.
     """
     tables, graph, choice, step, decays = learning
     game = first_game
@@ -259,31 +263,31 @@ def run_batches(
         end = min(last_game, bounds_in_kernels(batches, game)[1])
         now = batch_step(decays, step, work.seat, game)
         n_changed = order_dirty(tables, graph, choice, work)
-        play_batch(way, graph, decays, work, n_changed, key, (game, end))
-        fold(tables, graph, work.counts, now, work.stale)
+        play_batch(sampler, graph, decays, work, n_changed, key, (game, end))
+        fold(tables, graph, work.counts, now, work.dirty)
         clear_counts(graph, work.counts, work.ended)
         game = end
 
 
 @kernel
-def begin_walk(way: Any, learning: Learning, work: Workspace, game: int) -> Any:
+def begin_walk(sampler: Any, learning: Learning, work: Workspace, game: int) -> Any:
     """Get ready for a batch that begins with `game`, to be walked in pieces; return its `Step`.
 
-    way: a `Walker` or `Lockstep`.  `way`, `work` and `learning.step.weights` are modified in place.
+    sampler: a `Walker` or `Lockstep`.  `sampler`, `work` and `learning.step.weights` are modified in place.
     """
     tables, graph, choice, step, decays = learning
-    prepare_walk(way, graph, decays, work, order_dirty(tables, graph, choice, work), game)
+    prepare_walk(sampler, graph, decays, work, order_dirty(tables, graph, choice, work), game)
     return batch_step(decays, step, work.seat, game)
 
 
 @kernel
-def end_walk(way: Any, tables: Any, graph: Graph, step: Step, work: Workspace, games: int) -> None:
-    """Learn from a batch of `games` that was walked in pieces, whose counts are all in `way.drawn`.
+def end_walk(sampler: Any, tables: Any, graph: Graph, step: Step, work: Workspace, games: int) -> None:
+    """Learn from a batch of `games` that was walked in pieces, whose counts are all in `sampler.drawn`.
 
-    `way.drawn`, `tables` and `work` are modified in place.
+    `sampler.drawn`, `tables` and `work` are modified in place.
     """
-    count_walked(way, graph, work, games)
-    fold(tables, graph, work.counts, step, work.stale)
+    count_walked(sampler, graph, work, games)
+    fold(tables, graph, work.counts, step, work.dirty)
     clear_counts(graph, work.counts, work.ended)
 
 
@@ -401,10 +405,10 @@ def make_spans(graph: Graph, size: int = FOLDED) -> Spans:
 
 
 @kernel
-def order_from_queue(way: Lockstep, learning: Learning, work: Workspace, next_free: Any, size: int) -> None:
-    """Find the best moves of stale rows, and lay them out; other threads do so, too: `size` rows are claimed at a time.
+def order_from_queue(sampler: Lockstep, learning: Learning, work: Workspace, next_free: Any, size: int) -> None:
+    """Find the best moves of dirty rows, and lay them out; other threads do so, too: `size` rows are claimed at a time.
 
-    next_free: int64[1], the first row that no thread has claimed.  It, `way` and `work` are modified in place.
+    next_free: int64[1], the first row that no thread has claimed.  It, `sampler` and `work` are modified in place.
     """
     n_open = n_unfinished(learning.graph)
     first = claim(next_free, size)
@@ -412,7 +416,7 @@ def order_from_queue(way: Lockstep, learning: Learning, work: Workspace, next_fr
         last = min(first + size, n_open)
         n_changed = order_among(learning.tables, learning.graph, learning.choice, work, first, last)
         for i in range(first, first + n_changed):
-            pack_moves(learning.graph, work.policy, way, work.rows[i])
+            pack_moves(learning.graph, work.policy, sampler, work.rows[i])
         first = claim(next_free, size)
 
 
@@ -460,7 +464,7 @@ def fold_from_queue(
             own = Counts(visited, spans.n_visited[number : number + 1], work.counts.taken, arrived, work.counts.scratch)
             while claim(done, 0) < spans.after[number]:
                 pass
-            fold(tables, graph, own, step, work.stale)
+            fold(tables, graph, own, step, work.dirty)
             for i in range(n):
                 arrived[visited[i]] = 0
             claim(done, 1)

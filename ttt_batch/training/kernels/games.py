@@ -220,7 +220,7 @@ class Seats(NamedTuple):
     In self-play the seats are -1, and the opponent's policy is not used.
     """
 
-    rival: Policy
+    opponent: Policy
     even: int
     odd: int
 
@@ -246,11 +246,11 @@ class Span(NamedTuple):
 
 
 @inlined
-def opponent_move(graph: Graph, rival: Policy, row: Any, bits: Any) -> Any:
+def opponent_move(graph: Graph, opponent: Policy, row: Any, bits: Any) -> Any:
     """Return the fixed opponent's edge, and whether it used its random number; without a policy it moves at random."""
     lo, hi = edges_of(graph, row)
-    if rival.best.shape[0] > 0:
-        return np.int64(rival.ordered[lo + below(bits, rival.best[row])]), rival.best[row] > 1
+    if opponent.best.shape[0] > 0:
+        return np.int64(opponent.ordered[lo + below(bits, opponent.best[row])]), opponent.best[row] > 1
     legal = 0
     for edge in range(lo, hi):
         legal += is_legal(graph, edge)
@@ -315,7 +315,7 @@ def count_game(graph: Graph, game: Trajectory, plies: int, counts: Counts) -> No
 @inlined
 def play_game(
     learning: Learning,
-    rival: Policy,
+    opponent: Policy,
     seat: int,
     shortcuts: Any,
     growth: Any,
@@ -334,7 +334,7 @@ def play_game(
     while row < np.uint64(n_unfinished(graph)):
         bits, explores = mix(counter), explores_at(exploring, ply)
         if seat >= 0 and ply & 1 != seat:
-            rival_edge, by_chance = opponent_move(graph, rival, row, bits)
+            rival_edge, by_chance = opponent_move(graph, opponent, row, bits)
             edge = np.uint64(rival_edge)
             child = np.uint64(graph.child[edge])
         else:
@@ -402,7 +402,7 @@ def play_games(
             set_explorations(decays, seat, explorations, at)
             exploring = exploring_plies(explorations, base, 0.0, seat, 0)
         plies = play_game(
-            learning, seats.rival, seat, shortcuts, growth, game, exploring, base + GOLDEN, record, recorded
+            learning, seats.opponent, seat, shortcuts, growth, game, exploring, base + GOLDEN, record, recorded
         )
         outcomes[graph.outcome[game.row[plies]]] += 1
         complete = lost_positions(growth) == lost
@@ -424,10 +424,10 @@ def play_games(
 
 
 @kernel
-def fold_counted(learning: Learning, counts: Counts, stale: Any, rows: Any, seat: int, game: int) -> None:
+def fold_counted(learning: Learning, counts: Counts, dirty: Any, rows: Any, seat: int, game: int) -> None:
     """Fold the counts of a batch that began with `game` into the tables and clear them; all in place.
 
-    rows: uint32[U], scratch.  stale: bool[U], written to.  seat: the learner's, -1 in self-play.
+    rows: uint32[U], scratch.  dirty: bool[U], written to.  seat: the learner's, -1 in self-play.
     """
     tables, graph, _, step, decays = learning
     now = batch_step(decays, step, seat, game)
@@ -441,7 +441,7 @@ def fold_counted(learning: Learning, counts: Counts, stale: Any, rows: Any, seat
         ply += 1
     for i in range(n_visited):
         visited[i] = rows[i]
-    fold(tables, graph, counts, now, stale)
+    fold(tables, graph, counts, now, dirty)
     for i in range(n_visited):
         counts.arrived[visited[i]] = 0
     counts.n_visited[0] = 0

@@ -57,67 +57,69 @@ def _set_epsilon(how: Exploring, decays: Decays, game: int) -> Any:
 
 
 @inlined
-def find_chances(way: Any, tables: Any, graph: Graph, choice: Choice, owned: Any, row: Any, chance: Any) -> None:
+def find_chances(sampler: Any, tables: Any, graph: Graph, choice: Choice, owned: Any, row: Any, chance: Any) -> None:
     """Write the chances of the moves of `row` into `chance` (float64[128], see `write_chances`), in place.
 
-    way: what holds `how` and `rival`.  owned: whether the learner moves there, and not its opponent.
+    sampler: what holds `how` and `opponent`.  owned: whether the learner moves there, and not its opponent.
     """
     if owned:
-        write_chances(way.how, tables, graph, choice, row, chance)
+        write_chances(sampler.how, tables, graph, choice, row, chance)
     else:
-        copy_chances(way.rival, graph, row, chance)
+        copy_chances(sampler.opponent, graph, row, chance)
 
 
 @inlined
-def lay_out_row(way: Mixture, graph: Graph, owned: Any, row: Any) -> None:
-    """Write the layout of one row's probabilities; `way` is modified in place."""
+def lay_out_row(sampler: Mixture, graph: Graph, owned: Any, row: Any) -> None:
+    """Write the layout of one row's probabilities; `sampler` is modified in place."""
     lo, hi = edges_of(graph, row)
-    find_chances(way, way.tables, graph, way.choice, owned[row], row, way.table.chance)
-    way.columns[row] = lay_out(way.table, 2 * (hi - lo), way.column, 2 * lo)
+    find_chances(sampler, sampler.tables, graph, sampler.choice, owned[row], row, sampler.table.chance)
+    sampler.columns[row] = lay_out(sampler.table, 2 * (hi - lo), sampler.column, 2 * lo)
 
 
 @kernel
-def lay_out_rows(way: Mixture, graph: Graph, owned: Any) -> None:
-    """Write the layout of all rows, the opponent's, too; `way` is modified in place.  owned: see `Workspace`."""
+def lay_out_rows(sampler: Mixture, graph: Graph, owned: Any) -> None:
+    """Write the layout of all rows, the opponent's, too; `sampler` is modified in place.  owned: see `Workspace`."""
     for row in range(n_unfinished(graph)):
-        lay_out_row(way, graph, owned, row)
-        way.stale[row] = False
+        lay_out_row(sampler, graph, owned, row)
+        sampler.dirty[row] = False
 
 
 @prepare_walk.register(Mixture)
-def _(way: Mixture, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
-    stale, rows, n = way.stale, work.rows, np.int64(0)
-    every = retune(way.how, decays, game) or game == 0  # tables may have been replaced before the first game
+def _(sampler: Mixture, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
+    dirty, rows, n = sampler.dirty, work.rows, np.int64(0)
+    every = retune(sampler.how, decays, game) or game == 0  # tables may have been replaced before the first game
     for row in range(n_unfinished(graph)):  # a list first, as in `order_among`
         rows[n] = row
-        n += (stale[row] or every) and work.owned[row]
-        stale[row] = False
+        n += (dirty[row] or every) and work.owned[row]
+        dirty[row] = False
     for i in range(n):
-        lay_out_row(way, graph, work.owned, rows[i])
+        lay_out_row(sampler, graph, work.owned, rows[i])
 
 
 @count_walked.register(Mixture)
-def _(way: Mixture, graph: Graph, work: Workspace, games: int) -> None:
-    complete_drawn(graph, way.drawn, work.counts, games)
+def _(sampler: Mixture, graph: Graph, work: Workspace, games: int) -> None:
+    complete_drawn(graph, sampler.drawn, work.counts, games)
     # A chance changes with every value, not only with a row's order: what a fold may change are entries of rows that
     # were visited, which rank their own moves or those of the rows above.
     for i in range(work.counts.n_visited[0]):
         row = work.counts.visited[i]
-        way.stale[row] = True
-        mark_parents(graph, row, way.stale, True)
+        sampler.dirty[row] = True
+        mark_parents(graph, row, sampler.dirty, True)
     for row in range(n_unfinished(graph), graph.code.shape[0]):
         if work.counts.arrived[row] != 0:
-            mark_parents(graph, row, way.stale, True)
+            mark_parents(graph, row, sampler.dirty, True)
 
 
 play_batch.register(Mixture)(walk_batch)
 
 
 @play_batch.register(Streams)
-def _flow(way: Streams, graph: Graph, decays: Decays, work: Workspace, _n_changed: int, key: Any, bounds: Any) -> None:
+def _flow(
+    sampler: Streams, graph: Graph, decays: Decays, work: Workspace, _n_changed: int, key: Any, bounds: Any
+) -> None:
     game, end = bounds
     counts = work.counts
-    retune(way.how, decays, game)
+    retune(sampler.how, decays, game)
     base = batch_base(key, game)
     counts.arrived[0] = end - game
     n: Any = np.int64(0)
@@ -125,17 +127,20 @@ def _flow(way: Streams, graph: Graph, decays: Decays, work: Workspace, _n_change
         first, n = n, list_visited(graph, counts, ply, n)
         for i in range(first, n):
             row = counts.visited[i]
-            find_chances(way, way.tables, graph, way.choice, work.owned[row], row, way.table.chance)
-            share_out(graph, way, base, counts, row)
+            find_chances(sampler, sampler.tables, graph, sampler.choice, work.owned[row], row, sampler.table.chance)
+            share_out(graph, sampler, base, counts, row)
     counts.n_visited[0] = n
 
 
 @inlined
-def find_any_chances(way: Streams, learning: Learning, owned: Any, row: Any) -> None:
-    """Write the chances of the moves of `row` into `way.table.chance`; an opponent without chances moves at random."""
-    graph, chance = learning.graph, way.table.chance
-    if owned or way.rival.chance.shape[0] > 0:
-        find_chances(way, learning.tables, graph, learning.choice, owned, row, chance)
+def find_any_chances(sampler: Streams, learning: Learning, owned: Any, row: Any) -> None:
+    """Write the probabilities of the moves of `row` into `sampler.table.chance`.
+
+    An opponent without probabilities moves at random.
+    """
+    graph, chance = learning.graph, sampler.table.chance
+    if owned or sampler.opponent.chance.shape[0] > 0:
+        find_chances(sampler, learning.tables, graph, learning.choice, owned, row, chance)
         return
     lo, hi = edges_of(graph, row)
     legal = 0
@@ -148,7 +153,7 @@ def find_any_chances(way: Streams, learning: Learning, owned: Any, row: Any) -> 
 
 @inlined
 def play_drawn(
-    way: Streams,
+    sampler: Streams,
     learning: Learning,
     seat: int,
     growth: Any,
@@ -167,13 +172,13 @@ def play_drawn(
     row, ply, image, exploring = np.int64(0), np.int64(0), np.int64(0), np.uint64(0)
     while row < n_unfinished(graph):
         lo, hi = edges_of(graph, row)
-        find_any_chances(way, learning, seat < 0 or ply & 1 == seat, row)
+        find_any_chances(sampler, learning, seat < 0 or ply & 1 == seat, row)
         bits, n_slots = draw(base, ply), 2 * (hi - lo)
         if counts is None:
-            slot = slot_reached(way.table.chance, n_slots, unit(bits))
+            slot = slot_reached(sampler.table.chance, n_slots, unit(bits))
         else:
-            n = np.uint64(lay_out(way.table, n_slots, way.column, np.int64(0)))
-            slot = np.int64(slot_drawn(way.column, np.uint64(0), n, bits))
+            n = np.uint64(lay_out(sampler.table, n_slots, sampler.column, np.int64(0)))
+            slot = np.int64(slot_drawn(sampler.column, np.uint64(0), n, bits))
         edge = lo + (slot >> 1)
         exploring |= np.uint64(slot & 1) << np.uint64(ply)
         game.row[ply], game.edge[ply] = row, edge
@@ -190,7 +195,7 @@ def play_drawn(
 
 @kernel
 def play_drawn_games(
-    way: Streams,
+    sampler: Streams,
     learning: Learning,
     seats: Any,
     growth: Any,
@@ -203,7 +208,7 @@ def play_drawn_games(
 ) -> Any:
     """Play the games of `span`; return the first one not played, for lack of room.
 
-    way: how both players play; modified in place.  seats: (int, int), the learner's in games of even and odd numbers.
+    sampler: of both players; modified in place.  seats: (int, int), the learner's in games of even and odd numbers.
     For the rest see `games.play_network_games`.
     """
     tables, graph, _, step, decays = learning
@@ -215,10 +220,10 @@ def play_drawn_games(
             clear_board(growth)
         lost = lost_positions(growth)
         at = number if counts is None else span.batch
-        retune(way.how, decays, at)
+        retune(sampler.how, decays, at)
         seat = seats[1] if number & 1 else seats[0]
         plies, exploring = play_drawn(
-            way, learning, seat, growth, game, counts, game_base(span.key, number), record, recorded
+            sampler, learning, seat, growth, game, counts, game_base(span.key, number), record, recorded
         )
         outcomes[graph.outcome[game.row[plies]]] += 1
         complete = lost_positions(growth) == lost
@@ -241,12 +246,12 @@ def play_drawn_games(
 
 @kernel
 def draw_mixed_ply(
-    way: Streams, learning: Learning, owned: bool, key: Any, batch: int, counts: Counts, first: int, last: int
+    sampler: Streams, learning: Learning, owned: bool, key: Any, batch: int, counts: Counts, first: int, last: int
 ) -> None:
     """Run `draw_ply` for players with action probabilities.  owned: True if the learner moves."""
-    retune(way.how, learning.decays, batch)
+    retune(sampler.how, learning.decays, batch)
     base = batch_base(key, batch)
     for i in range(first, last):
-        find_any_chances(way, learning, owned, counts.visited[i])
-        share_out(learning.graph, way, base, counts, counts.visited[i])
+        find_any_chances(sampler, learning, owned, counts.visited[i])
+        share_out(learning.graph, sampler, base, counts, counts.visited[i])
     clear_reached(learning.graph, counts, first, last)

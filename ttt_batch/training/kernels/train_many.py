@@ -30,15 +30,15 @@ from ttt_batch.training.kernels.batch import Learning, Workspace, batch_step, or
 
 @kernel
 def judge_now(
-    tables: Any, graph: Graph, choice: Choice, work: Workspace, bench: ProofSpace, verdict: Judgement
+    tables: Any, graph: Graph, choice: Choice, work: Workspace, space: ProofSpace, verdict: Judgement
 ) -> None:
     """Fill `verdict` in place with what `judge` says of `tables`, which play against themselves.
 
-    bench: `bench.policy` is that of `work`.  Both are modified in place: the best moves that are listed here are also
+    space: `space.policy` is that of `work`.  Both are modified in place: the best moves that are listed here are also
     those of the next batch.
     """
     n_changed = order_dirty(tables, graph, choice, work)
-    judge_tables(tables, graph, choice, bench, True, verdict)
+    judge_tables(tables, graph, choice, space, True, verdict)
     work.listed[0] = n_changed
 
 
@@ -59,43 +59,43 @@ class SeedBatch(NamedTuple):
 
 @kernel
 def train_learners(
-    way: Any,
+    sampler: Any,
     learning: Learning,
     work: Workspace,
     keys: Any,
     batches: Batches,
     points: Any,
-    bench: ProofSpace,
-    slate: SeedBatch,
+    space: ProofSpace,
+    seed_batch: SeedBatch,
     verdicts: Judgement,
     outcomes: Any,
 ) -> None:
     """Let one learner after the other play games 0 to `points[-1] - 1` as `run_batches` does; judge it at each point.
 
     keys: uint64[2, n], for each learner those of `play_batch` and `Step.chance`.  points: int64[T], games, ascending.
-    bench: `bench.policy` is that of `work` in self-play, and one of its own against a rival.
+    space: `space.policy` is that of `work` in self-play, and one of its own against an opponent.
     verdicts: `Judgement` with axes for learners and points before its own.  outcomes: int64[n, T, 3], first wins, draws
-    and second wins.  Both are filled in place; `way`, `learning`, `work` and `slate` are modified in place.
+    and second wins.  Both are filled in place; `sampler`, `learning`, `work` and `seed_batch` are modified in place.
     """
     tables, graph, choice, step, decays = learning
     for learner in range(keys.shape[1]):
         step.chance[0] = keys[1, learner]
-        n_changed = take_place(tables, graph, choice, work, slate, learner)
+        n_changed = take_place(tables, graph, choice, work, seed_batch, learner)
         game = 0
         for point in range(points.shape[0]):
             while game < points[point]:
                 end = min(points[point], bounds_in_kernels(batches, game)[1])
                 now = batch_step(decays, step, work.seat, game)
-                play_batch(way, graph, decays, work, n_changed, keys[0, learner], (game, end))
-                fold(tables, graph, work.counts, now, work.stale)
+                play_batch(sampler, graph, decays, work, n_changed, keys[0, learner], (game, end))
+                fold(tables, graph, work.counts, now, work.dirty)
                 clear_counts(graph, work.counts, work.ended)
                 game = end
                 n_changed = order_dirty(tables, graph, choice, work)
-            judge_tables(tables, graph, choice, bench, work.seat < 0, verdict_at(verdicts, learner, point))
+            judge_tables(tables, graph, choice, space, work.seat < 0, verdict_at(verdicts, learner, point))
             count_outcomes(graph, work.ended, outcomes[learner, point])
-        for field in range(len(slate.places)):
-            if slate.ends[field].shape[0]:
-                copy_bytes(slate.places[field], slate.ends[field][learner])
+        for field in range(len(seed_batch.places)):
+            if seed_batch.ends[field].shape[0]:
+                copy_bytes(seed_batch.places[field], seed_batch.ends[field][learner])
 
 
 @inlined
@@ -106,17 +106,17 @@ def copy_bytes(source: Any, target: Any) -> None:
 
 
 @inlined
-def take_place(tables: Any, graph: Graph, choice: Choice, work: Workspace, slate: SeedBatch, learner: int) -> Any:
+def take_place(tables: Any, graph: Graph, choice: Choice, work: Workspace, seed_batch: SeedBatch, learner: int) -> Any:
     """Get everything ready for the first batch of a learner; return how many rows `work.rows` lists as changed.
 
     The best moves of equal start tables are found once: it takes as long as a judgement.
     """
-    own = slate.starts[0].shape[0] > 1
-    for field in range(len(slate.places)):
-        copy_bytes(slate.starts[field][learner if own else 0], slate.places[field])
+    own = seed_batch.starts[0].shape[0] > 1
+    for field in range(len(seed_batch.places)):
+        copy_bytes(seed_batch.starts[field][learner if own else 0], seed_batch.places[field])
     work.ended[:] = 0
     work.counts.scratch[:] = 0
-    policy, kept = work.policy, slate.policy
+    policy, kept = work.policy, seed_batch.policy
     if own or learner == 0:
         for row in range(n_unfinished(graph)):
             if work.owned[row]:
@@ -129,7 +129,7 @@ def take_place(tables: Any, graph: Graph, choice: Choice, work: Workspace, slate
         copy_bytes(kept.ordered, policy.ordered)
     n = 0
     for row in range(n_unfinished(graph)):
-        work.stale[row] = False
+        work.dirty[row] = False
         work.rows[n] = row
         n += work.owned[row]
     return n
@@ -224,13 +224,13 @@ def make_box_sampler(graph: Graph, boxes: Matchboxes) -> BoxSampler:
 
 
 @inlined
-def drawn_edge(graph: Graph, boxes: Matchboxes, hand: BoxSampler, row: Any, reach: Any) -> Any:
+def drawn_edge(graph: Graph, boxes: Matchboxes, sampler: BoxSampler, row: Any, reach: Any) -> Any:
     """Return the edge whose bead is drawn from a box, or the last one of its row, to resign, if it is empty."""
     lo, hi = edges_of(graph, row)
-    inside, total, last = hand.inside[row], 0.0, hi - 1
+    inside, total, last = sampler.inside[row], 0.0, hi - 1
     if inside > 0.0:
         for edge in range(lo, hi):
-            share = hand.beads[boxes.kind[edge]] * boxes.portion[edge]
+            share = sampler.beads[boxes.kind[edge]] * boxes.portion[edge]
             if share > 0.0:
                 total, last = total + share / inside, edge
                 if total > reach:
@@ -248,14 +248,14 @@ def opponent_edge(graph: Graph, boxes: Matchboxes, row: Any, reach: Any) -> Any:
 
 
 @inlined
-def play_boxes_game(graph: Graph, boxes: Matchboxes, hand: BoxSampler, base: Any) -> Any:
+def play_boxes_game(graph: Graph, boxes: Matchboxes, sampler: BoxSampler, base: Any) -> Any:
     """Play a game and learn from it; return its outcome (int64)."""
     row, ply, opened = np.int64(0), np.int64(0), np.int64(0)
     while row < n_unfinished(graph):
         reach = unit(draw(base, ply))
         if boxes.holds[row]:
-            edge = drawn_edge(graph, boxes, hand, row, reach)
-            hand.row[opened], hand.kind[opened] = row, boxes.kind[edge]
+            edge = drawn_edge(graph, boxes, sampler, row, reach)
+            sampler.row[opened], sampler.kind[opened] = row, boxes.kind[edge]
             opened += 1
         else:
             edge = opponent_edge(graph, boxes, row, reach)
@@ -265,11 +265,11 @@ def play_boxes_game(graph: Graph, boxes: Matchboxes, hand: BoxSampler, base: Any
     if graph.code[row] < 0:
         opened -= 1  # resigning draws no bead
     for i in range(opened):
-        kind, box = hand.kind[i], hand.row[i]
-        before = hand.beads[kind]
+        kind, box = sampler.kind[i], sampler.row[i]
+        before = sampler.beads[kind]
         after = max(before + boxes.reward[outcome], 0.0)
-        hand.beads[kind] = after
-        hand.inside[box] += after - before
+        sampler.beads[kind] = after
+        sampler.inside[box] += after - before
     return outcome
 
 
@@ -282,21 +282,21 @@ def copy_array(one: Any, other: Any) -> None:
 
 @kernel
 def play_matchboxes(
-    graph: Graph, boxes: Matchboxes, hand: BoxSampler, keys: Any, points: Any, outcomes: Any, ends: Any
+    graph: Graph, boxes: Matchboxes, sampler: BoxSampler, keys: Any, points: Any, outcomes: Any, ends: Any
 ) -> None:
     """Let one learner after the other play games 0 to `points[-1] - 1`, and count the results.
 
     keys: uint64[n], the learners' streams.  points: int64[T], games, ascending.
     outcomes: int64[n, T, 3], first wins, draws and second wins up to each point.  ends: float64[n, K], the beads of
-    each kind at the end, or float64[0, K] if they are not kept.  Both are filled in place; `hand` is modified.
+    each kind at the end, or float64[0, K] if they are not kept.  Both are filled in place; `sampler` is modified.
     """
     for learner in range(keys.shape[0]):
-        copy_array(boxes.full, hand.beads)
-        copy_array(boxes.filled, hand.inside)
+        copy_array(boxes.full, sampler.beads)
+        copy_array(boxes.filled, sampler.inside)
         wins, draws, game = np.int64(0), np.int64(0), np.int64(0)
         for point in range(points.shape[0]):
             while game < points[point]:
-                outcome = play_boxes_game(graph, boxes, hand, game_base(keys[learner], game))
+                outcome = play_boxes_game(graph, boxes, sampler, game_base(keys[learner], game))
                 wins += outcome == FIRST_WINS
                 draws += outcome == DRAW
                 game += 1
@@ -304,4 +304,4 @@ def play_matchboxes(
             outcomes[learner, point, 1] = draws
             outcomes[learner, point, 2] = game - wins - draws
         if ends.shape[0] > 0:
-            copy_array(hand.beads, ends[learner])
+            copy_array(sampler.beads, ends[learner])

@@ -40,9 +40,9 @@ MIXED: dict[bool, dict[str, type[Trainer]]] = {
 """Trainer classes for moves with unequal probabilities, by whether the board grows."""
 
 
-def choose_trainer(config: Config, rival: Policy | Probabilities | None = None) -> type[Trainer]:
+def choose_trainer(config: Config, opponent: Policy | Probabilities | None = None) -> type[Trainer]:
     """Return the trainer class for a configuration and a fixed opponent."""
-    if config.by_chances or isinstance(rival, Probabilities):
+    if config.by_chances or isinstance(opponent, Probabilities):
         ways = MIXED[config.grown]
     else:
         ways = WAYS["grown" if config.grown else "small" if config.small else "large"]
@@ -56,10 +56,10 @@ KERNELS: dict[type[Trainer], int] = {OneByOne: 5, Walking: 12, Flowing: 11}
 
 def kernels_needed(config: Config, games: int, threads: int) -> int:
     """Return how many kernels self-play of `games` games compiles without a cache; 0 if unknown."""
-    way = choose_trainer(config)
-    needed = KERNELS.get(way, 0) if config.small else 0
+    trainer_class = choose_trainer(config)
+    needed = KERNELS.get(trainer_class, 0) if config.small else 0
     first = least_chunked(config.batches, threads, Walking.games_per_thread, Walking.stop_every)
-    if way is Walking and first < games:  # walking in pieces: 3 more kernels, 2 if all batches are in pieces
+    if trainer_class is Walking and first < games:  # walking in pieces: 3 more kernels, 2 if all batches are in pieces
         needed += 3 if first else 2
     return needed
 
@@ -67,7 +67,7 @@ def kernels_needed(config: Config, games: int, threads: int) -> int:
 def make_trainer(
     config: Config,
     *,
-    rival: Policy | Probabilities | None = None,
+    opponent: Policy | Probabilities | None = None,
     state: State | None = None,
     record: Callable[[Games], None] | None = None,
     threads: int = 1,
@@ -78,10 +78,10 @@ def make_trainer(
 ) -> Trainer:
     """Return a trainer for `config`, new or from `state`; for the parameters see `TrainerOptions`.
 
-    A learner without self-play meets the opponent named in its configuration, unless `rival` is given.
+    A learner without self-play meets the opponent named in its configuration, unless `opponent` is given.
     """
-    if rival is None and learner_named(config.learner).boxes and config.opponent in OPPONENTS:
-        rival = policy_of_opponent(config.opponent, config)
-    return choose_trainer(config, rival)(
-        TrainerOptions(config, rival, state, record, threads, block, max_rows, games, shares)
+    if opponent is None and learner_named(config.learner).boxes and config.opponent in OPPONENTS:
+        opponent = policy_of_opponent(config.opponent, config)
+    return choose_trainer(config, opponent)(
+        TrainerOptions(config, opponent, state, record, threads, block, max_rows, games, shares)
     )

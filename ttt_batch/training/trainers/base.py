@@ -35,7 +35,7 @@ RECORDED_AT_ONCE = 1 << 16
 class TrainerOptions:
     """Parameters of a trainer.
 
-    rival: the fixed opponent against the learner in `config.seat`: a `Policy` of equally likely moves or
+    opponent: the fixed opponent against the learner in `config.seat`: a `Policy` of equally likely moves or
     `Probabilities`; None for self-play.  On growing boards `UNLISTED` stands for a random opponent.
     state: the start state, which is copied; None for the learner's start tables.
     record: called with the games as they are played.
@@ -47,7 +47,7 @@ class TrainerOptions:
     """
 
     config: Config
-    rival: Policy | Probabilities | None = None
+    opponent: Policy | Probabilities | None = None
     state: State | None = None
     record: Callable[[Games], None] | None = None
     threads: int = 1

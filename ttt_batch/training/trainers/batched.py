@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.compiler.numerics import RULE, stream_key
 from ttt_batch.core.resources import free_memory, startable_threads
-from ttt_batch.evaluation.judgement import Judgement, ProofSpace, make_bench, make_judgement
+from ttt_batch.evaluation.judgement import Judgement, ProofSpace, make_judgement, make_proof_space
 from ttt_batch.games.graph import Graph
 from ttt_batch.games.transcripts import games_space
 from ttt_batch.learners.base import Learner, Step
@@ -72,45 +72,45 @@ class Batched(Trainer):
 
     def __init__(self, task: TrainerOptions) -> None:
         super().__init__(task)
-        works = [make_workspace(self.graph, rival=task.rival, seat=seat) for seat in sorted(set(self._seats))]
+        works = [make_workspace(self.graph, opponent=task.opponent, seat=seat) for seat in sorted(set(self._seats))]
         # Shared counts, since a fold may leave data in them for the next one.
         self._works = [work._replace(counts=works[0].counts) for work in works]
-        self._ways = [self._way(work, task) for work in self._works]
+        self._samplers = [self._way(work, task) for work in self._works]
 
     def take(self, config: Config) -> None:
         """Set another configuration for `train_learners`, with the same learner, board, opponent and engine."""
         self._held = Enumerated(self.graph, self.tables, np.zeros(self.tables[0].size if config.alpha.power else 0))
         self._take(config)
-        for way, work in zip(self._ways, self._works, strict=True):
-            self._retake(way, work)
+        for sampler, work in zip(self._samplers, self._works, strict=True):
+            self._retake(sampler, work)
 
     def judge(self) -> Judge:
         """Return the evaluation function; in self-play it reuses the batch's best moves and takes half the time."""
         if self._works[0].seat >= 0:
             return super().judge()
-        (work,), bench = self._works, make_bench(self.graph, self.worth)._replace(policy=self._works[0].policy)
+        (work,), space = self._works, make_proof_space(self.graph, self.worth)._replace(policy=self._works[0].policy)
 
         def judged(tables: Any) -> Judgement:
             verdict = make_judgement()
-            judge_now(tables, self.graph, self.learner.choice, work, bench, verdict)
+            judge_now(tables, self.graph, self.learner.choice, work, space, verdict)
             return verdict
 
         return judged
 
     def follow(
-        self, seeds: Sequence[int], points: NDArray[np.int64], bench: ProofSpace, *, keep: bool
+        self, seeds: Sequence[int], points: NDArray[np.int64], space: ProofSpace, *, keep: bool
     ) -> TrainedLearner:
         """Train one learner per seed with this configuration, each from the first game to `points[-1]`.
 
-        points: int64[T], ascending; `bench` evaluates each learner there.  keep: whether to return tables.
+        points: int64[T], ascending; `space` evaluates each learner there.  keep: whether to return tables.
         Only for trainings in one seat, or in self-play.  Afterwards the trainer cannot `advance`.
         """
-        (way,), (work,) = self._ways, self._works
-        bench = bench._replace(policy=work.policy) if work.seat < 0 else bench
+        (sampler,), (work,) = self._samplers, self._works
+        space = space._replace(policy=work.policy) if work.seat < 0 else space
         arrays = (*self.tables, self.visits)
         starts = [(*tables, np.zeros(self.visits.size)) for tables in start_tables(self.config, self.graph, seeds)]
         ends = [np.empty((len(seeds) if keep else 0, *array.shape), array.dtype) for array in arrays]
-        slate = SeedBatch(
+        seed_batch = SeedBatch(
             places=tuple(_bytes_of(array[None])[0] for array in arrays),
             starts=tuple(_bytes_of(np.stack(several)) for several in zip(*starts, strict=True)),
             ends=tuple(_bytes_of(array) for array in ends),
@@ -119,14 +119,14 @@ class Batched(Trainer):
         keys = np.array([[stream_key(seed, use) for seed in seeds] for use in (self._stream, RULE)], np.uint64)
         verdicts = make_judgement(len(seeds), points.size)
         outcomes = np.zeros((len(seeds), points.size, 3), np.int64)
-        train_learners(way, self._learning, work, keys, self.batches, points, bench, slate, verdicts, outcomes)
+        train_learners(sampler, self._learning, work, keys, self.batches, points, space, seed_batch, verdicts, outcomes)
         return TrainedLearner(verdicts, outcomes, self.learner.tables(*ends[:-1]), ends[-1])
 
     @abstractmethod
     def _way(self, work: Workspace, task: TrainerOptions) -> Any:
         """Return the sampler with which `play_batch` plays the batches of one seat."""
 
-    def _retake(self, way: Any, work: Workspace) -> None:
+    def _retake(self, sampler: Any, work: Workspace) -> None:
         """Set the numbers of another configuration in a sampler made by `_way`."""
 
     def _played(self) -> NDArray[np.int64]:
@@ -139,14 +139,14 @@ class Batched(Trainer):
         turn, end = batch_parity(self.batches, self.games), batch_bounds(self.batches, self.games)[1]
         self._batches(turn, min(last, end), stop)
         for work in self._works:
-            work.stale[:] |= self._works[turn].stale
+            work.dirty[:] |= self._works[turn].dirty
 
     def _batches(self, turn: int, last: int, _stop: Callable[[], bool]) -> None:
         """Learn from the games up to `last` in the seat of `self._works[turn]`, as `_learn` does."""
         while self.games < last:
             end = last if self._record is None else min(last, batch_bounds(self.batches, self.games)[1])
-            work, way = self._works[turn], self._ways[turn]
-            run_batches(way, self._learning, work, self._key, self.batches, self.games, end)
+            work, sampler = self._works[turn], self._samplers[turn]
+            run_batches(sampler, self._learning, work, self._key, self.batches, self.games, end)
             self._record_batch(turn, end)
             self.games = end
 
@@ -154,7 +154,7 @@ class Batched(Trainer):
         """Record the batch just played, which began with `self.games`; its policy is still in the workspace."""
         if self._record is None:
             return
-        work, explorations = self._works[turn], getattr(self._ways[turn], "explorations", None)
+        work, explorations = self._works[turn], getattr(self._samplers[turn], "explorations", None)
         epsilon = value_at(self._decays.epsilon, self.games)
         for start in range(self.games, last, self._at_once):
             end = min(last, start + self._at_once)
@@ -225,7 +225,7 @@ class ChunkedWalk(Batched):
         super().__init__(task)
         self._each = self._worth_a_thread()
         helpers = min(helpers_of(self.batches, task.threads, self._each), self._most_helpers())
-        self._helpers = [[self._beside(way) for way in self._ways] for _ in range(helpers)]
+        self._helpers = [[self._beside(sampler) for sampler in self._samplers] for _ in range(helpers)]
         self._pool: ThreadPoolExecutor | None = None
         self._piecewise_from = least_chunked(self.batches, task.threads, self._each, self.stop_every)
         self._first = self.games < self._piecewise_from < task.games
@@ -245,13 +245,13 @@ class ChunkedWalk(Batched):
         return 1 << 10
 
     @abstractmethod
-    def _beside(self, way: Any) -> Any:
-        """Return a sampler for a helping thread, like `way`."""
+    def _beside(self, sampler: Any) -> Any:
+        """Return a sampler for a helping thread, like `sampler`."""
 
     def _batches(self, turn: int, last: int, stop: Callable[[], bool]) -> None:
         while self.games < last:
             if self._first:  # run no games, to compile the kernel
-                run_batches(self._ways[turn], self._learning, self._works[turn], self._key, self.batches, 0, 0)
+                run_batches(self._samplers[turn], self._learning, self._works[turn], self._key, self.batches, 0, 0)
             if self._first or self.games >= self._piecewise_from:
                 if not self._batch_in_pieces(turn, min(last, batch_bounds(self.batches, self.games)[1]), stop):
                     return  # stopped within the batch, which is not counted
@@ -275,12 +275,12 @@ class ChunkedWalk(Batched):
 
     def _begin(self, turn: int, _threads: int) -> Step:
         """Prepare the batch from `self.games` on for walking."""
-        step: Step = begin_walk(self._ways[turn], self._learning, self._works[turn], self.games)
+        step: Step = begin_walk(self._samplers[turn], self._learning, self._works[turn], self.games)
         return step
 
     def _end(self, turn: int, step: Step, games: int, _threads: int) -> None:
         """Learn from a batch that was walked."""
-        end_walk(self._ways[turn], self.tables, self.graph, step, self._works[turn], games)
+        end_walk(self._samplers[turn], self.tables, self.graph, step, self._works[turn], games)
 
     def _start_pool(self) -> None:
         """Start the helping threads, or as many as the system allows; their number does not affect the result."""
@@ -301,7 +301,7 @@ class ChunkedWalk(Batched):
 
         The counts are left where `_end` reads them; after a stop they are reset to zero.
         """
-        way, others = self._ways[turn], [ways[turn] for ways in self._helpers[: threads - 1]]
+        sampler, others = self._samplers[turn], [samplers[turn] for samplers in self._helpers[: threads - 1]]
         stride, stopped = self.stop_every * threads, False
         for start in range(self.games, last, stride):
             stopped = stop()
@@ -310,12 +310,12 @@ class ChunkedWalk(Batched):
             end = min(start + stride, last)
             each = -(-(end - start) // threads)
             claims = self._key, np.array([start], np.int64), min(self.claim, each) if others else each, end
-            self._share(walk_from_queue, [(self.graph, one, *claims) for one in (*others, way)])
+            self._share(walk_from_queue, [(self.graph, one, *claims) for one in (*others, sampler)])
         if stopped:
-            for one in (way, *others):
+            for one in (sampler, *others):
                 one.drawn[:] = 0
         else:
-            self._add_up([way.drawn, *(one.drawn for one in others)])
+            self._add_up([sampler.drawn, *(one.drawn for one in others)])
         return not stopped
 
     def _add_up(self, drawn: Sequence[NDArray[np.uint32]]) -> None:
@@ -327,7 +327,7 @@ class ChunkedWalk(Batched):
         """Walk like `_walk_all` on the workers of a cluster; return None if none exist or the batch is too small."""
         if self._shares is None or last - self.games < self.least_shared(self.learner):
             return None
-        policy, drawn = self._works[turn].policy, self._ways[turn].drawn
+        policy, drawn = self._works[turn].policy, self._samplers[turn].drawn
         here = functools.partial(self._walk_span, turn)
         walked: bool | None = self._shares.walk(
             SharedBatch(turn, self.games, last, policy, self.graph, drawn, here), stop
@@ -338,20 +338,20 @@ class ChunkedWalk(Batched):
 
     def _walk_span(self, turn: int, first: int, last: int) -> None:
         """Walk games `first` to `last - 1` on this thread, without checks of `stop`."""
-        walk_from_queue(self.graph, self._ways[turn], self._key, np.array([first], np.int64), last - first, last)
+        walk_from_queue(self.graph, self._samplers[turn], self._key, np.array([first], np.int64), last - first, last)
 
     def take_batch(self, turn: int, game: int, policy: Policy) -> None:
         """Prepare a worker to walk games of the batch that begins with `game` and has `policy`."""
         work = self._works[turn]
         work.policy.best[:], work.policy.ordered[:] = policy.best, policy.ordered
         work.rows[:], work.listed[0] = np.arange(work.rows.size), work.rows.size
-        begin_walk(self._ways[turn], self._learning, work, game)
+        begin_walk(self._samplers[turn], self._learning, work, game)
 
     def walk_some(self, turn: int, first: int, last: int) -> NDArray[np.uint32]:
         """Walk games `first` to `last - 1` of the prepared batch on a worker; return their counts, as in `drawn`."""
         self._walk_span(turn, first, last)
-        drawn: NDArray[np.uint32] = self._ways[turn].drawn.copy()
-        self._ways[turn].drawn[:] = 0
+        drawn: NDArray[np.uint32] = self._samplers[turn].drawn.copy()
+        self._samplers[turn].drawn[:] = 0
         return drawn
 
 
@@ -393,12 +393,12 @@ class Walking(ChunkedWalk):
         explorations = make_explorations(self.config.epsilon.start, work.seat)
         return make_walker(self.graph, explorations, make_paths(self.graph, work.policy), task.block)
 
-    def _beside(self, way: Walker) -> Walker:
-        return make_walker(self.graph, way.explorations, way.paths, way.game.size)
+    def _beside(self, sampler: Walker) -> Walker:
+        return make_walker(self.graph, sampler.explorations, sampler.paths, sampler.game.size)
 
-    def _retake(self, way: Walker, work: Workspace) -> None:
+    def _retake(self, sampler: Walker, work: Workspace) -> None:
         fill_explorations(
-            way.explorations, self.config.epsilon.start, work.seat, self._decays.weight, self._decays.stack
+            sampler.explorations, self.config.epsilon.start, work.seat, self._decays.weight, self._decays.stack
         )
 
 
@@ -429,10 +429,10 @@ class InLockstep(ChunkedWalk):
         self._drawn: list[NDArray[np.uint32]] = []
         if self._helpers and self.learner.by_arrivals:  # one array for all threads, added up in the fold
             self._spans = make_spans(self.graph)
-            for turn, way in enumerate(self._ways):
-                self._drawn.append(np.zeros((1 + len(self._helpers), way.drawn.size), np.uint32))
-                for ways, drawn in zip((self._ways, *self._helpers), self._drawn[turn], strict=True):
-                    ways[turn] = ways[turn]._replace(drawn=drawn)
+            for turn, sampler in enumerate(self._samplers):
+                self._drawn.append(np.zeros((1 + len(self._helpers), sampler.drawn.size), np.uint32))
+                for samplers, drawn in zip((self._samplers, *self._helpers), self._drawn[turn], strict=True):
+                    samplers[turn] = samplers[turn]._replace(drawn=drawn)
 
     @classmethod
     def least_shared(cls, learner: Learner) -> int:
@@ -446,21 +446,23 @@ class InLockstep(ChunkedWalk):
     def _way(self, work: Workspace, task: TrainerOptions) -> Lockstep:
         return make_lockstep(self.graph, work.policy, work.seat, by_row=self.learner.by_arrivals)
 
-    def _beside(self, way: Lockstep) -> Lockstep:
-        return second_lockstep(way)
+    def _beside(self, sampler: Lockstep) -> Lockstep:
+        return second_lockstep(sampler)
 
     def _worth_a_thread(self) -> int:
         return self.games_per_thread * (1 if self.learner.by_arrivals else BY_MOVE)
 
     def _most_helpers(self) -> int:
         """Return how many helping threads fit into half of the free memory."""
-        each: int = sum(getattr(way, name).nbytes for way in self._ways for name in OWN)
+        each: int = sum(getattr(sampler, name).nbytes for sampler in self._samplers for name in OWN)
         return free_memory() // (2 * each)
 
     def _begin(self, turn: int, threads: int) -> Step:
         work = self._works[turn]
         if threads > 1 and work.listed[0] < 0:
-            self._share(order_from_queue, [(self._ways[turn], self._learning, work, _none_yet(), ORDERED)] * threads)
+            self._share(
+                order_from_queue, [(self._samplers[turn], self._learning, work, _none_yet(), ORDERED)] * threads
+            )
             work.listed[0] = 0
         return super()._begin(turn, threads)
 

@@ -57,8 +57,8 @@ class PlyByPly(Trainer):
     def __init__(self, task: TrainerOptions) -> None:
         super().__init__(task)
         # A signature of `play_games` for self-play alone is 0 to 3 % faster, but adds a second of compilation.
-        rival = task.rival if isinstance(task.rival, Policy) else UNLISTED
-        self._players = Seats(rival, *self._seats)
+        opponent = task.opponent if isinstance(task.opponent, Policy) else UNLISTED
+        self._players = Seats(opponent, *self._seats)
         self._game = make_trajectory(self.config.board.cells)
         self._by_outcome = np.zeros(4, np.int64)
 
@@ -157,7 +157,7 @@ class OneByOne(PlyByPly):
         self._shortcuts = Shortcuts(make_cache(graph), *(made[seat] for seat in self._seats))
         like_3x3 = is_like_3x3(graph)
         by_games = config.alpha.by_games or config.epsilon.by_games
-        self._plain = (like_3x3 or self.learner.occupied) and not (task.rival or task.record or by_games)
+        self._plain = (like_3x3 or self.learner.occupied) and not (task.opponent or task.record or by_games)
         self._runner_up = np.zeros(CELLS) if self.learner.repeats else None
         self._scored_by: str | None = None
         if self._plain and self.learner.settles:
@@ -202,8 +202,8 @@ class Growing(PlyByPly):
             self.full, self._counts = True, None
             return
         n_open = self.graph.first_edge.size - 1
-        stale, rows = np.zeros(n_open, np.bool_), np.zeros(n_open, np.uint32)
-        fold_counted(self._learning, counts, stale, rows, seat, self.games)
+        dirty, rows = np.zeros(n_open, np.bool_), np.zeros(n_open, np.uint32)
+        fold_counted(self._learning, counts, dirty, rows, seat, self.games)
         self.games = end
 
     def _count(self, last: int, seat: int, _grown: GrowingTable) -> Counts | None:
@@ -234,7 +234,7 @@ class GrowingFlow(Growing):
         before, first, ply = grown.used, 0, 0
         while first < counts.n_visited[0]:
             until = int(counts.n_visited[0])
-            self._draw(counts, first, until, rival=seat >= 0 and ply & 1 != seat)
+            self._draw(counts, first, until, opponent=seat >= 0 and ply & 1 != seat)
             while (first := arrive(grown.tables, grown.graph, grown.growth, counts, first, until, self.worth)) < until:
                 if not grown.may_grow:
                     grown.go_back(before.rows, before.finals)
@@ -249,11 +249,11 @@ class GrowingFlow(Growing):
             self._by_outcome[outcome] += counts.arrived[n_open:][finals == outcome].sum()
         return counts
 
-    def _draw(self, counts: Counts, first: int, last: int, *, rival: bool) -> None:
-        """Draw the moves of games at `counts.visited[first:last]`, all of one ply; rival: a random opponent moves."""
+    def _draw(self, counts: Counts, first: int, last: int, *, opponent: bool) -> None:
+        """Draw the moves of games at `counts.visited[first:last]`, all of one ply; opponent: at random."""
         if self._policy.ordered.size != self.graph.child.size:
             self._policy = _scratch_policy(self.graph)
-        draw_ply(self._learning, self._policy, rival, self._key, self.games, counts, self._rows, first, last)
+        draw_ply(self._learning, self._policy, opponent, self._key, self.games, counts, self._rows, first, last)
 
 
 def _scratch_policy(graph: Graph) -> Policy:
@@ -284,9 +284,9 @@ def _take_numbers(how: Any, config: Config) -> None:
 
 def opponent_probabilities(task: TrainerOptions, graph: Graph) -> Probabilities:
     """Return the action probabilities of a task's opponent; `NO_CHANCES` in self-play and on a growing board."""
-    if task.rival is None or task.config.grown:
+    if task.opponent is None or task.config.grown:
         return NO_CHANCES
-    return task.rival if isinstance(task.rival, Probabilities) else even_chances(graph, task.rival)
+    return task.opponent if isinstance(task.opponent, Probabilities) else even_chances(graph, task.opponent)
 
 
 class MixtureWalking(ChunkedWalk):
@@ -303,28 +303,28 @@ class MixtureWalking(ChunkedWalk):
 
     def _learn(self, last: int, stop: Callable[[], bool]) -> None:
         super()._learn(last, stop)
-        if len(self._ways) > 1:  # seats alternate: rows changed by one are stale for the other
-            stale = np.any([way.stale for way in self._ways], axis=0)
-            for way in self._ways:
-                way.stale[:] = stale
+        if len(self._samplers) > 1:  # seats alternate: rows changed by one are dirty for the other
+            dirty = np.any([sampler.dirty for sampler in self._samplers], axis=0)
+            for sampler in self._samplers:
+                sampler.dirty[:] = dirty
 
     def _most_helpers(self) -> int:
         """Return how many helping threads fit into half of the free memory, at 8 bytes a move (52 MB on 4x4x4)."""
-        each: int = sum(way.drawn.nbytes for way in self._ways)
+        each: int = sum(sampler.drawn.nbytes for sampler in self._samplers)
         return free_memory() // (2 * each)
 
     def _way(self, work: Workspace, task: TrainerOptions) -> Mixture:
-        how, rival = exploration_of(self.config), opponent_probabilities(task, self.graph)
-        way = make_mixture(self.graph, how, self.tables, self.learner.choice, rival)
-        lay_out_rows(way, self.graph, work.owned)
-        return way
+        how, opponent = exploration_of(self.config), opponent_probabilities(task, self.graph)
+        sampler = make_mixture(self.graph, how, self.tables, self.learner.choice, opponent)
+        lay_out_rows(sampler, self.graph, work.owned)
+        return sampler
 
-    def _beside(self, way: Mixture) -> Mixture:
-        return second_mixture(way)
+    def _beside(self, sampler: Mixture) -> Mixture:
+        return second_mixture(sampler)
 
-    def _retake(self, way: Mixture, work: Workspace) -> None:
-        _take_numbers(way.how, self.config)
-        way.stale[:] = True
+    def _retake(self, sampler: Mixture, work: Workspace) -> None:
+        _take_numbers(sampler.how, self.config)
+        sampler.dirty[:] = True
 
     def _record_batch(self, turn: int, last: int) -> None:
         if self._record is None:
@@ -332,7 +332,7 @@ class MixtureWalking(ChunkedWalk):
         for start in range(self.games, last, self._at_once):
             end = min(last, start + self._at_once)
             space = games_space(end - start, self.config.board.cells)
-            replay_mixture(self.graph, self._ways[turn], self._key, start, end, space)
+            replay_mixture(self.graph, self._samplers[turn], self._key, start, end, space)
             self._record(trimmed(space))
 
 
@@ -340,11 +340,11 @@ class MixtureFlowing(Batched):
     """Flow trainer, which draws the number of games that take each move."""
 
     def _way(self, work: Workspace, task: TrainerOptions) -> Streams:
-        how, rival = exploration_of(self.config), opponent_probabilities(task, self.graph)
-        return make_streams(how, rival, self.tables, self.learner.choice)
+        how, opponent = exploration_of(self.config), opponent_probabilities(task, self.graph)
+        return make_streams(how, opponent, self.tables, self.learner.choice)
 
-    def _retake(self, way: Streams, work: Workspace) -> None:
-        _take_numbers(way.how, self.config)
+    def _retake(self, sampler: Streams, work: Workspace) -> None:
+        _take_numbers(sampler.how, self.config)
 
 
 class MixtureGames(PlyByPly):
@@ -378,5 +378,5 @@ class MixtureGrowing(MixtureGames, Growing):
 class MixtureGrowingFlow(MixtureGames, GrowingFlow):
     """Batch trainer for growing boards that draws counts."""
 
-    def _draw(self, counts: Counts, first: int, last: int, *, rival: bool) -> None:
-        draw_mixed_ply(self._way, self._learning, not rival, self._key, self.games, counts, first, last)
+    def _draw(self, counts: Counts, first: int, last: int, *, opponent: bool) -> None:
+        draw_mixed_ply(self._way, self._learning, not opponent, self._key, self.games, counts, first, last)

@@ -29,7 +29,7 @@ def study_figure(
 ) -> Any:
     """The matplotlib Figure of a study; to be drawn and saved within `style.package_style`.
 
-    kind: of KINDS.  metric: of `metrics.METRICS`, what `sensitivity` and `heat` show, and by which the others choose
+    kind: of KINDS.  metric: of `summary.METRICS`, what `sensitivity` and `heat` show, and by which the others choose
     eight settings if there are more.  only: options with values, as a study's values are given, or such pairs; settings
     with other values are left out.
     Raises UsageError, and StudyFileError if the file cannot be read.

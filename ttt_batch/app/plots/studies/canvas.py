@@ -188,7 +188,7 @@ _OF_SEATS = ("value_error", "versus_random", "optimal_share", "best_response")
 QUARTILES = 0.5, 0.25, 0.75
 
 PROVED, IN_SEATS = "proved", "proved_seats"
-"""Statistics that follow from others: whether a learner is proved in all its seats, and in each; see `holding`."""
+"""Statistics that follow from others: whether a learner is proved in all its seats, and in each; see `proved_seats`."""
 
 Statistics = Mapping[str, NDArray[Any]]
 Read = Callable[[Statistics, NDArray[np.int64]], Any]
