@@ -238,7 +238,7 @@ class AgentAdapter(SolvedBoard, Player):
 
     @property
     def exact(self) -> bool:
-        """True if its results are exact, because its board is enumerated."""
+        """Return True if its results are exact, because its board is enumerated."""
         return self.enumerated
 
     @functools.cached_property

@@ -32,7 +32,7 @@ class Positions(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of positions."""
+        """Return the number of positions."""
         return len(self.boards)
 
     def picked(self, numbers: NDArray[np.int64] | slice) -> "Positions":

@@ -60,7 +60,7 @@ class Box(NamedTuple):
 
 
 def boxes_of(run: Run) -> list[Box]:
-    """The boxes of a run of `menace`; beads of large batches are rounded, halves up."""
+    """Return the boxes of a run of `menace`; beads of large batches are rounded, halves up."""
     graph, q = run.graph, run.tables.q
     boxes: list[Box] = []
     for row in range(graph.legal.size):
@@ -89,7 +89,7 @@ class KitRules(NamedTuple):
 
 
 def rules_of(run: Run, boxes: list[Box]) -> KitRules:
-    """The rules of a run's kit, whose boxes these are."""
+    """Return the rules of a run's kit, whose boxes these are."""
     win, draw, loss = (int(number) for number in (run.config.rewards or "").split(","))
     start = run.learner.fresh(run.graph, run.config.settings, np.random.default_rng(0)).q
     untouched = (
@@ -174,7 +174,7 @@ i { display: inline-block; width: 7.4mm; height: 7.4mm; border: .25mm solid #000
 
 
 def make_html(boxes: list[Box], rules: KitRules) -> str:
-    """The kit: rules, and the labels."""
+    """Return the kit: the rules and the labels."""
     colours = "\n".join(
         f".c{cell} {{ background: {colour}; color: {'#fff' if name in DARK else '#000'} }}"
         for cell, (name, colour) in enumerate(COLOURS)
@@ -224,7 +224,7 @@ TOP = (HEIGHT - ROWS * LABEL_HEIGHT) / 2
 
 
 def make_pdf(boxes: list[Box], rules: KitRules) -> bytes:
-    """The kit: a page of rules, and the labels.  Raises TttBatchError if matplotlib is not installed."""
+    """Return the kit: a page of rules, and the labels.  Raises TttBatchError if matplotlib is not installed."""
     with package_style():
         from matplotlib.backends.backend_pdf import PdfPages
 
@@ -238,7 +238,7 @@ def make_pdf(boxes: list[Box], rules: KitRules) -> bytes:
 
 
 def _page() -> tuple[Any, Any]:
-    """An empty page, and axes over all of it, in millimetres from the top left."""
+    """Return an empty page, and axes over all of it in millimetres from the top left."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH / INCH, HEIGHT / INCH))
@@ -283,7 +283,7 @@ def _labels(boxes: list[Box]) -> Any:
 
 
 def _board(axes: Any, left: float, top: float, box: Box) -> None:
-    """The position, with the number of beads in the cell of each kind."""
+    """Draw the position, with the number of beads in the cell of each kind."""
     for line in range(1, 3):
         axes.plot([left + line * CELL] * 2, [top, top + 3 * CELL], color="black", linewidth=0.9)
         axes.plot([left, left + 3 * CELL], [top + line * CELL] * 2, color="black", linewidth=0.9)

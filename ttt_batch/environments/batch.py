@@ -388,7 +388,7 @@ class Batch:
 
     @property
     def n(self) -> int:
-        """Number of boards."""
+        """Return the number of boards."""
         return self._n
 
     def _prepare(self) -> None:

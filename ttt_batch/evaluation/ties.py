@@ -58,15 +58,15 @@ class SolvedAgent(Protocol):
 
     @property
     def own_ties(self) -> bool:
-        """True if ties make no difference."""
+        """Return True if ties make no difference."""
 
     @property
     def sharpens(self) -> bool:
-        """True if it can play by ties `sharp`."""
+        """Return True if it can play by ties `sharp`."""
 
     @property
     def board(self) -> Board:
-        """Board of the agent."""
+        """Return the board of the agent."""
 
     def sharp_cells(self, position: Position) -> list[int]:
         """Return the cells that it may pick with ties `sharp`, if it can play by them."""

@@ -63,7 +63,7 @@ class Board:
 
     @property
     def cells(self) -> int:
-        """Number of cells."""
+        """Return the number of cells."""
         return self.rows * self.cols
 
     @property
@@ -76,7 +76,7 @@ class Board:
 
     @functools.cached_property
     def lines(self) -> tuple[tuple[int, ...], ...]:
-        """Runs of `k` cells in a row, column or diagonal, each as its cells in order."""
+        """Return the runs of `k` cells in a row, column or diagonal, each as its cells in order."""
         found = set()
         for row in range(self.rows):
             for col in range(self.cols):
@@ -89,7 +89,7 @@ class Board:
 
     @functools.cached_property
     def line_masks(self) -> tuple[tuple[int, int], ...]:
-        """Bits of each line's cells, and of the cells that must not belong to the same player.
+        """Return the bits of each line's cells, and of the cells that must not belong to the same player.
 
         Python ints below 2**64; they fit into int64 on boards of up to 63 cells.
         """
@@ -117,7 +117,7 @@ class Board:
 
     @functools.cached_property
     def symmetries(self) -> tuple[tuple[int, ...], ...]:
-        """Symmetries of the board as permutations: cell `i` of the image shows cell `permutation[i]`."""
+        """Return the symmetries of the board as permutations: cell `i` of the image shows cell `permutation[i]`."""
         grid = [[row * self.cols + col for col in range(self.cols)] for row in range(self.rows)]
         images = []
         for _ in range(4):
@@ -176,7 +176,7 @@ class Board:
 
     @property
     def resignation(self) -> int:
-        """Number used as a cell for resigning: one above the last cell's."""
+        """Return the number used as a cell for resigning: one above the last cell's."""
         return self.cells
 
     def cell_name(self, cell: int) -> str:
@@ -207,7 +207,7 @@ class Game:
 
     @functools.cached_property
     def position(self) -> Position:
-        """Marks of all cells, without a mark for a forfeiting move."""
+        """Return the marks of all cells, without a mark for a forfeiting move."""
         marks = [EMPTY] * self.board.cells
         for ply, cell in enumerate(self.moves):
             if cell != self.board.resignation and marks[cell] == EMPTY:
@@ -221,17 +221,17 @@ class Game:
 
     @property
     def forfeited(self) -> bool:
-        """True if the last move went to an occupied cell, or resigned."""
+        """Return True if the last move went to an occupied cell, or resigned."""
         return self.board.cells - self.position.count(EMPTY) < len(self.moves)
 
     @property
     def resigned(self) -> bool:
-        """True if the last move resigned."""
+        """Return True if the last move resigned."""
         return self.moves[-1:] == (self.board.resignation,)
 
     @functools.cached_property
     def outcome(self) -> int:
-        """Outcome: UNFINISHED, FIRST_WINS, SECOND_WINS or DRAW; a forfeit is won by the other player."""
+        """Return the outcome: UNFINISHED, FIRST_WINS, SECOND_WINS or DRAW; a forfeit is won by the other player."""
         if self.forfeited:
             return FIRST_WINS if self.mover == FIRST else SECOND_WINS
         return self.board.outcome(self.position)

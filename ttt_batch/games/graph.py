@@ -58,7 +58,7 @@ class Graph(NamedTuple):
 
 @inlined
 def n_unfinished(graph: Graph) -> Any:
-    """Number of unfinished rows, U."""
+    """Return the number of unfinished rows, U."""
     return graph.first_edge.shape[0] - 1
 
 
@@ -173,7 +173,7 @@ def mark(growth: Growth, cell: Any, mover: Any) -> None:
 
 @inlined
 def graph_cells(growth: Growth) -> Any:
-    """Number of cells of the board."""
+    """Return the number of cells of the board."""
     return growth.places.power.shape[0]
 
 

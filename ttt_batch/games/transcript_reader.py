@@ -64,12 +64,12 @@ class GameFile:
         self.size = self.read = 0
 
     def waits(self) -> bool:
-        """True if a program or user may still write: to a FIFO, a socket or a terminal."""
+        """Return True if a program or user may still write: to a FIFO, a socket or a terminal."""
         mode = self._mode()
         return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or self.typed()
 
     def typed(self) -> bool:
-        """True if the games are typed at a terminal."""
+        """Return True if the games are typed at a terminal."""
         if not stat.S_ISCHR(self._mode()):
             return False
         with suppress(OSError):

@@ -355,22 +355,22 @@ class Learner:
 
     @property
     def by_chances(self) -> bool:
-        """True if it always draws its moves from learnt probabilities."""
+        """Return True if it always draws its moves from learnt probabilities."""
         return self.temperature is not None or self.boxes
 
     @property
     def by_moves(self) -> bool:
-        """True if its (first) table has entries for edges: E, or several times E."""
+        """Return True if its (first) table has entries for edges: E, or several times E."""
         return self.fields[self.tables._fields[0]][0].endswith("E")
 
     @property
     def by_arrivals(self) -> bool:
-        """True if counting arrivals is enough; False for tables from outside, whose `fold` may read more."""
+        """Return True if counting arrivals is enough; False for tables from outside, whose `fold` may read more."""
         return self.arrivals and in_package(self.tables)
 
     @property
     def lost(self) -> float:
-        """Worth of a loss: -1 with one table from the first player's side."""
+        """Return the worth of a loss: -1 with one table from the first player's side."""
         return -1.0 if self.zero_sum else self.loss
 
     def worth(self, settings: Settings) -> NDArray[np.float64]:

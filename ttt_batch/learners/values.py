@@ -208,7 +208,7 @@ Q_FIELD = {"q": ("E", "what the move is worth to the player who makes it: a win 
 
 
 def one_q(tables: T, *, own_only: bool = False) -> T:
-    """Register kernels for tables with `q`, float64[E], each move's value for its mover; own_only: as for `own_moves`."""
+    """Register kernels for tables with `q`, float64[E], the values of moves.  own_only: as for `own_moves`."""
     score.register(tables)(_score)
     learning_table.register(tables)(_learning_table)
     begin.register(tables)(_begin)

@@ -267,7 +267,7 @@ def try_first(numbers: Binomials, n: Any) -> None:
 
 @inlined
 def settle(numbers: Binomials, i: Any) -> Any:
-    """Number `i`, after `try_first`: (successes as int64, counter of the last random number used)."""
+    """Return number `i`, after `try_first`: (successes as int64, counter of the last random number used)."""
     if numbers.settled[i]:
         return numbers.number[i], numbers.counter[i] + TRY
     return binomial(numbers.trials[i], numbers.chance[i], numbers.counter[i])

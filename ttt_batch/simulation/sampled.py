@@ -1,9 +1,9 @@
 """Walk and flow of players that draw their moves from action probabilities.
 
-A row's chances are laid out as an alias table (see `walk.fill_explorations`), so that a draw takes one step however
-many moves there are: the upper half of a random number chooses a column, the lower half one of its two slots.  A game's
-number `ply` decides its move at that ply, whether there is a choice or not.  Slots are those of `action_probabilities`; one with the
-chance 0 is in no column.
+The probabilities of a row are laid out as an alias table (see `walk.fill_explorations`), so that a draw takes one step
+however many moves there are: the upper half of a random number chooses a column, the lower half one of its two slots.
+The random number `ply` of a game decides its move at that ply, even if there is only one.  Slots are those of
+`action_probabilities`; a slot of probability 0 is in no column.
 
 The flow of players whose moves have chances of their own: of the games at a row, each slot has a binomial share.
 As in `flow`, every row of every batch has a sequence of random numbers of its own.  Slots are drawn

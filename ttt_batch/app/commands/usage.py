@@ -321,7 +321,7 @@ class PlainCommand(_Taking, TyperCommand):
 
     @functools.cached_property
     def kinds(self) -> typing.Mapping[str, Any]:  # type: ignore[override]
-        """Types of the command's parameters."""
+        """Return the types of the command's parameters."""
         return typing.get_type_hints(inspect.unwrap(self._function))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -133,7 +133,7 @@ def _write_drawn(
 
 
 def make_figure(runs: Sequence[AnyRun], names: Sequence[str], kind: str = "curves") -> Any:
-    """The matplotlib Figure of a plot.  Raises UsageError; to be drawn and saved within `style.package_style`."""
+    """Return the matplotlib Figure of a plot.  Raises UsageError.  Draw and save it within `style.package_style`."""
     if not runs:
         raise UsageError("a plot needs at least one run; name a run file")
     kind = choose("kind of plot", kind, KINDS)

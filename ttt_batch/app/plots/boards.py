@@ -73,7 +73,7 @@ class Opening(NamedTuple):
 
 
 def first_moves(run: AnyRun) -> list[int]:
-    """The first moves of a board up to symmetry, as the lowest cell of each: those that the run may choose first, then
+    """Return the first moves of a board up to symmetry, as the lowest cell of each: those that the run may choose, then
     those that it values most, then in cell order.
     """
     board = run.board
@@ -158,7 +158,7 @@ def _opening(run: AnyRun, position: Position, title: str) -> Opening:
 
 
 def opening_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
-    """The openings of `runs`, a row of boards each.  Raises UsageError for more of them than can be read, or larger."""
+    """Draw the openings of `runs`, a row of boards each.  Raises UsageError for too many or too large boards."""
     if len(runs) > MOST_RUNS:
         raise UsageError(f"a picture of the openings of {len(runs)} runs cannot be read; choose {MOST_RUNS} at most")
     check_readable(runs)
@@ -226,13 +226,13 @@ def _all_alike(boards: Sequence[Sequence[Opening]], names: Sequence[str]) -> str
 
 
 def _letter_size(run: AnyRun, columns: int) -> float:
-    """Points of the numbers in the cells: a third of a cell's width for five characters, within reason."""
+    """Return the font size of the numbers in the cells, in points: five characters fill a third of a cell's width."""
     cell = 72 * (7.2 / columns - 0.25) / max(run.board.cols, run.board.rows, 3)
     return min(11.0, max(5.5, cell / 3.4))
 
 
 def _scale(run: AnyRun) -> tuple[float, float]:
-    """The ends of the colours: what the worst and the best end of a game are worth, or of chances 0 and 1."""
+    """Return the ends of the colours: the worth of the worst and the best end of a game, or probabilities 0 and 1."""
     if gives(run) == "chance":
         return 0.0, 1.0
     ends = run.worth[:, [FIRST_WINS, SECOND_WINS, DRAW]]  # unfinished positions may start at any value
@@ -377,7 +377,7 @@ def _exploring_chances(run: Run, row: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def end_epsilon(run: Run) -> float:
-    """The probability of an exploratory move in a game after the run's last."""
+    """Return the probability of an exploratory move in a game after the run's last."""
     return float(value_at(run.config.epsilon.over(run.config.horizon), run.games))
 
 
@@ -415,7 +415,7 @@ def row_visits(run: Run) -> NDArray[np.float64]:
 
 
 def most_of_ply(board: Board, ply: int, symmetry: bool) -> int:
-    """Ways to place the marks of `ply` moves, up to symmetry where a row stands for all images: no fewer positions.
+    """Return an upper bound of the positions after `ply` moves, up to symmetry where a row stands for all images.
 
     Counted as the average, over the symmetries, of the placements that each leaves as they are (Burnside's lemma).
     """
@@ -425,7 +425,7 @@ def most_of_ply(board: Board, ply: int, symmetry: bool) -> int:
 
 
 def _cycles(permutation: Sequence[int]) -> list[int]:
-    """Lengths of the cycles of a permutation."""
+    """Return the lengths of the cycles of a permutation."""
     left, lengths = set(range(len(permutation))), []
     while left:
         cell, length = left.pop(), 1
@@ -437,7 +437,7 @@ def _cycles(permutation: Sequence[int]) -> list[int]:
 
 
 def _fixed(cycles: Sequence[int], first: int, second: int) -> int:
-    """Ways to give whole cycles to the players so that they have `first` and `second` cells."""
+    """Return the number of ways to give whole cycles to the players so that they have `first` and `second` cells."""
     ways = np.zeros((first + 1, second + 1), np.int64)  # by the cells of each; at most 36! / 12!**3 of them
     ways[0, 0] = 1
     for length in cycles:

@@ -87,7 +87,7 @@ class Panel(NamedTuple):
 
 
 def after_games(statistics: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The recorded points without one before the first game, which a logarithmic axis does not have."""
+    """Return the recorded points without one before the first game, which a logarithmic axis lacks."""
     learnt = statistics["games"] >= 1
     return {name: column[learnt] for name, column in statistics.items()}
 
@@ -109,7 +109,7 @@ def shares_in_play(statistics: Mapping[str, NDArray[Any]]) -> NDArray[np.float64
 
 
 def learning_panels(runs: Sequence[AnyRun]) -> list[Panel]:
-    """The curves of `runs` as data: what is recorded of every one of them.
+    """Return the curves of `runs` as data: the statistics that all of them have.
 
     Of a single run wins, draws and losses; of several what tells them apart best, losses and draws.
     Raises UsageError for a run without recorded points after its first game.
@@ -173,7 +173,7 @@ def _exact_panels(points: Sequence[Mapping[str, NDArray[Any]]]) -> list[Panel]:
 
 
 def _proof_panels(runs: Sequence[PatternRun], points: Sequence[Mapping[str, NDArray[Any]]]) -> list[Panel]:
-    """The panels of proofs; none if nothing was tried."""
+    """Draw the panels of proofs; none if nothing was tried."""
     if not any(columns["proof_positions"].any() for columns in points):
         return []
     goals = {"always wins" if run.config.always_wins else "cannot lose" for run in runs}
@@ -191,7 +191,7 @@ def _proof_panels(runs: Sequence[PatternRun], points: Sequence[Mapping[str, NDAr
 
 
 def medians(panel: Panel, numbers: Sequence[int]) -> list[Line]:
-    """The median, seat by seat, of runs that were recorded at the same games; none if they were not."""
+    """Return the median, seat by seat, of runs that were recorded at the same games; none if they were not."""
     found = []
     for seat in sorted({line.seat for line in panel.lines}):
         lines = [line for line in panel.lines if line.run in numbers and line.seat == seat]
@@ -285,7 +285,7 @@ NO_EXACT_NETWORKS = "networks and boards too large to enumerate\nhave no exact r
 
 
 def curves_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
-    """Learning curves of `runs` in one figure.  Raises UsageError for a run without recorded points."""
+    """Draw the learning curves of `runs` in one figure.  Raises UsageError for a run without recorded points."""
     panels = learning_panels(runs)
     look = make_look(runs, make_legend(runs, names), len(COLOURS))
     rows, alone = (len(panels) + 2) // 2, len(panels) % 2 == 0  # the legend, in a row of its own
@@ -310,7 +310,7 @@ def _edges(panel: Panel) -> tuple[float, float]:
 
 
 def _span(panel: Panel) -> tuple[int, int]:
-    """Games at the first and at the last point of all curves."""
+    """Return the games at the first and at the last point of all curves."""
     return min(int(line.games[0]) for line in panel.lines), max(int(line.games[-1]) for line in panel.lines)
 
 
@@ -332,7 +332,7 @@ def _line_style(line: Line, look: Look) -> dict[str, Any]:
 
 
 def _marked(games: NDArray[np.int64], low: float, high: float, turn: float) -> list[int]:
-    """Points of a curve that get a marker: first, last and some between, evenly from `low` to `high`.
+    """Return the points of a curve that get a marker: first, last and some between, evenly from `low` to `high`.
 
     turn: 0 to 1, so that curves on top of each other have theirs in different places.
     """
@@ -342,7 +342,7 @@ def _marked(games: NDArray[np.int64], low: float, high: float, turn: float) -> l
 
 
 def _draw_verdicts(axes: Any, panel: Panel, look: Look, runs: Sequence[AnyRun]) -> None:
-    """The strips, with a star where both of a run's begin to hold for good."""
+    """Draw the strips, with a star where both of a run's begin to hold for good."""
 
     def style(line: Line) -> dict[str, Any]:
         return {**_line_style(line, look), **({"color": PROVED_COLOUR} if len(runs) == 1 else {})}
@@ -412,7 +412,7 @@ def _proofs(runs: Sequence[AnyRun]) -> Iterator[tuple[int, int]]:
 
 
 def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[AnyRun]) -> list[tuple[Any, str]]:
-    """The signs of the legend, and what stands beside each."""
+    """Return the signs of the legend, and what stands beside each."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

@@ -90,7 +90,7 @@ class _Canvas:
 
 
 def make_chart(curves: Sequence[Curve], width: int, height: int, *, ascii: bool = False) -> Chart:
-    """The curves as `height` lines of `width` characters at most, axes and legend among them.  Values run from 0 up."""
+    """Draw the curves in `height` lines of at most `width` characters, with axes and legend.  Values begin at 0."""
     width, height = max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT)
     signs = ASCII_SIGNS if ascii else SIGNS
     columns, rows = width - LABEL - 1, height - 3
@@ -222,7 +222,7 @@ class Snapshot:
 
     @property
     def done(self) -> bool:
-        """True if the run has reached its goal."""
+        """Return True if the run has reached its goal."""
         return self.data is not None and self.data.games >= int(self.data.progress.get("goal", 0))
 
 
@@ -235,8 +235,9 @@ def _config_misfits(data: RunData) -> Iterator[str]:
 
 
 def curve_of(data: RunData) -> tuple[str, list[Curve]]:
-    """Title and curves that are drawn of a run: losses against random play, exactly; if positions are not
-    enumerated, results in play.  In % of games.
+    """Return the title and the curves of a run, in % of games.
+
+    They are exact losses against random play; results in play if positions are not enumerated.
     """
     statistics = after_games(data.statistics)
     games = statistics["games"]
@@ -255,7 +256,7 @@ def _seats(data: RunData) -> tuple[str, ...]:
 
 
 def status_lines(snapshot: Snapshot, now: float | None = None) -> list[str]:
-    """The lines under the chart: progress and verdict, and how old the file is at `now` (seconds since 1970)."""
+    """Return the lines below the chart: progress, verdict, and the age of the file at `now` (seconds since 1970)."""
     data = snapshot.data
     assert data is not None
     goal, statistics = int(data.progress.get("goal", 0)), data.statistics
@@ -360,7 +361,7 @@ def _print(snapshot: Snapshot, stream: TextIO, *, ascii: bool) -> None:
 
 
 def _size(stream: TextIO) -> tuple[int, int]:
-    """Columns and lines to draw in; the last line stays free for what follows the picture."""
+    """Return the columns and lines to draw in; the last line stays free for what follows the picture."""
     try:
         size = os.get_terminal_size(stream.fileno()) if stream.isatty() else None
     except (OSError, ValueError):

@@ -78,7 +78,7 @@ def movie_bytes(runs: Sequence[AnyRun], names: Sequence[str], progress: Frames =
 
 
 def _with_points(run: AnyRun, name: str) -> Run:
-    """The same run.  Raises UsageError if it has no tables at recorded points."""
+    """Return the same run.  Raises UsageError if it has no tables at recorded points."""
     if isinstance(run, PatternRun):
         raise UsageError(f"{name} is of {run.config.learner}, which keep no tables to show; choose a run of a table")
     if run.points is None or not run.points.games.size:
@@ -209,7 +209,7 @@ class _Screen:
         return opening._replace(values=values, choices=[c for c, truth in opening.truth.items() if truth == best])
 
     def _draw_chart(self) -> None:
-        """The axes of the chart, its dashed truth, and lines without points yet."""
+        """Return the axes of the chart, its dashed truth, and lines without points yet."""
         from matplotlib.patches import Rectangle
 
         axes, points = self._chart, self._points

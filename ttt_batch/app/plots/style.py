@@ -90,7 +90,7 @@ def make_legend(runs: Sequence[AnyRun], names: Sequence[str]) -> Legend:
 
 
 def _told_apart(texts: list[str], more: list[str]) -> list[str]:
-    """Texts that occur several times get something more, if that differs among them."""
+    """Return the texts; equal ones get an addition where the additions differ."""
     alike = Counter(texts)
     differing = {text: len({m for t, m in zip(texts, more, strict=True) if t == text}) > 1 for text in alike}
     return [
@@ -100,7 +100,7 @@ def _told_apart(texts: list[str], more: list[str]) -> list[str]:
 
 
 def _values(run: AnyRun, *, plain: bool) -> dict[str, Any]:
-    """The run's settings as the configuration has them; unless `plain`, None for the defaults."""
+    """Return the run's settings as the configuration has them; unless `plain`, None for the defaults."""
     if isinstance(run, PatternRun):
         all_values = run.config.to_dict()
         default = make_pattern_config(learner=run.config.learner, board=run.board).to_dict()
@@ -116,7 +116,7 @@ def _values(run: AnyRun, *, plain: bool) -> dict[str, Any]:
 
 
 def setting_text(key: str, value: Any) -> str:
-    """One setting as a legend names it; empty for what goes without saying."""
+    """Return one setting for a legend; empty for a default."""
     if value is None:
         return ""
     if key in READ:
@@ -137,7 +137,7 @@ def setting_text(key: str, value: Any) -> str:
 
 
 def opponent_text(opponent: str) -> str:
-    """Whom a run learnt against, from its configuration: itself, a named opponent, or the table of a digest."""
+    """Return the opponent of a run by its configuration: itself, a named opponent, or the table of a digest."""
     if not opponent:
         return "self-play"
     return f"against {opponent if opponent in OPPONENTS else one_line(opponent[:DIGEST])}"
@@ -151,7 +151,7 @@ class Look(NamedTuple):
 
 
 def make_look(runs: Sequence[AnyRun], legend: Legend, most: int) -> Look:
-    """Runs of the same settings share a colour if there are several of both, or more than `most`."""
+    """Return the runs by colour.  Runs of equal settings share one if both are several, or runs are more than `most`."""
     groups = list(dict.fromkeys(legend.settings))
     if len(runs) <= most and (len(groups) == 1 or len(groups) == len(runs)):
         return Look(list(range(len(runs))), [(text, [number]) for number, text in enumerate(legend.texts)])
@@ -221,7 +221,7 @@ def common_title(runs: Sequence[AnyRun]) -> str:
 
 
 def log_ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers from `low` to `high` (0 < low <= high) for a log axis, 1 to `most` of them if there are any.
+    """Return 1 to `most` round numbers from `low` to `high` (0 < low <= high) for a log axis, if there are any.
 
     Powers of ten if at least two fit, thinned evenly if too many do; else 1, 2, 5 times them, else `low` itself.
     """
@@ -333,7 +333,7 @@ def log_counts(axes: Any) -> None:
 
 
 def render(figure: Any, kind: str) -> bytes:
-    """The figure as a `png` or `svg` file; equal figures give equal bytes.  To be called within `package_style`.
+    """Return the figure as a `png` or `svg` file; equal figures give equal bytes.  To be called within `package_style`.
 
     Signs that the font does not have become boxes, of which matplotlib would warn one by one.
     """

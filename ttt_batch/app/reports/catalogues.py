@@ -186,12 +186,12 @@ def learner_text(learner: Learner) -> str:
 
 
 def _own(learner: Learner) -> dict[str, Any]:
-    """The learner's defaults for options that only some have; None for those that it does not have."""
+    """Return the learner's defaults of options that only some learners have; None for those that it lacks."""
     return {name: getattr(learner if name == "start_value" else learner.defaults, name) for name in READ}
 
 
 def _own_option(name: str, value: Any) -> str:
-    """An option of some learners with its default, as a command takes it; a switch alone."""
+    """Return an option of some learners with its default, as on the command line; a switch has no value."""
     word = f"--{display_name(name).replace(' ', '-')}"
     return word if isinstance(value, bool) else f"{word} {value if isinstance(value, str) else format(value, 'g')}"
 

@@ -183,7 +183,7 @@ def _beaten(
 
 
 def _wide_row(label: str, cells: Iterable[str]) -> str:
-    """Three shares with their intervals fill a report's width; one column more would cut the last one in two."""
+    """Return a row of shares with their intervals, of which three fill the width of a report."""
     return f"{label:<10}" + "".join(f"{cell:<24}" for cell in cells).rstrip()
 
 
@@ -275,7 +275,7 @@ def _state(shown: PositionReport) -> str:
 
 
 def _boards(shown: PositionReport) -> list[list[str]]:
-    """The position with the names of its free cells, the agent's value of each, and the truth of each."""
+    """Draw the position with the names of its free cells, the agent's value of each, and the truth of each."""
     board, position = shown.board, shown.position
     free = {move.cell: move for move in shown.moves}
 
@@ -310,7 +310,7 @@ def position_value_text(value: float) -> str:
 
 
 def _summary(shown: PositionReport) -> list[str]:
-    """The position's value, the truth, what the agent plays, what is best."""
+    """Return lines with the position's value, the truth, the agent's moves and the best moves."""
     plies = shown.board.cells - shown.position.count(EMPTY)
     whose = MARKS[1 + plies % 2] + ("" if shown.player is not None else ", who would move next")
     win, drawn, loss = (f"{worth:g}" for worth in shown.worth)
@@ -385,21 +385,21 @@ def _table(shown: PositionReport) -> list[str]:
 
 
 def _numbers(move: Move, unseen: str) -> str:
-    """The columns of what the agent keeps of a move: its value, or the preference for it and the chance by softmax."""
+    """Return the columns of a move: its value, or the preference for it and its probability by softmax."""
     if move.preference is not None and move.softmax is not None:
         return f"{format(move.preference, 'z.4f'):>12}{f'{100 * move.softmax:.1f} %':>10}"
     return f"{unseen if math.isnan(move.value) else format(move.value, 'z.4f'):>9}"
 
 
 def _truth(move: Move) -> str:
-    """The truth of a move and what it means."""
+    """Return the truth of a move and what it means."""
     if move.truth is None:
         return ""
     return str(move.truth) + ("" if move.keeps is None else (", best" if move.best else "") * bool(move.keeps))
 
 
 def _line(shown: PositionReport) -> list[str]:
-    """Best play from here on, as moves and as boards."""
+    """Return best play from here on, as moves and as boards."""
     if not shown.line or shown.player is None:
         return []
     blocks = pictures(shown.board, shown.position, shown.line)
@@ -409,12 +409,12 @@ def _line(shown: PositionReport) -> list[str]:
 
 
 def _fitting(blocks: list[list[str]]) -> list[str]:
-    """Boards side by side below an empty line, if they fit."""
+    """Draw boards side by side below an empty line, if they fit."""
     return ["", *side_by_side(blocks)] if max(map(len, blocks[0])) <= REPORT_WIDTH else []
 
 
 def _images(shown: PositionReport) -> list[str]:
-    """The images of the position with their codes and values."""
+    """Return the images of the position with their codes and values."""
     if shown.images is None:
         return []
     one = any(image.own_row is False for image in shown.images)

@@ -67,7 +67,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def draw_labels(board: Board, labels: Sequence[str]) -> list[str]:
-    """One label per cell: between rules on boards of up to nine cells, else below column letters, beside numbers."""
+    """Draw one label per cell, up to nine between rules; more with column letters above and row numbers beside them."""
     letters = [column_name(col) for col in range(board.cols)]
     width = max(map(len, labels if board.cells <= 9 else [*labels, *letters]))
     rows = [labels[row * board.cols : (row + 1) * board.cols] for row in range(board.rows)]
@@ -92,7 +92,7 @@ def plain(board: Board, position: Position, last: int = -1) -> list[str]:
 
 
 def pictures(board: Board, position: Position, cells: Iterable[int]) -> list[list[str]]:
-    """The position after each of the moves, as `plain` draws it; the mark on an occupied cell stays what it is."""
+    """Draw the position after each of the moves, as `plain` does; the mark on an occupied cell stays."""
     found = []
     for cell in cells:
         if cell != board.resignation and position[cell] == EMPTY:
@@ -102,7 +102,7 @@ def pictures(board: Board, position: Position, cells: Iterable[int]) -> list[lis
 
 
 def side_by_side(blocks: Sequence[Sequence[str]], width: int = REPORT_WIDTH, gap: str = GAP) -> list[str]:
-    """Blocks of lines beside each other, as many as fit into `width` columns, the others below them."""
+    """Place blocks of lines side by side, as many as fit into `width` columns, and the others below them."""
     bands: list[list[Sequence[str]]] = [[]]
     used = 0
     for block in blocks:
@@ -133,7 +133,7 @@ def line_of_play(board: Board, cells: Sequence[int]) -> list[str]:
 
 
 def facts_text(facts: Iterable[tuple[str, str | int | float]]) -> str:
-    """Facts with their names, a block of lines each; empty ones are left out.  Of fractions two decimals are shown."""
+    """Return facts with their names, a block of lines each, without empty ones; fractions have two decimals."""
     lines = [(one_line(name), one_line(_shown(value))) for name, value in facts]
     width = max(len(name) for name, _ in lines) + 2
     whole = ("file", "command")  # to be pasted, so without line ends

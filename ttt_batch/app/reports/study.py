@@ -91,7 +91,7 @@ def figure_columns(rows: Sequence[Figures]) -> list[Column]:
 
 
 def _seats(rows: Sequence[Figures]) -> list[Column]:
-    """The figures of each seat, of settings that have them."""
+    """Return the figures of each seat, of settings that have them."""
     seats = [row.seats for row in rows if row.seats is not None]
     return [
         column
@@ -121,7 +121,7 @@ def _results(rows: Sequence[Figures]) -> list[Column]:
 
 
 def _proofs(title: str, first: str, rows: Sequence[Figures], found: Sequence[Figures | SeatFigures]) -> list[Column]:
-    """Shares that are proved, and how soon.  title, first: of both.  found: of all seats together, or of one."""
+    """Return the proved shares and times.  title, first: of both.  found: of all seats together, or of one."""
     return [
         Column(title, "ever", [_share(one.proved) for one in found]),
         Column(title, "at end", [_share(one.at_end) for one in found]),
@@ -142,7 +142,7 @@ def _medians(
 
 
 def _number(number: float | None) -> str:
-    """Three significant digits."""
+    """Return a number with three significant digits."""
     return NOTHING if number is None else f"{number:.3g}" if abs(number) < 999.5 else short_number(number)
 
 
@@ -166,7 +166,7 @@ def _games(median: Median, found: Figures | SeatFigures, row: Figures) -> str:
 
 
 def _interval(low: int | None, high: int | None) -> str:
-    """An interval of games: the unit once if both ends have the same one."""
+    """Return the text of an interval of games, with the unit once if both ends have the same one."""
     if low is None:
         return NOTHING
     if high is None:
@@ -179,7 +179,7 @@ def _interval(low: int | None, high: int | None) -> str:
 
 
 def table(labels: Sequence[Column], columns: Sequence[Column], width: int) -> list[str]:
-    """Tables of lines of at most `width` characters if that is possible; what does not fit stands below.
+    """Return tables with lines of at most `width` characters if possible; columns that do not fit stand below.
 
     labels: columns that begin every line, without titles.
     """
@@ -197,7 +197,7 @@ def table(labels: Sequence[Column], columns: Sequence[Column], width: int) -> li
 
 
 def _titled(title: str, columns: Sequence[Column]) -> list[str]:
-    """Columns as lines of one length, below their title."""
+    """Return columns as lines of one length, below their title."""
     lines = _beside([[line.rjust(len(lines[0])) for line in lines] for lines in map(_lines, columns)], " ")
     width = max(len(lines[0]), len(title))
     return [title.rjust(width), *(line.rjust(width) for line in lines[1:])]
@@ -307,7 +307,7 @@ def confirmation_text(repetition: Repetition, *, width: int = REPORT_WIDTH) -> s
 
 
 def _facts_shared(summary: Summary, width: int) -> list[str]:
-    """Lines about learners, seeds and options that hold for all settings."""
+    """Return lines about the learners, seeds and options that all settings share."""
     count = summary.states.sum(axis=0).tolist()
     words = ((DONE, "done"), (FAILED, "failed"), (MISSING, "missing"))
     learners = ", ".join(f"{count[state]:,} {word}" for state, word in words if count[state] or state == DONE)
@@ -320,7 +320,7 @@ def _facts_shared(summary: Summary, width: int) -> list[str]:
 
 
 def _end(summary: Summary, columns: Sequence[Column], width: int) -> list[str]:
-    """Lines below the figures: what they mean, and what is lacking."""
+    """Return the lines below the figures: their meaning, and missing results."""
     return ["", *legend(columns, width), *(["", summary.note] if summary.note else [])]
 
 
@@ -338,7 +338,7 @@ def _option_columns(summary: Summary, numbers: Sequence[int]) -> list[Column]:
 
 
 def _value_texts(values: Sequence[Any]) -> dict[Any, str]:
-    """The text of each value of an option."""
+    """Return the text of each value of an option."""
     texts = short = {value: listed([value]) for value in values}
     long = [value for value, text in texts.items() if isinstance(value, float) and len(text) > LONG]
     for digits in range(3, 18):

@@ -63,7 +63,7 @@ def _counting(found: Tournament) -> list[str]:
 
 
 def _matrix(found: Tournament) -> list[str]:
-    """Points a game of the first player, row against column, in blocks of columns."""
+    """Return the points a game of the first player, row against column, in blocks of columns."""
     n = len(found.names)
     lines = ["", "points a game of the first player (row) against the second (column):"]
     for start in range(0, n, COLUMNS):
@@ -122,7 +122,7 @@ def series_text(found: Series) -> str:
 
 
 def _shares(meeting: Meeting, tally: Tally, labels: Sequence[str]) -> list[str]:
-    """Results of one meeting, a line each: sampled, the interval, exact, how far apart."""
+    """Return the results of one meeting, a line each: sampled, interval, exact, difference."""
     known = meeting.exact is not None
     lines = [f"{'':<{LABEL}}{'sampled':>9}{INTERVAL:>18}" + (f"{'exactly':>11}{'z':>9}" if known else "")]
     for number, (result, label) in enumerate(zip(RESULTS, labels, strict=True)):

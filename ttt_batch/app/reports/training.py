@@ -24,7 +24,7 @@ OUTCOMES = ("first_wins", "draws", "second_wins")
 
 
 def training_head(run: AnyRun) -> dict[str, Any]:
-    """The first values of `train --json`."""
+    """Return the first values of `train --json`."""
     seconds, in_play = run.provenance.get("seconds"), run.statistics["outcomes"][-1].tolist()
     return {
         "learner": run.config.learner,
@@ -45,7 +45,7 @@ def training_title(run: AnyRun, *, compiled: bool) -> str:
 
 
 def file_head(run: AnyRun, path: str) -> dict[str, Any]:
-    """The first values of `info --json`."""
+    """Return the first values of `info --json`."""
     return {
         "file": path,
         "bytes": run.size,
@@ -81,7 +81,7 @@ def _seat_line(run: PatternRun, seat: int) -> str:
 
 
 def network_verdicts(run: PatternRun) -> dict[str, Any]:
-    """The verdict by seat as plain values."""
+    """Return the verdict by seat as plain values."""
     seats = {SEATS[seat]: seat for seat in run.config.seats}
     found = {name: run.statistics["games"][run.proofs(seat)][:1].tolist() for name, seat in seats.items()}
     later = {name: run.later_proofs(seat) for name, seat in seats.items()}
@@ -329,7 +329,7 @@ def information_text(information: dict[str, Any], run: Run) -> str:
 
 
 def _kept_text(run: Run) -> str:
-    """At which points the tables are kept; empty if at none."""
+    """Return the points at which tables are kept, in words; empty for none."""
     if run.points is None:
         return ""
     games, size = run.points.games, run.points.nbytes
@@ -378,7 +378,7 @@ def run_html(run: AnyRun) -> str:
 
 
 def network_comparison_text(found: dict[str, Any], one: str, other: str, board: Board) -> str:
-    """The report.  one, other: what the runs are called."""
+    """Return the report.  one, other: names of the runs."""
     tables, policies = found["tables"], found["policies"]
     text = "of different shapes, not comparable number by number"
     if tables is not None:

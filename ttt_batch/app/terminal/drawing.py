@@ -79,7 +79,7 @@ def draw_grid(
 
 
 def _draw_ruled(board: Board, texts: list[tuple[str, ...]], signs: dict[int, str], styles: Styles) -> list[str]:
-    """Between rules; roomy if NARROW allows it, else tighter.  Signs fill the room around a label."""
+    """Draw labels between rules, with more space if NARROW allows it.  Signs fill the space around a label."""
     width = max(len(line) for text in texts for line in text) + 2
     roomy = board.cols * (width + 1) - 1 <= NARROW
     if not roomy:
@@ -138,7 +138,7 @@ def _between(before: str, after: str, gap: int) -> str:
 
 
 def _draw_letters(columns: Sequence[int], edge: int, width: int, gap: int) -> list[str]:
-    """The line of column letters; two of them, one letter below the other, if `aa` is too wide."""
+    """Return the line of column letters; two lines, one letter below the other, if `aa` is too wide."""
     names = [column_name(col) for col in columns]
     depth = max(map(len, names))
     if depth < width + gap:
@@ -274,13 +274,13 @@ def draw_legend(game: Game, hints: Hints, colour: bool = False) -> list[str]:
 
 
 def _known(game: Game, hints: Hints) -> dict[int, float]:
-    """Values of the free cells that were visited."""
+    """Return the values of the free cells that were visited."""
     values = {cell: hints.values.get(cell, math.nan) for cell, mark in enumerate(game.position) if mark == EMPTY}
     return {cell: value for cell, value in values.items() if not math.isnan(value)}
 
 
 def _highest(game: Game, hints: Hints) -> list[int]:
-    """The free cells of the highest value; none if none was visited."""
+    """Return the free cells of the highest value; none if none was visited."""
     known = _known(game, hints)
     return [cell for cell, value in known.items() if value == max(known.values())]
 

@@ -90,7 +90,7 @@ class Score(Printable):
         self.draws += result is Result.DRAW
 
     def to_dict(self) -> dict[str, int]:
-        """Plain values with stable keys."""
+        """Return plain values with stable keys."""
         return {"wins": self.wins, "losses": self.losses, "draws": self.draws}
 
     def records(self) -> tuple[list[dict[str, int]], str]:
@@ -102,7 +102,7 @@ class Score(Printable):
 
 
 def result_of(game: Game, person: int) -> Result:
-    """Result of a finished game for the person in seat `person` (0 moves first, 1 second)."""
+    """Return the result of a finished game for the person in seat `person` (0 moves first, 1 second)."""
     if game.outcome == DRAW:
         return Result.DRAW
     return Result.WIN if game.outcome == (FIRST_WINS, SECOND_WINS)[person] else Result.LOSS

@@ -190,7 +190,7 @@ def read_entry(text: str, board: Board) -> int | KeyCommand:
 
 
 def column_letters(board: Board) -> list[str]:
-    """The letters of the columns."""
+    """Return the letters of the columns."""
     return [column_name(col) for col in range(board.cols)]
 
 
@@ -208,7 +208,7 @@ def read_again(text: str, place: KeyContext) -> KeyCommand:
 
 
 def _command(entry: str, place: KeyContext) -> KeyCommand | None:
-    """The command of a key or a word that is of use in that place."""
+    """Return the command of a key or a word that works in a context."""
     return next((command for command in commands_for(place) if entry in command.keys), None)
 
 
@@ -269,7 +269,7 @@ def draw_help(board: Board, *, single_keys: bool = False) -> list[str]:
 
 
 def single_key(key: str, board: Board) -> str:
-    """The key of a command where keys are read one by one, with Enter if a column has its letter."""
+    """Return the key of a command for single keys, followed by Enter if a column has its letter."""
     return key if is_complete(key, board) else f"{key} Enter"
 
 

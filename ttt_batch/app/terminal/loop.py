@@ -182,7 +182,7 @@ def _move_question(game: Game) -> Question:
 
 
 def _fallen(game: Game, column: int) -> int:
-    """The cell that a mark falls to in a column.  Raises BoardError if it is full."""
+    """Return the cell that a mark falls to in a column.  Raises BoardError if the column is full."""
     for cell in game.board.open_cells(game.position):
         if cell % game.board.cols == column:
             return cell

@@ -107,7 +107,7 @@ class ScreenFace:
 
     @property
     def leave(self) -> Answer:
-        """The answer if the person is gone; after `ask` only."""
+        """Return the answer of a person who is gone; only after `ask`."""
         assert self._question is not None
         return self._question.leave
 
@@ -237,7 +237,7 @@ class ScreenFace:
         return [*heading, *air[1], *board, *air[0], prompt[:columns], *air[2], *shown, *rest, *keys]
 
     def _draw(self) -> list[str]:
-        """The board: as it is, with hints, or as it was in the game replayed."""
+        """Draw the board: as it is, with hints, or as it was in the replayed game."""
         if self._replayed is not None:
             return draw_board(Game(self._board, self._replayed.moves[: self._ply]), self._colour)
         asked = self._question is not None and self._question.game is not None
@@ -258,7 +258,7 @@ class ScreenFace:
         return f"{left}{' ' * gap}{self._score}" if gap >= 3 else self._score[:columns]
 
     def _news(self, columns: int) -> list[str]:
-        """Why the last answer was none; then the keys or what is replayed, or else the news and what the hints mean."""
+        """Return the lines of news: a slip, then the help, the replay, or the news with the legend of the hints."""
         if self._replayed is not None:
             said = [_replay_said(len(self._replayed.moves))]
         elif self._help or self._hints is None:
@@ -273,7 +273,7 @@ class ScreenFace:
         return lines
 
     def _scrolled(self, news: list[str], room: int, columns: int) -> list[str]:
-        """The part of the news that there is room for; the last line says that there is more."""
+        """Return the part of the news that fits; the last line says that there is more."""
         if len(news) <= room:
             return news
         last = len(news) - max(room - 1, 0)
@@ -282,7 +282,7 @@ class ScreenFace:
         return [*news[self._scroll : self._scroll + max(room - 1, 0)], more[:columns]][: max(room, 0)]
 
     def _keys(self, columns: int) -> list[str]:
-        """The keys that are of use now, in as few lines as they take."""
+        """Return the keys that work now, in as few lines as possible."""
         if self._replayed is not None:
             keys: Sequence[tuple[str, str]] = [("left, right", "step"), ("Home, End", "first, last"), ("Enter", "back")]
             keys = [*keys, (KeyCommand.LEAVE.keys[0], KeyCommand.LEAVE.label)]
@@ -307,7 +307,7 @@ class ScreenFace:
 
 
 def _replay_said(moves: int) -> str:
-    """The line under a replay."""
+    """Return the line below a replay."""
     if not moves:
         return "No move yet; Enter goes back."
     return f"The game so far, {count_text(moves, 'move')}: right is the next one, Enter goes back to the game."

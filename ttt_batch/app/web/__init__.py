@@ -69,7 +69,7 @@ def export_page(
 
 
 def page_text(run: AnyRun | AgentAdapter, ties: Ties | None = None, opens: Literal["play", "learn"] = "play") -> str:
-    """The page of a run as HTML.  Raises BoardError as `export_page` does, and UsageError for other ties."""
+    """Return the page of a run as HTML.  Raises BoardError as `export_page` does, and UsageError for other ties."""
     name = run.name if isinstance(run, AgentAdapter) else run.config.learner
     if ties is not None and check_ties(ties) == "sharp" and not isinstance(run, AgentAdapter):
         check_sharp(run)
@@ -109,7 +109,7 @@ def _parts(run: AnyRun | AgentAdapter, ties: Ties) -> list[PagePart]:
 
 
 def _solved(board: Board) -> list[PagePart]:
-    """The truth of a board of networks, if it can be enumerated."""
+    """Return the truth of a board of networks, if it can be enumerated."""
     if board.cells > MAX_TABLE_CELLS:
         return []
     space = choose_space(board, "auto", prefers=True)
@@ -120,7 +120,7 @@ def _solved(board: Board) -> list[PagePart]:
 
 
 def _data(run: AnyRun | AgentAdapter, parts: list[PagePart], ties: Ties) -> dict[str, Any]:
-    """Everything about this run as plain values.  Raises BoardError if its agent takes too much room."""
+    """Return everything about this run as plain values.  Raises BoardError if its agent takes too much space."""
     board, packed = run.board, pack_arrays(parts)
     lines = zip(board.lines, board.line_masks, strict=True)
     _check_size(run, len(_json({part.script: part.values for part in parts} | packed)))
@@ -168,7 +168,7 @@ def _check_size(run: AnyRun | AgentAdapter, size: int) -> None:
 
 
 def _policy(style: str, *scripts: str) -> str:
-    """The content security policy: nothing is fetched, and only these sources run."""
+    """Return the content security policy: nothing is fetched, and only these sources run."""
 
     def allowed(*sources: str) -> str:
         digests = [base64.b64encode(hashlib.sha256(f"\n{source}\n".encode()).digest()) for source in sources]
@@ -181,5 +181,5 @@ def _policy(style: str, *scripts: str) -> str:
 
 
 def _json(data: dict[str, Any]) -> str:
-    """Plain values as JSON that may stand in HTML."""
+    """Return plain values as JSON that may stand in HTML."""
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")

@@ -61,7 +61,7 @@ class PagePart(NamedTuple):
 
 
 def pack_arrays(parts: list[PagePart]) -> dict[str, Any]:
-    """The arrays of all parts as plain values.
+    """Return the arrays of all parts as plain values.
 
     sizes: bytes of each, in order.  deflated: a zlib stream of them, in base 64.
     """
@@ -79,7 +79,7 @@ def planes(numbers: NDArray[np.uint32]) -> NDArray[np.uint8]:
 
 
 def solution_part(board: Board, graph: Graph, symmetry: bool, solution: NDArray[np.int8]) -> PagePart:
-    """The part of a board whose graph is enumerated, as itself or up to `symmetry`; at most 16 cells.
+    """Return the part of a board whose graph is enumerated, as itself or up to `symmetry`; at most 16 cells.
 
     solution: int8[S], as `solution.solve_in_plies` gives it.
     Its arrays are `rows`, a bit for each code, lowest first; and `truths`, int8[U], of each row.
@@ -112,7 +112,7 @@ LARGEST, NEVER_SEEN = 32_767, -32_768
 
 
 def table_part(run: Run, ties: Ties = "sharp") -> PagePart:
-    """The part of a run whose board is enumerated; no such board has more than 16 cells.
+    """Return the part of a run whose board is enumerated; no such board has more than 16 cells.
 
     ties: which of the moves that its rule may pick the agent plays, as for `Run.candidates`.
     Its value `step` is what one unit of a value is worth; 0 if no values are packed.  Its arrays are
@@ -131,7 +131,7 @@ def moves_part(
     step: float,
     chances: NDArray[np.float64] | None = None,
 ) -> PagePart:
-    """The part of an agent with this policy; values, step: as for `table_part`.
+    """Return the part of an agent with this policy; values, step: as for `table_part`.
 
     chances: float64[E], how likely each move is, if they are not equally likely; above 0 for those of the policy.
     Then there is one array more, `chances`, float32 for each bit of `candidates`, the lowest first.
@@ -186,7 +186,7 @@ def _values(run: Run, by_code: NDArray[np.int64]) -> tuple[NDArray[np.int16], fl
 
 
 def network_part(run: PatternRun) -> PagePart:
-    """The part of a run of networks.
+    """Return the part of a run of networks.
 
     Its values are
       unit: what weights are whole parts of;
@@ -216,7 +216,7 @@ def network_part(run: PatternRun) -> PagePart:
 
 
 def agent_part(agent: AgentAdapter) -> PagePart:
-    """The part of an agent's moves, without values.  Raises BoardError on a board too large, and AgentError."""
+    """Return the part of an agent's moves, without values.  Raises BoardError on a board too large, and AgentError."""
     check_enumerable(agent.board, not agent.exact, "a page of an agent")
     graph, seated = agent.graph, _seated(agent)
     chances = edge_chances(seated, graph, agent.images_share)
@@ -230,7 +230,7 @@ def _seated(agent: AgentAdapter) -> AgentAdapter:
 
 
 def about_agent(agent: AgentAdapter) -> dict[str, Any]:
-    """Plain values for the page, as `texts.about` gives them for a table."""
+    """Return plain values for the page, as `texts.about` does for a table."""
     evaluation = judge_exactly(_seated(agent), Player(named_agent("random", agent.board), agent.board))
     verdict = [f"{'unbeatable' if good else 'can be beaten'} as {seat}" for seat, good in evaluation.unbeatable.items()]
     alike = "one image of each position, for all of them" if agent.images_share else "every position"

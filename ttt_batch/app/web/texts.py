@@ -121,7 +121,7 @@ def games_text(games: int, origin: Mapping[str, str | int | float]) -> str:
 
 
 def origin_facts(origin: Mapping[str, str | int | float]) -> list[tuple[str, str]]:
-    """By what and when a run was made, as label and text; origin: its provenance."""
+    """Return the program and the date of a run, as label and text.  origin: its provenance."""
     return [
         ("Version", str(origin.get("ttt_batch_version", ""))),
         ("Date", str(origin.get("created", ""))[:10]),
@@ -145,7 +145,7 @@ OBJECTIVES = {
 
 
 def describe_networks(run: PatternRun, *, solved: bool) -> dict[str, Any]:
-    """Plain values for the page, as `about` has them.  solved: whether the page knows the truth of all positions."""
+    """Return plain values for the page, as `about` does.  solved: whether the page knows the truth of all positions."""
     evaluation = evaluate_sampled(run, ["random"], budget=SEARCH_BUDGET)
     found = {seat: _finding(run, evaluation, seat) for seat in SEATS}
     unbeatable = all(words == "unbeatable" for words, _ in found.values())
@@ -226,7 +226,7 @@ def _seat(config: PatternConfig) -> str:
 
 
 def _kept(run: PatternRun) -> str:
-    """With the weights of which moment it plays."""
+    """Return the moment in training whose weights the run plays with, in words."""
     kept = [run.proved_after(seat) if run.plays_proved(seat) else run.games for seat in (0, 1)]
     after = [count_text(games, "game") for games in kept]
     return f"those after {after[0]}" + ("" if kept[0] == kept[1] else f" as first, after {after[1]} as second")

@@ -27,7 +27,7 @@ def study_figure(
     metric: str | None = None,
     only: Mapping[str, Any] | Sequence[tuple[str, Any]] | None = None,
 ) -> Any:
-    """The matplotlib Figure of a study; to be drawn and saved within `style.package_style`.
+    """Return the matplotlib Figure of a study; to be drawn and saved within `style.package_style`.
 
     kind: of KINDS.  metric: of `summary.METRICS`, what `sensitivity` and `heat` show, and by which the others choose
     eight settings if there are more.  only: options with values, as a study's values are given, or such pairs; settings

@@ -133,7 +133,7 @@ def band_style(number: int, count: int) -> dict[str, Any]:
 
 
 def line_sign(number: int, **changes: Any) -> Any:
-    """The sign of a line in a legend."""
+    """Return the sign of a line in a legend."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], **{**line_style(number), **changes})
@@ -145,7 +145,7 @@ def panel_inches(columns: int) -> float:
 
 
 def readable(places: Sequence[float], widths: Sequence[float]) -> list[int]:
-    """Numbers of the labels to write, so that none touches another; the first is one of them.
+    """Return the numbers of the labels to write, the first among them, so that none touches another.
 
     places: where their middles are, ascending.  widths: of each, in the same unit.
     """
@@ -162,7 +162,7 @@ def slanted(labels: Sequence[str], inches: float) -> bool:
 
 
 def room_below(labels: Sequence[str], inches: float) -> float:
-    """Inches that such labels take below an axis beyond those of one line."""
+    """Return the inches that such labels take below an axis beyond those of one line."""
     return max(map(len, labels)) * LETTER * math.sin(math.radians(SLANT)) if slanted(labels, inches) else 0.0
 
 
@@ -217,7 +217,7 @@ class Metric(NamedTuple):
 
 
 def _seats(column: str, scale: float = 1.0) -> Read:
-    """The mean of the seats that it plays."""
+    """Return the mean of the seats that the learner plays."""
     return lambda statistics, games: scale * mean_of_seats(statistics[column])
 
 
@@ -324,7 +324,7 @@ def at_end(study: StudyFile, metric: Metric) -> NDArray[np.float64]:
 def over_games(
     study: StudyFile, metrics: Sequence[Metric], settings: Sequence[int]
 ) -> Iterator[tuple[int, list[SeedSpread]]]:
-    """For each of the settings with seeds that are done, its number and the spread of each metric at its points."""
+    """Yield for each setting with finished seeds its number and the spread of each metric at its points."""
 
     def parts() -> Iterator[tuple[int, list[NDArray[np.float64]]]]:
         for block in study.blocks(tables=False):
@@ -341,7 +341,7 @@ def over_games(
 
 
 def _statistics(study: StudyFile, block: Block) -> dict[str, NDArray[Any]]:
-    """The statistics of a block, with PROVED and IN_SEATS if it has verdicts."""
+    """Return the statistics of a block, with PROVED and IN_SEATS if it has verdicts."""
     seats = proved_seats(study, block)
     whole = {**block.statistics, **in_own_seats(study, block)}
     return whole if seats is None else {**whole, PROVED: proved_in_all(seats), IN_SEATS: seats}
@@ -407,7 +407,7 @@ class Selection:
             raise UsageError(f"no learner {'of these settings ' if only else ''}in {self.name} is done: {self._left()}")
 
     def _allowed(self, name: str, given: Any) -> list[Any]:
-        """The values of an option that are meant.  Raises UsageError for one that no setting has."""
+        """Return the values chosen of an option.  Raises UsageError for one that no setting has."""
         there = list(dict.fromkeys(row[name] for row in self.rows))
         meant = [written(value) for value in values_of(name, given, self._options)]
         if name == "symmetry":
@@ -424,7 +424,7 @@ class Selection:
 
     @property
     def name(self) -> str:
-        """The study's file, for messages."""
+        """Return the study's file, for messages."""
         return shown(self.study.path)
 
     @property
@@ -449,7 +449,7 @@ class Selection:
         return f"{metric.note} (menace: as first)" if metric.note and not both.all() else metric.note
 
     def metric(self, given: str | None, default: str) -> Metric:
-        """The metric of that name.  default: if none is given and all have it.
+        """Return the metric of that name.  default: the one to take if none is given and all have it.
 
         Raises UsageError, also for one that no chosen setting has.
         """
@@ -462,7 +462,7 @@ class Selection:
         return found
 
     def _lacks(self, column: str) -> str:
-        """Why the chosen settings have nothing of that name."""
+        """Return the error for a metric that the chosen settings lack."""
         networks = self.study.family is NETWORKS
         if column == "positions":
             return f"counts no positions: {'it has no tables' if networks else 'its boards are enumerated'}"
@@ -473,7 +473,7 @@ class Selection:
         return "has no exact results, since its boards are too large to enumerate"
 
     def ends(self, metric: Metric) -> SeedSpread:
-        """The spread of the seeds of every setting of the study at the end, float64[settings].
+        """Return the spread of the seeds of every setting of the study at the end, float64[settings].
 
         Raises UsageError if no chosen learner has such a number.
         """
@@ -487,7 +487,7 @@ class Selection:
     # --- lines --------------------------------------------------------------------------------------------------
 
     def grouped(self, names: Iterable[str]) -> dict[tuple[Any, ...], list[int]]:
-        """The chosen settings by their values of some options, in the order of these."""
+        """Return the chosen settings by their values of some options, in the order of these."""
         names = list(names)
         groups: dict[tuple[Any, ...], list[int]] = {}
         for i in self.settings:
@@ -495,7 +495,7 @@ class Selection:
         return dict(sorted(groups.items(), key=lambda item: [_rank(value) for value in item[0]]))
 
     def best(self, metric: Metric, groups: Sequence[Sequence[int]], most: int = LINES) -> list[int]:
-        """Numbers of the `most` groups of settings with the best median of one setting, in order."""
+        """Return the numbers of the `most` groups of settings with the best median of one setting, in order."""
         if len(groups) <= most:
             return list(range(len(groups)))
         middle = self.ends(metric).middle * (-1 if metric.rising else 1)
@@ -514,7 +514,7 @@ class Selection:
 
     @cached_property
     def _close(self) -> list[str]:
-        """Options with values that look the same when they are rounded."""
+        """Return the options with values that look the same when rounded."""
         rounded = {
             name: [f"{value:.{DIGITS}g}" for value in axis if isinstance(value, float)]
             for name, axis in self.axes.items()
@@ -522,7 +522,7 @@ class Selection:
         return [name for name, texts in rounded.items() if len(set(texts)) < len(texts)]
 
     def option_text(self, name: str, value: Any) -> str:
-        """An option with its value as a legend names it; empty for what goes without saying."""
+        """Return an option with its value for a legend; empty for a default."""
         text = self.value_text(name, value)
         if name == "opponent":
             return "self-play" if value == SELF else f"against {text}"
@@ -537,7 +537,7 @@ class Selection:
         )
 
     def label(self, names: Iterable[str], values: Iterable[Any]) -> str:
-        """Values of options as a legend names them; empty for none."""
+        """Return the values of options for a legend; empty for none."""
         return ", ".join(filter(None, map(self.option_text, names, values)))
 
     def name_of(self, setting: int) -> str:

@@ -103,7 +103,7 @@ def study_curves_figure(choice: Selection, metric: str | None = None) -> Any:
 
 
 def _marked(at: Any, turn: float) -> list[int]:
-    """Points with a marker: first, last, and some between, for each line at other places.  at: 0 to 1 on the axis."""
+    """Return the points with a marker: first, last and some between, elsewhere for each line.  at: 0 to 1."""
     slots = np.floor(at * MARKS + turn)
     return sorted({0, *np.flatnonzero(np.diff(slots, prepend=slots[0]) > 0).tolist(), at.size - 1})
 
@@ -112,7 +112,7 @@ TITLES = {"proof": "Proved by then", "settling": "Settled by then"}
 
 
 def settling_figure(choice: Selection, metric: str | None = None) -> Any:
-    """Steps for each setting.  metric: by which those are chosen that are drawn, if there are too many."""
+    """Draw the steps of each setting.  metric: chooses the settings to draw, if there are too many."""
     if not choice.having(METRICS["proof"]).any():
         raise UsageError(f"{choice.name} has no proofs to draw; choose {flag('kind', 'curves')}")
     ranking = choice.metric(metric, "proof")
@@ -151,14 +151,14 @@ def _dash(number: int) -> dict[str, Any]:
 
 
 def steps_of(times: NDArray[np.float64], end: int) -> Survival:
-    """The estimate from the times of seeds, infinite if it did not happen up to `end`, NaN if nothing is known."""
+    """Return the estimate from the times of seeds.  Times are infinite after `end`, and NaN if they are not known."""
     known = times[~np.isnan(times)]
     happened = np.isfinite(known)
     return survival(np.where(happened, known, end).astype(np.int64), happened)
 
 
 def _draw(axes: Any, steps: Survival, begin: float, end: int, number: int, count: int) -> None:
-    """One curve of shares from `begin` to `end`."""
+    """Draw one curve of shares from `begin` to `end`."""
     games = np.concatenate([[begin], steps.times, [end]])
 
     def shares(left: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -237,7 +237,7 @@ def sensitivity_figure(choice: Selection, metric: str | None = None) -> Any:
 
 
 def horizontal_axis(choice: Selection) -> HorizontalAxis:
-    """The horizontal axis: alpha if it differs, else the first option of numbers that does, else the first one."""
+    """Return the horizontal axis: alpha if it differs, else the first option, rather one of numbers, that differs."""
     numeric = [name for name, values in choice.axes.items() if sum(map(is_number, values)) > 1]
     name = "alpha" if "alpha" in choice.axes else next(iter([*numeric, *choice.axes]), "alpha")
     values = choice.values(name)
@@ -253,7 +253,7 @@ def _unevenness(values: NDArray[np.float64]) -> float:
 
 
 def _split(choice: Selection, others: Sequence[str], groups: int) -> str | None:
-    """The option whose values have panels of their own: the first one that leaves several lines in each."""
+    """Return the option whose values have panels of their own: the first one that leaves several lines in each."""
     if groups <= TOGETHER or len(others) < 2:
         return None
     return next((name for name in others if len(choice.axes[name]) <= MOST_PANELS), None)
@@ -262,7 +262,7 @@ def _split(choice: Selection, others: Sequence[str], groups: int) -> str | None:
 def _draw_line(
     axes: Any, place: HorizontalAxis, found: SeedSpread, own: dict[Any, int], number: int, count: int, ceiling: float
 ) -> None:
-    """One line with its band.  own: the setting of each value that has one."""
+    """Draw one line with its band.  own: the setting of each value that has one."""
     there = [i for i, value in enumerate(place.values) if value in own and not np.isnan(found.middle[own[value]])]
     settings = [own[place.values[i]] for i in there]
     middle, low, high = (np.minimum(part[settings], ceiling) for part in found)
@@ -284,7 +284,7 @@ def _size(number: int, count: int) -> float:
 
 
 def _numbers(settings: Sequence[int], found: SeedSpread, ceiling: float) -> NDArray[np.float64]:
-    """All numbers of some settings that are drawn."""
+    """Return all numbers of some settings that are drawn."""
     numbers: NDArray[np.float64] = np.concatenate([np.minimum(part[settings], ceiling) for part in found])
     return numbers[~np.isnan(numbers)]
 
@@ -385,7 +385,7 @@ class HeatCells(NamedTuple):
 
 
 def heat_figure(choice: Selection, metric: str | None = None) -> Any:
-    """Cells for two options: that of a picture of sensitivity, and another one, rather of numbers.
+    """Return the two options of the cells: that of a picture of sensitivity, and another one, preferably of numbers.
 
     Others that differ make panels.  Raises UsageError if fewer than two differ, or for too many panels or cells.
     """
@@ -424,7 +424,7 @@ def heat_figure(choice: Selection, metric: str | None = None) -> Any:
 
 
 def _grid(choice: Selection, across: str, up: str, panels: int) -> HeatCells:
-    """The cells for two options.  panels: how many.  Raises UsageError for too many cells."""
+    """Draw the cells for two options.  panels: their number.  Raises UsageError for too many cells."""
     columns, rows = ({value: choice.value_text(axis, value) for value in choice.values(axis)} for axis in (across, up))
     for axis, texts in ((across, columns), (up, rows)):
         if len(texts) > MOST_CELLS:
@@ -454,7 +454,7 @@ def _axes(choice: Selection) -> tuple[str, str]:
 
 
 def _scale(metric: Metric, values: NDArray[np.float64]) -> Any:
-    """From numbers to colours."""
+    """Return the function from numbers to colours."""
     from matplotlib.colors import LogNorm, Normalize
 
     finite = values[np.isfinite(values)]
@@ -470,7 +470,7 @@ def _scale(metric: Metric, values: NDArray[np.float64]) -> Any:
 def _draw_cells(
     axes: Any, cells: NDArray[np.int64], found: NDArray[np.float64], metric: Metric, scale: Any, size: float
 ) -> Any:
-    """One panel.  cells: the setting of each, or -1.  size: of letters, in points."""
+    """Draw one panel.  cells: the setting of each, or -1.  size: of letters, in points."""
     from matplotlib import colormaps
     from matplotlib.patches import Rectangle
 
