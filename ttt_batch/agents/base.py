@@ -131,7 +131,7 @@ class Agent:
 
 
 SUM_TOLERANCE = 1e-6
-"""How far the sum of a position's probabilities may be from 1: float32 has seven digits."""
+"""Largest deviation from 1 of a position's probabilities in all: float32 has seven digits."""
 
 Answered = NDArray[np.float64]
 """float64[n, cells]: the probability of each cell in each of n positions; rows sum to 1."""

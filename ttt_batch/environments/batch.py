@@ -306,7 +306,7 @@ ILLEGAL = ("raise", "lose")
 INT64 = np.dtype(np.int64)
 SETTINGS = ("_n", "board", "seed", "first_env", "autoreset", "illegal", "n_actions", "_player", "_settings", "_keys")
 ARRAYS = ("planes", "mask", "rewards", "terminated", "seats", "last", "_moves", "_played")
-"""What a copy of a batch is made of, beside its state."""
+"""Arguments of a copy of a batch, besides its state."""
 
 
 class StepArrays(NamedTuple):

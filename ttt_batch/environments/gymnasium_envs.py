@@ -75,7 +75,7 @@ def rendered(board: Board, position: Position, ending: str, mode: str | None) ->
 NAME = "ttt_batch/MNK-v0"
 MODES = dict(zip(AUTORESET, (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED), strict=True))
 ENDINGS = {1: f"{MARKS[FIRST]} has won", 0: "a draw", -1: f"{MARKS[SECOND]} has won"}
-"""How a game has ended, by the reward of the first player."""
+"""Results of a game in words, by the reward of the first player."""
 
 Info = dict[str, Any]
 Opponent = AnyRun | str | Path | None

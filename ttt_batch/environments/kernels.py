@@ -87,7 +87,7 @@ def fast_step(rules: Rules, state: BatchState, seen: Any, scratch: Scratch, look
 
 
 SAME_STEP, NEXT_STEP, DISABLED = range(3)
-"""When the next game begins: in the step that ends one, in the step after it, or when the caller says so."""
+"""Start of the next game: in the step that ends one, in the step after it, or when the caller resets it."""
 
 IN_TURN = 2
 """The agent's seat: 0 or 1 always, or first and second in turn, beginning with environment 0 as first."""

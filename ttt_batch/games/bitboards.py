@@ -118,7 +118,7 @@ def marks_of(code: Any, n_cells: int) -> Any:
 
 
 EMPTY_SLOT = -1
-"""What a slot without a row holds in a hash table (open addressing, a power of two slots)."""
+"""Content of a slot without a row in a hash table (open addressing, a power of two slots)."""
 
 TAG = (1 << 32) - 1
 """The bits of a hash that a slot keeps beside its row."""

@@ -48,7 +48,7 @@ _NAMES = {
     RESULT: "result winner outcome won",
 }
 ROLES = {name: role for role, names in _NAMES.items() for name in names.split()}
-"""What a column holds, by its name without case and signs."""
+"""Contents of columns, by their names without case and signs."""
 
 _CLAIMS = {
     **dict.fromkeys(("x", "xwins", "xwon", "1-0", "first", "player1", "p1"), "X wins"),

@@ -100,7 +100,7 @@ SHARED_CODES = (-3, -4, -5, -6, -1, -2)
 SHARED_OUTCOMES = (UNFINISHED, FIRST_WINS, SECOND_WINS, DRAW, SECOND_WINS, FIRST_WINS)
 
 ROWS, EDGES, FINALS, LOST = range(4)
-"""What `Growth.used` counts: unfinished rows, edges, final rows of their own, and positions reached without room."""
+"""Counters of `Growth.used`: unfinished rows, edges, final rows of their own, and positions that found no space."""
 
 MAX_ROWS = (1 << 32) // 37
 """Unfinished rows at most: edges are numbered in 32 bits, and a row may have 36 of them."""

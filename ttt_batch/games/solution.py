@@ -81,7 +81,7 @@ def is_certified(board: Board) -> bool:
 
 
 QUICKEST = 64
-"""What `solve_in_plies` gives a game that is won already; each ply before that takes one away (at most 36)."""
+"""Value of `solve_in_plies` for a game that is won already; each ply before that takes 1 away (at most 36)."""
 
 WORDS = dict(zip((1, 0, -1), RESULTS, strict=True))
 """Words for a result as one player sees it."""

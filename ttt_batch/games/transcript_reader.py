@@ -41,7 +41,7 @@ STANDARD_INPUT = "-"
 
 UTF_8 = b"\xef\xbb\xbf"
 WIDE_TEXT = (b"\xff\xfe", b"\xfe\xff")
-"""How text in UTF-8 may begin, and how text in UTF-16 or UTF-32 does."""
+"""Possible beginnings of text in UTF-8, and beginnings of text in UTF-16 or UTF-32."""
 
 FIRST_END = re.compile(rb"\n|\r\n|\r(?!\Z)")
 """A line's end.  A CR at the very end of what is read so far may be the first half of CR LF."""
@@ -215,7 +215,7 @@ TAB, NEWLINE, RETURN, SPACE, BANG, HASH = (ord(sign) for sign in "\t\n\r !#")
 ZERO, NINE, A, Z = (ord(sign) for sign in "09az")
 LOWER = ord("a") ^ ord("A")
 POSITION, LINES, GAMES = range(3)
-"""What the `at` of `scan` holds: the next byte, lines read so far, games found in this piece."""
+"""Entries of the `at` of `scan`: the next byte, lines read so far, games found in this chunk."""
 
 SHOWN = 1_000
 """Bad lines that are kept with their reasons; more of them are only counted."""

@@ -97,7 +97,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 """Names that learners may have."""
 
 _homes: dict[str, str] = {}
-"""Where each learner from elsewhere was registered: the name of a module, or FILE.py:NAME."""
+"""Place where each learner from outside was registered: the name of a module, or FILE.py:NAME."""
 
 
 def register(learner: Learner) -> Learner:

@@ -176,7 +176,7 @@ def make_step(
 
 
 VALUE, PREFERENCE = "value", "preference"
-"""What a learner's table may say of a move, see `Learner.number`."""
+"""Numbers that a learner's table may hold of a move, see `Learner.number`."""
 
 
 class Trajectory(NamedTuple):

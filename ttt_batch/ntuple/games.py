@@ -119,14 +119,15 @@ BOTH = 2
 """The seat of a network that plays for both players."""
 
 START, START_LINE, START_PLIES = 100, 101, 102
-"""Which of a game's random numbers say how it begins; number p decides the move of ply p."""
+"""Indices of a game's random numbers that decide how it begins; number p decides the move of ply p."""
 
 
 BEST, NOTHING, PLAYED = range(3)
-"""What exploratory moves teach.
+"""Targets of exploratory moves.
 
-With `PLAYED` values are those of games with slips.  Only they tell apart drawn positions, which are worth the same in
-best play: after 20,000 games on 5x5x5 it wins 96 to 99 % as first against random play, with `BEST` 25 to 80 %.
+With `PLAYED` values are those of games with exploratory moves.  Only these tell drawn positions apart, which have the
+same worth in best play: after 20,000 games on 5x5x5 it wins 96 to 99 % as first against random play, with `BEST` 25
+to 80 %.
 """
 
 

@@ -54,7 +54,7 @@ SPAN = np.uint64(3)
 
 
 AHEAD = 8
-"""How many entries before its own turn an entry's sums are fetched: they lie anywhere."""
+"""Number of entries by which sums are fetched ahead: they are scattered in memory."""
 
 
 @inlined

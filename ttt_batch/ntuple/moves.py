@@ -52,7 +52,7 @@ def total_after(network: Network, weights: Any, index: Any, current: Any, total:
 
 
 WINS, DRAWS, LOSES, BY_SUM = range(4)
-"""What the best moves do: they end the game, or only the network knows."""
+"""Kinds of best moves: they end the game, or their value is the network's."""
 
 
 @inlined

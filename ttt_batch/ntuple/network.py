@@ -188,8 +188,8 @@ def _read(path: Path) -> str:
 
 
 SHARING = ("symmetry", "translation", "none")
-"""Which tuples are images of each other: those that the board's symmetries turn into each other, also those that are
-the same shape elsewhere on the board, or none."""
+"""Kinds of sharing: tuples share weights that the board's symmetries turn into each other, also those of the same shape
+elsewhere on the board, or none do."""
 
 
 class Network(NamedTuple):

@@ -24,7 +24,7 @@ LEAST_BEADS = 1e-300
 """Above the score of a kind without beads, and not above that of any other: the score of resigning."""
 
 SUM = 1e-6
-"""How far the chances of a row may be from 1 in all when they are given."""
+"""Largest deviation from 1 of given probabilities of a row in all."""
 
 
 class Probabilities(NamedTuple):

@@ -57,7 +57,7 @@ FURTHEST = 64
 
 S11, ONE = np.uint64(11), np.uint64(1)
 TRY = np.uint64(2 * int(GOLDEN) % 2**64)
-"""How far a try of BTRS moves the counter: two random numbers."""
+"""Stride of the counter for a try of BTRS: two random numbers."""
 
 TABULATED = 16
 STIRLING = np.array(

@@ -31,7 +31,7 @@ COUNT, SLOT = 63, 12
 
 
 OWN = ("drawn", "base", "row", "chance", "explores", "slot", "decision")
-"""What each thread needs for itself of a `Lockstep`."""
+"""Fields of `Lockstep` that each thread has for itself."""
 
 
 class Lockstep(NamedTuple):

@@ -30,7 +30,7 @@ AT_ONCE = 1 << 11
 
 ONE, S8, BYTE, HALF = (np.uint64(n) for n in (1, 8, 0xFF, 0xFFFFFFFF))
 OWN = ("drawn", "base", "row", "slot")
-"""What each thread needs for itself of a `Mixture`."""
+"""Fields of `Mixture` that each thread has for itself."""
 
 
 class AliasTable(NamedTuple):

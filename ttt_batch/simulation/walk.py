@@ -74,7 +74,7 @@ NEVER = PLIES_AT_ONCE
 """The next ply of an empty set: by then every game is over."""
 
 PLY_STRIDE = np.uint64(2 * int(GOLDEN) % 2**64)
-"""How far a ply moves the counter on larger boards: two random numbers."""
+"""Stride of the counter for a ply on larger boards: two random numbers."""
 
 
 class Explorations(NamedTuple):

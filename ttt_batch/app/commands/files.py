@@ -288,7 +288,7 @@ Keys = Annotated[
         default="found",
     ),
 ]
-"""How the keys of a table are written, for `import`."""
+"""Form of a table's keys, for `import`."""
 
 
 def import_(

@@ -50,9 +50,9 @@ KEPT = ("proved", "last")
 CLAIMS = ("cannot-lose", "always-wins")
 CUTS = ("on", "off")
 SWITCH = (*CUTS, "auto")
-"""What the shell offers while a value is being typed.
+"""Words that the shell offers while a value is being typed.
 
-A person is waiting for the key, so nothing here loads numba: names whose registry would are written out, and a test
+A person is waiting, so nothing here may load numba: names of registries that would load it are written out, and a test
 compares them with the registries.
 """
 

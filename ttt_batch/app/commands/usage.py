@@ -46,7 +46,7 @@ COMMANDS = {
     "bench": "speed perf performance",
     "--version": "version",
 }
-"""What people type for each command."""
+"""Other words that people type for each command."""
 
 OPTIONS = {
     "--games": "episodes epochs iterations iters n-games num-games number-of-games n-episodes num-episodes max-games "
@@ -102,7 +102,7 @@ OPTIONS = {
     "--version": "v",
     "--help": "usage man h",
 }
-"""What people type for each option; of several that are possible, the first one that the command has is meant."""
+"""Other words that people type for each option; the first option that the command has is meant."""
 
 OPPONENT = {
     "play": ": the opponent is its argument, e.g. ttt-batch play td-3x3.h5",
@@ -132,7 +132,7 @@ NO_OPTION = {
     ("", "device"): ": all work is done by processors; leave it out",
     ("", "render"): "; watch shows games",
 }
-"""Why a command, or any if it is empty, lacks an option (folded) that a person may expect; for a message's end."""
+"""Reason, as the end of a message, why a command (any if empty) lacks an option that a person may expect (folded)."""
 
 NO_ARGUMENT = {
     "play": "; watch takes two players, and play only yours",
@@ -142,7 +142,7 @@ NO_ARGUMENT = {
     "prove": "; it takes one run at a time",
     "page": "; export --to html makes a page of a run, and --out names the file",
 }
-"""Why a command takes no more arguments, for the end of a message."""
+"""Reason, as the end of a message, why a command takes no more arguments."""
 
 LISTED = (
     *("--learner", "--board", "--epsilon", "--alpha", "--gamma", "--draw-worth", "--start-value", "--lambda"),
@@ -153,9 +153,9 @@ LISTED = (
 
 
 OPTION_START = re.compile(r"--?[a-zA-Z]")
-"""How an option begins, and no negative number does."""
+"""Pattern of the beginning of an option, not of a negative number."""
 PICTURE_ENDINGS = (".png", ".svg", ".gif")
-"""How the names of files end that no command reads."""
+"""Endings of files that no command reads."""
 
 UNITS = {"thousand": "k", "million": "M", "billion": "G", "k": "k", "m": "M"}
 """Words after a number of games, and their letters."""
@@ -251,7 +251,7 @@ def is_list(option: str, value: str) -> bool:
 
 PROGRAM = "ttt-batch"
 FILE_ARGUMENT = re.compile(r"\[?(RUN|FILE)")
-"""How the metavar of an argument begins that is a file, or an agent."""
+"""Beginnings of the metavar of an argument that is a file or an agent."""
 
 
 class _Taking:

@@ -30,16 +30,16 @@ KINDS: dict[str, Callable[[Sequence[AnyRun], Sequence[str]], Any]] = {
     "opening": opening_figure,
     "coverage": coverage_figure,
 }
-"""What can be drawn, each from runs and their names."""
+"""Kinds of pictures, each drawn from runs and their names."""
 
 MOVIE = "movie"
-"""What can be drawn of one run that keeps its points."""
+"""Kind of picture of one run with snapshots."""
 
 STUDY_KINDS = ("curves", "sensitivity", "settling", "heat")
-"""What can be drawn of a study; the functions are in `studies`, which is imported only for one."""
+"""Kinds of pictures of a study; `studies` has the functions, and is imported only for a study."""
 
 SUFFIXES, MOVING = (".png", ".svg"), (".gif",)
-"""How the names of pictures end, and those of movies."""
+"""Endings of pictures, and of movies."""
 
 
 def draw_runs(

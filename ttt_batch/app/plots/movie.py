@@ -38,7 +38,7 @@ DPI = 100
 """Dots an inch: 800 pixels wide."""
 
 SECONDS, SLOWEST, FASTEST = 12, 3, 16
-"""How long a movie takes, within reason, and frames a second."""
+"""Usual length of a movie in seconds, and frames per second."""
 
 HELD = 3_000
 """Milliseconds for which the last frame stands."""

@@ -151,7 +151,7 @@ class Look(NamedTuple):
 
 
 def make_look(runs: Sequence[AnyRun], legend: Legend, most: int) -> Look:
-    """Return the runs by colour.  Runs of equal settings share one if both are several, or runs are more than `most`."""
+    """Return the runs by colour: equal settings share one if both are several, or if runs are more than `most`."""
     groups = list(dict.fromkeys(legend.settings))
     if len(runs) <= most and (len(groups) == 1 or len(groups) == len(runs)):
         return Look(list(range(len(runs))), [(text, [number]) for number, text in enumerate(legend.texts)])

@@ -17,7 +17,7 @@ from ttt_batch.runs.network_config import OBJECTIVES, make_pattern_config
 from ttt_batch.training.network_session import GAMES
 
 NOTHING = "-"
-"""What stands where a board has nothing to say."""
+"""Text of an empty entry of a board."""
 
 
 def value_text(value: int | None) -> str:

@@ -40,7 +40,7 @@ _LEAVES: dict[Ties, str] = {
     "sharp": "it takes what wins most against random moves",
     "soonest": "it takes the quickest win or the longest loss",
 }
-"""Why `play` leaves a line, by its ties."""
+"""Reason, by its ties, why `play` leaves a line."""
 
 INTERVAL = "{:.4f} ({:.4f}-{:.4f})"
 

@@ -35,11 +35,11 @@ LEGEND = {
     "value error": "of each player's values at the last point, median of the seeds",
     "time": "of a learner, median of the seeds",
 }
-"""What columns mean, by their titles or names."""
+"""Meanings of columns, by their titles or names."""
 
 
 ALL_GAMES, LAST_GAMES = "", " at end"
-"""How titles of results end."""
+"""Endings of titles of results."""
 
 RANGE = "5..95 %"
 
@@ -48,16 +48,16 @@ TALLIES = {
     **{f"{display_name(name)}{LAST_GAMES}": "of the games after the last recorded point but one" for name in SELF_PLAY},
     RANGE: "what a twentieth of the seeds have at most, and at least",
 }
-"""What columns of counted results mean."""
+"""Meanings of columns of counted results."""
 
 PROVED_AS, FIRST_AS = "proved as", "first proof as"
-"""How titles of one seat begin."""
+"""Beginnings of titles of one seat."""
 
 NETWORKS = {
     "proved": "in all seats asked for, at any recorded point and at the last",
     **{f"{PROVED_AS} {seat}": f"the same in the seat of the {seat} player" for seat in SEATS},
 }
-"""What columns of networks mean instead."""
+"""Meanings of columns of networks where they differ."""
 
 
 class Column(NamedTuple):

@@ -44,7 +44,7 @@ Styles = Sequence[tuple[str, ...]] | None
 """Names of the styles of every cell; None for plain text."""
 
 Labels = Sequence[str | tuple[str, ...]]
-"""What stands in every cell: a line of text, or several, as many in each."""
+"""Text of every cell: a line, or the same number of lines in each."""
 
 
 def styled(text: str, *names: str) -> str:

@@ -18,7 +18,7 @@ from ttt_batch.core.results import Printable
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, Board, Game
 
 Answer = int | KeyCommand
-"""What a person answered: a cell, a command during a game, or what to do after it."""
+"""Answer of a person: a cell, a command during a game, or one after it."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Face(Protocol):
     """Protocol of what shows a session to the user."""
 
     hints_stay: bool
-    """Whether hints stay on from move to move, until their key is pressed again."""
+    """True if hints stay on from move to move, until their key is pressed again."""
 
     single_keys: bool
-    """Whether keys are read one by one; else whole lines are."""
+    """True if keys are read one by one, False if whole lines are."""
 
     def tell(self, *lines: str) -> None:
         """Say something, in lines."""

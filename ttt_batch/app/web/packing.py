@@ -106,7 +106,7 @@ VALUED_CELLS = 12
 """Cells up to which values are packed: 3x4x3 has 391,062 moves, 4x4x4 has 6,460,008 (6 MB and more)."""
 
 STEP = 0.001
-"""What values are rounded to, unless the largest would not fit then."""
+"""Step to which values are rounded, unless the largest would not fit."""
 
 LARGEST, NEVER_SEEN = 32_767, -32_768
 

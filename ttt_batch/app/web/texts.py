@@ -21,7 +21,7 @@ from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run
 
 AGAINST = {"": "itself", "random": "random moves", "optimal": "best play"}
-"""What an agent learnt against, by the configuration's opponent; others are digests of a run's table."""
+"""Opponents in words, by the configuration's opponent; others are digests of a run's table."""
 
 
 PROOF = "This is a proof over all positions and every move that the agent on this page may choose, not a sample."
@@ -31,7 +31,7 @@ EQUALS = {
     "soonest": "the quickest true win or the longest true loss, else any with equal chance",
     "any": "any with equal chance",
 }
-"""How the agent chooses among the moves that its rule may pick."""
+"""Choice among the moves that the agent's rule may pick, in words."""
 
 
 def about(run: Run, ties: Ties = "sharp") -> dict[str, Any]:
@@ -134,14 +134,14 @@ def known_facts(facts: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 CHOICE = "a win at once; no loss at once, if there is a way around it; then uniform among the highest sums"
-"""How networks choose a move."""
+"""Choice of a move by networks, in words."""
 
 OBJECTIVES = {
     "safe": "not to lose",
     "win": "to win, the sooner the better",
     "plain": "what games bring",
 }
-"""What networks learn, by the configuration's objective."""
+"""Objectives of networks in words, by the configuration's objective."""
 
 
 def describe_networks(run: PatternRun, *, solved: bool) -> dict[str, Any]:

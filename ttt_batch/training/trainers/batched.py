@@ -417,7 +417,7 @@ class InLockstep(ChunkedWalk):
     """
 
     games_per_thread = 1 << 15
-    """By `td` on 4x4x4 two threads are 1.66 times as fast as one in batches of 262,144, and 1.4 times in batches of
+    """With `td` on 4x4x4 two threads are 1.66 times as fast as one in batches of 262,144, and 1.4 times in batches of
     65,536; on 3x4x3 1.07 times.  If moves are counted, in batches of 524,288 on 4x4x4, the factor is 1.1 (`minimax-q`)
     to 1.5 (`sutton-barto`).
     """

@@ -17,7 +17,7 @@ KINDS: dict[str, Callable[[Selection, str | None], Any]] = {
     "settling": settling_figure,
     "heat": heat_figure,
 }
-"""What can be drawn of a study."""
+"""Kinds of pictures of a study."""
 
 
 def study_figure(

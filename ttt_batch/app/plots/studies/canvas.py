@@ -55,7 +55,7 @@ SLANT = 40
 """Degrees by which labels are turned that have no room side by side."""
 
 BAND, BANDS = 0.2, 0.7
-"""How opaque a band is at most, and all together: eight of them must not hide each other."""
+"""Largest opacity of a band, and of all together: eight bands must not hide each other."""
 
 
 class Canvas(NamedTuple):
@@ -181,7 +181,7 @@ def name_places(axis: Any, labels: Sequence[str], inches: float, *, upright: boo
 
 
 TIME, SHARE, PERCENT, NUMBER = "time", "share", "percent", "number"
-"""What a metric is: games until something, true or false of a seed (in %), other percentages, other numbers."""
+"""Kinds of metrics: games until something, true or false of a seed (in %), other percentages, other numbers."""
 
 WIN, DRAW, LOSS = (RESULTS.index(name) for name in ("win", "draw", "loss"))
 _OF_SEATS = ("value_error", "versus_random", "optimal_share", "best_response")
@@ -297,7 +297,7 @@ METRICS = {
         "positions visited", "positions in the table", NUMBER, True, "positions", _column("positions", 1.0)
     ),
 }
-"""By name.  Those that need no exact results come last."""
+"""Metrics by name.  Those that need no exact results come last."""
 
 
 class SeedSpread(NamedTuple):

@@ -47,8 +47,8 @@ PANELS = (
     ("play", "positions"),
     ("first-wins", "play", "second-wins"),
 )
-"""What is drawn of boards with exact results, of networks with proofs, of boards without either, and of a mixture or of
-results alone: the first that all have."""
+"""Metrics to draw, of which the first that all settings have is taken: for boards with exact results, networks with
+proofs, boards without either, and a mixture or results alone."""
 
 MARKS = 12
 """Markers of a line, evenly over the axis."""
@@ -172,7 +172,7 @@ TOGETHER, MOST_PANELS = 4, 6
 """Lines up to which one panel holds all, and panels beyond which there are none by option."""
 
 ABOVE = 1.9
-"""Where `never` stands above the last games of a logarithmic axis, as a factor."""
+"""Position of `never` on a logarithmic axis, as a factor of the last games."""
 
 
 class HorizontalAxis(NamedTuple):
