@@ -1,7 +1,6 @@
-"""Differences between two runs with tables: table entries, and moves that their policies may play.
+"""Differences between two runs: table entries or weights, and the moves that their policies may play.
 
-Differences between two runs when at least one has networks: weights, and moves in positions of random games.
-Networks list no positions, so random games supply them.  Each distinct position counts once.
+Networks list no positions, so random games supply them if a run has networks.  Each distinct position counts once.
 """
 
 from typing import Any

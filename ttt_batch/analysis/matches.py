@@ -1,6 +1,5 @@
 """Evaluation against the scripted players: exact on enumerated boards, by search and sampled matches on larger ones.
 
-Games between two players, and their tally.
 A game depends only on the random key and its own number; its random number p decides the move of ply p.  A player that
 chooses an occupied cell (an untrained `minimax-q` may) loses the game.
 

@@ -4,9 +4,9 @@ Values are on the learner's own scale and for the player to move, as `Run.value`
 Learners with action preferences have values of positions only.  The truth is the result of best play on both sides.  On
 a board too large to enumerate only final positions have one; elsewhere every field that depends on it is None.
 
-Comparison of an agent with a file of labelled positions and with the exact results.
-A run's value of a position counts as the nearest result on its learner's scale: a win, a draw or a loss of the player
-to move.  An agent without values plays both sides to the end with its likeliest moves, and that result counts.
+A file of labelled positions is compared with an agent and with the exact results.  A run's value of a position counts
+as the nearest result on its learner's scale: a win, a draw or a loss of the player to move.  An agent without values
+plays both sides to the end with its likeliest moves, and that result counts.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Proofs that a run's agent cannot lose or always wins, with tables or networks, and certificates of them.
 
-Search for a game that a run's agent can lose: exact if it exhausts the game tree, on boards of any size.
-`proofs` holds the search for any agent; this module registers the kernels that play a learner's tables.
+The search is exact if it exhausts the game tree, on boards of any size.  `evaluation.search` has the search for any
+agent; this module registers the kernels that play a learner's tables.
 """
 
 from collections.abc import Callable

@@ -5,11 +5,11 @@ Winning later than possible, or losing sooner, does not count.
 
 Without exact results the rules still show oversights: a missed win in one move, or one left to the opponent.
 
-Handicap: an agent weakened on purpose, so that players of any strength can win against it.
-With probability `epsilon` a move is uniformly random, as in training.  Otherwise, with probability `1 - level`, it is
-sampled by softmax over the agent's values.  In all other cases the agent's own rule picks, with the given ties.
-A learner of action preferences is sampled by its own softmax probabilities, and `menace` by the beads in its boxes.
-At level 1 and epsilon 0 nothing is sampled here, and with ties `any` the agent's play is unchanged.
+An agent is weakened so that players of any strength can win against it.  With probability `epsilon` a move is uniformly
+random, as in training.  Otherwise, with probability `1 - level`, it is sampled by softmax over the agent's values.  In
+all other cases the agent's own rule picks, with the given ties.  A learner of action preferences is sampled by its own
+softmax probabilities, and `menace` by the beads in its boxes.  At level 1 and epsilon 0 nothing is sampled here, and
+with ties `any` the agent's play is unchanged.
 """
 
 import random

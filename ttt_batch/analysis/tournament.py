@@ -1,7 +1,7 @@
 """Round-robin tournaments in both seats, and series of games between two agents.
 
-Meetings of two agents, one as first and one as second player: exact results and played games.
-Results are exact on an enumerated board.  On other boards, or on request, games are played (see `matches`).
+In a meeting one agent is the first player and one the second.  Results are exact on an enumerated board.  On other
+boards, or on request, games are played (see `matches`).
 """
 
 import functools

@@ -4,9 +4,9 @@ Each job calls the public functions, so the cache then holds every kernel that t
 in separate processes, one per processor, because Numba compiles under a lock.  Two of them may compile the same kernel;
 that costs no time, since one would otherwise wait for the other.
 
-Benchmark of this machine, `ttt-batch bench`: takes about 15 seconds.
-Each round measures every subject for about a tenth of a second.  Other load on the machine then slows all subjects
-alike, and the spread over the rounds shows how much.  `scripts/benchmark.py` compares with other programs.
+The benchmark, `ttt-batch bench`, takes about 15 seconds.  Each round measures every subject for about a tenth of a
+second.  Other load on the machine then slows all subjects alike, and the spread over the rounds shows how much.
+`scripts/benchmark.py` compares with other programs.
 """
 
 import contextlib

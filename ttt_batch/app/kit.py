@@ -1,8 +1,7 @@
 """Printable kit of MENACE's matchboxes: boxes, rules, and the pages as HTML or PDF.
 
-The kit: a menace's matchboxes on paper, for a class without a computer.
-The pages hold the boxes with their beads, and a first page with the rules.  They are a PDF, drawn by matplotlib, or an
-HTML page to print.
+The kit is for a class without a computer.  The pages hold the boxes with their beads, and a first page with the rules.
+They are a PDF, drawn by matplotlib, or an HTML page to print.
 """
 
 import html

@@ -1,6 +1,5 @@
-"""Worker pool: tasks on the workers of a Dask cluster, through every fault that a cluster has.
+"""Worker pool on a Dask cluster, which returns results in any order and survives the faults of a cluster.
 
-Worker pool on a Dask cluster, which returns results in any order and survives the faults of a cluster.
 Dask sends tasks to workers, reassigns the tasks of a dead worker, and lets workers join at any time.  This module
 checks workers before they get tasks.  It reconnects to a lost scheduler, submits the tasks again and reports events.
 """

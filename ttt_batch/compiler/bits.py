@@ -3,8 +3,8 @@
 Numba lacks the count of bits and the lowest bit, which take one instruction each.  Numba turns the sum of an unsigned
 and a signed number into a float.  So counts and cell numbers are signed (int64), and words combine with words only.
 
-Unpacking of the bits of words into bytes of 0 or 1, 64 at a time.
-LLVM unpacks a vector of bits with the best instructions of the processor, ten times as fast as a loop over the bits.
+The bits of words are unpacked into bytes of 0 or 1, 64 at a time.  LLVM unpacks a vector of bits with the best
+instructions of the processor, ten times as fast as a loop over the bits.
 
 `unpack_rows` is for words of more than 32 bits.  One store of 64 bytes per word would cross cache lines, so it joins
 the words of ROWS rows without gaps, and every store fills a line.  The shifts are constants, so the width must be known

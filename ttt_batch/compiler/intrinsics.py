@@ -5,8 +5,8 @@ times as many with shorter vectors.  A loop would take a step per move.  Records
 
 `claim` distributes games to threads during play: a free thread claims the next ones, so threads hardly wait.
 
-Atomic access to words (uint64) shared by threads, and prefetching of words.
-Numba has neither.  Without the JIT a lock replaces the atomic instructions.
+Numba has neither atomic access to words (uint64) shared by threads nor prefetching.  Without the JIT a lock replaces
+the atomic instructions.
 """
 
 import math

@@ -5,16 +5,14 @@ cache lies in a folder named after a hash of the whole package and of its depend
 starts an empty folder.  Each compiled signature is one file, written to a temporary file and renamed, so concurrent
 processes cannot mix their entries.  If the cache cannot be read or written, kernels are compiled.
 
-Checks that other users cannot write to a file or folder: unpickling a planted kernel would run its code.
-A folder is private if it and every folder above it belong to this user or to root, and others cannot write to them;
-ssh and sudo check the same.  A folder above may be writable for all if it has the sticky bit, as /tmp has.  The user's
-own group does not count as others: many systems give every user a group of that name, with write permission by default.
-On Windows, which has no such owners, everything passes.
+Other users must not be able to write to the folder: unpickling a planted kernel would run its code.  A folder is
+private if it and every folder above it belong to this user or to root, and others cannot write to them; ssh and sudo
+check the same.  A folder above may be writable for all if it has the sticky bit, as /tmp has.  The user's own group
+does not count as others: many systems give every user a group of that name, with write permission by default.  On
+Windows, which has no such owners, everything passes.
 
-Files of compiled kernels: their folder, and safe reading and writing.
-Loading a kernel unpickles it, which runs code that the file contains.  So the file and all folders above it must be
-private.  A damaged kernel crashes LLVM and the interpreter.  So a file begins with a digest of its
-content, its name and its folder's name.  If the digest does not match, the kernel is compiled.
+A damaged kernel crashes LLVM and the interpreter.  So a file begins with a digest of its content, its name and its
+folder's name.  If the digest does not match, the kernel is compiled.
 """
 
 import contextlib

@@ -4,10 +4,10 @@ Each seed has one SplitMix64 sequence (Steele, Lea and Flood, "Fast splittable p
 2014, figure 15).  Game `g` uses its numbers `DRAWS * g` to `DRAWS * (g + 1) - 1`.  Any thread can therefore play any
 game in any order and draw the same numbers.
 
-Exponential function with the same bits on every machine, which C libraries do not guarantee.
-It uses additions and multiplications only.  Let k be the integer nearest to x / ln 2 and r = x - k ln 2.  Two parts of
-ln 2 make r exact to the last bit.  Then e**x is 2**k times the Taylor polynomial of e**r up to r**13; as |r| <= 0.35,
-the rest of the series is below 2**-57.  The error is less than a unit in the last place.
+C libraries do not guarantee the same bits of the exponential function.  That of this module uses additions and
+multiplications only.  Let k be the integer nearest to x / ln 2 and r = x - k ln 2.  Two parts of ln 2 make r exact to
+the last bit.  Then e**x is 2**k times the Taylor polynomial of e**r up to r**13; as |r| <= 0.35, the rest of the series
+is below 2**-57.  The error is less than a unit in the last place.
 """
 
 import math

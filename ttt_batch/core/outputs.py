@@ -3,8 +3,8 @@
 It writes a temporary file beside the target, flushes it to disk and renames it.  Links are followed and stay links.
 Devices, pipes and folders are refused, and existing files without `overwrite`.  All files for users are written here.
 
-Lock file beside a run file, which allows one writer at a time and names its process.
-The operating system's lock on that file decides; it ends with its process, also after a crash.  Some network folders
+The lock file beside a run file allows one writer at a time and names its process.  The operating system's lock on that
+file decides; it ends with its process, also after a crash.  Some network folders
 have no such locks.  There, the named process holds the lock file as long as it lives.
 """
 

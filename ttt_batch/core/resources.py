@@ -1,8 +1,7 @@
-"""Memory and processors that this process may use.
+"""Memory and processors that this process may use, and the start of other processes.
 
 LLVM aborts the whole process if it runs out of memory.  So `check_memory` first allocates the memory and frees it.
 
-Number of processors that this process may use, and the start of other processes.
 Affinity and containers limit the processors.  A container has a quota of processor time per period, which the system's
 count of processors does not include.  Linux shows the quota in files: version 2 of control groups in `cpu.max` ("200000
 100000", or "max 100000" for no limit), version 1 in `cpu.cfs_quota_us` (-1 for no limit) and `cpu.cfs_period_us`.

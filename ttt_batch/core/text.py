@@ -2,7 +2,7 @@
 
 A word with exactly one meaning is accepted.  Any other raises an error that lists the names and suggests a similar one.
 
-Parser and formatter of numbers: `10M`, `10k`, `1e6`, `1,000,000`, `1_000_000`, `0.7`, `70%`.
+Numbers are written as people write them: `10M`, `10k`, `1e6`, `1,000,000`, `1_000_000`, `0.7`, `70%`.
 The command line and Python use the same parser, so `--games 10M` and `train(games="10M")` are equal.
 """
 

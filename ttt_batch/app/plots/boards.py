@@ -2,13 +2,12 @@
 
 A cell's colour and number are the agent's value of the move for the player who makes it, on its learner's own scale.
 If the learner keeps preferences or draws beads, they are the chance of the move.  A frame marks the moves that it may
-choose; the letter says what best play makes of the move, where that is known.
-First moves that are images of each other under the board's symmetries count as one; the first of them is shown.
-A learner that plays first alone has no replies: it is shown after replies to the first move that it likes best.
+choose; the letter says what best play makes of the move, where that is known.  First moves that are images of each
+other under the board's symmetries count as one; the first of them is shown.  A learner that plays first alone has no
+replies: it is shown after replies to the first move that it likes best.
 
-Coverage: how much of the board play visits, by the number of moves made.
-Where positions are enumerated, the probability that a game reaches each of them under the run's own play (its final
-table, exploring as at its end) is one sweep down the graph:
+Coverage is counted by the number of moves made.  Where positions are enumerated, the probability that a game reaches
+each of them under the run's own play (its final table, exploring as at its end) is one sweep down the graph:
 
     reach(empty board) = 1,   reach(child) += reach(s) * (epsilon / moves(s) + (1 - epsilon) [greedy] / best(s))
 

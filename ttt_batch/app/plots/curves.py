@@ -1,12 +1,12 @@
 """Learning curves: the recorded points of runs over games, drawn.
 
-The recorded points of runs as curves: data, nothing drawn.
-Everything comes straight from the columns of `run.statistics`.  Shares in play are those of the latest half of the
-games: the sum since the first game hides what changed, and from one point to the next there may be a single game.
+Curves are first made as data.  Everything comes straight from the columns of `run.statistics`.  Shares in play are
+those of the latest half of the games: the sum since the first game hides what changed, and from one point to the next
+there may be a single game.
 
-Verdicts as strips: of each run, one above the other for its two seats, filled where no opponent beats it.
-A verdict leaps from one recorded point to the next, so that curves of several runs would hide each other; strips do
-not.  Each stretch has the verdict of the point at its left end.
+Verdicts are strips, one for each seat of a run, filled where no opponent beats it.  A verdict leaps from one recorded
+point to the next, so that curves of several runs would hide each other; strips do not.  Each stretch has the verdict of
+the point at its left end.
 """
 
 import textwrap

@@ -1,7 +1,7 @@
 """Reports of `study`, and of `info` for a study.
 
-Figures of a study's settings as columns of text: beside each other as tables, or below each other as a list.
-Columns that belong together share a title, and are not torn apart.
+The figures of settings are columns of text, side by side in tables or one below the other in a list.  Columns that
+belong together share a title, and are not torn apart.
 """
 
 from collections.abc import Sequence

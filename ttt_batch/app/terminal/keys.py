@@ -3,8 +3,7 @@
 A line of text is read whole (`read_entry`, `read_again`).  For single keys `is_complete` decides whether the keys so
 far are read at once.
 
-Keyboard input: one table of all key commands, and unechoed keys of a terminal.
-`KeyCommand` is the table: prompts, help, the screen and the shows (`watch`, `plot --live`) use it.
+`KeyCommand` is the table of all key commands: prompts, help, the screen and the shows (`watch`, `plot --live`) use it.
 `Keyboard` lets the user leave a show with the keys that leave a game.  The terminal does not echo keys typed while the
 program loads or draws, and the shell does not receive them.
 """

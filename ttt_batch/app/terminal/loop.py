@@ -4,8 +4,8 @@
 answer; its driver sends the answer, as the question reads it.  So one loop serves a face that waits for a line and one
 that is called for every key.
 
-Display of a game between two agents, move by move, with the mover's value and exact result of each cell.
-A terminal shows each position in place of the previous one, at a readable pace; other outputs print them in sequence.
+A game between two agents is shown move by move, with the mover's value and exact result of each cell.  A terminal shows
+each position in place of the previous one, at a readable pace; other outputs print them in sequence.
 """
 
 import contextlib

@@ -1,10 +1,8 @@
 """Screen face: a whole terminal with single keys, redrawn where it changes.
 
-`view` knows what there is to see and what keys mean; here prompt_toolkit shows and reads them.  However
-the session ends, the terminal is as it was before, with the last game and the score on it.
-
-The screen as data: a face that keeps what there is to see, lays it out for any size, and reads single keys.
-Nothing here touches a terminal (`screen` does), so whole games can be played and looked at without one.
+`ScreenFace` keeps the content of the screen, lays it out for any size, and reads single keys.  It touches no terminal,
+so whole games can be played and inspected without one.  `play_on_screen` shows it with prompt_toolkit.  However the
+session ends, the terminal is as it was before, with the last game and the score on it.
 """
 
 import contextlib

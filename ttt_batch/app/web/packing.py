@@ -2,22 +2,20 @@
 
 Each part of a page is a script, the plain values that it reads, and its arrays: `solution`, `table` and `network`.
 
-The unfinished positions of a board and their true results, for the page, if the board is enumerated.
-Rows are the positions in the order of their codes (up to symmetry: the lowest code of each class).  A bit for each of
-the 3**cells codes says which have a row, so no code is written down.
+`solution` holds the unfinished positions of an enumerated board and their true results.  Rows are the positions in the
+order of their codes (up to symmetry: the lowest code of each class).  A bit for each of the 3**cells codes says which
+have a row, so no code is written down.
 
-A run's table for the page: what the agent may play, and its values, or chances by softmax if it has none.
-Rows are those of `solution`; 3x3 takes 8 to 40 KB, the 1,135,214 unfinished classes of 4x4x4 take 0.9 MB.
+`table` holds the moves that the agent may play, and its values, or probabilities by softmax if it has none.  Rows are
+those of `solution`; 3x3 takes 8 to 40 KB, the 1,135,214 unfinished classes of 4x4x4 take 0.9 MB.
 
-A run's networks for the page: their tuples, and the weights that are not 0.
-Patterns that a symmetry of their tuple turns into each other share a weight, which is written down once, as that of the
-pattern with the lowest number.  Each is a gap after the one before and its weight: on 6x5x4 175,000 of 2,326,293 for
-each player, 1.1 MB of a page.
+`network` holds the tuples of a run's networks, and the weights that are not 0.  Patterns that a symmetry of their tuple
+turns into each other share a weight, which is written down once, as that of the pattern with the lowest number.  Each
+is a gap after the one before and its weight: on 6x5x4 175,000 of 2,326,293 for each player, 1.1 MB of a page.
 
-The files that a page is put together from, without what only their readers here need.
-Comments and indentation are left out: of a page of 3x3 that learns, 30 KB.
+The sources of a page lose their comments and indentation: 30 KB of a page of 3x3 that learns.
 
-The Learn tab of a page, of 3x3 and 3x3-misere: learners in JavaScript, with the very tables of `train --batch 1`.
+The Learn tab, for 3x3 and 3x3-misere, has learners in JavaScript that compute the very tables of `train --batch 1`.
 The scripts are in `learning/`.  Those that learn run in a Web Worker, too, which the page makes from its own scripts,
 so that it stays one file; the others show what is learnt.
 """

@@ -1,8 +1,8 @@
 """Panels of a study's pictures: the settings shown, their metrics, legend and notes.
 
-What a picture of a study measures of every learner, and how it sums up the seeds of a setting.
-Numbers of the two seats are averaged.  The seeds of a setting become a median and its quartiles; what is true or false
-of a seed becomes a share with its 95 % interval (Wilson, 1927).
+A metric is a number of every learner, and a spread sums up the seeds of a setting.  Numbers of the two seats are
+averaged.  The seeds of a setting become a median and its quartiles; what is true or false of a seed becomes a share
+with its 95 % interval (Wilson, 1927).
 """
 
 import math

@@ -1,7 +1,7 @@
 """Pictures of studies: curves, settling, sensitivity and heat maps.
 
-How a metric depends on the step size, or on another option: a line for each setting of the others.
-The picture of Sutton and Barto (2018, figures 2.6 and 6.3).
+Sensitivity shows how a metric depends on the step size or another option, with a line for each setting of the others,
+as Sutton and Barto do (2018, figures 2.6 and 6.3).
 """
 
 import math
