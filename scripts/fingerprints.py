@@ -35,7 +35,8 @@ BOARDS = ["3x3"] * 6 + ["3x3-misere", "3x3-exact", "2x3", "3x4x3", "3x4", "4x3x3
 LARGE_BOARDS = ["5x5x4", "6x6x5", "4x6x4"]
 FORMATS = ["hdf5", "csv", "npz", "json", "jsonl"]
 FORMATS_OF_VALUES = ["pickle", "pickle-text"]  # a file for each player
-TIMES = {"seconds", "created", "ended", "command", "processor", "threads", "workers"}  # not the same in two calls
+TIMES = {"seconds", "games_per_second", "created", "ended", "progress", "command", "processor", "threads", "workers"}
+"""Names of values that differ between two calls."""
 
 Options = dict[str, Any]
 
