@@ -1,13 +1,14 @@
 """Adapter that gives a third-party agent the interface of a run: checked answers, evaluation, opponent.
 
-An agent that draws its moves without returning probabilities is queried several times; shares of its answers count.
+An agent that draws its moves without returning probabilities is queried several times; the shares of its answers are
+its probabilities.
 
 On an enumerated board the evaluation is exact: the agent is queried about each position that its own play can reach,
 all positions of a layer in one call.
 
-As the fixed opponent of a training an agent becomes a policy over the rows of its board.  It is queried before the
-first game about every position that games against it can reach.  So the training has the same bytes on any number of
-threads, and a resumed one compares the digest of the policy.
+As the fixed opponent of a training, an agent becomes a policy over the rows of its board.  Before the first game it is
+queried about every position that games against it can reach.  So the training has the same bytes on any number of
+threads, and a resumed training compares the policy's digest.
 """
 
 import csv
@@ -353,9 +354,9 @@ EVEN = 1e-5
 
 
 class OpponentPolicy(NamedTuple):
-    """Policy of an agent on a graph, with any move in positions that its play cannot reach.
+    """Policy of an agent on a graph; all moves are equally likely in positions that its play cannot reach.
 
-    policy: its moves if they are equally likely, else their probabilities.
+    policy: its moves if they are equally likely, otherwise their probabilities.
     digest: hash of these, for a configuration.
     """
 

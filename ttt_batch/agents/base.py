@@ -108,11 +108,11 @@ MOST_AT_ONCE = 1 << 20
 class Agent:
     """Source of answers to positions of one board or of many.
 
-    name: for results and messages.  loses: an occupied cell loses its game, by the rules under which it learnt; for
-    other agents that is an error, unless the user allows it.
+    name: for results and messages.  loses: True if an occupied cell loses, as in the rules under which it learnt; for
+    other agents an occupied cell is an error, unless the user allows it.
     own: True for built-in agents, which always answer the same.
     at_once: most positions per call; few for a slow agent, so that progress can be shown.
-    seats: the seats that it can play.  resigns: zeros as an answer resign; only built-in agents do so.
+    seats: the seats that it can play.  resigns: True if an answer of zeros resigns; only for built-in agents.
     """
 
     name = "agent"

@@ -82,7 +82,7 @@ def agent_cells(agent: TablePlayer, code: Any, ply: Any) -> Any:
 
 @generic
 def cells_of(player: Any, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
-    """Return the cells (uint64, a set) that a player picks among evenly, to move after `ply` moves; see `agent_cells`.
+    """Return the set of cells (uint64) from which a player picks evenly after `ply` moves; see `agent_cells`.
 
     own, other: uint64, its marks and its opponent's.
     """
@@ -301,7 +301,7 @@ class PolicyAgent(Agent):
 
 @kernel
 def move_cells(player: Any, lines: Lines, own: Any, other: Any, cells: Any) -> None:
-    """Write the cells that a player picks among in each position into `cells` (uint64[n]).
+    """Write the set of cells from which a player picks in each position into `cells` (uint64[n]).
 
     own, other: uint64[n], the marks of the player to move and of its opponent.
     """
@@ -340,7 +340,7 @@ def agent_of_run(run: AnyRun, ties: Ties = "any", name: str = "") -> Agent:
 
 
 def playing_agent(run: AnyRun, ties: Ties = "any") -> Any:
-    """Return a run as `play_agents` takes it: a player for kernels, or an adapter if it may resign."""
+    """Return a run in the form that `play_agents` takes: a player for kernels, or a `Player` if it may resign."""
     if isinstance(run, Run) and run.learner.boxes:
         return Player(agent_of_run(run, ties), run.board)
     return table_player(run, ties)

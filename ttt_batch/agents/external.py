@@ -146,7 +146,7 @@ class SingleAgent(CallableAgent):
 def agent_of(
     function: Callable[..., Any], name: str = "", *, limit: float = TIME_LIMIT, aside: bool = False
 ) -> CallableAgent:
-    """Return a callable as an agent that answers batches or single positions, by its arguments.
+    """Return a callable as an agent; its arguments decide whether it answers batches or single positions.
 
     name, limit, aside: as for `CallableAgent`.  Raises UsageError.
     """
@@ -186,7 +186,7 @@ def _stop(thread: threading.Thread) -> None:
 
 
 def load_callable(text: str, *, limit: float = TIME_LIMIT) -> CallableAgent:
-    """Return the agent `NAME` of a Python file, whose code runs now.  Raises UsageError and AgentError.
+    """Run the file of `FILE.py:NAME` and return its agent NAME.  Raises UsageError and AgentError.
 
     A class of callable objects is instantiated without arguments.  Prints of the code go to standard error.
     """
@@ -391,7 +391,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 def _ended(pid: int, patience: float) -> "os.waitid_result | None":
     """Return how a process has ended, or None if it still runs after `patience` seconds.
 
-    The process is not reaped, so its number stays that of its group.
+    The process is not reaped, so its id stays the id of its group.
     """
     until = time.monotonic() + patience
     while (found := os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is None:

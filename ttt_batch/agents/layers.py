@@ -21,7 +21,7 @@ from ttt_batch.games.enumeration import positions_of_ply
 
 
 class Layer(NamedTuple):
-    """Positions with equally many marks.
+    """Positions with the same number of marks.
 
     first, second: uint64[n], the marks of both players.  outcome: int8[n].
     """
@@ -182,7 +182,9 @@ def list_possible(chances: Any, cells: Any) -> None:
 
 @kernel
 def pass_on(cells: Any, chance: Any, chances: Any, child: Any, after: Any) -> Any:
-    """Add the probabilities of reaching the next layer to `after` (float64[m]); return that of an occupied cell.
+    """Add the probability of reaching each position of the next layer to `after` (float64[m]).
+
+    Return the probability of picking an occupied cell.
 
     cells: uint64[n], the moves out of each position.  chance: float64[n], probability of reaching it.
     chances: float64[n, cells], of each move.  child: int32[E], see `layers.list_children`.

@@ -4,8 +4,8 @@ OpenSpiel is not among this package's requirements; `pip install open_spiel` bri
 `mnk(m=COLUMNS,n=ROWS,k=K)` any other plain board, `connect_four(rows=ROWS,columns=COLUMNS,x_in_row=K)` a `-gravity`
 board, and `misere(game=...)` the `-misere` variant of each.  It has no game for `-exact`.
 
-An action of OpenSpiel is a cell, in games with gravity a column.  The moves of both sides are compared in every
-position, so that a game of another board is noticed; `misere` alone has the same moves.
+An action of OpenSpiel is a cell, in games with gravity a column.  An adapter compares its board's legal
+moves with OpenSpiel's in every position, to detect a game of another board.  It cannot detect a missing `misere`.
 """
 
 from pathlib import Path
@@ -47,7 +47,7 @@ def to_openspiel(agent: AgentLike | AnyRun | Path | Player, board: Board | str |
 
     agent: as for `ttt_batch.judge`, or what `ttt_batch.agents.at_board` returns.
     board: of an agent that has none of its own; 3x3 if not given.  The policy's `game` is the pyspiel game.
-    Raises BoardError for a variant that OpenSpiel does not have, AgentError without it, and UsageError.
+    Raises BoardError for a variant that OpenSpiel lacks, AgentError if it is not installed, and UsageError.
     """
     wanted = None if board is None else parse_board(board)
     if isinstance(agent, Player):
@@ -81,7 +81,7 @@ class _FromOpenSpiel(Agent):
         self.name = f"OpenSpiel's {type(self._players[0]).__name__}"
 
     def ask(self, batch: Positions) -> NDArray[np.float64]:
-        """Return its probabilities (float64[n, cells]); those of a bot without a policy are 1 for its step."""
+        """Return its probabilities (float64[n, cells]).  A bot without a policy gets 1 for the action of its step."""
         rows, cols = batch.boards.shape[1:]
         chances, board = np.zeros(batch.legal.shape), Board(rows, cols, 1)
         for number in range(batch.size):
@@ -147,7 +147,7 @@ def _chances(player: Any, state: Any) -> list[tuple[Any, Any]]:
 
 
 def _defines(bot: Any, name: str) -> bool:
-    """Return whether a bot overrides a method of `pyspiel.Bot`, which may only fail."""
+    """Return whether a bot overrides a method of `pyspiel.Bot`; the inherited method may only fail."""
     method = getattr(type(bot), name, None)
     return method is not None and method is not getattr(_pyspiel().Bot, name, None)
 
@@ -164,12 +164,12 @@ def _cells_to(position: Position) -> list[int]:
 
 
 def _moves_to(position: Position, cols: int) -> list[int]:
-    """Return columns that lead to a position in which marks fall.  Raises AgentError if none do."""
+    """Return moves (columns) that lead to a position with gravity.  Raises AgentError if there are none."""
     stacks = [[mark for mark in position[col::cols][::-1] if mark != EMPTY] for col in range(cols)]
     seen: set[tuple[int, ...]] = set()
 
     def rest(heights: tuple[int, ...]) -> list[int] | None:
-        """Return the moves that are left after stacks of these heights; None if there are none."""
+        """Return moves that complete the position from stacks of these heights; None if there are none."""
         ply = sum(heights)
         if ply == sum(map(len, stacks)):
             return []

@@ -100,9 +100,9 @@ def take_image(positions: Pairs, images: Any, first: Any, second: Any) -> None:
 def list_replies(
     positions: Pairs, task: Claim, images: Any, keys: Any, n: Any, agents: Any, replier: Any, ply: Any
 ) -> Any:
-    """Append the positions after each reply at ply `ply`, as keys.
+    """Append the key of the position after each reply at ply `ply` to the first `n` of `keys`.
 
-    Return the new number of keys, and the reply by which the agent misses its goal, or -1.
+    Return the new number of keys, and the reply after which the agent misses its goal, or -1.
     agents, replier: uint64, marks of the agent and of its opponent, who is to move.
     """
     lines, player = task.lines, ply & 1
@@ -132,10 +132,10 @@ def list_replies(
 
 @kernel
 def list_layer(positions: Any, task: Claim, ply: int, layer: Any, moves: Any, images: Any, keys: Any) -> Any:
-    """Write the successors of positions after `ply` moves as keys.
+    """Write the keys of the positions that follow a layer, after the opponent's reply, into `keys`.
 
     Return (number of keys, index of a faulty position or -1, why, reply).
-    layer: two uint64[n].  moves: uint8[n], the agent's; unused if the opponent is to move first.
+    ply: marks on the board.  layer: two uint64[n].  moves: uint8[n], the agent's; unused if its opponent is to move.
     """
     lines, n, mine = task.lines, np.int64(0), ply & 1 == task.seat
     for number in range(layer[0].shape[0]):
@@ -291,7 +291,7 @@ def check_path(path: Path, *, overwrite: bool = False) -> None:
 
 
 def write_certificate(certificate: Certificate, path: Path, *, overwrite: bool = False) -> None:
-    """Write a certificate; equal ones give equal bytes.  Raises CertificateError as `check_path` does."""
+    """Write a certificate; equal certificates give equal bytes.  Raises CertificateError as `check_path` does."""
     check_path(path, overwrite=overwrite)
     board, content = certificate.board, io.BytesIO()
     np.savez_compressed(

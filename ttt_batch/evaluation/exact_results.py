@@ -124,7 +124,7 @@ NO_RESPONDER = 2
 
 @kernel
 def chances_of_rows(how: Any, tables: Any, graph: Graph, choice: Choice, scratch: Any, chance: Any) -> None:
-    """Write how likely a learner that plays by `how` makes each move into `chance` (float64[E]), in place.
+    """Write the probability of each move of a learner that plays by `how` into `chance` (float64[E]), in place.
 
     scratch: float64[128], see `write_chances`.
     """

@@ -27,10 +27,10 @@ class ProofSpace(NamedTuple):
     policy: the best moves of each reached row.
     solution: int8[S], as `solution.solve` returns it.  worth: float64[P, 4].
     results: float64[4 S + 4], four numbers a row: the probabilities that the first player wins, of a draw, that the
-    second wins, against random moves; and the first player's expectation against the best opponent.  One agent
-    after the other uses it, so that it fits into the second-level cache.
-    forfeits: int64[P], the row in which each player forfeits; S, whose numbers are unused, without one.
-    safe: uint8[P, U], 1 for rows from which not even the worst agent loses: a quarter of those that td's tables reach.
+    second wins, against random moves; and the first player's expectation against the best opponent.  The seats
+    use it in turn, so that it fits into the second-level cache.
+    forfeits: int64[P], the row in which each player forfeits; S, whose numbers are unused, if there is none.
+    safe: uint8[P, U], 1 for rows from which no agent can lose: a quarter of the rows that td's tables reach.
     rows: uint32[U + 1], the rows reached, in order.  seen: uint8[P, S], 1 for rows that games reach.
     """
 
@@ -60,14 +60,15 @@ def list_seen(graph: Graph, space: ProofSpace, seat: Any, ply: Any, unsafe: Any,
 
 @inlined
 def reach(tables: Any, graph: Graph, choice: Choice, space: ProofSpace, seat: Any, listed: Any, proving: Any) -> Any:
-    """List in `space.rows` the rows that games can reach; return (how many, the agent's, those played optimally).
+    """List in `space.rows` the rows that games can reach.
 
-    seat: the agent's, 0 or 1.  listed: whether `space.policy` holds the best moves of these rows already.
-    proving: give up at the first move by which the agent may lose against best play; how many is -1 then.  Safe rows
-    are left out unless moves are listed: to list them takes longest.
+    Return (number of rows, number with the agent to move, number of these that it plays optimally).
+    seat: the agent's, 0 or 1.  listed: `space.policy` already holds the best moves of these rows.
+    proving: stop at the first move by which the agent may lose against best play; the number of rows is then -1.  Safe
+    rows are left out unless `listed`, because listing their moves takes longest.
 
-    Rows are marked first, and a ply is listed when the one above it is done: to list each row as it is met takes twice
-    as long, since the processor has to wait for the place of one before it can look whether the next was seen.
+    Rows are marked first and listed ply by ply.  To list each row when it is found takes twice as long, because the
+    processor must know a row's place in the list before it can test the next one.
     """
     rows, seen, solution, policy = space.rows, space.seen[seat], space.solution, space.policy
     for number in range(seen.shape[0]):  # Numba's own way would allocate
@@ -117,7 +118,7 @@ def prove_tables(tables: Any, graph: Graph, choice: Choice, space: ProofSpace, l
 def exact_prover(
     graph: Graph, learner: Learner, solution: NDArray[np.int8] | None = None
 ) -> Callable[[Any], NDArray[np.bool_]]:
-    """Return the function that gives `Judgement.unbeatable` of a learner's tables, and nothing else.
+    """Return a function that computes only `Judgement.unbeatable` of a learner's tables.
 
     graph: of an enumerated board.  solution: int8[S], see `solution.solve`; solved here if not given.
     """
@@ -190,7 +191,7 @@ def record_of(graph: Graph, edge: Any) -> Any:
 
 @inlined
 def average_best(graph: Graph, policy: Policy, row: Any, results: Any) -> None:
-    """Give `row` the mean of the results after its best moves."""
+    """Set the results of `row` to the mean over its best moves."""
     lo, _ = edges_of(graph, row)
     best = np.int64(policy.best[row])
     total = load_four(results, record_of(graph, policy.ordered[np.uint64(lo)]))
@@ -203,7 +204,7 @@ def average_best(graph: Graph, policy: Policy, row: Any, results: Any) -> None:
 
 @inlined
 def average_all(graph: Graph, row: Any, first_chooses: bool, results: Any) -> None:
-    """Give `row` the mean of the results after all legal moves, and as the fourth number the best one for its mover.
+    """Set the results of `row` to the mean over all legal moves, but the fourth number to the best one for its mover.
 
     first_chooses: the mover is the first player.  A move that forfeits the game is never the best.
     """
@@ -221,7 +222,7 @@ def average_all(graph: Graph, row: Any, first_chooses: bool, results: Any) -> No
 
 @inlined
 def set_forfeits(space: ProofSpace, seat: Any) -> None:
-    """Let no opponent of the agent in `seat` forfeit a game; 2 for the agent in both seats, which may."""
+    """Set the results of forfeits; an opponent of the agent in `seat` never forfeits (all 0).  seat 2: self-play."""
     for player in range(2):
         record = space.forfeits[player] * FOUR
         for outcome in range(3):  # the other player wins, if it may happen

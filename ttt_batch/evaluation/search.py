@@ -2,16 +2,16 @@
 
 The opponent may make any move, and the agent any that its rule may pick.  A position is listed when a move to it is
 found, unless it or an image of it was listed before.  It is entered later, in depth-first order.  A branch ends when
-the goal is decided: no line can be filled any more by which the agent would lose or, if it must win, would win.
+the goal is decided: the agent has no line left by which it could lose or, if it must win, could win.
 
 The opponent's most promising moves are tried first.  They are ranked by the marks in the lines that a move extends or
 blocks, its own lines before the agent's, and cells of two such lines before cells of one.
 
-Interface between proofs and agents, as kernels with one body for each class of agents.
+Proofs call agents through kernels with one body for each class of agents.
 An agent is a NamedTuple of arrays and numbers.  Some arrays are scratch, such as sums updated move by move.  So each
 thread needs its own copy of the agent, made by `copy_for_thread`.
 
-Hash table of the positions that a search has reached, with exact keys, which threads share.
+Threads share a hash table of the positions that a search has reached, with exact keys.
 A position's key is that of its lowest image under the merged symmetries.  On boards of up to 40 cells the key is the
 position's base-3 code, in one word.  On larger boards it is the two players' cells, in two words.  The empty board is
 never stored, since its key 0 marks an empty slot; no game returns to it.
@@ -47,7 +47,7 @@ def mark_cell(agent: Any, cell: Any, player: Any) -> None:
 
 @inlined_generic
 def unmark_cell(agent: Any, cell: Any, player: Any) -> None:
-    """Undo the latest `mark`, with the same parameters."""
+    """Undo the latest `mark_cell`, with the same parameters."""
 
 
 @inlined_generic
@@ -62,7 +62,9 @@ def tied_cells(agent: Any, lines: Any, own: Any, other: Any, view: Any, ply: Any
 @functools.singledispatch
 def copy_for_thread(agent: Any) -> Any:
     """Return a copy of an agent with its own scratch, for another thread; one body for each class."""
-    raise TypeError(f"{type(agent).__name__} cannot be copied for threads: decorate a function with @spare.register")
+    raise TypeError(
+        f"{type(agent).__name__} cannot be copied for threads: decorate a function with @copy_for_thread.register"
+    )
 
 
 CODE_CELLS = 40
@@ -100,7 +102,7 @@ Positions = Codes | Pairs
 
 
 def make_positions(board: Board, *, symmetric: bool, wide: bool | None = None) -> Positions:
-    """Return a table without slots.  symmetric: merge images.  wide: use keys of two words; None for only if needed."""
+    """Return a table without slots.  symmetric: merge images.  wide: use keys of two words; None: only if needed."""
     images = board.images(symmetric)
     images *= -(-TOGETHER // len(images))
     target = np.array([np.argsort(image) for image in images]).T  # each cell's place in each image
@@ -119,13 +121,13 @@ def words_a_key(positions: Positions) -> int:
 def extend_table(positions: Any, images: Any, ply: Any, cell: Any, player: Any) -> None:
     """Write the keys of all images after a move of `player` to `cell` into row `ply + 1` of `images`, in place.
 
-    images: uint64[cells + 1, words x images], after each number of moves.
+    images: uint64[cells + 1, words x images], a row for each number of moves.
     """
 
 
 @inlined_generic
 def find(positions: Any, images: Any, ply: Any, cell: Any, player: Any, keys: Any, number: Any) -> None:
-    """Write the key of the position after a move to index `number` of `keys`, and prefetch its slot."""
+    """Write the key of the position after a move into `keys`, at index `number`, and prefetch its slot."""
 
 
 @inlined_generic
@@ -310,7 +312,8 @@ PATIENCE = 1024
 class Walk(NamedTuple):
     """State of a thread's search.  The first five arrays have a row for each number of moves of the current game.
 
-    images: see `positions`.  marks: uint64[cells + 1, P].  moves: uint8[cells + 1, cells], the moves to new positions.
+    images: see `extend_table`.  marks: uint64[cells + 1, P].
+    moves: uint8[cells + 1, cells], the moves to new positions.
     tried, listed: int64[cells + 1], the number of these moves that were made, and of all.
 
     played: int8[cells], the moves of the current game.  keys: uint64[words x cells], scratch.
@@ -346,7 +349,7 @@ class Claim(NamedTuple):
 
 
 def make_task(board: Board, seat: int, goal: int, *, occupied: bool = False) -> Claim:
-    """Return the task of an agent in `seat`.  occupied: whether it may pick occupied cells, by which it loses."""
+    """Return the claim about an agent in `seat`.  occupied: whether it may pick occupied cells, which lose the game."""
     cut = int(goal == ALWAYS_WINS or not occupied)
     return Claim(make_lines(board), seat, goal, cut, seat ^ (goal == CANNOT_LOSE) ^ board.misere)
 

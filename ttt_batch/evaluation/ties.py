@@ -5,7 +5,7 @@ selects among the moves that the table's rule may pick:
 
     any       all of them
     soonest   if one of them truly wins, the quickest wins; if all truly lose, the longest losses; else all
-    sharp     those with the best exact result against random play, see `sharp`; equal ones by soonest
+    sharp     those with the best exact result against random play, see `sharp_edges`; equal ones by soonest
 
 The numbers of `solution.solve_in_plies`, seen by the mover, put wins above draws above losses, quick wins above long
 ones and long losses above quick ones.  So `soonest` keeps the highest, or all if the highest is 0, a draw.  On a board
@@ -45,7 +45,7 @@ _MEANING: dict[Ties, str] = {
 
 
 def meaning(ties: Ties) -> str:
-    """Return the rule in words that fit on a line of 80 columns after `ties:`."""
+    """Describe a tie rule, in a text that fits on a line of 80 columns after `ties:`."""
     return f"{_MEANING[ties]} ({flag('ties', ties)})"
 
 
@@ -93,7 +93,7 @@ def default_ties(player: SolvedAgent) -> Ties:
 
 
 def best_cells(player: SolvedAgent, position: Position, cells: list[int], ties: Ties) -> list[int]:
-    """Return the cells that a rule of play keeps, of those that a player's rule may pick."""
+    """Return those of `cells` that the tie rule `ties` keeps.  cells: all that the player's own rule may pick."""
     if ties == "any" or player.own_ties:
         return cells
     return player.sharp_cells(position) if ties == "sharp" else soonest_cells(player, position, cells)
@@ -178,7 +178,7 @@ def expected_after(graph: Graph, chosen: NDArray[np.bool_]) -> NDArray[np.float6
 
 
 def sharp_edges(graph: Graph, policy: Policy, solution: NDArray[np.int8]) -> NDArray[np.bool_]:
-    """Return the sharpest of the moves that `policy` may pick (bool[E]; solution: as `solution.solve_in_plies`)."""
+    """Return the moves of `policy` that ties `sharp` keeps (bool[E]; solution: as `solution.solve_in_plies`)."""
     chosen = chosen_edges(graph, policy)
     expected = np.where(chosen, expected_after(graph, chosen), NEVER)
     best = np.maximum.reduceat(expected, graph.first_edge[:-1])[rows_of_edges(graph)]

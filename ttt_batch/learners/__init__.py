@@ -149,9 +149,9 @@ def _is_learner(found: object) -> bool:
 
 
 def register_named(text: str) -> str:
-    """Run the file of `FILE.py:NAME` and register the learner that it has under that name; return the learner's name.
+    """Run the file of `FILE.py:NAME`, register its object NAME, a learner, and return the learner's own name.
 
-    Raises UsageError for another object and as `register`, and TttBatchError if the file cannot be run.
+    Raises UsageError if NAME is no learner and as `register` does, and TttBatchError if the file cannot be run.
     """
     before = set(LEARNERS)
     path, name, learner = named_object("learner", text, TttBatchError, _is_learner, keep=True)
@@ -202,7 +202,7 @@ def any_learner(given: object) -> str:
 
 
 def homes_of(names: Iterable[str]) -> tuple[str, ...]:
-    """Return where another process finds learners of these names: modules, and files as FILE.py:NAME.
+    """Return the modules, and files as FILE.py:NAME, from which another process can load these learners.
 
     Raises UsageError for a learner of the script itself, which no other process can import.
     """

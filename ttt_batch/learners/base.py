@@ -110,9 +110,9 @@ def exploring_share(step: Step, mover: Any) -> Any:
 
 @inlined
 def visit_weight(alpha: float, n: float) -> Any:
-    """Return the share of the way to the mean target of `n` steps of size `alpha`: 1 - (1 - alpha)**n, n real.
+    """Return the combined size of `n` steps of size `alpha` towards their mean target: 1 - (1 - alpha)**n, n real.
 
-    Exactly `alpha` for n = 1, so that a batch of one game is the sequential algorithm to the last bit.
+    It is exactly `alpha` for n = 1, so a batch of one game equals the sequential algorithm to the last bit.
     """
     if n == 1:
         return alpha
@@ -132,7 +132,7 @@ def fill_weights(alpha: float, weights: Any) -> None:
 
 @inlined
 def step_size(step: Step, entry: Any, n: float) -> Any:
-    """Return the step size of table entry `entry` in this batch, counting its `n` visits."""
+    """Return the step size of a table entry in this batch; add `n` to its visits if they matter."""
     if step.power == 0.0:
         return step.alpha
     before = step.visits[entry]
@@ -142,7 +142,7 @@ def step_size(step: Step, entry: Any, n: float) -> Any:
 
 @inlined
 def share_of(step: Step, entry: Any, n: Any) -> Any:
-    """Return the share of the way to its mean target of table entry `entry` in a batch with `n` visits.
+    """Return the combined step size of a table entry towards its mean target, for `n` visits in a batch.
 
     n: int, or float where visits are fractional.
     """
@@ -166,7 +166,7 @@ def make_step(
     temperature: float | None = None,
     chance: Any = np.uint64(0),  # noqa: B008 - a number
 ) -> Step:
-    """Return a step for self-play from game 0 with its table filled; `chance` is the key itself."""
+    """Return a step for self-play from game 0, with `weights` filled.  chance: the key, not an array of it."""
     weights = np.zeros(TABULATED)
     fill_weights(alpha, weights)
     kept = np.zeros(0) if visits is None else visits
@@ -219,7 +219,7 @@ def explored(game: Trajectory, ply: Any) -> Any:
 
 @inlined
 def is_settled(settled: Any, row: Any) -> Any:
-    """Return whether `row` needs neither an update nor its best moves; settled: see `Trajectory`."""
+    """Return whether `row` needs neither an update nor a search for its best moves; settled: see `Trajectory`."""
     if settled is None:
         return False
     return settled[row]
@@ -229,8 +229,8 @@ def is_settled(settled: Any, row: Any) -> Any:
 def fold(tables: Any, graph: Any, counts: Any, step: Any, dirty: Any) -> Any:
     """Fold a batch's counts into `tables` (modified in place), deepest rows first.
 
-    counts: only the rows in `counts.visited` hold anything.
-    dirty: bool[U], set for every row whose order of moves may have changed.
+    counts: `counts.taken` is undefined outside the rows in `counts.visited`.
+    dirty: bool[U], set to True for every row whose ranking of moves may have changed.
     """
 
 
@@ -264,7 +264,7 @@ def start_row(graph: Graph, row: Any) -> Any:
 
 @inlined
 def mark_parents(graph: Graph, row: int, marks: Any, mark: Any) -> None:
-    """Set `marks` (an entry a row) to `mark` for every row with a move into `row`, in place."""
+    """Set `marks` (one entry per row) to `mark` for every row with a move into `row`, in place."""
     for i in range(np.int64(graph.first_parent[row]), np.int64(graph.first_parent[row + 1])):
         marks[graph.parent[i]] = mark
 
@@ -278,9 +278,9 @@ class Settings:
     start_value: start of unfinished positions or moves; None for the learner's own start.
     lambda_: of the lambda-return, [0, 1].  cut: True if an exploratory move ends the return.
     beta: the step size of a second table, (0, 1].  explore: `softmax:T` instead of epsilon.
-    beads: of each kind in a box at the beginning, by the first player's turn, as text: `4,3,2,1`.
+    beads: initial beads of each kind in a box, a number for each turn of the first player: `4,3,2,1`.
     rewards: beads that a win, a draw and a loss add to those drawn, as text: `3,1,-1`.
-    None for learners without such a number.
+    A number that the learner lacks is None.
     """
 
     epsilon: float
@@ -300,26 +300,27 @@ class Settings:
 class Learner:
     """Learning rule with its tables and defaults.
 
-    name: on the command line.  source: publication, in a line.  rule: the update, in a line.
+    name: its name on the command line.  source: the publication.  rule: the update; both in one line.
     defaults, games: its settings and the published number of games.  choice: rule among greedy moves.
     zero_sum: one table from the first player's side (a win 1, a loss -1), otherwise one per player (1 and 0).
-    occupied: occupied cells are moves, too.  final_rows: it learns a value for each final position.
+    occupied: it may choose occupied cells, too.  final_rows: it learns a value for each final position.
     prefers_symmetry: on growing boards it learns better with one row for all images of a position.
     tables: the NamedTuple of its arrays; fields: for each, its axes and meaning.
     start: makes the start tables for a graph, the worths and a seeded generator.
     start_by: makes them from a graph and the settings instead, if they depend on more than the worths.
-    settles: its `learn` keeps `Trajectory.settled`.
-    edge_scores: the table (float64[E]) of the scores of edges, if there is one; no update makes them NaN or larger than
-    the largest of them and the worths.
+    settles: its `learn` updates `Trajectory.settled`.
+    edge_scores: the table (float64[E]) of the scores of edges, if there is one.  An update never makes a score NaN, or
+    larger than all scores and worths.
     arrivals: its `fold` reads only `counts.arrived`, so threads may fold rows of a ply separately.
     repeats: with its defaults most games repeat the one before.
-    temperature: of the softmax policy that it always plays; None for other learners.
-    number: content of its table for a move: a `value`, or a `preference`, the input of softmax.
+    temperature: that of its softmax policy, if it always plays one; otherwise None.
+    number: what its table holds for a move: a `value`, or a `preference`, the input of softmax.
     undiscounted: its rule has no discount, so gamma is 1.
     start_value: the start of unfinished positions or moves; None if it is not one number.
     loss: worth of a loss.
-    boxes: MENACE: it plays first, on 3x3 only, with a box for all images of a position, and draws moves by beads; an
-    empty box resigns.  It has rewards instead of worths, and no step size, so a game may change values by any amount.
+    boxes: True for MENACE, which plays first, on 3x3 only.  It has one box for all images of a position and draws moves
+    by beads; an empty box resigns.  It has rewards instead of worths and no step size, so a game may change
+    values by any amount.
     """
 
     name: str
@@ -365,7 +366,7 @@ class Learner:
 
     @property
     def by_arrivals(self) -> bool:
-        """Return True if counting arrivals is enough; False for tables from outside, whose `fold` may read more."""
+        """Return True if `fold` needs only arrivals; False for learners from outside, whose `fold` may read more."""
         return self.arrivals and in_package(self.tables)
 
     @property
@@ -393,9 +394,9 @@ class Learner:
 
 @inlined
 def borrow_row(tables: Any, graph: Graph, growth: Growth, code: Any, image: Any, ply: Any, worth: Any) -> Any:
-    """Borrow the row for unfinished positions of `ply`, reset to the game's position, in place; return it.
+    """Reset the borrowed row for unfinished positions of `ply` to the game's position, in place; return the row.
 
-    code, image: the lowest of the position.
+    code, image: the lowest code of the position's images, and the image that has it.
     """
     row = n_unfinished(graph) - graph_cells(growth) + ply
     graph.code[row], graph.ply[row] = code, ply
@@ -448,7 +449,7 @@ def add_final(tables: Any, graph: Graph, growth: Growth, ply: Any, shared: Any, 
 
 @kernel
 def row_at(tables: Any, graph: Graph, growth: Growth, code: Any, ply: Any, worth: Any) -> Any:
-    """Return row and image of an unfinished position, a borrowed row if it has none.  `growth` is scratch."""
+    """Return the row (a borrowed one if none exists) and the image of an unfinished position.  `growth` is scratch."""
     show_code(growth, code)
     lowest, image = lowest_image(growth)
     row = find_row(graph, growth, lowest)

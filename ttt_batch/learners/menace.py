@@ -39,7 +39,7 @@ def _is_box(graph: Graph, row: Any) -> Any:
 
 @inlined
 def _add_beads(tables: Any, graph: Graph, row: Any, edge: Any, beads: Any) -> None:
-    """Add to the beads of a move's kind, or take away; all moves of the kind lead to the same row."""
+    """Add beads, or remove them if negative, to a move's kind; all moves of a kind lead to the same row."""
     if graph.code[graph.child[edge]] < 0:
         return
     lo, hi = edges_of(graph, row)

@@ -53,7 +53,7 @@ def turn_worth(tables: Any, step: Any, value: Any, result: Any) -> Any:
 
 
 def preferences(tables: T) -> T:
-    """Register kernels for tables of `q`, float64[E], which is theta, and `value`, float64[S], with a `turn_worth`."""
+    """Register kernels for tables with a `turn_worth`, preferences `q` (float64[E]) and `value` (float64[S])."""
     score.register(tables)(_score)
     state_value.register(tables)(_state_value)
     fold.register(tables)(_fold)

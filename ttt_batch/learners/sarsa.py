@@ -10,8 +10,8 @@ s, and a' the move that it makes there, exploratory or not:
 So the values are those of the exploring policy, blunders included.  A fixed opponent plays another policy, so nothing
 is learnt from its moves.
 
-In a batch the target is the mean over the replies seen, and after each over the moves taken in s', with their values
-from before the batch.
+In a batch the target is a mean over the replies seen and, after each reply, over the moves taken in s'.  Their values
+are those from before the batch.
 """
 
 import functools

@@ -4,7 +4,7 @@ For every visited unfinished position, deepest first:
 
     V(s) += w(n) * (gamma * best over all children s' of V(s') - V(s))
 
-with best = max where the first player moves and min where the second does, the children already folded.
+with best = max where the first player moves and min where the second does.  The children are updated first.
 Exploration needs no mask: the target does not depend on the move played, so in a deterministic two-player game
 the values settle on the true ones.
 """
@@ -41,7 +41,7 @@ class TdTables(NamedTuple):
 
 
 def start(graph: Graph, worth: NDArray[np.float64], _: np.random.Generator) -> TdTables:
-    """Return start values: final positions their worth, unfinished ones 0."""
+    """Return start values: the worth of final positions, and the start value of unfinished ones."""
     return TdTables(worth[0, graph.outcome])
 
 
@@ -83,7 +83,9 @@ def _fold(tables: TdTables, graph: Graph, counts: Counts, step: Step, dirty: Any
 
 @inlined
 def _note(graph: Graph, settled: Any, row: Any, steady: bool, changed: bool, doubtful: bool) -> None:
-    """Keep `settled` (see `Trajectory`) after an update that `changed` the row or not.  steady: constant step size."""
+    """Update `settled` (see `Trajectory`) of a row after its update.  steady: constant step size.
+
+    changed: its value has changed.  doubtful: its child has changed, or the move from it was exploratory."""
     if settled is None:
         return
     if steady:  # if the step size depends on visits, every update counts

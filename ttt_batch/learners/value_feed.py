@@ -6,10 +6,10 @@ own afterstates, the final one included, from last to first, with r the reward a
     V(s) += alpha * (gamma * r - V(s));   r = V(s)
 
 A win is worth 1, a loss 0, a draw 0.1 to the first player (who therefore plays to win) and 0.5 to the second.
-Greedy moves go to the best of the afterstates seen before, the last of equals; where none was seen, anywhere.
+A greedy move goes to the best afterstate seen before, the last of equals; if none was seen, every move is possible.
 
 In a batch, an afterstate's target through a reply is the mean value of the next own afterstate over all continuations
-seen from that reply, folded already.
+seen from that reply.  Those values are updated first.
 """
 
 from typing import Any, NamedTuple

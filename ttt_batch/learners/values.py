@@ -16,8 +16,8 @@ during the game.
 In a batch a move's target is the mean over the opponent's replies after it, with values of s' from before the batch,
 for `sarsa` the mean over the moves taken there (`batch_turn_value`).
 
-Against a fixed opponent, which belongs to the environment, the rules whose targets follow the policy in force (`sarsa`,
-`expected-sarsa`) learn from the learner's own moves alone; the others, whose targets hold for any policy, from all.
+Against a fixed opponent, `sarsa` and `expected-sarsa` learn only from the learner's own moves, because their targets
+follow the policy that is played.  The targets of the other rules hold for any policy, so they learn from all moves.
 """
 
 import functools
@@ -122,7 +122,7 @@ seen there give to the other player, whose move led to it.  A row's scratch has 
 
 @functools.partial(generic, inline=True)
 def learning_table(tables: Any, graph: Any, step: Any) -> Any:
-    """Return the action values that this batch changes (float64[E]), and the number of the first entry."""
+    """Return the action values that this batch changes (float64[E]), and the number of their first table entry."""
 
 
 @functools.partial(generic, inline=True)
@@ -132,7 +132,7 @@ def turn_value(tables: Any, graph: Any, row: Any, edge: Any, step: Any) -> Any:
 
 @functools.partial(generic, inline=True)
 def batch_turn_value(tables: Any, graph: Any, row: Any, counts: Any, step: Any) -> Any:
-    """Return the value of `row` for its mover in a batch with these counts, by the tables before the batch."""
+    """Return the value of `row` for its mover, weighted by a batch's counts, from the tables before that batch."""
 
 
 @functools.partial(generic, inline=True)
@@ -216,7 +216,7 @@ def one_q(tables: T, *, own_only: bool = False) -> T:
 
 
 def start_q(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return float64[E]: the same start for every move, also one that ends the game."""
+    """Return the start values (float64[E]), the same for every move, even one that ends the game."""
     return np.full(graph.child.size, worth[0, UNFINISHED])
 
 

@@ -34,11 +34,11 @@ from ttt_batch.ntuple.network import Network
 
 
 class Scores(NamedTuple):
-    """Sums by each player's table, of a position and of what its moves change; brought up to date when they are needed.
+    """Sums of a position and changes by its moves, from each player's table; updated only when needed.
 
     total: int64[P], of the position.  score: int64[P, cells], what a mark of the player on a free cell adds to it.
-    seen: uint32[P, N], the index for which each tuple's part in both was found.  here: int32[P, N], its weight then;
-    there: int32[P, E], those after each move on one of its cells, or `here` if the cell is taken.
+    seen: uint32[P, N], the index of each tuple when it was last read.  here: int32[P, N], its weight then.
+    there: int32[P, E], its weight after a move to each of its cells, or `here` if the cell is taken.
     """
 
     total: Any
@@ -76,7 +76,7 @@ def copy_scores(source: Scores, target: Scores) -> None:
 
 @inlined
 def see_tuple(network: Network, weights: Any, index: Any, scores: Scores, table: Any, free: Any, number: Any) -> None:
-    """Bring one tuple's part in the scores by a player's table up to date, in place.
+    """Update one tuple's part in the scores by a player's table, in place.
 
     weights: int32[P, W].  index: uint32[N], of the position; free: uint64, its free cells.
     """
@@ -96,7 +96,7 @@ def see_tuple(network: Network, weights: Any, index: Any, scores: Scores, table:
 
 @inlined
 def see_cell(network: Network, weights: Any, index: Any, scores: Scores, table: Any, free: Any, cell: Any) -> None:
-    """Bring the tuples through a cell up to date, in place; parameters as for `see_tuple`."""
+    """Update the tuples through a cell, in place; parameters as for `see_tuple`."""
     for entry in range(np.uint64(network.start[cell]), np.uint64(network.start[cell + 1])):
         number = np.uint64(network.through[entry])
         if scores.seen[table, number] != index[number]:
@@ -105,7 +105,7 @@ def see_cell(network: Network, weights: Any, index: Any, scores: Scores, table: 
 
 @inlined
 def see_empty(network: Network, weights: Any, index: Any, scores: Scores, free: Any) -> None:
-    """Find the scores of the empty board by both tables, from nothing, in place; parameters as for `see_tuple`."""
+    """Compute the scores of the empty board by both tables from scratch, in place; parameters as for `see_tuple`."""
     scores.total[:] = 0
     scores.score[:] = 0
     scores.here[:] = 0
@@ -154,9 +154,10 @@ class Aim(NamedTuple):
 class GameWorkspace(NamedTuple):
     """Scratch for one game.
 
-    index: uint32[N], see `sums`.  scores, empty: of the position, and of the empty board.  moves: int8[cells].
+    index: uint32[N], the index of each tuple's weight.  scores, empty: of the position, and of the empty board.
+    moves: int8[cells].
     path: uint32[cells + 1, N], the kinds of weights that the position after each ply uses.
-    value: float64[cells + 1], of the positions after each ply.  target: what it should be, by the next position.
+    value: float64[cells + 1], of the position after each ply.  target: its target, from the next position.
     explored: bool[cells + 1], whether the next move was exploratory.
     """
 
@@ -173,8 +174,9 @@ class GameWorkspace(NamedTuple):
 class Errors(NamedTuple):
     """Errors of a batch, summed by one thread.
 
-    sums: int64[P K, 3], of each kind of weight of each mover's table: uses, errors, absolute errors.
-    touched: int32[P K + 1], those with uses; n_touched: int64[1], their number.  outcomes: int64[4], games by outcome.
+    sums: int64[P K, 3], for each kind of weight in each mover's table: uses, errors, absolute errors.
+    touched: int32[P K + 1], the entries with uses; n_touched: int64[1], their number.
+    outcomes: int64[4], games by outcome.
     """
 
     sums: Any
@@ -185,8 +187,9 @@ class Errors(NamedTuple):
 
 @inlined
 def squash(total: Any) -> Any:
-    """Return a sum as a value in [-1, 1]: a quotient close to tanh, whose last bits would differ between platforms.
+    """Return a sum as a value in [-1, 1], by a quotient close to tanh.
 
+    The last bits of tanh itself differ between platforms.
     With x / (1 + |x|), which is flat far from 0, 6x5x4 took three times as many games or was not proved.
     """
     x = max(-3.0, min(3.0, np.float64(total) / UNIT))
@@ -195,7 +198,7 @@ def squash(total: Any) -> Any:
 
 @inlined
 def is_decided(lines: Lines, aim: Aim, view: LineView, mover: Any) -> Any:
-    """Return whether no line can be filled any more, or none by which the player of `aim.seat` would lose."""
+    """Return whether no line can be filled any more; with one seat, no line by which its player would lose."""
     if aim.seat == BOTH:
         return not view.own_open and not view.other_open
     return not (view.own_open if (aim.seat == mover) == (lines.misere != 0) else view.other_open)
@@ -210,7 +213,7 @@ def decided_worth(lines: Lines, aim: Aim, ply: Any) -> Any:
 
 @inlined
 def play_move(network: Network, game: GameWorkspace, ply: Any, cell: Any) -> None:
-    """Put the mark of the next move, after `ply` others, on a cell, in place."""
+    """Make the move to `cell` after `ply` others, in place."""
     game.moves[ply] = cell
     step = np.uint32(1 + (ply & 1))
     for column in range(game.path.shape[1]):
@@ -252,7 +255,7 @@ def begin_game(network: Network, game: GameWorkspace, starts: Any, share: Any, b
 def see_moves(
     network: Network, weights: Any, game: GameWorkspace, table: Any, free: Any, first: Any, last: Any
 ) -> None:
-    """Bring the scores of a player's moves up to date after moves number `first` to `last` - 1, in place."""
+    """Update the scores of a player's moves after the game's moves `first` to `last` - 1, in place."""
     for ply in range(first, last):
         see_cell(network, weights, game.index, game.scores, table, free, np.int64(game.moves[ply]))
 
@@ -282,9 +285,9 @@ def judge_moves(
 def play_network_game(
     lines: Lines, network: Network, weights: Any, aim: Aim, starts: Any, base: Any, game: GameWorkspace, outcomes: Any
 ) -> Any:
-    """Play a game: (first ply, last ply) of the positions that are to be learnt from, which `game` holds.
+    """Play a game, stored in `game`; return (first ply, last ply) of the positions to learn from.
 
-    weights: int32[P, W].  outcomes: int64[4], counts the result.
+    weights: int32[P, W].  outcomes: int64[4], in which the result is counted.
     """
     everywhere = all_cells(lines.cells)
     first, second, ply = begin_game(network, game, starts, aim.share, base)
@@ -329,9 +332,9 @@ def play_network_game(
 
 @inlined
 def add_error(network: Network, path: Any, table: Any, error: Any, errors: Errors) -> None:
-    """Add the error of a position to what is known of the weights that it used, in place.
+    """Add the error of a position to the sums of the weights that it used, in place.
 
-    path: uint32[N], the kinds of these weights.  table: whose move led there, 0 or 1.
+    path: uint32[N], the kinds of these weights.  table: 0 or 1, the player whose move led to the position.
     """
     n, part, size = np.uint64(errors.n_touched[0]), np.uint64(table), abs(error)
     for number in range(np.uint64(path.shape[0])):
@@ -347,9 +350,9 @@ def add_error(network: Network, path: Any, table: Any, error: Any, errors: Error
 
 @inlined
 def add_game(network: Network, aim: Aim, game: GameWorkspace, first: Any, last: Any, errors: Errors) -> None:
-    """Add what the positions after plies `first` to `last` of a game teach, in place; the empty board teaches nothing.
+    """Add the errors of the positions after plies `first` to `last` of a game, in place; the empty board has none.
 
-    Their returns do not reach beyond the last one.
+    Their returns end at `last`.
     """
     worth = game.target[last]
     for ply in range(last, max(first, 1) - 1, -1):
@@ -376,7 +379,7 @@ def play_network_games(
     game: GameWorkspace,
     errors: Errors,
 ) -> None:
-    """Play games `games[0]` to `games[1] - 1` with the same weights; `errors` holds theirs alone then."""
+    """Play games `games[0]` to `games[1] - 1` with the same weights; set `errors` to their errors."""
     errors.n_touched[0] = 0
     clear_index(network, game.index)
     see_empty(network, weights, game.index, game.empty, ~NONE)

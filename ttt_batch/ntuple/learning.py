@@ -2,11 +2,10 @@
 
 Temporal coherence (Beal and Smith, "Temporal difference learning for heuristic search and game playing", Information
 Sciences 122, 2000; Jaśkowski, "Mastering 2048 with delayed temporal coherence learning", IEEE Transactions on Games 10,
-2018): the step size of a weight is the absolute sum of all its errors, over the sum of their absolute values.
+2018): a weight's step size is multiplied by |sum of its errors| / sum of their absolute values.
 
 Given games are learnt one after the other, each as a batch.  A move counts as the network's own choice unless it is
-marked as exploratory or, where only best moves teach, is not one of them.  Where the played move teaches, any move
-does.
+marked as exploratory.  With the teaching `BEST` it must also be one of the network's best moves.
 
 Self-play takes every win in one.  A given game that misses one is split there: its first part teaches the win, and the
 rest is learnt like a game that begins after it.
@@ -59,7 +58,7 @@ AHEAD = 8
 
 @inlined
 def fetch_entry(network: Network, weights: Any, coherence: Any, sums: Any, touched: Any, number: Any) -> None:
-    """Prefetch what the fold reads for the entries after number `number`, step by step."""
+    """Prefetch, in three stages, what `fold_errors` reads for the entries after index `number`."""
     last = np.uint64(touched.shape[0] - 1)
     entry = np.uint64(touched[min(number + np.uint64(AHEAD), last)])
     prefetch_word(sums, entry * np.uint64(3))
@@ -118,7 +117,8 @@ OUTCOMES = 4
 class Net(NamedTuple):
     """One network that learns.
 
-    aim: what.  weights: int32[P, W].  coherence: int64[P K, 2], see `fold`.  key: uint64, of its random numbers.
+    aim: its objective.  weights: int32[P, W].  coherence: int64[P K, 2], see `fold_errors`.
+    key: uint64, of its random numbers.
     """
 
     aim: Aim
@@ -128,7 +128,7 @@ class Net(NamedTuple):
 
 
 class NetworkWorkspace(NamedTuple):
-    """Working space of some threads.  game: of each.  errors: of all, one after the other on a first axis."""
+    """Workspace of several threads.  game: one for each thread.  errors: of all threads, on a first axis."""
 
     game: list[GameWorkspace]
     errors: Errors
@@ -176,7 +176,7 @@ def make_space(lines: Lines, network: Network, threads: int) -> NetworkWorkspace
 
 
 def of_thread(errors: Errors, thread: int) -> Errors:
-    """Return the part of one thread."""
+    """Return one thread's part of `errors`."""
     return Errors(*(array[thread] for array in errors))
 
 
@@ -213,7 +213,7 @@ def learn_shared(
     space: NetworkWorkspace,
     pool: ThreadPoolExecutor,
 ) -> None:
-    """Run `learn_batches` with all threads of `space` and `pool` on each batch."""
+    """Learn as `learn_batches` does, but with all threads on each batch."""
     threads, errors = len(space.game), space.errors
 
     def play(thread: int, bounds: Sequence[int]) -> None:
@@ -244,7 +244,7 @@ def replay_game(
     game: GameWorkspace,
     errors: Errors,
 ) -> None:
-    """Add what a whole game teaches to `errors`, which hold nothing else then.
+    """Replay a whole game; set `errors` to its errors.
 
     weights: int32[P, W].  moves: int8[plies], cells.  exploring: bool[plies], moves marked as exploratory.
     """
@@ -304,7 +304,7 @@ def learn_network_games(
 ) -> None:
     """Learn from whole games, each a batch of its own; `net` (a `Net`) changes in place, and `errors` counts results.
 
-    games: of cells.  errors: of one thread, with a first axis of its own.
+    games: with cells as moves.  errors: of one thread, with a first axis of length 1.
     """
     own = Errors(errors.sums[0], errors.touched[0], errors.n_touched[0], errors.outcomes[0])
     for number in range(games.start.shape[0] - 1):

@@ -57,7 +57,7 @@ WINS, DRAWS, LOSES, BY_SUM = range(4)
 
 @inlined
 def by_rules(lines: Lines, free: Any, view: LineView) -> Any:
-    """Return the moves that the rules leave open: cells as bits, and one of `WINS` to `BY_SUM`.  free: uint64."""
+    """Return the moves to choose from by the rules, as bits, and one of `WINS` to `BY_SUM`.  free: uint64."""
     candidates = free
     if view.own != NONE:
         if lines.misere == 0:
@@ -111,7 +111,7 @@ class NetAgent(NamedTuple):
     """A player of either seat.
 
     network: its shape.  weights: int32[P, W], the table by which it moves in each seat.
-    index, current: uint32[N] and int32[N], scratch (see `sums`).
+    index, current: uint32[N] and int32[N], scratch (see `total_of`).
     """
 
     network: Network

@@ -37,7 +37,7 @@ Tuples = list[tuple[int, ...]]
 
 
 def parse_tuples(given: str, board: Board, *, files: bool = True) -> tuple[str, Tuples]:
-    """Return the distinct tuples of a text, and the text for a configuration: names, or all cells of a file.
+    """Return the text for a configuration (names, or all cells of a file), and the distinct tuples.
 
     files: allow the name of a file.
     Raises UsageError for invalid tuples, and TttBatchError for a file that cannot be read.
@@ -65,7 +65,7 @@ def parse_tuples(given: str, board: Board, *, files: bool = True) -> tuple[str, 
 
 
 class FileText(str):
-    """Tuples written out as a file has them.  path: the file."""
+    """Text of the tuples in a file.  path: the file."""
 
     path: Path
 
@@ -105,7 +105,7 @@ def _fits(board: Board, rows: int, cols: int) -> bool:
 
 
 def _names(given: str) -> list[str] | None:
-    """Return the items of a list of names, sizes of blocks each with `blocks:`; None for other texts."""
+    """Return the names in a list, with `blocks:` before every size of blocks; None for other texts."""
     items, names = [item.strip().lower() for item in given.split(",")], list[str]()
     for item in items:
         if re.fullmatch(r"\d+x\d+", item) and names and names[-1].startswith("blocks:"):
@@ -172,7 +172,7 @@ def _cell(where: str, name: str, board: Board) -> int:
 
 
 def _read(path: Path) -> str:
-    """Return the text of a file of tuples.  Raises UsageError for another file."""
+    """Return the text of a file of tuples.  Raises UsageError if it is unreadable or too long."""
     try:
         with open_ordinary(path) as file:
             content = file.read(MAX_FILE + 1)
@@ -227,8 +227,8 @@ class PlacedTuple(NamedTuple):
 class Layout(NamedTuple):
     """All tuples of a network, and its tables.
 
-    placed: every tuple.  shapes: the first tuple of each table.  turns: the symmetries of each table's tuple, as the
-    digit to which each digit moves; itself is one.
+    placed: every tuple.  shapes: the first tuple of each table.  turns: the symmetries of each table's tuple, the
+    identity included, as the digit to which each digit moves.
     """
 
     placed: list[PlacedTuple]
@@ -279,7 +279,7 @@ def make_network(tuples: Tuples, board: Board, sharing: str) -> Network:
 def list_members(kind: Any, end: Any, members: Any) -> None:
     """Write the weights of each kind, one kind after the other, into `members`, in place.
 
-    kind, members: uint32[W].  end: uint32[K], where each kind begins; becomes where it ends.
+    kind, members: uint32[W].  end: uint32[K], the start of each kind in `members`; changed to its end, in place.
     """
     for weight in range(kind.shape[0]):
         members[end[kind[weight]]] = weight
@@ -316,7 +316,7 @@ def _images(cells: tuple[int, ...], board: Board, sharing: str) -> list[tuple[in
 
 
 def _moved(cells: tuple[int, ...], board: Board) -> list[tuple[int, ...]]:
-    """Return the same shape everywhere on the board."""
+    """Return all translations of a tuple that fit on the board."""
     places = [divmod(cell, board.cols) for cell in cells]
     top, left = (min(place[axis] for place in places) for axis in (0, 1))
     bottom, right = (max(place[axis] for place in places) for axis in (0, 1))

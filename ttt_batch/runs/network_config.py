@@ -148,7 +148,7 @@ class PatternConfig:
 
     @property
     def round(self) -> int:
-        """Return the games of one batch of every network together; training plays whole rounds."""
+        """Return the number of games in a round, one batch of every network; training plays whole rounds."""
         return self.batch * len(self.aims)
 
     def cells(self) -> Tuples:

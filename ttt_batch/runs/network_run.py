@@ -218,7 +218,7 @@ class PatternRun(SolvedBoard, StoredRun):
         return make_network_agent(self.network, np.stack([self.weights_of(seat)[self.network.kind] for seat in (0, 1)]))
 
     def plays_proved(self, seat: int) -> bool:
-        """Return whether a seat (0 or 1) plays with the weights that were proved last, not with the last ones."""
+        """Return whether a seat (0 or 1) plays with the weights of its last proof instead of the latest weights."""
         return self.config.keep == "proved" and self.proved_after(seat) > 0
 
     def weights_of(self, seat: int) -> NDArray[np.int32]:

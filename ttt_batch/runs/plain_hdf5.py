@@ -165,7 +165,7 @@ class _Layout:
         self.row, self.place = self._rows_of(self.reached)
 
     def _rows_of(self, codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-        """Return the rows of positions, and with symmetry the cell of each row's image by cell, int64[N, cells]."""
+        """Return rows of positions and, with symmetry, where each cell lies in the row's image (int64[N, cells])."""
         run, board = self.run, self.run.board
         order = self.real[np.argsort(run.graph.code[self.real])]
         own = run.graph.code[order]
@@ -255,7 +255,7 @@ def _table_columns(
 
 
 def _best_scores(run: Run, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return float64[S]: the largest score of a move, or a final position's worth to the player who would move."""
+    """Return the largest score of a move, or a final position's worth to the player who would move (float64[S])."""
     graph = run.graph
     mover = graph.ply.astype(np.int64) & 1
     best = np.asarray(run.worth[mover, graph.outcome], np.float64)

@@ -228,12 +228,12 @@ class Recorder:
 
     @property
     def last(self) -> int:
-        """Return the games at the last point; 0 before the first."""
+        """Return the number of games at the last recorded point; 0 if there is none."""
         return int(self._points[-1]["games"]) if self._points else 0
 
     @property
     def since(self) -> int | None:
-        """Return the games at the first point from which the agent was unbeatable in its seats, or None."""
+        """Return the games at the first point from which the agent stayed unbeatable in its seats, or None."""
         since = None
         for point in reversed(self._points):
             if "unbeatable" not in point or not point["unbeatable"][: self._seats].all():
@@ -261,7 +261,7 @@ def verdict_of(run: Run) -> Judgement | Size:
 
 
 class Clock:
-    """Clock of a training, which returns its provenance.
+    """Clock of a training, which also returns the training's provenance.
 
     before: seconds that the training had taken before its interruption.
     """

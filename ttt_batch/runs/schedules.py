@@ -218,7 +218,7 @@ def first_game_of_size(batches: Batches, size: int) -> int | None:
 
 
 def record_schedule(batches: Batches) -> Iterator[int]:
-    """Yield the games after which the tables are judged: every batch at first, then eight times per doubling."""
+    """Yield the numbers of games at which tables are judged: after every batch at first, then eight per doubling."""
     games, number = 0, 0
     while True:
         number += 1

@@ -78,10 +78,10 @@ OURS = KeyReading("0", "1", "2", low=True, numbers=True)
 
 @dataclass(frozen=True)
 class Symbols:
-    """Keys as symbols.
+    """Keys as symbols, one for each cell.
 
     index: int8[K, cells], indices into `names`; UNKNOWN in all cells of a key that is not a position.
-    names: symbols.  numbers: the keys were numbers.
+    names: the symbols.  numbers: True if the keys were numbers.
     """
 
     index: NDArray[np.int8]

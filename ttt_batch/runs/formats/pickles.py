@@ -6,9 +6,9 @@ player's mark, empty, the first player's mark (`policy_first.bin`, `policy_secon
 NumPy.
 `pickle-text`: the key is the text that NumPy 1.14 and later print for the cells as floats, 1 for the first player's
 mark, -1 for the second's, 0 for empty (`policy_p1` of the program behind `value-feed`).
-Reading detects either format by the keys.  The reader below takes plain data from the file and executes nothing.
+Reading detects either format by the keys.  The reader executes nothing.
 
-Safe reader of pickles with plain data: dictionaries, lists, tuples, numbers, text and NumPy arrays.
+The reader supports only plain data: dictionaries, lists, tuples, numbers, text and NumPy arrays.
 A pickle is a program for a small stack machine.  Python's own reader is unsafe even with a restricted `find_class`:
 nine bytes with a large memo index make it allocate gigabytes, and three megabytes of nested tuples as a key crash it.
 This module therefore has its own machine.  `pickletools` splits the bytes into operations, and the machine supports

@@ -53,7 +53,7 @@ class Content:
     """Content of a file as detected.
 
     kind: a description.  form: the name of our format, or empty.  data: the data if `form` is empty.
-    low: see `entries.Entries`.
+    low: see `shapes.Entries`.
     """
 
     kind: str
