@@ -321,10 +321,19 @@ def expand_all(graph: Graph, growth: Growth) -> Any:
 
 def shared_rows() -> Graph:
     """Return a graph of only the shared rows, for positions without their own row."""
-    none, start = np.zeros(0, np.uint32), np.zeros(1, np.uint32)
-    code, outcome = np.array(SHARED_CODES, np.int64), np.array(SHARED_OUTCOMES, np.int8)
-    ply, cell = np.zeros(N_SHARED, np.int8), np.zeros(0, np.int8)
-    return Graph(code, outcome, ply, start, none, cell, none, none, none, start.copy())
+    none = np.zeros(0, np.uint32)
+    return Graph(
+        code=np.array(SHARED_CODES, np.int64),
+        outcome=np.array(SHARED_OUTCOMES, np.int8),
+        ply=np.zeros(N_SHARED, np.int8),
+        first_edge=np.zeros(1, np.uint32),
+        child=none,
+        cell=np.zeros(0, np.int8),
+        legal=none,
+        first_parent=none,
+        parent=none,
+        ply_start=np.zeros(1, np.uint32),
+    )
 
 
 def plies_of(code: NDArray[np.int64], cells: int) -> NDArray[np.int8]:

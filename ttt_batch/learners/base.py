@@ -78,21 +78,21 @@ class Step(NamedTuple):
 def with_game(step: Step, alpha: float, epsilon: float, seat: Any, game: Any) -> Any:
     """Return the numbers of a batch that begins with `game`."""
     return Step(
-        alpha,
-        step.gamma,
-        step.weights,
-        step.worth,
-        step.power,
-        step.visits,
-        epsilon,
-        np.int64(seat),  # type: ignore[arg-type]
-        np.int64(game),  # type: ignore[arg-type]
-        step.chance,
-        step.lambda_,
-        step.cut,
-        step.beta,
-        step.temperature,
-        step.room,
+        alpha=alpha,
+        gamma=step.gamma,
+        weights=step.weights,
+        worth=step.worth,
+        power=step.power,
+        visits=step.visits,
+        epsilon=epsilon,
+        seat=np.int64(seat),  # type: ignore[arg-type]
+        game=np.int64(game),  # type: ignore[arg-type]
+        chance=step.chance,
+        lambda_=step.lambda_,
+        cut=step.cut,
+        beta=step.beta,
+        temperature=step.temperature,
+        room=step.room,
     )
 
 
@@ -169,10 +169,23 @@ def make_step(
     """Return a step for self-play from game 0, with `weights` filled.  chance: the key, not an array of it."""
     weights = np.zeros(TABULATED)
     fill_weights(alpha, weights)
-    kept = np.zeros(0) if visits is None else visits
-    drawn = np.array([chance], np.uint64)
-    own = float(lambda_ or 0.0), bool(cut), float(beta or 0.0), float(temperature or 0.0), np.zeros(WIDEST)
-    return Step(float(alpha), float(gamma), weights, worth, float(power), kept, float(epsilon), -1, 0, drawn, *own)
+    return Step(
+        alpha=float(alpha),
+        gamma=float(gamma),
+        weights=weights,
+        worth=worth,
+        power=float(power),
+        visits=np.zeros(0) if visits is None else visits,
+        epsilon=float(epsilon),
+        seat=-1,
+        game=0,
+        chance=np.array([chance], np.uint64),
+        lambda_=float(lambda_ or 0.0),
+        cut=bool(cut),
+        beta=float(beta or 0.0),
+        temperature=float(temperature or 0.0),
+        room=np.zeros(WIDEST),
+    )
 
 
 VALUE, PREFERENCE = "value", "preference"
@@ -198,10 +211,10 @@ class Trajectory(NamedTuple):
 def make_trajectory(plies: int, settling: int = 0) -> Trajectory:
     """Return space for a game of up to `plies` plies, and for the settled ones of `settling` rows."""
     return Trajectory(
-        np.zeros(plies + 1, np.uint32),
-        np.zeros(plies, np.uint32),
-        np.uint64(0),
-        np.zeros(settling, np.bool_) if settling else None,
+        row=np.zeros(plies + 1, np.uint32),
+        edge=np.zeros(plies, np.uint32),
+        exploring=np.uint64(0),
+        settled=np.zeros(settling, np.bool_) if settling else None,
     )
 
 

@@ -114,8 +114,16 @@ def make_workspace(graph: Graph, *, opponent: Policy | Probabilities | None = No
         policy.best[:] = opponent.best
     dirty = np.ones(n_open, dtype=np.bool_)
     ended = np.zeros(graph.code.size - n_open, np.int64)
-    rows, listed = np.zeros(n_open, np.uint32), np.full(1, -1, np.int64)
-    return Workspace(seat, policy, empty_counts(graph), dirty, rows, listed, owned, ended)
+    return Workspace(
+        seat=seat,
+        policy=policy,
+        counts=empty_counts(graph),
+        dirty=dirty,
+        rows=np.zeros(n_open, np.uint32),
+        listed=np.full(1, -1, np.int64),
+        owned=owned,
+        ended=ended,
+    )
 
 
 @inlined

@@ -139,13 +139,13 @@ def take_place(tables: Any, graph: Graph, choice: Choice, work: Workspace, seed_
 def verdict_at(verdicts: Judgement, learner: int, point: int) -> Judgement:
     """Return the judgement of one learner at one point, to be filled in place."""
     return Judgement(
-        verdicts.unbeatable[learner, point],
-        verdicts.worst[learner, point],
-        verdicts.self_play[learner, point],
-        verdicts.versus_random[learner, point],
-        verdicts.best_response[learner, point],
-        verdicts.optimal_share[learner, point],
-        verdicts.value_error[learner, point],
+        unbeatable=verdicts.unbeatable[learner, point],
+        worst=verdicts.worst[learner, point],
+        self_play=verdicts.self_play[learner, point],
+        versus_random=verdicts.versus_random[learner, point],
+        best_response=verdicts.best_response[learner, point],
+        optimal_share=verdicts.optimal_share[learner, point],
+        value_error=verdicts.value_error[learner, point],
     )
 
 
@@ -215,7 +215,15 @@ def make_matchboxes(
     for first, last in zip(graph.first_edge[:-1], graph.first_edge[1:], strict=True):
         reached[first:last] = np.add.accumulate(chance[first:last])  # one after the other
         reached[max(np.flatnonzero(chance[first:last]), default=0) + first] = np.inf
-    return Matchboxes(kind, portion, holds, full, filled, reached, reward)
+    return Matchboxes(
+        kind=kind,
+        portion=portion,
+        holds=holds,
+        full=full,
+        filled=filled,
+        reached=reached,
+        reward=reward,
+    )
 
 
 def make_box_sampler(graph: Graph, boxes: Matchboxes) -> BoxSampler:
