@@ -137,7 +137,8 @@ def evaluate_command(
     it has to flush each answer.
 
     These eight lines in a file agent.py wrap a dictionary, for ttt-batch evaluate agent.py:agent.  Read yours in the
-    line of table, and write a position as it does in that of worth.
+    line of table, and write a position as it does in that of worth.  A position that it lacks counts 0, so look up
+    one of its keys first: if none is found, the agent takes the first free cell.
 
     \b
     import json
