@@ -77,9 +77,9 @@ def _softmax(how: Softmax, tables: Any, graph: Graph, choice: Choice, row: Any, 
         chance[2 * (edge - lo)] = s
         highest = s if s > highest else highest
     total = 0.0
-    for slot in range(0, 2 * (hi - lo), 2):
-        chance[slot] = exponential((chance[slot] - highest) / temperature)
-        total += chance[slot]
+    for even in range(0, 2 * (hi - lo), 2):
+        chance[even] = exponential((chance[even] - highest) / temperature)
+        total += chance[even]
     n, best, first, last = best_moves(tables, graph, choice, lo, hi, mover)
     for edge in range(lo, hi):
         slot = 2 * (edge - lo)

@@ -334,8 +334,8 @@ def play_game(
     while row < np.uint64(n_unfinished(graph)):
         bits, explores = mix(counter), explores_at(exploring, ply)
         if seat >= 0 and ply & 1 != seat:
-            rival_edge, by_chance = opponent_move(graph, opponent, row, bits)
-            edge = np.uint64(rival_edge)
+            opponent_edge, by_chance = opponent_move(graph, opponent, row, bits)
+            edge = np.uint64(opponent_edge)
             child = np.uint64(graph.child[edge])
         else:
             edge, child, by_chance = own_move(learning, shortcuts, game, row, ply, explores, bits)
