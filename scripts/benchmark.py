@@ -292,7 +292,7 @@ def without_missing(chosen: list[Figure], interpreter: str) -> tuple[list[Figure
 
 
 def duel_of(figure: Figure, known: dict[str, Contestant]) -> Duel:
-    """Who is measured around whom for a ratio."""
+    """Return who is measured around whom for a ratio."""
     assert figure.over is not None
     if known[figure.over].dear:
         return Duel(figure.contestant, figure.over)

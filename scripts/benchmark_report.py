@@ -57,7 +57,7 @@ def added(earlier: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
 
 
 def measured_when(report: dict[str, Any]) -> str:
-    """Where and when the figures were measured; those that were added later, too."""
+    """Return where and when the figures were measured; those that were added later, too."""
     lines = [measured_on(report)]
     for part in report.get("parts", []):
         first, *_, last = part["names"] * 2

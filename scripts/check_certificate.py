@@ -82,11 +82,11 @@ class Checker:
             raise ValueError(f"position {rows} {what}")
 
     def has_line(self, own):
-        """Whether a player has filled a line."""
+        """Return whether a player has filled a line."""
         return np.any([np.zeros(own.size, bool), *((own & (line | ends)) == line for line, ends in self.lines)], axis=0)
 
     def is_harmless(self, sides, ply):
-        """Whether no line can be filled any more that would beat the agent, after `ply` moves."""
+        """Return whether no line can be filled any more that would beat the agent, after `ply` moves."""
         own, other = sides[self.filler], sides[1 - self.filler]
         left, harmless = (self.cells + 1 - self.filler) // 2 - (ply + 1 - self.filler) // 2, np.ones(own.size, bool)
         for line, ends in self.lines:

@@ -65,7 +65,7 @@ def empty(board: Position) -> list[int]:
 
 
 def won(board: Position) -> bool:
-    """Whether a line is complete."""
+    """Return whether a line is complete."""
     return any(abs(board[a] + board[b] + board[c]) == 3 for a, b, c in LINES)
 
 
@@ -75,7 +75,7 @@ def result(board: Position, player: int) -> int | None:
 
 
 def forks(board: Position, cell: int, player: int) -> bool:
-    """Whether a move leaves a player two ways to win."""
+    """Return whether a move leaves a player two ways to win."""
     after = played(board, cell, player)
     return sum(won(played(after, other, player)) for other in empty(after)) > 1
 
@@ -104,12 +104,12 @@ def by_rules(board: Position, player: int) -> list[int]:
 
 @functools.cache
 def loses(board: Position, player: int) -> bool:
-    """Whether a position is lost for the player to move, against the best replies."""
+    """Return whether a position is lost for the player to move, against the best replies."""
     return won(board) or (bool(cells := empty(board)) and all(blunders(board, cell, player) for cell in cells))
 
 
 def blunders(board: Position, cell: int, player: int) -> bool:
-    """Whether a move of a player lets the other one win."""
+    """Return whether a move of a player lets the other one win."""
     after = canonical(played(board, cell, player))
     if won(after):
         return False
@@ -133,7 +133,7 @@ def kinds(board: Position) -> list[int]:
 
 
 def most_beans(seed: int, games: int) -> list[bool]:
-    """Which games a learner loses that plays the move with the most beans."""
+    """Return which games a learner loses that plays the move with the most beans."""
     draw, boxes, lost = random.Random(seed), dict[Position, list[int]](), []
     for _ in range(games):
         learner, board, player, end, moves = draw.choice((1, -1)), START, -1, None, []
@@ -153,7 +153,7 @@ def most_beans(seed: int, games: int) -> list[bool]:
 
 
 def menace(seed: int, games: int) -> list[bool]:
-    """Which games Michie's machine loses or resigns."""
+    """Return which games Michie's machine loses or resigns."""
     draw, boxes, lost = random.Random(seed), dict[Position, list[int]](), []
     for _ in range(games):
         board, end, drawn = START, None, []

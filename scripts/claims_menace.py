@@ -35,7 +35,7 @@ def found_beans(report: Report) -> str:
 
 
 def as_published(report: Report) -> str:
-    """Whether the median of some setting is the published one, or near it."""
+    """Return whether the median of some setting is the published one, or near it."""
     return judged(any(abs(row["since"]["0"]["lost"][0] - PUBLISHED) <= WITHIN for row in report["settings"]))
 
 
@@ -53,7 +53,7 @@ def found_hundred(report: Report) -> str:
 
 
 def found_draws(report: Report) -> str:
-    """How many learners draw nearly all games after the 20th, and how many lose all, by opponent."""
+    """Return how many learners draw nearly all games after the 20th, and how many lose all, by opponent."""
     parts = []
     for name, figures in (("replies by rules", report["simulated"]), ("any optimal replies", report)):
         row, seeds = figures["settings"][0], figures["seeds"]
@@ -66,7 +66,7 @@ def found_draws(report: Report) -> str:
 
 
 def settles(report: Report) -> str:
-    """Whether most learners draw nearly all games after the 20th against replies by rules."""
+    """Return whether most learners draw nearly all games after the 20th against replies by rules."""
     figures = report["simulated"]
     return judged(figures["settings"][0]["since"]["20"]["seeds"][1] > MOST * figures["seeds"])
 
@@ -86,7 +86,7 @@ def found_copes(report: Report) -> str:
 
 
 def found_million(report: Report) -> str:
-    """Whether learners still lose as they play, and whether their likeliest moves can be beaten."""
+    """Return whether learners still lose as they play, and whether their likeliest moves can be beaten."""
     row, seeds = report["settings"][0], report["seeds"]
     return (
         f"after game 940,769 {lost(row, 940_769)}, none of them: {share(row['since']['940769']['seeds'][0], seeds)}. "

@@ -132,7 +132,7 @@ def wins(report: Report) -> list[float]:
 
 
 def near(report: Report, first: float, second: float, within: float) -> str:
-    """Whether the wins against random play are those published."""
+    """Return whether the wins against random play are those published."""
     found = wins(report)
     return judged(abs(found[0] - first) <= within and abs(found[1] - second) <= within)
 
@@ -149,7 +149,7 @@ def percent(numbers: list[float]) -> str:
 
 
 def needs_millions(report: Report) -> str:
-    """Whether most seeds are unbeatable in both seats only after a million games or more, if at all."""
+    """Return whether most seeds are unbeatable in both seats only after a million games or more, if at all."""
     return judged(any(games is None or games >= 1_000_000 for games in report["settings"][0]["first"]))
 
 
@@ -162,7 +162,7 @@ def found_by_setting(key: str, text: Callable[[Report], str] = proof) -> Callabl
 
 
 def found_millions(report: Report) -> str:
-    """When a learner is first unbeatable in its seat, and the end."""
+    """Return when a learner is first unbeatable in its seat, and the end."""
     games = ["never" if one is None else f"{one:,}" for one in report["settings"][0]["first"]]
     when = f"first unbeatable after {games[0]} games as first, {games[1]} as second (medians)"
     return f"{when}; at the end {results(report)}"
@@ -175,7 +175,7 @@ def found_starts(report: Report) -> str:
 
 
 def found_two_seats(report: Report) -> str:
-    """Which seat is learnt, by setting."""
+    """Return which seat is learnt, by setting."""
     rows, seeds = report["settings"], report["seeds"]
     first, second = (sum(row["unbeatable"][seat] for row in rows) for seat in (0, 1))
     total, each = seeds * len(rows), [f"{row['unbeatable'][0]} and {row['unbeatable'][1]}" for row in rows]
@@ -227,7 +227,7 @@ def found_optimal(report: Report) -> str:
 
 
 def optimal_as_published(report: Report) -> str:
-    """Whether the published shares of 1,000 games lie within Wilson's interval around them of the exact ones."""
+    """Return whether the published shares of 1,000 games lie within Wilson's interval around them of the exact ones."""
     exact = report["exact"]
     pairs = ((961, exact["optimal"][0][0]), (766, exact["optimal"][1][0]), (597, exact["random"][0]))
     return judged(all(float(wilson(n, 1000)[0]) <= true <= float(wilson(n, 1000)[1]) for n, true in pairs))

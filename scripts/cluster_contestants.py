@@ -145,7 +145,7 @@ def worker_memory(plan: Plan) -> Measure:
 
 
 def scheduler_tasks(dask_scheduler: Any = None) -> int:
-    """How many tasks a scheduler knows; run there."""
+    """Return how many tasks a scheduler knows; run there."""
     return len(dask_scheduler.tasks)
 
 
@@ -194,7 +194,7 @@ def cluster_contestants() -> dict[str, Contestant]:
 
 
 def can_run_clusters() -> bool:
-    """Whether Dask is installed."""
+    """Return whether Dask is installed."""
     try:
         check_installed(local=True)
     except TttBatchError:

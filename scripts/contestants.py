@@ -361,7 +361,7 @@ def random_play(plan: Plan) -> Measure:
 
 
 def random_shares(plan: Plan) -> Measure:
-    """How many standard deviations the results of random games are off, at most; another seed each time."""
+    """Return how many standard deviations the results of random games are off, at most; another seed each time."""
     graph = enumerate_graph(Board())
     exact = match(graph, random_policy(graph), random_policy(graph))
     seeds = iter(range(1 << 31))

@@ -111,7 +111,7 @@ def working(number: int) -> list[psutil.Process]:
 
 
 def runs(process: psutil.Process) -> bool:
-    """Whether a process has not ended; one that only waits to be noticed has."""
+    """Return whether a process has not ended; one that only waits to be noticed has."""
     with suppress(psutil.NoSuchProcess):
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     return False
@@ -130,7 +130,7 @@ def free_port() -> int:
 
 
 def listens(port: int) -> bool:
-    """Whether somebody listens on a port."""
+    """Return whether somebody listens on a port."""
     with suppress(OSError), socket.create_connection((LOOPBACK, port), timeout=1):
         return True
     return False

@@ -60,14 +60,14 @@ def draw_plot(kind: str, learners: tuple[str, ...]) -> Callable[[Path], None]:
 
 
 def draw_movie(path: Path) -> None:
-    """How the values of the opening moved, until no opponent beats the table, and on."""
+    """Return how the values of the opening moved, until no opponent beats the table, and on."""
     from ttt_batch.app.plots import draw_runs
 
     draw_runs([ttt.train(100_000, keep_points=True)], ["td-3x3.h5"], path, "movie", overwrite=True)
 
 
 def draw_study(path: Path) -> None:
-    """How the step size decides when a proof comes: the study of the README, with more seeds."""
+    """Return how the step size decides when a proof comes: the study of the README, with more seeds."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "steps.h5"
         given = {"learner": "td,sutton-barto", "alpha": "0.02..0.9:8log", "epsilon": "0.1,0.3"}

@@ -141,7 +141,7 @@ def bars(figures: dict[str, dict[str, Any]]) -> Iterator[Bar]:
 
 
 def ratio(figures: dict[str, dict[str, Any]], name: str, base: Row) -> str:
-    """How many times the base: the report's own ratio, taken round by round, or the quotient of the medians."""
+    """Return how many times the base: the report's own ratio, taken round by round, or the quotient of the medians."""
     label, over = base
     if over not in figures:
         return ""

@@ -111,7 +111,7 @@ def live(words: list[str], folder: Path, ending: signal.Signals | None, seconds:
 
 
 def same(one: Run, other: Run) -> bool:
-    """Whether two runs have the same bytes, times of day and durations aside."""
+    """Return whether two runs have the same bytes, times of day and durations aside."""
     tables = zip(one.tables, other.tables, strict=True)
     columns = [name for name in one.statistics if name != "seconds"]
     return (

@@ -73,7 +73,7 @@ def headlines_rows(study: ttt.Study) -> list[Row]:
 
 
 def provenance_of(study: ttt.Study) -> Row:
-    """When and with what a study was done: what `learnt_with` says."""
+    """Return when and with what a study was done: what `learnt_with` says."""
     return {name: study.provenance[name] for name in ("created", "processor", *(f"{one}_version" for one in LIBRARIES))}
 
 

@@ -28,7 +28,7 @@ def read_table(path: str) -> dict[int, float]:
 
 
 def wins(marks: list[int], player: int) -> bool:
-    """Whether `player` (1 or 2) has three in a line."""
+    """Return whether `player` (1 or 2) has three in a line."""
     return any(all(marks[cell] == player for cell in line) for line in LINES)
 
 

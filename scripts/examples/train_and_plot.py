@@ -16,7 +16,7 @@ import ttt_batch as ttt
 
 
 def draw_losses(runs: dict[str, ttt.Run], path: Path) -> None:
-    """How often each agent loses against random moves, in either seat, over the games it has learnt from."""
+    """Return how often each agent loses against random moves, in either seat, over the games it has learnt from."""
     figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.add_subplot(xscale="log", xlabel="games learnt from", ylabel="lost against random moves, %")
     for colour, (name, run) in zip(("#0072B2", "#D55E00"), runs.items(), strict=True):

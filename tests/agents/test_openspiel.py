@@ -14,7 +14,7 @@ GAME = pyspiel.load_game("tic_tac_toe")
 
 
 def judged_the_same(one, other):
-    """Whether two judgements are of the same play."""
+    """Return whether two judgements are of the same play."""
     assert one.unbeatable == other.unbeatable
     np.testing.assert_allclose([*one.first, *one.second], [*other.first, *other.second], atol=1e-12)
 

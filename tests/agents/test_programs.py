@@ -171,7 +171,7 @@ def test_a_program_that_fails_is_one_line(fault, folder, capsys):
 
 
 def alive(pid: int) -> bool:
-    """Whether a process runs; one that only waits to be collected does not."""
+    """Return whether a process runs; one that only waits to be collected does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

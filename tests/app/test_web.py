@@ -70,7 +70,7 @@ def check_positions(run: Run, found: Any, ties: Ties = "sharp") -> None:
 
 
 def count_games(run: Run, seat: int) -> Counter[str]:
-    """How many games end how for the agent in `seat`, counted from the run by position."""
+    """Return how many games end how for the agent in `seat`, counted from the run by position."""
     answers = Answers(run)
     known: dict[Position, Counter[str]] = {}
 

@@ -47,7 +47,7 @@ def lost_game(board: Board, agent: Agent, seat: int, *, must_win: bool) -> list[
 def _is_closed(
     lines: list[frozenset[int]], marks: tuple[frozenset[int], frozenset[int]], mover: int, cell: int, seat: int
 ) -> bool:
-    """Whether the opponent can fill no line any more after a move."""
+    """Return whether the opponent can fill no line any more after a move."""
     own = marks[seat] | ({cell} if mover == seat else frozenset())
     return all(line & own for line in lines)
 

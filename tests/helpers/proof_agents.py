@@ -89,7 +89,7 @@ def _spare(agent: Weigher) -> Weigher:
 
 
 def fills_line(board: Board, position: Position, cell: int, who: int) -> bool:
-    """Whether a player (1 or 2) would complete a line with a cell."""
+    """Return whether a player (1 or 2) would complete a line with a cell."""
     return bool(board.completed_lines((*position[:cell], who, *position[cell + 1 :])))
 
 
@@ -113,7 +113,7 @@ def naive_picks(agent: Weigher, board: Board, position: Position) -> list[int]:
 
 
 def can_fill(board: Board, position: Position, player: int) -> bool:
-    """Whether `player` (0 or 1) could still make a line if it alone decided."""
+    """Return whether `player` (0 or 1) could still make a line if it alone decided."""
     own = 1 + player
     left = (board.cells + 1 - player) // 2 - position.count(own)
     for line, (_, fence) in zip(board.lines, board.line_masks, strict=True):
@@ -137,7 +137,7 @@ class Oracle:
 
     @functools.cache  # noqa: B019
     def _holds(self, position: Position) -> bool:
-        """Whether the agent reaches its goal from a position, however ties are broken; without any early end."""
+        """Return whether the agent reaches its goal from a position, however ties are broken; without any early end."""
         board = self.board
         outcome = board.outcome(position)
         if outcome != UNFINISHED:

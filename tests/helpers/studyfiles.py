@@ -89,7 +89,7 @@ def assert_stored(study: StudyFile, setting: int, seed: int) -> None:
 def same_results(
     one: Path, other: Path, leave_out: tuple[str, ...] = ("provenance/reasons", "provenance/progress")
 ) -> bool:
-    """Whether two files have the same bytes in every array of results."""
+    """Return whether two files have the same bytes in every array of results."""
     from ttt_batch.studies.storage.reading import open_study
 
     with open_study(one) as ours, open_study(other) as theirs:

@@ -28,7 +28,7 @@ class NaiveGame:
         return len(self.marks) % 2
 
     def landing(self, action: int) -> tuple[int, int] | None:
-        """Where an action goes; None if it is illegal."""
+        """Return where an action goes; None if it is illegal."""
         if self.gravity:
             free = [row for row in range(self.rows) if (row, action) not in self.marks]
             return (max(free), action) if free else None
@@ -36,7 +36,7 @@ class NaiveGame:
         return None if cell in self.marks else cell
 
     def has_line(self, last: tuple[int, int]) -> bool:
-        """Whether the player who marked `last` has a line through it."""
+        """Return whether the player who marked `last` has a line through it."""
         player = self.marks[last]
         for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
             length = 1

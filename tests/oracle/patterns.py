@@ -20,7 +20,7 @@ Cells = tuple[int, ...]
 
 
 def images(cells: Cells, board: VariantBoard) -> list[Cells]:
-    """Where cells lie after turning and mirroring the board, by row and column."""
+    """Return where cells lie after turning and mirroring the board, by row and column."""
     rows, columns = board.rows, board.columns
     found = []
     for number in range(8):
@@ -82,7 +82,7 @@ class Rules:
         return mark in self.board.makers((*position[:cell], mark, *position[cell + 1 :]))
 
     def can_complete(self, position: tuple[int, ...], mark: int) -> bool:
-        """Whether a player may still get a line with as many marks as it has left to make."""
+        """Return whether a player may still get a line with as many marks as it has left to make."""
         free = position.count(0)
         to_move = 1 + (self.board.cells - free) % 2
         left = (free + 1) // 2 if mark == to_move else free // 2

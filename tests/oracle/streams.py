@@ -15,7 +15,7 @@ def drawn(key: int, game: int, number: int) -> int:
 
 
 def drawn_set(columns: list[int], bits: int) -> int:
-    """Which of the 512 sets of exploring plies a draw from an alias table chooses; see `Explorations.column`."""
+    """Return which of the 512 sets of exploring plies a draw from an alias table chooses; see `Explorations.column`."""
     own = bits % 512
     threshold, other = divmod(columns[own], 512)
     return own if bits >> 9 < threshold else other

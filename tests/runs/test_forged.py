@@ -36,7 +36,7 @@ Change = Callable[[Any], object]
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where a forged file goes, in a folder of its own."""
+    """Return where a forged file goes, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     return Path("run.h5")
 

@@ -93,7 +93,7 @@ def binomials(n: int, p: float, size: int, seed: int = 0) -> np.ndarray:
 
 
 def standard_score(chi_squared: float, degrees: float) -> float:
-    """Where a chi-squared sum lies among those of its degrees of freedom, as a standard normal number."""
+    """Return where a chi-squared sum lies among those of its degrees of freedom, as a standard normal number."""
     width = 2 / (9 * degrees)
     return float(((chi_squared / degrees) ** (1 / 3) - (1 - width)) / math.sqrt(width))
 

@@ -158,7 +158,7 @@ class Match:
 
 
 def surprise(taken: np.ndarray, expected: np.ndarray, games: int) -> float:
-    """How far counts are from what is expected of each move, as a standard score.
+    """Return how far counts are from what is expected of each move, as a standard score.
 
     The squares' sum over moves that are frequent enough, each against its row's games, turned into a score by Wilson
     and Hilferty's rule (see `test_flow`) with as many degrees of freedom as there are such moves.

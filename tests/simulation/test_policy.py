@@ -40,7 +40,7 @@ CHOICES = [Choice(tie, window) for tie in (UNIFORM, FIRST_BEST, LAST_BEST) for w
 
 
 def plain_score(learner: Learner, tables: Any, graph: Graph, row: int, edge: int) -> float:
-    """How a learner's table ranks a move for the player who takes it."""
+    """Return how a learner's table ranks a move for the player who takes it."""
     mover = int(graph.ply[row]) & 1
     if "q" in learner.fields:
         value = (
@@ -54,7 +54,7 @@ def plain_score(learner: Learner, tables: Any, graph: Graph, row: int, edge: int
 
 
 def plain_candidates(scores: list[float], choice: Choice) -> list[int]:
-    """Which of the moves with these scores may be picked, by the definition of the choice rule."""
+    """Return which of the moves with these scores may be picked, by the definition of the choice rule."""
     seen = [score for score in scores if not math.isnan(score)]
     if not seen:
         return list(range(len(scores)))

@@ -92,13 +92,13 @@ def played(board: Board, seed: int, first: int, last: int, block: int = 1024) ->
 
 
 def scores(counts: np.ndarray, shares: tuple[Fraction, ...]) -> list[float]:
-    """How many standard deviations each count lies from its share."""
+    """Return how many standard deviations each count lies from its share."""
     games = int(counts.sum())
     return [(int(n) - games * p) / math.sqrt(games * p * (1 - p)) for n, p in zip(counts, shares, strict=True)]
 
 
 def chi_squared_score(observed: np.ndarray, expected: np.ndarray) -> float:
-    """How many standard deviations a chi-squared sum lies from its mean."""
+    """Return how many standard deviations a chi-squared sum lies from its mean."""
     degrees = observed.size - 1
     return float((((observed - expected) ** 2 / expected).sum() - degrees) / math.sqrt(2 * degrees))
 

@@ -215,7 +215,7 @@ def test_random_play_has_the_known_shares() -> None:
 
 
 def standard_score(chi_squared: float, degrees: int) -> float:
-    """How many standard deviations a chi-squared sum of many degrees of freedom lies from its mean."""
+    """Return how many standard deviations a chi-squared sum of many degrees of freedom lies from its mean."""
     return (chi_squared - degrees) / math.sqrt(2 * degrees)
 
 

@@ -47,7 +47,7 @@ def games_of(path: Path, *, occupied: bool = False) -> list[naive.Moves]:
 
 
 def result_of(moves: naive.Moves) -> int:
-    """Who won: 1, 2, or 3 for a draw."""
+    """Return who won: 1, 2, or 3 for a draw."""
     last = naive.replay(PLAIN, moves, occupied_loses=True)[-1]
     return naive.other(naive.mover(last.position)) if last.after is None else PLAIN.outcome(last.after)
 

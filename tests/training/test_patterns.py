@@ -161,7 +161,7 @@ def test_what_was_proved_is_kept() -> None:
     stopped: list[ttt.Progress] = []
 
     def lost_again() -> bool:
-        """Whether a seat was proved before, and is not now."""
+        """Return whether a seat was proved before, and is not now."""
         found = [progress.proofs["second"][0] for progress in stopped if progress.recorded and progress.proofs]
         return "proved" in found[:-1] and found[-1] != "proved"
 

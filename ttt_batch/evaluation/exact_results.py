@@ -1,9 +1,7 @@
 """Exact results of policies against each other and against the best opponent, by dynamic programming.
 
-Each is one sweep up the rows; nothing is sampled.
-
-What players with chances achieve, exactly: against each other, and against the best opponent.
-Each is one sweep up the rows, as in `exact_results`; chances are float64[E], those of an unfinished row add up to 1.
+Each is one sweep up the rows; nothing is sampled.  Players that draw their moves have probabilities float64[E], which
+add up to 1 in each unfinished row.
 """
 
 from typing import Any
