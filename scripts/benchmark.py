@@ -89,14 +89,14 @@ class Duel(NamedTuple):
 
 
 class Measurements(NamedTuple):
-    """What was measured: every measurement by contestant, and those of a duel (before, inner, after) by round."""
+    """Measurements by contestant, and those of a duel (before, inner, after) by round."""
 
     values: dict[str, list[Values]]
     duels: dict[Duel, list[tuple[Values, Values, Values]]]
 
 
 def figures(plan: Plan) -> Iterator[Figure]:
-    """What is reported, in order, with its targets."""
+    """Return the reported figures, in order, with their targets."""
 
     def speed(name: str, contestant: str, target: Target = None) -> Iterator[Figure]:
         yield Figure(name, contestant, "games/s", "games/s")
@@ -206,7 +206,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
 
 
 def cluster_figures(plan: Plan) -> Iterator[Figure]:
-    """What is reported of clusters: what Dask costs, in time and in memory."""
+    """Return the figures of clusters: the cost of Dask in time and in memory."""
     study = f"cluster: study, td, batch {BATCH:,}, {GAMES:,} games a learner"
     yield Figure(f"{study}, one worker", "cluster studies", "games/s", "games/s")
     yield Figure(f"{study}, one worker / one thread", "cluster studies", "one/thread", "x", target=(">=", 0.95))
@@ -231,7 +231,7 @@ def cluster_figures(plan: Plan) -> Iterator[Figure]:
 
 
 def environment_figures() -> Iterator[Figure]:
-    """What is reported of environments."""
+    """Return the figures of environments."""
     for board in dict.fromkeys((*BOARDS, *SIZES)):
         name = f"environments: {N:,} boards of {board}"
         yield Figure(name, f"steps {board}", "games/s", "steps/s")

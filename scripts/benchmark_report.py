@@ -1,4 +1,4 @@
-"""What `benchmark.py` reports: a table for the terminal, and the page `data/benchmark.md`."""
+"""Report of `benchmark.py`: a table for the terminal, and the page `data/benchmark.md`."""
 
 import math
 import textwrap

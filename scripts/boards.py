@@ -1,4 +1,4 @@
-"""What larger boards take: enumerating, solving, judging, proving, playing, growing - and what a table learns on 5x5.
+"""Costs of larger boards: enumerating, solving, judging, proving, playing, growing; and the results of a table on 5x5.
 
     python scripts/boards.py [--games 1000000] [--json FILE] [--picture FILE] [--page FILE] [--from JSON]
 
@@ -136,7 +136,7 @@ def growing(games: int) -> dict[str, Any]:
 
 
 def reached(games: int) -> dict[str, Any]:
-    """What `greedy-td` on 5x5x5 wins, draws and loses after 30,000 games and after `games`."""
+    """Return the wins, draws and losses of `greedy-td` on 5x5x5 after 30,000 games and after `games`."""
     found: dict[str, Any] = {}
     for number in (30_000, games):
         run = ttt.train(number, learner="greedy-td", board=GROWN)

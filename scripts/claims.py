@@ -139,7 +139,7 @@ def from_headlines(learner: str) -> Row:
 
 
 def best_against_random(graph: Graph, allowed: Any, draw: float, loss: float) -> list[float]:
-    """What each player expects at most against uniformly random moves: a win counts 1.
+    """Return the largest expectation of each player against uniformly random moves; a win counts 1.
 
     allowed: bool[E], the moves that it may choose.
     """
@@ -157,7 +157,7 @@ def best_against_random(graph: Graph, allowed: Any, draw: float, loss: float) ->
 
 
 def exact_figures() -> Row:
-    """What needs no learning: the best against random play, with and without a guarantee; optimal play at random."""
+    """Return the figures without learning: the best against random play, with and without a guarantee; optimal play."""
     graph = enumerate_graph(Board())
     truth, mover = solve(graph), 1 - 2 * (graph.ply[rows_of_edges(graph)] & 1)
     kept, every = truth[graph.child] * mover >= 0, np.ones(graph.child.size, np.bool_)

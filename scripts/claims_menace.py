@@ -29,7 +29,7 @@ def lost(row: Report, start: int = 0) -> str:
 
 
 def found_beans(report: Report) -> str:
-    """What the learner loses that plays the move with the most beans."""
+    """Return the losses of the learner that plays the move with the most beans."""
     row, seeds = report["settings"][0], report["seeds"]
     return f"{lost(row)}; at the end {lost(row, 90)}, none of them: {share(row['since']['90']['seeds'][0], seeds)}"
 
@@ -40,7 +40,7 @@ def as_published(report: Report) -> str:
 
 
 def found_hundred(report: Report) -> str:
-    """What MENACE loses, by its beads, and the seeds that lose the last three games."""
+    """Return the losses of MENACE by its beads, and the seeds that lose the last three games."""
     parts = [
         f"beads {row['beads']}: {lost(row)}; all of the last three lost: "
         f"{share(row['since']['97']['seeds'][2], report['seeds'])}"

@@ -1,4 +1,4 @@
-"""What `claims.py` says of a claim that it repeated, and what its verdict follows from.
+"""Verdicts of `claims.py` on claims that it repeated, with their reasons.
 
 A verdict is a function of the figures alone.  `holds`: what was published is what exact judgement finds.  `holds in
 self-play only`: greedy games of the agent against itself end in draws, and yet an opponent beats it.  `does not hold`:

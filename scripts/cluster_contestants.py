@@ -1,4 +1,4 @@
-"""What `benchmark.py` measures of clusters: studies on workers beside the same without Dask, starts, and memory.
+"""Subjects of `benchmark.py` with clusters: studies on workers beside the same without Dask, starts, and memory.
 
 Every process is started and warmed for a measurement, outside of what is timed, and has ended when the next one begins.
 """
@@ -184,7 +184,7 @@ def scheduler(plan: Plan) -> Measure:
 
 
 def cluster_contestants() -> dict[str, Contestant]:
-    """What can be measured of clusters, by name."""
+    """Return the subjects of clusters, by name."""
     return {
         "cluster studies": Contestant(studies, "cluster_rounds"),
         "cluster start": Contestant(start, "cluster_rounds"),

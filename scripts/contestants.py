@@ -1,4 +1,4 @@
-"""What `benchmark.py` measures: this package, programs in C, and other people's programs, by name.
+"""Subjects of `benchmark.py`: this package, programs in C, and other people's programs, by name.
 
 A contestant is prepared once (built, compiled, warmed) and then measured again and again; each measurement is short,
 so that what is compared can be measured close together.
@@ -153,7 +153,7 @@ def peer(name: str) -> Contestant:
 
 
 def run_peer(interpreter: str, name: str, seconds: float) -> Values:
-    """What `peers.py` prints; LookupError with its own line where the peer is not installed."""
+    """Return the output of `peers.py`.  Raises LookupError with its own line if the peer is not installed."""
     done = subprocess.run([interpreter, str(PEERS_SCRIPT), name, str(seconds)], capture_output=True, text=True)
     if done.returncode == 3:
         raise LookupError(done.stderr.strip().splitlines()[-1])
@@ -228,7 +228,7 @@ def kernel_alone(engine: str, batch: int, seeds: int) -> Contestant:
 
 
 def stretch(trainer: Trainer) -> Callable[[int], float]:
-    """What times the games that follow where `trainer` stands now, again and again."""
+    """Return a function that times the next games of `trainer`, always from its present state."""
     state, batch = trainer.state(), int(trainer.config.batch)
 
     def seconds(games: int) -> float:
@@ -379,7 +379,7 @@ def random_shares(plan: Plan) -> Measure:
 
 
 def followed(seed: int, games: int, **options: Any) -> tuple[Recorder, list[float]]:
-    """What one training records, batches of BATCH on one thread, and the seconds up to each point, making it apart."""
+    """Return the record of one training in batches of BATCH on one thread, and the seconds up to each point."""
     trainer = make_trainer(make_config(batch=BATCH, seed=seed, horizon=games, **options))
     recorder = Recorder(trainer.judge())
     seconds, start = list[float](), time.perf_counter()

@@ -65,7 +65,7 @@ class Processes:
             self.start_worker()
 
     def output(self) -> str:
-        """What they have said."""
+        """Return their output."""
         return (self._folder / "output").read_text(errors="replace")
 
     def _start(

@@ -27,7 +27,7 @@ def sample(games: int, batch: int) -> Arrays:
 
 
 def seem_to_learn(seconds: float, hurry: bool, parts: Sequence[Any], _keep: bool) -> tuple[list[Any], float]:
-    """What `learn_parts` returns, after as long as it takes, give or take a tenth.
+    """Return the result of `learn_parts` after about the time that it takes.
 
     seconds: that a learner takes.  hurry: whether to return at once.
     """

@@ -1,4 +1,4 @@
-"""What `benchmark.py` measures of environments: a step of `Batch`, beside the same step in NumPy, plain and tuned.
+"""Subjects of `benchmark.py` with environments: a step of `Batch` beside the same step in NumPy, plain and tuned.
 
 All make the same moves on the same boards, with the reset in the same step, and write planes, mask, rewards and
 `terminated`.  Only steps are timed, not the choice of actions, by the core's time: what other processes take of it
@@ -120,7 +120,7 @@ def peer_steps(name: str) -> Contestant:
 
 
 def long_steps(plan: Plan) -> Measure:
-    """What memory grows by over LONG_STEPS steps, from the first million on."""
+    """Return the growth of memory over LONG_STEPS steps, from the first million on."""
     batch = ttt.Batch(N, "3x3", 1, autoreset="same-step")
     actions = batch.sample()
 

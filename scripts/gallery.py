@@ -47,7 +47,7 @@ def trained(learner: str) -> ttt.Run:
 
 
 def draw_plot(kind: str, learners: tuple[str, ...]) -> Callable[[Path], None]:
-    """What draws one kind of plot of runs of these learners."""
+    """Return a function that draws one kind of plot of runs of these learners."""
 
     def draw(path: Path) -> None:
         from ttt_batch.app.plots import draw_runs

@@ -127,7 +127,7 @@ class KilledCluster(Killed):
         return self._chance.choice(victims)
 
     def _pids(self, command: subprocess.Popen[bytes], victim: str) -> list[int]:
-        """What is to be killed."""
+        """Return the processes to kill."""
         if victim == "command":
             return [command.pid]
         if self._cluster is None:

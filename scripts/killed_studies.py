@@ -122,7 +122,7 @@ class Killed:
         )
 
     def _words(self) -> list[str]:
-        """What the next process is given."""
+        """Return the words of the next process."""
         if not self._path.exists():
             fixed = [f"--{name}={value}" for name, value in self._fixed.items()]
             return [*fixed, f"--alpha={alphas_of(self._alphas)}", f"--seeds={self._seeds}", f"--out={FILE}"]

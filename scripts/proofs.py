@@ -1,4 +1,4 @@
-"""What pattern networks take to be proved: games and processor seconds to the first proof, seed by seed.
+"""Costs of proofs of pattern networks: games and processor seconds to the first proof, seed by seed.
 
     python scripts/proofs.py [--seeds 10] [--long 300] [--larger 900] [--json FILE] [--picture FILE] [--page FILE]
     python scripts/proofs.py --from JSON [--larger 900 --json FILE] [--picture FILE] [--page FILE]
@@ -77,7 +77,7 @@ class Case(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What is to be proved."""
+        """Return the claim to prove."""
         seats = "both" if len(self.seats) == 2 else ("first", "second")[self.seats[0]]
         found = f"{self.board}, {seats} {'always wins' if self.goal == ALWAYS_WINS else 'cannot lose'}"
         return found if self.share else f"{found}, no refutations"

@@ -47,7 +47,7 @@ def questions(description: dict[str, Any]) -> Iterator[tuple[str, Row]]:
 
 
 def figures_of(fresh: Summary, number: int) -> Row:
-    """What a setting reaches on its fresh seeds: median games (None: not half of them), shares of seeds, a loss."""
+    """Return the figures of a setting on fresh seeds: median games (None: not half), shares of seeds, a loss."""
     found, games = fresh.figures(number), fresh.games[number, : fresh.points[number]]
     early = np.searchsorted(games, games[-1] / 2, side="right")
     written = fresh.design.settings[number].written

@@ -107,7 +107,7 @@ def cluster(workers: int, folder: Path) -> Iterator[tuple[WorkerPool, psutil.Pro
 
 
 def processor_seconds(*processes: psutil.Process) -> float:
-    """What processes have used so far."""
+    """Return the processor seconds that processes have used so far."""
     return float(sum(sum(process.cpu_times()[:2]) for process in processes))
 
 
@@ -177,7 +177,7 @@ class Tap:
 
 
 def run_costs(walked: int, shares: int, folder: Path) -> Report:
-    """What a batch of td on 4x4x4 costs: walking, learning, and a share's way there and back."""
+    """Measure a batch of td on 4x4x4: walking, learning, and sending a share there and back."""
     tap, config = Tap(), make_config(board="4x4x4", learner="td", batch=walked)
     trainer = make_trainer(config, threads=1, games=1 << 40, shares=tap)  # type: ignore[arg-type]
     batches = []

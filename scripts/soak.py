@@ -59,7 +59,7 @@ KILLS = 10  # of one study
 
 
 class Figures(NamedTuple):
-    """What the soak came to."""
+    """Figures of the soak test."""
 
     lives: Counter[str]
     checks: Counter[str]
@@ -71,7 +71,7 @@ class Figures(NamedTuple):
 
 
 def settings_of(rng: random.Random) -> dict[str, Any]:
-    """What a run is asked for: keyword arguments of `ttt_batch.train`."""
+    """Return keyword arguments of `ttt_batch.train` for a run."""
     engine, batch, games = rng.choice(WAYS)
     alpha = rng.choice(ALPHAS)
     settings: dict[str, Any] = {
@@ -177,7 +177,7 @@ def megabytes() -> float:
 
 
 def report(figures: Figures, minutes: float, seed: int) -> dict[str, Any]:
-    """What is printed and kept."""
+    """Return the report to print and keep."""
     half = len(figures.megabytes) // 2
     halves = figures.megabytes[:half], figures.megabytes[half:]
     return {

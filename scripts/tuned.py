@@ -29,7 +29,7 @@ LEARNERS = ("sutton-barto", "td")
 
 
 class Outcome(NamedTuple):
-    """What a run of the program gives.
+    """Results of a run of the program.
 
     values: games, seconds, games/s, and nanoseconds a batch by part.  table: as the learner's.
     ended: int64[S - U], games that ended in each final row.

@@ -37,7 +37,7 @@ def file(run: ttt.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def findings(run: Any) -> dict[str, Any]:
-    """What each function returns, by its name."""
+    """Return the result of each function, by its name."""
     return {
         "evaluate": ttt.evaluate(run),
         "tournament": ttt.tournament([run, run], ["one", "other"], games=10, seed=2),
@@ -96,7 +96,7 @@ def test_a_file_is_as_good_as_a_run(run, file):
 
 def test_results_print_and_say_what_their_commands_do(run, file, capsys):
     def printed(*words):
-        """What a command prints, its options as Python's parameters."""
+        """Return the output of a command, with its options as Python's parameters."""
         text = command(capsys, *words)[1]
         return text.replace("--ties any", "ties='any'").replace("--alpha 1/n", "alpha='1/n'")
 
@@ -372,7 +372,7 @@ def test_networks_are_a_table_and_a_curve_in_a_notebook(pattern_run):
 
 
 def test_names_and_numbers_are_read_as_in_commands():
-    """What a function accepts, its result can print."""
+    """Names and numbers that a function accepts can be printed by its result."""
     run = ttt.train(100)
     assert "--ties soonest" not in str(ttt.evaluate(run, ties="Soonest"))  # type: ignore[arg-type]
     assert ttt.evaluate(run, ties="Soonest").ties == "soonest"  # type: ignore[arg-type]

@@ -83,7 +83,7 @@ def test_every_folder_reads_only_those_below_it():
 
 @pytest.mark.parametrize("folder", INSIDE, ids=".".join)
 def test_a_folder_has_no_circles_and_few_floors(folder: tuple[str, ...]):
-    """What lies in the folder, a module or a folder of its own, is on the floor above all that it imports there."""
+    """A module or a folder is on the floor above everything that it imports in its folder."""
     depth = len(folder)
     arrows: dict[str, set[str]] = {}
     for parts, others in IMPORTS.items():
@@ -180,7 +180,7 @@ def test_scripts_of_the_page_and_modules_have_different_names():
 
 
 def test_no_test_imports_another():
-    """What several tests share is in `helpers` and `oracle`."""
+    """Code that several tests share is in `helpers` and `oracle`."""
     found = []
     for path in sorted(TESTS.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

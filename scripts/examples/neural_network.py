@@ -24,7 +24,7 @@ HIDDEN, BOARDS, MINIBATCHES, STEP, EPSILON = 128, 128, 6, 1e-3, 0.5
 
 
 class Network:
-    """What each cell is worth to the player to move, from -1 to 1, by marks of its own and of its opponent."""
+    """Network of the worth of each cell to the player to move, from -1 to 1, by its marks and its opponent's."""
 
     def __init__(self, seed: int, start: float) -> None:
         """start: what it says before it has learnt."""

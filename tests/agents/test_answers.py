@@ -1,4 +1,4 @@
-"""What agents answer wrongly, and what becomes of it: one line with the position and the answer."""
+"""Wrong answers of agents: one line with the position and the answer."""
 
 import functools
 import time

@@ -20,7 +20,7 @@ def judged_the_same(one, other):
 
 
 def best_response(policy, seat: int) -> float:
-    """What the best opponent expects against a pyspiel policy in a seat: a search through OpenSpiel's own states."""
+    """Return the expectation of the best opponent of a pyspiel policy in a seat, by OpenSpiel's own states."""
     known: dict[str, float] = {}
 
     def value(state) -> float:
@@ -84,7 +84,7 @@ def test_the_best_response_is_ours_on_hundreds_of_runs():
 
 
 def same_best_response(run) -> list[float]:
-    """What the best opponents expect against a run, found by OpenSpiel's rules and by ours."""
+    """Compare the expectations of a run's best opponents by OpenSpiel's rules and by ours."""
     policy = to_openspiel(run)
     theirs = [best_response(policy, seat) for seat in (0, 1)]
     np.testing.assert_allclose(run.judgement().best_response, theirs, atol=1e-12)

@@ -51,7 +51,7 @@ def networks(games: int, **options: Any) -> PatternRun:
 
 
 def naive_cells(board: VariantBoard, position: naive.Position, player: str) -> list[int]:
-    """What a scripted player picks among, from its description."""
+    """Return the cells from which a scripted player picks, by its description."""
     mover, legal = naive.mover(position), board.legal(position)
 
     def put(mark: int, cell: int) -> naive.Position:

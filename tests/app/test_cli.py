@@ -671,7 +671,7 @@ def test_a_place_that_takes_no_files_costs_one_line(tmp_path: Path) -> None:
 
 
 def test_misuse_as_a_process(bad_files: Path, tmp_path: Path) -> None:
-    """What `run` returns is what the process ends with."""
+    """The process ends with the status that `run` returns."""
     for words, status in (("train --epsilon nan", 2), (f"evaluate {bad_files}/damaged.h5", 1)):
         done = command(*words.split(), cwd=tmp_path)
         assert (done.returncode, done.stdout) == (status, "")

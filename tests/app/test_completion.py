@@ -1,4 +1,4 @@
-"""What the shell offers: the names of the registries, and completion that installs itself."""
+"""Shell completion: the names of the registries, and its installation."""
 
 import os
 import subprocess

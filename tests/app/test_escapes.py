@@ -80,7 +80,7 @@ needs_full = pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """What files of each kind hold."""
+    """Return the contents of files of each kind."""
     folder = tmp_path_factory.mktemp("files")
     run = ttt.train(20_000, out=folder / "run.h5")
     assert run.games and run_here(["export", str(folder / "run.h5"), "--to", "csv", "-o", str(folder / "t.csv")]) == 0

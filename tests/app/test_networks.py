@@ -1,4 +1,4 @@
-"""What people do with runs of networks: play, watch, show, judge, draw; and what costs a line."""
+"""Commands with runs of networks: play, watch, show, judge, draw; and their errors."""
 
 import io
 import json

@@ -32,7 +32,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_networks_and_their_certificates(
     networks: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What training proved is proved again, and the certificates hold by the script that imports nothing of ours."""
+    """Proofs of training are proved again, and the script that imports nothing of ours accepts the certificates."""
     run = ttt.load(networks)
     assert isinstance(run, ttt.PatternRun) and run.is_proved
     status, out, err = command(capsys, "prove", networks, "--certificate", tmp_path / "c.npz", "--json", "-q")

@@ -1,4 +1,4 @@
-"""What Python functions are given by mistake: one line that says what is wrong, before anything is lost."""
+"""Wrong arguments of Python functions: one line that says what is wrong, before anything is lost."""
 
 import gc
 import io

@@ -1,4 +1,4 @@
-"""What commands print as text: counts of one, lines that a terminal of 80 columns holds, numbers that people read."""
+"""Printed text of commands: counts of one, lines of at most 80 columns, readable numbers."""
 
 import json
 import re

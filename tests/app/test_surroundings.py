@@ -119,7 +119,7 @@ def test_a_variable_that_the_compiler_cannot_use_costs_one_line(
 
 
 def python(code: str, folder: Path, **environment: str) -> list[str]:
-    """What a program prints that runs without an error or a warning."""
+    """Return the output of a program that runs without an error or a warning."""
     words, around = [sys.executable, "-W", "error", "-c", code], os.environ | environment
     done = subprocess.run(words, cwd=folder, env=around, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""What a person types, as cells and commands, on boards of every shape."""
+"""Typed cells and commands, on boards of every shape."""
 
 import os
 import termios

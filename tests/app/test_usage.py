@@ -1,4 +1,4 @@
-"""What people type: numbers, names, positions and files as they write them, and one line of ours for the rest."""
+"""Typed numbers, names, positions and files as people write them, and one line of ours for everything else."""
 
 import json
 import shlex

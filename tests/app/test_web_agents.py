@@ -27,7 +27,7 @@ def even(boards: Any, to_move: Any, legal: Any) -> Any:
 
 
 def parts_of(agent: Any) -> dict[str, Any]:
-    """What the page of an agent carries."""
+    """Return the parts of an agent's page."""
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page_text(agent), re.DOTALL)
     assert found is not None
     data: dict[str, Any] = json.loads(found[1])

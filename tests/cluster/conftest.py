@@ -36,7 +36,7 @@ def alone(tmp_path: Path) -> Iterator[Processes]:
 
 @pytest.fixture
 def told() -> list[str]:
-    """What studies said, if they were given `told.append`."""
+    """Messages of studies that were given `told.append`."""
     return []
 
 

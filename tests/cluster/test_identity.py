@@ -1,4 +1,4 @@
-"""What a worker has to have in common with whoever gives it work."""
+"""Requirements that a worker shares with the process that gives it work."""
 
 import shutil
 from pathlib import Path

@@ -113,7 +113,7 @@ for name in LEARNERS:
 
 
 class Report(NamedTuple):
-    """What a script says: `compiled` or `cached`, a digest of its result, and the name of its cache folder."""
+    """Report of a script: `compiled` or `cached`, a digest of its result, and the name of its cache folder."""
 
     kernels: str
     digest: str
@@ -133,7 +133,7 @@ def started(script: str, *arguments: str, package: Path, **environment: str) -> 
 
 
 def finished(process: "subprocess.Popen[str]") -> str:
-    """What it printed; it must have ended well and without a word of complaint."""
+    """Return its output; it must have ended well and without a warning."""
     stdout, stderr = process.communicate(timeout=SECONDS)
     assert (process.returncode, stderr) == (0, "")
     return stdout
@@ -176,7 +176,7 @@ class Cache(NamedTuple):
 
     @property
     def report(self) -> Report:
-        """What the first of them reported."""
+        """Return the report of the first one."""
         return self.reports[0]
 
 

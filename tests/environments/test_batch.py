@@ -364,7 +364,7 @@ def test_a_run_of_another_board_is_no_opponent():
 
 
 def test_games_are_learnt_from():
-    """What the batch recorded gives the table that `learn_from` makes of the same games written down otherwise."""
+    """Recorded games of a batch give the same table as the same games in another notation."""
     batch, games = ttt.Batch(64, "4x4x3", autoreset="same-step", record=True), []
     while len(games) < 500:
         batch.step(batch.sample())

@@ -128,7 +128,7 @@ def test_wrong_seeds_are_refused_before_anything_changes(make):
 
 
 def opening(game, steps: int = 12) -> list[bytes]:
-    """What an environment shows from its first reset on."""
+    """Return the observations of an environment from its first reset on."""
     seen, info = game.reset()
     shown = [np.asarray(seen).tobytes()]
     for _ in range(steps):
@@ -207,7 +207,7 @@ def test_text_says_how_a_game_has_ended():
 
 @pytest.mark.parametrize("seat", ["first", "second"])
 def test_human_mode_prints_how_games_end_before_the_next_ones_begin(seat, capsys):
-    """What a single environment prints, and in the end the next game."""
+    """A single environment prints the end of a game, and then the next game."""
     one = MNKEnv(seat=seat, seed=5, render_mode="human")
     many = MNKVectorEnv(1, seat=seat, seed=5, render_mode="human", autoreset_mode="same-step")
     printed = ["", ""]

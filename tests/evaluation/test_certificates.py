@@ -68,7 +68,7 @@ def arrays_of(certificate: Certificate, path: Path) -> dict[str, Any]:
 
 
 def by_script(arrays: dict[str, Any]) -> str | None:
-    """What the script says of the arrays of a file, or None if it accepts them."""
+    """Return the script's message about the arrays of a file, or None if it accepts them."""
     try:
         script.Checker(arrays).check()
     except Exception as error:
@@ -150,7 +150,7 @@ def test_a_position_less_or_a_move_changed_is_found(case: int) -> None:
 
 
 def fields_of(certificate: Certificate) -> dict[str, Any]:
-    """What the file of a certificate would hold."""
+    """Return the contents of a certificate's file."""
     board, goals = certificate.board, (CANNOT_LOSE, ALWAYS_WINS)
     numbers = [board.rows, board.cols, board.k, board.misere, board.exact]
     return {

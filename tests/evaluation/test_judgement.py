@@ -346,7 +346,7 @@ def test_one_losing_move_among_those_that_may_be_picked_makes_it_beatable() -> N
 
 
 def own_value(name: str) -> Callable[[Agent, int, int], float]:
-    """What a row is worth to a player by a learner's table, from its definition."""
+    """Return the worth of a row to a player by a learner's table, from its definition."""
 
     def children(one: Agent, row: int) -> np.ndarray:
         return one.graph.child[one.graph.first_edge[row] : one.graph.first_edge[row + 1]]

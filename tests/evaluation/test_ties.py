@@ -64,7 +64,7 @@ def hopeful(board: str, **options: Any) -> Run:
 
 
 def soonest(board: Board, position: Position, cells: list[int]) -> list[int]:
-    """What the rule of play keeps of some cells, word by word, by plain minimax."""
+    """Return the cells that the tie rule keeps, word by word, by plain minimax."""
     sign = -1 if (board.cells - position.count(EMPTY)) % 2 else 1
     ends = dict.fromkeys(cells, (-1, 1))  # of choosing an occupied cell
     for cell in cells:
@@ -99,7 +99,7 @@ def expected(board: Board, rule: naive.Rule) -> Callable[[Position, int], Fracti
 
 
 def sharpest(board: Board, rule: naive.Rule) -> Callable[[Position], list[int]]:
-    """What ties `sharp` keep of a rule's cells, word by word."""
+    """Return the cells that ties `sharp` keep, word by word."""
     of = expected(board, rule)
 
     def kept(position: Position) -> list[int]:

@@ -81,7 +81,7 @@ def test_four_in_a_row_on_four_rows_is_a_draw_of_161029_positions():
 
 @pytest.mark.parametrize("engine", ["walk", "flow"])
 def test_it_is_learnt_and_judged_exactly(engine: str):
-    """What the exact evaluation says is what the boards of `Batch` see, step by step."""
+    """The exact evaluation agrees with the games of `Batch`, step by step."""
     run = ttt.train(500_000, board="4x4x4-gravity", engine=engine, epsilon=0.5, seed=1)
     assert run.truth(0).result == 0
     assert set(run.move_values(0)) == {12, 13, 14, 15}

@@ -8,7 +8,7 @@ from types import ModuleType
 
 
 class SpielError(Exception):
-    """What `pyspiel` raises."""
+    """Exception of `pyspiel`."""
 
 
 class Game:
@@ -105,7 +105,7 @@ class State:
 
 
 class Bot:
-    """What `pyspiel.Bot` says of a bot that tells no policy."""
+    """Bot without a policy, as `pyspiel.Bot` is."""
 
     def provides_policy(self) -> bool:
         return False
@@ -135,7 +135,7 @@ class UniformRandomPolicy(Policy):
 
 
 def modules() -> dict[str, ModuleType]:
-    """What `sys.modules` gets."""
+    """Return the entries for `sys.modules`."""
     found = {
         name: ModuleType(name) for name in ("pyspiel", "open_spiel", "open_spiel.python", "open_spiel.python.policy")
     }

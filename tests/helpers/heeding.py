@@ -1,4 +1,4 @@
-"""How the process that tests run in treats signals, for `conftest`, and for the test of that."""
+"""Signals of the process that runs the tests, for `conftest` and for its own test."""
 
 import signal
 

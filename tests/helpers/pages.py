@@ -1,4 +1,4 @@
-"""What the tests of the page share: programs that must be there, runs that are trained once, and games in them."""
+"""Helpers of the tests of the page: required programs, runs that are trained once, and games in them."""
 
 import functools
 import json
@@ -46,7 +46,7 @@ def drive(run: AnyRun, folder: Path, *games: int | Path, **options: Any) -> Any:
 
 
 class Answers:
-    """What a run says of positions, asked once each; it plays by the ties that a page has unless it is told others."""
+    """Answers of a run about positions, each queried once; by default it plays by the ties of a page."""
 
     def __init__(self, run: Run, ties: Ties = "sharp") -> None:
         self.candidates = functools.cache(lambda position: run.candidates(position, ties))

@@ -94,7 +94,7 @@ def fills_line(board: Board, position: Position, cell: int, who: int) -> bool:
 
 
 def naive_picks(agent: Weigher, board: Board, position: Position) -> list[int]:
-    """What a Weigher may pick, from its definition."""
+    """Return the cells that a Weigher may pick, from its definition."""
     mover = 1 + (board.cells - position.count(0)) % 2
     sets = [sum(1 << cell for cell, m in enumerate(position) if m == player) for player in (mover, 3 - mover)]
     if sets == agent.spoilt[:2].tolist():
@@ -150,7 +150,7 @@ class Oracle:
         return all(self._holds(child) for child in self.children(position))
 
     def children(self, position: Position) -> Iterator[Position]:
-        """What the move of a position may lead to."""
+        """Return the positions that a move may lead to."""
         mine = (self.board.cells - position.count(0)) % 2 == self.seat
         cells = self.policy(position) if mine else [cell for cell, mark in enumerate(position) if mark == 0]
         return (self.board.after(position, cell) for cell in cells)

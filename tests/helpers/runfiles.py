@@ -1,4 +1,4 @@
-"""What the tests of run files share: an example of a run, files made by hand, and reading in a process that may die."""
+"""Helpers of the tests of run files: an example of a run, hand-made files, and reading in a child process."""
 
 import hashlib
 import io
@@ -117,7 +117,7 @@ def configured(*, ascii=True, **values):
 
 
 class Outcome(NamedTuple):
-    """What became of one file in a process of its own.
+    """Outcome of reading one file in a process of its own.
 
     signal: that ended it, or 0.  peak: its resident memory, MiB.  data, findings: as `parse_image` gives them.
     """
@@ -182,7 +182,7 @@ class Readers:
         self._process.wait(60)
 
     def read(self, content: bytes) -> Outcome:
-        """What becomes of a file with this content."""
+        """Return the outcome of reading a file with this content."""
         self._process.stdin.write(len(content).to_bytes(8, "little") + content)
         self._process.stdin.flush()
         status, peak, size = (int.from_bytes(self._process.stdout.read(8), "little", signed=True) for _ in range(3))

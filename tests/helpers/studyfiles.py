@@ -1,4 +1,4 @@
-"""What the tests of study files share: designs, and results of learners that break no rule and mean nothing."""
+"""Helpers of the tests of study files: designs, and valid results of learners that mean nothing."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""What several tests share: commands and slow cases; building tables, folding games, the way to the naive oracle."""
+"""Helpers that several tests share: commands, slow cases, tables, folds, and access to the naive oracle."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -66,7 +66,7 @@ def games_of(lines: Iterable[str], graph: Graph, board: Board = BOARD) -> Games:
 
 
 def untaught(learner: str | None = None, run: Run | None = None, **options: Any) -> Run:
-    """What `ttt.learn_from` would begin with."""
+    """Return the tables with which `ttt.learn_from` begins."""
     return games_learner(config_from_games(learner, run, **options), run).run(0.0)
 
 

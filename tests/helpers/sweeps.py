@@ -40,7 +40,7 @@ def plies(graph: Graph) -> Iterator[tuple[int, slice, tuple[slice, tuple[int, in
 
 
 def greedy(graph: Graph, choice: Choice, scores: NDArray[np.float64]) -> Chosen:
-    """What the choice rule may pick by its definition; all moves of a row of which none was seen."""
+    """Return the moves that the choice rule may pick, by its definition; all moves if none was seen."""
     chosen = np.zeros(scores.size, np.bool_)
     for _, _, (edges, shape) in plies(graph):
         mine = scores[edges].reshape(shape)
@@ -121,7 +121,7 @@ def value_error(values: NDArray[np.float64], truth: NDArray[np.float64]) -> floa
 def judgement(
     tables: Any, graph: Graph, learner: Learner, worth: NDArray[np.float64], solution: NDArray[np.int8]
 ) -> Judgement:
-    """What `judge` has to write, to the last bit."""
+    """Return the judgement that `judge` has to write, to the last bit."""
     n_open = graph.first_edge.size - 1
     scores, values = np.zeros(graph.child.size), np.zeros((2, n_open))
     read_tables(tables, graph, scores, values)

@@ -117,7 +117,7 @@ def oracle_of(run: ttt.Run, board: naive.Board, start: Any = None) -> Any:
 
 
 def start_tables(run: ttt.Run) -> Any:
-    """What the tables of a run were before its first game."""
+    """Return the tables of a run before its first game."""
     if run.grown is not None:
         return run.grown.fresh()
     return run.learner.start(run.graph, run.worth, np.random.default_rng(run.config.seed % 2**64))

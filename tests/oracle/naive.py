@@ -325,7 +325,7 @@ def replay(board: Board, moves: Moves, occupied_loses: bool = False) -> list[Ste
 
 @dataclass
 class Tally:
-    """What a fold may know of a batch: how often each edge was taken, greedily and exploring."""
+    """Counts of a batch that a fold may use: how often each edge was taken, greedily and exploring."""
 
     board: Board
     greedy: dict[tuple[Position, int], int] = field(default_factory=dict)
@@ -396,7 +396,7 @@ def weighted_mean(pairs: Sequence[tuple[float, float]]) -> float:
 
 
 class Learner:
-    """What every learner shares: options, the worth of an end, and how it plays."""
+    """Base of all learners: options, the worth of an end, and play."""
 
     def __init__(self, board: Board, alpha: float, gamma: float, draw_worth: tuple[float, float]) -> None:
         self.board, self.alpha, self.gamma, self.draw_worth = board, alpha, gamma, draw_worth

@@ -63,12 +63,12 @@ class NaiveNetwork:
         return [m for one in found for m in moved(one, self.board)] if self.sharing == "translation" else found
 
     def key(self, number: int, position: Sequence[int]) -> Any:
-        """What a tuple sees."""
+        """Return the pattern that a tuple sees."""
         seen = [position[cell] for cell in self.tuples[number]]
         return min(tuple(sorted(zip(image, seen, strict=True))) for image in self._images[number])
 
     def keys(self, position: Sequence[int]) -> list[Any]:
-        """What each tuple sees."""
+        """Return the pattern that each tuple sees."""
         return [self.key(number, position) for number in range(len(self.tuples))]
 
 
@@ -136,7 +136,7 @@ class NaiveNet:
         return [cell for cell in rest if totals[cell] == best], squash(best)
 
     def decided(self, position: tuple[int, ...]) -> float | None:
-        """What a position is worth whose game ends early, or None."""
+        """Return the worth of a position whose game ends early, or None."""
         ply, seat = sum(mark != 0 for mark in position), self.aim.seat
         if seat == BOTH:
             return None if any(self.rules.can_complete(position, mark) for mark in (1, 2)) else 0.0

@@ -87,7 +87,7 @@ def drawn_slot(slots: Slots, bits: int) -> tuple[int, bool]:
 
 
 def scores_of(oracle: Any, position: Position) -> dict[int, float]:
-    """What a naive learner's table says of each move, from its mover's side."""
+    """Return the score of each move in a naive learner's table, from its mover's side."""
     board, code = oracle.board, oracle.board.code(position)
     sign = 1.0 if naive.mover(position) == naive.FIRST else -1.0
     if isinstance(oracle, naive.MinimaxQ):

@@ -41,7 +41,7 @@ class OwnMoves(naive.Learner):
         return 1.0 if outcome == player else -1.0
 
     def played(self, action: Action) -> float:
-        """What a move is worth to the player who ranks it."""
+        """Return the worth of a move to the player who ranks it."""
         return self.Q[action]
 
     def candidates(self, position: Position) -> list[int]:

@@ -132,7 +132,7 @@ GAMES = 300
 
 
 def scheduled(shape: str, game: int, games: int, first: float = 0.5) -> float:
-    """What alpha 0.5 -> 0.1 is worth at a game; or epsilon, linearly from another number to 0.1."""
+    """Return alpha 0.5 -> 0.1 at a game; or epsilon, linearly from another number to 0.1."""
     share = min(game / float(games), 1.0)
     if shape == "linear":
         return first + (0.1 - first) * share

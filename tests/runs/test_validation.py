@@ -472,7 +472,7 @@ def test_files_of_other_tools(path, readers):
 
 
 def test_rewritten_in_full_by_another_tool(path):
-    """What h5repack and the like make: other layouts of the metadata, the same arrays."""
+    """Files of h5repack and the like have other layouts of the metadata and the same arrays."""
     source = path.with_name("source.h5")
     source.write_bytes(STORED)
     with h5py.File(source) as old, h5py.File(path, "w", libver="latest") as new:

@@ -315,7 +315,7 @@ class Case:
 
 
 def assert_arrivals_add_up(graph: Graph, counts: Counts, games: int) -> None:
-    """What arrives in a row is what was taken into it, what leaves it is what arrived, and nothing is negative."""
+    """Check that the games that arrive in a row are those taken into it, and those that leave it; none is negative."""
     n_open = graph.first_edge.size - 1
     assert (counts.taken >= 0).all()
     arrived = np.zeros(graph.code.size, np.int64)

@@ -35,7 +35,7 @@ def exponentials(x: Any, results: Any) -> None:
 
 @kernel
 def slots_drawn(table: Any, n_slots: int, column: Any, bits: Any, slots: Any) -> None:
-    """What random numbers draw from the chances in `table`."""
+    """Return the slots that random numbers draw from the probabilities in `table`."""
     n = lay_out(table, n_slots, column, np.int64(0))
     for i in range(bits.shape[0]):
         slots[i] = slot_drawn(column, np.uint64(0), np.uint64(n), bits[i])
@@ -229,7 +229,7 @@ def drawn_from_columns(way: Any, row: int, at: int, bits: int) -> int:
 
 
 def chances_in_columns(way: Any, row: int, at: int, n_slots: int) -> np.ndarray:
-    """What the columns of a row give to each slot."""
+    """Return the probability that the columns of a row give to each slot."""
     found, n = np.zeros(n_slots), int(way.columns[row])
     for word in way.column[at : at + n].tolist():
         threshold, own_slot, other = word >> 32, word >> 8 & 255, word & 255

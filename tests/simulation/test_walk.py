@@ -90,7 +90,7 @@ def completed(graph: Graph, policy: Policy, drawn: np.ndarray, games: int) -> Co
 
 
 def assert_arrivals_add_up(graph: Graph, counts: Counts, games: int) -> None:
-    """What arrives in a row is what was taken into it, and what leaves it is what arrived."""
+    """Check that the games that arrive in a row are those taken into it, and those that leave it."""
     arrived = np.bincount(graph.child, weights=counts.taken.sum(axis=1), minlength=graph.code.size).astype(np.int64)
     arrived[0] = games
     assert (counts.arrived == arrived).all()

@@ -1,4 +1,4 @@
-"""What a study's learners learn is, byte for byte, what `train` learns: in one kernel or not, in any company."""
+"""Learners of a study learn byte for byte what `train` learns, in one kernel or not."""
 
 import random
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is written for an option becomes the list of its values."""
+"""Written values of an option become the list of its values."""
 
 import math
 from pathlib import Path

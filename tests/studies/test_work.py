@@ -81,7 +81,7 @@ TAKEN: dict[str, tuple[Callable[[Path], object], str]] = {
 def test_a_file_that_another_program_takes_stays_and_the_study_goes_on_beside_it(
     case: str, tmp_path: Path, quiet: list[bytes]
 ) -> None:
-    """What the file has lost is learnt again; the other program's bytes stay as they are."""
+    """Results that the file has lost are learnt again; the other program's bytes stay as they are."""
     take, how = TAKEN[case]
     path, told, left = tmp_path / "s.h5", list[str](), list[bytes | None]()
 

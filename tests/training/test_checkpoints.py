@@ -326,7 +326,7 @@ def test_a_file_that_is_there_from_before_is_ours_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["replace", "change", "flip", "folder", "another run"])
 def test_a_file_that_another_program_replaces_is_left_alone(how: str, tmp_path: Path) -> None:
-    """What comes then goes into a new file beside it."""
+    """Later checkpoints go into a new file beside it."""
     path, said, theirs = tmp_path / "run.h5", list[str](), list[bytes]()
     (tmp_path / "run-2.h5").write_text("there before")
 

@@ -97,7 +97,7 @@ def test_what_could_not_be_opened_again_is_refused(options: dict[str, Any], word
 
 @kernel
 def values(decay: Any, games: Any, found: Any) -> None:
-    """What a schedule is worth at each of `games`, into `found`."""
+    """Write the value of a schedule at each of `games` into `found`."""
     for number in range(games.size):
         found[number] = value_at(decay, games[number])
 

@@ -150,7 +150,7 @@ def person_against(run: LearningRun) -> tuple[list[int], int]:
 
 @pytest.mark.parametrize("learner", ["patterns", "ntuple-td"])
 def test_an_agent_that_lost_plays_otherwise(learner: str) -> None:
-    """What a teacher expects: after a few games the same person does not win any more."""
+    """After a few games the same person does not win any more, as a teacher expects."""
     learning, lost = LearningRun(train(16, learner=learner)), 0
     while (game := person_against(learning))[1] == FIRST_WINS:
         learning.update(game[0])

@@ -336,7 +336,7 @@ def said(done: "subprocess.CompletedProcess[str]") -> str:
 
 
 def without_spinner(text: str) -> str:
-    """What a terminal was sent without the line that turns while kernels are compiled, and is wiped afterwards."""
+    """Return the output on a terminal without the line that turns while kernels are compiled."""
     return re.sub(r"\x1b\[\?25l[-\\|/] compiling kernels.*?\x1b\[\?25h\r\x1b\[1A\x1b\[2K", "", text, flags=re.DOTALL)
 
 
