@@ -159,7 +159,7 @@ class Fingerprint:
             else:
                 array = np.asarray(value)
                 self.digest.update(f"{array.dtype} {array.shape}".encode())
-                self.digest.update(str(array.tolist()).encode() if array.dtype == object else array.tobytes())
+                self.digest.update(str(array.tolist()).encode() if array.dtype.hasobject else array.tobytes())
 
     def add_file(self, path: Path) -> None:
         """Add a file: the datasets and attributes of HDF5, otherwise its bytes."""
