@@ -254,8 +254,8 @@ CALLS: dict[str, Callable[[Fingerprint, Path, Options], Any]] = {
 }
 
 
-def fingerprint(kind: str, options: Options) -> str:
-    """Return the fingerprint of a configuration, or the class of the error that it raises."""
+def fingerprint(kind: str, options: Options) -> tuple[str, str]:
+    """Return the fingerprint of a configuration, or the class of the error that it raises and its message."""
     found = Fingerprint()
     back = Path.cwd()
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
@@ -264,10 +264,10 @@ def fingerprint(kind: str, options: Options) -> str:
         try:
             CALLS[kind](found, Path(folder), dict(options))
         except Exception as error:
-            return f"{type(error).__name__}: {error}"
+            return type(error).__name__, str(error)
         finally:
             os.chdir(back)
-    return found.digest.hexdigest()
+    return found.digest.hexdigest(), ""
 
 
 def record(path: Path, count: int, part: int, parts: int) -> None:
@@ -280,7 +280,8 @@ def record(path: Path, count: int, part: int, parts: int) -> None:
             if number in have or number % parts != part:
                 continue
             begun = time.perf_counter()
-            line = {"number": number, "kind": kind, "options": options, "fingerprint": fingerprint(kind, options)}
+            found, error = fingerprint(kind, options)
+            line = {"number": number, "kind": kind, "options": options, "fingerprint": found, "error": error}
             print(json.dumps(line | {"seconds": round(time.perf_counter() - begun, 2)}), file=file, flush=True)
 
 

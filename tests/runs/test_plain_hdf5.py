@@ -30,6 +30,7 @@ OTHERS: list[dict[str, Any]] = [
     {"board": "5x5x5", "learner": "q-learning", "alpha": "1/n"},
     {"board": "5x5x5", "learner": "double-q"},
     {"board": "5x5x5", "learner": "minimax-q"},
+    {"learner": "menace", "engine": "flow", "batch": 100},
 ]
 """Trainings with other boards and options: dense, folded and growing tables, counted visits."""
 

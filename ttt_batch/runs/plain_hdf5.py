@@ -32,7 +32,7 @@ from ttt_batch.runs.growing_table import grow
 from ttt_batch.runs.network_run import PatternRun, table_fields
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.state import LARGEST
-from ttt_batch.runs.storage.reading import in_child, run_child
+from ttt_batch.runs.storage.reading import in_child, memory_limit, run_child
 from ttt_batch.simulation.action_probabilities import BY_BEADS, even_chances
 from ttt_batch.simulation.policy import chosen_edges, edge_scores, empty_policy, order_rows
 
@@ -491,10 +491,11 @@ class _Tables:
         run.tables, run.visits = grown.compact()[1:]
 
 
-def _read(content: bytes) -> bytes:
-    """Parse a file in the child process."""
+def _read(content: bytes) -> memoryview:
+    """Parse a file in the child process.  Raises MemoryError for arrays that do not fit into the child's memory."""
     import h5py
 
+    room = memory_limit(len(content)) - len(content)
     with h5py.File(io.BytesIO(content), "r") as file:
         kind = file.attrs.get("format", "")
         if kind != TABLE_TYPE:
@@ -511,24 +512,27 @@ def _read(content: bytes) -> bytes:
             if any(settings.get_filter(i)[0] not in _FILTERS for i in range(settings.get_nfilters())):
                 return _finding(f"dataset {name[:40]!r} has a compression other than gzip")
             if name in (ROWS, "row", "outcome") or name.startswith("visits") or dataset.attrs.get("source") == "table":
+                room -= 2 * dataset.nbytes  # the array, and its copy for the parent
+                if room < 0:  # checked here, because the library calls a lack of memory a damaged file
+                    raise MemoryError
                 arrays[name] = dataset[()]
     return _packed(
         {name: value.item() if hasattr(value, "item") else value for name, value in attributes.items()}, arrays
     )
 
 
-def _finding(text: str) -> bytes:
+def _finding(text: str) -> memoryview:
     return _packed({"finding": text}, {})
 
 
-def _packed(attributes: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
+def _packed(attributes: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> memoryview:
     """Return attributes and arrays as bytes for the parent."""
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, attributes=np.frombuffer(json.dumps(attributes).encode(), np.uint8), **arrays)
-    return buffer.getvalue()
+    return buffer.getbuffer()
 
 
-def _work(content: bytes) -> bytes:
+def _work(content: bytes) -> memoryview:
     """Return the answer of `_read`, or a finding if the library raises an error."""
     try:
         return _read(content)

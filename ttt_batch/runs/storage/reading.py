@@ -374,7 +374,7 @@ SECONDS = 20.0
 MEMORY = 400 << 20
 """Limit of the child's data in bytes where the system supports it; `TIMES` the file size if that is more."""
 
-TIMES = 6
+TIMES = 10
 
 _PLAIN = ("config", "games", "table_fields", "provenance", "notes", "version")
 _PARTS = ("states", "tables", "statistics", "progress", "resume", "points")
@@ -440,12 +440,17 @@ def unpack(packed: bytes) -> tuple[RunData | None, list[str]]:
     return RunData(**values, **parts), findings
 
 
+def memory_limit(size: int) -> int:
+    """Return the limit of the child's data in bytes for a file of `size` bytes."""
+    return max(MEMORY, TIMES * size)
+
+
 def limit_memory(size: int = 0) -> None:
     """Limit this process's memory to the limit for a file of `size` bytes, and disable core dumps, if possible."""
     with suppress(ImportError):
         import resource
 
-        for kind, limit in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_DATA, max(MEMORY, TIMES * size))):
+        for kind, limit in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_DATA, memory_limit(size))):
             with suppress(OSError, ValueError):
                 resource.setrlimit(kind, (limit, limit))
 
@@ -460,7 +465,7 @@ def run_child(work: Callable[[bytes], bytes | memoryview], too_large: Callable[[
     try:
         packed = work(content)
     except MemoryError:
-        packed = too_large(f"reading it takes more than {max(MEMORY, TIMES * len(content)) >> 20} MiB of memory")
+        packed = too_large(f"reading it takes more than {memory_limit(len(content)) >> 20} MiB of memory")
     sys.stdout.buffer.write(packed)
     sys.stdout.buffer.flush()
     # Skip the clean-up, since the library may have left a corrupt state.
