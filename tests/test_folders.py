@@ -190,7 +190,7 @@ def test_no_test_imports_another():
     assert not found
 
 
-PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 199, 54_750, 44_450
+PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 199, 55_250, 44_450
 """Size budget, which goes down.  Who needs more lines raises it, and says why in the commit."""
 
 
@@ -201,3 +201,18 @@ def test_the_size_budget_holds():
     }
     assert len(MODULES) <= PACKAGE_MODULES
     assert lines[PACKAGE] <= PACKAGE_LINES and lines[TESTS] <= TEST_LINES, lines
+
+
+UNTYPED = 64
+"""Most parameters and results of kernels that are `Any`: agents and samplers of several classes."""
+
+
+def test_kernels_say_the_types_of_their_arrays():
+    untyped = 0
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            words = [ast.unparse(one) for one in getattr(node, "decorator_list", [])]
+            if any(word in ("kernel", "inlined") or ".register(" in word for word in words):
+                given = [*(one.annotation for one in node.args.args), node.returns]
+                untyped += sum(one is not None and "Any" in ast.unparse(one) for one in given)
+    assert untyped <= UNTYPED, untyped

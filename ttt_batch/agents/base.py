@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.jit import kernel
+from ttt_batch.compiler.jit import Bool, BoolArray, Float64Array, Int64, kernel
 from ttt_batch.core.errors import AgentError, command_with, flag, quoted
 from ttt_batch.core.text import SEATS, count_text
 from ttt_batch.games.board import EMPTY, FIRST, MARKS, SECOND, Board, Position
@@ -200,7 +200,7 @@ def _of_cells(board: Board, name: str, batch: Positions, given: NDArray[Any], lo
 
 
 @kernel
-def evened(given: Any, legal: Any, loses: Any, chances: Any) -> Any:
+def evened(given: Float64Array, legal: BoolArray, loses: Bool, chances: Float64Array) -> Int64:
     """Write probabilities divided by their sums (float64[n, cells]); return the first row that is at fault, or -1.
 
     given: float64[n, cells].  legal: bool[n, cells].  loses: whether occupied cells may have a probability.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ttt_batch.agents.adapter import Player
 from ttt_batch.agents.base import Agent, Positions, Words, as_cells, mover_words
 from ttt_batch.compiler.bits import NONE, ONE, lowest_bit, popcount
-from ttt_batch.compiler.jit import generic, kernel
+from ttt_batch.compiler.jit import BoolArray, Float64Array, Int8Array, Int64, Uint64Array, generic, kernel
 from ttt_batch.core.text import SEATS, Ties, check_ties, choose, choose_seat
 from ttt_batch.evaluation.search import mark_cell, reset, tied_cells
 from ttt_batch.evaluation.ties import check_sharp, keep_soonest
@@ -33,6 +33,7 @@ from ttt_batch.games.graph import (
 )
 from ttt_batch.games.solution import ends_alone, solve
 from ttt_batch.learners.base import row_at
+from ttt_batch.learners.td import TdTables
 from ttt_batch.ntuple.moves import NetAgent
 from ttt_batch.runs.config import cannot_play_second_error
 from ttt_batch.runs.growing_table import GrowingTable
@@ -51,18 +52,18 @@ class TablePlayer(NamedTuple):
     kept: bool[E], the moves that ties `sharp` keeps; otherwise empty.
     """
 
-    tables: Any
+    tables: TdTables
     graph: Graph
     growth: Growth
     choice: Choice
-    worth: Any
-    chosen: Any
-    solution: Any
-    kept: Any
+    worth: Float64Array
+    chosen: BoolArray
+    solution: Int8Array
+    kept: BoolArray
 
 
 @kernel
-def agent_cells(agent: TablePlayer, code: Any, ply: Any) -> Any:
+def agent_cells(agent: TablePlayer, code: Int64, ply: Int64) -> np.int64:
     """Return the cells (int64, bits) that an agent may pick in an unfinished position; `minimax-q` also occupied ones.
 
     Compiled separately: it alone differs between learners, and all kernels that need an agent's moves share it.
@@ -89,7 +90,7 @@ def cells_of(player: Any, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
 
 
 @cells_of.register(TablePlayer)
-def _cells_of_tables(agent: TablePlayer, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
+def _cells_of_tables(agent: TablePlayer, lines: Lines, own: np.uint64, other: np.uint64, ply: Int64) -> np.uint64:
     first, second = (other, own) if ply & 1 else (own, other)
     code = np.int64(0)
     for number in range(2):
@@ -101,7 +102,7 @@ def _cells_of_tables(agent: TablePlayer, lines: Lines, own: Any, other: Any, ply
 
 
 @cells_of.register(NetAgent)
-def _cells_of_network(agent: NetAgent, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
+def _cells_of_network(agent: NetAgent, lines: Lines, own: np.uint64, other: np.uint64, ply: Int64) -> np.uint64:
     reset(agent)
     for number in range(2):
         marks, player = (other, 1 - (ply & 1)) if number else (own, ply & 1)
@@ -178,7 +179,7 @@ class Scripted(NamedTuple):
 
 
 @kernel
-def scripted_cells(lines: Lines, own: Any, other: Any, plies: Any) -> Any:
+def scripted_cells(lines: Lines, own: np.uint64, other: np.uint64, plies: Int64) -> np.uint64:
     """Return the cells (uint64, a set) that a scripted player picks among evenly.
 
     own, other: uint64, its marks and its opponent's.  plies: RANDOM, ONE_PLY or TWO_PLY.
@@ -195,12 +196,12 @@ def scripted_cells(lines: Lines, own: Any, other: Any, plies: Any) -> Any:
 
 
 @cells_of.register(Scripted)
-def _cells_of_scripted(player: Scripted, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
+def _cells_of_scripted(player: Scripted, lines: Lines, own: np.uint64, other: np.uint64, ply: Int64) -> np.uint64:
     return scripted_cells(lines, own, other, player.plies)
 
 
 @kernel
-def scripted_edges(lines: Lines, graph: Graph, plies: int, allowed: Any) -> None:
+def scripted_edges(lines: Lines, graph: Graph, plies: Int64, allowed: BoolArray) -> None:
     """Write whether a scripted player picks among each edge of an enumerated board into `allowed` (bool[E])."""
     for row in range(n_unfinished(graph)):
         first, second = marks_of(graph.code[row], lines.cells)
@@ -300,7 +301,7 @@ class PolicyAgent(Agent):
 
 
 @kernel
-def move_cells(player: Any, lines: Lines, own: Any, other: Any, cells: Any) -> None:
+def move_cells(player: Any, lines: Lines, own: Uint64Array, other: Uint64Array, cells: Uint64Array) -> None:
     """Write the set of cells from which a player picks in each position into `cells` (uint64[n]).
 
     own, other: uint64[n], the marks of the player to move and of its opponent.

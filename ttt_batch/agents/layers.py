@@ -7,14 +7,14 @@ and its opponent's positions by all legal moves.  So it can be beaten exactly if
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.base import Answered, Words, as_cells, as_words
 from ttt_batch.compiler.bits import NONE, ONE, lowest_bit, single
-from ttt_batch.compiler.jit import kernel
+from ttt_batch.compiler.jit import Float64Array, Int32Array, Int64, Int64Array, Integer, Uint64Array, kernel
 from ttt_batch.games.bitboards import hash_of
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
 from ttt_batch.games.enumeration import positions_of_ply
@@ -32,7 +32,14 @@ class Layer(NamedTuple):
 
 
 @kernel
-def list_children(layer: Any, allowed: Any, mover: Any, slots: Any, child: Any, after: Any) -> Any:
+def list_children(
+    layer: tuple[Uint64Array, Uint64Array],
+    allowed: Uint64Array,
+    mover: Int64,
+    slots: Int32Array,
+    child: Int32Array,
+    after: Uint64Array,
+) -> Integer:
     """Find the positions after the allowed moves; return how many there are.
 
     layer: the marks of both players, uint64[n] each.  allowed: uint64[n], sets of cells.  mover: 0 or 1.
@@ -63,7 +70,9 @@ def list_children(layer: Any, allowed: Any, mover: Any, slots: Any, child: Any, 
 
 
 @kernel
-def tell_apart(first: Any, second: Any, slots: Any, number: Any, kept: Any) -> Any:
+def tell_apart(
+    first: Uint64Array, second: Uint64Array, slots: Int64Array, number: Int64Array, kept: Int64Array
+) -> np.int64:
     """Give equal positions the same number, in order of first appearance; return how many there are.
 
     first, second: uint64[n].  slots: int64, a power of two of -1, at least twice n.
@@ -170,7 +179,7 @@ MOVES_A_POSITION = 8
 
 
 @kernel
-def list_possible(chances: Any, cells: Any) -> None:
+def list_possible(chances: Float64Array, cells: Uint64Array) -> None:
     """Write the cells of a probability above 0 (float64[n, cells]) into `cells` (uint64[n])."""
     for i in range(chances.shape[0]):
         possible = NONE
@@ -181,7 +190,9 @@ def list_possible(chances: Any, cells: Any) -> None:
 
 
 @kernel
-def pass_on(cells: Any, chance: Any, chances: Any, child: Any, after: Any) -> Any:
+def pass_on(
+    cells: Uint64Array, chance: Float64Array, chances: Float64Array, child: Int32Array, after: Float64Array
+) -> float:
     """Add the probability of reaching each position of the next layer to `after` (float64[m]).
 
     Return the probability of picking an occupied cell.

@@ -7,6 +7,7 @@ larger boards come from the literature, each with its source.
 import io
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -89,7 +90,7 @@ def write_solution(board: Board | str, path: Path, symmetry: str = "auto", *, ov
     check_solution(path, overwrite=overwrite)
     graph = enumerate_graph(config.board, False, config.symmetry)
     content, symmetric = io.BytesIO(), np.array(config.symmetry)
-    arrays = {"code": graph.code, "outcome": graph.outcome, "ply": graph.ply, "value": solve(graph)}
+    arrays: dict[str, Any] = {"code": graph.code, "outcome": graph.outcome, "ply": graph.ply, "value": solve(graph)}
     np.savez_compressed(content, **arrays, symmetry=symmetric)
     with content.getbuffer() as view:  # released before its buffer, even if the disk is full
         _SOLUTION.write([path], [view], overwrite=overwrite)

@@ -33,7 +33,7 @@ from ttt_batch.agents.builtin import (
 from ttt_batch.agents.layers import distinct
 from ttt_batch.analysis.proving import MAX_SEARCH_BUDGET, SEARCH_BUDGET, SearchResult, prove, search
 from ttt_batch.compiler.bits import NONE, nth_member, popcount, single
-from ttt_batch.compiler.jit import kernel
+from ttt_batch.compiler.jit import Float64Array, Int8Array, Int64, Int64Array, Uint64Array, kernel
 from ttt_batch.compiler.numerics import MATCHES, below, draw, game_base, stream_key
 from ttt_batch.core.results import Printable
 from ttt_batch.core.text import RESULTS, SEATS, Number, Ties, choose, parse_int, parse_seed
@@ -64,9 +64,9 @@ class GameBlock(NamedTuple):
     cells: uint64[B], the cells that the player to move picks among.
     """
 
-    marks: Any
-    outcome: Any
-    cells: Any
+    marks: Uint64Array
+    outcome: Int8Array
+    cells: Uint64Array
 
 
 class Tally(NamedTuple):
@@ -108,7 +108,7 @@ def wilson(count: Any, games: Any) -> tuple[Any, Any]:
 
 @kernel
 def walk_games(
-    graph: Graph, first: Policy, second: Policy, key: Any, first_game: int, last_game: int, counts: Any
+    graph: Graph, first: Policy, second: Policy, key: np.uint64, first_game: Int64, last_game: Int64, counts: Int64Array
 ) -> None:
     """Play games `first_game` to `last_game - 1` along the edges of an enumerated board.
 
@@ -127,7 +127,7 @@ def walk_games(
 
 
 @kernel
-def list_cells(player: Any, lines: Lines, ply: int, games: GameBlock) -> None:
+def list_cells(player: Any, lines: Lines, ply: Int64, games: GameBlock) -> None:
     """Write the cells that a player picks among at `ply` into `games.cells`."""
     mover = ply & 1
     for game in range(games.outcome.shape[0]):
@@ -152,7 +152,9 @@ def draw_answers(player: Player, ply: int, key: Any, first_game: int, games: Gam
 
 
 @kernel
-def draw_cells(sums: Any, rows: Any, numbers: Any, ply: int, key: Any, cells: Any) -> None:
+def draw_cells(
+    sums: Float64Array, rows: Int64Array, numbers: Int64Array, ply: Int64, key: np.uint64, cells: Uint64Array
+) -> None:
     """Draw one cell for each of n games into `cells` (uint64[n], single bits), in place.
 
     sums: float64[positions, cells], cumulative probabilities.  rows: int64[n], the position of each game.
@@ -168,7 +170,7 @@ def draw_cells(sums: Any, rows: Any, numbers: Any, ply: int, key: Any, cells: An
 
 
 @kernel
-def play_ply(lines: Lines, ply: int, key: Any, first_game: int, games: GameBlock) -> Any:
+def play_ply(lines: Lines, ply: Int64, key: np.uint64, first_game: Int64, games: GameBlock) -> Any:
     """Make the move of `ply` in every unfinished game, in place; return the number of games still unfinished.
 
     key: uint64.  first_game: number of the block's first game.

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ttt_batch.agents.builtin import TablePlayer, agent_cells, make_table_agent, seat_number, table_player
+from ttt_batch.compiler.jit import Int64, Int64Array
 from ttt_batch.core.errors import CertificateError, UsageError, flag
 from ttt_batch.core.outputs import check_distinct, named_file
 from ttt_batch.core.resources import free_memory, thread_count
@@ -40,6 +41,7 @@ from ttt_batch.evaluation.prover import (
     prove_agent,
 )
 from ttt_batch.evaluation.search import copy_for_thread, mark_cell, reset, tied_cells, unmark_cell
+from ttt_batch.games.bitboards import Lines, LineView
 from ttt_batch.games.board import Board
 from ttt_batch.ntuple.moves import NetAgent
 from ttt_batch.runs.loading import AnyRun, load_any
@@ -61,7 +63,7 @@ class TableAgent(NamedTuple):
     """Agent with tables, and the code of its current position: int64[1], modified in place."""
 
     agent: TablePlayer
-    code: Any
+    code: Int64Array
 
 
 @reset.register(TableAgent)
@@ -70,17 +72,19 @@ def _reset(table: TableAgent) -> None:
 
 
 @mark_cell.register(TableAgent)
-def _mark(table: TableAgent, cell: Any, player: Any) -> None:
+def _mark(table: TableAgent, cell: Int64, player: Int64) -> None:
     table.code[0] += (1 + player) * table.agent.growth.places.power[cell, 0]
 
 
 @unmark_cell.register(TableAgent)
-def _unmark(table: TableAgent, cell: Any, player: Any) -> None:
+def _unmark(table: TableAgent, cell: Int64, player: Int64) -> None:
     table.code[0] -= (1 + player) * table.agent.growth.places.power[cell, 0]
 
 
 @tied_cells.register(TableAgent)
-def _picks(table: TableAgent, _lines: Any, _own: Any, _other: Any, _view: Any, ply: Any) -> Any:
+def _picks(
+    table: TableAgent, _lines: Lines, _own: np.uint64, _other: np.uint64, _view: LineView, ply: Int64
+) -> np.uint64:
     return np.uint64(agent_cells(table.agent, table.code[0], ply))
 
 

@@ -20,7 +20,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.jit import inlined
+from ttt_batch.compiler.jit import Int64, inlined
 from ttt_batch.compiler.kernel_cache import JIT_DISABLED
 
 ONE, NONE = np.uint64(1), np.uint64(0)
@@ -59,19 +59,19 @@ lowest_bit = _lowest if JIT_DISABLED else intrinsic(_typed_lowest)
 
 
 @inlined
-def single(cell: Any) -> Any:
+def single(cell: Int64) -> np.uint64:
     """Return the set of one cell (uint64)."""
     return ONE << np.uint64(cell)
 
 
 @inlined
-def all_cells(cells: Any) -> Any:
+def all_cells(cells: Int64) -> np.uint64:
     """Return the set of all cells (uint64) of a board with 1 to 64 cells."""
     return ~NONE >> np.uint64(64 - cells)
 
 
 @inlined
-def nth_member(bits: Any, n: Any) -> Any:
+def nth_member(bits: np.uint64, n: Int64) -> np.int64:
     """Return cell number `n` (int64, from 0) of a set (uint64) with more than `n` cells.
 
     The counts of all bytes, computed at once, give the cell's byte.  The loop then skips at most seven members.  It

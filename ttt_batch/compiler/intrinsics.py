@@ -190,7 +190,7 @@ add_fours = _add_fours if JIT_DISABLED else intrinsic(_typed_add_fours)
 divide_four = _divide_four if JIT_DISABLED else intrinsic(_typed_divide_four)
 
 
-def _claim(next_free: Any, n: int) -> int:
+def _claim(next_free: Any, n: Any) -> Any:
     """Claim the next `n` numbers from the counter `next_free` (int64[1], modified in place); return the first.
 
     Any number of threads may call it at once.  A claim has acquire and release ordering: a later claim of another

@@ -12,11 +12,41 @@ import numba
 import numpy as np
 from llvmlite.binding.ffi import ObjectRef
 from numba.extending import overload
+from numpy.typing import NDArray
 
 from ttt_batch.compiler.kernel_cache import JIT_DISABLED, KernelCache, compiling, in_package
 from ttt_batch.core.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+BoolArray = NDArray[np.bool_]
+Int8Array = NDArray[np.int8]
+Int16Array = NDArray[np.int16]
+Int32Array = NDArray[np.int32]
+Int64Array = NDArray[np.int64]
+Uint8Array = NDArray[np.uint8]
+Uint16Array = NDArray[np.uint16]
+Uint32Array = NDArray[np.uint32]
+Uint64Array = NDArray[np.uint64]
+Float32Array = NDArray[np.float32]
+Float64Array = NDArray[np.float64]
+"""Types of the arrays of kernels; docstrings give the axes."""
+
+Int64 = int | np.int64
+"""Whole number that is an int64 in machine code; from Python it may be an int."""
+
+Integer = int | np.integer[Any]
+"""Whole number of any width, such as a row."""
+
+Bool = bool | np.bool_
+"""True or False; comparisons of NumPy's numbers give `np.bool_` without the JIT."""
+
+Word = np.uint32 | np.uint64
+WordArray = Uint32Array | Uint64Array
+"""Sets of cells, in words as wide as the board needs."""
+
+Tables = Any
+"""Tables of a learner: a NamedTuple of arrays, of a class for which generic kernels have bodies."""
 
 # _nrt=False: kernels allocate nothing, and counting references in calls with NamedTuples of arrays is ~3x slower.
 # error_model="numpy": no zero-division branch in the loops.  fastmath stays off: reassociated sums would differ

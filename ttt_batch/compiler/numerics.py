@@ -12,11 +12,10 @@ is below 2**-57.  The error is less than a unit in the last place.
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
-from ttt_batch.compiler.jit import inlined
+from ttt_batch.compiler.jit import Int64, Integer, inlined
 
 DRAWS = 128
 """Random numbers per game: enough for a mask and a choice at each ply of a board of 36 cells."""
@@ -61,13 +60,13 @@ def stream_key(seed: int, purpose: int = PLAY) -> np.uint64:
 
 
 @inlined
-def game_base(key: Any, game: Any) -> Any:
+def game_base(key: np.uint64, game: Int64) -> np.uint64:
     """Return the counter (uint64) of draw 0 of `game` (int, from 0)."""
     return key + np.uint64(game) * STRIDE
 
 
 @inlined
-def mix(counter: Any) -> Any:
+def mix(counter: np.uint64) -> np.uint64:
     """Return SplitMix64's output (uint64) for a counter."""
     z = counter
     z = (z ^ (z >> S30)) * MIX_1
@@ -76,19 +75,19 @@ def mix(counter: Any) -> Any:
 
 
 @inlined
-def draw(base: Any, number: Any) -> Any:
+def draw(base: np.uint64, number: Int64) -> np.uint64:
     """Return draw `number` (0 to DRAWS - 1) of the game with counter `base`: uint64, uniform over all 64 bits."""
     return mix(base + np.uint64(number) * GOLDEN)
 
 
 @inlined
-def unit(bits: Any) -> Any:
+def unit(bits: np.uint64) -> float:
     """Return a float in [0, 1), a multiple of 2**-53, from 64 random bits."""
     return np.float64(np.int64(bits >> S11)) * 2.0**-53
 
 
 @inlined
-def below(bits: Any, n: Any) -> Any:
+def below(bits: np.uint64, n: Integer) -> np.int64:
     """Return a number in 0 .. n - 1 (n < 2**16) from 64 random bits, each with probability 1/n * (1 +- n / 2**32)."""
     return np.int64(((bits >> S32) * np.uint64(n)) >> S32)
 
@@ -106,7 +105,7 @@ POWERS = np.array([math.ldexp(1.0, -k) for k in range(1012)])
 
 
 @inlined
-def exponential(x: Any) -> Any:
+def exponential(x: float) -> float:
     """Return e**x in [0, 1] for x <= 0, and 0 below -700 and for NaN.  x > 0 would read outside an array."""
     if not x >= LOWEST:
         return 0.0

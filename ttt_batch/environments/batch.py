@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 from ttt_batch.agents.builtin import PLAYERS, Scripted, TablePlayer, cells_of, player_number, table_player
 from ttt_batch.compiler.bits import NONE, ONE, lowest_bit
 from ttt_batch.compiler.intrinsics import zeros
-from ttt_batch.compiler.jit import entry_point, kernel
+from ttt_batch.compiler.jit import Int8Array, Int64, Int64Array, Uint64Array, entry_point, kernel
 from ttt_batch.compiler.numerics import OPPONENT, SAMPLED, stream_key
 from ttt_batch.core.errors import BoardError, UsageError, quoted
 from ttt_batch.core.resources import check_memory
@@ -188,12 +188,12 @@ class Listed(NamedTuple):
     images: int64[images], scratch.
     """
 
-    code: Any
-    ply_start: Any
-    cells: Any
-    power: Any
-    origin: Any
-    images: Any
+    code: Int64Array
+    ply_start: Int64Array
+    cells: Uint64Array
+    power: Int64Array
+    origin: Int8Array
+    images: Int64Array
 
 
 class Nobody(NamedTuple):
@@ -208,12 +208,12 @@ Player = Nobody | Scripted | Listed | TablePlayer | NetAgent
 
 
 @cells_of.register(Nobody)
-def _cells_of_nobody(player: Nobody, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
+def _cells_of_nobody(player: Nobody, lines: Lines, own: np.uint64, other: np.uint64, ply: Int64) -> np.uint64:
     return NONE
 
 
 @kernel
-def opponent_cells(graph: Graph, policy: Policy, cells: Any) -> None:
+def opponent_cells(graph: Graph, policy: Policy, cells: Uint64Array) -> None:
     """Write the cells that a policy may pick in each unfinished row to `cells` (uint64[U], zeros)."""
     for row in range(n_unfinished(graph)):
         lo, _ = edges_of(graph, row)
@@ -222,7 +222,7 @@ def opponent_cells(graph: Graph, policy: Policy, cells: Any) -> None:
 
 
 @cells_of.register(Listed)
-def _cells_of_listed(player: Listed, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
+def _cells_of_listed(player: Listed, lines: Lines, own: np.uint64, other: np.uint64, ply: Int64) -> np.uint64:
     images = player.images
     images[:] = 0
     for number in range(2):

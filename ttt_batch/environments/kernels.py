@@ -27,7 +27,7 @@ from ttt_batch.compiler.bits import (
     shift_left,
     shift_right,
 )
-from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.jit import Float32Array, Int8Array, Int64, Int64Array, Uint8Array, WordArray, inlined, kernel
 from ttt_batch.compiler.numerics import GOLDEN, below, draw, mix
 from ttt_batch.environments.rules import (
     BLOCK,
@@ -52,7 +52,7 @@ from ttt_batch.games.board import UNFINISHED
 
 
 @inlined
-def draw_of(key: Any, environment: Any, game: Any, ply: Any) -> Any:
+def draw_of(key: np.uint64, environment: Int64, game: Int64, ply: Int64) -> np.uint64:
     """Return 64 random bits (uint64).  key: `stream_key(seed, purpose)`; the others are integers from 0."""
     base = mix(mix(key + np.uint64(environment) * GOLDEN) + np.uint64(game) * GOLDEN)
     return draw(base, ply)
@@ -63,7 +63,7 @@ TOGETHER = 256
 
 
 @kernel
-def fast_step(rules: Rules, state: BatchState, seen: Any, scratch: Scratch, look: ObservationLayout) -> None:
+def fast_step(rules: Rules, state: BatchState, seen: "Seen", scratch: Scratch, look: ObservationLayout) -> None:
     """Make the moves of `scratch.wanted` and write all that is seen then.
 
     state, seen, scratch: modified in place.  No game may be over.  seen: see `kernels.Seen`.
@@ -119,18 +119,20 @@ class Seen(NamedTuple):
     moves, played: int8[n * cells], the cells of the current game, and of one that ended in this step, or int8[0].
     """
 
-    planes: Any
-    mask: Any
-    rewards: Any
-    terminated: Any
-    seat: Any
-    last: Any
-    moves: Any
-    played: Any
+    planes: Uint8Array
+    mask: Uint8Array
+    rewards: Float32Array
+    terminated: Uint8Array
+    seat: Uint8Array
+    last: Uint8Array
+    moves: Int8Array
+    played: Int8Array
 
 
 @kernel
-def wanted_moves(rules: Rules, state: BatchState, settings: BatchSettings, actions: Any, wanted: Any) -> Any:
+def wanted_moves(
+    rules: Rules, state: BatchState, settings: BatchSettings, actions: Int64Array, wanted: WordArray
+) -> Int64:
     """Write the mover's cells after its action to `wanted` (W[n]), unchanged if it may not move there or waits.
 
     Returns the first game with an action out of range, illegal, or for a game that is over; or FINE.  In games that
@@ -163,7 +165,7 @@ def wanted_moves(rules: Rules, state: BatchState, settings: BatchSettings, actio
 
 
 @inlined
-def first_wrong(rules: Rules, state: BatchState, settings: BatchSettings, actions: Any) -> Any:
+def first_wrong(rules: Rules, state: BatchState, settings: BatchSettings, actions: Int64Array) -> Int64:
     """Return the first game with a wrong action; there is one."""
     for g in range(actions.shape[0]):
         number = np.int64(actions[g])
@@ -187,8 +189,8 @@ def opponent_moves(
     settings: BatchSettings,
     scratch: Scratch,
     player: Any,
-    key: Any,
-    first: int,
+    key: np.uint64,
+    first: Int64,
 ) -> None:
     """Mark the opponent's cell in the games of the block, whose first is `first`, that are not idle.
 
@@ -208,7 +210,7 @@ def opponent_moves(
 
 
 @inlined
-def note(rules: Rules, own: Any, other: Any, scratch: Scratch, moves: Any) -> None:
+def note(rules: Rules, own: WordArray, other: WordArray, scratch: Scratch, moves: Int8Array) -> None:
     """Write the cells that are marked in this move to `moves` (int8[block * cells], or int8[0])."""
     if moves.shape[0] == 0:
         return
@@ -219,7 +221,7 @@ def note(rules: Rules, own: Any, other: Any, scratch: Scratch, moves: Any) -> No
 
 
 @inlined
-def keep_ended(rules: Rules, state: BatchState, seen: Seen, ended: Any, first: int) -> None:
+def keep_ended(rules: Rules, state: BatchState, seen: Seen, ended: Uint8Array, first: Int64) -> None:
     """Keep the last positions, as planes, and the moves of games that have ended, if the caller wants them."""
     cells = rules.cells
     for g in range(first, min(first + BLOCK, state.own.shape[0])):
@@ -248,8 +250,8 @@ def open_games(
     seen: Seen,
     scratch: Scratch,
     player: Any,
-    key: Any,
-    first: int,
+    key: np.uint64,
+    first: Int64,
 ) -> None:
     """Let the opponent make its first move in the block's new games (`scratch.idle` is not 0) in which it begins."""
     word = state.own.dtype.type
@@ -275,7 +277,7 @@ def step(
     seen: Seen,
     scratch: Scratch,
     player: Any,
-    key: Any,
+    key: np.uint64,
 ) -> None:
     """Make the moves of `scratch.wanted`, or full turns with an opponent; see also `fast_step`.
 
@@ -330,8 +332,8 @@ def start_games(
     seen: Seen,
     scratch: Scratch,
     player: Any,
-    key: Any,
-    which: Any,
+    key: np.uint64,
+    which: Uint8Array,
 ) -> None:
     """Begin the next games where `which` (uint8[n]) is 1.  Otherwise as `step`."""
     word = state.own.dtype.type
@@ -349,7 +351,7 @@ def start_games(
 
 
 @kernel
-def draw_actions(rules: Rules, state: BatchState, settings: BatchSettings, key: Any, actions: Any) -> None:
+def draw_actions(rules: Rules, state: BatchState, settings: BatchSettings, key: np.uint64, actions: Int64Array) -> None:
     """Write a random legal action for every game to `actions` (int64[n]), 0 for games that are over.  key: uint64."""
     for g in range(actions.shape[0]):
         taken = np.uint64(state.own[g] | state.other[g])

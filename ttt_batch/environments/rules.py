@@ -27,7 +27,18 @@ from ttt_batch.compiler.bits import (
     unpack_rows,
 )
 from ttt_batch.compiler.intrinsics import zeros
-from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.jit import (
+    Bool,
+    Float32Array,
+    Int64,
+    Int64Array,
+    Uint8Array,
+    Uint64Array,
+    Word,
+    WordArray,
+    inlined,
+    kernel,
+)
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
 
 MAX_NARROW_CELLS = 31
@@ -54,21 +65,21 @@ class Rules(NamedTuple):
     cells: int
     actions: int
     misere: int
-    full: Any
-    column: Any
-    top: Any
+    full: WordArray
+    column: WordArray
+    top: WordArray
     below: int
-    bottom: Any
+    bottom: WordArray
     plain: bool
-    shifts: Any
-    starts: Any
-    before: Any
-    after: Any
-    back: Any
-    ahead: Any
+    shifts: WordArray
+    starts: WordArray
+    before: WordArray
+    after: WordArray
+    back: WordArray
+    ahead: WordArray
 
 
-def word_type(board: Board) -> type[np.uint32] | type[np.uint64]:
+def word_type(board: Board) -> Any:
     """Return the dtype of a set of the board's cells."""
     return np.uint32 if board.cells <= MAX_NARROW_CELLS else np.uint64
 
@@ -154,10 +165,10 @@ class BatchState(NamedTuple):
     games: int64[n], number of earlier games of the environment.
     """
 
-    own: Any
-    other: Any
-    over: Any
-    games: Any
+    own: WordArray
+    other: WordArray
+    over: Uint8Array
+    games: Int64Array
 
 
 class Scratch(NamedTuple):
@@ -171,12 +182,12 @@ class Scratch(NamedTuple):
     words: uint64[3, 2 * BLOCK], for observations.
     """
 
-    marked: Any
-    won: Any
-    idle: Any
-    ended: Any
-    wanted: Any
-    words: Any
+    marked: WordArray
+    won: WordArray
+    idle: WordArray
+    ended: Uint8Array
+    wanted: WordArray
+    words: Uint64Array
 
 
 def make_state(n: int, word: Any) -> BatchState:
@@ -191,14 +202,14 @@ def make_scratch(n: int, word: Any) -> Scratch:
 
 
 @inlined
-def landing(rules: Rules, taken: Any) -> Any:
+def landing(rules: Rules, taken: Word) -> Word:
     """Return the cells that may be marked beside `taken`: all free ones, with gravity the lowest of each column."""
     word = rules.full.dtype.type
     return word(word(rules.full[0] & ~taken) & word(shift_right(taken, rules.below) | rules.bottom[0]))
 
 
 @inlined
-def judge_step(rules: Rules, own: Any, other: Any, scratch: Scratch, all_move: bool) -> None:
+def judge_step(rules: Rules, own: WordArray, other: WordArray, scratch: Scratch, all_move: Bool) -> None:
     """Write how the games that move end to `scratch.ended`; unless all of them move, that of idle ones stays.
 
     Who completes a line wins or, in misère games, loses; who may not move where it wants to loses.
@@ -231,7 +242,7 @@ def judge_step(rules: Rules, own: Any, other: Any, scratch: Scratch, all_move: b
 
 
 @inlined
-def starts_of_lines(cells: Any, one: Any, two: Any, three: Any) -> Any:
+def starts_of_lines(cells: Word, one: Word, two: Word, three: Word) -> Word:
     """Return the first cells of lines in one direction, found by FEW_STAGES shifts."""
     cells = intersection(cells, shift_right(cells, one))
     cells = intersection(cells, shift_right(cells, two))
@@ -239,7 +250,7 @@ def starts_of_lines(cells: Any, one: Any, two: Any, three: Any) -> Any:
 
 
 @inlined
-def judge_plain(rules: Rules, own: Any, other: Any, scratch: Scratch, all_move: bool) -> None:
+def judge_plain(rules: Rules, own: WordArray, other: WordArray, scratch: Scratch, all_move: Bool) -> None:
     """Run `judge_step` for boards without fences and FEW_STAGES shifts: all four directions in one loop."""
     word = own.dtype.type
     marked, idle, ended = scratch.marked, scratch.idle, scratch.ended
@@ -259,7 +270,7 @@ def judge_plain(rules: Rules, own: Any, other: Any, scratch: Scratch, all_move: 
 
 
 @inlined
-def results_after(rules: Rules, own: Any, other: Any, marked: Any, won: Any) -> Any:
+def results_after(rules: Rules, own: Word, other: Word, marked: Word, won: Word) -> Word:
     """Return the outcome of a game after a move.  All arguments are words, so that vectors have one width."""
     word = rules.full.dtype.type
     one, mover = word(1), word(parity(word(own | other)))
@@ -272,7 +283,7 @@ def results_after(rules: Rules, own: Any, other: Any, marked: Any, won: Any) -> 
 
 
 @inlined
-def turn(own: Any, other: Any, scratch: Scratch) -> None:
+def turn(own: WordArray, other: WordArray, scratch: Scratch) -> None:
     """Give the turn to the opponent of those who have moved; after a forfeit nothing changes."""
     # One array written a loop: with both in one, the vector code gave the opponent its own cells and the mover's.
     marked, before = scratch.marked, scratch.won
@@ -285,14 +296,14 @@ def turn(own: Any, other: Any, scratch: Scratch) -> None:
 
 
 @inlined
-def make_moves(rules: Rules, own: Any, other: Any, scratch: Scratch) -> None:
+def make_moves(rules: Rules, own: WordArray, other: WordArray, scratch: Scratch) -> None:
     """Finish a move: lines, ends of games, and the turn."""
     judge_step(rules, own, other, scratch, False)
     turn(own, other, scratch)
 
 
 @inlined
-def report(ended: Any, rewards: Any, terminated: Any) -> None:
+def report(ended: Uint8Array, rewards: Float32Array, terminated: Uint8Array) -> None:
     """Write rewards (float32[2 * block], first and second player) and `terminated` (uint8[block])."""
     one, none = np.float32(1), np.float32(0)
     for g in range(terminated.shape[0]):
@@ -304,7 +315,7 @@ def report(ended: Any, rewards: Any, terminated: Any) -> None:
 
 
 @inlined
-def renew(own: Any, other: Any, games: Any, scratch: Scratch) -> None:
+def renew(own: WordArray, other: WordArray, games: Int64Array, scratch: Scratch) -> None:
     """Run `turn`, and `restart` for ended games, in half as many loops, without kept positions.
 
     A forfeit ends its game, so the turn of its players does not matter.
@@ -320,7 +331,7 @@ def renew(own: Any, other: Any, games: Any, scratch: Scratch) -> None:
 
 
 @inlined
-def restart(own: Any, other: Any, games: Any, fresh: Any) -> None:
+def restart(own: WordArray, other: WordArray, games: Int64Array, fresh: Any) -> None:
     """Begin the next games where `fresh` (W or uint8[block]) is not 0."""
     word = own.dtype.type
     for g in range(own.shape[0]):
@@ -340,11 +351,11 @@ class ObservationLayout(NamedTuple):
 
     cells: int
     actions: int
-    top: Any
-    planes: Any
-    mask: Any
-    seat: Any
-    words: Any
+    top: np.uint64
+    planes: Uint8Array
+    mask: Uint8Array
+    seat: Uint8Array
+    words: Uint64Array
     ruler: Any
 
 
@@ -356,14 +367,16 @@ def make_observation_layout(rules: Rules, seen: Any, words: Any) -> ObservationL
 
 
 @inlined
-def write_exactly(target: Any, start: Any, bits: Any, count: Any) -> None:
+def write_exactly(target: Uint8Array, start: Int64, bits: np.uint64, count: Int64) -> None:
     """Write `count` (up to 64) bits to `target` (uint8[N]) from `start` on."""
     for bit in range(count):
         target[start + bit] = np.uint8(shift_right(bits, bit) & ONE)
 
 
 @inlined
-def write_bits(target: Any, start: int, words: Any, spare: Any, count: int, bits: int) -> None:
+def write_bits(
+    target: Uint8Array, start: Int64, words: Uint64Array, spare: Uint64Array, count: Int64, bits: Int64
+) -> None:
     """Write the lowest `bits` (1 to 64) of the first `count` words to `target` (uint8[N]) from `start` on, byte by bit.
 
     words, spare: uint64[W], overwritten; higher bits are 0.  Up to 63 bytes that follow may be overwritten, so blocks
@@ -387,14 +400,14 @@ def write_bits(target: Any, start: int, words: Any, spare: Any, count: int, bits
 
 
 @inlined
-def find_masks(top: Any, own: Any, other: Any, over: Any, masks: Any) -> None:
+def find_masks(top: np.uint64, own: WordArray, other: WordArray, over: Uint8Array, masks: Uint64Array) -> None:
     """Write which actions are legal, none in games that are over, to `masks` (uint64[2 * BLOCK]).  top: see `Rules`."""
     for g in range(own.shape[0]):
         masks[g] = NONE if over[g] != 0 else ~(np.uint64(own[g]) | np.uint64(other[g])) & top
 
 
 @inlined
-def find_sides(own: Any, other: Any, seat: Any, mine: Any, theirs: Any) -> None:
+def find_sides(own: WordArray, other: WordArray, seat: Uint8Array, mine: Uint64Array, theirs: Uint64Array) -> None:
     """Write the cells of the player whose view it is (`seat`, uint8[count]) to `mine`, its opponent's to `theirs`."""
     for g in range(own.shape[0]):
         same = parity(np.uint64(own[g]) | np.uint64(other[g])) == seat[g]
@@ -403,7 +416,7 @@ def find_sides(own: Any, other: Any, seat: Any, mine: Any, theirs: Any) -> None:
 
 
 @inlined
-def write_observations(rules: Rules, state: BatchState, scratch: Scratch, seen: Any, first: int, last: int) -> None:
+def write_observations(rules: Rules, state: BatchState, scratch: Scratch, seen: Any, first: Int64, last: Int64) -> None:
     """Write planes and mask of games `first` to `last - 1` to `seen`, or nothing if `show_wide` is to do so.
 
     Of later games something is written that the next call overwrites.
@@ -426,7 +439,9 @@ def write_observations(rules: Rules, state: BatchState, scratch: Scratch, seen: 
 
 
 @inlined
-def show_rows(state: BatchState, look: ObservationLayout, mine: Any, theirs: Any, first: int, last: int) -> None:
+def show_rows(
+    state: BatchState, look: ObservationLayout, mine: WordArray, theirs: WordArray, first: Int64, last: Int64
+) -> None:
     """Run `write_observations` for boards of more than JOINED cells, ROWS rows at a time where possible.
 
     mine, theirs: W[last - first], the cells of the player whose view it is, and of its opponent.
@@ -466,7 +481,7 @@ def show_wide(state: BatchState, look: ObservationLayout) -> None:
 
 
 @kernel
-def write_codes(rules: Rules, state: BatchState, power: Any, codes: Any) -> None:
+def write_codes(rules: Rules, state: BatchState, power: Int64Array, codes: Int64Array) -> None:
     """Write the code of each position to `codes` (int64[n]).  power: int64[cells], 3**cell."""
     for g in range(codes.shape[0]):
         codes[g] = 0
@@ -480,7 +495,7 @@ def write_codes(rules: Rules, state: BatchState, power: Any, codes: Any) -> None
 
 
 @kernel
-def write_boards(state: BatchState, boards: Any) -> None:
+def write_boards(state: BatchState, boards: Uint64Array) -> None:
     """Write the cells of the first and of the second player to `boards` (uint64[n, 2])."""
     for g in range(boards.shape[0]):
         moved = np.int64(parity(state.own[g] | state.other[g]))

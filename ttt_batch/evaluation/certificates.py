@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.compiler.bits import NONE, ONE, all_cells, lowest_bit, single
-from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.jit import Int64, Uint8Array, Uint64Array, inlined, kernel
 from ttt_batch.core import VERSION
 from ttt_batch.core.errors import BoardError, CertificateError
 from ttt_batch.core.files import NotOrdinaryError, open_ordinary, reason, shown, size_of, unpacked_size
@@ -70,7 +70,7 @@ class Fault(NamedTuple):
 
 
 @kernel
-def lowest_moves(agent: Any, lines: Lines, firsts: Any, seconds: Any, moves: Any) -> None:
+def lowest_moves(agent: Any, lines: Lines, firsts: Uint64Array, seconds: Uint64Array, moves: Uint8Array) -> None:
     """Write the lowest cell that an agent may pick in each of its positions into `moves` (uint8[n]), in place."""
     for number in range(firsts.shape[0]):
         left, ply = (firsts[number], seconds[number]), 0
@@ -85,7 +85,7 @@ def lowest_moves(agent: Any, lines: Lines, firsts: Any, seconds: Any, moves: Any
 
 
 @inlined
-def take_image(positions: Pairs, images: Any, first: Any, second: Any) -> None:
+def take_image(positions: Pairs, images: Uint64Array, first: np.uint64, second: np.uint64) -> None:
     """Write the images of a position into the first row of `images`, in place."""
     n_images = positions.image.shape[1]
     images[0] = NONE
@@ -98,8 +98,15 @@ def take_image(positions: Pairs, images: Any, first: Any, second: Any) -> None:
 
 @inlined
 def list_replies(
-    positions: Pairs, task: Claim, images: Any, keys: Any, n: Any, agents: Any, replier: Any, ply: Any
-) -> Any:
+    positions: Pairs,
+    task: Claim,
+    images: Uint64Array,
+    keys: Uint64Array,
+    n: np.int64,
+    agents: np.uint64,
+    replier: np.uint64,
+    ply: Int64,
+) -> tuple[np.int64, Int64]:
     """Append the key of the position after each reply at ply `ply` to the first `n` of `keys`.
 
     Return the new number of keys, and the reply after which the agent misses its goal, or -1.
@@ -131,7 +138,15 @@ def list_replies(
 
 
 @kernel
-def list_layer(positions: Any, task: Claim, ply: int, layer: Any, moves: Any, images: Any, keys: Any) -> Any:
+def list_layer(
+    positions: Any,
+    task: Claim,
+    ply: Int64,
+    layer: tuple[Uint64Array, Uint64Array],
+    moves: Uint8Array,
+    images: Uint64Array,
+    keys: Uint64Array,
+) -> tuple[Int64, Int64, Int64, Int64]:
     """Write the keys of the positions that follow a layer, after the opponent's reply, into `keys`.
 
     Return (number of keys, index of a faulty position or -1, why, reply).

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.jit import Float64Array, Int8Array, Int64, Int64Array, Tables, inlined, kernel
 from ttt_batch.games.board import DRAW, FIRST_WINS
 from ttt_batch.games.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.simulation.action_probabilities import Probabilities, write_chances
@@ -19,13 +19,13 @@ WIN, DRAWN, LOSS = 0, 1, 2
 
 
 @inlined
-def final_result(outcome: int) -> Any:
+def final_result(outcome: np.int8) -> Int64:
     """Return the result of a final position for the first player: 1, 0 or -1."""
     return 1 if outcome == FIRST_WINS else (0 if outcome == DRAW else -1)
 
 
 @kernel
-def expected_results(graph: Graph, first: Policy, second: Policy, result: Any) -> None:
+def expected_results(graph: Graph, first: Policy, second: Policy, result: Float64Array) -> None:
     """Compute exact results of two policies from every row on.
 
     result: float64[S, 3], modified in place: probabilities that the first player wins, of a draw, that the second wins.
@@ -55,7 +55,7 @@ def match(graph: Graph, first: Policy, second: Policy) -> tuple[float, float, fl
 
 
 @kernel
-def worst_results(graph: Graph, policy: Policy, seat: int, result: Any) -> None:
+def worst_results(graph: Graph, policy: Policy, seat: Int64, result: Int8Array) -> None:
     """Compute the agent's worst result from every row on, against any opponent and over all tie-breaks.
 
     result: int8[S], modified in place: 1 the agent wins, 0 draws, -1 loses; the agent sits in `seat` (0 or 1).
@@ -77,7 +77,9 @@ def worst_results(graph: Graph, policy: Policy, seat: int, result: Any) -> None:
 
 
 @kernel
-def shortest_losses(graph: Graph, policy: Policy, seat: int, worst: Any, plies: Any, follow: Any) -> None:
+def shortest_losses(
+    graph: Graph, policy: Policy, seat: Int64, worst: Int8Array, plies: Int64Array, follow: Int64Array
+) -> None:
     """Find the shortest way to lose from every row in which the agent in `seat` can lose (`worst` is -1 there).
 
     worst: int8[S], as `worst_results` gives it.
@@ -121,7 +123,9 @@ NO_RESPONDER = 2
 
 
 @kernel
-def chances_of_rows(how: Any, tables: Any, graph: Graph, choice: Choice, scratch: Any, chance: Any) -> None:
+def chances_of_rows(
+    how: Any, tables: Tables, graph: Graph, choice: Choice, scratch: Float64Array, chance: Float64Array
+) -> None:
     """Write the probability of each move of a learner that plays by `how` into `chance` (float64[E]), in place.
 
     scratch: float64[128], see `write_chances`.
@@ -134,7 +138,9 @@ def chances_of_rows(how: Any, tables: Any, graph: Graph, choice: Choice, scratch
 
 
 @kernel
-def results_by_chances(graph: Graph, first: Any, second: Any, responder: int, result: Any) -> None:
+def results_by_chances(
+    graph: Graph, first: Float64Array, second: Float64Array, responder: Int64, result: Float64Array
+) -> None:
     """Compute exact results from every row on.
 
     first, second: float64[E], probabilities of moves.  responder: the player (0 or 1) who makes the move with the most

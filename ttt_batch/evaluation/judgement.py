@@ -12,7 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.compiler.intrinsics import FOUR, add_fours, divide_four, load_four, store_four, zeros
-from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.jit import (
+    Bool,
+    BoolArray,
+    Float64Array,
+    Int8Array,
+    Int64,
+    Int64Array,
+    Integer,
+    Tables,
+    Uint8Array,
+    Uint32Array,
+    inlined,
+    kernel,
+)
 from ttt_batch.evaluation.exact_results import worst_results
 from ttt_batch.games.board import DRAW, FIRST_WINS, UNFINISHED
 from ttt_batch.games.graph import Graph, edges_of, mover_of, n_unfinished
@@ -35,17 +48,17 @@ class ProofSpace(NamedTuple):
     """
 
     policy: Policy
-    solution: Any
-    worth: Any
-    results: Any
-    forfeits: Any
-    safe: Any
-    rows: Any
-    seen: Any
+    solution: Int8Array
+    worth: Float64Array
+    results: Float64Array
+    forfeits: Int64Array
+    safe: Uint8Array
+    rows: Uint32Array
+    seen: Uint8Array
 
 
 @inlined
-def list_seen(graph: Graph, space: ProofSpace, seat: Any, ply: Any, unsafe: Any, n: Any) -> Any:
+def list_seen(graph: Graph, space: ProofSpace, seat: Int64, ply: Int64, unsafe: Bool, n: np.int64) -> np.int64:
     """Append the rows of `ply` that were seen, in order, to the first `n` of `space.rows`; return their new number.
 
     unsafe: leave out safe rows.  No branch: it would often be mispredicted.
@@ -59,7 +72,9 @@ def list_seen(graph: Graph, space: ProofSpace, seat: Any, ply: Any, unsafe: Any,
 
 
 @inlined
-def reach(tables: Any, graph: Graph, choice: Choice, space: ProofSpace, seat: Any, listed: Any, proving: Any) -> Any:
+def reach(
+    tables: Tables, graph: Graph, choice: Choice, space: ProofSpace, seat: Int64, listed: Bool, proving: Bool
+) -> tuple[np.int64, np.int64, np.int64]:
     """List in `space.rows` the rows that games can reach.
 
     Return (number of rows, number with the agent to move, number of these that it plays optimally).
@@ -174,23 +189,23 @@ class Judgement(NamedTuple):
     to each player; nan if all are unvisited.
     """
 
-    unbeatable: Any
-    worst: Any
-    self_play: Any
-    versus_random: Any
-    best_response: Any
-    optimal_share: Any
-    value_error: Any
+    unbeatable: BoolArray
+    worst: Int8Array
+    self_play: Float64Array
+    versus_random: Float64Array
+    best_response: Float64Array
+    optimal_share: Float64Array
+    value_error: Float64Array
 
 
 @inlined
-def record_of(graph: Graph, edge: Any) -> Any:
+def record_of(graph: Graph, edge: Integer) -> np.uint64:
     """Return the index of the four numbers of the row that `edge` leads to."""
     return np.uint64(graph.child[np.uint64(edge)]) * np.uint64(FOUR)
 
 
 @inlined
-def average_best(graph: Graph, policy: Policy, row: Any, results: Any) -> None:
+def average_best(graph: Graph, policy: Policy, row: np.uint32, results: Float64Array) -> None:
     """Set the results of `row` to the mean over its best moves."""
     lo, _ = edges_of(graph, row)
     best = np.int64(policy.best[row])
@@ -203,7 +218,7 @@ def average_best(graph: Graph, policy: Policy, row: Any, results: Any) -> None:
 
 
 @inlined
-def average_all(graph: Graph, row: Any, first_chooses: bool, results: Any) -> None:
+def average_all(graph: Graph, row: np.uint32, first_chooses: Bool, results: Float64Array) -> None:
     """Set the results of `row` to the mean over all legal moves, but the fourth number to the best one for its mover.
 
     first_chooses: the mover is the first player.  A move that forfeits the game is never the best.
@@ -221,7 +236,7 @@ def average_all(graph: Graph, row: Any, first_chooses: bool, results: Any) -> No
 
 
 @inlined
-def set_forfeits(space: ProofSpace, seat: Any) -> None:
+def set_forfeits(space: ProofSpace, seat: Int64) -> None:
     """Set the results of forfeits; an opponent of the agent in `seat` never forfeits (all 0).  seat 2: self-play."""
     for player in range(2):
         record = space.forfeits[player] * FOUR
@@ -230,7 +245,7 @@ def set_forfeits(space: ProofSpace, seat: Any) -> None:
 
 
 @inlined
-def judge_seat(graph: Graph, space: ProofSpace, seat: Any, n: Any, verdict: Judgement) -> None:
+def judge_seat(graph: Graph, space: ProofSpace, seat: Int64, n: Int64, verdict: Judgement) -> None:
     """Fill `verdict` for the agent in `seat`, but its shares and errors; `space.rows` holds the `n` rows reached."""
     results = space.results
     set_forfeits(space, seat)
@@ -250,7 +265,7 @@ def judge_seat(graph: Graph, space: ProofSpace, seat: Any, n: Any, verdict: Judg
 
 
 @inlined
-def judge_self_play(graph: Graph, space: ProofSpace, n: Any, verdict: Judgement) -> None:
+def judge_self_play(graph: Graph, space: ProofSpace, n: Int64, verdict: Judgement) -> None:
     """Fill in self-play, whose games reach some of the rows that both seats reach; `space.rows`: those of seat 1."""
     results = space.results
     set_forfeits(space, 2)
@@ -263,7 +278,7 @@ def judge_self_play(graph: Graph, space: ProofSpace, n: Any, verdict: Judgement)
 
 
 @inlined
-def value_errors(tables: Any, graph: Graph, solution: Any, worth: Any, errors: Any) -> None:
+def value_errors(tables: Tables, graph: Graph, solution: Int8Array, worth: Float64Array, errors: Float64Array) -> None:
     """Write `Judgement.value_error` to `errors`; one pass for both players."""
     first, second = 0.0, 0.0
     n_first, n_second = np.int64(0), np.int64(0)
@@ -284,7 +299,7 @@ def value_errors(tables: Any, graph: Graph, solution: Any, worth: Any, errors: A
 
 @kernel
 def judge_tables(
-    tables: Any, graph: Graph, choice: Choice, space: ProofSpace, listed: bool, verdict: Judgement
+    tables: Tables, graph: Graph, choice: Choice, space: ProofSpace, listed: Bool, verdict: Judgement
 ) -> None:
     """Judge `tables`: fill `verdict` (and the working space of `space`) in place.
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.compiler.bits import NONE, ONE, all_cells, lowest_bit, popcount, single
 from ttt_batch.compiler.intrinsics import compare_and_swap, prefetch_word, read_word, write_word
-from ttt_batch.compiler.jit import generic, inlined, kernel
+from ttt_batch.compiler.jit import Bool, Int8Array, Int64, Int64Array, Uint8Array, Uint64Array, generic, inlined, kernel
 from ttt_batch.games.bitboards import Lines, LineView, can_fill, hash_of, make_lines, view_of
 from ttt_batch.games.board import Board
 
@@ -82,8 +82,8 @@ class Codes(NamedTuple):
     power: uint64[P, cells, images], what a mark adds to each image's code.  slots: uint64[S], 0 if empty.
     """
 
-    power: Any
-    slots: Any
+    power: Uint64Array
+    slots: Uint64Array
 
 
 class Pairs(NamedTuple):
@@ -94,8 +94,8 @@ class Pairs(NamedTuple):
     (0 while it is being written).
     """
 
-    image: Any
-    slots: Any
+    image: Uint64Array
+    slots: Uint64Array
 
 
 Positions = Codes | Pairs
@@ -139,25 +139,27 @@ def enter_position(positions: Any, keys: Any, number: Any) -> Any:
 
 
 @inlined
-def _first_slot(key: Any, n_slots: Any) -> Any:
+def _first_slot(key: np.uint64, n_slots: Int64) -> np.uint64:
     """Return the first slot (uint64) to try for a code; `n_slots` must be below 2**32."""
     return ((hash_of(key) >> S32) * np.uint64(n_slots)) >> S32
 
 
 @inlined
-def _first_pair(one: Any, other: Any, n_slots: Any) -> Any:
+def _first_pair(one: np.uint64, other: np.uint64, n_slots: Int64) -> np.uint64:
     """Return the index of the first word of the slot to try first for a key of two words."""
     return _first_slot(one ^ hash_of(other), n_slots >> 1) << ONE
 
 
 @extend_table.register(Codes)
-def _extend_codes(positions: Codes, images: Any, ply: Any, cell: Any, player: Any) -> None:
+def _extend_codes(positions: Codes, images: Uint64Array, ply: Int64, cell: Int64, player: Int64) -> None:
     for image in range(positions.power.shape[2]):
         images[ply + 1, image] = images[ply, image] + positions.power[player, cell, image]
 
 
 @find.register(Codes)
-def _find_codes(positions: Codes, images: Any, ply: Any, cell: Any, player: Any, keys: Any, number: Any) -> None:
+def _find_codes(
+    positions: Codes, images: Uint64Array, ply: Int64, cell: Int64, player: Int64, keys: Uint64Array, number: Int64
+) -> None:
     power = positions.power
     key = images[ply, 0] + power[player, cell, 0]
     for first in range(0, power.shape[2], TOGETHER):
@@ -174,7 +176,7 @@ def _find_codes(positions: Codes, images: Any, ply: Any, cell: Any, player: Any,
 
 
 @enter_position.register(Codes)
-def _enter_codes(positions: Codes, keys: Any, number: Any) -> Any:
+def _enter_codes(positions: Codes, keys: Uint64Array, number: Int64) -> bool:
     slots, key = positions.slots, keys[number]
     slot, last = _first_slot(key, slots.shape[0]), np.uint64(slots.shape[0] - 1)
     while True:
@@ -189,7 +191,7 @@ def _enter_codes(positions: Codes, keys: Any, number: Any) -> Any:
 
 
 @extend_table.register(Pairs)
-def _extend_pairs(positions: Pairs, images: Any, ply: Any, cell: Any, player: Any) -> None:
+def _extend_pairs(positions: Pairs, images: Uint64Array, ply: Int64, cell: Int64, player: Int64) -> None:
     n_images = positions.image.shape[1]
     for image in range(n_images):
         mine = positions.image[cell, image]
@@ -198,7 +200,9 @@ def _extend_pairs(positions: Pairs, images: Any, ply: Any, cell: Any, player: An
 
 
 @find.register(Pairs)
-def _find_pairs(positions: Pairs, images: Any, ply: Any, cell: Any, player: Any, keys: Any, number: Any) -> None:
+def _find_pairs(
+    positions: Pairs, images: Uint64Array, ply: Int64, cell: Int64, player: Int64, keys: Uint64Array, number: Int64
+) -> None:
     n_images = positions.image.shape[1]
     lowest, lowest_other = ~NONE, ~NONE
     for image in range(n_images):
@@ -212,7 +216,7 @@ def _find_pairs(positions: Pairs, images: Any, ply: Any, cell: Any, player: Any,
 
 
 @enter_position.register(Pairs)
-def _enter_pairs(positions: Pairs, keys: Any, number: Any) -> Any:
+def _enter_pairs(positions: Pairs, keys: Uint64Array, number: Int64) -> bool:
     slots, one, other = positions.slots, keys[2 * number], keys[2 * number + 1]
     slot, last = _first_pair(one, other, slots.shape[0]), np.uint64(slots.shape[0] - 2)
     while True:
@@ -232,7 +236,7 @@ def _enter_pairs(positions: Pairs, keys: Any, number: Any) -> Any:
 
 
 @kernel
-def move_over(positions: Any, keys: Any, words: int) -> None:
+def move_over(positions: Any, keys: Uint64Array, words: Int64) -> None:
     """Store the keys of another table's slots in `positions`, which must have room.  words: words of a key."""
     for number in range(keys.shape[0] // words):
         if keys[words * number] != NONE:
@@ -321,16 +325,16 @@ class Walk(NamedTuple):
     lost: int8[limit, cells], lost games, -1 after their ends.  at: int64[6], see `PLY`.
     """
 
-    images: Any
-    marks: Any
-    moves: Any
-    tried: Any
-    listed: Any
-    played: Any
-    keys: Any
-    ranks: Any
-    lost: Any
-    at: Any
+    images: Uint64Array
+    marks: Uint64Array
+    moves: Uint8Array
+    tried: Int64Array
+    listed: Int64Array
+    played: Int8Array
+    keys: Uint64Array
+    ranks: Uint64Array
+    lost: Int8Array
+    at: Int64Array
 
 
 class Claim(NamedTuple):
@@ -373,7 +377,7 @@ def make_walk(board: Board, positions: Positions, words: int, lost: int) -> Walk
 
 
 @inlined
-def descend(agent: Any, positions: Any, walk: Walk, ply: Any, cell: Any) -> None:
+def descend(agent: Any, positions: Any, walk: Walk, ply: Int64, cell: Int64) -> None:
     """Update walk and agent, except `walk.at`, for the move to `cell` after `ply` moves."""
     player = ply & 1
     walk.played[ply] = cell
@@ -384,7 +388,7 @@ def descend(agent: Any, positions: Any, walk: Walk, ply: Any, cell: Any) -> None
 
 
 @kernel
-def begin_at(agent: Any, positions: Any, walk: Walk, moves: Any) -> None:
+def begin_at(agent: Any, positions: Any, walk: Walk, moves: Int8Array) -> None:
     """Set walk and agent to the position after `moves` (int8[n]), the bottom of the stack, in place."""
     reset(agent)
     for ply in range(moves.shape[0]):
@@ -393,7 +397,7 @@ def begin_at(agent: Any, positions: Any, walk: Walk, moves: Any) -> None:
 
 
 @inlined
-def rank_cells(lines: Lines, ranks: Any, own: Any, other: Any) -> None:
+def rank_cells(lines: Lines, ranks: Uint64Array, own: np.uint64, other: np.uint64) -> None:
     """Write the cells into `ranks` by their promise for the player to move; cells of several lines rank above one.
 
     On misere boards the order is reversed, since a player who builds lines must fill one later.
@@ -420,7 +424,7 @@ def rank_cells(lines: Lines, ranks: Any, own: Any, other: Any) -> None:
 
 
 @inlined
-def list_moves(positions: Any, walk: Walk, task: Claim, ply: Any, cells: Any, highest: Any) -> None:
+def list_moves(positions: Any, walk: Walk, task: Claim, ply: Int64, cells: np.uint64, highest: Int64) -> None:
     """List the moves to those of `cells` that lead to new positions, from `walk.ranks[highest]` down, and store these.
 
     All keys are computed before any lookup, so that their slots are prefetched together.
@@ -451,7 +455,7 @@ def list_moves(positions: Any, walk: Walk, task: Claim, ply: Any, cells: Any, hi
 
 
 @inlined
-def note_loss(walk: Walk, length: Any) -> Any:
+def note_loss(walk: Walk, length: Int64) -> bool:
     """Store the first `length` moves played as a lost game; return whether `walk.lost` is full."""
     game = walk.at[LOST]
     for ply in range(length):
@@ -461,7 +465,7 @@ def note_loss(walk: Walk, length: Any) -> Any:
 
 
 @inlined
-def losing_cells(task: Claim, view: LineView, cells: Any, taken: Any, mine: Any, last: Any) -> Any:
+def losing_cells(task: Claim, view: LineView, cells: np.uint64, taken: np.uint64, mine: Bool, last: Bool) -> np.uint64:
     """Return those of `cells`, the possible moves, after which the agent has missed its goal.
 
     taken: all marks.  mine: whether the agent is to move.  last: whether it is the last move.
@@ -477,7 +481,7 @@ def losing_cells(task: Claim, view: LineView, cells: Any, taken: Any, mine: Any,
 
 
 @inlined
-def enter_next(agent: Any, positions: Any, walk: Walk, task: Claim, ply: Any, view: LineView) -> Any:
+def enter_next(agent: Any, positions: Any, walk: Walk, task: Claim, ply: Int64, view: LineView) -> bool:
     """Enter the position after `ply` moves; list its moves or store a lost game; return whether `walk.lost` is full."""
     lines = task.lines
     own, other = walk.marks[ply, ply & 1], walk.marks[ply, 1 - (ply & 1)]
@@ -496,7 +500,9 @@ def enter_next(agent: Any, positions: Any, walk: Walk, task: Claim, ply: Any, vi
 
 
 @kernel
-def advance_search(agent: Any, positions: Any, walk: Walk, task: Claim, until: int, room: int, idle: Any) -> Any:
+def advance_search(
+    agent: Any, positions: Any, walk: Walk, task: Claim, until: Int64, room: Int64, idle: Int64Array
+) -> Int64:
     """Continue a search until it has entered `until` positions or stored `room` keys; return the reason for the end.
 
     idle: int64[1], not 0 if a thread is idle.  Agent, positions and walk are modified in place.
@@ -518,7 +524,7 @@ def advance_search(agent: Any, positions: Any, walk: Walk, task: Claim, until: i
         arriving = False
         walk.tried[ply] = walk.listed[ply] = 0
         view = view_of(lines, walk.marks[ply, ply & 1], walk.marks[ply, 1 - (ply & 1)])
-        enough = False
+        enough: Bool = False
         if task.cut == 0 or (view.own_open if ply & 1 == task.filler else view.other_open):
             why = BUDGET_SPENT if at[ENTERED] >= until else DONE
             if at[KEPT] + lines.cells > room:

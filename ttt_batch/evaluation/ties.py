@@ -23,12 +23,12 @@ with all of them still is.  Equal ones are left to `ties.soonest_edges`.
 """
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.jit import inlined
+from ttt_batch.compiler.jit import BoolArray, Int8Array, Int64, inlined
 from ttt_batch.core.errors import UsageError, flag
 from ttt_batch.core.text import Ties
 from ttt_batch.games.board import EMPTY, FIRST, Board, Position
@@ -139,7 +139,7 @@ def soonest_cells(knowing: SolvedAgent, position: Position, cells: list[int]) ->
 
 
 @inlined
-def keep_soonest(graph: Graph, solution: Any, row: Any, chosen: Any) -> None:
+def keep_soonest(graph: Graph, solution: Int8Array, row: Int64, chosen: BoolArray) -> None:
     """Keep the soonest of the moves of a row that `chosen` (bool, one an edge, changed in place) has."""
     lo, hi = edges_of(graph, row)
     sign, best = 1 - 2 * mover_of(graph, row), -QUICKEST - 1

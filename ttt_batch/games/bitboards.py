@@ -7,12 +7,12 @@ addition each.
 cells: each line is a set of cells in one word, and one loop over all lines finds all facts about a position.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ttt_batch.compiler.bits import NONE, all_cells, popcount
-from ttt_batch.compiler.jit import inlined
+from ttt_batch.compiler.jit import Bool, Int64, Int64Array, Integer, Uint64Array, inlined
 from ttt_batch.compiler.numerics import GOLDEN, MIX_1, S32
 from ttt_batch.core.errors import BoardError
 from ttt_batch.games.board import DRAW, FIRST_WINS, MAX_CODED_CELLS, UNFINISHED, Board
@@ -28,9 +28,9 @@ class Places(NamedTuple):
     below: how much greater the number of the cell below is; 0 without gravity.
     """
 
-    power: Any
-    lines: Any
-    fences: Any
+    power: Int64Array
+    lines: Int64Array
+    fences: Int64Array
     misere: int
     below: int
 
@@ -58,7 +58,7 @@ def make_places(board: Board, symmetry: bool) -> Places:
 
 
 @inlined
-def is_open(places: Places, cell: Any, taken: Any) -> Any:
+def is_open(places: Places, cell: Int64, taken: Int64) -> bool:
     """Return whether a cell may be marked: it is not in `taken` (int64, bits) and, with gravity, the one below is."""
     lower = cell + places.below
     floats = places.below != 0 and lower < places.power.shape[0] and (taken >> lower) & 1 == 0
@@ -66,7 +66,7 @@ def is_open(places: Places, cell: Any, taken: Any) -> Any:
 
 
 @inlined
-def completes(places: Places, cell: int, marks: Any) -> Any:
+def completes(places: Places, cell: Int64, marks: Int64) -> bool:
     """Return whether a player with cells `marks` (bits) completed a line by the last one, `cell`."""
     for number in range(places.lines.shape[1]):
         line = places.lines[cell, number]
@@ -76,7 +76,7 @@ def completes(places: Places, cell: int, marks: Any) -> Any:
 
 
 @inlined
-def outcome_after(places: Places, cell: int, marks: Any, mover: int, last: bool) -> Any:
+def outcome_after(places: Places, cell: Int64, marks: Int64, mover: Int64, last: Bool) -> Int64:
     """Return the outcome of a move to `cell` by `mover` (0 or 1), who then has `marks`; last: no cell is free."""
     if completes(places, cell, marks):
         return FIRST_WINS + (mover ^ places.misere)
@@ -84,7 +84,7 @@ def outcome_after(places: Places, cell: int, marks: Any, mover: int, last: bool)
 
 
 @inlined
-def image_codes(places: Places, code: Any, images: Any) -> None:
+def image_codes(places: Places, code: Int64, images: Int64Array) -> None:
     """Write the codes of all images of the position `code` into `images` (int64[images]), in place."""
     images[:] = 0
     for cell in range(places.power.shape[0]):
@@ -96,7 +96,7 @@ def image_codes(places: Places, code: Any, images: Any) -> None:
 
 
 @inlined
-def lowest_child(places: Places, images: Any, cell: int, mark: int) -> Any:
+def lowest_child(places: Places, images: Int64Array, cell: Int64, mark: Int64) -> np.int64:
     """Return the lowest code among the images of a child: `images` plus `mark` on `cell` (negative to remove it)."""
     lowest = images[0] + mark * places.power[cell, 0]
     for image in range(1, places.power.shape[1]):
@@ -106,7 +106,7 @@ def lowest_child(places: Places, images: Any, cell: int, mark: int) -> Any:
 
 
 @inlined
-def marks_of(code: Any, n_cells: int) -> Any:
+def marks_of(code: Int64, n_cells: Int64) -> tuple[np.int64, np.int64]:
     """Return the cells of the first and the second player in the position `code`, as bits (int64 both)."""
     first, second = np.int64(0), np.int64(0)
     for cell in range(n_cells):
@@ -125,7 +125,7 @@ TAG = (1 << 32) - 1
 
 
 @inlined
-def hash_of(code: Any) -> Any:
+def hash_of(code: Integer) -> np.uint64:
     """Return 64 mixed bits (uint64) of a code."""
     mixed = np.uint64(code) * GOLDEN
     mixed = (mixed ^ (mixed >> S32)) * MIX_1
@@ -133,7 +133,7 @@ def hash_of(code: Any) -> Any:
 
 
 @inlined
-def slot_of(code: Any, mask: Any) -> Any:
+def slot_of(code: Int64, mask: Int64) -> np.int64:
     """Return the first slot to try for a code, of `mask` + 1."""
     return np.int64(hash_of(code) & np.uint64(mask))
 
@@ -146,8 +146,8 @@ class Lines(NamedTuple):
     below: how much greater the number of the cell below is; 0 without gravity.
     """
 
-    mask: Any
-    fence: Any
+    mask: Uint64Array
+    fence: Uint64Array
     cells: int
     k: int
     misere: int
@@ -161,10 +161,10 @@ class LineView(NamedTuple):
     own_open, other_open: whether each can still complete one, with the moves that it has left.
     """
 
-    own: Any
-    other: Any
-    own_open: Any
-    other_open: Any
+    own: np.uint64
+    other: np.uint64
+    own_open: Bool
+    other_open: Bool
 
 
 def make_lines(board: Board) -> Lines:
@@ -175,7 +175,7 @@ def make_lines(board: Board) -> Lines:
 
 
 @inlined
-def open_cells(lines: Lines, taken: Any) -> Any:
+def open_cells(lines: Lines, taken: np.uint64) -> np.uint64:
     """Return the cells that may be marked beside `taken` (uint64 both); with gravity one of each column."""
     free = all_cells(lines.cells) & ~taken
     if lines.below == 0:
@@ -184,11 +184,13 @@ def open_cells(lines: Lines, taken: Any) -> Any:
 
 
 @inlined
-def view_of(lines: Lines, own: Any, other: Any) -> LineView:
+def view_of(lines: Lines, own: np.uint64, other: np.uint64) -> LineView:
     """Return the `LineView` of a position.  own, other: uint64, the marks of the player to move and of its opponent."""
     left = lines.cells - popcount(own | other)
     own_left, other_left = (left + 1) // 2, left // 2
-    own_cells, other_cells, own_open, other_open = NONE, NONE, False, False
+    own_open: Bool = False
+    other_open: Bool = False
+    own_cells, other_cells = NONE, NONE
     for number in range(lines.mask.shape[0]):
         line, fence = lines.mask[number], lines.fence[number]
         if line & other == NONE and fence & own == NONE:
@@ -205,7 +207,7 @@ def view_of(lines: Lines, own: Any, other: Any) -> LineView:
 
 
 @inlined
-def can_fill(lines: Lines, own: Any, other: Any, left: Any) -> Any:
+def can_fill(lines: Lines, own: np.uint64, other: np.uint64, left: Int64) -> bool:
     """Return whether a player with marks `own` against `other` (uint64) can still complete a line with `left` moves."""
     for number in range(lines.mask.shape[0]):
         line = lines.mask[number]

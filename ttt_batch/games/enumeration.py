@@ -12,12 +12,12 @@ The board alone decides, before any work: counting marks gives the greatest poss
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.jit import kernel
+from ttt_batch.compiler.jit import Int8Array, Int32Array, Int64, Int64Array, Uint32Array, kernel
 from ttt_batch.core.errors import BoardError
 from ttt_batch.core.text import SWITCH_WORDS, choose
 from ttt_batch.games.bitboards import (
@@ -132,16 +132,16 @@ SMALL = 9
 @kernel
 def next_ply(
     places: Places,
-    parents: Any,
-    ply: int,
-    slots: Any,
-    code: Any,
-    outcome: Any,
-    cells: Any,
-    target: Any,
-    width: Any,
-    images: Any,
-) -> Any:
+    parents: Int64Array,
+    ply: Int64,
+    slots: Int32Array,
+    code: Int64Array,
+    outcome: Int8Array,
+    cells: Int8Array,
+    target: Int32Array,
+    width: Uint32Array,
+    images: Int64Array,
+) -> Int64:
     """Find the children of the unfinished positions `parents` (int64, codes) of `ply`.
 
     Returns how many there are, written to `code` (int64) and `outcome` (int8) in the order found, or -1 if they do not
@@ -251,7 +251,7 @@ def _plies_of_small(board: Board) -> Iterator[_Ply]:
 
 
 @kernel
-def group_by_child(children: Any, sources: Any, first: Any, parent: Any) -> None:
+def group_by_child(children: Uint32Array, sources: Uint32Array, first: Uint32Array, parent: Uint32Array) -> None:
     """Group the edges by child: `first` (uint32[S + 1], zeros) and `parent` (uint32[E]) are filled in place.
 
     children, sources: uint32[E], target and source of each edge.

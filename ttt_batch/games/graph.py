@@ -17,13 +17,13 @@ A new row is linked to those of its children and parents that have rows, found b
 of moves does not matter.  Learners' tables grow in `learners.base`.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.compiler.bits import popcount
-from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.jit import Int8Array, Int64, Int64Array, Integer, Uint32Array, inlined, kernel
 from ttt_batch.compiler.numerics import S32
 from ttt_batch.core.errors import BoardError
 from ttt_batch.games.bitboards import TAG, Places, completes, hash_of, lowest_child, outcome_after
@@ -44,26 +44,26 @@ class Graph(NamedTuple):
     ply_start: uint32[plies + 1]; the unfinished rows of ply p are ply_start[p] to ply_start[p + 1] - 1.
     """
 
-    code: Any
-    outcome: Any
-    ply: Any
-    first_edge: Any
-    child: Any
-    cell: Any
-    legal: Any
-    first_parent: Any
-    parent: Any
-    ply_start: Any
+    code: Int64Array
+    outcome: Int8Array
+    ply: Int8Array
+    first_edge: Uint32Array
+    child: Uint32Array
+    cell: Int8Array
+    legal: Uint32Array
+    first_parent: Uint32Array
+    parent: Uint32Array
+    ply_start: Uint32Array
 
 
 @inlined
-def n_unfinished(graph: Graph) -> Any:
+def n_unfinished(graph: Graph) -> Int64:
     """Return the number of unfinished rows, U."""
     return graph.first_edge.shape[0] - 1
 
 
 @inlined
-def edges_of(graph: Graph, row: Any) -> Any:
+def edges_of(graph: Graph, row: Integer) -> tuple[Int64, Int64]:
     """Return the first edge of an unfinished row, and the first edge after its own (int64 both).
 
     They are stored unsigned, because Numba checks the sign of a signed index at every access (sweeps would take 1.2 to
@@ -74,7 +74,7 @@ def edges_of(graph: Graph, row: Any) -> Any:
 
 
 @inlined
-def mover_of(graph: Graph, row: int) -> Any:
+def mover_of(graph: Graph, row: Integer) -> np.int64:
     """Return who moves in an unfinished row: 0 or 1 (int64; the stored ply is too narrow to count with)."""
     return np.int64(graph.ply[row]) & 1
 
@@ -119,19 +119,19 @@ class Growth(NamedTuple):
     """
 
     places: Places
-    origin: Any
-    place: Any
-    slots: Any
-    used: Any
-    marks: Any
-    images: Any
+    origin: Int64Array
+    place: Int64Array
+    slots: Int64Array
+    used: Int64Array
+    marks: Int64Array
+    images: Int64Array
     finals: int
     occupied: int
-    key: Any
+    key: np.uint64
 
 
 @inlined
-def find_row(graph: Graph, growth: Growth, code: Any) -> Any:
+def find_row(graph: Graph, growth: Growth, code: Int64) -> Int64:
     """Return the row of a code, or -1."""
     hashed = hash_of(code)
     mask = growth.slots.shape[0] - 1
@@ -146,7 +146,7 @@ def find_row(graph: Graph, growth: Growth, code: Any) -> Any:
 
 
 @inlined
-def remember(growth: Growth, code: Any, row: Any) -> None:
+def remember(growth: Growth, code: Int64, row: Int64) -> None:
     """Put a row into the hash table, in place; its code is not yet there."""
     hashed = hash_of(code)
     mask = growth.slots.shape[0] - 1
@@ -164,7 +164,7 @@ def clear_board(growth: Growth) -> None:
 
 
 @inlined
-def mark(growth: Growth, cell: Any, mover: Any) -> None:
+def mark(growth: Growth, cell: Integer, mover: Int64) -> None:
     """Put the mark of `mover` (0 or 1) on a cell of the game, in place."""
     growth.marks[mover] |= np.int64(1) << cell
     for image in range(growth.images.shape[0]):
@@ -172,13 +172,13 @@ def mark(growth: Growth, cell: Any, mover: Any) -> None:
 
 
 @inlined
-def graph_cells(growth: Growth) -> Any:
+def graph_cells(growth: Growth) -> np.int64:
     """Return the number of cells of the board."""
     return growth.places.power.shape[0]
 
 
 @inlined
-def show_code(growth: Growth, code: Any) -> Any:
+def show_code(growth: Growth, code: Int64) -> Int64:
     """Put the position of a code on the board of the game; return how many marks it has."""
     clear_board(growth)
     plies = 0
@@ -192,7 +192,7 @@ def show_code(growth: Growth, code: Any) -> Any:
 
 
 @inlined
-def lowest_image(growth: Growth) -> Any:
+def lowest_image(growth: Growth) -> tuple[Int64, Int64]:
     """Return code and number of the position's image with the lowest code, the first of equals."""
     lowest, number = growth.images[0], 0
     for image in range(1, growth.images.shape[0]):
@@ -203,7 +203,7 @@ def lowest_image(growth: Growth) -> Any:
 
 
 @inlined
-def expand(graph: Graph, growth: Growth, ply: Any, image: Any, edge: Any) -> Any:
+def expand(graph: Graph, growth: Growth, ply: Int64, image: Int64, edge: Int64) -> Int64:
     """Write the edges of the position of the game, as its `image` has them, from `edge` on; return the next one."""
     n_open, n_cells, mover = n_unfinished(graph), graph_cells(growth), ply & 1
     taken, own = growth.marks[0] | growth.marks[1], growth.marks[mover]
@@ -224,7 +224,7 @@ def expand(graph: Graph, growth: Growth, ply: Any, image: Any, edge: Any) -> Any
 
 
 @inlined
-def link(graph: Graph, growth: Growth, row: Any, ply: Any) -> None:
+def link(graph: Graph, growth: Growth, row: Int64, ply: Int64) -> None:
     """Let every row from which one move leads to the position of the game lead to `row`, in place."""
     mover = (ply - 1) & 1
     for cell in range(graph_cells(growth)):
@@ -244,7 +244,7 @@ def link(graph: Graph, growth: Growth, row: Any, ply: Any) -> None:
 
 
 @inlined
-def has_room(graph: Graph, growth: Growth, rows: Any) -> Any:
+def has_room(graph: Graph, growth: Growth, rows: Int64) -> bool:
     """Return whether `rows` more unfinished rows and as many final ones fit."""
     n_cells = graph_cells(growth)
     n_edges = graph.child.shape[0] - n_cells * n_cells
@@ -257,7 +257,7 @@ def has_room(graph: Graph, growth: Growth, rows: Any) -> Any:
 
 
 @inlined
-def is_legal(graph: Graph, edge: Any) -> Any:
+def is_legal(graph: Graph, edge: Int64) -> bool:
     """Return whether a move marks a free cell, so does not forfeit."""
     code = graph.code[graph.child[edge]]
     return code != -1 and code != -2
@@ -274,7 +274,7 @@ def remember_all(graph: Graph, growth: Growth) -> None:
 
 
 @inlined
-def outcome_of_marks(growth: Growth) -> Any:
+def outcome_of_marks(growth: Growth) -> Int64:
     """Return the outcome of the game's position, or -1 if no game reaches it.
 
     In that case turns do not give these numbers of marks, or the player to move next has a line.
@@ -284,7 +284,7 @@ def outcome_of_marks(growth: Growth) -> Any:
     ahead = first - second
     if ahead != 0 and ahead != 1:
         return -1
-    outcome = DRAW if first + second == n_cells else UNFINISHED
+    outcome: Int64 = DRAW if first + second == n_cells else UNFINISHED
     for cell in range(n_cells):
         for player in range(2):
             if (growth.marks[player] >> cell) & 1 != 0 and completes(growth.places, cell, growth.marks[player]):
@@ -295,13 +295,13 @@ def outcome_of_marks(growth: Growth) -> Any:
 
 
 @kernel
-def expand_all(graph: Graph, growth: Growth) -> Any:
+def expand_all(graph: Graph, growth: Growth) -> Int64:
     """Write the edges of every row from the codes; return -1, or the first inconsistent row.
 
     A row is inconsistent if its code is not a position's, not the lowest of its images, not of its ply, or has another
     outcome.
     """
-    edge = 0
+    edge: Int64 = 0
     for row in range(growth.used[ROWS]):
         plies = show_code(growth, graph.code[row])
         code, _ = lowest_image(growth)

@@ -16,11 +16,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
-from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.jit import Bool, Int64, Int64Array, Uint8Array, inlined, kernel
 from ttt_batch.core.errors import GamesError, flag, quoted
 from ttt_batch.core.files import reason, shown
 from ttt_batch.games.bitboards import Places, completes, make_places
@@ -244,7 +244,7 @@ class Skipped(list[str]):
 
 
 @inlined
-def read_number(text: Any, position: Any, most: int) -> Any:
+def read_number(text: Uint8Array, position: Int64, most: Int64) -> tuple[Int64, Int64, Int64]:
     """Read up to `most` digits; return the number, its digits and the byte after it, 0 and 0 digits without any."""
     number, begin = np.int64(0), position
     sign = np.int64(text[position])
@@ -256,7 +256,7 @@ def read_number(text: Any, position: Any, most: int) -> Any:
 
 
 @inlined
-def read_cell(text: Any, rules: ReaderRules, position: Any) -> Any:
+def read_cell(text: Uint8Array, rules: ReaderRules, position: Int64) -> tuple[Int64, Int64]:
     """Read a word; return its cell, -1 for other words, and the byte after it."""
     sign = np.int64(text[position])
     letter = sign | LOWER
@@ -269,7 +269,7 @@ def read_cell(text: Any, rules: ReaderRules, position: Any) -> Any:
 
 
 @kernel
-def scan(text: Any, rules: ReaderRules, found: Games, at: Any) -> bool:
+def scan(text: Uint8Array, rules: ReaderRules, found: Games, at: Int64Array) -> bool:
     """Read games from `at[POSITION]` on, up to the end of the text; return whether it stopped before a line instead.
 
     text: uint8, ends with a line.  found: games are appended, with room for a move for every byte.
@@ -279,10 +279,12 @@ def scan(text: Any, rules: ReaderRules, found: Games, at: Any) -> bool:
     cells = places.power.shape[0]
     full = (np.int64(1) << cells) - 1
     position, lines, games = at[POSITION], at[LINES], at[GAMES]
-    move, good = found.start[games], True
+    good: Bool = True
+    move = found.start[games]
     while position < size and good:
         first_byte, first_move = position, move
-        own, other, over = np.int64(0), np.int64(0), False  # cells of the mover and of the opponent, as bits
+        over: Bool = False
+        own, other = np.int64(0), np.int64(0)  # cells of the mover and of the opponent, as bits
         while True:
             sign = text[position]
             while sign in (SPACE, TAB):

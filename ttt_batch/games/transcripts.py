@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ttt_batch.compiler.jit import kernel
+from ttt_batch.compiler.jit import BoolArray, Int8Array, Int64Array, Uint32Array, kernel
 from ttt_batch.core.errors import GamesError, RunFileError, TakenError, UsageError, flag, quoted
 from ttt_batch.core.files import exists, flush_folder, reason, shown, unused_paths, write_all
 from ttt_batch.core.outputs import Draft, Lock, OutputKind
@@ -38,9 +38,9 @@ class Games(NamedTuple):
     exploring: bool, which moves were exploratory.
     """
 
-    start: Any
-    move: Any
-    exploring: Any
+    start: Int64Array
+    move: Int8Array | Uint32Array
+    exploring: BoolArray
 
 
 def games_space(games: int, plies: int, dtype: type = np.uint32) -> Games:
@@ -49,7 +49,9 @@ def games_space(games: int, plies: int, dtype: type = np.uint32) -> Games:
 
 
 @kernel
-def find_edges(graph: Graph, places: Places, origin: Any, codes: Any, games: Games, edge: Any) -> None:
+def find_edges(
+    graph: Graph, places: Places, origin: Int64Array, codes: Int64Array, games: Games, edge: Uint32Array
+) -> None:
     """Write the edges of games of cells, which the rules allow, into `edge` (uint32), in place.
 
     places, origin: the images of which a row stands for one, see `make_places`, and `Board.images` as int64 array, each

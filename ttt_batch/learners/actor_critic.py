@@ -5,10 +5,11 @@ The rule is that of `preferences`.  With s' the mover's next turn after its move
 unless the game is over by then.  The book's factor gamma**t in the actor's step is left out.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ttt_batch.compiler.jit import Float64Array
 from ttt_batch.learners.base import PREFERENCE, Learner, Settings, Step
 from ttt_batch.learners.preferences import FIELDS, preferences, start_preferences, turn_worth
 from ttt_batch.simulation.policy import UNIFORM, Choice
@@ -18,12 +19,12 @@ from ttt_batch.simulation.policy import UNIFORM, Choice
 class ActorCriticTables(NamedTuple):
     """q: float64[E], theta, preferences for moves.  value: float64[S], what positions are worth to their movers."""
 
-    q: Any
-    value: Any
+    q: Float64Array
+    value: Float64Array
 
 
 @turn_worth.register(ActorCriticTables)
-def _turn_worth(tables: ActorCriticTables, step: Step, value: Any, result: Any) -> Any:
+def _turn_worth(tables: ActorCriticTables, step: Step, value: float, result: float) -> float:
     return step.gamma * value
 
 

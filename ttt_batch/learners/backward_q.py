@@ -12,11 +12,12 @@ mean value set, m the mean pull target and q = p + alpha * (1 - p), one step in 
 (p * v + alpha * (1 - p) * m) / q, and n steps go 1 - (1 - q)**n.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.compiler.jit import BoolArray, Float64Array, Int64, Integer
 from ttt_batch.games.board import UNFINISHED
 from ttt_batch.games.graph import Graph, edges_of, mover_of, rows_of_edges
 from ttt_batch.learners.base import (
@@ -43,7 +44,7 @@ the share of replies that ended the game, the mean value they set, and the mean 
 class BackwardQTables(NamedTuple):
     """q: float64[E], what a legal move is worth to the player who makes it."""
 
-    q: Any
+    q: Float64Array
 
 
 def start_action_values(graph: Graph, worth: NDArray[np.float64], _: np.random.Generator) -> BackwardQTables:
@@ -53,19 +54,19 @@ def start_action_values(graph: Graph, worth: NDArray[np.float64], _: np.random.G
 
 
 @score.register(BackwardQTables)
-def _score(tables: BackwardQTables, graph: Graph, edge: int, mover: int) -> Any:
+def _score(tables: BackwardQTables, graph: Graph, edge: Integer, mover: Int64) -> float:
     return tables.q[edge]
 
 
 @state_value.register(BackwardQTables)
-def _state_value(tables: BackwardQTables, graph: Graph, row: int, player: int) -> Any:
+def _state_value(tables: BackwardQTables, graph: Graph, row: np.uint64, player: Int64) -> float:
     if mover_of(graph, row) != player:
         return np.nan
     return best_score(tables, graph, row, player)
 
 
 @fold.register(BackwardQTables)
-def _fold(tables: BackwardQTables, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
+def _fold(tables: BackwardQTables, graph: Graph, counts: Counts, step: Step, dirty: BoolArray) -> None:
     q, taken, scratch = tables.q, counts.taken, counts.scratch
     for i in range(counts.n_visited[0] - 1, -1, -1):
         row = counts.visited[i]
@@ -106,7 +107,7 @@ def _fold(tables: BackwardQTables, graph: Graph, counts: Counts, step: Step, dir
 
 
 @learn.register(BackwardQTables)
-def _learn(tables: BackwardQTables, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
+def _learn(tables: BackwardQTables, graph: Graph, game: Trajectory, plies: Int64, step: Step) -> None:
     q = tables.q
     # What the later moves are worth, those of the same player and of the other by turns.
     ahead = q[game.edge[plies - 1]]
@@ -123,7 +124,7 @@ def _learn(tables: BackwardQTables, graph: Graph, game: Trajectory, plies: int, 
 
 
 @begin.register(BackwardQTables)
-def _begin(tables: BackwardQTables, graph: Graph, row: Any, worth: Any, key: Any) -> None:
+def _begin(tables: BackwardQTables, graph: Graph, row: Int64, worth: Float64Array, key: np.uint64) -> None:
     lo, hi = edges_of(graph, row)
     for edge in range(lo, hi):
         tables.q[edge] = worth[mover_of(graph, row), graph.outcome[graph.child[edge]]]

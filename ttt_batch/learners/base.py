@@ -13,7 +13,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.jit import generic, inlined, kernel
+from ttt_batch.compiler.jit import (
+    Bool,
+    BoolArray,
+    Float64Array,
+    Int64,
+    Integer,
+    Tables,
+    Uint32Array,
+    Uint64Array,
+    generic,
+    inlined,
+    kernel,
+)
 from ttt_batch.compiler.kernel_cache import in_package
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.games.graph import (
@@ -59,23 +71,23 @@ class Step(NamedTuple):
 
     alpha: float
     gamma: float
-    weights: Any
-    worth: Any
+    weights: Float64Array
+    worth: Float64Array
     power: float
-    visits: Any
+    visits: Float64Array
     epsilon: float
     seat: int
     game: int
-    chance: Any
+    chance: Uint64Array
     lambda_: float
     cut: bool
     beta: float
     temperature: float
-    room: Any
+    room: Float64Array
 
 
 @inlined
-def with_game(step: Step, alpha: float, epsilon: float, seat: Any, game: Any) -> Any:
+def with_game(step: Step, alpha: float, epsilon: float, seat: Int64, game: Int64) -> "Step":
     """Return the numbers of a batch that begins with `game`."""
     return Step(
         alpha=alpha,
@@ -97,19 +109,19 @@ def with_game(step: Step, alpha: float, epsilon: float, seat: Any, game: Any) ->
 
 
 @inlined
-def is_learner(step: Step, mover: Any) -> Any:
+def is_learner(step: Step, mover: Int64) -> bool:
     """Return whether this player (0 or 1) is the learner, not a fixed opponent."""
     return step.seat < 0 or mover == step.seat
 
 
 @inlined
-def exploring_share(step: Step, mover: Any) -> Any:
+def exploring_share(step: Step, mover: Int64) -> float:
     """Return the probability of an exploratory move of this player (0 or 1); 0 for one that never explores."""
     return step.epsilon if is_learner(step, mover) else 0.0
 
 
 @inlined
-def visit_weight(alpha: float, n: float) -> Any:
+def visit_weight(alpha: float, n: float) -> float:
     """Return the combined size of `n` steps of size `alpha` towards their mean target: 1 - (1 - alpha)**n, n real.
 
     It is exactly `alpha` for n = 1, so a batch of one game equals the sequential algorithm to the last bit.
@@ -124,14 +136,14 @@ def visit_weight(alpha: float, n: float) -> Any:
 
 
 @kernel
-def fill_weights(alpha: float, weights: Any) -> None:
+def fill_weights(alpha: float, weights: Float64Array) -> None:
     """Tabulate `visit_weight`; `weights` (float64[N]) is modified in place."""
     for n in range(weights.shape[0]):
         weights[n] = visit_weight(alpha, float(n))
 
 
 @inlined
-def step_size(step: Step, entry: Any, n: float) -> Any:
+def step_size(step: Step, entry: Integer, n: float) -> float:
     """Return the step size of a table entry in this batch; add `n` to its visits if they matter."""
     if step.power == 0.0:
         return step.alpha
@@ -141,7 +153,7 @@ def step_size(step: Step, entry: Any, n: float) -> Any:
 
 
 @inlined
-def share_of(step: Step, entry: Any, n: Any) -> Any:
+def share_of(step: Step, entry: Integer, n: float) -> float:
     """Return the combined step size of a table entry towards its mean target, for `n` visits in a batch.
 
     n: int, or float where visits are fractional.
@@ -202,10 +214,10 @@ class Trajectory(NamedTuple):
     it is not kept: for other learners (`Learner.settles`), step sizes that change with the games, fixed opponents.
     """
 
-    row: Any
-    edge: Any
-    exploring: Any
-    settled: Any
+    row: Uint32Array
+    edge: Uint32Array
+    exploring: np.uint64
+    settled: BoolArray | None
 
 
 def make_trajectory(plies: int, settling: int = 0) -> Trajectory:
@@ -219,19 +231,19 @@ def make_trajectory(plies: int, settling: int = 0) -> Trajectory:
 
 
 @inlined
-def with_exploring(game: Trajectory, exploring: Any) -> Any:
+def with_exploring(game: Trajectory, exploring: np.uint64) -> "Trajectory":
     """Return the same game with another set of exploratory moves."""
     return Trajectory(game.row, game.edge, exploring, game.settled)
 
 
 @inlined
-def explored(game: Trajectory, ply: Any) -> Any:
+def explored(game: Trajectory, ply: Int64) -> bool:
     """Return whether the move of `ply` was exploratory."""
     return explores_at(game.exploring, ply)
 
 
 @inlined
-def is_settled(settled: Any, row: Any) -> Any:
+def is_settled(settled: BoolArray | None, row: Integer) -> bool:
     """Return whether `row` needs neither an update nor a search for its best moves; settled: see `Trajectory`."""
     if settled is None:
         return False
@@ -270,13 +282,13 @@ def begin(tables: Any, graph: Any, row: Any, worth: Any, key: Any) -> Any:
 
 
 @inlined
-def start_row(graph: Graph, row: Any) -> Any:
+def start_row(graph: Graph, row: Int64) -> np.int64:
     """Return the shared row (see `games.graph`) with the start value of `row`."""
     return n_unfinished(graph) + np.int64(graph.outcome[row])
 
 
 @inlined
-def mark_parents(graph: Graph, row: int, marks: Any, mark: Any) -> None:
+def mark_parents(graph: Graph, row: Integer, marks: BoolArray | Float64Array, mark: Bool | float) -> None:
     """Set `marks` (one entry per row) to `mark` for every row with a move into `row`, in place."""
     for i in range(np.int64(graph.first_parent[row]), np.int64(graph.first_parent[row + 1])):
         marks[graph.parent[i]] = mark
@@ -406,7 +418,9 @@ class Learner:
 
 
 @inlined
-def borrow_row(tables: Any, graph: Graph, growth: Growth, code: Any, image: Any, ply: Any, worth: Any) -> Any:
+def borrow_row(
+    tables: Tables, graph: Graph, growth: Growth, code: Int64, image: Int64, ply: Int64, worth: Float64Array
+) -> np.int64:
     """Reset the borrowed row for unfinished positions of `ply` to the game's position, in place; return the row.
 
     code, image: the lowest code of the position's images, and the image that has it.
@@ -419,7 +433,9 @@ def borrow_row(tables: Any, graph: Graph, growth: Growth, code: Any, image: Any,
 
 
 @inlined
-def enter_row(tables: Any, graph: Graph, growth: Growth, code: Any, row: Any, ply: Any, worth: Any) -> Any:
+def enter_row(
+    tables: Tables, graph: Graph, growth: Growth, code: Int64, row: Int64, ply: Int64, worth: Float64Array
+) -> Int64:
     """Give the position of the game, with this lowest code, a row of its own, in place; return the row."""
     graph.code[row], graph.ply[row] = code, ply
     remember(growth, code, row)
@@ -429,7 +445,7 @@ def enter_row(tables: Any, graph: Graph, growth: Growth, code: Any, row: Any, pl
 
 
 @inlined
-def add_row(tables: Any, graph: Graph, growth: Growth, ply: Any, worth: Any) -> Any:
+def add_row(tables: Tables, graph: Graph, growth: Growth, ply: Int64, worth: Float64Array) -> Int64:
     """Add a row for the unfinished position of the game, in place; return it, or a borrowed one in a full table."""
     code, image = lowest_image(growth)
     if not has_room(graph, growth, 1):
@@ -443,7 +459,7 @@ def add_row(tables: Any, graph: Graph, growth: Growth, ply: Any, worth: Any) -> 
 
 
 @inlined
-def add_final(tables: Any, graph: Graph, growth: Growth, ply: Any, shared: Any, worth: Any) -> Any:
+def add_final(tables: Tables, graph: Graph, growth: Growth, ply: Int64, shared: Int64, worth: Float64Array) -> Int64:
     """Add a row for the final position of the game, in place; return it, or the borrowed last row if the table is full.
 
     ply: marks on the board.  shared: the row of all final positions with this outcome.
@@ -461,7 +477,7 @@ def add_final(tables: Any, graph: Graph, growth: Growth, ply: Any, shared: Any, 
 
 
 @kernel
-def row_at(tables: Any, graph: Graph, growth: Growth, code: Any, ply: Any, worth: Any) -> Any:
+def row_at(tables: Tables, graph: Graph, growth: Growth, code: Int64, ply: Int64, worth: Float64Array) -> Any:
     """Return the row (a borrowed one if none exists) and the image of an unfinished position.  `growth` is scratch."""
     show_code(growth, code)
     lowest, image = lowest_image(growth)
@@ -472,14 +488,14 @@ def row_at(tables: Any, graph: Graph, growth: Growth, code: Any, ply: Any, worth
 
 
 @kernel
-def add_first(tables: Any, graph: Graph, growth: Growth, worth: Any) -> None:
+def add_first(tables: Tables, graph: Graph, growth: Growth, worth: Float64Array) -> None:
     """Add the empty board, in place."""
     clear_board(growth)
     add_row(tables, graph, growth, 0, worth)
 
 
 @kernel
-def begin_rows(tables: Any, graph: Graph, first: int, worth: Any, key: Any) -> None:
+def begin_rows(tables: Tables, graph: Graph, first: Int64, worth: Float64Array, key: np.uint64) -> None:
     """Give the unfinished rows from `first` on, and all final ones, their start values; `tables` changes in place."""
     for row in range(first, n_unfinished(graph)):
         begin(tables, graph, row, worth, key)
@@ -488,7 +504,7 @@ def begin_rows(tables: Any, graph: Graph, first: int, worth: Any, key: Any) -> N
 
 
 @inlined
-def forget_borrowed(graph: Graph, growth: Growth, visits: Any) -> None:
+def forget_borrowed(graph: Graph, growth: Growth, visits: Float64Array) -> None:
     """Set the visits (one per entry of the table, in place) of all borrowed rows back to none."""
     n_open, n_rows, n_edges = n_unfinished(graph), graph.code.shape[0], graph.child.shape[0]
     if visits.shape[0] == n_edges or visits.shape[0] == 2 * n_edges:  # more than twice the rows, in any case

@@ -15,11 +15,11 @@ batch's first game.  So coin and moves are independent.  In a batch the target i
 of later turns are those from before the batch.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ttt_batch.compiler.jit import inlined
+from ttt_batch.compiler.jit import Float64Array, Int64, Integer, inlined
 from ttt_batch.compiler.numerics import draw, game_base
 from ttt_batch.games.board import UNFINISHED
 from ttt_batch.games.graph import Graph, edges_of
@@ -34,28 +34,28 @@ TOP = np.uint64(63)
 class DoubleQTables(NamedTuple):
     """q: float64[2, E], what a move is worth to the player who makes it, by tables A and B; a win 1, a loss -1."""
 
-    q: Any
+    q: Float64Array
 
 
 @score.register(DoubleQTables)
-def _score(tables: DoubleQTables, graph: Graph, edge: int, mover: int) -> Any:
+def _score(tables: DoubleQTables, graph: Graph, edge: Integer, mover: Int64) -> float:
     return 0.5 * (tables.q[0, edge] + tables.q[1, edge])
 
 
 @inlined
-def coin(step: Step) -> Any:
+def coin(step: Step) -> Int64:
     """Return the table that learns in this batch: 0 or 1."""
     return np.int64(draw(game_base(step.chance[0], step.game), 0) >> TOP)
 
 
 @learning_table.register(DoubleQTables)
-def _learning_table(tables: DoubleQTables, graph: Graph, step: Step) -> Any:
+def _learning_table(tables: DoubleQTables, graph: Graph, step: Step) -> tuple[Float64Array, np.int64]:
     learning = coin(step)
     return tables.q[learning], learning * graph.child.shape[0]
 
 
 @turn_value.register(DoubleQTables)
-def _turn_value(tables: DoubleQTables, graph: Graph, row: Any, edge: Any, step: Step) -> Any:
+def _turn_value(tables: DoubleQTables, graph: Graph, row: np.uint32, edge: Integer, step: Step) -> float:
     learning = coin(step)
     lo, hi = edges_of(graph, row)
     best = lo
@@ -65,12 +65,12 @@ def _turn_value(tables: DoubleQTables, graph: Graph, row: Any, edge: Any, step: 
 
 
 @batch_turn_value.register(DoubleQTables)
-def _batch_turn_value(tables: DoubleQTables, graph: Graph, row: Any, counts: Counts, step: Step) -> Any:
+def _batch_turn_value(tables: DoubleQTables, graph: Graph, row: np.uint32, counts: Counts, step: Step) -> float:
     return turn_value(tables, graph, row, 0, step)
 
 
 @begin.register(DoubleQTables)
-def _begin(tables: DoubleQTables, graph: Graph, row: Any, worth: Any, key: Any) -> None:
+def _begin(tables: DoubleQTables, graph: Graph, row: Int64, worth: Float64Array, key: np.uint64) -> None:
     lo, hi = edges_of(graph, row)
     for edge in range(lo, hi):
         tables.q[0, edge] = worth[0, UNFINISHED]

@@ -14,9 +14,11 @@ In a batch the target is the mean over the replies seen; values of later turns a
 """
 
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ttt_batch.compiler.jit import inlined
+import numpy as np
+
+from ttt_batch.compiler.jit import Float64Array, Int64, inlined
 from ttt_batch.compiler.numerics import exponential
 from ttt_batch.games.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import Learner, Settings, Step, exploring_share, is_learner
@@ -28,11 +30,11 @@ from ttt_batch.simulation.policy import UNIFORM, Choice, Counts, best_score
 class ExpectedSarsaTables(NamedTuple):
     """q: float64[E], what a move is worth to the player who makes it; a win 1, a loss -1."""
 
-    q: Any
+    q: Float64Array
 
 
 @inlined
-def _by_epsilon(q: Any, best: Any, epsilon: Any, lo: Any, hi: Any) -> Any:
+def _by_epsilon(q: Float64Array, best: float, epsilon: float, lo: Int64, hi: Int64) -> float:
     """Return the sum of pi(a) * Q(a) over edges `lo` to `hi - 1`, in cell order; best: the highest value."""
     n_best = 0
     for edge in range(lo, hi):
@@ -45,7 +47,7 @@ def _by_epsilon(q: Any, best: Any, epsilon: Any, lo: Any, hi: Any) -> Any:
 
 
 @inlined
-def _by_softmax(q: Any, best: Any, temperature: Any, lo: Any, hi: Any) -> Any:
+def _by_softmax(q: Float64Array, best: float, temperature: float, lo: Int64, hi: Int64) -> float:
     """Return the sum of pi(a) * Q(a) for softmax play."""
     powers, total = 0.0, 0.0
     for edge in range(lo, hi):
@@ -56,7 +58,7 @@ def _by_softmax(q: Any, best: Any, temperature: Any, lo: Any, hi: Any) -> Any:
 
 
 @inlined
-def _expected(tables: ExpectedSarsaTables, graph: Graph, row: Any, step: Step) -> Any:
+def _expected(tables: ExpectedSarsaTables, graph: Graph, row: np.uint32, step: Step) -> float:
     """Return the policy's expectation of a move in `row`."""
     lo, hi = edges_of(graph, row)
     mover, best = mover_of(graph, row), best_score(tables, graph, row, 0)
@@ -66,12 +68,12 @@ def _expected(tables: ExpectedSarsaTables, graph: Graph, row: Any, step: Step) -
 
 
 @turn_value.register(ExpectedSarsaTables)
-def _turn_value(tables: ExpectedSarsaTables, graph: Graph, row: Any, edge: Any, step: Step) -> Any:
+def _turn_value(tables: ExpectedSarsaTables, graph: Graph, row: np.uint32, edge: np.uint32, step: Step) -> float:
     return _expected(tables, graph, row, step)
 
 
 @batch_turn_value.register(ExpectedSarsaTables)
-def _batch_turn_value(tables: ExpectedSarsaTables, graph: Graph, row: Any, counts: Counts, step: Step) -> Any:
+def _batch_turn_value(tables: ExpectedSarsaTables, graph: Graph, row: np.uint32, counts: Counts, step: Step) -> float:
     return _expected(tables, graph, row, step)
 
 

@@ -12,10 +12,11 @@ In a batch, a visit updates through the replies that ended the game and through 
 the others; all values are those from before the batch, so the number of updates may be fractional.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ttt_batch.compiler.jit import BoolArray, Float64Array, Int64
 from ttt_batch.games.board import UNFINISHED
 from ttt_batch.games.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import (
@@ -41,11 +42,11 @@ NEXT, SHARE = 0, 1
 class GreedyTdTables(NamedTuple):
     """value: float64[P, S], what an own afterstate is worth to each player; a win 1, a loss 0."""
 
-    value: Any
+    value: Float64Array
 
 
 @fold.register(GreedyTdTables)
-def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
+def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, dirty: BoolArray) -> None:
     value, taken, ahead = tables.value, counts.taken, counts.scratch
     for i in range(counts.n_visited[0]):
         row = counts.visited[i]
@@ -89,7 +90,7 @@ def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, dirt
 
 
 @learn.register(GreedyTdTables)
-def _learn(tables: GreedyTdTables, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
+def _learn(tables: GreedyTdTables, graph: Graph, game: Trajectory, plies: Int64, step: Step) -> None:
     value = tables.value
     for ply in range(1, plies):
         row, player = game.row[ply], (ply - 1) & 1

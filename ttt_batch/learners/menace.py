@@ -13,11 +13,11 @@ In a batch R is the mean over the games after a move, and counts once per move. 
 limit at 0 applies per batch, not per game.  So the expectation of a batch differs from that of its games one by one.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ttt_batch.compiler.jit import inlined
+from ttt_batch.compiler.jit import Bool, BoolArray, Float64Array, Int64, Integer, Tables, inlined
 from ttt_batch.games.board import UNFINISHED
 from ttt_batch.games.graph import Graph, edges_of, mover_of, rows_of_edges
 from ttt_batch.learners.base import Learner, Settings, Step, Trajectory, fold, learn, state_value
@@ -28,17 +28,17 @@ from ttt_batch.simulation.policy import EXPLORING, GREEDY, UNIFORM, Choice, Coun
 class MenaceTables(NamedTuple):
     """q: float64[E], beads of a move's kind; NaN for moves that no box has."""
 
-    q: Any
+    q: Float64Array
 
 
 @inlined
-def _is_box(graph: Graph, row: Any) -> Any:
+def _is_box(graph: Graph, row: np.uint32) -> Bool:
     """Return whether a row is a box: a position in which the first player has a choice."""
     return mover_of(graph, row) == 0 and np.int64(graph.legal[row]) > 1
 
 
 @inlined
-def _add_beads(tables: Any, graph: Graph, row: Any, edge: Any, beads: Any) -> None:
+def _add_beads(tables: Tables, graph: Graph, row: np.uint32, edge: Int64, beads: float) -> None:
     """Add beads, or remove them if negative, to a move's kind; all moves of a kind lead to the same row."""
     if graph.code[graph.child[edge]] < 0:
         return
@@ -50,17 +50,17 @@ def _add_beads(tables: Any, graph: Graph, row: Any, edge: Any, beads: Any) -> No
 
 
 @score.register(MenaceTables)
-def _score(tables: Any, graph: Graph, edge: int, mover: int) -> Any:
+def _score(tables: MenaceTables, graph: Graph, edge: Integer, mover: Int64) -> float:
     return LEAST_BEADS if graph.code[graph.child[edge]] < 0 and mover == 0 else tables.q[edge]
 
 
 @state_value.register(MenaceTables)
-def _state_value(tables: Any, graph: Graph, row: int, player: int) -> Any:
+def _state_value(tables: MenaceTables, graph: Graph, row: np.uint64, player: Int64) -> float:
     return np.nan
 
 
 @learn.register(MenaceTables)
-def _learn(tables: Any, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
+def _learn(tables: MenaceTables, graph: Graph, game: Trajectory, plies: Int64, step: Step) -> None:
     reward = step.worth[0, graph.outcome[game.row[plies]]]
     for ply in range(0, plies, 2):
         if _is_box(graph, game.row[ply]):
@@ -68,7 +68,7 @@ def _learn(tables: Any, graph: Graph, game: Trajectory, plies: int, step: Step) 
 
 
 @fold.register(MenaceTables)
-def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
+def _fold(tables: MenaceTables, graph: Graph, counts: Counts, step: Step, dirty: BoolArray) -> None:
     taken, scratch = counts.taken, counts.scratch  # hand: the mean reward of the games through a row
     for i in range(counts.n_visited[0] - 1, -1, -1):
         row, total = counts.visited[i], 0.0

@@ -11,11 +11,11 @@ before this game, and in a batch from before the batch.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ttt_batch.compiler.jit import inlined
+from ttt_batch.compiler.jit import BoolArray, Float64Array, Int64, Integer, inlined
 from ttt_batch.compiler.numerics import GOLDEN, draw, mix, unit
 from ttt_batch.games.board import UNFINISHED
 from ttt_batch.games.graph import Graph, edges_of, mover_of, n_unfinished
@@ -37,16 +37,16 @@ from ttt_batch.simulation.policy import EXPLORING, FIRST_BEST, GREEDY, Choice, C
 class MinimaxQTables(NamedTuple):
     """q: float64[E], what a move is worth to the first player; occupied cells are moves, too."""
 
-    q: Any
+    q: Float64Array
 
 
 @score.register(MinimaxQTables)
-def _score(tables: MinimaxQTables, graph: Graph, edge: int, mover: int) -> Any:
+def _score(tables: MinimaxQTables, graph: Graph, edge: Integer, mover: Int64) -> float:
     return -tables.q[edge] if mover else tables.q[edge]
 
 
 @inlined
-def _best(q: Any, graph: Graph, row: int) -> Any:
+def _best(q: Float64Array, graph: Graph, row: Integer) -> float:
     """Return the best value of a move in `row` for its mover, from the first player's side."""
     sign = 1.0 - 2.0 * mover_of(graph, row)
     best = -np.inf
@@ -58,13 +58,13 @@ def _best(q: Any, graph: Graph, row: int) -> Any:
 
 
 @state_value.register(MinimaxQTables)
-def _state_value(tables: MinimaxQTables, graph: Graph, row: int, player: int) -> Any:
+def _state_value(tables: MinimaxQTables, graph: Graph, row: np.uint64, player: Int64) -> float:
     best = _best(tables.q, graph, row)
     return -best if player else best
 
 
 @fold.register(MinimaxQTables)
-def _fold(tables: MinimaxQTables, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
+def _fold(tables: MinimaxQTables, graph: Graph, counts: Counts, step: Step, dirty: BoolArray) -> None:
     q, taken, n_open = tables.q, counts.taken, n_unfinished(graph)
     for i in range(counts.n_visited[0] - 1, -1, -1):
         row = counts.visited[i]
@@ -94,7 +94,7 @@ def _fold(tables: MinimaxQTables, graph: Graph, counts: Counts, step: Step, dirt
 
 
 @learn.register(MinimaxQTables)
-def _learn(tables: MinimaxQTables, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
+def _learn(tables: MinimaxQTables, graph: Graph, game: Trajectory, plies: Int64, step: Step) -> None:
     for ply in range(plies):
         edge, after = game.edge[ply], game.row[ply + 1]
         outcome = graph.outcome[after]
@@ -104,7 +104,7 @@ def _learn(tables: MinimaxQTables, graph: Graph, game: Trajectory, plies: int, s
 
 
 @begin.register(MinimaxQTables)
-def _begin(tables: MinimaxQTables, graph: Graph, row: Any, worth: Any, key: Any) -> None:
+def _begin(tables: MinimaxQTables, graph: Graph, row: Int64, worth: Float64Array, key: np.uint64) -> None:
     lo, hi = edges_of(graph, row)
     base = mix(key + np.uint64(graph.code[row]) * GOLDEN)  # by code and cell, whichever row a position has
     for edge in range(lo, hi):  # Box and Muller, "A note on the generation of random normal deviates", 1958

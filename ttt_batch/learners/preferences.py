@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.jit import generic, inlined
+from ttt_batch.compiler.jit import BoolArray, Float64Array, Int64, Integer, Tables, generic, inlined
 from ttt_batch.compiler.numerics import exponential
 from ttt_batch.games.board import UNFINISHED
 from ttt_batch.games.graph import Graph, edges_of, mover_of, n_unfinished
@@ -67,16 +67,16 @@ def start_preferences(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.fl
     return np.ascontiguousarray(worth[graph.ply.astype(np.int64) & 1, graph.outcome])
 
 
-def _score(tables: Any, graph: Graph, edge: int, mover: int) -> Any:
+def _score(tables: Tables, graph: Graph, edge: Integer, mover: Int64) -> float:
     return tables.q[edge]
 
 
-def _state_value(tables: Any, graph: Graph, row: int, player: int) -> Any:
+def _state_value(tables: Tables, graph: Graph, row: np.uint64, player: Int64) -> float:
     return tables.value[row] if mover_of(graph, row) == player else np.nan
 
 
 @inlined
-def _find_chances(theta: Any, lo: Any, hi: Any, chance: Any) -> None:
+def _find_chances(theta: Float64Array, lo: Int64, hi: Int64, chance: Float64Array) -> None:
     """Write pi of the edges `lo` to `hi - 1` of a row into `chance` (float64[64]), in place."""
     highest, total = -np.inf, 0.0
     for edge in range(lo, hi):
@@ -88,7 +88,7 @@ def _find_chances(theta: Any, lo: Any, hi: Any, chance: Any) -> None:
         chance[edge - lo] /= total
 
 
-def _learn(tables: Any, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
+def _learn(tables: Tables, graph: Graph, game: Trajectory, plies: Int64, step: Step) -> None:
     theta, value = tables.q, tables.value
     for ply in range(plies):
         if not is_learner(step, ply & 1):
@@ -107,7 +107,7 @@ def _learn(tables: Any, graph: Graph, game: Trajectory, plies: int, step: Step) 
 
 
 @inlined
-def _target(graph: Graph, scratch: Any, step: Step, edge: Any, player: Any) -> Any:
+def _target(graph: Graph, scratch: Float64Array, step: Step, edge: Int64, player: Int64) -> float:
     """Return a move's worth for a player: the result if it ends the game, otherwise the value from its child."""
     child = graph.child[edge]
     outcome = graph.outcome[child]
@@ -116,7 +116,7 @@ def _target(graph: Graph, scratch: Any, step: Step, edge: Any, player: Any) -> A
 
 @inlined
 def _fold_preferences(
-    tables: Any, graph: Graph, counts: Counts, step: Step, row: Any, before: Any, target: Any
+    tables: Tables, graph: Graph, counts: Counts, step: Step, row: np.uint32, before: float, target: float
 ) -> None:
     """Move the preferences of one row, in place.  before: its value.  target: the mean of its moves' targets.
 
@@ -136,7 +136,7 @@ def _fold_preferences(
             theta[edge] += share * (own / visits - chance[edge - lo] * mean)
 
 
-def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
+def _fold(tables: Tables, graph: Graph, counts: Counts, step: Step, dirty: BoolArray) -> None:
     value, taken, scratch = tables.value, counts.taken, counts.scratch  # hand: what a row gives to each player
     for i in range(counts.n_visited[0] - 1, -1, -1):
         row = counts.visited[i]
@@ -157,7 +157,7 @@ def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, dirty: Any) -> 
         scratch[4 * row + 1 - mover] = others / visits
 
 
-def _begin(tables: Any, graph: Graph, row: Any, worth: Any, key: Any) -> None:
+def _begin(tables: Tables, graph: Graph, row: Int64, worth: Float64Array, key: np.uint64) -> None:
     tables.value[row] = worth[0, UNFINISHED]
     if row < n_unfinished(graph):
         lo, hi = edges_of(graph, row)

@@ -12,8 +12,11 @@ on the opponent's replies: the values are those against an opponent that explore
 In a batch the target is the mean over the replies seen; values of later turns are those from before the batch.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
+
+from ttt_batch.compiler.jit import Float64Array
 from ttt_batch.games.graph import Graph
 from ttt_batch.learners.base import Learner, Settings, Step
 from ttt_batch.learners.values import Q_FIELD, batch_turn_value, one_q, start_q, turn_value
@@ -24,16 +27,16 @@ from ttt_batch.simulation.policy import UNIFORM, Choice, Counts, best_score
 class QLearningTables(NamedTuple):
     """q: float64[E], what a move is worth to the player who makes it; a win 1, a loss -1."""
 
-    q: Any
+    q: Float64Array
 
 
 @turn_value.register(QLearningTables)
-def _turn_value(tables: QLearningTables, graph: Graph, row: Any, edge: Any, step: Step) -> Any:
+def _turn_value(tables: QLearningTables, graph: Graph, row: np.uint32, edge: np.uint32, step: Step) -> float:
     return best_score(tables, graph, row, 0)
 
 
 @batch_turn_value.register(QLearningTables)
-def _batch_turn_value(tables: QLearningTables, graph: Graph, row: Any, counts: Counts, step: Step) -> Any:
+def _batch_turn_value(tables: QLearningTables, graph: Graph, row: np.uint32, counts: Counts, step: Step) -> float:
     return best_score(tables, graph, row, 0)
 
 

@@ -4,10 +4,11 @@ Source: Williams 1992; Sutton and Barto, Reinforcement Learning, 2nd edition, se
 of `preferences`, and the target of every move is the result for its mover, undiscounted.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ttt_batch.compiler.jit import Float64Array
 from ttt_batch.learners.base import PREFERENCE, Learner, Settings, Step
 from ttt_batch.learners.preferences import FIELDS, preferences, start_preferences, turn_worth
 from ttt_batch.simulation.policy import UNIFORM, Choice
@@ -17,12 +18,12 @@ from ttt_batch.simulation.policy import UNIFORM, Choice
 class ReinforceTables(NamedTuple):
     """q: float64[E], theta, preferences for moves.  value: float64[S], what positions are worth to their movers."""
 
-    q: Any
-    value: Any
+    q: Float64Array
+    value: Float64Array
 
 
 @turn_worth.register(ReinforceTables)
-def _turn_worth(tables: ReinforceTables, step: Step, value: Any, result: Any) -> Any:
+def _turn_worth(tables: ReinforceTables, step: Step, value: float, result: float) -> float:
     return result
 
 

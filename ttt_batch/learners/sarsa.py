@@ -15,8 +15,11 @@ are those from before the batch.
 """
 
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
+
+from ttt_batch.compiler.jit import Float64Array
 from ttt_batch.games.graph import Graph, edges_of
 from ttt_batch.learners.base import Learner, Settings, Step
 from ttt_batch.learners.values import Q_FIELD, batch_turn_value, one_q, start_q, turn_value
@@ -27,16 +30,16 @@ from ttt_batch.simulation.policy import EXPLORING, GREEDY, UNIFORM, Choice, Coun
 class SarsaTables(NamedTuple):
     """q: float64[E], what a move is worth to the player who makes it; a win 1, a loss -1."""
 
-    q: Any
+    q: Float64Array
 
 
 @turn_value.register(SarsaTables)
-def _turn_value(tables: SarsaTables, graph: Graph, row: Any, edge: Any, step: Step) -> Any:
+def _turn_value(tables: SarsaTables, graph: Graph, row: np.uint32, edge: np.uint32, step: Step) -> float:
     return tables.q[edge]
 
 
 @batch_turn_value.register(SarsaTables)
-def _batch_turn_value(tables: SarsaTables, graph: Graph, row: Any, counts: Counts, step: Step) -> Any:
+def _batch_turn_value(tables: SarsaTables, graph: Graph, row: np.uint32, counts: Counts, step: Step) -> float:
     total = 0.0
     lo, hi = edges_of(graph, row)
     for edge in range(lo, hi):

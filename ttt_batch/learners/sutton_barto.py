@@ -8,10 +8,11 @@ back, with the value of the next position already updated:
     V(s) += alpha * greedy * (gamma * V(s') - V(s)),   greedy = 0 where this player itself explored from s, else 1
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ttt_batch.compiler.jit import BoolArray, Float64Array, Int64
 from ttt_batch.games.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import (
     Learner,
@@ -33,11 +34,11 @@ from ttt_batch.simulation.policy import EXPLORING, GREEDY, UNIFORM, Choice, Coun
 class SuttonBartoTables(NamedTuple):
     """value: float64[P, S], what each player thinks a position is worth to it; a win 1, a loss 0."""
 
-    value: Any
+    value: Float64Array
 
 
 @fold.register(SuttonBartoTables)
-def _fold(tables: SuttonBartoTables, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
+def _fold(tables: SuttonBartoTables, graph: Graph, counts: Counts, step: Step, dirty: BoolArray) -> None:
     value, n_rows, taken, visited = tables.value, graph.code.shape[0], counts.taken, counts.visited
     for i in range(counts.n_visited[0] - 1, -1, -1):
         row = visited[i]
@@ -68,7 +69,7 @@ def _fold(tables: SuttonBartoTables, graph: Graph, counts: Counts, step: Step, d
 
 
 @learn.register(SuttonBartoTables)
-def _learn(tables: SuttonBartoTables, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
+def _learn(tables: SuttonBartoTables, graph: Graph, game: Trajectory, plies: Int64, step: Step) -> None:
     value, n_rows = tables.value, graph.code.shape[0]
     end = game.row[plies]
     first, second = value[0, end], value[1, end]  # of the next position; read again each time, 0.87 times as fast

@@ -9,12 +9,12 @@ Exploration needs no mask: the target does not depend on the move played, so in 
 the values settle on the true ones.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.jit import inlined
+from ttt_batch.compiler.jit import Bool, BoolArray, Float64Array, Int64, inlined
 from ttt_batch.games.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import (
     Learner,
@@ -37,7 +37,7 @@ from ttt_batch.simulation.policy import UNIFORM, Choice, Counts
 class TdTables(NamedTuple):
     """value: float64[S], what a position is worth to the first player; a win 1, a loss -1."""
 
-    value: Any
+    value: Float64Array
 
 
 def start(graph: Graph, worth: NDArray[np.float64], _: np.random.Generator) -> TdTables:
@@ -46,7 +46,7 @@ def start(graph: Graph, worth: NDArray[np.float64], _: np.random.Generator) -> T
 
 
 @inlined
-def _best_child(tables: TdTables, graph: Graph, row: int) -> Any:
+def _best_child(tables: TdTables, graph: Graph, row: np.uint32) -> float:
     """Return the value of the child that is best for the player who moves in `row`."""
     value = tables.value
     lo, hi = edges_of(graph, row)
@@ -63,7 +63,7 @@ def _best_child(tables: TdTables, graph: Graph, row: int) -> Any:
 
 
 @fold.register(TdTables)
-def _fold(tables: TdTables, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
+def _fold(tables: TdTables, graph: Graph, counts: Counts, step: Step, dirty: BoolArray) -> None:
     # A row that has reached its target needs no update until a child changes: 1.08 times as many games.  If the step
     # size depends on visits, every update counts; growing boards have no list of parents.
     value, reached = tables.value, counts.scratch
@@ -82,10 +82,11 @@ def _fold(tables: TdTables, graph: Graph, counts: Counts, step: Step, dirty: Any
 
 
 @inlined
-def _note(graph: Graph, settled: Any, row: Any, steady: bool, changed: bool, doubtful: bool) -> None:
+def _note(graph: Graph, settled: BoolArray | None, row: np.uint32, steady: Bool, changed: Bool, doubtful: Bool) -> None:
     """Update `settled` (see `Trajectory`) of a row after its update.  steady: constant step size.
 
-    changed: its value has changed.  doubtful: its child has changed, or the move from it was exploratory."""
+    changed: its value has changed.  doubtful: its child has changed, or the move from it was exploratory.
+    """
     if settled is None:
         return
     if steady:  # if the step size depends on visits, every update counts
@@ -95,7 +96,7 @@ def _note(graph: Graph, settled: Any, row: Any, steady: bool, changed: bool, dou
 
 
 @learn.register(TdTables)
-def _learn(tables: TdTables, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
+def _learn(tables: TdTables, graph: Graph, game: Trajectory, plies: Int64, step: Step) -> None:
     # With a constant step size a row whose update changed nothing needs none until a child changes; at the end that
     # holds for nearly all rows (1.4 times as fast).  `Trajectory.settled` requires a little more.
     value = tables.value

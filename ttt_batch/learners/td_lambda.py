@@ -12,8 +12,9 @@ was exploratory, V(s(t)) is not updated, and G(t-1) = gamma * V(s(t)), so that n
 In a batch, G of a position is the mean over all its games: over the moves taken there, each with what its child gives.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ttt_batch.compiler.jit import BoolArray, Float64Array, Int64
 from ttt_batch.games.board import UNFINISHED
 from ttt_batch.games.graph import Graph, edges_of
 from ttt_batch.learners.base import (
@@ -36,11 +37,11 @@ from ttt_batch.simulation.policy import EXPLORING, GREEDY, UNIFORM, Choice, Coun
 class TdLambdaTables(NamedTuple):
     """value: float64[S], what a position is worth to the first player; a win 1, a loss -1."""
 
-    value: Any
+    value: Float64Array
 
 
 @fold.register(TdLambdaTables)
-def _fold(tables: TdLambdaTables, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
+def _fold(tables: TdLambdaTables, graph: Graph, counts: Counts, step: Step, dirty: BoolArray) -> None:
     value, taken, gives = tables.value, counts.taken, counts.scratch  # gives: what a row gives to the row before
     for i in range(counts.n_visited[0] - 1, -1, -1):
         row = counts.visited[i]
@@ -67,7 +68,7 @@ def _fold(tables: TdLambdaTables, graph: Graph, counts: Counts, step: Step, dirt
 
 
 @learn.register(TdLambdaTables)
-def _learn(tables: TdLambdaTables, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
+def _learn(tables: TdLambdaTables, graph: Graph, game: Trajectory, plies: Int64, step: Step) -> None:
     value = tables.value
     target = step.worth[0, graph.outcome[game.row[plies]]]
     for ply in range(plies - 1, -1, -1):

@@ -12,11 +12,11 @@ In a batch, an afterstate's target through a reply is the mean value of the next
 seen from that reply.  Those values are updated first.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ttt_batch.compiler.jit import inlined
+from ttt_batch.compiler.jit import BoolArray, Float64Array, Int64, Integer, inlined
 from ttt_batch.games.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.learners.base import Learner, Settings, Step, Trajectory, fold, learn, mark_parents, share_of, step_size
 from ttt_batch.learners.values import own_afterstates
@@ -27,11 +27,11 @@ from ttt_batch.simulation.policy import EXPLORING, GREEDY, LAST_BEST, Choice, Co
 class ValueFeedTables(NamedTuple):
     """value: float64[P, S], what an own afterstate is worth to each player; nan where never updated."""
 
-    value: Any
+    value: Float64Array
 
 
 @inlined
-def _step_towards(value: Any, player: Any, row: int, share: float, target: float) -> Any:
+def _step_towards(value: Float64Array, player: Integer, row: Integer, share: float, target: float) -> bool:
     """Move one value `share` of the way to `target`, from 0 where it was never seen; return whether it changed."""
     before = value[player, row]
     origin = before if before == before else 0.0
@@ -40,7 +40,7 @@ def _step_towards(value: Any, player: Any, row: int, share: float, target: float
 
 
 @fold.register(ValueFeedTables)
-def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
+def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, dirty: BoolArray) -> None:
     value, taken, ahead = tables.value, counts.taken, counts.scratch
     n_rows = graph.code.shape[0]
     for row in range(n_unfinished(graph), graph.code.shape[0]):
@@ -72,7 +72,7 @@ def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, dir
 
 
 @learn.register(ValueFeedTables)
-def _learn(tables: ValueFeedTables, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
+def _learn(tables: ValueFeedTables, graph: Graph, game: Trajectory, plies: Int64, step: Step) -> None:
     value, outcome = tables.value, graph.outcome[game.row[plies]]
     reward, other = step.worth[(plies - 1) & 1, outcome], step.worth[plies & 1, outcome]
     for ply in range(plies, 0, -1):  # the two players by turns, each with a reward of its own

@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.jit import generic, inlined
+from ttt_batch.compiler.jit import BoolArray, Float64Array, Int64, Integer, Tables, generic, inlined
 from ttt_batch.games.board import UNFINISHED
 from ttt_batch.games.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import (
@@ -78,24 +78,24 @@ def own_worth(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ascontiguousarray(worth[:, graph.outcome])
 
 
-def _one_score(tables: Any, graph: Graph, edge: int, mover: int) -> Any:
+def _one_score(tables: Tables, graph: Graph, edge: Integer, mover: Int64) -> float:
     value = tables.value[graph.child[edge]]
     return -value if mover else value
 
 
-def _one_value(tables: Any, graph: Graph, row: int, player: int) -> Any:
+def _one_value(tables: Tables, graph: Graph, row: np.uint64, player: Int64) -> float:
     return -tables.value[row] if player else tables.value[row]
 
 
-def _own_score(tables: Any, graph: Graph, edge: int, mover: int) -> Any:
+def _own_score(tables: Tables, graph: Graph, edge: Integer, mover: Int64) -> float:
     return tables.value[mover, graph.child[edge]]
 
 
-def _own_value(tables: Any, graph: Graph, row: int, player: int) -> Any:
+def _own_value(tables: Tables, graph: Graph, row: np.uint64, player: Int64) -> float:
     return tables.value[player, row]
 
 
-def _own_afterstate(tables: Any, graph: Graph, row: int, player: int) -> Any:
+def _own_afterstate(tables: Tables, graph: Graph, row: np.uint64, player: Int64) -> float:
     if mover_of(graph, row) != player:
         return tables.value[player, row]
     best = best_score(tables, graph, row, player)
@@ -103,7 +103,7 @@ def _own_afterstate(tables: Any, graph: Graph, row: int, player: int) -> Any:
 
 
 @inlined
-def _copy_row(value: Any, row: Any, origin: Any) -> None:
+def _copy_row(value: Float64Array, row: Int64, origin: Int64) -> None:
     if value.ndim == 1:
         value[row] = value[origin]
     else:
@@ -111,7 +111,7 @@ def _copy_row(value: Any, row: Any, origin: Any) -> None:
             value[player, row] = value[player, origin]
 
 
-def _begin_as_shared(tables: Any, graph: Graph, row: Any, worth: Any, key: Any) -> None:
+def _begin_as_shared(tables: Tables, graph: Graph, row: Int64, worth: Float64Array, key: np.uint64) -> None:
     _copy_row(tables.value, row, start_row(graph, row))
 
 
@@ -153,19 +153,19 @@ def own_moves(tables: T, *, own_only: bool = False) -> T:
     return tables
 
 
-def _state_value(tables: Any, graph: Graph, row: int, player: int) -> Any:
+def _state_value(tables: Tables, graph: Graph, row: np.uint64, player: Int64) -> float:
     return best_score(tables, graph, row, player) if mover_of(graph, row) == player else np.nan
 
 
-def _both_teach(tables: Any, step: Step, mover: Any) -> Any:
+def _both_teach(tables: Tables, step: Step, mover: Int64) -> bool:
     return True
 
 
-def _learner_teaches(tables: Any, step: Step, mover: Any) -> Any:
+def _learner_teaches(tables: Tables, step: Step, mover: Int64) -> bool:
     return is_learner(step, mover)
 
 
-def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, dirty: Any) -> None:
+def _fold(tables: Tables, graph: Graph, counts: Counts, step: Step, dirty: BoolArray) -> None:
     q, first = learning_table(tables, graph, step)
     taken, scratch = counts.taken, counts.scratch
     for i in range(counts.n_visited[0] - 1, -1, -1):
@@ -192,7 +192,7 @@ def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, dirty: Any) -> 
             dirty[row] = True
 
 
-def _learn(tables: Any, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
+def _learn(tables: Tables, graph: Graph, game: Trajectory, plies: Int64, step: Step) -> None:
     q, first = learning_table(tables, graph, step)
     for ply in range(plies):
         if not teaches(tables, step, ply & 1):
@@ -220,15 +220,15 @@ def start_q(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.full(graph.child.size, worth[0, UNFINISHED])
 
 
-def _score(tables: Any, graph: Graph, edge: int, mover: int) -> Any:
+def _score(tables: Tables, graph: Graph, edge: Integer, mover: Int64) -> float:
     return tables.q[edge]
 
 
-def _learning_table(tables: Any, graph: Graph, step: Any) -> Any:
+def _learning_table(tables: Tables, graph: Graph, step: Step) -> tuple[Float64Array, Int64]:
     return tables.q, 0
 
 
-def _begin(tables: Any, graph: Graph, row: Any, worth: Any, key: Any) -> None:
+def _begin(tables: Tables, graph: Graph, row: Int64, worth: Float64Array, key: np.uint64) -> None:
     lo, hi = edges_of(graph, row)
     for edge in range(lo, hi):
         tables.q[edge] = worth[0, UNFINISHED]

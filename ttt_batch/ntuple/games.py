@@ -12,7 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ttt_batch.compiler.bits import NONE, ONE, all_cells, lowest_bit, nth_member, popcount, single
-from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.jit import (
+    BoolArray,
+    Float64Array,
+    Int8Array,
+    Int32Array,
+    Int64,
+    Int64Array,
+    Integer,
+    Uint32Array,
+    inlined,
+    kernel,
+)
 from ttt_batch.compiler.numerics import below, draw, game_base, mix, unit
 from ttt_batch.games.bitboards import Lines, LineView, view_of
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, Position
@@ -41,11 +52,11 @@ class Scores(NamedTuple):
     there: int32[P, E], its weight after a move to each of its cells, or `here` if the cell is taken.
     """
 
-    total: Any
-    score: Any
-    seen: Any
-    here: Any
-    there: Any
+    total: Int64Array
+    score: Int64Array
+    seen: Uint32Array
+    here: Int32Array
+    there: Int32Array
 
 
 def make_scores(network: Network) -> Scores:
@@ -75,7 +86,15 @@ def copy_scores(source: Scores, target: Scores) -> None:
 
 
 @inlined
-def see_tuple(network: Network, weights: Any, index: Any, scores: Scores, table: Any, free: Any, number: Any) -> None:
+def see_tuple(
+    network: Network,
+    weights: Int32Array,
+    index: Uint32Array,
+    scores: Scores,
+    table: Int64,
+    free: np.uint64,
+    number: Integer,
+) -> None:
     """Update one tuple's part in the scores by a player's table, in place.
 
     weights: int32[P, W].  index: uint32[N], of the position; free: uint64, its free cells.
@@ -95,7 +114,15 @@ def see_tuple(network: Network, weights: Any, index: Any, scores: Scores, table:
 
 
 @inlined
-def see_cell(network: Network, weights: Any, index: Any, scores: Scores, table: Any, free: Any, cell: Any) -> None:
+def see_cell(
+    network: Network,
+    weights: Int32Array,
+    index: Uint32Array,
+    scores: Scores,
+    table: Int64,
+    free: np.uint64,
+    cell: Int64,
+) -> None:
     """Update the tuples through a cell, in place; parameters as for `see_tuple`."""
     for entry in range(np.uint64(network.start[cell]), np.uint64(network.start[cell + 1])):
         number = np.uint64(network.through[entry])
@@ -104,7 +131,7 @@ def see_cell(network: Network, weights: Any, index: Any, scores: Scores, table: 
 
 
 @inlined
-def see_empty(network: Network, weights: Any, index: Any, scores: Scores, free: Any) -> None:
+def see_empty(network: Network, weights: Int32Array, index: Uint32Array, scores: Scores, free: np.uint64) -> None:
     """Compute the scores of the empty board by both tables from scratch, in place; parameters as for `see_tuple`."""
     scores.total[:] = 0
     scores.score[:] = 0
@@ -164,11 +191,11 @@ class GameWorkspace(NamedTuple):
     index: Any
     scores: Scores
     empty: Scores
-    moves: Any
-    path: Any
-    value: Any
-    target: Any
-    explored: Any
+    moves: Int8Array
+    path: Uint32Array
+    value: Float64Array
+    target: Float64Array
+    explored: BoolArray
 
 
 class Errors(NamedTuple):
@@ -179,14 +206,14 @@ class Errors(NamedTuple):
     outcomes: int64[4], games by outcome.
     """
 
-    sums: Any
-    touched: Any
-    n_touched: Any
-    outcomes: Any
+    sums: Int64Array
+    touched: Int32Array
+    n_touched: Int64Array
+    outcomes: Int64Array
 
 
 @inlined
-def squash(total: Any) -> Any:
+def squash(total: Int64) -> float:
     """Return a sum as a value in [-1, 1], by a quotient close to tanh.
 
     The last bits of tanh itself differ between platforms.
@@ -197,7 +224,7 @@ def squash(total: Any) -> Any:
 
 
 @inlined
-def is_decided(lines: Lines, aim: Aim, view: LineView, mover: Any) -> Any:
+def is_decided(lines: Lines, aim: Aim, view: LineView, mover: Int64) -> bool:
     """Return whether no line can be filled any more; with one seat, no line by which its player would lose."""
     if aim.seat == BOTH:
         return not view.own_open and not view.other_open
@@ -205,14 +232,14 @@ def is_decided(lines: Lines, aim: Aim, view: LineView, mover: Any) -> Any:
 
 
 @inlined
-def decided_worth(lines: Lines, aim: Aim, ply: Any) -> Any:
+def decided_worth(lines: Lines, aim: Aim, ply: Int64) -> float:
     """Return the worth to the first player of a position with `is_decided` after `ply` moves."""
     bonus = aim.safe * (1.0 - ply / lines.cells)
     return 0.0 if aim.seat == BOTH else bonus if aim.seat == 0 else -bonus
 
 
 @inlined
-def play_move(network: Network, game: GameWorkspace, ply: Any, cell: Any) -> None:
+def play_move(network: Network, game: GameWorkspace, ply: Int64, cell: Int64) -> None:
     """Make the move to `cell` after `ply` others, in place."""
     game.moves[ply] = cell
     step = np.uint32(1 + (ply & 1))
@@ -226,7 +253,9 @@ def play_move(network: Network, game: GameWorkspace, ply: Any, cell: Any) -> Non
 
 
 @inlined
-def begin_game(network: Network, game: GameWorkspace, starts: Any, share: Any, base: Any) -> Any:
+def begin_game(
+    network: Network, game: GameWorkspace, starts: Int8Array, share: float, base: np.uint64
+) -> tuple[np.uint64, np.uint64, Int64]:
     """Set up how a game begins: (first player's marks, second player's, plies).
 
     starts: int8[lost games, cells], -1 after the end of each.
@@ -253,7 +282,7 @@ def begin_game(network: Network, game: GameWorkspace, starts: Any, share: Any, b
 
 @inlined
 def see_moves(
-    network: Network, weights: Any, game: GameWorkspace, table: Any, free: Any, first: Any, last: Any
+    network: Network, weights: Int32Array, game: GameWorkspace, table: Int64, free: np.uint64, first: Int64, last: Int64
 ) -> None:
     """Update the scores of a player's moves after the game's moves `first` to `last` - 1, in place."""
     for ply in range(first, last):
@@ -262,8 +291,14 @@ def see_moves(
 
 @inlined
 def judge_moves(
-    lines: Lines, network: Network, weights: Any, game: GameWorkspace, ply: Any, free: Any, view: LineView
-) -> Any:
+    lines: Lines,
+    network: Network,
+    weights: Int32Array,
+    game: GameWorkspace,
+    ply: Int64,
+    free: np.uint64,
+    view: LineView,
+) -> tuple[np.uint64, Int64, Int64, float]:
     """Return the best moves after `ply` others (bits), one of `WINS` to `BY_SUM`, the position's sum, and their worth.
 
     The sum is computed only for `BY_SUM`; the worth is that to the first player.
@@ -271,7 +306,7 @@ def judge_moves(
     mover = ply & 1
     sign = 1 - 2 * mover
     cells, kind = by_rules(lines, free, view)
-    worth = 0.0 if kind == DRAWS else sign if kind == WINS else -sign
+    worth: Any = 0.0 if kind == DRAWS else sign if kind == WINS else -sign
     score, total = game.scores.score[mover], np.int64(0)
     if kind == BY_SUM:
         see_moves(network, weights, game, mover, free, max(ply - 2, 0), ply)
@@ -283,8 +318,15 @@ def judge_moves(
 
 @inlined
 def play_network_game(
-    lines: Lines, network: Network, weights: Any, aim: Aim, starts: Any, base: Any, game: GameWorkspace, outcomes: Any
-) -> Any:
+    lines: Lines,
+    network: Network,
+    weights: Int32Array,
+    aim: Aim,
+    starts: Int8Array,
+    base: np.uint64,
+    game: GameWorkspace,
+    outcomes: Int64Array,
+) -> tuple[Int64, Int64]:
     """Play a game, stored in `game`; return (first ply, last ply) of the positions to learn from.
 
     weights: int32[P, W].  outcomes: int64[4], in which the result is counted.
@@ -331,7 +373,7 @@ def play_network_game(
 
 
 @inlined
-def add_error(network: Network, path: Any, table: Any, error: Any, errors: Errors) -> None:
+def add_error(network: Network, path: Uint32Array, table: Int64, error: Int64, errors: Errors) -> None:
     """Add the error of a position to the sums of the weights that it used, in place.
 
     path: uint32[N], the kinds of these weights.  table: 0 or 1, the player whose move led to the position.
@@ -349,7 +391,7 @@ def add_error(network: Network, path: Any, table: Any, error: Any, errors: Error
 
 
 @inlined
-def add_game(network: Network, aim: Aim, game: GameWorkspace, first: Any, last: Any, errors: Errors) -> None:
+def add_game(network: Network, aim: Aim, game: GameWorkspace, first: Int64, last: Int64, errors: Errors) -> None:
     """Add the errors of the positions after plies `first` to `last` of a game, in place; the empty board has none.
 
     Their returns end at `last`.
@@ -371,11 +413,11 @@ def add_game(network: Network, aim: Aim, game: GameWorkspace, first: Any, last: 
 def play_network_games(
     lines: Lines,
     network: Network,
-    weights: Any,
+    weights: Int32Array,
     aim: Aim,
-    starts: Any,
-    key: Any,
-    games: Any,
+    starts: Int8Array,
+    key: np.uint64,
+    games: tuple[Int64, Int64],
     game: GameWorkspace,
     errors: Errors,
 ) -> None:

@@ -20,7 +20,17 @@ from numpy.typing import NDArray
 
 from ttt_batch.compiler.bits import NONE, ONE, all_cells, single
 from ttt_batch.compiler.intrinsics import prefetch_word
-from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.jit import (
+    BoolArray,
+    Int8Array,
+    Int32Array,
+    Int64,
+    Int64Array,
+    Integer,
+    Uint32Array,
+    inlined,
+    kernel,
+)
 from ttt_batch.compiler.numerics import PATTERNS, stream_key
 from ttt_batch.games.bitboards import Lines, view_of
 from ttt_batch.games.board import DRAW, FIRST_WINS
@@ -57,7 +67,9 @@ AHEAD = 8
 
 
 @inlined
-def fetch_entry(network: Network, weights: Any, coherence: Any, sums: Any, touched: Any, number: Any) -> None:
+def fetch_entry(
+    network: Network, weights: Int32Array, coherence: Int64Array, sums: Int64Array, touched: Int32Array, number: Integer
+) -> None:
     """Prefetch, in three stages, what `fold_errors` reads for the entries after index `number`."""
     last = np.uint64(touched.shape[0] - 1)
     entry = np.uint64(touched[min(number + np.uint64(AHEAD), last)])
@@ -73,7 +85,14 @@ def fetch_entry(network: Network, weights: Any, coherence: Any, sums: Any, touch
 
 @kernel
 def fold_errors(
-    network: Network, weights: Any, coherence: Any, step: float, sums: Any, touched: Any, n_touched: Any, part: Any
+    network: Network,
+    weights: Int32Array,
+    coherence: Int64Array,
+    step: float,
+    sums: Int64Array,
+    touched: Int32Array,
+    n_touched: Int64Array,
+    part: tuple[Int64, Int64],
 ) -> None:
     """Change weights (int32[P, W]) and coherence (int64[P K, 2]: sums of errors, and of absolute ones) in place.
 
@@ -124,7 +143,7 @@ class Net(NamedTuple):
     aim: Aim
     weights: NDArray[np.int32]
     coherence: NDArray[np.int64]
-    key: Any
+    key: np.uint64
 
 
 class NetworkWorkspace(NamedTuple):
@@ -185,10 +204,10 @@ def learn_batches(
     lines: Lines,
     network: Network,
     net: Net,
-    starts: Any,
+    starts: Int8Array,
     step: float,
-    games: Any,
-    batch: int,
+    games: tuple[Int64, Int64],
+    batch: Int64,
     game: GameWorkspace,
     errors: Errors,
 ) -> None:
@@ -237,10 +256,10 @@ def learn_shared(
 def replay_game(
     lines: Lines,
     network: Network,
-    weights: Any,
+    weights: Int32Array,
     aim: Aim,
-    moves: Any,
-    exploring: Any,
+    moves: Int8Array | Uint32Array,
+    exploring: BoolArray,
     game: GameWorkspace,
     errors: Errors,
 ) -> None:
@@ -287,7 +306,7 @@ def replay_game(
 
 
 @inlined
-def game_result(lines: Lines, moves: Any) -> Any:
+def game_result(lines: Lines, moves: Int8Array | Uint32Array) -> Int64:
     """Return the outcome of a whole game, as that of a position."""
     marks, other = NONE, NONE  # of the player to move, and of the other one
     for ply in range(moves.shape[0] - 1):
@@ -300,7 +319,7 @@ def game_result(lines: Lines, moves: Any) -> Any:
 
 @kernel
 def learn_network_games(
-    lines: Lines, network: Network, net: Any, step: float, games: Games, game: GameWorkspace, errors: Errors
+    lines: Lines, network: Network, net: Net, step: float, games: Games, game: GameWorkspace, errors: Errors
 ) -> None:
     """Learn from whole games, each a batch of its own; `net` (a `Net`) changes in place, and `errors` counts results.
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.compiler.bits import NONE, ONE, all_cells, lowest_bit, single
-from ttt_batch.compiler.jit import inlined
+from ttt_batch.compiler.jit import Int32Array, Int64, Int64Array, Uint32Array, inlined
 from ttt_batch.evaluation.search import copy_for_thread, mark_cell, reset, tied_cells, unmark_cell
 from ttt_batch.games.bitboards import Lines, LineView
 from ttt_batch.ntuple.network import Network
@@ -16,14 +16,14 @@ UNIT = 1 << 20
 
 
 @inlined
-def clear_index(network: Network, index: Any) -> None:
+def clear_index(network: Network, index: Uint32Array) -> None:
     """Set `index` (uint32[N], the weight of each tuple) to the empty board, in place."""
     for number in range(index.shape[0]):
         index[number] = network.offset[number]
 
 
 @inlined
-def put_mark(network: Network, index: Any, cell: Any, step: Any) -> None:
+def put_mark(network: Network, index: Uint32Array, cell: Int64, step: Int64) -> None:
     """Put a mark on a cell, in place; step: 1 or 2 for the first or second player's, negative to take it away."""
     for entry in range(network.start[cell], network.start[cell + 1]):
         number = network.through[entry]
@@ -31,7 +31,7 @@ def put_mark(network: Network, index: Any, cell: Any, step: Any) -> None:
 
 
 @inlined
-def total_of(weights: Any, index: Any, current: Any) -> Any:
+def total_of(weights: Int32Array, index: Uint32Array, current: Int32Array) -> np.int64:
     """Return the sum of a position (int64); write its weights into `current` (int32[N]).  weights: int32[W]."""
     total = np.int64(0)
     for number in range(index.shape[0]):
@@ -42,7 +42,15 @@ def total_of(weights: Any, index: Any, current: Any) -> Any:
 
 
 @inlined
-def total_after(network: Network, weights: Any, index: Any, current: Any, total: Any, cell: Any, step: Any) -> Any:
+def total_after(
+    network: Network,
+    weights: Int32Array,
+    index: Uint32Array,
+    current: Int32Array,
+    total: np.int64,
+    cell: Int64,
+    step: Int64,
+) -> np.int64:
     """Return the sum (int64) after a mark on a free cell; total, current: of the position, as from `total_of`."""
     for entry in range(network.start[cell], network.start[cell + 1]):
         number = network.through[entry]
@@ -56,7 +64,7 @@ WINS, DRAWS, LOSES, BY_SUM = range(4)
 
 
 @inlined
-def by_rules(lines: Lines, free: Any, view: LineView) -> Any:
+def by_rules(lines: Lines, free: np.uint64, view: LineView) -> tuple[np.uint64, Int64]:
     """Return the moves to choose from by the rules, as bits, and one of `WINS` to `BY_SUM`.  free: uint64."""
     candidates = free
     if view.own != NONE:
@@ -70,8 +78,15 @@ def by_rules(lines: Lines, free: Any, view: LineView) -> Any:
 
 @inlined
 def best_network_moves(
-    lines: Lines, network: Network, weights: Any, index: Any, current: Any, free: Any, view: LineView, sign: Any
-) -> Any:
+    lines: Lines,
+    network: Network,
+    weights: Int32Array,
+    index: Uint32Array,
+    current: Int32Array,
+    free: np.uint64,
+    view: LineView,
+    sign: Int64,
+) -> np.uint64:
     """Return the best moves of the player to move, as bits.
 
     weights: int32[W], the table of moves by this player.  index: uint32[N], of the position.  current: int32[N],
@@ -95,7 +110,7 @@ def best_network_moves(
 
 
 @inlined
-def best_scores(score: Any, candidates: Any, sign: Any) -> Any:
+def best_scores(score: Int64Array, candidates: np.uint64, sign: Int64) -> np.uint64:
     """Return the candidates (uint64) with the best scores (int64[cells]); sign: as for `best_network_moves`."""
     chosen, best = NONE, np.int64(-1) << np.int64(62)
     while candidates != NONE:
@@ -115,9 +130,9 @@ class NetAgent(NamedTuple):
     """
 
     network: Network
-    weights: Any
+    weights: Int32Array
     index: Any
-    current: Any
+    current: Int32Array
 
 
 def make_network_agent(network: Network, weights: NDArray[np.int32]) -> NetAgent:
@@ -136,17 +151,17 @@ def _reset(agent: NetAgent) -> None:
 
 
 @mark_cell.register(NetAgent)
-def _mark(agent: NetAgent, cell: Any, player: Any) -> None:
+def _mark(agent: NetAgent, cell: Int64, player: Int64) -> None:
     put_mark(agent.network, agent.index, cell, 1 + player)
 
 
 @unmark_cell.register(NetAgent)
-def _unmark(agent: NetAgent, cell: Any, player: Any) -> None:
+def _unmark(agent: NetAgent, cell: Int64, player: Int64) -> None:
     put_mark(agent.network, agent.index, cell, -1 - player)
 
 
 @tied_cells.register(NetAgent)
-def _picks(agent: NetAgent, lines: Lines, own: Any, other: Any, view: LineView, ply: Any) -> Any:
+def _picks(agent: NetAgent, lines: Lines, own: np.uint64, other: np.uint64, view: LineView, ply: Int64) -> np.uint64:
     mover = ply & 1
     weights, free = agent.weights[mover], all_cells(lines.cells) & ~(own | other)
     return best_network_moves(lines, agent.network, weights, agent.index, agent.current, free, view, 1 - 2 * mover)

@@ -13,12 +13,12 @@ with semicolons or ends of lines between tuples: `a1 b1 c1; a1 b2 c3`, or such t
 
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.jit import kernel
+from ttt_batch.compiler.jit import Uint32Array, kernel
 from ttt_batch.core.errors import UsageError, quoted
 from ttt_batch.core.files import NotOrdinaryError, exists, open_ordinary, shown
 from ttt_batch.games.board import Board
@@ -205,16 +205,16 @@ class Network(NamedTuple):
     kind_start: [K + 1]; `members[kind_start[k] : kind_start[k + 1]]` ([W] in all) are the weights of a kind.
     """
 
-    offset: Any
-    start: Any
-    through: Any
-    power: Any
-    place: Any
-    cell: Any
-    digit: Any
-    kind: Any
-    kind_start: Any
-    members: Any
+    offset: Uint32Array
+    start: Uint32Array
+    through: Uint32Array
+    power: Uint32Array
+    place: Uint32Array
+    cell: Uint32Array
+    digit: Uint32Array
+    kind: Uint32Array
+    kind_start: Uint32Array
+    members: Uint32Array
 
 
 class PlacedTuple(NamedTuple):
@@ -276,7 +276,7 @@ def make_network(tuples: Tuples, board: Board, sharing: str) -> Network:
 
 
 @kernel
-def list_members(kind: Any, end: Any, members: Any) -> None:
+def list_members(kind: Uint32Array, end: Uint32Array, members: Uint32Array) -> None:
     """Write the weights of each kind, one kind after the other, into `members`, in place.
 
     kind, members: uint32[W].  end: uint32[K], the start of each kind in `members`; changed to its end, in place.

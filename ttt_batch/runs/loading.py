@@ -160,7 +160,12 @@ def misfits(data: RunData, parts: Parts) -> Iterator[str]:
     config, graph, grown = parts
     yield from course_misfits(data)
     learner = learner_named(config.learner)
-    wanted = {"code": graph.code, "outcome": graph.outcome, "cell": graph.cell, "first_edge": graph.first_edge}
+    wanted: dict[str, Any] = {
+        "code": graph.code,
+        "outcome": graph.outcome,
+        "cell": graph.cell,
+        "first_edge": graph.first_edge,
+    }
     for name, found in data.states.items():
         if not np.array_equal(found, wanted[name]):
             yield f"its states/{name} is not that of board {config.board.name}; {_FOREIGN}"

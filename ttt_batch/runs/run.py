@@ -119,7 +119,7 @@ class Run(AnyEvaluation, StoredRun):
 
     def data(self) -> RunData:
         """Return the contents of the run file."""
-        states = {"code": self.graph.code, "outcome": self.graph.outcome}
+        states: dict[str, Any] = {"code": self.graph.code, "outcome": self.graph.outcome}
         if self.learner.by_moves:
             states |= {"first_edge": self.graph.first_edge.astype(np.int32), "cell": self.graph.cell}
         tables, fields = self.tables._asdict(), dict(self.learner.fields)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.jit import Int64, inlined, kernel
 from ttt_batch.core.errors import UsageError, flag, quoted
 from ttt_batch.core.text import Number, choose, fold_case, number_text, parse_float, parse_int, whole_number
 from ttt_batch.simulation.walk import MAX_WALKED
@@ -127,7 +127,7 @@ def _number(name: str, value: Number, positive: bool) -> float:
 
 
 @kernel
-def value_at(decay: Decay, game: Any) -> Any:
+def value_at(decay: Decay, game: Int64) -> float:
     """Return the value for a batch whose first game is `game` (from 0); for VISITS the value of a first visit."""
     if decay.kind == LINEAR:
         return decay.start + (decay.end - decay.start) * min(game / decay.games, 1.0)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.jit import generic, inlined
+from ttt_batch.compiler.jit import Float64Array, Int64, Integer, Tables, generic, inlined
 from ttt_batch.compiler.numerics import exponential
 from ttt_batch.core.errors import UsageError
 from ttt_batch.games.graph import Graph, edges_of, mover_of, rows_of_edges
@@ -30,13 +30,13 @@ SUM = 1e-6
 class Probabilities(NamedTuple):
     """A fixed player.  chance: float64[E], the probability of every edge; those of an unfinished row add up to 1."""
 
-    chance: Any
+    chance: Float64Array
 
 
 class Softmax(NamedTuple):
     """A move's chance is proportional to e**(score / temperature); temperature: float64[1], above 0."""
 
-    temperature: Any
+    temperature: Float64Array
 
 
 class Beads(NamedTuple):
@@ -46,7 +46,7 @@ class Beads(NamedTuple):
     least: float64[1], LEAST_BEADS, above which a score is a number of beads.
     """
 
-    least: Any
+    least: Float64Array
 
 
 BY_BEADS = Beads(np.array([LEAST_BEADS]))
@@ -58,7 +58,7 @@ class Exploring(NamedTuple):
     What the other ways to play do faster; for games against a player whose moves are not equally likely.
     """
 
-    epsilon: Any
+    epsilon: Float64Array
 
 
 @functools.partial(generic, inline=True)
@@ -67,7 +67,7 @@ def write_chances(how: Any, tables: Any, graph: Graph, choice: Choice, row: Any,
 
 
 @write_chances.register(Softmax)
-def _softmax(how: Softmax, tables: Any, graph: Graph, choice: Choice, row: Any, chance: Any) -> None:
+def _softmax(how: Softmax, tables: Tables, graph: Graph, choice: Choice, row: Integer, chance: Float64Array) -> None:
     lo, hi = edges_of(graph, row)
     mover, temperature = mover_of(graph, row), how.temperature[0]
     highest = -np.inf
@@ -91,7 +91,7 @@ def _softmax(how: Softmax, tables: Any, graph: Graph, choice: Choice, row: Any, 
 
 
 @write_chances.register(Beads)
-def _beads(how: Beads, tables: Any, graph: Graph, choice: Choice, row: Any, chance: Any) -> None:
+def _beads(how: Beads, tables: Any, graph: Graph, choice: Choice, row: Integer, chance: Float64Array) -> None:
     lo, hi = edges_of(graph, row)
     mover, least, total = mover_of(graph, row), how.least[0], 0.0
     for edge in range(lo, hi):
@@ -111,7 +111,7 @@ def _beads(how: Beads, tables: Any, graph: Graph, choice: Choice, row: Any, chan
 
 
 @write_chances.register(Exploring)
-def _exploring(how: Exploring, tables: Any, graph: Graph, choice: Choice, row: Any, chance: Any) -> None:
+def _exploring(how: Exploring, tables: Tables, graph: Graph, choice: Choice, row: Int64, chance: Float64Array) -> None:
     lo, hi = edges_of(graph, row)
     mover, epsilon = mover_of(graph, row), how.epsilon[0]
     n, best, first, last = best_moves(tables, graph, choice, lo, hi, mover)
@@ -123,7 +123,7 @@ def _exploring(how: Exploring, tables: Any, graph: Graph, choice: Choice, row: A
 
 
 @inlined
-def copy_chances(fixed: Probabilities, graph: Graph, row: Any, chance: Any) -> None:
+def copy_chances(fixed: Probabilities, graph: Graph, row: Integer, chance: Float64Array) -> None:
     """Write a fixed player's chances of the moves of `row` into `chance`, as `write_chances`; they count as greedy."""
     lo, hi = edges_of(graph, row)
     for edge in range(lo, hi):

@@ -40,7 +40,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.jit import (
+    Bool,
+    BoolArray,
+    Float64Array,
+    Int64,
+    Int64Array,
+    Integer,
+    Uint64Array,
+    inlined,
+    kernel,
+)
 from ttt_batch.compiler.numerics import GOLDEN, S32, mix
 from ttt_batch.games.graph import Graph, edges_of
 from ttt_batch.simulation.policy import EXPLORING, GREEDY, Counts, Policy, list_visited
@@ -71,13 +81,13 @@ SERIES = 0.1
 
 
 @inlined
-def uniform(bits: Any) -> Any:
+def uniform(bits: np.uint64) -> float:
     """Return a number strictly between 0 and 1 from 64 random bits: an odd multiple of 2**-53."""
     return np.float64((bits >> S11) | ONE) * 2.0**-53
 
 
 @inlined
-def _deviance(distance: float, mean: float) -> Any:
+def _deviance(distance: float, mean: float) -> float:
     """Return D(k, mean) for k = mean + distance >= 0; distance * v + 2 k (v**3 / 3 + v**5 / 5 + ...) if v is small."""
     k = mean + distance
     v = distance / (mean + k)
@@ -91,7 +101,7 @@ def _deviance(distance: float, mean: float) -> Any:
 
 
 @inlined
-def _stirling(k: int) -> Any:
+def _stirling(k: Int64) -> float:
     """Return s(k), the error of Stirling's formula for log(k!)."""
     if k < TABULATED:
         return STIRLING[k]
@@ -101,40 +111,40 @@ def _stirling(k: int) -> Any:
 
 
 @inlined
-def _size(k: int) -> Any:
+def _size(k: Int64) -> float:
     """Return the k of sqrt(2 pi k) in Stirling's formula; 1 / (2 pi) for 0, so that s(0) = 0 gives 0! = 1."""
     return np.float64(k) if k > 0 else 1.0 / (2.0 * math.pi)
 
 
 @inlined
-def _exponent(n: int, k: int, mean: float) -> Any:
+def _exponent(n: Int64, k: Int64, mean: float) -> float:
     """Return -log f(k), without the root and without the terms that do not depend on k; mean = n p."""
     distance = np.float64(k) - mean
     return _stirling(k) + _stirling(n - k) + _deviance(distance, mean) + _deviance(-distance, np.float64(n) - mean)
 
 
 @inlined
-def probability_ratio(n: Any, k: Any, mode: Any, mean: float) -> Any:
+def probability_ratio(n: Int64, k: Int64, mode: Int64, mean: float) -> float:
     """Return f(k) / f(mode); mean = n p."""
     root = math.sqrt(_size(mode) * _size(n - mode) / (_size(k) * _size(n - k)))
     return root * math.exp(_exponent(n, mode, mean) - _exponent(n, k, mean))
 
 
 @inlined
-def successes_one_by_one(n: int, p: float, counter: Any) -> Any:
+def successes_one_by_one(n: Int64, p: float, counter: np.uint64) -> tuple[np.int64, np.uint64]:
     """Return the successes among `n` trials, a random number each; p <= 1/2.
 
     Always groups of eight, without a loop for the rest: counts below 8 take 3 ns instead of 9.
     """
     threshold = np.uint64(p * 2.0**64)
-    successes = 0
+    successes: Integer = 0
     for trial in range(1, ((n + 7) & -8) + 1):
         successes += (mix(counter + np.uint64(trial) * GOLDEN) < threshold) & (trial <= n)
     return np.int64(successes), counter + np.uint64(n) * GOLDEN
 
 
 @kernel
-def binomial_by_inversion(n: int, p: float, counter: Any) -> Any:
+def binomial_by_inversion(n: Int64, p: float, counter: np.uint64) -> tuple[np.int64, np.uint64]:
     """Return `binomial` by inversion; n >= 64, p <= 1/2, n * p < 10."""
     odds = p / (1.0 - p)
     none = math.exp(n * math.log1p(-p))
@@ -151,7 +161,7 @@ def binomial_by_inversion(n: int, p: float, counter: Any) -> Any:
 
 
 @inlined
-def _hat(n: Any, p: float) -> Any:
+def _hat(n: Int64, p: float) -> tuple[float, float, float, float, float, float]:
     """Return BTRS's constants, with Hörmann's names: (spq, a, b, v_r, whole, part).
 
     They make a hat if n p >= 10 and p <= 1/2, and are finite otherwise.  The centre n p + 1/2 is whole + part: at
@@ -166,7 +176,7 @@ def _hat(n: Any, p: float) -> Any:
 
 
 @inlined
-def _try(a: float, b: float, part: float, counter: Any) -> Any:
+def _try(a: float, b: float, part: float, counter: np.uint64) -> tuple[float, float, float]:
     """Return the next try of BTRS, from the next two random numbers: (its distance from `whole`, us, v)."""
     u = uniform(mix(counter + GOLDEN)) - 0.5
     us = 0.5 - abs(u)
@@ -174,13 +184,13 @@ def _try(a: float, b: float, part: float, counter: Any) -> Any:
 
 
 @inlined
-def _fits(us: float, v: float, v_r: float) -> Any:
+def _fits(us: float, v: float, v_r: float) -> bool:
     """Return whether a try is inside the squeeze, which accepts it: four of five if n p is large."""
     return (us >= 0.07) & (v <= v_r)
 
 
 @kernel
-def binomial_by_rejection(n: int, p: float, counter: Any) -> Any:
+def binomial_by_rejection(n: Int64, p: float, counter: np.uint64) -> tuple[np.int64, np.uint64]:
     """Return `binomial` by rejection; n > 128, p <= 1/2, n * p >= 10.
 
     This is Hörmann's BTRS except for the ratio of probabilities (see the module's docstring) and the centre (`_hat`).
@@ -201,7 +211,7 @@ def binomial_by_rejection(n: int, p: float, counter: Any) -> Any:
 
 
 @inlined
-def first_try(n: Any, p: float, counter: Any) -> Any:
+def first_try(n: Int64, p: float, counter: np.uint64) -> tuple[Int64, Bool]:
     """Return the number of BTRS's first try, and whether it is accepted; the counter moves by TRY then.
 
     Without a branch, so that a loop can do several at a time (`Binomials`).
@@ -215,7 +225,7 @@ def first_try(n: Any, p: float, counter: Any) -> Any:
 
 
 @inlined
-def binomial(n: Any, p: float, counter: Any) -> Any:
+def binomial(n: Int64, p: float, counter: np.uint64) -> tuple[np.int64, np.uint64]:
     """Return the successes of `n` independent trials, each with probability `p`.
 
     n: int64, 0 to 10**15.  p: float, [0, 1].
@@ -244,11 +254,11 @@ class Binomials(NamedTuple):
     number: int64[N], from the first try.  settled: bool[N], whether that was accepted.
     """
 
-    counter: Any
-    trials: Any
-    chance: Any
-    number: Any
-    settled: Any
+    counter: Uint64Array
+    trials: Int64Array
+    chance: Float64Array
+    number: Int64Array
+    settled: BoolArray
 
 
 def make_binomials(most: int) -> Binomials:
@@ -258,7 +268,7 @@ def make_binomials(most: int) -> Binomials:
 
 
 @inlined
-def try_first(numbers: Binomials, n: Any) -> None:
+def try_first(numbers: Binomials, n: Int64) -> None:
     """Make the first try for each of the first `n` numbers, in place."""
     for i in range(n):
         number, settled = first_try(numbers.trials[i], numbers.chance[i], numbers.counter[i])
@@ -266,7 +276,7 @@ def try_first(numbers: Binomials, n: Any) -> None:
 
 
 @inlined
-def settle(numbers: Binomials, i: Any) -> Any:
+def settle(numbers: Binomials, i: Int64) -> tuple[np.int64, np.uint64]:
     """Return number `i`, after `try_first`: (successes as int64, counter of the last random number used)."""
     if numbers.settled[i]:
         return numbers.number[i], numbers.counter[i] + TRY
@@ -298,12 +308,12 @@ class Rows(NamedTuple):
     slot, moves: int64[N], the first of the moves that their games have yet to choose among, and how many these are.
     """
 
-    counter: Any
-    exploring: Any
+    counter: Uint64Array
+    exploring: Int64Array
     numbers: Binomials
-    place: Any
-    slot: Any
-    moves: Any
+    place: Int64Array
+    slot: Int64Array
+    moves: Int64Array
 
 
 def make_rows(most: int = AT_ONCE) -> Rows:
@@ -313,13 +323,13 @@ def make_rows(most: int = AT_ONCE) -> Rows:
 
 
 @inlined
-def batch_base(key: Any, batch: Any) -> Any:
+def batch_base(key: np.uint64, batch: Int64) -> np.uint64:
     """Return the number (uint64) from which those of batch `batch` (int, from 0) are hashed."""
     return mix(key + np.uint64(batch) * GOLDEN)
 
 
 @inlined
-def row_base(base: Any, row: Any) -> Any:
+def row_base(base: np.uint64, row: np.uint32) -> np.uint64:
     """Return the counter (uint64) before the first number of `row` in the batch of `base`.
 
     Hashed, since a row may use any number of them; two of a batch overlap within 1,000 with a probability of 1e-9.
@@ -328,7 +338,7 @@ def row_base(base: Any, row: Any) -> Any:
 
 
 @inlined
-def packed_shares(games: Any, n: Any, counter: Any) -> Any:
+def packed_shares(games: Int64, n: Int64, counter: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Let each of `games` (at most PACKED_GAMES) choose one of `n` edges (at most PACKED_EDGES), evenly.
 
     Returns (uint64, seven bits an edge from the lowest on; counter of the last number used).  The choice is
@@ -343,7 +353,7 @@ def packed_shares(games: Any, n: Any, counter: Any) -> Any:
 
 
 @inlined
-def _draw_exploring(counts: Counts, rows: Rows, epsilon: float, start: Any, n_rows: Any) -> None:
+def _draw_exploring(counts: Counts, rows: Rows, epsilon: float, start: Int64, n_rows: Int64) -> None:
     """Draw how many of the games at the rows `counts.visited[start:start + n_rows]` explore."""
     numbers, n = rows.numbers, np.int64(0)
     for i in range(n_rows):
@@ -361,7 +371,7 @@ def _draw_exploring(counts: Counts, rows: Rows, epsilon: float, start: Any, n_ro
 
 
 @inlined
-def _send(graph: Graph, policy: Policy, counts: Counts, kind: Any, slot: Any, games: Any) -> None:
+def _send(graph: Graph, policy: Policy, counts: Counts, kind: Int64, slot: Int64, games: Int64) -> None:
     """Let `games` take the move in `slot`, and arrive where it leads."""
     edge = np.int64(slot if kind == EXPLORING else policy.ordered[slot])
     counts.taken[edge, kind] += games
@@ -371,15 +381,23 @@ def _send(graph: Graph, policy: Policy, counts: Counts, kind: Any, slot: Any, ga
 class Left(NamedTuple):
     """`games` of one row that have yet to choose among the `moves` from `slot` on."""
 
-    slot: Any
-    moves: Any
-    games: Any
+    slot: Int64
+    moves: Int64
+    games: Int64
 
 
 @inlined
 def _choose(
-    graph: Graph, policy: Policy, counts: Counts, rows: Rows, kind: Any, place: Any, left: Left, counter: Any, n: Any
-) -> Any:
+    graph: Graph,
+    policy: Policy,
+    counts: Counts,
+    rows: Rows,
+    kind: Int64,
+    place: Int64,
+    left: Left,
+    counter: np.uint64,
+    n: np.int64,
+) -> np.int64:
     """Let games of one row choose their moves until a binomial number of many trials is needed.
 
     That becomes number `n` of the round.  Returns how many numbers the round then has.
@@ -410,7 +428,7 @@ def _choose(
 
 
 @inlined
-def _spread(graph: Graph, policy: Policy, counts: Counts, rows: Rows, start: Any, n_rows: Any, kind: Any) -> None:
+def _spread(graph: Graph, policy: Policy, counts: Counts, rows: Rows, start: Int64, n_rows: Int64, kind: Int64) -> None:
     """Let the games of one kind at the rows `counts.visited[start:start + n_rows]` choose their moves, evenly."""
     numbers, n = rows.numbers, np.int64(0)
     for i in range(n_rows):
@@ -434,7 +452,7 @@ def _spread(graph: Graph, policy: Policy, counts: Counts, rows: Rows, start: Any
 
 @kernel
 def flow_rows(
-    graph: Graph, policy: Policy, epsilon: float, base: Any, counts: Counts, rows: Rows, first: int, last: int
+    graph: Graph, policy: Policy, epsilon: float, base: np.uint64, counts: Counts, rows: Rows, first: Int64, last: Int64
 ) -> None:
     """Draw where the games go that arrived at the rows `counts.visited[first:last]`, all of one ply.
 
@@ -462,10 +480,10 @@ def flow(
     graph: Graph,
     policy: Policy,
     epsilon: float,
-    seat: int,
-    key: Any,
-    batch: int,
-    games: int,
+    seat: Int64,
+    key: np.uint64,
+    batch: Int64,
+    games: Int64,
     counts: Counts,
     rows: Rows,
 ) -> None:

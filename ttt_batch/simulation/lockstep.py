@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.jit import Float64Array, Int64, Int64Array, Integer, Uint32Array, Uint64Array, inlined, kernel
 from ttt_batch.compiler.numerics import GOLDEN, S32, STRIDE, below, game_base, mix, unit
 from ttt_batch.games.graph import Graph, edges_of, n_unfinished
 from ttt_batch.games.transcripts import Games
@@ -49,17 +49,17 @@ class Lockstep(NamedTuple):
     """
 
     seat: int
-    epsilon: Any
+    epsilon: Float64Array
     by_row: bool
-    word: Any
-    move: Any
-    drawn: Any
-    base: Any
-    row: Any
-    chance: Any
-    explores: Any
-    slot: Any
-    decision: Any
+    word: Int64Array
+    move: Uint32Array
+    drawn: Uint32Array
+    base: Uint64Array
+    row: Uint32Array
+    chance: Uint32Array
+    explores: Uint32Array
+    slot: Uint32Array
+    decision: Uint32Array
 
 
 def make_lockstep(
@@ -86,7 +86,7 @@ def second_lockstep(lockstep: Lockstep) -> Lockstep:
 
 
 @inlined
-def pack_moves(graph: Graph, policy: Policy, lockstep: Lockstep, row: Any) -> None:
+def pack_moves(graph: Graph, policy: Policy, lockstep: Lockstep, row: Integer) -> None:
     """Write the layout of one row; `lockstep` is modified in place."""
     lo, hi = edges_of(graph, row)
     best = np.int64(policy.best[row])
@@ -103,7 +103,7 @@ def pack_all_moves(graph: Graph, policy: Policy, lockstep: Lockstep) -> None:
 
 
 @kernel
-def walk_in_lockstep(graph: Graph, lockstep: Lockstep, key: Any, first_game: int, last_game: int) -> None:
+def walk_in_lockstep(graph: Graph, lockstep: Lockstep, key: np.uint64, first_game: Int64, last_game: Int64) -> None:
     """Play games `first_game` to `last_game - 1`; count each decision or arrival in `lockstep.drawn`, in place."""
     seat, probability, by_row, word, move, drawn, base, rows, chance, explores, slots, decision = lockstep
     n_open, n_edges = n_unfinished(graph), graph.child.shape[0]
@@ -139,7 +139,7 @@ def walk_in_lockstep(graph: Graph, lockstep: Lockstep, key: Any, first_game: int
 
 
 @walk_chunk.register(Lockstep)
-def _walk_piece(lockstep: Lockstep, graph: Graph, key: Any, first_game: int, last_game: int) -> None:
+def _walk_piece(lockstep: Lockstep, graph: Graph, key: np.uint64, first_game: Int64, last_game: Int64) -> None:
     walk_in_lockstep(graph, lockstep, key, first_game, last_game)
 
 
@@ -155,10 +155,10 @@ def replay(
     policy: Policy,
     explorations: Any,
     epsilon: float,
-    seat: int,
-    key: Any,
-    first_game: int,
-    last_game: int,
+    seat: Int64,
+    key: np.uint64,
+    first_game: Int64,
+    last_game: Int64,
     games: Games,
 ) -> None:
     """Write games `first_game` to `last_game - 1` into `games`, in place.

@@ -12,7 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.jit import generic, inlined, kernel
+from ttt_batch.compiler.jit import (
+    BoolArray,
+    Float64Array,
+    Int64,
+    Int64Array,
+    Integer,
+    Tables,
+    Uint32Array,
+    generic,
+    inlined,
+    kernel,
+)
 from ttt_batch.compiler.numerics import below
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.games.graph import Graph, edges_of, mover_of, n_unfinished, rows_of_edges
@@ -39,8 +50,8 @@ class Policy(NamedTuple):
     best: uint32[U], number of these moves (at least 1).
     """
 
-    ordered: Any
-    best: Any
+    ordered: Uint32Array
+    best: Uint32Array
 
 
 @functools.partial(generic, inline=True)
@@ -49,13 +60,15 @@ def score(tables: Any, graph: Any, edge: Any, mover: Any) -> Any:
 
 
 @inlined
-def ties(choice: Choice, score_: float, best: float) -> Any:
+def ties(choice: Choice, score_: float, best: float) -> bool:
     """Return whether a move of this score ties with the best: equal, or above `best - window`.  False for NaN."""
     return (score_ >= best) | (score_ > best - choice.window)
 
 
 @inlined
-def best_moves(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, mover: int) -> Any:
+def best_moves(
+    tables: Tables, graph: Graph, choice: Choice, lo: Int64, hi: Int64, mover: Int64
+) -> tuple[Integer, float, Int64, Int64]:
     """Return the best of the edges `lo` to `hi - 1` of a row for its mover: (n, best score, first edge, last edge).
 
     n: number of edges that a greedy mover may pick, those from first to last whose score `ties` with the best.  0 if
@@ -64,7 +77,7 @@ def best_moves(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, move
     """
     best, first, last = -np.inf, lo, lo
     if choice.tie == UNIFORM and choice.window == 0.0:  # the most common rule needs one pass less
-        n = 0
+        n: Integer = 0
         for edge in range(lo, hi):
             s = score(tables, graph, np.uint64(edge), mover)
             n = 1 if s > best else n + (s == best)
@@ -89,14 +102,14 @@ def best_moves(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, move
 
 
 @inlined
-def leads(tables: Any, graph: Graph, choice: Choice, lo: Any, hi: Any, edge: Any, mover: Any) -> Any:
+def leads(tables: Tables, graph: Graph, choice: Choice, lo: Int64, hi: Int64, edge: Integer, mover: Int64) -> bool:
     """Return whether of the edges `lo` to `hi - 1` of a row `edge` is the only one that a greedy mover may pick.
 
     The loop does not stop early, which would be one more branch to predict.  False for ties, unless the first of
     equals is taken, since ties are common then (greedy-td one by one 1.4 times as fast).
     """
     leading = score(tables, graph, edge, mover)
-    n = 0
+    n: Integer = 0
     if choice.window != 0.0:
         for other in range(lo, hi):
             n += ties(choice, score(tables, graph, np.uint64(other), mover), leading)
@@ -111,7 +124,7 @@ def leads(tables: Any, graph: Graph, choice: Choice, lo: Any, hi: Any, edge: Any
 
 
 @inlined
-def best_but(tables: Any, graph: Graph, lo: Any, hi: Any, edge: Any, mover: Any) -> Any:
+def best_but(tables: Tables, graph: Graph, lo: Int64, hi: Int64, edge: np.uint32, mover: Int64) -> float:
     """Return the best score of the edges `lo` to `hi - 1` except `edge`; -inf if all are unvisited."""
     best = -np.inf
     for other in range(lo, hi):
@@ -121,7 +134,7 @@ def best_but(tables: Any, graph: Graph, lo: Any, hi: Any, edge: Any, mover: Any)
 
 
 @inlined
-def best_score(tables: Any, graph: Graph, row: Any, mover: Any) -> Any:
+def best_score(tables: Tables, graph: Graph, row: Integer, mover: Int64) -> float:
     """Return the best score of the moves of `row`; -inf if all are unvisited."""
     best = -np.inf
     lo, hi = edges_of(graph, row)
@@ -132,7 +145,7 @@ def best_score(tables: Any, graph: Graph, row: Any, mover: Any) -> Any:
 
 
 @inlined
-def is_ordered(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: int) -> Any:
+def is_ordered(tables: Tables, graph: Graph, choice: Choice, policy: Policy, row: Integer) -> bool:
     """Return whether the order of a row still is that of `list_best`; False if that is not found quickly.
 
     Most changed values leave the best move the best.  There is no branch for ties and no early end: one in eight rows
@@ -151,7 +164,7 @@ def is_ordered(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: i
 
 
 @inlined
-def order_row(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: int) -> Any:
+def order_row(tables: Tables, graph: Graph, choice: Choice, policy: Policy, row: Integer) -> bool:
     """List the best moves of one row; `policy` is modified in place.  Return whether they have changed."""
     if is_ordered(tables, graph, choice, policy, row):
         return False
@@ -160,7 +173,7 @@ def order_row(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: in
 
 
 @inlined
-def list_best(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: int) -> None:
+def list_best(tables: Tables, graph: Graph, choice: Choice, policy: Policy, row: Integer) -> None:
     """List the best moves of one row without looking at those listed; `policy` is modified in place."""
     lo, hi = edges_of(graph, row)
     mover = mover_of(graph, row)
@@ -182,7 +195,7 @@ def list_best(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: in
 
 
 @inlined
-def pick(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, mover: int, bits: Any) -> Any:
+def pick(tables: Tables, graph: Graph, choice: Choice, lo: Int64, hi: Int64, mover: Int64, bits: np.uint64) -> Int64:
     """Return the edge that a draw from the list of `list_best` would pick, directly from the tables.
 
     lo, hi: the row's first edge and the one after its last.  bits: uint64, the random number to use.
@@ -200,7 +213,7 @@ def pick(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, mover: int
 
 
 @inlined
-def best_set(tables: Any, graph: Graph, choice: Choice, lo: Any, hi: Any, mover: Any) -> Any:
+def best_set(tables: Tables, graph: Graph, choice: Choice, lo: Int64, hi: Int64, mover: Int64) -> np.int64:
     """Return the edges `lo` to `hi - 1` (at most 63) that a greedy mover may pick: int64, bit i for edge lo + i.
 
     These are the moves of `list_best`.  Two short passes without branches, since play waits for them if a cached move
@@ -221,14 +234,14 @@ def best_set(tables: Any, graph: Graph, choice: Choice, lo: Any, hi: Any, mover:
 
 
 @kernel
-def order_rows(tables: Any, graph: Graph, choice: Choice, policy: Policy) -> None:
+def order_rows(tables: Tables, graph: Graph, choice: Choice, policy: Policy) -> None:
     """List the best moves of every row; `policy` is modified in place."""
     for row in range(n_unfinished(graph)):
         order_row(tables, graph, choice, policy, row)
 
 
 @kernel
-def row_scores(tables: Any, graph: Graph, row: int, scores: Any) -> None:
+def row_scores(tables: Tables, graph: Graph, row: Int64, scores: Float64Array) -> None:
     """Write the score of every move of `row` for its mover into `scores` (float64, a number per edge), in place."""
     lo, hi = edges_of(graph, row)
     mover = mover_of(graph, row)
@@ -237,7 +250,7 @@ def row_scores(tables: Any, graph: Graph, row: int, scores: Any) -> None:
 
 
 @kernel
-def edge_scores(tables: Any, graph: Graph, scores: Any) -> None:
+def edge_scores(tables: Tables, graph: Graph, scores: Float64Array) -> None:
     """Write the score of every move for the player who makes it into `scores` (float64[E]), in place."""
     for row in range(n_unfinished(graph)):
         lo, hi = edges_of(graph, row)
@@ -247,7 +260,7 @@ def edge_scores(tables: Any, graph: Graph, scores: Any) -> None:
 
 
 @kernel
-def row_choices(tables: Any, graph: Graph, choice: Choice, row: int, chosen: Any) -> None:
+def row_choices(tables: Tables, graph: Graph, choice: Choice, row: Int64, chosen: BoolArray) -> None:
     """Write whether its mover may pick each move of `row` into `chosen` (bool, one an edge), in place."""
     lo, hi = edges_of(graph, row)
     mover = mover_of(graph, row)
@@ -315,11 +328,11 @@ class Counts(NamedTuple):
     scratch: float64[S * 4], zeros at first, for folds alone: what a row hands to the rows above, or to the next fold.
     """
 
-    visited: Any
-    n_visited: Any
-    taken: Any
-    arrived: Any
-    scratch: Any
+    visited: Uint32Array
+    n_visited: Int64Array
+    taken: Int64Array
+    arrived: Int64Array
+    scratch: Float64Array
 
 
 def empty_counts(graph: Graph) -> Counts:
@@ -334,7 +347,7 @@ def empty_counts(graph: Graph) -> Counts:
 
 
 @inlined
-def list_visited(graph: Graph, counts: Counts, ply: int, n: int) -> Any:
+def list_visited(graph: Graph, counts: Counts, ply: Int64, n: np.int64) -> np.int64:
     """Append the rows of `ply` that games reached to the `n` listed in `counts.visited`; return the new number.
 
     Without a branch, because the reached rows are unpredictable.
@@ -346,7 +359,7 @@ def list_visited(graph: Graph, counts: Counts, ply: int, n: int) -> Any:
 
 
 @kernel
-def complete_counts(graph: Graph, policy: Policy, drawn: Any, counts: Counts, games: int) -> None:
+def complete_counts(graph: Graph, policy: Policy, drawn: Uint32Array, counts: Counts, games: Int64) -> None:
     """Fill `counts` for `games` games with what was drawn and what follows from it, in one sweep down the rows.
 
     If a row has a single greedy move, all games that arrived and did not explore took it.
@@ -385,7 +398,7 @@ def complete_counts(graph: Graph, policy: Policy, drawn: Any, counts: Counts, ga
 
 
 @inlined
-def complete_reached(graph: Graph, drawn: Any, counts: Counts, games: int) -> None:
+def complete_reached(graph: Graph, drawn: Uint32Array, counts: Counts, games: Int64) -> None:
     """Fill `counts` except `taken`, for `games` games that reached each row as often as in `drawn`.
 
     drawn: uint32[S], set back to zero.  `counts` (nothing arrived) and `drawn` are modified in place.
@@ -402,7 +415,7 @@ def complete_reached(graph: Graph, drawn: Any, counts: Counts, games: int) -> No
 
 
 @kernel
-def clear_counts(graph: Graph, counts: Counts, ended: Any) -> None:
+def clear_counts(graph: Graph, counts: Counts, ended: Int64Array) -> None:
     """Clear `counts`, and add the ends of its games to `ended` (int64[S - U], games by final row); both in place."""
     for i in range(counts.n_visited[0]):
         counts.arrived[counts.visited[i]] = 0

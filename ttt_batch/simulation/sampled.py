@@ -15,7 +15,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.jit import (
+    BoolArray,
+    Float64Array,
+    Int64,
+    Int64Array,
+    Tables,
+    Uint8Array,
+    Uint32Array,
+    Uint64Array,
+    inlined,
+    kernel,
+)
 from ttt_batch.compiler.numerics import GOLDEN, S32, STRIDE, draw, game_base, mix
 from ttt_batch.games.graph import Graph, edges_of, n_unfinished
 from ttt_batch.games.transcripts import Games
@@ -40,10 +51,10 @@ class AliasTable(NamedTuple):
     weight: float64[128], what columns have left to give.  stack: int64[128], columns.
     """
 
-    chance: Any
-    slot: Any
-    weight: Any
-    stack: Any
+    chance: Float64Array
+    slot: Int64Array
+    weight: Float64Array
+    stack: Int64Array
 
 
 class Mixture(NamedTuple):
@@ -60,17 +71,17 @@ class Mixture(NamedTuple):
     """
 
     how: Any
-    tables: Any
+    tables: Tables
     choice: Choice
     opponent: Any
-    dirty: Any
-    column: Any
-    columns: Any
+    dirty: BoolArray
+    column: Uint64Array
+    columns: Uint8Array
     table: AliasTable
-    drawn: Any
-    base: Any
-    row: Any
-    slot: Any
+    drawn: Uint32Array
+    base: Uint64Array
+    row: Uint32Array
+    slot: Uint32Array
 
 
 def make_alias_table() -> AliasTable:
@@ -104,7 +115,7 @@ def second_mixture(mixture: Mixture) -> Mixture:
 
 
 @inlined
-def lay_out(table: AliasTable, n_slots: Any, column: Any, at: Any) -> Any:
+def lay_out(table: AliasTable, n_slots: Int64, column: Uint64Array, at: Int64) -> np.int64:
     """Make the alias table of the first `n_slots` chances in `table.chance`; return how many columns it has.
 
     They are written to `column` from `at` on.  `table` is modified in place.
@@ -139,14 +150,14 @@ def lay_out(table: AliasTable, n_slots: Any, column: Any, at: Any) -> Any:
 
 
 @inlined
-def slot_drawn(column: Any, at: Any, n: Any, bits: Any) -> Any:
+def slot_drawn(column: Uint64Array, at: np.uint64, n: np.uint64, bits: np.uint64) -> np.uint64:
     """Return the slot (uint64, counted from the row's first) that a random number picks of `n` columns from `at` on."""
     word = column[at + (((bits >> S32) * n) >> S32)]
     return (word >> S8 if (bits & HALF) < (word >> S32) else word) & BYTE
 
 
 @inlined
-def slot_reached(chance: Any, n_slots: Any, reach: Any) -> Any:
+def slot_reached(chance: Float64Array, n_slots: Int64, reach: float) -> np.int64:
     """Return the first slot (int64) at which the sum of the first chances exceeds `reach` (float64 in [0, 1)).
 
     It serves single draws, without a table.  If rounding leaves no slot, the last one with a chance is taken.
@@ -161,7 +172,7 @@ def slot_reached(chance: Any, n_slots: Any, reach: Any) -> Any:
 
 
 @kernel
-def walk_mixture(graph: Graph, mixture: Mixture, key: Any, first_game: int, last_game: int) -> None:
+def walk_mixture(graph: Graph, mixture: Mixture, key: np.uint64, first_game: Int64, last_game: Int64) -> None:
     """Play games `first_game` to `last_game - 1`; count each move in `mixture.drawn`, in place."""
     column, columns, drawn = mixture.column, mixture.columns, mixture.drawn
     base, rows, slots, n_open = mixture.base, mixture.row, mixture.slot, n_unfinished(graph)
@@ -188,12 +199,12 @@ def walk_mixture(graph: Graph, mixture: Mixture, key: Any, first_game: int, last
 
 
 @walk_chunk.register(Mixture)
-def _walk_piece(mixture: Mixture, graph: Graph, key: Any, first_game: int, last_game: int) -> None:
+def _walk_piece(mixture: Mixture, graph: Graph, key: np.uint64, first_game: Int64, last_game: Int64) -> None:
     walk_mixture(graph, mixture, key, first_game, last_game)
 
 
 @kernel
-def complete_drawn(graph: Graph, drawn: Any, counts: Counts, games: int) -> None:
+def complete_drawn(graph: Graph, drawn: Uint32Array, counts: Counts, games: Int64) -> None:
     """Fill `counts` for `games` games whose every move was drawn, in one sweep down the rows.
 
     drawn: uint32[2 * E], see `Mixture`; set back to zero.  `counts` (nothing arrived) and `drawn` are modified in
@@ -218,7 +229,9 @@ def complete_drawn(graph: Graph, drawn: Any, counts: Counts, games: int) -> None
 
 
 @kernel
-def replay_mixture(graph: Graph, mixture: Mixture, key: Any, first_game: int, last_game: int, games: Games) -> None:
+def replay_mixture(
+    graph: Graph, mixture: Mixture, key: np.uint64, first_game: Int64, last_game: Int64, games: Games
+) -> None:
     """Write games `first_game` to `last_game - 1`, the very ones that `walk_mixture` plays, into `games`, in place."""
     move = 0
     for number in range(first_game, last_game):
@@ -249,7 +262,7 @@ class Streams(NamedTuple):
     choice: Any
     opponent: Any
     table: AliasTable
-    column: Any
+    column: Uint64Array
 
 
 def make_streams(how: Any, opponent: Any, tables: Any = None, choice: Any = None) -> Streams:
@@ -258,7 +271,7 @@ def make_streams(how: Any, opponent: Any, tables: Any = None, choice: Any = None
 
 
 @inlined
-def share_out(graph: Graph, streams: Streams, base: Any, counts: Counts, row: Any) -> None:
+def share_out(graph: Graph, streams: Streams, base: np.uint64, counts: Counts, row: np.uint32) -> None:
     """Let the games that arrived at `row` take its moves, with the chances in `streams.table`.
 
     base: see `flow.batch_base`.  `counts.taken` of the row is written, and `counts.arrived` of its children added to.

@@ -37,7 +37,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ttt_batch.compiler.intrinsics import claim
-from ttt_batch.compiler.jit import generic, inlined, kernel
+from ttt_batch.compiler.jit import (
+    Bool,
+    Float64Array,
+    Int64,
+    Int64Array,
+    Integer,
+    Uint8Array,
+    Uint16Array,
+    Uint32Array,
+    Uint64Array,
+    generic,
+    inlined,
+    kernel,
+)
 from ttt_batch.compiler.numerics import GOLDEN, S32, STRIDE, draw, game_base, mix, unit
 from ttt_batch.core.errors import BoardError
 from ttt_batch.games.graph import Graph, edges_of, n_unfinished
@@ -53,7 +66,9 @@ def walk_chunk(way: Any, graph: Graph, key: Any, first_game: int, last_game: int
 
 
 @kernel
-def walk_from_queue(graph: Graph, way: Any, key: Any, next_free: Any, size: int, last_game: int) -> None:
+def walk_from_queue(
+    graph: Graph, way: Any, key: np.uint64, next_free: Int64Array, size: Int64, last_game: Int64
+) -> None:
     """Run `walk_chunk` on games shared with other threads: `size` at a time, claimed from `next_free` on.
 
     next_free: int64[1], the first unclaimed game, modified in place.  last_game: see `walk_chunk`.
@@ -85,12 +100,12 @@ class Explorations(NamedTuple):
     next_ply: uint8[512], the lowest ply of every set, NEVER for the empty one; the same for every epsilon.
     """
 
-    column: Any
-    next_ply: Any
+    column: Uint64Array
+    next_ply: Uint8Array
 
 
 @inlined
-def epsilon_at(epsilon: float, seat: int, ply: int) -> Any:
+def epsilon_at(epsilon: float, seat: Int64, ply: Int64) -> float:
     """Return the probability that `ply` explores.
 
     seat: 0 or 1 if only the player in that seat explores, -1 if both do.
@@ -99,7 +114,9 @@ def epsilon_at(epsilon: float, seat: int, ply: int) -> Any:
 
 
 @kernel
-def fill_explorations(table: Explorations, epsilon: float, seat: int, weight: Any, stack: Any) -> None:
+def fill_explorations(
+    table: Explorations, epsilon: float, seat: Int64, weight: Float64Array, stack: Int64Array
+) -> None:
     """Fill `table` in place for one epsilon, [0, 1].
 
     seat: see `epsilon_at`.  weight: float64[512], stack: int64[512]; scratch.
@@ -138,7 +155,7 @@ def make_explorations(epsilon: float, seat: int = -1) -> Explorations:
 
 
 @inlined
-def exploring_set(table: Explorations, bits: Any) -> Any:
+def exploring_set(table: Explorations, bits: np.uint64) -> np.uint64:
     """Return the exploring plies of one game as a set, bit p for ply p (uint64), from 64 random bits.
 
     The lowest nine choose a column, the others are compared with its threshold.
@@ -148,7 +165,9 @@ def exploring_set(table: Explorations, bits: Any) -> Any:
 
 
 @inlined
-def exploring_plies(table: Any, base: Any, epsilon: float, seat: int, plies: int) -> Any:
+def exploring_plies(
+    table: Explorations | None, base: np.uint64, epsilon: float, seat: Int64, plies: Int64
+) -> np.uint64:
     """Return the exploring plies of the game whose counter is `base`, as a set (uint64).
 
     table: `Explorations`; or None on larger boards, where each of `plies` plies has a random number, compared with
@@ -165,7 +184,7 @@ def exploring_plies(table: Any, base: Any, epsilon: float, seat: int, plies: int
 
 
 @inlined
-def next_counter(table: Any, counter: Any, by_chance: Any) -> Any:
+def next_counter(table: Any, counter: np.uint64, by_chance: Bool) -> np.uint64:
     """Return the counter (uint64) of the number for the next move; the first is `base + GOLDEN`.
 
     table: see `exploring_plies`.  by_chance: True if this move used its number.
@@ -176,7 +195,7 @@ def next_counter(table: Any, counter: Any, by_chance: Any) -> Any:
 
 
 @inlined
-def explores_at(exploring: Any, ply: Any) -> Any:
+def explores_at(exploring: np.uint64, ply: Int64) -> bool:
     """Return whether `ply` is in a set of plies (uint64, see `exploring_set`)."""
     return (exploring >> np.uint64(ply)) & np.uint64(1) != np.uint64(0)
 
@@ -207,11 +226,11 @@ class GreedyPaths(NamedTuple):
     begin: uint16[S], see `entry_of`; every path ends, with NEVER, at the end of a word.
     """
 
-    decision: Any
-    move: Any
-    entry: Any
-    words: Any
-    begin: Any
+    decision: Uint32Array
+    move: Uint16Array
+    entry: Uint16Array
+    words: Uint64Array
+    begin: Uint16Array
 
 
 def make_paths(graph: Graph, policy: Policy) -> GreedyPaths:
@@ -236,7 +255,7 @@ def make_paths(graph: Graph, policy: Policy) -> GreedyPaths:
 
 
 @inlined
-def pack_row(graph: Graph, policy: Policy, paths: GreedyPaths, row: int) -> None:
+def pack_row(graph: Graph, policy: Policy, paths: GreedyPaths, row: Integer) -> None:
     """Write the packed policy's moves of one row; `paths.decision` and `paths.move` are modified in place."""
     lo, _ = edges_of(graph, row)
     paths.decision[2 * row] = np.int64(policy.best[row]) | (lo << SLOT)
@@ -314,10 +333,10 @@ class Walker(NamedTuple):
 
     explorations: Explorations
     paths: GreedyPaths
-    game: Any
-    slot: Any
-    opening: Any
-    drawn: Any
+    game: Uint64Array
+    slot: Uint32Array
+    opening: Uint64Array
+    drawn: Uint32Array
 
 
 def make_walker(graph: Graph, explorations: Explorations, paths: GreedyPaths, block: int = BLOCK) -> Walker:
@@ -329,7 +348,7 @@ def make_walker(graph: Graph, explorations: Explorations, paths: GreedyPaths, bl
 
 
 @inlined
-def entry_of(paths: GreedyPaths, explorations: Explorations, path: Any, exploring: Any) -> Any:
+def entry_of(paths: GreedyPaths, explorations: Explorations, path: np.uint64, exploring: np.uint64) -> np.uint64:
     """Return the next place of a game: an index of `GreedyPaths.decision`, uint64.
 
     path: start of the path that it follows.  exploring: its exploring plies to come, a set.  uint64 both.
@@ -338,7 +357,7 @@ def entry_of(paths: GreedyPaths, explorations: Explorations, path: Any, explorin
 
 
 @kernel
-def walk(graph: Graph, walker: Walker, key: Any, first_game: int, last_game: int) -> None:
+def walk(graph: Graph, walker: Walker, key: np.uint64, first_game: Int64, last_game: Int64) -> None:
     """Play games `first_game` to `last_game - 1`; count each decision in `walker.drawn`, in place."""
     explorations, paths, games, slot, opening, drawn = walker
     final = TWO * np.uint64(n_unfinished(graph))
@@ -377,7 +396,7 @@ def walk(graph: Graph, walker: Walker, key: Any, first_game: int, last_game: int
 
 
 @walk_chunk.register(Walker)
-def _walk_piece(walker: Walker, graph: Graph, key: Any, first_game: int, last_game: int) -> None:
+def _walk_piece(walker: Walker, graph: Graph, key: np.uint64, first_game: Int64, last_game: Int64) -> None:
     walk(graph, walker, key, first_game, last_game)
 
 

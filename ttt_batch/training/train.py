@@ -296,11 +296,8 @@ def train(
         runs = RunSources(resume if isinstance(resume, Path) else before, start, opponent, trust, before)
         plan = make_plan(games, runs, given, seat=seat, more=more, until=until, fork=fork, in_place=out is None)
         config, limit = plan.config, parse_memory(max_memory)
-        check_space(
-            config,
-            limit,
-            uneven=isinstance(plan.opponent, OpponentPolicy) and isinstance(plan.opponent.policy, Probabilities),
-        )
+        met = plan.opponent.policy if isinstance(plan.opponent, OpponentPolicy) else None
+        check_space(config, limit, uneven=isinstance(met, Probabilities))
         shares = None if place is None else stack.enter_context(_shared(place, plan, warn))
         writer = None if record is None else stack.enter_context(_writer(record, config, overwrite=overwrite, say=say))
         set_expected_kernels(

@@ -16,7 +16,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ttt_batch.compiler.intrinsics import claim
-from ttt_batch.compiler.jit import generic, inlined, kernel
+from ttt_batch.compiler.jit import (
+    Bool,
+    BoolArray,
+    Float64Array,
+    Int64,
+    Int64Array,
+    Tables,
+    Uint32Array,
+    generic,
+    inlined,
+    kernel,
+)
 from ttt_batch.games.graph import (
     FORFEIT,
     UNSEEN,
@@ -61,14 +72,14 @@ class Decays(NamedTuple):
 
     alpha: Decay
     epsilon: Decay
-    weight: Any
-    stack: Any
+    weight: Float64Array
+    stack: Int64Array
 
 
 class Learning(NamedTuple):
     """Arguments of every kernel that plays and learns: the tables, which change in place, and the settings."""
 
-    tables: Any
+    tables: Tables
     graph: Graph
     choice: Choice
     step: Step
@@ -90,11 +101,11 @@ class Workspace(NamedTuple):
     seat: int
     policy: Policy
     counts: Counts
-    dirty: Any
-    rows: Any
-    listed: Any
-    owned: Any
-    ended: Any
+    dirty: BoolArray
+    rows: Uint32Array
+    listed: Int64Array
+    owned: BoolArray
+    ended: Int64Array
 
 
 def make_decays(alpha: Decay, epsilon: Decay) -> Decays:
@@ -127,27 +138,27 @@ def make_workspace(graph: Graph, *, opponent: Policy | Probabilities | None = No
 
 
 @inlined
-def by_games(decay: Decay) -> Any:
+def by_games(decay: Decay) -> bool:
     """Return whether a schedule changes with the games played."""
     return decay.kind == LINEAR or decay.kind == EXPONENTIAL
 
 
 @inlined
-def step_at(decays: Decays, step: Step, seat: int, game: int) -> Any:
+def step_at(decays: Decays, step: Step, seat: Int64, game: Int64) -> Step:
     """Return the `Step` of a batch that begins with `game`; its tabulated weights stay those of `step`."""
     alpha = value_at(decays.alpha, game) if by_games(decays.alpha) else step.alpha
     return with_game(step, alpha, value_at(decays.epsilon, game), seat, game)
 
 
 @inlined
-def set_explorations(decays: Decays, seat: int, explorations: Explorations, game: int) -> None:
+def set_explorations(decays: Decays, seat: Int64, explorations: Explorations, game: Int64) -> None:
     """Fill `explorations` for a batch that begins with `game`, if epsilon changes with the games."""
     if by_games(decays.epsilon):
         fill_explorations(explorations, value_at(decays.epsilon, game), seat, decays.weight, decays.stack)
 
 
 @inlined
-def batch_step(decays: Decays, step: Step, seat: int, game: int) -> Any:
+def batch_step(decays: Decays, step: Step, seat: Int64, game: Int64) -> Step:
     """Return the `Step` of a batch that begins with `game`; its weights are refilled in place if alpha changes."""
     now = step_at(decays, step, seat, game)
     if by_games(decays.alpha):
@@ -156,7 +167,7 @@ def batch_step(decays: Decays, step: Step, seat: int, game: int) -> Any:
 
 
 @inlined
-def order_among(tables: Any, graph: Graph, choice: Choice, work: Workspace, first: int, last: int) -> Any:
+def order_among(tables: Tables, graph: Graph, choice: Choice, work: Workspace, first: Int64, last: Int64) -> np.int64:
     """Find the best moves of the dirty rows from `first` to `last - 1`; return how many changed.
 
     They are listed in `work.rows` from entry `first` on.  `work` is modified in place.
@@ -176,7 +187,7 @@ def order_among(tables: Any, graph: Graph, choice: Choice, work: Workspace, firs
 
 
 @inlined
-def order_dirty(tables: Any, graph: Graph, choice: Choice, work: Workspace) -> Any:
+def order_dirty(tables: Tables, graph: Graph, choice: Choice, work: Workspace) -> np.int64:
     """Find the best moves of every dirty row; return how many rows changed, listed in `work.rows`.
 
     `work` is modified in place.  Rows that a judgement or `order_from_queue` has ordered are skipped.
@@ -210,7 +221,7 @@ def count_walked(sampler: Any, graph: Graph, work: Workspace, games: int) -> Any
 
 
 @prepare_walk.register(Walker)
-def _(sampler: Walker, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
+def _(sampler: Walker, graph: Graph, decays: Decays, work: Workspace, n_changed: Int64, game: Int64) -> None:
     set_explorations(decays, work.seat, sampler.explorations, game)
     for i in range(n_changed):
         pack_row(graph, work.policy, sampler.paths, work.rows[i])
@@ -219,19 +230,19 @@ def _(sampler: Walker, graph: Graph, decays: Decays, work: Workspace, n_changed:
 
 
 @prepare_walk.register(Lockstep)
-def _(sampler: Lockstep, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
+def _(sampler: Lockstep, graph: Graph, decays: Decays, work: Workspace, n_changed: Int64, game: Int64) -> None:
     for i in range(n_changed):
         pack_moves(graph, work.policy, sampler, work.rows[i])
     sampler.epsilon[0] = value_at(decays.epsilon, game)
 
 
 @count_walked.register(Walker)
-def _(sampler: Walker, graph: Graph, work: Workspace, games: int) -> None:
+def _(sampler: Walker, graph: Graph, work: Workspace, games: Int64) -> None:
     complete_counts(graph, work.policy, sampler.drawn, work.counts, games)
 
 
 @count_walked.register(Lockstep)
-def _(sampler: Lockstep, graph: Graph, work: Workspace, games: int) -> None:
+def _(sampler: Lockstep, graph: Graph, work: Workspace, games: Int64) -> None:
     if sampler.by_row:
         complete_reached(graph, sampler.drawn, work.counts, games)
     else:
@@ -241,7 +252,13 @@ def _(sampler: Lockstep, graph: Graph, work: Workspace, games: int) -> None:
 @play_batch.register(Walker)
 @play_batch.register(Lockstep)
 def walk_batch(
-    sampler: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any
+    sampler: Any,
+    graph: Graph,
+    decays: Decays,
+    work: Workspace,
+    n_changed: Int64,
+    key: np.uint64,
+    bounds: tuple[Int64, Int64],
 ) -> None:
     """Run `play_batch` for every kind of walk."""
     game, end = bounds
@@ -251,14 +268,28 @@ def walk_batch(
 
 
 @play_batch.register(Rows)
-def _flow(sampler: Rows, graph: Graph, decays: Decays, work: Workspace, _n_changed: int, key: Any, bounds: Any) -> None:
+def _flow(
+    sampler: Rows,
+    graph: Graph,
+    decays: Decays,
+    work: Workspace,
+    _n_changed: Int64,
+    key: np.uint64,
+    bounds: tuple[Int64, Int64],
+) -> None:
     game, end = bounds  # a batch's random numbers depend on its first game
     flow(graph, work.policy, value_at(decays.epsilon, game), work.seat, key, game, end - game, work.counts, sampler)
 
 
 @kernel
 def run_batches(
-    sampler: Any, learning: Learning, work: Workspace, key: Any, batches: Batches, first_game: int, last_game: int
+    sampler: Any,
+    learning: Learning,
+    work: Workspace,
+    key: np.uint64,
+    batches: Batches,
+    first_game: Int64,
+    last_game: Int64,
 ) -> None:
     """Play games `first_game` to `last_game - 1` and learn from them batch by batch, on one thread.
 
@@ -278,7 +309,7 @@ def run_batches(
 
 
 @kernel
-def begin_walk(sampler: Any, learning: Learning, work: Workspace, game: int) -> Any:
+def begin_walk(sampler: Any, learning: Learning, work: Workspace, game: Int64) -> Step:
     """Get ready for a batch that begins with `game`, to be walked in pieces; return its `Step`.
 
     sampler: a `Walker` or `Lockstep`.  `sampler`, `work` and `learning.step.weights` are modified in place.
@@ -289,7 +320,7 @@ def begin_walk(sampler: Any, learning: Learning, work: Workspace, game: int) -> 
 
 
 @kernel
-def end_walk(sampler: Any, tables: Any, graph: Graph, step: Step, work: Workspace, games: int) -> None:
+def end_walk(sampler: Walker, tables: Tables, graph: Graph, step: Step, work: Workspace, games: Int64) -> None:
     """Learn from a batch of `games` that was walked in pieces, whose counts are all in `sampler.drawn`.
 
     `sampler.drawn`, `tables` and `work` are modified in place.
@@ -300,7 +331,7 @@ def end_walk(sampler: Any, tables: Any, graph: Graph, step: Step, work: Workspac
 
 
 @inlined
-def order_legal(graph: Graph, policy: Policy, row: Any) -> None:
+def order_legal(graph: Graph, policy: Policy, row: np.uint32) -> None:
     """List all legal moves of a row, for random play; `policy` is modified in place."""
     lo, hi = edges_of(graph, row)
     put = lo
@@ -311,7 +342,7 @@ def order_legal(graph: Graph, policy: Policy, row: Any) -> None:
 
 
 @inlined
-def clear_reached(graph: Graph, counts: Counts, first: Any, last: Any) -> None:
+def clear_reached(graph: Graph, counts: Counts, first: Int64, last: Int64) -> None:
     """Take what left the rows at `counts.visited[first:last]` from where it arrived: `arrive` adds it up again, once
     every row is there."""
     for i in range(first, last):
@@ -325,13 +356,13 @@ def clear_reached(graph: Graph, counts: Counts, first: Any, last: Any) -> None:
 def draw_ply(
     learning: Learning,
     policy: Policy,
-    random: bool,
-    key: Any,
-    batch: int,
+    random: Bool,
+    key: np.uint64,
+    batch: Int64,
     counts: Counts,
     room: Rows,
-    first: int,
-    last: int,
+    first: Int64,
+    last: Int64,
 ) -> None:
     """Draw which moves the games take that arrived at `counts.visited[first:last]`, all of one ply.
 
@@ -350,7 +381,9 @@ def draw_ply(
 
 
 @kernel
-def arrive(tables: Any, graph: Graph, growth: Growth, counts: Counts, first: int, last: int, worth: Any) -> Any:
+def arrive(
+    tables: Tables, graph: Graph, growth: Growth, counts: Counts, first: Int64, last: Int64, worth: Float64Array
+) -> Any:
     """Let the games at `counts.visited[first:last]`, whose moves are drawn, arrive where these lead.
 
     Rows are added and listed after the others in `counts.visited`; everything is modified in place.
@@ -395,10 +428,10 @@ class Spans(NamedTuple):
     n_visited: int64[n], scratch: how many rows of each games reached.
     """
 
-    first: Any
-    last: Any
-    after: Any
-    n_visited: Any
+    first: Int64Array
+    last: Int64Array
+    after: Int64Array
+    n_visited: Int64Array
 
 
 def make_spans(graph: Graph, size: int = FOLDED) -> Spans:
@@ -413,7 +446,9 @@ def make_spans(graph: Graph, size: int = FOLDED) -> Spans:
 
 
 @kernel
-def order_from_queue(sampler: Lockstep, learning: Learning, work: Workspace, next_free: Any, size: int) -> None:
+def order_from_queue(
+    sampler: Lockstep, learning: Learning, work: Workspace, next_free: Int64Array, size: Int64
+) -> None:
     """Find the best moves of dirty rows, and lay them out; other threads do so, too: `size` rows are claimed at a time.
 
     next_free: int64[1], the first row that no thread has claimed.  It, `sampler` and `work` are modified in place.
@@ -430,15 +465,15 @@ def order_from_queue(sampler: Lockstep, learning: Learning, work: Workspace, nex
 
 @kernel
 def fold_from_queue(
-    drawn: Any,
-    games: int,
-    tables: Any,
+    drawn: Uint32Array,
+    games: Int64,
+    tables: Tables,
     graph: Graph,
     work: Workspace,
     step: Step,
     spans: Spans,
-    next_free: Any,
-    done: Any,
+    next_free: Int64Array,
+    done: Int64Array,
 ) -> None:
     """Learn from a batch of `games` games, of which arrivals were counted; other threads do so, too, span by span.
 

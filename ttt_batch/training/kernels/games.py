@@ -17,7 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.compiler.intrinsics import LANES, mask_above, masked_max
-from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.jit import (
+    Bool,
+    BoolArray,
+    Float64Array,
+    Int64,
+    Int64Array,
+    Integer,
+    Tables,
+    Uint8Array,
+    Uint32Array,
+    Uint64Array,
+    inlined,
+    kernel,
+)
 from ttt_batch.compiler.numerics import GOLDEN, below, game_base, mix
 from ttt_batch.games.graph import (
     FORFEIT,
@@ -74,10 +87,10 @@ class GreedyCache(NamedTuple):
     offset: uint64[9]; the first edge of a row is offset[ply] + row * the number of its moves.
     """
 
-    word: Any
-    member: Any
+    word: Uint32Array
+    member: Uint8Array
     count: Any
-    offset: Any
+    offset: Uint64Array
 
 
 def make_cache(graph: Graph) -> GreedyCache:
@@ -125,7 +138,7 @@ def window_decides(choice: Choice, worth: NDArray[np.float64], scores: NDArray[n
 
 
 @inlined
-def moves_at(count: Any, ply: int) -> Any:
+def moves_at(count: Uint64Array | None, ply: Int64) -> np.uint64:
     """Return the number of moves of a row of `ply` (uint64); count: see `GreedyCache`."""
     if count is None:
         return np.uint64(CELLS - ply)
@@ -133,13 +146,13 @@ def moves_at(count: Any, ply: int) -> Any:
 
 
 @inlined
-def may_be_over(count: Any, ply: int) -> Any:
+def may_be_over(count: Uint64Array | None, ply: Int64) -> Bool:
     """Return whether a game may be over before `ply`; count: see `GreedyCache`."""
     return count is not None or ply >= SHORTEST
 
 
 @inlined
-def best_of_eight(scores: Any, choice: Choice, lo: Any, count: Any) -> Any:
+def best_of_eight(scores: Float64Array, choice: Choice, lo: np.uint64, count: np.uint64) -> np.uint64:
     """Return `best_now` for adjacent scores of a row with `window_decides`."""
     members = (ONE << count) - ONE
     best = masked_max(scores, lo, members)
@@ -153,7 +166,9 @@ def best_of_eight(scores: Any, choice: Choice, lo: Any, count: Any) -> Any:
 
 
 @inlined
-def leads_by_table(learning: Learning, scores: Any, lo: Any, count: Any, slot: Any, mover: int) -> Any:
+def leads_by_table(
+    learning: Learning, scores: Float64Array | None, lo: np.uint64, count: np.uint64, slot: np.uint64, mover: Int64
+) -> bool:
     """Return whether move `slot` of the row is the only one that a greedy mover may pick.
 
     False with `scores`, as `best_now` is as quick then.  scores: see `cached_move`.
@@ -166,7 +181,9 @@ def leads_by_table(learning: Learning, scores: Any, lo: Any, count: Any, slot: A
 
 
 @inlined
-def best_now(learning: Learning, scores: Any, lo: Any, count: Any, mover: int) -> Any:
+def best_now(
+    learning: Learning, scores: Float64Array | None, lo: np.uint64, count: np.uint64, mover: Int64
+) -> np.uint64:
     """Return the moves of a row that a greedy mover may pick, as a set (uint64); parameters as for `leads_by_table`."""
     if scores is not None:
         return best_of_eight(scores, learning.choice, lo, count)
@@ -176,8 +193,15 @@ def best_now(learning: Learning, scores: Any, lo: Any, count: Any, mover: int) -
 
 @inlined
 def cached_move(
-    learning: Learning, scores: Any, cache: GreedyCache, settled: Any, row: Any, ply: int, explores: Any, bits: Any
-) -> Any:
+    learning: Learning,
+    scores: Float64Array | None,
+    cache: GreedyCache,
+    settled: BoolArray | None,
+    row: np.uint64,
+    ply: Int64,
+    explores: Bool,
+    bits: np.uint64,
+) -> tuple[np.uint64, np.uint64, Bool]:
     """Return one move of a learner: edge and child (uint64 both), and whether it used its random number.
 
     scores: float64[E], scores of edges, on boards like 3x3 with `window_decides`; None: computed by `score`.
@@ -239,19 +263,19 @@ class Span(NamedTuple):
     batch: the first game of their batch, if they are counted.
     """
 
-    key: Any
+    key: np.uint64
     batch: int
     first: int
     last: int
 
 
 @inlined
-def opponent_move(graph: Graph, opponent: Policy, row: Any, bits: Any) -> Any:
+def opponent_move(graph: Graph, opponent: Policy, row: np.uint64, bits: np.uint64) -> tuple[Int64, Bool]:
     """Return the fixed opponent's edge, and whether it used its random number; without a policy it moves at random."""
     lo, hi = edges_of(graph, row)
     if opponent.best.shape[0] > 0:
         return np.int64(opponent.ordered[lo + below(bits, opponent.best[row])]), opponent.best[row] > 1
-    legal = 0
+    legal: Integer = 0
     for edge in range(lo, hi):
         legal += is_legal(graph, edge)
     left = below(bits, legal)
@@ -264,13 +288,21 @@ def opponent_move(graph: Graph, opponent: Policy, row: Any, bits: Any) -> Any:
 
 
 @inlined
-def own_move(learning: Learning, shortcuts: Any, game: Trajectory, row: Any, ply: Any, explores: Any, bits: Any) -> Any:
+def own_move(
+    learning: Learning,
+    shortcuts: Shortcuts | None,
+    game: Trajectory,
+    row: np.uint64,
+    ply: Int64,
+    explores: Bool,
+    bits: np.uint64,
+) -> tuple[np.uint64, np.uint64, Bool]:
     """Return the learner's edge and child, and whether it used its random number."""
     if shortcuts is not None:
         return cached_move(learning, None, shortcuts.cache, game.settled, row, ply, explores, bits)
     tables, graph, choice, _, _ = learning
     lo, hi = edges_of(graph, row)
-    edge = lo + below(bits, hi - lo)
+    edge: Int64 = lo + below(bits, hi - lo)
     if not explores:
         edge = pick(tables, graph, choice, lo, hi, ply & 1, bits)
     return np.uint64(edge), np.uint64(graph.child[edge]), True
@@ -278,8 +310,15 @@ def own_move(learning: Learning, shortcuts: Any, game: Trajectory, row: Any, ply
 
 @inlined
 def follow_game(
-    tables: Any, graph: Graph, growth: Growth, image: Any, edge: Any, child: Any, ply: Any, worth: Any
-) -> Any:
+    tables: Tables,
+    graph: Graph,
+    growth: Growth,
+    image: np.int64,
+    edge: Integer,
+    child: Int64,
+    ply: Int64,
+    worth: Float64Array,
+) -> tuple[np.int64, Any]:
     """Make a move of a game on a growing board, in place: (row that it leads to, image that this row shows).
 
     image: the one that the row shows from which the move is made.  ply: the move's.
@@ -296,7 +335,7 @@ def follow_game(
 
 
 @inlined
-def count_game(graph: Graph, game: Trajectory, plies: int, counts: Counts) -> None:
+def count_game(graph: Graph, game: Trajectory, plies: Int64, counts: Counts) -> None:
     """Add a played game to the counts of a batch, in place; `counts.visited` is in no order."""
     for ply in range(plies):
         row, edge = game.row[ply], game.edge[ply]
@@ -316,15 +355,15 @@ def count_game(graph: Graph, game: Trajectory, plies: int, counts: Counts) -> No
 def play_game(
     learning: Learning,
     opponent: Policy,
-    seat: int,
-    shortcuts: Any,
-    growth: Any,
+    seat: Int64,
+    shortcuts: Shortcuts | None,
+    growth: Growth | None,
     game: Trajectory,
-    exploring: Any,
-    counter: Any,
+    exploring: np.uint64,
+    counter: np.uint64,
     record: Games,
-    at: Any,
-) -> Any:
+    at: Int64,
+) -> np.int64:
     """Play one game and return its number of plies; it is written to `game`, and to `record` from move `at` on.
 
     exploring, counter: see `exploring_plies` and `next_counter`.  For the rest see `play_games`.
@@ -353,7 +392,7 @@ def play_game(
 
 
 @inlined
-def lost_positions(growth: Any) -> Any:
+def lost_positions(growth: Growth | None) -> np.int64:
     """Return how often a position was reached that a full growing board could not add."""
     if growth is None:
         return np.int64(0)
@@ -364,12 +403,12 @@ def lost_positions(growth: Any) -> Any:
 def play_games(
     learning: Learning,
     seats: Seats,
-    shortcuts: Any,
-    growth: Any,
+    shortcuts: Shortcuts | None,
+    growth: Growth | None,
     game: Trajectory,
-    counts: Any,
-    outcomes: Any,
-    may_grow: bool,
+    counts: Counts | None,
+    outcomes: Int64Array,
+    may_grow: Bool,
     span: Span,
     record: Games,
 ) -> Any:
@@ -424,7 +463,9 @@ def play_games(
 
 
 @kernel
-def fold_counted(learning: Learning, counts: Counts, dirty: Any, rows: Any, seat: int, game: int) -> None:
+def fold_counted(
+    learning: Learning, counts: Counts, dirty: BoolArray, rows: Uint32Array, seat: Int64, game: Int64
+) -> None:
     """Fold the counts of a batch that began with `game` into the tables and clear them; all in place.
 
     rows: uint32[U], scratch.  dirty: bool[U], written to.  seat: the learner's, -1 in self-play.
@@ -451,15 +492,15 @@ def fold_counted(learning: Learning, counts: Counts, dirty: Any, rows: Any, seat
 
 @kernel
 def learn_given(
-    tables: Any,
+    tables: Tables,
     graph: Graph,
     step: Step,
-    growth: Any,
-    games: Any,
+    growth: Growth | None,
+    games: Games,
     game: Trajectory,
-    outcomes: Any,
-    first_game: int,
-    may_grow: bool,
+    outcomes: Int64Array,
+    first_game: Int64,
+    may_grow: Bool,
 ) -> Any:
     """Learn from `games` from number `first_game` on; return the first one not learnt, for lack of room.
 

@@ -11,9 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.compiler.jit import generic, inlined, kernel
+from ttt_batch.compiler.jit import (
+    Bool,
+    BoolArray,
+    Float64Array,
+    Int64,
+    Int64Array,
+    Integer,
+    Tables,
+    generic,
+    inlined,
+    kernel,
+)
 from ttt_batch.compiler.numerics import draw, game_base, unit
-from ttt_batch.games.graph import Graph, clear_board, edges_of, graph_cells, has_room, is_legal, n_unfinished
+from ttt_batch.games.graph import Graph, Growth, clear_board, edges_of, graph_cells, has_room, is_legal, n_unfinished
 from ttt_batch.games.transcripts import Games
 from ttt_batch.learners.base import Trajectory, explored, forget_borrowed, learn, mark_parents, with_exploring
 from ttt_batch.runs.schedules import value_at
@@ -41,12 +52,12 @@ def retune(how: Any, decays: Decays, game: int) -> Any:
 
 
 @retune.register(Softmax)
-def _keep(how: Softmax, decays: Decays, game: int) -> Any:
+def _keep(how: Softmax, decays: Decays, game: Int64) -> bool:
     return False
 
 
 @retune.register(Beads)
-def _keep_beads(how: Beads, decays: Decays, game: int) -> Any:
+def _keep_beads(how: Beads, decays: Decays, game: Int64) -> bool:
     return False
 
 
@@ -57,7 +68,9 @@ def _set_epsilon(how: Exploring, decays: Decays, game: int) -> Any:
 
 
 @inlined
-def find_chances(sampler: Any, tables: Any, graph: Graph, choice: Choice, owned: Any, row: Any, chance: Any) -> None:
+def find_chances(
+    sampler: Any, tables: Tables, graph: Graph, choice: Choice, owned: Bool, row: Integer, chance: Float64Array
+) -> None:
     """Write the chances of the moves of `row` into `chance` (float64[128], see `write_chances`), in place.
 
     sampler: what holds `how` and `opponent`.  owned: whether the learner moves there, and not its opponent.
@@ -69,7 +82,7 @@ def find_chances(sampler: Any, tables: Any, graph: Graph, choice: Choice, owned:
 
 
 @inlined
-def lay_out_row(sampler: Mixture, graph: Graph, owned: Any, row: Any) -> None:
+def lay_out_row(sampler: Mixture, graph: Graph, owned: BoolArray, row: Integer) -> None:
     """Write the layout of one row's probabilities; `sampler` is modified in place."""
     lo, hi = edges_of(graph, row)
     find_chances(sampler, sampler.tables, graph, sampler.choice, owned[row], row, sampler.table.chance)
@@ -77,7 +90,7 @@ def lay_out_row(sampler: Mixture, graph: Graph, owned: Any, row: Any) -> None:
 
 
 @kernel
-def lay_out_rows(sampler: Mixture, graph: Graph, owned: Any) -> None:
+def lay_out_rows(sampler: Mixture, graph: Graph, owned: BoolArray) -> None:
     """Write the layout of all rows, the opponent's, too; `sampler` is modified in place.  owned: see `Workspace`."""
     for row in range(n_unfinished(graph)):
         lay_out_row(sampler, graph, owned, row)
@@ -85,7 +98,7 @@ def lay_out_rows(sampler: Mixture, graph: Graph, owned: Any) -> None:
 
 
 @prepare_walk.register(Mixture)
-def _(sampler: Mixture, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
+def _(sampler: Mixture, graph: Graph, decays: Decays, work: Workspace, n_changed: Int64, game: Int64) -> None:
     dirty, rows, n = sampler.dirty, work.rows, np.int64(0)
     every = retune(sampler.how, decays, game) or game == 0  # tables may have been replaced before the first game
     for row in range(n_unfinished(graph)):  # a list first, as in `order_among`
@@ -97,7 +110,7 @@ def _(sampler: Mixture, graph: Graph, decays: Decays, work: Workspace, n_changed
 
 
 @count_walked.register(Mixture)
-def _(sampler: Mixture, graph: Graph, work: Workspace, games: int) -> None:
+def _(sampler: Mixture, graph: Graph, work: Workspace, games: Int64) -> None:
     complete_drawn(graph, sampler.drawn, work.counts, games)
     # A chance changes with every value, not only with a row's order: what a fold may change are entries of rows that
     # were visited, which rank their own moves or those of the rows above.
@@ -115,7 +128,13 @@ play_batch.register(Mixture)(walk_batch)
 
 @play_batch.register(Streams)
 def _flow(
-    sampler: Streams, graph: Graph, decays: Decays, work: Workspace, _n_changed: int, key: Any, bounds: Any
+    sampler: Streams,
+    graph: Graph,
+    decays: Decays,
+    work: Workspace,
+    _n_changed: Int64,
+    key: np.uint64,
+    bounds: tuple[Int64, Int64],
 ) -> None:
     game, end = bounds
     counts = work.counts
@@ -133,7 +152,7 @@ def _flow(
 
 
 @inlined
-def find_any_chances(sampler: Streams, learning: Learning, owned: Any, row: Any) -> None:
+def find_any_chances(sampler: Streams, learning: Learning, owned: Bool, row: Integer) -> None:
     """Write the probabilities of the moves of `row` into `sampler.table.chance`.
 
     An opponent without probabilities moves at random.
@@ -143,7 +162,7 @@ def find_any_chances(sampler: Streams, learning: Learning, owned: Any, row: Any)
         find_chances(sampler, learning.tables, graph, learning.choice, owned, row, chance)
         return
     lo, hi = edges_of(graph, row)
-    legal = 0
+    legal: Integer = 0
     for edge in range(lo, hi):
         legal += is_legal(graph, edge)
     for edge in range(lo, hi):
@@ -155,14 +174,14 @@ def find_any_chances(sampler: Streams, learning: Learning, owned: Any, row: Any)
 def play_drawn(
     sampler: Streams,
     learning: Learning,
-    seat: int,
-    growth: Any,
+    seat: Int64,
+    growth: Growth | None,
     game: Trajectory,
-    counts: Any,
-    base: Any,
+    counts: Counts | None,
+    base: np.uint64,
     record: Games,
-    at: Any,
-) -> Any:
+    at: Int64,
+) -> tuple[np.int64, np.uint64]:
     """Play one game: (its number of plies, its exploring ones as a set).
 
     It is written to `game`, and its cells on a growing board to `record` from move `at` on.
@@ -197,12 +216,12 @@ def play_drawn(
 def play_drawn_games(
     sampler: Streams,
     learning: Learning,
-    seats: Any,
-    growth: Any,
+    seats: tuple[Int64, Int64],
+    growth: Growth | None,
     game: Trajectory,
-    counts: Any,
-    outcomes: Any,
-    may_grow: bool,
+    counts: Counts | None,
+    outcomes: Int64Array,
+    may_grow: Bool,
     span: Span,
     record: Games,
 ) -> Any:
@@ -246,7 +265,14 @@ def play_drawn_games(
 
 @kernel
 def draw_mixed_ply(
-    sampler: Streams, learning: Learning, owned: bool, key: Any, batch: int, counts: Counts, first: int, last: int
+    sampler: Streams,
+    learning: Learning,
+    owned: Bool,
+    key: np.uint64,
+    batch: Int64,
+    counts: Counts,
+    first: Int64,
+    last: Int64,
 ) -> None:
     """Run `draw_ply` for players with action probabilities.  owned: True if the learner moves."""
     retune(sampler.how, learning.decays, batch)

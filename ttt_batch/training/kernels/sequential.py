@@ -13,11 +13,11 @@ then: sutton-barto is 1.4 times as fast at its epsilon of 0.01, and 0.9 times at
 (1.03 to 3 times): their games seldom repeat themselves, or are played faster than compared.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.jit import Float64Array, Int64, Int64Array, inlined, kernel
 from ttt_batch.compiler.numerics import GOLDEN, draw, game_base, mix
 from ttt_batch.games.graph import edges_of, n_unfinished
 from ttt_batch.learners.base import Trajectory, learn, with_exploring, with_game
@@ -34,14 +34,14 @@ class Turn(NamedTuple):
     and its random number.
     """
 
-    row: Any
-    plies: Any
-    counter: Any
-    bits: Any
+    row: np.uint64
+    plies: Int64
+    counter: np.uint64
+    bits: np.uint64
 
 
 @inlined
-def still_leads(learning: Learning, game: Trajectory, plies: int, runner_up: Any) -> Any:
+def still_leads(learning: Learning, game: Trajectory, plies: Int64, runner_up: Float64Array) -> bool:
     """Return whether each move of `game` still is the only one that may be picked."""
     for ply in range(plies):
         s, other = score(learning.tables, learning.graph, game.edge[ply], ply & 1), runner_up[ply]
@@ -55,13 +55,13 @@ def repeat(
     learning: Learning,
     explorations: Explorations,
     game: Trajectory,
-    plies: int,
-    runner_up: Any,
-    outcomes: Any,
-    key: Any,
-    number: int,
-    last_game: int,
-) -> Any:
+    plies: Int64,
+    runner_up: Float64Array | None,
+    outcomes: Int64Array,
+    key: np.uint64,
+    number: Int64,
+    last_game: Int64,
+) -> Int64:
     """Learn from `game` again for each of the games from `number` on that is the same; return the first that is not.
 
     A loop of its own: its variables stay out of the way of play (1.05 times as fast at epsilon 0.1).
@@ -85,8 +85,14 @@ def repeat(
 
 @inlined
 def advance(
-    learning: Learning, scores: Any, cache: GreedyCache, game: Trajectory, exploring: Any, turn: Turn, ply: Any
-) -> Any:
+    learning: Learning,
+    scores: Float64Array | None,
+    cache: GreedyCache,
+    game: Trajectory,
+    exploring: np.uint64,
+    turn: Turn,
+    ply: Int64,
+) -> "Turn":
     """Make the move of `ply` unless the game is over, and write it into `game`: the next `Turn`."""
     row, plies, counter, bits = turn
     if not may_be_over(cache.count, ply) or row < np.uint64(n_unfinished(learning.graph)):
@@ -103,15 +109,15 @@ def advance(
 @kernel
 def play_self(
     learning: Learning,
-    scores: Any,
+    scores: Float64Array | None,
     explorations: Explorations,
     cache: GreedyCache,
     game: Trajectory,
-    runner_up: Any,
-    outcomes: Any,
-    key: Any,
-    first_game: int,
-    last_game: int,
+    runner_up: Float64Array | None,
+    outcomes: Int64Array,
+    key: np.uint64,
+    first_game: Int64,
+    last_game: Int64,
 ) -> None:
     """Play games `first_game` to `last_game - 1` and learn from each.
 

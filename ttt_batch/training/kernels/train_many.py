@@ -17,7 +17,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.jit import inlined, kernel
+from ttt_batch.compiler.jit import (
+    BoolArray,
+    Float64Array,
+    Int64,
+    Int64Array,
+    Tables,
+    Uint8Array,
+    Uint32Array,
+    Uint64Array,
+    inlined,
+    kernel,
+)
 from ttt_batch.compiler.numerics import draw, game_base, unit
 from ttt_batch.evaluation.judgement import Judgement, ProofSpace, judge_tables
 from ttt_batch.games.board import DRAW, FIRST_WINS
@@ -30,7 +41,7 @@ from ttt_batch.training.kernels.batch import Learning, Workspace, batch_step, or
 
 @kernel
 def judge_now(
-    tables: Any, graph: Graph, choice: Choice, work: Workspace, space: ProofSpace, verdict: Judgement
+    tables: Tables, graph: Graph, choice: Choice, work: Workspace, space: ProofSpace, verdict: Judgement
 ) -> None:
     """Fill `verdict` in place with what `judge` says of `tables`, which play against themselves.
 
@@ -45,15 +56,15 @@ def judge_now(
 class SeedBatch(NamedTuple):
     """Tables that learners use one after the other.
 
-    places: the arrays of the tables, and the visits.  starts: for each of them the start content, in rows: one for each
+    places: tuple[Uint8Array, ...]
     learner, or one for all.  ends: the same for the final content, a row for each, or no row if it is not kept.  All
     are bytes, uint8[...] and uint8[n, ...], so that tables of every kind are alike.
     policy: space for the common first best moves.
     """
 
-    places: Any
-    starts: Any
-    ends: Any
+    places: tuple[Uint8Array, ...]
+    starts: tuple[Uint8Array, ...]
+    ends: tuple[Uint8Array, ...]
     policy: Policy
 
 
@@ -62,13 +73,13 @@ def train_learners(
     sampler: Any,
     learning: Learning,
     work: Workspace,
-    keys: Any,
+    keys: Uint64Array,
     batches: Batches,
-    points: Any,
+    points: Int64Array,
     space: ProofSpace,
     seed_batch: SeedBatch,
     verdicts: Judgement,
-    outcomes: Any,
+    outcomes: Int64Array,
 ) -> None:
     """Let one learner after the other play games 0 to `points[-1] - 1` as `run_batches` does; judge it at each point.
 
@@ -99,14 +110,16 @@ def train_learners(
 
 
 @inlined
-def copy_bytes(source: Any, target: Any) -> None:
+def copy_bytes(source: Uint32Array | Uint8Array, target: Uint32Array | Uint8Array) -> None:
     """Copy bytes; Numba's own assignment of slices would allocate."""
     for i in range(source.shape[0]):
         target[i] = source[i]
 
 
 @inlined
-def take_place(tables: Any, graph: Graph, choice: Choice, work: Workspace, seed_batch: SeedBatch, learner: int) -> Any:
+def take_place(
+    tables: Tables, graph: Graph, choice: Choice, work: Workspace, seed_batch: SeedBatch, learner: Int64
+) -> Int64:
     """Get everything ready for the first batch of a learner; return how many rows `work.rows` lists as changed.
 
     The best moves of equal start tables are found once: it takes as long as a judgement.
@@ -136,7 +149,7 @@ def take_place(tables: Any, graph: Graph, choice: Choice, work: Workspace, seed_
 
 
 @inlined
-def verdict_at(verdicts: Judgement, learner: int, point: int) -> Judgement:
+def verdict_at(verdicts: Judgement, learner: Int64, point: Int64) -> Judgement:
     """Return the judgement of one learner at one point, to be filled in place."""
     return Judgement(
         unbeatable=verdicts.unbeatable[learner, point],
@@ -150,7 +163,7 @@ def verdict_at(verdicts: Judgement, learner: int, point: int) -> Judgement:
 
 
 @inlined
-def count_outcomes(graph: Graph, ended: Any, outcomes: Any) -> None:
+def count_outcomes(graph: Graph, ended: Int64Array, outcomes: Int64Array) -> None:
     """Fill `outcomes` (int64[3]) with first wins, draws and second wins among the games that `ended` counts by row."""
     outcomes[:] = 0
     for i in range(ended.shape[0]):
@@ -174,13 +187,13 @@ class Matchboxes(NamedTuple):
     reward: float64[4], beads for each outcome.
     """
 
-    kind: Any
-    portion: Any
-    holds: Any
-    full: Any
-    filled: Any
-    reached: Any
-    reward: Any
+    kind: Int64Array
+    portion: Float64Array
+    holds: BoolArray
+    full: Float64Array
+    filled: Float64Array
+    reached: Float64Array
+    reward: Float64Array
 
 
 class BoxSampler(NamedTuple):
@@ -190,10 +203,10 @@ class BoxSampler(NamedTuple):
     and the kinds drawn.
     """
 
-    beads: Any
-    inside: Any
-    row: Any
-    kind: Any
+    beads: Float64Array
+    inside: Float64Array
+    row: Int64Array
+    kind: Int64Array
 
 
 def make_matchboxes(
@@ -232,7 +245,7 @@ def make_box_sampler(graph: Graph, boxes: Matchboxes) -> BoxSampler:
 
 
 @inlined
-def drawn_edge(graph: Graph, boxes: Matchboxes, sampler: BoxSampler, row: Any, reach: Any) -> Any:
+def drawn_edge(graph: Graph, boxes: Matchboxes, sampler: BoxSampler, row: Int64, reach: float) -> Int64:
     """Return the edge whose bead is drawn from a box, or the last one of its row, to resign, if it is empty."""
     lo, hi = edges_of(graph, row)
     inside, total, last = sampler.inside[row], 0.0, hi - 1
@@ -247,7 +260,7 @@ def drawn_edge(graph: Graph, boxes: Matchboxes, sampler: BoxSampler, row: Any, r
 
 
 @inlined
-def opponent_edge(graph: Graph, boxes: Matchboxes, row: Any, reach: Any) -> Any:
+def opponent_edge(graph: Graph, boxes: Matchboxes, row: Int64, reach: float) -> np.int64:
     """Return the edge that the opponent takes, or the only one of a row without a box."""
     edge = np.int64(graph.first_edge[row])
     while boxes.reached[edge] <= reach:
@@ -256,7 +269,7 @@ def opponent_edge(graph: Graph, boxes: Matchboxes, row: Any, reach: Any) -> Any:
 
 
 @inlined
-def play_boxes_game(graph: Graph, boxes: Matchboxes, sampler: BoxSampler, base: Any) -> Any:
+def play_boxes_game(graph: Graph, boxes: Matchboxes, sampler: BoxSampler, base: np.uint64) -> np.int64:
     """Play a game and learn from it; return its outcome (int64)."""
     row, ply, opened = np.int64(0), np.int64(0), np.int64(0)
     while row < n_unfinished(graph):
@@ -282,7 +295,7 @@ def play_boxes_game(graph: Graph, boxes: Matchboxes, sampler: BoxSampler, base: 
 
 
 @inlined
-def copy_array(one: Any, other: Any) -> None:
+def copy_array(one: Float64Array, other: Float64Array) -> None:
     """Copy an array into another one."""
     for i in range(one.shape[0]):
         other[i] = one[i]
@@ -290,7 +303,13 @@ def copy_array(one: Any, other: Any) -> None:
 
 @kernel
 def play_matchboxes(
-    graph: Graph, boxes: Matchboxes, sampler: BoxSampler, keys: Any, points: Any, outcomes: Any, ends: Any
+    graph: Graph,
+    boxes: Matchboxes,
+    sampler: BoxSampler,
+    keys: Uint64Array,
+    points: Int64Array,
+    outcomes: Int64Array,
+    ends: Float64Array,
 ) -> None:
     """Let one learner after the other play games 0 to `points[-1] - 1`, and count the results.
 
