@@ -95,10 +95,10 @@ Differing = dict[tuple[int, int], tuple[int, int]]
 def compare_networks(one: AnyRun, other: AnyRun) -> dict[str, Any]:
     """Compare two runs of one board.
 
-    Positions of a player whose seat one of the runs cannot play do not count.
+    Only positions count where both runs can play the mover's seat.
     Returns plain values as `compare_runs` does.  `tables` compares the weights used in play; None unless both are
     networks of one shape.  `policies` counts distinct positions of random games, and those where the moves differ.
-    `examples` lists the first of those.  Raises BoardError for runs of different boards.
+    `examples` lists some of the latter.  Raises BoardError for runs of different boards.
     """
     if one.board != other.board:
         raise BoardError(f"one run plays {one.board.name}, the other {other.board.name}; compare runs of one board")

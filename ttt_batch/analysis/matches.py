@@ -138,7 +138,7 @@ def list_cells(player: Any, lines: Lines, ply: Int64, games: GameBlock) -> None:
 def draw_answers(player: Player, ply: int, key: Any, first_game: int, games: GameBlock) -> None:
     """Draw the moves of a `Player` at `ply`, in place; where it resigns, the game ends.
 
-    The player answers once for each distinct position, or in every game if it is sampled.
+    The player answers once for each distinct position, or in every game if `samples` > 0.
     key, first_game: as for `play_ply`.
     """
     going = np.flatnonzero(games.outcome == UNFINISHED)
@@ -348,8 +348,8 @@ def evaluate_sampled(
 ) -> SampledEvaluation:
     """Search for losses and play matches against scripted players, in both seats.  Raises UsageError.
 
-    budget: most positions that a search enters; None for BUDGET, or NETWORK_BUDGET with networks.
-    ties: as for `Run.candidates`.  Enumerated boards are allowed, too, but `Run.evaluation` is exact there.
+    budget: most positions of a search; None for SEARCH_BUDGET, or NETWORK_BUDGET with networks.
+    ties: as for `Run.candidates`.  For enumerated boards, `Run.evaluation` is exact.
     """
     # Check first: a search may take minutes.
     games, seed = parse_int("games", games, 1, MAX_MATCH_GAMES), parse_seed(seed)

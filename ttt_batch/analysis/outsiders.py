@@ -89,7 +89,7 @@ def judge_adapter(
 
     against: `random` (default), `one-ply`, `two-ply`, `optimal`, `self`, a run or another agent.
     On boards too large to enumerate: one of the first three, by default all three.
-    games, seed, budget: as for `evaluate_sampled`, there only.  ties: rule of play of an opponent that is a run.
+    games, seed, budget: as for `evaluate_sampled`, for large boards only.  ties: tie rule of an opposing run.
     samples: answers sampled in each position of a random agent; `seed` then applies on any board.
     Raises UsageError, BoardError and AgentError.
     """
@@ -206,7 +206,7 @@ def _judge_grown(
 
 
 def _searched(agent: AgentAdapter, seat: int, budget: int) -> SearchResult:
-    """Return the verdict on whether an agent can be beaten in a seat, by a search of all positions it can reach."""
+    """Search all positions that an agent can reach in a seat; return whether it can be beaten."""
     reached = Reached(LayerRules(agent.board, agent.symmetric), agent.answers, seat, most=budget, stop=True)
     line = reached.losing_line()
     if line is not None:

@@ -330,8 +330,8 @@ def describe_position(
 
     position: in a form that `notation.read_position` reads.  symmetric: include the symmetric images.
     ties: as for `Run.candidates`.
-    Raises BoardError for a position that no game reaches, and UsageError for unknown ties.  `sharp` raises one of the
-    two where it does not apply.  The run does not change.
+    Raises BoardError for a position that no game reaches, UsageError for unknown ties, and either of them if `sharp`
+    does not apply.  The run does not change.
     """
     check_gravity(run.board, "show")
     board, marks, ties = run.board, read_position(position, run.board), check_ties(ties)

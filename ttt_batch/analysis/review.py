@@ -91,11 +91,11 @@ def result_range(agent: PlayingAgent, position: Position) -> float:
 
 
 class Mistake(NamedTuple):
-    """Mistake: a move that worsened the result of best play.
+    """Move that worsened the mover's result of best play.
 
     ply: its number from 0.  player: the mover, 0 or 1.
     before: the mover's result of best play before the move, 1 a win or 0 a draw.  after: the result after it.
-    better: every cell that would have kept the result, each with its result, the quickest first.
+    better: cells that would have kept the result, each with its own result, quickest first.
     """
 
     ply: int
@@ -107,7 +107,7 @@ class Mistake(NamedTuple):
 
 
 def move_results(knowing: SolvedAgent, position: Position) -> dict[int, Prospect] | None:
-    """Return the mover's result of best play for each free cell, its plies including that move; None if unknown.
+    """Return the mover's result of best play after each free cell, with plies from now on; None if unknown.
 
     Empty for a final position.  Raises BoardError for a position that no game reaches.
     """

@@ -390,7 +390,7 @@ class Series(Printable):
         return shares[0], shares[1], shares[2]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values with stable keys, as `--json` prints them; each meeting's shares are its `first`'s."""
+        """Return plain values with stable keys, as `--json` prints them; a meeting's shares are for `first`."""
         return {
             "board": self.board,
             "runs": list(self.names),

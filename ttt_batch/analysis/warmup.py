@@ -199,8 +199,8 @@ def warm_up(
 
     processes: number that run at once; None for all processors.  learners: names; None for all.
     larger: include the kernels for boards of more than nine cells, or the names of the learners that need them.
-    report: if anything must be compiled, called as (name, seconds, done, total): after each job, and once before the
-    first one with an empty name.
+    report: called as (name, seconds, done, total) after each job, and once before all jobs with an empty name; not
+    called if no kernel is missing.
     Raises UsageError, and TttBatchError if the cache cannot be written or a job fails.
     """
     started = time.perf_counter()

@@ -77,9 +77,9 @@ def boxes_of(run: Run) -> list[Box]:
 
 
 class KitRules(NamedTuple):
-    """The first page.
+    """Rules page of a kit.
 
-    title: one line.  paragraphs: (heading, text).  beads: how many of each cell's beads all boxes hold together.
+    title: one line.  paragraphs: (heading, text).  beads: number of each cell's beads in all boxes.
     """
 
     title: str

@@ -39,7 +39,7 @@ class CompiledKernels:
         self._done, self._needed, self._next_line, self._ended = 0, 0, 0, False
 
     def begin(self, needed: int) -> None:
-        """Start at the first kernel.  needed: the total number, or 0 if unknown."""
+        """Start counting.  needed: total number of kernels, or 0 if unknown."""
         self.since, self._needed = time.perf_counter(), needed
         self._next_line = math.ceil(needed / 4) if needed else FIRST_LINE
 

@@ -267,7 +267,7 @@ def opponent_list(board: Board, graph: Graph, policy: Policy, symmetry: bool) ->
 
 
 def best_player(board: Board) -> Listed:
-    """Return the uniform policy over moves that keep the game's value.  Raises BoardError without enumeration."""
+    """Return the uniform policy over moves that keep the game's value.  Raises BoardError on too large boards."""
     space = None if board.cells > MAX_TABLE_CELLS else choose_space(board, "auto", prefers=False)
     if space is None or space.grown:
         raise too_large(f"opponent {OPTIMAL}", board, "choose random, one-ply, two-ply or a run")
@@ -328,7 +328,7 @@ class Batch:
     rewards: float32[n, 2], of the first and the second player, for the games that this step has ended: 1 for a win,
     -1 for a loss, 0 otherwise.  terminated: bool[n], True if this step ended the game.
     seats: uint8[n], with an opponent the agent's seat in each current game, 0 or 1; otherwise None.
-    last: as planes, with `keep_last`: the final positions of the games that the last step ended.
+    last: with `keep_last`, the final `planes` of the games that the last step ended.
 
     Game k (from 0) of environment i draws from (seed, i, k) only, independent of other environments.
     """
@@ -392,7 +392,7 @@ class Batch:
         return self._n
 
     def _prepare(self) -> None:
-        """Make everything that settings and arrays determine."""
+        """Set up the rules, the state and the scratch."""
         self._rules, self._lines, word = make_rules(self.board), make_lines(self.board), word_type(self.board)
         self._state, self._scratch = make_state(self.n, word), make_scratch(self.n, word)
         self._step = StepArrays(self.planes, self.mask, self.rewards, self.terminated)
@@ -410,7 +410,7 @@ class Batch:
     def _make_arrays(
         self, dtype: Any, given: Mapping[str, NDArray[Any]] | None, against: bool, keep_last: bool, record: bool
     ) -> None:
-        """Make what `step` writes to."""
+        """Allocate `step`'s outputs."""
         n, cells = self.n, self.board.cells
         look = (n, 2, self.board.rows, self.board.cols), dtype
         shapes: Shapes = {
@@ -501,7 +501,7 @@ class Batch:
     def sample(self, actions: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Return random legal actions (int64[n]), 0 for games that are over; written to `actions` if given.
 
-        They are a function of the seed, the environment, its game and the ply.  Raises UsageError.
+        They depend on seed, environment, game and ply only.  Raises UsageError.
         """
         if actions is None:
             actions = np.zeros(self.n, np.int64)

@@ -9,8 +9,8 @@ mover.  `info["action_mask"]` has the legal actions; an illegal one loses.  `act
 for `MaskablePPO` of sb3-contrib.  `info["seat"]` is the seat of the agent, 0 if it begins the game, otherwise 1; with
 `opponent=None` that of the player to move.
 
-Without a seed each environment draws its own; `batch.seed` has it.  Environment i of many
-is the single one with `first_env=i`, with the same seed.
+Without a seed each environment draws its own, `batch.seed`.  Environment i of many equals
+a single one with `first_env=i` and the same seed.
 """
 
 import sys
@@ -62,7 +62,7 @@ def position_picture(board: Board, position: Position) -> NDArray[np.uint8]:
 
 
 def rendered(board: Board, position: Position, ending: str, mode: str | None) -> str | NDArray[np.uint8] | None:
-    """Return a game in a render mode; `human` prints it and gives None.  ending: how it has ended, or nothing."""
+    """Return a game in a render mode; `human` prints it and returns None.  ending: text, empty if unfinished."""
     if mode == "rgb_array":
         return position_picture(board, position)
     if mode == "ansi":
@@ -117,7 +117,7 @@ def reset_seed(seed: object) -> int | None:
 
 
 def one_action(batch: Batch, action: object) -> NDArray[np.int64]:
-    """Return the action of the only environment (int64[1]).  Raises UsageError for another object."""
+    """Return the action of a single environment as int64[1].  Raises UsageError if invalid."""
     number, least = action, f"from 0 to {batch.n_actions - 1}"
     if not isinstance(action, int):
         array = read_array(action)
@@ -212,13 +212,13 @@ def movers(batch: Batch) -> NDArray[np.int64]:
 
 
 class MNKVectorEnv(VectorEnv):
-    """`num_envs` games, which one call steps.
+    """`num_envs` games, stepped together.
 
     board, opponent, seat, illegal, first_env: as for `Batch`.  autoreset_mode: one of Gymnasium's (`AutoresetMode`, or
     its text), or of `Batch`'s names.
-    seed: of all chance in all games; None: `np_random` draws it.  A seed given to `reset` replaces it.
+    seed: of all random draws; None: `np_random` draws it.  A seed given to `reset` replaces it.
     copy: whether observations are copies; else they are the arrays that the next step overwrites.
-    render_mode: `human` prints every game at each reset and step, and with same-step also how those before have ended.
+    render_mode: `human` prints every game at each reset and step, and with same-step also each ended game.
     """
 
     def __init__(

@@ -64,10 +64,10 @@ TOGETHER = 256
 
 @kernel
 def fast_step(rules: Rules, state: BatchState, seen: "Seen", scratch: Scratch, look: ObservationLayout) -> None:
-    """Make the moves of `scratch.wanted` and write all that is seen then.
+    """Make the moves of `scratch.wanted`, and write the results to `seen`.
 
-    state, seen, scratch: modified in place.  No game may be over.  seen: see `kernels.Seen`.
-    For boards of more than JOINED cells it is compiled for each number of cells, which takes 2 s.
+    state, seen, scratch: modified in place.  No game may be over.  seen: see `Seen`.
+    Above JOINED cells, each number of cells needs its own compilation of 2 s.
     """
     n = state.own.shape[0]
     for first in range(0, n, TOGETHER):
@@ -133,10 +133,10 @@ class Seen(NamedTuple):
 def wanted_moves(
     rules: Rules, state: BatchState, settings: BatchSettings, actions: Int64Array, wanted: WordArray
 ) -> Int64:
-    """Write the mover's cells after its action to `wanted` (W[n]), unchanged if it may not move there or waits.
+    """Write the mover's cells after its action to `wanted` (W[n]), unchanged by an illegal move or in an ended game.
 
-    Returns the first game with an action out of range, illegal, or for a game that is over; or FINE.  In games that
-    restart in their next step every number is ignored; illegal actions are no error if they lose.
+    Returns the first game with a wrong action, or FINE.  Wrong are actions out of range, actions in ended games that do
+    not restart in this step, and illegal moves unless they lose.
     """
     word = state.own.dtype.type
     full, column, below, bottom = rules.full[0], rules.column[0], rules.below, rules.bottom[0]
@@ -166,7 +166,7 @@ def wanted_moves(
 
 @inlined
 def first_wrong(rules: Rules, state: BatchState, settings: BatchSettings, actions: Int64Array) -> Int64:
-    """Return the first game with a wrong action; there is one."""
+    """Return the first game with a wrong action, or FINE."""
     for g in range(actions.shape[0]):
         number = np.int64(actions[g])
         free = np.uint64(rules.top[0]) & ~(np.uint64(state.own[g]) | np.uint64(state.other[g]))
@@ -222,7 +222,7 @@ def note(rules: Rules, own: WordArray, other: WordArray, scratch: Scratch, moves
 
 @inlined
 def keep_ended(rules: Rules, state: BatchState, seen: Seen, ended: Uint8Array, first: Int64) -> None:
-    """Keep the last positions, as planes, and the moves of games that have ended, if the caller wants them."""
+    """Store the final planes and the moves of ended games, if the caller requests them."""
     cells = rules.cells
     for g in range(first, min(first + BLOCK, state.own.shape[0])):
         if seen.played.shape[0] != 0:

@@ -66,7 +66,7 @@ class MNKAEC(AECEnv):
         return self.action_spaces[choose("agent", agent, AGENTS)]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin a game.  Nothing in it is left to chance, so a seed makes no difference.  Raises UsageError."""
+        """Begin a game.  It has no random moves, so the seed changes nothing.  Raises UsageError."""
         reset_options(options)
         self.batch.reset(seed=seed)
         self._begin()
@@ -74,7 +74,7 @@ class MNKAEC(AECEnv):
             self.render()
 
     def _begin(self) -> None:
-        """Set what is known of the agents to that of a game without moves."""
+        """Reset the agents, their rewards and their ends for a new game."""
         self.agents, self.agent_selection = list(AGENTS), AGENTS[0]
         self.rewards = dict.fromkeys(AGENTS, 0.0)
         self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
@@ -93,7 +93,7 @@ class MNKAEC(AECEnv):
         return {"observation": planes.reshape(self.batch.planes.shape[1:]), "action_mask": mask}
 
     def step(self, action: int | None) -> None:
-        """Make the move of the agent whose turn it is; None after the end."""
+        """Make a move of the agent to move; pass None after the end."""
         agent = self.agent_selection
         if not self.agents:
             raise UsageError("the game is over for both agents; reset the environment")

@@ -85,7 +85,7 @@ def word_type(board: Board) -> Any:
 
 
 def stages(k: int, step: int) -> list[int]:
-    """Return shifts that keep the first of `k` cells at distance `step`: 1, 2, 4, ... steps."""
+    """Return shifts that reduce lines of `k` cells at distance `step` to their first cell."""
     shifts, have = [], 1
     while have < k:
         more = min(have, k - have)
@@ -172,13 +172,13 @@ class BatchState(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Scratch of a block.
+    """Scratch arrays of a block.
 
-    marked: W[BLOCK], the mover's cells after its move; unchanged if it may not move there.
-    won: W[BLOCK], first cells of lines among these.  idle: W[BLOCK], not 0 for games that do not move.
-    ended: uint8[BLOCK], the outcomes of games that end in this step, otherwise UNFINISHED; with FORFEIT, by forfeit.
-    Bytes, because with W a step took 5 % longer.
-    wanted: W[n], `marked` of all games for the actions given, see `kernels.wanted_moves`.
+    marked: W[BLOCK], the mover's cells after its move; unchanged by an illegal move.
+    won: W[BLOCK], first cells of lines in `marked`.  idle: W[BLOCK], not 0 for games that do not move.
+    ended: uint8[BLOCK], outcomes of games that end in this step, plus FORFEIT for a forfeit; otherwise UNFINISHED.
+    With W instead of bytes a step took 5 % longer.
+    wanted: W[n], `marked` of all games for the given actions, see `kernels.wanted_moves`.
     words: uint64[3, 2 * BLOCK], for observations.
     """
 
@@ -203,16 +203,16 @@ def make_scratch(n: int, word: Any) -> Scratch:
 
 @inlined
 def landing(rules: Rules, taken: Word) -> Word:
-    """Return the cells that may be marked beside `taken`: all free ones, with gravity the lowest of each column."""
+    """Return the legal cells if `taken` are occupied: all free ones, with gravity the lowest of each column."""
     word = rules.full.dtype.type
     return word(word(rules.full[0] & ~taken) & word(shift_right(taken, rules.below) | rules.bottom[0]))
 
 
 @inlined
 def judge_step(rules: Rules, own: WordArray, other: WordArray, scratch: Scratch, all_move: Bool) -> None:
-    """Write how the games that move end to `scratch.ended`; unless all of them move, that of idle ones stays.
+    """Write the outcomes after a move to `scratch.ended`; keep those of idle games unless `all_move`.
 
-    Who completes a line wins or, in misère games, loses; who may not move where it wants to loses.
+    A completed line wins, or loses in misère games.  An illegal move loses.
     """
     if rules.plain:
         judge_plain(rules, own, other, scratch, all_move)
@@ -284,7 +284,7 @@ def results_after(rules: Rules, own: Word, other: Word, marked: Word, won: Word)
 
 @inlined
 def turn(own: WordArray, other: WordArray, scratch: Scratch) -> None:
-    """Give the turn to the opponent of those who have moved; after a forfeit nothing changes."""
+    """Pass the turn to the opponent in games with a legal move; change no other game."""
     # One array written a loop: with both in one, the vector code gave the opponent its own cells and the mover's.
     marked, before = scratch.marked, scratch.won
     for g in range(own.shape[0]):
@@ -360,7 +360,7 @@ class ObservationLayout(NamedTuple):
 
 
 def make_observation_layout(rules: Rules, seen: Any, words: Any) -> ObservationLayout:
-    """Return the layout of a batch.  Boards of up to JOINED cells share their kernels, with an empty ruler."""
+    """Return the layout of a batch.  Boards of up to JOINED cells share a ruler, and so their kernels."""
     width = rules.cells if rules.cells > JOINED else 1
     top = np.uint64(rules.top[0])
     return ObservationLayout(rules.cells, rules.actions, top, seen.planes, seen.mask, seen.seat, words, ruler(width))
@@ -377,10 +377,10 @@ def write_exactly(target: Uint8Array, start: Int64, bits: np.uint64, count: Int6
 def write_bits(
     target: Uint8Array, start: Int64, words: Uint64Array, spare: Uint64Array, count: Int64, bits: Int64
 ) -> None:
-    """Write the lowest `bits` (1 to 64) of the first `count` words to `target` (uint8[N]) from `start` on, byte by bit.
+    """Write the lowest `bits` (1 to 64) of `count` words to `target` (uint8[N]) from `start` on, one byte per bit.
 
-    words, spare: uint64[W], overwritten; higher bits are 0.  Up to 63 bytes that follow may be overwritten, so blocks
-    are written in order.
+    words, spare: uint64[W], overwritten; higher bits are 0.  Write blocks in order: up to 63 bytes after the end may be
+    overwritten.
     """
     total, wide = count * bits, bits
     while wide <= 32:  # two words become one, in vector code: half as many are to be written
@@ -408,7 +408,7 @@ def find_masks(top: np.uint64, own: WordArray, other: WordArray, over: Uint8Arra
 
 @inlined
 def find_sides(own: WordArray, other: WordArray, seat: Uint8Array, mine: Uint64Array, theirs: Uint64Array) -> None:
-    """Write the cells of the player whose view it is (`seat`, uint8[count]) to `mine`, its opponent's to `theirs`."""
+    """Write the cells of player `seat` (uint8[count]) to `mine`, and those of its opponent to `theirs`."""
     for g in range(own.shape[0]):
         same = parity(np.uint64(own[g]) | np.uint64(other[g])) == seat[g]
         mine[g] = np.uint64(own[g]) if same else np.uint64(other[g])
@@ -466,8 +466,8 @@ def show_rows(
 def show_wide(state: BatchState, look: ObservationLayout) -> None:
     """Write planes and mask of all games of boards with more than JOINED cells.
 
-    It is compiled for each number of cells, in 1 s.  `kernels.step` and `kernels.start_games`, which take 10 s to
-    compile, do not contain it for this reason.
+    Each number of cells needs its own compilation of 1 s.  So this is separate from `kernels.step` and
+    `kernels.start_games`, which compile in 10 s.
     """
     n = state.own.shape[0]
     for first in range(0, n, BLOCK):

@@ -463,7 +463,7 @@ def study(
 def _worker_pool(
     place: ClusterConfig | None, design: Design, warn: Callable[[str], None] | None, stack: ExitStack
 ) -> WorkerPool | None:
-    """Return the worker pool of a place, closed by `stack`, or None.  Raises UsageError and ClusterError."""
+    """Return a cluster's worker pool, closed by `stack`, or None.  Raises UsageError and ClusterError."""
     if place is None:
         return None
     design.family.homes(setting.config.learner for setting in design.settings)

@@ -52,7 +52,7 @@ def metric_named(given: object) -> str:
 
 
 def check_counted(best: object, confirm: object) -> None:
-    """Raise UsageError if a study that counts only results lacks the metric to be ranked or confirmed by."""
+    """Raise UsageError if a study without evaluation is to be ranked by a metric other than time."""
     if best is None and confirm is None:
         return
     metric = metric_named(DEFAULT_METRIC if best is None else best)
@@ -191,7 +191,7 @@ class Figures(NamedTuple):
     points: number of recorded points of each learner.  games: number of games of each learner.
     proved, at_end: shares of the seeds that are proved at any recorded point, and at the last one.
     proof, settling: games to the first proof, and to settling.
-    holds: share of the recorded points after the first proof, over all seeds, that are proved, too.
+    holds: share of proved points among the recorded points after the first proof, over all seeds.
     loss: probability of losing to random play at the last point, mean of both seats: lower quartile, median and upper
     quartile over the seeds.
     value_error: medians for the first and the second player at the last point.
@@ -417,6 +417,6 @@ def fresh_seeds(count: Any) -> int:
 
 
 def _options(setting: Setting) -> dict[str, list[Any]]:
-    """Return every option of a setting with its value in a list, without an empty seat (no opponent)."""
+    """Return a setting's options, each value in a list; leave out an empty seat (no opponent)."""
     values = setting.written | ({} if setting.opponent is None else {"opponent": setting.opponent})
     return {name: [value] for name, value in values.items() if value != ""}

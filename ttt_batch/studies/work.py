@@ -90,13 +90,13 @@ class Executor(Protocol):
         """Return the finished chunks, after waiting up to `seconds` for the first one."""
 
     def stop(self) -> None:
-        """End soon.  `ended` still returns chunks that are finished by then."""
+        """Stop soon.  `ended` still returns chunks that finish before that."""
 
 
 class Chunks:
-    """Iterable of a study's missing learners in chunks for `executor`, smaller at the end.
+    """Iterable of chunks of a study's missing learners, smaller at the end.
 
-    The chunks that run together have at most half of the remaining games, so that all slots are busy until the end.
+    Chunks that run at the same time have at most half of the remaining games.  So all slots stay busy until the end.
     """
 
     def __init__(self, study: StudyWriter, executor: Executor) -> None:

@@ -180,7 +180,7 @@ class GamesLearner(Protocol):
         """Learn from games of cells, in order."""
 
     def run(self, seconds: float) -> AnyRun:
-        """Return the run with one recorded point; `seconds`: how long learning took."""
+        """Return the run with one recorded point.  seconds: duration of learning."""
 
 
 def games_learner(config: Config | PatternConfig, origin: AnyRun | None) -> GamesLearner:

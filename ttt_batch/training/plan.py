@@ -168,7 +168,7 @@ def _fresh_plan(
 
 
 def state_of(origin: Run, games: int) -> State:
-    """Return the start state of a training that takes over a run's tables, counted as `games` games learnt."""
+    """Return a training's start state with the tables of a run, counted as `games` games learnt."""
     return State(games, origin.tables, origin.visits_or_zeros(), np.zeros(3, np.int64), *origin.positions)
 
 

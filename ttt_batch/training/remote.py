@@ -142,7 +142,7 @@ def walk_remotely(
 ) -> tuple[NDArray[np.uint32], float] | None:
     """Walk games `first` to `last - 1` of the batch that begins with `game`, on a worker; return counts and seconds.
 
-    turn, name: of the batch.  policy: as `RemoteBatches` sends it; None if this thread may already have it.
+    turn, name: of the batch.  policy: a result of `_packed`, or None if this thread may already have it.
     Return None, without walking, if the thread lacks the policy.
     """
     began = time.perf_counter()

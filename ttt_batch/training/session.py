@@ -289,7 +289,7 @@ def make_snapshot_store(
 ) -> SnapshotStore | None:
     """Return the snapshot store of a training, or None if snapshots were requested neither now nor by the resumed run.
 
-    tables: those at the start.  limit: bytes that the snapshots may take.  note: called with one line about their size.
+    tables: the start tables.  limit: maximum bytes of the snapshots.  note: called with a line about this size.
     Raises UsageError if the table grows, and BoardError if the snapshots exceed `limit`.
     """
     run = plan.resumed

@@ -87,8 +87,7 @@ def check_request(
 def check_fresh(options: Mapping[str, Any], seat: str | None, opponent: Opposing, *, begun: bool) -> None:
     """Raise UsageError or BoardError for options that are invalid for a new run of a table.
 
-    options: those of `Config`.  begun: the training starts from another run's table, whose options also apply; then
-    nothing is checked.
+    options: those of `Config`.  begun: True if the training starts from another run's table; then nothing is checked.
     """
     learner = options.get("learner")
     if begun or (learner is not None and any_learner(learner) in PATTERN_LEARNERS):

@@ -385,9 +385,9 @@ def refuse_boxes(player: object, what: str, remedy: str) -> None:
 def fixed_opponent(
     given: str | None, board: "Board", resume: Path | None, time_limit: str | None, stack: ExitStack
 ) -> "Opposing":
-    """Return a fixed opponent by name, or an agent, which ends with `stack`; here `random` and `optimal` are names.
+    """Return a fixed opponent as given, or an agent that `stack` closes; `random` and `optimal` stay names.
 
-    board: what is played, unless the run to `resume` says something else.
+    board: the board, unless the run to `resume` has another one.
     """
     from ttt_batch.runs.config import OPPONENTS
     from ttt_batch.runs.loading import load_any

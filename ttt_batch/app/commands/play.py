@@ -306,7 +306,7 @@ def _newest(board: Text, trust: bool) -> Path | None:
 
 
 def _say_newest(path: Path | None, doing: str) -> None:
-    """Say which run is taken, if there is one."""
+    """Print the name of the run, if any."""
     if path is not None:
         print_message(f"{doing} {run_name(path)}, the newest run here")
 

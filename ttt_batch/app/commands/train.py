@@ -286,7 +286,7 @@ def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compil
 
 
 def _origin(path: Path | None, learner: str, board: "Board", trust: bool) -> "Run | None":
-    """Return the run whose tables to begin with: a run file, or another program's table."""
+    """Return the run to start from, loaded from a run file or another program's table."""
     from ttt_batch.core.files import exists
     from ttt_batch.runs.lookup import find_run
     from ttt_batch.runs.storage.reading import is_run_file

@@ -242,7 +242,7 @@ def in_one_word(command: str, option: str, metavar: str, words: Sequence[str]) -
 
 
 def is_list(option: str, value: str) -> bool:
-    """Return whether a value is a list, such as `td,sarsa`, where its option takes one; `0,5` is a number."""
+    """Return whether a value is a list, such as `td,sarsa`, of a single-value option; `0,5` is a number."""
     if ":" in value:  # FILE.py:NAME may stand beside a name
         return False
     single = ("--learner", "--board", "--alpha", "--epsilon", "--gamma")
@@ -313,7 +313,7 @@ FEW_OPTIONS = 10
 
 
 class PlainCommand(_Taking, TyperCommand):
-    """A command whose values are taken as they were typed."""
+    """Command that takes values as they were typed."""
 
     def __init__(self, name: str | None, *, callback: Any = None, **settings: Any) -> None:
         super().__init__(name, callback=callback, **settings)

@@ -118,7 +118,7 @@ def _draw_into(out: str | Path, draw: Callable[[], Any], *, overwrite: bool) -> 
 def _write_drawn(
     out: str | Path, suffixes: tuple[str, ...], content_of: Callable[[str], bytes], *, overwrite: bool
 ) -> Path:
-    """Save what `content_of` makes of the name's suffix, one of `suffixes`."""
+    """Write `content_of(suffix of out)` to `out`.  suffixes: those allowed."""
     path = Path(out)
     suffix = path.suffix.lower()
     if suffix not in suffixes:

@@ -76,7 +76,7 @@ class Chart(NamedTuple):
 
 
 class _Canvas:
-    """Characters, as code points, and the curve of each: two arrays of `height` by `width`."""
+    """Canvas of `height` by `width`: code points of the characters, and their curves."""
 
     def __init__(self, height: int, width: int) -> None:
         self.code, self.owner = np.full((height, width), ord(" ")), np.full((height, width), -1)
@@ -353,7 +353,7 @@ def watch_curve(
 
 
 def _print(snapshot: Snapshot, stream: TextIO, *, ascii: bool) -> None:
-    """Print the picture, if there is one, and stay."""
+    """Print the picture once, if there is one."""
     if snapshot.data is not None:
         width, height = _size(stream)
         lines = picture(snapshot, width, height, ascii=ascii).lines

@@ -251,7 +251,7 @@ def _seat_lines(proofs: Proofs, seat: str, proof: Proof) -> list[str]:
 
 
 def show_text(shown: PositionReport, name: str = "") -> str:
-    """Return the text of `show`; name: of the run, such as its file."""
+    """Return the text of `show`.  name: the run's, such as its file."""
     board = shown.board
     lines = [
         f"{name}{': ' * bool(name)}{shown.learner} on {board.name}",

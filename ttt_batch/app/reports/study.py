@@ -278,7 +278,7 @@ def study_text(summary: Summary, best: str | None = None, *, name: str = "", wid
 
 
 def file_text(study: Study) -> str:
-    """Return what `study` prints of a file; of one in memory without the last line."""
+    """Return the output of `study`, without the path if the study is in memory."""
     saved = "" if study.path == MEMORY else f"\nsaved:   {one_line(str(study.path))}"
     return f"{study_text(study.summary())}{saved}"
 

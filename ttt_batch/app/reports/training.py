@@ -186,7 +186,7 @@ def verdict_text(run: Run) -> str:
 def proof_text(run: Run, unbeatable: Mapping[str, bool | None]) -> str:
     """Return a verdict by seat, with the game since which it holds; the caller names the ties.
 
-    What training records is judged with any ties; a run that is unbeatable so is unbeatable with the others, too.
+    Training records verdicts for ties `any`; a run that is unbeatable with these is unbeatable with all.
     """
     since = _since(run)
     if since is not None:

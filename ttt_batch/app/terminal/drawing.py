@@ -215,9 +215,9 @@ def hints_of(agent: PlayingAgent, game: Game) -> Hints:
 
 
 def query_once(agent: PlayingAgent, ties: Ties) -> None:
-    """Query an agent as a game does, before a screen is taken: compiling and enumerating may write lines.
+    """Query an agent once before the screen opens, because compiling and enumerating may print lines.
 
-    ties: those that it will play by.
+    ties: tie rule of the game.
     """
     game = Game(agent.board)
     hints_of(agent, game)
@@ -291,5 +291,5 @@ def shown_number(hints: Hints, number: float) -> str:
 
 
 def shown_value(value: float) -> str:
-    """Return a value in few columns, for any worth of a draw; adding 0.0 turns "-0.00" into "+0.00"."""
+    """Return a value in few columns, however large; adding 0.0 turns "-0.00" into "+0.00"."""
     return f"{round(value, 2) + 0.0:+.2f}" if abs(value) < 1000 else f"{value:+.1e}"

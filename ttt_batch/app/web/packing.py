@@ -187,13 +187,12 @@ def network_part(run: PatternRun) -> PagePart:
     """Return the part of a run of networks.
 
     Its values are
-      unit: what weights are whole parts of;
-      tables: of each table the number of its first weight, and the symmetries of its tuple, as the power of 3 that each
-      of the cells counts;
-      tuples: of each tuple the number of its table, and its cells.
-    Its arrays are, for each seat, uint8[4, weights that are not 0] (see `packing.planes`):
-      gaps-SEAT: by how much the number of each is larger than the one before, which begins at 0;
-      weights-SEAT: twice the weight, or -1 less twice one below 0.
+      unit: weights are whole multiples of 1 / unit;
+      tables: for each table the number of its first weight, and its tuple's symmetries as powers of 3 by cell;
+      tuples: for each tuple the number of its table, and its cells.
+    Its arrays are, for each seat, uint8[4, weights that are not 0] (see `planes`):
+      gaps-SEAT: differences between successive numbers of weights, the first one from 0;
+      weights-SEAT: 2 * w for a weight w, or -2 * w - 1 if it is negative.
     """
     config, network = run.config, run.network
     layout = layout_of(config.cells(), config.board, config.sharing)

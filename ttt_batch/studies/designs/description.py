@@ -66,7 +66,7 @@ class _Lines(NamedTuple):
     grids: list[int]
 
     def place(self, grid: int, key: str) -> str:
-        """Return the place of a key of a grid, or of the grid if `key` is empty, as the start of a message."""
+        """Return a message prefix that locates a key of a grid, or the grid if `key` is empty."""
         line = self.keys.get((grid, key)) or self.keys.get((OUTSIDE, key))
         if line is None and 0 <= grid < len(self.grids):
             line = self.grids[grid]

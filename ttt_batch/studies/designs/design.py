@@ -2,9 +2,9 @@
 
 Settings and seeds are counted before they are made, so a design beyond the limits is refused at once.
 
-Grids of a study, and the settings that they make.  A setting is a configuration without its seed.
-A grid contains every combination of its options' values.  With `one-at-a-time` it combines each value with the first
-values of all other options.  Combinations must pass the checks of `train`.
+A setting is a configuration without its seed.  A grid contains every combination of its options' values.  With
+`one-at-a-time` it combines each value with the first values of all other options.  Combinations must pass the checks of
+`train`.
 """
 
 import functools
@@ -92,9 +92,9 @@ class Grid:
             yield setting
 
     def _combined(self, values: tuple[Any, ...], count: int) -> str:
-        """Return values of a combination as the start of a message.
+        """Return a message prefix with values of a combination.
 
-        Include those of the first `count` options that have several values and may be incompatible.
+        It names those of the first `count` options that have several values and may be incompatible.
         """
         named = zip(self.family.options, values[:count], strict=False)
         checked = {*[*self.family.options][: self.family.first], *self.family.checked}
@@ -146,7 +146,7 @@ DEFAULT_SEEDS = 100
 
 
 class Request(NamedTuple):
-    """Request for one grid.  options: values by name.  place: returns an option's place, as the start of a message."""
+    """Request for one grid.  options: values by name.  place: returns a message prefix that locates an option."""
 
     options: Mapping[str, Any]
     sweep: str = FULL
@@ -277,7 +277,7 @@ def make_designs(requests: Sequence[Request], seeds: Any = None, place: str = ""
 
 
 def _family_of(requests: Sequence[Request]) -> Method:
-    """Return the family of the learners of several grids.  Raises UsageError if the grids differ in it."""
+    """Return the common family of all grids' learners.  Raises UsageError if they differ."""
     families = [_family(request) for request in requests]
     for request, family in zip(requests, families, strict=True):
         if family is not families[0]:

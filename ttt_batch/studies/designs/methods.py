@@ -176,7 +176,7 @@ class Option(NamedTuple):
     prefix: str = ""
 
     def read_number(self, number: float | str) -> Any:
-        """Return a number of a range, or one of its ends, in its form in a configuration.  Raises UsageError."""
+        """Convert a number or an end of a range to its form in a configuration.  Raises UsageError."""
         return self.read(f"{self.prefix}{number}" if self.prefix else number)
 
 
@@ -263,7 +263,7 @@ class Method(ABC):
 
 @dataclass(frozen=True)
 class Setting:
-    """Configuration without its seed, which is 0 here, and the number of games.
+    """Configuration with seed 0 as a placeholder, and number of games.
 
     opponent: None in self-play.  If it is a run, `config` contains its digest.
     """

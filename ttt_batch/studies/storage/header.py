@@ -108,7 +108,7 @@ def compose(header: StudyHeader) -> bytes:
 
 
 def header_size(header: StudyHeader) -> int:
-    """Return the bytes that suffice for the header with any offsets, a power of two."""
+    """Return a power of two of bytes that holds the header with any offsets."""
     far = {path: stored._replace(offset=10**18) for path, stored in header.arrays.items()}
     whole = header._replace(arrays=far, digest=_NO_DIGEST.decode(), length=10**18, size=0)
     needed = len(compose(whole)) + len(str(MOST_HEADER))
@@ -237,7 +237,7 @@ def no_constant(text: str) -> float:
 
 
 def _check_places(header: StudyHeader) -> None:
-    """Raise ValueError unless all arrays lie behind the header within the file, without overlap."""
+    """Raise ValueError unless all arrays are after the header, in the file and without overlap."""
     places = sorted((stored.offset, stored.offset + stored.nbytes) for stored in header.arrays.values())
     if not places or places[0][0] < header.size or places[-1][1] > header.length:
         raise _Wrong("an array begins or ends outside the file")
@@ -331,7 +331,7 @@ def _bytes(array: NDArray[Any]) -> memoryview:
 
 
 def runs_of(numbers: NDArray[np.int64]) -> list[Run]:
-    """Return the runs of numbers that rise by 1."""
+    """Return the runs of consecutive numbers."""
     if not numbers.size:
         return []
     begins = [0, *(np.flatnonzero(np.diff(numbers) != 1) + 1).tolist()]

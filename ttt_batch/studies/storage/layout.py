@@ -76,7 +76,7 @@ def statistic_axes(field: Field) -> tuple[str, ...]:
 
 
 def texts(texts: Sequence[str]) -> NDArray[np.bytes_]:
-    """Return texts as fixed-length bytes, at least 2 each, because netCDF joins an axis of single letters to a word."""
+    """Return texts as fixed-length bytes, at least 2 each: netCDF would join single letters to one word."""
     encoded = [text.encode() for text in texts]
     return np.array(encoded, f"S{max(2, *map(len, encoded))}")
 
@@ -147,7 +147,7 @@ def _of_tables(
 
 
 def _network_groups(settings: Sequence["Setting"]) -> dict[str, list[int]]:
-    """Return settings grouped by equal shapes of networks, by group name."""
+    """Return the numbers of settings with equal network shapes, by group."""
     shapes: dict[tuple[object, ...], list[int]] = {}
     for i, setting in enumerate(settings):
         config = setting.config

@@ -178,7 +178,7 @@ OTHER_REASON = "another reason: there is no room for more of them"
 class StudyWriter(StudyFile):
     """Writer of a study's file, one process at a time.  Close it, or use it in a `with` block.
 
-    damaged: number of learners found damaged at opening, which are missing since then.
+    damaged: number of learners found damaged at opening.  They count as missing.
     """
 
     damaged = 0
@@ -272,7 +272,7 @@ class StudyWriter(StudyFile):
             self._places.write(place, 0, np.array(text, place.dtype))
 
     def sync(self) -> None:
-        """Flush the file to the disk, at the latest before a study is reported as finished.
+        """Flush the file to the disk; required before a study is reported as finished.
 
         Raises StudyFileError for disk errors, and LostStudyError if another program has changed the file.
         """
@@ -296,7 +296,7 @@ class StudyWriter(StudyFile):
         return LostStudyError(f"{shown(self.path)} was {how} during the study")
 
     def leave(self) -> StudyFile:
-        """Return this file for copying its remaining results after it was lost, with zeros beyond its end."""
+        """Return this lost file so that its results can be copied; bytes beyond its end read as 0."""
         self._places.cut = True
         return self
 

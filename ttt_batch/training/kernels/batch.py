@@ -202,7 +202,7 @@ def order_dirty(tables: Tables, graph: Graph, choice: Choice, work: Workspace) -
 def play_batch(
     sampler: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any
 ) -> Any:
-    """Fill `work.counts` with a batch of games, given the policy of `work`; `sampler` is modified in place.
+    """Play a batch of games with the policy of `work` into `work.counts`; `sampler` changes in place.
 
     n_changed: the first `n_changed` rows in `work.rows` have other best moves than in the batch before.
     key: uint64, `stream_key(seed)`, or `stream_key(seed, FLOW)` if games are drawn.  bounds: (int, int), the first game
@@ -212,12 +212,12 @@ def play_batch(
 
 @functools.partial(generic, inline=True)
 def prepare_walk(sampler: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> Any:
-    """Get a way to walk ready for a batch that begins with `game`; it is modified in place.  n_changed: as above."""
+    """Prepare the sampler `way` in place for a batch from `game` on.  n_changed: as for `play_batch`."""
 
 
 @functools.partial(generic, inline=True)
 def count_walked(sampler: Any, graph: Graph, work: Workspace, games: int) -> Any:
-    """Fill `work.counts` with a batch of `games` games, given `sampler.drawn`, which is set back; both in place."""
+    """Fill `work.counts` with a batch of `games` games from `sampler.drawn`, and reset `sampler.drawn`."""
 
 
 @prepare_walk.register(Walker)
@@ -421,11 +421,11 @@ ORDERED, FOLDED = 1 << 14, 1 << 11
 
 
 class Spans(NamedTuple):
-    """All rows of a board in spans, in the order of a fold: within a ply, the deepest one first; final rows at the end.
+    """Spans of all rows of a board, each within one ply, in the order of a fold: deepest ply first, final rows last.
 
-    first, last: int64[n], the first row of each and the one after its last.
-    after: int64[n], how many spans are of deeper plies; 0 for final rows.
-    n_visited: int64[n], scratch: how many rows of each games reached.
+    first, last: int64[n], the first row of each span and the row after its end.
+    after: int64[n], number of spans of deeper plies; 0 for final rows.
+    n_visited: int64[n], scratch: number of visited rows in each span.
     """
 
     first: Int64Array
@@ -449,7 +449,7 @@ def make_spans(graph: Graph, size: int = FOLDED) -> Spans:
 def order_from_queue(
     sampler: Lockstep, learning: Learning, work: Workspace, next_free: Int64Array, size: Int64
 ) -> None:
-    """Find the best moves of dirty rows, and lay them out; other threads do so, too: `size` rows are claimed at a time.
+    """Find and lay out the best moves of dirty rows.  Each thread claims `size` rows at a time.
 
     next_free: int64[1], the first row that no thread has claimed.  It, `sampler` and `work` are modified in place.
     """

@@ -250,7 +250,7 @@ class Seats(NamedTuple):
 
 
 class Shortcuts(NamedTuple):
-    """For boards of up to nine cells: the best moves last seen, and what explores in games of even and odd numbers."""
+    """Shortcuts for up to nine cells: cached greedy moves, and explorations of even and odd games."""
 
     cache: GreedyCache
     even: Explorations

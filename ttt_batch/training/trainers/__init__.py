@@ -1,4 +1,4 @@
-"""Trainers, which continue a run game by game or batch by batch, chosen by board, batch and engine."""
+"""Trainers that continue a run by games or by batches; board, batch and engine select one."""
 
 from collections.abc import Callable
 from typing import Any

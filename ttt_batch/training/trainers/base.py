@@ -39,8 +39,7 @@ class TrainerOptions:
     `Probabilities`; None for self-play.  On growing boards `UNLISTED` stands for a random opponent.
     state: the start state, which is copied; None for the learner's start tables.
     record: called with the games as they are played.
-    threads: number that play, on enumerated boards.  block: games that a thread plays in lockstep on boards of up to
-    nine cells.
+    threads: number of threads on enumerated boards.  block: games per thread in lockstep, up to nine cells.
     max_rows: maximum of unfinished rows on a growing board.
     games: games at the end of the training; 0 if unknown.
     shares: distributes large batches to the workers of a cluster; see `training.remote`.

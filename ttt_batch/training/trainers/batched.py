@@ -2,10 +2,9 @@
 
 Each seat has its own workspace, because the learner moves at different rows and so has a different policy.
 
-Batches walked in pieces, which threads share and between which `stop` is checked.
+Threads share the chunks of a batch, and `stop` is checked between chunks.
 The counts of a batch are whole numbers, so the result does not depend on how threads divide the games.  Each thread
-counts in its own sampler (`simulation.walk`).  The counts are added up and learnt from once, in the order of one
-thread.
+counts in its own sampler (`simulation.walk`).  The sum of the counts is learnt from once, as by one thread.
 """
 
 import functools
@@ -103,7 +102,7 @@ class Batched(Trainer):
         """Train one learner per seed with this configuration, each from the first game to `points[-1]`.
 
         points: int64[T], ascending; `space` evaluates each learner there.  keep: whether to return tables.
-        Only for trainings in one seat, or in self-play.  Afterwards the trainer cannot `advance`.
+        Requires training in one seat, or self-play.  Afterwards the trainer cannot `advance`.
         """
         (sampler,), (work,) = self._samplers, self._works
         space = space._replace(policy=work.policy) if work.seat < 0 else space
@@ -208,13 +207,13 @@ class SharedBatch(NamedTuple):
 
 
 class ChunkedWalk(Batched):
-    """Trainer that runs small batches in one kernel call, and large ones one by one in pieces.
+    """Trainer that runs small batches in one kernel call, and each large batch in chunks.
 
-    If a later batch will be walked in pieces, so is the first, to compile all kernels at the start.
+    If any later batch has chunks, the first one does too, to compile all kernels at the start.
 
-    games_per_thread: least games for which another thread pays; threads share batches of twice as many.
+    games_per_thread: least games that justify another thread; threads share batches of twice as many.
     stop_every: games that each thread walks between two calls of `stop` within a batch.
-    claim: maximum of games that one of several threads claims at a time.
+    claim: most games that one of several threads claims at a time.
     """
 
     games_per_thread: ClassVar[int]
@@ -241,7 +240,7 @@ class ChunkedWalk(Batched):
         return self.games_per_thread
 
     def _most_helpers(self) -> int:
-        """Return the maximum of helping threads that memory allows."""
+        """Return the most helping threads that memory allows."""
         return 1 << 10
 
     @abstractmethod
@@ -297,7 +296,7 @@ class ChunkedWalk(Batched):
                 function(*parts[number])
 
     def _walk_all(self, turn: int, last: int, threads: int, stop: Callable[[], bool]) -> bool:
-        """Walk games `self.games` to `last - 1` on the threads; return False if `stop()` became true before.
+        """Walk games `self.games` to `last - 1` on the threads; return False if `stop()` ends it early.
 
         The counts are left where `_end` reads them; after a stop they are reset to zero.
         """
@@ -436,7 +435,7 @@ class InLockstep(ChunkedWalk):
 
     @classmethod
     def least_shared(cls, learner: Learner) -> int:
-        """Return the least games of a batch for workers, as measured on 4x4x4.
+        """Return the least games of a batch that pays on workers (on 4x4x4).
 
         Two workers are 1.25 times as fast as one thread at 4 million games with 5 MB of counts (by arrivals), and 1.1
         times at 16 million with 52 MB.

@@ -94,7 +94,7 @@ class PlyByPly(Trainer):
     def _kernel(self, players: Seats, span: Span, space: Games) -> int:
         """Play the games of `span`, and write them to `space` unless it is empty; return the first game not played.
 
-        That is the end of `span`, or the first game for which the board lacks room.
+        It is the end of `span`, or the first game that needs a larger board table.
         """
         grown = self.grown
         played: int = play_games(
@@ -278,7 +278,7 @@ NOBODY_SHARES = 1 << 62
 
 
 def _take_numbers(how: Any, config: Config) -> None:
-    """Set another configuration's numbers in place; the caller must lay out the rows again."""
+    """Set another configuration's epsilon or temperature in `how`; then lay out the rows."""
     how[0][0] = exploration_of(config)[0][0]
 
 

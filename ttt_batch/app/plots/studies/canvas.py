@@ -385,7 +385,7 @@ class Selection:
     """
 
     def __init__(self, study: StudyFile, only: Sequence[tuple[str, Any]] = ()) -> None:
-        """Choose the settings with these values of options.  only: options with values as a study's are given.
+        """Choose the settings that have the values of `only`, which are given as for `study`.
 
         Raises UsageError for an option or value that the study does not have, and if no learner is done.
         """
