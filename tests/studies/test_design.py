@@ -36,10 +36,10 @@ def train_config(options, seed):
     options["seed"] = seed
     try:
         plan = make_plan(games, runs, options, seat=seat, more=None, until=None, fork=False, in_place=True)
-        if plan.rival is not None:
+        if plan.opponent is not None:
             check_opponent(
-                plan.rival, plan.config
-            )  # as `train` does by `rival_policy`, which enumerates the board, too
+                plan.opponent, plan.config
+            )  # as `train` does by `policy_of_opponent`, which enumerates the board, too
     except UsageError:
         return None
     return plan.config, plan.total
@@ -59,7 +59,7 @@ def test_every_combination_is_that_of_train():
         (setting,) = make_design(options, [seed]).settings
         assert setting.config.seed == 0
         assert (setting.config_for(seed), setting.games) == expected
-        assert setting.rival == options["opponent"]
+        assert setting.plan_opponent == options["opponent"]
     assert 300 < refused < 1200
 
 
@@ -156,13 +156,13 @@ def test_a_run_as_opponent(trained):
     design = make_design({"opponent": ["self", one, other], "board": "3x3"}, 2)
     digests = [setting.config.opponent for setting in design.settings]
     assert digests[0] == "" and len(set(digests)) == 3
-    assert [setting.rival for setting in design.settings] == [None, one, other]
+    assert [setting.plan_opponent for setting in design.settings] == [None, one, other]
     run = ttt.train(2, opponent=one, seed=4)
     assert make_design({"opponent": one, "games": 2}).settings[0].config_for(4) == run.config
     with pytest.raises(UsageError, match=r"^board 3x4x3: the opponent plays 3x3, not 3x4x3"):
         make_design({"opponent": one, "board": "3x3,3x4"})
     (setting,) = make_design({"opponent": one, "symmetry": "on"}).settings
-    assert setting.rival == one and setting.config.symmetry and not one.config.symmetry
+    assert setting.plan_opponent == one and setting.config.symmetry and not one.config.symmetry
 
 
 def test_a_design_is_extended_and_keeps_the_places():

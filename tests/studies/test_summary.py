@@ -249,7 +249,7 @@ def test_learners_and_opponents_of_the_winner_are_its_own(trained, tmp_path):
         best = found.design.settings[found.ranked(metric)[0]]
         assert again.design.settings[0].key == best.key
         assert again.design.settings[-1].config.learner == "td"
-        assert {setting.rival for setting in again.design.settings} == {best.rival}
+        assert {setting.plan_opponent for setting in again.design.settings} == {best.plan_opponent}
 
 
 def test_a_winner_that_is_the_default_stands_alone(tmp_path):
