@@ -36,10 +36,8 @@ def train_config(options, seed):
     options["seed"] = seed
     try:
         plan = make_plan(games, runs, options, seat=seat, more=None, until=None, fork=False, in_place=True)
-        if plan.opponent is not None:
-            check_opponent(
-                plan.opponent, plan.config
-            )  # as `train` does by `policy_of_opponent`, which enumerates the board, too
+        if plan.opponent is not None:  # `train` does so by `policy_of_opponent`, which also enumerates the board
+            check_opponent(plan.opponent, plan.config)
     except UsageError:
         return None
     return plan.config, plan.total
