@@ -237,7 +237,7 @@ def import_tables(
             return _import_plain(files, learner, board, command, {"player": player, "keys": keys, **options})
         return _import_files(files, learner, form, board, player, keys, command, options, warn)
     except FormatError as error:
-        raise _with_way(files[0], error) from None
+        raise _with_remedy(files[0], error) from None
 
 
 def _import_files(
@@ -264,7 +264,7 @@ def _import_files(
         try:
             contents.append(content_of(read_file(file, most_bytes(parsed)), parsed, file.suffix.lower()))
         except FormatError as error:
-            raise _with_way(file, error) from None
+            raise _with_remedy(file, error) from None
     if len({content.form for content in contents}) > 1:
         raise UsageError(f"{', '.join(map(shown, files))} are of two kinds; give two files of one kind, a player each")
     if contents[0].form and keys is not None:
@@ -327,7 +327,7 @@ def import_object(
         raise FormatError(f"the table: {error}; {AS_AGENT}") from None
 
 
-def _with_way(file: Path, error: FormatError) -> FormatError:
+def _with_remedy(file: Path, error: FormatError) -> FormatError:
     """Return a format error with the file's name and the remaining way to evaluate it."""
     text = str(error)
     text = text if shown(file) in text else f"{shown(file)}: {text}"

@@ -254,7 +254,7 @@ class TallyWorker(Worker):
         super().__init__(keep=keep, stop=stop)
         self._made_for: Config | None = None
         self._boxes: Matchboxes | None = None
-        self._hand: BoxSampler | None = None
+        self._sampler: BoxSampler | None = None
 
     def _at_once(self, setting: Setting) -> int:
         return min(max(COUNTED_AT_ONCE // setting.games, 1), COUNTED_LEARNERS_AT_ONCE) if in_one_kernel(setting) else 1
@@ -268,12 +268,12 @@ class TallyWorker(Worker):
             clock = Clock()
             self._make(setting)
             self.prepared += clock.seconds
-        assert self._boxes is not None and self._hand is not None
+        assert self._boxes is not None and self._sampler is not None
         clock, boxes, points = Clock(), self._boxes, np.array(setting.points, np.int64)
         keys = np.array([stream_key(seed, PLAY) for seed in seeds], np.uint64)
         outcomes = np.zeros((len(seeds), points.size, 3), np.int64)
         ends = np.empty((len(seeds) if self._keep else 0, boxes.full.size))
-        play_matchboxes(config.graph, boxes, self._hand, keys, points, outcomes, ends)
+        play_matchboxes(config.graph, boxes, self._sampler, keys, points, outcomes, ends)
         tables = {"q": beads_of(config, boxes, ends)} if self._keep else {}
         return _statistics(outcomes, clock.seconds / len(seeds)), tables
 
@@ -285,9 +285,9 @@ class TallyWorker(Worker):
         chances = opponent if isinstance(opponent, Probabilities) else even_chances(graph, opponent)
         start, worth = start_tables(config, graph, [0])[0], learner_named(config.learner).worth(config.settings)
         self._boxes = make_matchboxes(graph, start.q, chances.chance, worth[0])
-        self._hand, self._made_for = make_box_sampler(graph, self._boxes), config
+        self._sampler, self._made_for = make_box_sampler(graph, self._boxes), config
         nothing = np.zeros(0, np.uint64), np.zeros(1, np.int64), np.zeros((0, 1, 3), np.int64)
-        play_matchboxes(graph, self._boxes, self._hand, *nothing, np.empty((0, self._boxes.full.size)))
+        play_matchboxes(graph, self._boxes, self._sampler, *nothing, np.empty((0, self._boxes.full.size)))
 
     def _one(self, setting: Setting, seed: int) -> tuple[Arrays, Arrays] | None:
         """Return statistics and tables of one trained learner; None if stopped."""

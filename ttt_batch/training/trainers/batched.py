@@ -74,7 +74,7 @@ class Batched(Trainer):
         works = [make_workspace(self.graph, opponent=task.opponent, seat=seat) for seat in sorted(set(self._seats))]
         # Shared counts, since a fold may leave data in them for the next one.
         self._works = [work._replace(counts=works[0].counts) for work in works]
-        self._samplers = [self._way(work, task) for work in self._works]
+        self._samplers = [self._make_sampler(work, task) for work in self._works]
 
     def take(self, config: Config) -> None:
         """Set another configuration for `train_learners`, with the same learner, board, opponent and engine."""
@@ -122,11 +122,11 @@ class Batched(Trainer):
         return TrainedLearner(verdicts, outcomes, self.learner.tables(*ends[:-1]), ends[-1])
 
     @abstractmethod
-    def _way(self, work: Workspace, task: TrainerOptions) -> Any:
+    def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Any:
         """Return the sampler with which `play_batch` plays the batches of one seat."""
 
     def _retake(self, sampler: Any, work: Workspace) -> None:
-        """Set the numbers of another configuration in a sampler made by `_way`."""
+        """Set the numbers of another configuration in a sampler made by `_make_sampler`."""
 
     def _played(self) -> NDArray[np.int64]:
         return outcomes_of(self.graph, np.sum([work.ended for work in self._works], axis=0))
@@ -165,7 +165,7 @@ class Batched(Trainer):
 class Flowing(Batched):
     """Flow trainer, which draws the number of games that take each move instead of playing games."""
 
-    def _way(self, work: Workspace, task: TrainerOptions) -> Any:
+    def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Any:
         return make_rows()
 
 
@@ -388,7 +388,7 @@ class Walking(ChunkedWalk):
         """Return 8 million games, at which two workers are 1.6 times as fast as one thread (1.1 at 2, 1.8 at 32)."""
         return 1 << 23
 
-    def _way(self, work: Workspace, task: TrainerOptions) -> Walker:
+    def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Walker:
         explorations = make_explorations(self.config.epsilon.start, work.seat)
         return make_walker(self.graph, explorations, make_paths(self.graph, work.policy), task.block)
 
@@ -442,7 +442,7 @@ class InLockstep(ChunkedWalk):
         """
         return 1 << 22 if learner.by_arrivals else 1 << 24
 
-    def _way(self, work: Workspace, task: TrainerOptions) -> Lockstep:
+    def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Lockstep:
         return make_lockstep(self.graph, work.policy, work.seat, by_row=self.learner.by_arrivals)
 
     def _beside(self, sampler: Lockstep) -> Lockstep:

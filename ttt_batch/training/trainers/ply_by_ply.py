@@ -313,7 +313,7 @@ class MixtureWalking(ChunkedWalk):
         each: int = sum(sampler.drawn.nbytes for sampler in self._samplers)
         return free_memory() // (2 * each)
 
-    def _way(self, work: Workspace, task: TrainerOptions) -> Mixture:
+    def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Mixture:
         how, opponent = exploration_of(self.config), opponent_probabilities(task, self.graph)
         sampler = make_mixture(self.graph, how, self.tables, self.learner.choice, opponent)
         lay_out_rows(sampler, self.graph, work.owned)
@@ -339,7 +339,7 @@ class MixtureWalking(ChunkedWalk):
 class MixtureFlowing(Batched):
     """Flow trainer, which draws the number of games that take each move."""
 
-    def _way(self, work: Workspace, task: TrainerOptions) -> Streams:
+    def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Streams:
         how, opponent = exploration_of(self.config), opponent_probabilities(task, self.graph)
         return make_streams(how, opponent, self.tables, self.learner.choice)
 
@@ -352,12 +352,12 @@ class MixtureGames(PlyByPly):
 
     def __init__(self, task: TrainerOptions) -> None:
         super().__init__(task)
-        self._way = make_streams(exploration_of(self.config), opponent_probabilities(task, self.graph))
+        self._sampler = make_streams(exploration_of(self.config), opponent_probabilities(task, self.graph))
 
     def _kernel(self, players: Seats, span: Span, space: Games) -> int:
         grown = self.grown
         played: int = play_drawn_games(
-            self._way,
+            self._sampler,
             self._learning,
             (players.even, players.odd),
             None if grown is None else grown.growth,
@@ -379,4 +379,4 @@ class MixtureGrowingFlow(MixtureGames, GrowingFlow):
     """Batch trainer for growing boards that draws counts."""
 
     def _draw(self, counts: Counts, first: int, last: int, *, opponent: bool) -> None:
-        draw_mixed_ply(self._way, self._learning, not opponent, self._key, self.games, counts, first, last)
+        draw_mixed_ply(self._sampler, self._learning, not opponent, self._key, self.games, counts, first, last)
