@@ -82,7 +82,7 @@ def agent_cells(agent: TablePlayer, code: Int64, ply: Int64) -> np.int64:
 
 
 @generic
-def cells_of(player: Any, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
+def cells_of(player: Any, lines: Lines, own: np.uint64, other: np.uint64, ply: Int64) -> Any:
     """Return the set of cells (uint64) from which a player picks evenly after `ply` moves; see `agent_cells`.
 
     own, other: uint64, its marks and its opponent's.

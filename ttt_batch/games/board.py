@@ -68,7 +68,7 @@ class Board:
 
     @property
     def name(self) -> str:
-        """Name as usually written: `3x4x3`, `5x5x4-exact`, and `3x3` for the classic."""
+        """Return the usual name: `3x4x3`, `5x5x4-exact`, and `3x3` for the classic."""
         full = f"{self.rows}x{self.cols}x{self.k}"
         shape = "3x3" if full == "3x3x3" else full
         variants = {"-misere": self.misere, "-exact": self.exact, "-gravity": self.gravity}
@@ -216,7 +216,7 @@ class Game:
 
     @property
     def mover(self) -> int:
-        """Mark of the player to move, FIRST or SECOND."""
+        """Return the mark of the player to move, FIRST or SECOND."""
         return FIRST + len(self.moves) % 2
 
     @property

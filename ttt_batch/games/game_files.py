@@ -58,7 +58,7 @@ _CLAIMS = {
 """Results in a column of a table, in the words that end a line; numbers have no common meaning and say nothing."""
 
 Part = Callable[[str], tuple[bool, str]]
-"""Of a line whether it begins a game (or is none), and its moves."""
+"""Reading of a line: True if it begins a game, and its moves."""
 
 
 class GamesTable(NamedTuple):
@@ -236,7 +236,7 @@ class _Rows:
 
 
 class _GamesOfRows(_Rows):
-    """A row is a game; its result is checked, too."""
+    """Reader of rows that are games; results are checked, too."""
 
     def row(self, fields: list[str]) -> tuple[bool, str]:
         columns, moves = self._table.columns, self._table.moves or [self._table.columns[CELL]]
@@ -245,7 +245,7 @@ class _GamesOfRows(_Rows):
 
 
 class _MovesOfRows(_Rows):
-    """A row is a move; a game begins where its number changes, or moves count from the beginning again."""
+    """Reader of rows that are moves; a game begins where its number changes or moves count from the start again."""
 
     _last: tuple[str, float] = "", float("inf")
 

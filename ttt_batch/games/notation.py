@@ -32,7 +32,7 @@ NO_CELL = -1
 
 
 def read_position(position: str | int | Position, board: Board) -> Position:
-    """Read a position given as text (see above), as a code, or as the marks of all cells (0 to 2, row by row).
+    """Read a position given as text, as a code, or as the marks of all cells (0 to 2, row by row).
 
     This is the one reader, for every command and every function.  Raises BoardError, in one line with the notations
     that there are, for anything else, for moves that the rules do not allow, and for a position that no game reaches.

@@ -48,7 +48,7 @@ from ttt_batch.games.graph import (
     show_code,
 )
 from ttt_batch.simulation.action_probabilities import WIDEST
-from ttt_batch.simulation.policy import Choice
+from ttt_batch.simulation.policy import Choice, Counts
 from ttt_batch.simulation.walk import explores_at
 
 TABULATED = 1024
@@ -251,7 +251,7 @@ def is_settled(settled: BoolArray | None, row: Integer) -> bool:
 
 
 @generic
-def fold(tables: Any, graph: Any, counts: Any, step: Any, dirty: Any) -> Any:
+def fold(tables: Tables, graph: Graph, counts: Counts, step: Step, dirty: BoolArray) -> Any:
     """Fold a batch's counts into `tables` (modified in place), deepest rows first.
 
     counts: `counts.taken` is undefined outside the rows in `counts.visited`.
@@ -260,7 +260,7 @@ def fold(tables: Any, graph: Any, counts: Any, step: Any, dirty: Any) -> Any:
 
 
 @functools.partial(generic, inline=True)
-def learn(tables: Any, graph: Any, game: Any, plies: Any, step: Any) -> Any:
+def learn(tables: Tables, graph: Graph, game: Trajectory, plies: Int64, step: Step) -> Any:
     """Learn from one game of `plies` moves, sequentially; `tables` is modified in place.
 
     To the last bit what `fold` makes of a batch of this one game.  Changes only the entries of the game's positions and
@@ -269,12 +269,12 @@ def learn(tables: Any, graph: Any, game: Any, plies: Any, step: Any) -> Any:
 
 
 @functools.partial(generic, inline=True)
-def state_value(tables: Any, graph: Any, row: Any, player: Any) -> Any:
+def state_value(tables: Tables, graph: Graph, row: Integer, player: Int64) -> Any:
     """Return the value of `row` for `player` (0 or 1) on the learner's own scale; NaN if unvisited."""
 
 
 @functools.partial(generic, inline=True)
-def begin(tables: Any, graph: Any, row: Any, worth: Any, key: Any) -> Any:
+def begin(tables: Tables, graph: Graph, row: Integer, worth: Float64Array, key: np.uint64) -> Any:
     """Give a new row of a growing board, and its edges, their start values; `tables` is modified in place.
 
     worth: float64[P, 4].  key: uint64, for start values drawn by chance.  See `start_row`.

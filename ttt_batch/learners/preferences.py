@@ -48,7 +48,7 @@ FIELDS = {
 
 
 @functools.partial(generic, inline=True)
-def turn_worth(tables: Any, step: Any, value: Any, result: Any) -> Any:
+def turn_worth(tables: Tables, step: Step, value: float, result: float) -> Any:
     """Return the worth of being on turn in a position of this value, with this result of the games after it."""
 
 

@@ -121,22 +121,22 @@ seen there give to the other player, whose move led to it.  A row's scratch has 
 
 
 @functools.partial(generic, inline=True)
-def learning_table(tables: Any, graph: Any, step: Any) -> Any:
+def learning_table(tables: Tables, graph: Graph, step: Step) -> Any:
     """Return the action values that this batch changes (float64[E]), and the number of their first table entry."""
 
 
 @functools.partial(generic, inline=True)
-def turn_value(tables: Any, graph: Any, row: Any, edge: Any, step: Any) -> Any:
+def turn_value(tables: Tables, graph: Graph, row: Integer, edge: Integer, step: Step) -> Any:
     """Return the value of `row` for its mover, who takes `edge` there."""
 
 
 @functools.partial(generic, inline=True)
-def batch_turn_value(tables: Any, graph: Any, row: Any, counts: Any, step: Any) -> Any:
+def batch_turn_value(tables: Tables, graph: Graph, row: Integer, counts: Counts, step: Step) -> Any:
     """Return the value of `row` for its mover, weighted by a batch's counts, from the tables before that batch."""
 
 
 @functools.partial(generic, inline=True)
-def teaches(tables: Any, step: Any, mover: Any) -> Any:
+def teaches(tables: Tables, step: Step, mover: Int64) -> Any:
     """Return whether the values of this player's moves (0 or 1) are learnt."""
 
 

@@ -1,4 +1,4 @@
-"""Play by chances: a row's moves are drawn from a distribution, which need not be "the best ones, or explore".
+"""Play by probabilities: a row's moves are drawn from any distribution.
 
 A chance belongs to a slot: slot 2 * edge + GREEDY is that the edge is taken and counts as greedy, slot 2 * edge +
 EXPLORING that it counts as exploring, as in `Counts.taken`.  `write_chances` says where a learner's chances come from,
@@ -62,7 +62,7 @@ class Exploring(NamedTuple):
 
 
 @functools.partial(generic, inline=True)
-def write_chances(how: Any, tables: Any, graph: Graph, choice: Choice, row: Any, chance: Any) -> Any:
+def write_chances(how: Any, tables: Tables, graph: Graph, choice: Choice, row: Integer, chance: Float64Array) -> Any:
     """Write the chances of the moves of `row` into `chance` (float64[2 * WIDEST], slots from the row's first one)."""
 
 

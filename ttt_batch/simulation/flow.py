@@ -490,7 +490,7 @@ def flow(
     """Fill `counts` (nothing arrived) with `games` games of `policy`, in place, as `walk` and `complete` do.
 
     epsilon: probability of exploring at a ply, [0, 1].  seat: see `epsilon_at`.
-    key: uint64, `stream_key(seed, streams.FLOW)`.  batch: number of the batch, from 0.  games: 1 to 10**15.
+    key: uint64, `stream_key(seed, numerics.FLOW)`.  batch: number of the batch, from 0.  games: 1 to 10**15.
     rows: scratch; how many rows it has space for does not change the counts.
     """
     base = batch_base(key, batch)

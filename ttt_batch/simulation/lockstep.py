@@ -124,7 +124,7 @@ def walk_in_lockstep(graph: Graph, lockstep: Lockstep, key: np.uint64, first_gam
                 now = word[rows[game]]
                 off = np.int64(explores[game])
                 n = (now >> (6 * off)) & COUNT
-                slot = (now >> SLOT) + off * n_edges + ((np.int64(chance[game]) * n) >> 32)  # streams.below
+                slot = (now >> SLOT) + off * n_edges + ((np.int64(chance[game]) * n) >> 32)  # numerics.below
                 slots[game] = slot
                 decision[game] = slot if (n > 1) | (off != 0) else nowhere
             left = 0

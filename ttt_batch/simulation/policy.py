@@ -55,7 +55,7 @@ class Policy(NamedTuple):
 
 
 @functools.partial(generic, inline=True)
-def score(tables: Any, graph: Any, edge: Any, mover: Any) -> Any:
+def score(tables: Tables, graph: Graph, edge: Integer, mover: Int64) -> Any:
     """Return the table's score of `edge` for the player who takes it (`mover`, 0 or 1): float, NaN if unvisited."""
 
 

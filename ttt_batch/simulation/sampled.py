@@ -58,9 +58,9 @@ class AliasTable(NamedTuple):
 
 
 class Mixture(NamedTuple):
-    """A way to walk: how the learner plays, its chances laid out, and where games stand.
+    """Sampler that walks: the play of the learner, its probabilities laid out, and the state of the games.
 
-    how, tables, choice: see `action_probabilities.write_chances`.  opponent: the fixed opponent's `Chances`.
+    how, tables, choice: see `action_probabilities.write_chances`.  opponent: the fixed opponent's `Probabilities`.
     dirty: bool[U], rows whose chances may have changed; all at first.
     column: uint64[2 * E], the columns of row r from 2 * first_edge[r] on: a threshold (bits 32-63) below which the
     lower half of a random number takes the column's own slot (bits 8-15, counted from the row's first), and the slot
@@ -251,7 +251,7 @@ FEW = 4
 
 
 class Streams(NamedTuple):
-    """A way to draw counts: how the learner plays, its fixed opponent's `Chances`, and scratch for a row.
+    """Sampler that draws counts: the play of the learner, its fixed opponent's `Probabilities`, and scratch for a row.
 
     tables, choice: see `action_probabilities.write_chances`; None if those of each call hold.
     column: uint64[128], the row's alias table.

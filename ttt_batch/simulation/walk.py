@@ -10,7 +10,7 @@ and looks up where the path leads (batches 1.06 to 1.36 times as fast as with on
 about a game: where it stands, which game it is, and which plies are still to explore (1.23 to 1.38 times as fast).
 
 Batches walked in pieces: any games of a batch may be walked apart, and what they count adds up.
-A way to walk (`walk.Walker`, `lockstep.Lockstep`) holds what the games of a batch share, which is only read, and what
+A sampler (`walk.Walker`, `lockstep.Lockstep`) holds what the games of a batch share, which is only read, and what
 each thread or process needs for itself: where its games stand, and `drawn`, its counts.  A batch's counts are the sum
 of `drawn` over all who walked some of its games, whichever these were.
 
@@ -58,8 +58,8 @@ from ttt_batch.simulation.policy import Policy
 
 
 @generic
-def walk_chunk(way: Any, graph: Graph, key: Any, first_game: int, last_game: int) -> Any:
-    """Play games `first_game` to `last_game - 1` of the batch that `way` is prepared for; add to `way.drawn`, in place.
+def walk_chunk(sampler: Any, graph: Graph, key: np.uint64, first_game: Int64, last_game: Int64) -> Any:
+    """Play games `first_game` to `last_game - 1` of the sampler's batch; add to `sampler.drawn`, in place.
 
     key: uint64, `stream_key(seed)`.
     """
@@ -67,7 +67,7 @@ def walk_chunk(way: Any, graph: Graph, key: Any, first_game: int, last_game: int
 
 @kernel
 def walk_from_queue(
-    graph: Graph, way: Any, key: np.uint64, next_free: Int64Array, size: Int64, last_game: Int64
+    graph: Graph, sampler: Any, key: np.uint64, next_free: Int64Array, size: Int64, last_game: Int64
 ) -> None:
     """Run `walk_chunk` on games shared with other threads: `size` at a time, claimed from `next_free` on.
 
@@ -75,7 +75,7 @@ def walk_from_queue(
     """
     first = claim(next_free, size)
     while first < last_game:
-        walk_chunk(way, graph, key, first, min(first + size, last_game))
+        walk_chunk(sampler, graph, key, first, min(first + size, last_game))
         first = claim(next_free, size)
 
 
@@ -382,7 +382,7 @@ def walk(graph: Graph, walker: Walker, key: np.uint64, first_game: Int64, last_g
             for i in range(n_playing):
                 decision, lower = games[i] >> S32, games[i] & LOWER
                 bits = mix(bases + (lower >> SET_BITS) * STRIDE) >> S32
-                slot[i] = (decision >> U_SLOT) + ((bits * (decision & U_COUNT)) >> S32)  # streams.below
+                slot[i] = (decision >> U_SLOT) + ((bits * (decision & U_COUNT)) >> S32)  # numerics.below
                 # If it explores, the lowest bit of the set is done with.
                 games[i] = lower & (lower - ((decision & U_EXPLORES) >> S_EXPLORES))
             playing = ZERO
