@@ -1,4 +1,4 @@
-"""Where workers are, and whether their sources and versions equal those of the client."""
+"""Clusters: their configuration and start, and a check of the workers' versions."""
 
 import functools
 import hashlib
@@ -192,7 +192,7 @@ def quiet() -> Iterator[None]:
 
 @_reading_settings()
 def start_workers(place: ClusterConfig, stack: ExitStack) -> Any:
-    """Start the workers of a place on this machine and return the cluster; the workers end with `stack`.
+    """Start the workers of `place` on this machine and return the cluster; the workers end with `stack`.
 
     They listen on the loopback interface only.  Every user of the machine can reach it, so all connections are
     encrypted and need this cluster's own key.  Their folder is private, too, because scheduler and workers first look
@@ -237,7 +237,7 @@ def _loop(stack: ExitStack) -> Any:
     """Start and return the event loop of Dask, which runs until `stack` ends.
 
     A terminal sends Ctrl-C to all processes, but only the client must handle it.  So the loop's thread blocks the
-    signal, and workers inherit that from their start.
+    signal, and the workers inherit this.
     """
     from distributed.utils import LoopRunner
 

@@ -38,7 +38,7 @@ OFTEN = 50
 def remove_records(groups: Sequence[str], dask_scheduler: Any = None) -> None:
     """Remove records of ended tasks of these groups; Dask calls this on the scheduler.
 
-    - equal entries, one per call of `submit`, in the record (the span) of a group, except for one;
+    - duplicates in the record (the span) of a group, where each call of `submit` adds an entry;
     - the cached groups of the last 100,000 task names;
     - the last 1,000 messages to each worker and client, kept for debugging, which contain the tasks' arguments.
     """
@@ -97,11 +97,11 @@ class WorkerList:
 
     @property
     def doubtful(self) -> bool:
-        """Return whether a worker is refused or not yet checked."""
+        """Return whether any worker is refused or unchecked."""
         return bool(self._refused or self._asked)
 
     def note_result(self) -> None:
-        """Restart the clocks of `look`: a task has ended, or the scheduler is back."""
+        """Restart the timeouts of `look`: a task has ended or the scheduler is back."""
         self._well = time.monotonic()
         self._examine_at = self._well + EXAMINE_SECONDS
 
@@ -112,7 +112,7 @@ class WorkerList:
         self._refused.clear()
 
     def look(self, client: Any, ready: Any) -> None:
-        """Update the workers that have joined and left, and query the versions of new ones.
+        """Update the list of workers, and query the versions of new ones.
 
         The queries are added to `ready`, which yields their results for `answered`.
         Raises ClusterError if no worker could work for PATIENCE seconds.
@@ -158,9 +158,9 @@ class WorkerList:
         return True
 
     def _examine(self, client: Any, now: float) -> None:
-        """Check whether workers can work; raise ClusterError if they could not for PATIENCE seconds.
+        """Raise ClusterError if no worker could work for PATIENCE seconds.
 
-        Dask pauses a worker with too little free memory, maybe for good.  A new worker may run a task before its query.
+        Dask pauses a worker with too little free memory, maybe for good.  A new worker may work before it is accepted.
         """
         self._examine_at = now + EXAMINE_SECONDS
         limits = []
@@ -241,7 +241,7 @@ class RemoteTask(NamedTuple):
 
 
 class TaskResult(NamedTuple):
-    """Result of a task, or the reason of its failure (one line, empty if there is a result)."""
+    """Result of a task, or the reason for its failure (one line, empty if there is a result)."""
 
     tag: Any
     result: Any
@@ -361,7 +361,7 @@ class WorkerPool:
         self._ready.add(begun.future)
 
     def _keep_group(self, key: str) -> None:
-        """Keep an empty task of the group of `key` at the scheduler until the end.
+        """Keep an empty task in the group of `key` on the scheduler until the end.
 
         When a group has no task left, Dask starts a new record (a span) for the next task and keeps the old one.  That
         costs about 10 KB per batch of a run.
@@ -420,7 +420,7 @@ class WorkerPool:
     def _is_connected(self, seconds: float) -> bool:
         """Return whether a scheduler is connected; if not, try once to reconnect.
 
-        Raises ClusterError after PATIENCE seconds without a scheduler.  Dask's client reconnects, too, for a while, but
+        Raises ClusterError after PATIENCE seconds without a scheduler.  Dask's client also tries for a while, but it
         loses its futures in any case.
         """
         now = time.monotonic()
@@ -446,7 +446,7 @@ class WorkerPool:
 
 
 def _why(error: BaseException) -> str:
-    """Return the reason of a task's failure, in a line."""
+    """Return the reason for a task's failure, in one line."""
     from distributed import KilledWorker
 
     if isinstance(error, KilledWorker):

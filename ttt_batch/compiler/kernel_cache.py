@@ -294,12 +294,12 @@ def _check_first_room() -> None:
 
 
 def set_expected_kernels(number: int) -> None:
-    """Set the number of kernels that the next work compiles with an empty cache; 0 if unknown."""
+    """Set how many kernels the next operation compiles with an empty cache; 0 if unknown."""
     _announced[0] = number
 
 
 def kernels_to_compile() -> int:
-    """Return the number of kernels that the next work compiles; 0 if unknown, e.g. because some are cached."""
+    """Return how many kernels the next operation compiles; 0 if unknown, e.g. because some are cached."""
     return 0 if cached_kernels() else _announced[0]
 
 
@@ -376,7 +376,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         return f"{self._py_func.__module__}.{self._py_func.__qualname__}-{digest}.kernel"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled kernel, or None if the cache has no usable one or may not contain it."""
+        """Return the compiled kernel, or None if the cache has no usable one or must not store it."""
         # Unlike Numba, do not call target_context.refresh(): machine code does not need the imports, which take 0.1 s.
         if not compiling:
             check_memory(LOADING, "loading kernels")

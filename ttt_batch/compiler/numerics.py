@@ -49,7 +49,7 @@ MASK_64 = 2**64 - 1
 
 
 def stream_key(seed: int, purpose: int = PLAY) -> np.uint64:
-    """Return the first counter of the sequence of `seed` (any int, modulo 2**64) for a `purpose` defined above."""
+    """Return the first counter of the sequence of `seed` (any int, modulo 2**64) for a `purpose`, e.g. PLAY."""
 
     def mix(z: int) -> int:
         z = ((z ^ (z >> 30)) * int(MIX_1)) & MASK_64

@@ -62,7 +62,7 @@ class GamesError(TttBatchError):
 
 
 class CertificateError(TttBatchError):
-    """Certificate that is damaged, foreign, too new or proves nothing, or cannot be written."""
+    """Certificate that is damaged, foreign, too new, proves nothing or cannot be written."""
 
 
 class AgentError(TttBatchError):

@@ -49,7 +49,7 @@ def remove(path: Path) -> None:
 
 
 def has_ending(path: Path) -> bool:
-    """Return whether a name has a file extension; the one of `td-0.1` is a number."""
+    """Return whether a name has a file extension; the `.1` of `td-0.1` is none."""
     return _ENDING.fullmatch(path.suffix) is not None
 
 

@@ -98,7 +98,7 @@ def _module(path: Path, error: type[TttBatchError], *, keep: bool) -> Any:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return type and text of a third-party exception, or only the type if `str` fails."""
+    """Return the type and text of a third-party exception, or only its type if `str` fails."""
     text = ""
     with suppress(Exception):
         text = str(error)

@@ -49,7 +49,7 @@ class Lock:
             raise
 
     def acquire(self) -> None:
-        """Acquire the lock.  Raises TakenError at once if another process holds it, with its id and starting time."""
+        """Acquire the lock.  Raises TakenError at once if a process holds it, naming process and time."""
         try:
             for again in range(_TRIES):
                 if self._take() or self._remove_left(last=again == _TRIES - 1):
@@ -61,7 +61,7 @@ class Lock:
             raise RunFileError(f"cannot lock {shown(self._target)}: {reason(exc)}; {remedy}") from exc
 
     def release(self) -> None:
-        """Release the lock and remove the lock file, unless another process has created it."""
+        """Release the lock.  Remove the lock file unless another process has replaced it."""
         if self._descriptor is not None:
             with suppress(OSError):
                 if is_same(self._descriptor, self.path):
@@ -128,7 +128,7 @@ class Lock:
 
 
 def _is_alive(content: str) -> bool:
-    """Return whether the process of a lock file lives; its birth excludes another process that reused the number."""
+    """Return whether the process of a lock file lives.  Its starting time excludes a new process with that id."""
     found = re.match(r"pid (\d{1,9})\nbirth (\w*)\n", content)
     if found is None:
         return False
@@ -286,7 +286,7 @@ class OutputKind:
 
     @contextmanager
     def alone(self, target: Path, *, patience: float = 0.0, necessary: bool = True) -> Iterator[None]:
-        """Lock `target` against other processes within the block.  Raises `taken`, or `error`, if one holds the lock.
+        """Lock `target` against other processes within the block.  Raises `taken`, by default `error`, if one has it.
 
         patience: seconds to wait for that process.  necessary: raise `error` if no lock file can be written; else
         continue without a lock.

@@ -110,7 +110,7 @@ def available_threads() -> int:
 
 
 def thread_count(given: Number | None, name: str = "threads") -> int:
-    """Return a number of threads in 1 .. 1024, by default `available_threads`.  Raises UsageError for any other."""
+    """Return the number of threads given, 1 to 1024, or `available_threads` for None.  Raises UsageError."""
     return available_threads() if given is None else parse_int(name, given, 1, 1024)
 
 

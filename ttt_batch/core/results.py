@@ -1,7 +1,6 @@
 """Results of functions: plain values, a table for pandas, and the text that the command prints.
 
-Hooks are methods of lower folders that a higher folder carries out, such as `run.plot()`.  The package sets where they
-are found.
+A hook is a method of a lower folder whose code is in a higher folder, such as `run.plot()`.  `set_hooks` says where.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -63,7 +62,7 @@ class Printable:
         return make_frame(*self.records())
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """Return the text of the command for notebooks, plain and as escaped HTML."""
+        """Return the command's output for notebooks, as text and as escaped HTML."""
         text = str(self)
         return {"text/plain": text, "text/html": f"<pre>{escape(text)}</pre>"}
 

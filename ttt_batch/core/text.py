@@ -232,7 +232,7 @@ def parse_int(name: str, value: Number, low: int, high: int) -> int:
 
 
 def parse_seed(value: Number) -> int:
-    """Return a seed: any whole number of 64 bits, signed.  Raises UsageError."""
+    """Return a seed, a signed 64-bit integer.  Raises UsageError."""
     if whole_number(value) is None:
         raise UsageError(f"seed {number_text(value)} is not a whole number; give any, e.g. 7: it fixes the randomness")
     return parse_int("seed", value, -(2**63), 2**63 - 1)
@@ -278,7 +278,7 @@ def whole_number(value: object) -> int | None:
 
 
 def _is_flag(given: object) -> bool:
-    """Return whether a value is a bool, also of NumPy: Python counts it as 0 or 1, but here it is not a number."""
+    """Return whether a value is a bool of Python or NumPy: a number in Python, but not in this package."""
     return type(given).__name__ in ("bool", "bool_")
 
 

@@ -139,11 +139,11 @@ def slot_of(code: Int64, mask: Int64) -> np.int64:
 
 
 class Lines(NamedTuple):
-    """The lines of a board.
+    """Lines of a board.
 
-    mask, fence: uint64[lines], the cells of each line, and those that must not be the same player's, too
+    mask, fence: uint64[lines], the cells of each line, and the cells that its player must not hold
     (`Board.line_masks`).  cells, k: as in `Board`.  misere: 1 if the player who completes a line loses, else 0.
-    below: how much greater the number of the cell below is; 0 without gravity.
+    below: distance from a cell to the cell below, in numbers; 0 without gravity.
     """
 
     mask: Uint64Array
@@ -155,10 +155,10 @@ class Lines(NamedTuple):
 
 
 class LineView(NamedTuple):
-    """Threats and chances of the lines in a position.
+    """Threats and open lines in a position.
 
-    own, other: uint64, the free cells with which the player to move, and its opponent, would complete a line.
-    own_open, other_open: whether each can still complete one, with the moves that it has left.
+    own, other: uint64, the free cells with which the player to move or its opponent would complete a line.
+    own_open, other_open: True if that player can still complete a line with its remaining moves.
     """
 
     own: np.uint64

@@ -1,4 +1,4 @@
-"""Boards: cells, winning lines, position codes, symmetries and text; and games so far.  Rules as data, no graph.
+"""Boards (cells, winning lines, position codes, symmetries, text) and games in progress, without graphs.
 
 Cells are numbered row by row from 0; a mark is 0 (empty), 1 (the player who moves first) or 2; the code of
 a position is `sum(mark[i] * 3**i)`.

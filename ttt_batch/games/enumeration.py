@@ -117,7 +117,7 @@ def _places_of(board: Board, ply: int) -> int:
 
 
 def check_gravity(board: Board, what: str) -> None:
-    """Raise BoardError, in one line, if the board has gravity, which `what` does not take."""
+    """Raise BoardError if the board has gravity, which `what` does not support."""
     if board.gravity:
         raise BoardError(f"{what} does not take gravity yet, and the board is {board.name}; choose another board")
 

@@ -164,12 +164,12 @@ def _role(name: str) -> str:
 
 
 def _claim(result: object) -> str:
-    """Return the result of a game, in the words that end a line."""
+    """Return a result in the words that end a line, or ''."""
     return _CLAIMS.get(re.sub(r"\s", "", str(result).lower()), "")
 
 
 def _table(line: str) -> GamesTable | None:
-    """Return the table whose header a line is; None if it is not a known header."""
+    """Return the table with this header line; None if the header is not known."""
     if not re.search("[a-z]{3}|row|col", line, re.IGNORECASE):
         return None
     delimiter = max(",;\t|", key=line.count)
@@ -319,9 +319,9 @@ class Labelled(NamedTuple):
 
 
 class LabelledPositions(NamedTuple):
-    """A file of positions.
+    """Positions of a file.
 
-    positions: those that a game may reach.  left_out: how many others there are.  shown: one of them, with the reason.
+    positions: those that a game can reach.  left_out: number of others.  shown: the first of these, and the reason.
     """
 
     positions: list[Labelled]
@@ -335,9 +335,9 @@ def board_meant(lines: Iterable[str]) -> str | None:
 
 
 def read_positions(pieces: Iterable[bytes], board: Board, name: str) -> LabelledPositions:
-    """Read positions of a board: in each line a field for each cell, or rows such as X.O/.X./..., and maybe a result.
+    """Read positions of a board, one per line: a field per cell or rows such as X.O/.X./..., and maybe a result.
 
-    Marks are x, o and b or `.` for a free cell.  A header is left out.
+    Marks are x, o and b or `.` for a free cell.  A header is skipped.
     Raises GamesError for other lines, and BoardError for a position of another board.
     """
     rows: list[tuple[int, list[int], frozenset[int] | None]] = []
@@ -579,7 +579,7 @@ class _Trial:
 
 
 def _told(reading: DigitReading) -> str:
-    """Return a reading in words."""
+    """Return `reading` in words."""
     end = ", rows from the bottom" if reading.up else ""
     if reading.moves == NUMBERS:
         return f"cells count from {reading.first}{end}"

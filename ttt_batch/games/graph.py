@@ -75,7 +75,7 @@ def edges_of(graph: Graph, row: Integer) -> tuple[Int64, Int64]:
 
 @inlined
 def mover_of(graph: Graph, row: Integer) -> np.int64:
-    """Return who moves in an unfinished row: 0 or 1 (int64; the stored ply is too narrow to count with)."""
+    """Return the player to move in an unfinished row: 0 or 1 (int64, because int8 would overflow)."""
     return np.int64(graph.ply[row]) & 1
 
 
@@ -158,7 +158,7 @@ def remember(growth: Growth, code: Int64, row: Int64) -> None:
 
 @inlined
 def clear_board(growth: Growth) -> None:
-    """Begin a game: no marks."""
+    """Clear the game."""
     growth.marks[:] = 0
     growth.images[:] = 0
 
@@ -193,7 +193,7 @@ def show_code(growth: Growth, code: Int64) -> Int64:
 
 @inlined
 def lowest_image(growth: Growth) -> tuple[Int64, Int64]:
-    """Return code and number of the position's image with the lowest code, the first of equals."""
+    """Return the lowest code of the position's images, and the first image with it."""
     lowest, number = growth.images[0], 0
     for image in range(1, growth.images.shape[0]):
         code = growth.images[image]

@@ -72,7 +72,7 @@ def _parsed(text: str, board: Board) -> Position:
 
 
 def lettered(text: str, board: Board) -> str | None:
-    """Return moves that name a cell by its digit, which counts from 1, with letters instead; None for other texts."""
+    """Rewrite moves such as `5`, digits from 1, as column and row, `b2`; return None for other texts."""
     words = text.replace(",", " ").split()
     if not words or not all(re.fullmatch("[XO]?[a-z0-9]+", word, re.IGNORECASE) for word in words):
         return None
@@ -214,11 +214,11 @@ CELLS = DigitReading()
 
 
 class Word(NamedTuple):
-    """A move or a result in a line.
+    """Move or result in a line.
 
-    cell: None if the word names none; a number outside the board if the board does not have it.
-    column: `cell` is a column.  mark: X, O or nothing.  claim: the result that the word may stand for.
-    resigns: it is the word for that, and `cell` is the board's number for it.
+    cell: None if the word names no cell; a number outside the board for a cell that the board lacks.
+    column: True if `cell` is a column.  mark: X, O or nothing.  claim: the result that the word may mean.
+    resigns: True for resigning; `cell` is then `Board.resignation`.
     """
 
     text: str

@@ -119,11 +119,11 @@ class SolvedResult(NamedTuple):
 
     @property
     def a_ply_earlier(self) -> "SolvedResult":
-        """Return the result counted from the position before, the worth of the move that leads here."""
+        """Return the result counted from one ply earlier: the value of the move to this position."""
         return SolvedResult(self.result, self.plies + 1)
 
     def seen_by(self, player: int) -> Prospect:
-        """Return the result from the view of `player` (0 first, 1 second)."""
+        """Return the result for `player` (0 first, 1 second)."""
         return Prospect(-self.result if player else self.result, self.plies)
 
     def __str__(self) -> str:

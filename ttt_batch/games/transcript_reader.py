@@ -270,9 +270,9 @@ def read_cell(text: Uint8Array, rules: ReaderRules, position: Int64) -> tuple[In
 
 @kernel
 def scan(text: Uint8Array, rules: ReaderRules, found: Games, at: Int64Array) -> bool:
-    """Read games from `at[POSITION]` on, up to the end of the text; return whether it stopped before a line instead.
+    """Read games from `at[POSITION]` to the end of the text; return True if it stopped at a line that it cannot read.
 
-    text: uint8, ends with a line.  found: games are appended, with room for a move for every byte.
+    text: uint8, whole lines.  found: games are appended, with room for a move for every byte.
     at: int64[3], see `POSITION`, changed in place.
     """
     places, size = rules.places, text.shape[0]
@@ -325,7 +325,7 @@ class GameReader:
     """Reader of games of a board, chunk by chunk.
 
     occupied: an occupied cell is a legal move, and loses.  resigns: the first player may resign.
-    reading: meaning of digits.  The kernel reads only numbers of cells, without gravity, on up to 63 cells.
+    reading: meaning of digits.  The kernel reads only numbers of cells, without gravity, on up to 39 cells.
     name: the source, for messages.  skip_bad: skip lines that are not games, and list them in `skipped`.
     games: number of good ones so far.
     """

@@ -98,7 +98,7 @@ def format_games(games: Games, graph: Graph, board: Board | None = None) -> list
 
 
 def joined(cells: Any, games: Games) -> list[str]:
-    """Return a line per game of the cells of all moves."""
+    """Return one line per game of its moves' `cells`."""
     words = [f"{cell}!" if e else str(cell) for cell, e in zip(cells, games.exploring, strict=True)]
     return [" ".join(words[a:b]) for a, b in zip(games.start[:-1], games.start[1:], strict=True)]
 
@@ -194,7 +194,7 @@ def _lines_through(board: Board) -> list[list[tuple[int, int]]]:
 
 
 def _cell_of(word: Word, number: int, mover: str, taken: int, board: Board, reading: DigitReading) -> int:
-    """Return the cell of a move on the board, or the number for resigning; of a column its lowest free cell.
+    """Return the cell of a move: for a column its lowest free cell, for resigning `Board.resignation`.
 
     Raises GamesError.
     """

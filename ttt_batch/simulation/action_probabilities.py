@@ -40,10 +40,10 @@ class Softmax(NamedTuple):
 
 
 class Beads(NamedTuple):
-    """Probabilities by beads: a move's share of its row's beads is its score, divided among moves to the same child.
+    """Probabilities proportional to beads: a move's score is its beads; moves to the same child share it.
 
-    Without beads the forfeiting move is made, or without one any move, evenly.
-    least: float64[1], LEAST_BEADS, above which a score is a number of beads.
+    In a row without beads the player forfeits if possible; else all moves are equally likely.
+    least: float64[1], LEAST_BEADS; only a higher score is a number of beads.
     """
 
     least: Float64Array
@@ -53,9 +53,9 @@ BY_BEADS = Beads(np.array([LEAST_BEADS]))
 
 
 class Exploring(NamedTuple):
-    """The best moves, evenly, or with probability `epsilon` (float64[1]) any move, evenly, which counts as exploring.
+    """Epsilon-greedy: one of the best moves, or with probability `epsilon` (float64[1]) any move as exploration.
 
-    What the other ways to play do faster; for games against a player whose moves are not equally likely.
+    Other samplers are faster.  This one serves games against a player whose moves are not equally likely.
     """
 
     epsilon: Float64Array
@@ -63,7 +63,7 @@ class Exploring(NamedTuple):
 
 @functools.partial(generic, inline=True)
 def write_chances(how: Any, tables: Tables, graph: Graph, choice: Choice, row: Integer, chance: Float64Array) -> Any:
-    """Write the chances of the moves of `row` into `chance` (float64[2 * WIDEST], slots from the row's first one)."""
+    """Write the probabilities of the slots of `row` into `chance` (float64[2 * WIDEST])."""
 
 
 @write_chances.register(Softmax)
@@ -124,7 +124,7 @@ def _exploring(how: Exploring, tables: Tables, graph: Graph, choice: Choice, row
 
 @inlined
 def copy_chances(fixed: Probabilities, graph: Graph, row: Integer, chance: Float64Array) -> None:
-    """Write a fixed player's chances of the moves of `row` into `chance`, as `write_chances`; they count as greedy."""
+    """Write a fixed player's probabilities for `row` into `chance`, as `write_chances` does; all moves are greedy."""
     lo, hi = edges_of(graph, row)
     for edge in range(lo, hi):
         chance[2 * (edge - lo)] = fixed.chance[edge]
@@ -134,7 +134,7 @@ def copy_chances(fixed: Probabilities, graph: Graph, row: Integer, chance: Float
 def make_chances(graph: Graph, chance: NDArray[np.float64]) -> Probabilities:
     """Return a fixed player from the probabilities of edges (float64[E]); each row is scaled to sum to 1.
 
-    Raises UsageError unless they are probabilities that add up to 1 in every unfinished row, to within 1e-6.
+    Raises UsageError for negative numbers, and for an unfinished row whose sum is not 1 within 1e-6.
     """
     given, first = np.asarray(chance, np.float64), graph.first_edge[:-1]
     if given.shape != graph.child.shape:
@@ -146,7 +146,7 @@ def make_chances(graph: Graph, chance: NDArray[np.float64]) -> Probabilities:
 
 
 def even_chances(graph: Graph, policy: Policy) -> Probabilities:
-    """Return the probabilities of a policy with even moves."""
+    """Return a policy as a fixed player's probabilities."""
     return Probabilities(chosen_edges(graph, policy) / policy.best[rows_of_edges(graph)])
 
 

@@ -1,38 +1,37 @@
-"""The flow: how many games take each edge, drawn with exact binomial numbers without playing the games.
+"""Flow: counts of the games that take each edge, drawn as exact binomial numbers without playing the games.
 
 With the policy fixed the games of a batch are independent.  So of the `n` games that arrive at a row a binomial number
-explores; those spread evenly over all its edges and the others over its best ones, both multinomially; each child
-receives the sum.  One sweep in ply order fills the counts with exactly the distribution that `n` played games give, at
-a cost that depends on the graph and not on `n`.
+explores.  These spread uniformly over all its edges, and the others over its best ones.  One sweep in ply order gives
+the counts exactly the distribution of `n` played games, at a cost that depends on the graph and not on `n`.
 
 Every row of every batch owns a SplitMix64 sequence whose start is hashed from (key, batch, row), so the rows of a ply
-can be drawn in any order; one thread draws them, since a batch takes about 1 ms and nine hand-overs 0.9 ms.
+can be drawn in any order.  One thread draws them: a batch takes about 1 ms, and passing nine plies to threads 0.9 ms.
 
-Few games choose their edges one by one, eight at a time in vector registers, and are counted in seven bits an edge of
-one word: 64 to 127 games over five edges take 26 ns instead of 111 ns.  More games go edge by edge, each a binomial
-share of what is left.  Many rows are drawn together, so that the binomial numbers of a round do not wait for each other
-(`binomial`): batches of 10**9 games and more take 0.65 to 0.8 times as long, those of 10**6 0.85 to 1.
+Few games choose their edges one by one, eight at a time in vector registers.  One word counts them, seven bits an edge:
+64 to 127 games over five edges take 26 ns instead of 111 ns.  For more games each edge gets a binomial share of the
+games left.  Many rows are drawn together, so that their binomial numbers do not wait for each other (`Binomials`):
+batches of 10**9 games and more take 0.65 to 0.8 times as long, those of 10**6 0.85 to 1.
 
-Binomial numbers from counter-based random numbers, exact for any count up to 10**15.
-Few trials are drawn one by one, small means by inversion, and all else by BTRS, transformed rejection with a squeeze
-(Hörmann, "The generation of binomial random variates", Journal of Statistical Computation and Simulation 46, 1993).
+Binomial numbers are exact for any count up to 10**15.  Few trials are drawn one by one, small means by inversion, and
+all others by BTRS, transformed rejection with a squeeze (Hörmann, "The generation of binomial random variates", Journal
+of Statistical Computation and Simulation 46, 1993).
 
-BTRS decides by the ratio f(k) / f(m) of two binomial probabilities.  With log-gammas that is a difference of numbers
-near 10**16, of which no digit is left.  With deviances (Loader, "Fast and accurate computation of binomial
-probabilities", 2000) it is right to 3e-12 at n = 10**15, out to eight standard deviations:
+BTRS uses the ratio f(k) / f(m) of two binomial probabilities.  With log-gammas, that is a difference of numbers near
+10**16, which has no correct digit.  With deviances (Loader, "Fast and accurate computation of binomial probabilities",
+2000) it is right to 3e-12 at n = 10**15, out to eight standard deviations:
 
     f(k) = sqrt(n / (2 pi k (n - k))) exp(s(n) - s(k) - s(n - k) - D(k, np) - D(n - k, nq)),
     D(k, mean) = k log(k / mean) - (k - mean),   s(k) = log(k!) - log(sqrt(2 pi k) (k / e)**k),
 
 where D is a series in the small distance k - np.
 
-What limits exactness: uniform numbers are 2**-52 apart.  Inversion gives each outcome its probability to within that;
-BTRS spreads them over about 2.8 sigma integers, and is off by a share of at most sigma * 2**-50 (1.4e-8 at n = 10**15
+Uniform numbers are 2**-52 apart, which limits exactness.  Inversion gives each outcome its probability to within that.
+BTRS spreads them over about 2.8 sigma integers, with a relative error of at most sigma * 2**-50 (1.4e-8 at n = 10**15
 and p = 1/2).  Trials drawn one by one succeed with probability p to within 2**-64.  n * p is rounded: at n = 10**15 the
 mean is off by up to 1/16, which is 4e-9 standard deviations.
 
-`exp`, `log1p` and `sqrt` are those of `math`: Numba's and Python's gave the same in each of 400,000 values tried, while
-NumPy's `exp` and `log1p` differed in one of 22.
+`exp`, `log1p` and `sqrt` are those of `math`: Numba and Python agreed in all of 400,000 values tried, while NumPy's
+`exp` and `log1p` differed in one of 22.
 """
 
 import math
@@ -132,9 +131,9 @@ def probability_ratio(n: Int64, k: Int64, mode: Int64, mean: float) -> float:
 
 @inlined
 def successes_one_by_one(n: Int64, p: float, counter: np.uint64) -> tuple[np.int64, np.uint64]:
-    """Return the successes among `n` trials, a random number each; p <= 1/2.
+    """Return `binomial` with one random number per trial; p <= 1/2.
 
-    Always groups of eight, without a loop for the rest: counts below 8 take 3 ns instead of 9.
+    Trials run in groups of eight without a loop for the rest: up to 7 trials take 3 ns instead of 9.
     """
     threshold = np.uint64(p * 2.0**64)
     successes: Integer = 0
@@ -164,8 +163,8 @@ def binomial_by_inversion(n: Int64, p: float, counter: np.uint64) -> tuple[np.in
 def _hat(n: Int64, p: float) -> tuple[float, float, float, float, float, float]:
     """Return BTRS's constants, with Hörmann's names: (spq, a, b, v_r, whole, part).
 
-    They make a hat if n p >= 10 and p <= 1/2, and are finite otherwise.  The centre n p + 1/2 is whole + part: at
-    n = 10**15 a double has three binary places left.
+    The hat is valid if n p >= 10 and p <= 1/2, and finite otherwise.  The centre n p + 1/2 is whole + part: near
+    10**15 a double has only three fractional bits.
     """
     mean = n * p
     spq = math.sqrt(mean * (1.0 - p))
@@ -185,7 +184,7 @@ def _try(a: float, b: float, part: float, counter: np.uint64) -> tuple[float, fl
 
 @inlined
 def _fits(us: float, v: float, v_r: float) -> bool:
-    """Return whether a try is inside the squeeze, which accepts it: four of five if n p is large."""
+    """Return whether the squeeze accepts a try, as it does four of five if n p is large."""
     return (us >= 0.07) & (v <= v_r)
 
 
@@ -212,9 +211,9 @@ def binomial_by_rejection(n: Int64, p: float, counter: np.uint64) -> tuple[np.in
 
 @inlined
 def first_try(n: Int64, p: float, counter: np.uint64) -> tuple[Int64, Bool]:
-    """Return the number of BTRS's first try, and whether it is accepted; the counter moves by TRY then.
+    """Return the number of BTRS's first try, and whether it is accepted; the caller adds TRY then.
 
-    Without a branch, so that a loop can do several at a time (`Binomials`).
+    It has no branch, so a loop can do several at a time (`Binomials`).
     """
     rare = p if p <= 0.5 else 1.0 - p
     _, a, b, v_r, whole, part = _hat(n, rare)
@@ -324,7 +323,7 @@ def make_rows(most: int = AT_ONCE) -> Rows:
 
 @inlined
 def batch_base(key: np.uint64, batch: Int64) -> np.uint64:
-    """Return the number (uint64) from which those of batch `batch` (int, from 0) are hashed."""
+    """Return the base (uint64) of the random numbers of `batch` (int, from 0)."""
     return mix(key + np.uint64(batch) * GOLDEN)
 
 
@@ -332,7 +331,8 @@ def batch_base(key: np.uint64, batch: Int64) -> np.uint64:
 def row_base(base: np.uint64, row: np.uint32) -> np.uint64:
     """Return the counter (uint64) before the first number of `row` in the batch of `base`.
 
-    Hashed, since a row may use any number of them; two of a batch overlap within 1,000 with a probability of 1e-9.
+    It is a hash, since a row may use any number of them.  On 3x3 the probability that any two rows of a batch start
+    within 1,000 numbers is 1e-9.
     """
     return mix(base + np.uint64(row) * GOLDEN)
 
@@ -341,8 +341,8 @@ def row_base(base: np.uint64, row: np.uint32) -> np.uint64:
 def packed_shares(games: Int64, n: Int64, counter: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Let each of `games` (at most PACKED_GAMES) choose one of `n` edges (at most PACKED_EDGES), evenly.
 
-    Returns (uint64, seven bits an edge from the lowest on; counter of the last number used).  The choice is
-    floor(n * bits / 2**64), so that no edge is off by more than 2**-64.
+    Returns (uint64, games per edge, seven bits each from the lowest on; counter of the last number used).  The choice
+    is floor(n * bits / 2**64): no probability is off by more than 2**-64.
     """
     shares, n_edges = np.uint64(0), np.uint64(n)
     for game in range(1, ((games + 7) & -8) + 1):  # groups of eight, as in `successes_one_by_one`
@@ -454,10 +454,10 @@ def _spread(graph: Graph, policy: Policy, counts: Counts, rows: Rows, start: Int
 def flow_rows(
     graph: Graph, policy: Policy, epsilon: float, base: np.uint64, counts: Counts, rows: Rows, first: Int64, last: Int64
 ) -> None:
-    """Draw where the games go that arrived at the rows `counts.visited[first:last]`, all of one ply.
+    """Draw the moves of the games at the rows `counts.visited[first:last]`, all of one ply.
 
     epsilon: the probability that a game explores there, [0, 1].  base: see `batch_base`.  rows: scratch.
-    `counts.taken` of these rows is written, and `counts.arrived` of their children added to, in place.
+    Writes `counts.taken` of these rows and adds to `counts.arrived` of their children, in place.
     """
     taken, most = counts.taken, rows.place.shape[0]
     for start in range(first, last, most):
@@ -487,7 +487,7 @@ def flow(
     counts: Counts,
     rows: Rows,
 ) -> None:
-    """Fill `counts` (nothing arrived) with `games` games of `policy`, in place, as `walk` and `complete` do.
+    """Fill `counts` (empty at first) with `games` games of `policy`, in place, as a walk does.
 
     epsilon: probability of exploring at a ply, [0, 1].  seat: see `epsilon_at`.
     key: uint64, `stream_key(seed, numerics.FLOW)`.  batch: number of the batch, from 0.  games: 1 to 10**15.

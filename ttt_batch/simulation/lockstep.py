@@ -1,15 +1,14 @@
-"""The walk on boards of more than nine cells, many games in lockstep, and the plain walk for recording.
+"""Walk on boards of more than nine cells, with many games in lockstep, and a plain walk for recording.
 
-Greedy paths would not pay: tracing them for a million rows takes longer than a batch.  A step waits for memory, so
-games wait together, and a step needs little: one word holds where a row's moves stand, how many there are and how many
-are best; a move is its child; and as in `walk` only decisions are counted.  If the learner needs no more than how many
-games arrived in each row, these are counted instead: a tenth of the memory.  Per game on 4x4x4 at a batch of 262,144:
-4.6 us one game after the other, 1.9 us if 4,096 go in lockstep, 0.47 us with few words, 0.27 us if the whole batch
-goes in lockstep, which keeps to the rows of one ply, and 0.22 us if arrivals are counted.
+Greedy paths would not pay: tracing them for a million rows takes longer than a batch.  A step waits for memory, so many
+games wait at the same time, and a step loads little.  One word holds a row's first slot, number of moves and number of
+best moves.  A move is stored as its child.  As in `walk`, only decisions are counted, or arrivals if the learner needs
+no more, in a tenth of the memory.  Time per game on 4x4x4 in a batch of 262,144: 4.6 us one after the other, 1.9 us
+with 4,096 in lockstep, 0.47 us with few words, 0.27 us with the whole batch in lockstep (a step then reads the rows of
+one ply only), and 0.22 us with arrivals.
 
-The games of a batch move by move: a plain walk, for recording.
-It draws what `walk` and `lockstep` draw, so it plays the very games whose decisions they count; recording changes no
-count.
+The plain walk, `replay`, draws the same random numbers as `walk` and `lockstep`.  So it plays the same games, and
+recording changes no count.
 """
 
 from typing import Any, NamedTuple
@@ -65,7 +64,7 @@ class Lockstep(NamedTuple):
 def make_lockstep(
     graph: Graph, policy: Policy, seat: int = -1, *, by_row: bool = False, at_once: int = AT_ONCE
 ) -> Lockstep:
-    """Return the policy laid out, nothing drawn; `epsilon` is still to be set."""
+    """Return a sampler for the policy; the caller sets `epsilon`."""
     lockstep = Lockstep(
         seat,
         np.zeros(1),
@@ -81,7 +80,7 @@ def make_lockstep(
 
 
 def second_lockstep(lockstep: Lockstep) -> Lockstep:
-    """Return the arrays of another thread for games of the same batch, nothing drawn."""
+    """Return the sampler of another thread for the same batch, with own zero arrays."""
     return lockstep._replace(**{name: np.zeros_like(getattr(lockstep, name)) for name in OWN})
 
 

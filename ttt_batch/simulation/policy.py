@@ -43,7 +43,7 @@ class Choice(NamedTuple):
 
 
 class Policy(NamedTuple):
-    """Moves that may be played in every unfinished row, with even probabilities.
+    """Moves that may be played in every unfinished row, all equally likely.
 
     ordered: uint32[E]; the moves of row r are ordered[first_edge[r]] and the best[r] - 1 entries after it; the
     others are unused.
@@ -146,10 +146,10 @@ def best_score(tables: Tables, graph: Graph, row: Integer, mover: Int64) -> floa
 
 @inlined
 def is_ordered(tables: Tables, graph: Graph, choice: Choice, policy: Policy, row: Integer) -> bool:
-    """Return whether the order of a row still is that of `list_best`; False if that is not found quickly.
+    """Return whether a row's list is still that of `list_best`; False if a quick test cannot tell.
 
-    Most changed values leave the best move the best.  There is no branch for ties and no early end: one in eight rows
-    has ties, and a mispredicted branch costs as much as a row (0.93 to 0.97 times as long).
+    Most changed values leave the best move the best.  The loops have no branch for ties and no early end: one row in
+    eight has ties, and a mispredicted branch costs as much as a row (0.93 to 0.97 times the time).
     """
     lo, hi = edges_of(graph, row)
     mover, n_best, favourite = mover_of(graph, row), policy.best[row], policy.ordered[lo]
@@ -174,7 +174,7 @@ def order_row(tables: Tables, graph: Graph, choice: Choice, policy: Policy, row:
 
 @inlined
 def list_best(tables: Tables, graph: Graph, choice: Choice, policy: Policy, row: Integer) -> None:
-    """List the best moves of one row without looking at those listed; `policy` is modified in place."""
+    """List the best moves of one row, even if the list is up to date; `policy` is modified in place."""
     lo, hi = edges_of(graph, row)
     mover = mover_of(graph, row)
     n, best, first, last = best_moves(tables, graph, choice, lo, hi, mover)
@@ -350,7 +350,7 @@ def empty_counts(graph: Graph) -> Counts:
 def list_visited(graph: Graph, counts: Counts, ply: Int64, n: np.int64) -> np.int64:
     """Append the rows of `ply` that games reached to the `n` listed in `counts.visited`; return the new number.
 
-    Without a branch, because the reached rows are unpredictable.
+    The loop has no branch, which would be mispredicted.
     """
     for row in range(np.int64(graph.ply_start[ply]), np.int64(graph.ply_start[ply + 1])):
         counts.visited[np.uint64(n)] = row
@@ -401,7 +401,7 @@ def complete_counts(graph: Graph, policy: Policy, drawn: Uint32Array, counts: Co
 def complete_reached(graph: Graph, drawn: Uint32Array, counts: Counts, games: Int64) -> None:
     """Fill `counts` except `taken`, for `games` games that reached each row as often as in `drawn`.
 
-    drawn: uint32[S], set back to zero.  `counts` (nothing arrived) and `drawn` are modified in place.
+    drawn: uint32[S], set back to zero.  `counts` (empty at first) and `drawn` are modified in place.
     """
     for number in range(drawn.shape[0]):
         row = np.uint64(number)

@@ -1,19 +1,18 @@
-"""Random games in bulk, without learning.
+"""Games of uniformly random legal moves in bulk, without learning: a block of games at a time.
 
-Random play without learning: games of uniformly random legal moves, a block of games at a time, and who won them.
-A game played on until the board is full is a random order of the cells, and its result is that of its first completed
-line; the marks after that line never count.  So instead of one cell per ply, each cell draws its ply among those
-still free: the same uniform orders, without a search for the n-th empty cell.  A game is one byte per cell, its *rank*.
-The plies of a board of n cells are ranked so that the first player's are the upper ones, her earliest on top, and
-the second player's the lower ones, his earliest at the bottom; with h = n // 2 plies for the second player
+A game played until the board is full is a random order of the cells.  The first completed line decides it; later marks
+do not count.  So each cell draws its ply among the free ones, instead of each ply its cell.  The orders are as
+uniform, without a search for the n-th empty cell.  A game is one byte per cell, its *rank*.  On a board of n cells the
+second player has h = n // 2 plies.  These get the lower ranks, the first player's plies the upper ranks:
 
     rank h .. n - 1:  plies 2 * (n - 1 - rank), the first player's;    rank 0 .. h - 1:  plies 2 * rank + 1.
 
-A line is the first player's if its *lowest* rank is at least h, and complete at that rank's ply.  With A the maximum
-over all lines of their lowest rank, and B the minimum of their highest one, the first player has won if A >= h and
-A + B >= n - 1 (her line was complete before his, if he has any), the second player if B < h and A + B < n - 1, and
-neither if A < h <= B.  So a game is additions, minima and maxima of bytes, in loops over the games of a block that
-compile to the processor's widest vectors: a game of 3x3 takes 1.0 to 1.2 ns of one core with AVX-512.
+A line belongs to the first player if its *lowest* rank is at least h; it is complete at that rank's ply.  Let A be the
+maximum over all lines of their lowest rank, and B the minimum of their highest rank.  The first player has won if
+A >= h and A + B >= n - 1 (then any line of the second player came later), the second player if B < h and
+A + B < n - 1, and neither if A < h <= B.  So a game takes additions, minima and maxima of bytes.  The loops over
+the games of a block compile to the processor's widest vectors: a game of 3x3 takes 1.0 to 1.2 ns of one core with
+AVX-512.
 """
 
 import math
@@ -85,8 +84,8 @@ class RandomBlock(NamedTuple):
 def radices(cells: int) -> list[list[int]]:
     """Split the radices n, n - 1, ..., 2 of the cells' draws into groups that share a 32-bit fraction.
 
-    A group's number below its product m is `fraction * m >> 32`: no event is off by more than m / 2**34.  On 3x3 (m =
-    504 and 720) the shares of wins and draws are within 6e-11 (counted out in the tests).
+    A group draws `fraction * m >> 32` below its product m: no probability is off by more than m / 2**34.
+    On 3x3 (m = 504 and 720) the shares of wins and draws are within 6e-11 (checked in the tests).
     """
     groups: list[list[int]] = []
     product = MAX_PRODUCT + 1
@@ -164,7 +163,7 @@ def skip_one(rank: Uint8Array, earlier: Uint8Array, games: Int64) -> None:
 
 @inlined
 def skip_two(rank: Uint8Array, later: Uint8Array, earlier: Uint8Array, games: Int64) -> None:
-    """Do the same for two earlier cells at once, the later one first; the whole runs 1.38 times as fast."""
+    """Do `skip_one` for two earlier cells, the later one first; random games run 1.38 times as fast."""
     for g in range(games):
         r = rank[g]
         r = np.uint8(r + np.uint8(r >= later[g]))
@@ -180,7 +179,7 @@ def fill(row: Uint8Array, value: np.uint8, games: Int64) -> None:
 
 @inlined
 def join(low: Uint8Array, high: Uint8Array, rank: Uint8Array, games: Int64) -> None:
-    """Add a cell to a line: its lowest and highest rank."""
+    """Update a line's `low` and `high` by a cell."""
     for g in range(games):
         r = rank[g]
         low[g] = r if r < low[g] else low[g]
@@ -189,7 +188,7 @@ def join(low: Uint8Array, high: Uint8Array, rank: Uint8Array, games: Int64) -> N
 
 @inlined
 def close(low: Uint8Array, high: Uint8Array, first: Uint8Array, second: Uint8Array, games: Int64) -> None:
-    """Add a line to the board."""
+    """Update A and B by a line."""
     for g in range(games):
         first[g] = low[g] if low[g] > first[g] else first[g]
         second[g] = high[g] if high[g] < second[g] else second[g]
@@ -199,7 +198,7 @@ def close(low: Uint8Array, high: Uint8Array, first: Uint8Array, second: Uint8Arr
 def close_three(
     a: Uint8Array, b: Uint8Array, c: Uint8Array, first: Uint8Array, second: Uint8Array, games: Int64
 ) -> None:
-    """Add a line of three cells to the board, without storing its ranks."""
+    """Update A and B by a line of three cells, without `low` and `high`."""
     for g in range(games):
         x, y, z = a[g], b[g], c[g]
         low = x if x < y else y
@@ -212,7 +211,7 @@ def close_three(
 
 @inlined
 def count_wins(cells: Int64, block: RandomBlock, games: Int64) -> None:
-    """Add each game's win to its column of wins."""
+    """Add each game's win to the block's wins."""
     half, last = np.uint8(cells // 2), np.uint8(cells - 1)
     _, _, _, _, first, second, first_wins, second_wins = block
     for g in range(games):

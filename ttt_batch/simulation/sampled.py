@@ -110,7 +110,7 @@ def make_mixture(
 
 
 def second_mixture(mixture: Mixture) -> Mixture:
-    """Return the arrays of another thread for games of the same batch, nothing drawn."""
+    """Return the sampler of another thread for the same batch, with own zero arrays."""
     return mixture._replace(**{name: np.zeros_like(getattr(mixture, name)) for name in OWN})
 
 
@@ -207,7 +207,7 @@ def _walk_piece(mixture: Mixture, graph: Graph, key: np.uint64, first_game: Int6
 def complete_drawn(graph: Graph, drawn: Uint32Array, counts: Counts, games: Int64) -> None:
     """Fill `counts` for `games` games whose every move was drawn, in one sweep down the rows.
 
-    drawn: uint32[2 * E], see `Mixture`; set back to zero.  `counts` (nothing arrived) and `drawn` are modified in
+    drawn: uint32[2 * E], see `Mixture`; set back to zero.  `counts` (empty at first) and `drawn` are modified in
     place.
     """
     taken, arrived = counts.taken, counts.arrived
@@ -266,15 +266,15 @@ class Streams(NamedTuple):
 
 
 def make_streams(how: Any, opponent: Any, tables: Any = None, choice: Any = None) -> Streams:
-    """Return a sampler that draws counts."""
+    """Return a sampler of a flow."""
     return Streams(how, tables, choice, opponent, make_alias_table(), np.zeros(SLOTS, np.uint64))
 
 
 @inlined
 def share_out(graph: Graph, streams: Streams, base: np.uint64, counts: Counts, row: np.uint32) -> None:
-    """Let the games that arrived at `row` take its moves, with the chances in `streams.table`.
+    """Draw the moves of the games at `row`, with the probabilities in `streams.table`.
 
-    base: see `flow.batch_base`.  `counts.taken` of the row is written, and `counts.arrived` of its children added to.
+    base: see `flow.batch_base`.  Writes `counts.taken` of the row and adds to `counts.arrived` of its children.
     """
     lo, hi = edges_of(graph, row)
     taken, chance, at = counts.taken, streams.table.chance, np.uint64(0)

@@ -93,10 +93,10 @@ PLY_STRIDE = np.uint64(2 * int(GOLDEN) % 2**64)
 
 
 class Explorations(NamedTuple):
-    """The alias table for one epsilon, and the lowest ply of every set.
+    """Alias table of sets of plies (bit p for ply p) for one epsilon, and the lowest ply of every set.
 
-    column: uint64[512]; bits 9-63: the threshold, out of 2**55, below which a column keeps its own set of plies (bit p
-    of its number is ply p); bits 0-8: the other set, which is its own if it always keeps that.
+    column: uint64[512].  Bits 9-63 hold a threshold out of 2**55.  A number below it gives the set equal to the
+    column's index, any other the set in bits 0-8.
     next_ply: uint8[512], the lowest ply of every set, NEVER for the empty one; the same for every epsilon.
     """
 
@@ -158,7 +158,7 @@ def make_explorations(epsilon: float, seat: int = -1) -> Explorations:
 def exploring_set(table: Explorations, bits: np.uint64) -> np.uint64:
     """Return the exploring plies of one game as a set, bit p for ply p (uint64), from 64 random bits.
 
-    The lowest nine choose a column, the others are compared with its threshold.
+    The lowest nine bits choose a column; the rest is compared with its threshold.
     """
     column = table.column[bits & SETS]
     return (bits if (bits | SETS) < column else column) & SETS
@@ -275,8 +275,8 @@ def pack_rows(graph: Graph, policy: Policy, paths: GreedyPaths) -> None:
 def trace_paths(graph: Graph, policy: Policy, paths: GreedyPaths) -> None:
     """Build the path of every unfinished row from its child's; `paths.words` is modified in place.
 
-    All rows: finding out which ones changed costs as much.  Whole words only: loading a word right after a part of it
-    was stored waits for the store, 1.7 times as long.
+    It builds all rows, as finding the changed ones costs as much.  It stores whole words, because loading a word
+    waits for a store to a part of it: 1.7 times as long.
     """
     words = paths.words
     for ply in range(graph.ply_start.shape[0] - 2, -1, -1):
@@ -340,7 +340,7 @@ class Walker(NamedTuple):
 
 
 def make_walker(graph: Graph, explorations: Explorations, paths: GreedyPaths, block: int = BLOCK) -> Walker:
-    """Return a walker for blocks of `block` games (at most 2**23: their numbers have 23 bits), nothing drawn."""
+    """Return an unused walker for blocks of `block` games (at most 2**23: their numbers have 23 bits)."""
     game, opening = np.zeros(block, np.uint64), np.zeros(N_SETS, np.uint64)
     return Walker(
         explorations, paths, game, np.zeros(block, np.uint32), opening, np.zeros(2 * graph.child.size, np.uint32)
@@ -349,9 +349,9 @@ def make_walker(graph: Graph, explorations: Explorations, paths: GreedyPaths, bl
 
 @inlined
 def entry_of(paths: GreedyPaths, explorations: Explorations, path: np.uint64, exploring: np.uint64) -> np.uint64:
-    """Return the next place of a game: an index of `GreedyPaths.decision`, uint64.
+    """Return a game's next decision, an index of `GreedyPaths.decision` (uint64).
 
-    path: start of the path that it follows.  exploring: its exploring plies to come, a set.  uint64 both.
+    path: uint64, start of the game's path.  exploring: uint64, set of its exploring plies to come.
     """
     return np.uint64(paths.entry[path + np.uint64(explorations.next_ply[exploring])])
 
