@@ -21,6 +21,8 @@ SMALL = {
     "claims.py": ["--only", "optimal-at-random", "--json", "out.json", "--page", "out.md"],
     "claims_beans.py": ["--learners", "3"],
     "commands_page.py": ["--page", "out.md"],
+    "duel.py": [str(ROOT), str(ROOT), "--only", "random games", "--rounds", "2"],
+    "fingerprints.py": ["out.jsonl", "--count", "12"],
     "gallery.py": ["--out", "pictures"],
     "itemise.py": ["--runs", "1"],
     "json_keys.py": ["--page", "out.md"],
