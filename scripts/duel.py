@@ -32,7 +32,7 @@ def subjects() -> dict[str, Callable[[], object]]:
         return lambda: ttt.train(games, threads=1, **options)
 
     learners = [name for name in ttt.LEARNERS if name not in ("patterns", "ntuple-td", "menace")]
-    found = {f"train {name}, batch 16,384": train(600_000, learner=name, batch=16_384) for name in learners}
+    found = {f"train {name}, batch 16,384": train(5_000_000, learner=name, batch=16_384) for name in learners}
     found |= {f"train {name}, batch 1": train(60_000, learner=name, batch=1) for name in learners}
     found |= {f"train {name}, flow": train(10**8, learner=name, engine="flow") for name in ("td", "sarsa")}
     found["train menace"] = train(20_000, learner="menace")
