@@ -19,6 +19,7 @@ from typing import Any
 from typer.core import TyperCommand, TyperGroup
 
 from ttt_batch.compiler.settings import check_compiler_settings
+from ttt_batch.core.console import for_shell
 from ttt_batch.core.errors import UsageError, command_line_messages, quoted
 from ttt_batch.core.files import exists, has_ending, is_file, shown
 from ttt_batch.core.text import SEAT_WORDS, either, find_name, fold_case, suggested_name, whole_number
@@ -395,7 +396,7 @@ class PlainCommand(_Taking, TyperCommand):
         if before in known and known[before].is_flag:
             return UsageError(f"{before} is a switch and takes no value; leave {quoted(word)} out{manual(self.name)}")
         if before.startswith("cmd:"):
-            why = f"; quote a program with its arguments: {quoted(f'{before} {word}')}"
+            why = f"; quote a program with its arguments: {for_shell(f'{before} {word}')}"
         else:
             why = NO_ARGUMENT.get(str(self.name)) or _instead_of_word(word, ctx)
         return UsageError(f"{self.name} takes no argument {quoted(word)}{why}{manual(self.name)}")
