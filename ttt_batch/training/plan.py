@@ -86,6 +86,11 @@ class Plan:
         """Return the seconds of earlier training."""
         return float(self.provenance.get("seconds", 0.0))
 
+    @property
+    def agent_policy(self) -> Policy | Probabilities | None:
+        """Return the policy of an agent as the opponent; None for a run, a name and self-play."""
+        return self.opponent.policy if isinstance(self.opponent, OpponentPolicy) else None
+
 
 def make_plan(
     games: Number | None,

@@ -9,7 +9,6 @@ from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Unpack, overload
 
-from ttt_batch.agents.adapter import OpponentPolicy
 from ttt_batch.agents.external import is_agent, make_agent
 from ttt_batch.cluster.config import ClusterConfig, cluster_config
 from ttt_batch.cluster.worker_pool import WorkerPool
@@ -295,8 +294,7 @@ def train(
         runs = RunSources(resume if isinstance(resume, Path) else before, start, opponent, trust, before)
         plan = make_plan(games, runs, given, seat=seat, more=more, until=until, fork=fork, in_place=out is None)
         config, limit = plan.config, parse_memory(max_memory)
-        met = plan.opponent.policy if isinstance(plan.opponent, OpponentPolicy) else None
-        check_space(config, limit, uneven=isinstance(met, Probabilities))
+        check_space(config, limit, uneven=isinstance(plan.agent_policy, Probabilities))
         shares = None if place is None else stack.enter_context(_shared(place, plan, warn))
         writer = None if record is None else stack.enter_context(_writer(record, config, overwrite=overwrite, say=say))
         set_expected_kernels(
@@ -354,7 +352,7 @@ def _shared(place: ClusterConfig, plan: Plan, warn: Callable[[str], None] | None
     Raises UsageError if the batches cannot be shared, and ClusterError.
     """
     config, games, workers = plan.config, plan.total, flag("workers" if place.workers else "scheduler")
-    trainer_class = choose_trainer(config, plan.opponent.policy if isinstance(plan.opponent, OpponentPolicy) else None)
+    trainer_class = choose_trainer(config, plan.agent_policy)
     if config.batch == 1:
         raise UsageError(f"{workers} share the games of a batch, and one game cannot be shared; choose a larger batch")
     if not issubclass(trainer_class, ChunkedWalk):
