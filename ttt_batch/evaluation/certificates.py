@@ -34,7 +34,6 @@ from ttt_batch.evaluation.search import (
     ALWAYS_WINS,
     CANNOT_LOSE,
     Claim,
-    Pairs,
     find,
     make_positions,
     make_task,
@@ -85,7 +84,7 @@ def lowest_moves(agent: Any, lines: Lines, firsts: Uint64Array, seconds: Uint64A
 
 
 @inlined
-def take_image(positions: Pairs, images: Uint64Array, first: np.uint64, second: np.uint64) -> None:
+def take_image(positions: Any, images: Uint64Array, first: np.uint64, second: np.uint64) -> None:
     """Write the images of a position into the first row of `images`, in place."""
     n_images = positions.image.shape[1]
     images[0] = NONE
@@ -98,7 +97,7 @@ def take_image(positions: Pairs, images: Uint64Array, first: np.uint64, second: 
 
 @inlined
 def list_replies(
-    positions: Pairs,
+    positions: Any,
     task: Claim,
     images: Uint64Array,
     keys: Uint64Array,

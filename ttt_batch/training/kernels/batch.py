@@ -320,7 +320,7 @@ def begin_walk(sampler: Any, learning: Learning, work: Workspace, game: Int64) -
 
 
 @kernel
-def end_walk(sampler: Walker, tables: Tables, graph: Graph, step: Step, work: Workspace, games: Int64) -> None:
+def end_walk(sampler: Any, tables: Tables, graph: Graph, step: Step, work: Workspace, games: Int64) -> None:
     """Learn from a batch of `games` that was walked in pieces, whose counts are all in `sampler.drawn`.
 
     `sampler.drawn`, `tables` and `work` are modified in place.
