@@ -109,7 +109,7 @@ def parse_schedule(name: str, value: Number | Schedule, *, positive: bool) -> Sc
                 f"{name} {value!r}: its end is more than {MAX_RISE:g} times its start; begin with a larger number"
             )
         return Schedule(kind, ends[0], ends[1])
-    if text.endswith("-"):
+    if re.fullmatch(r"[\d.%]+-", text):
         raise UsageError(
             f"{name} {quoted(value)} is cut off: a shell takes > for itself; quote the value, as in '0.3->0.01:linear'"
         )
