@@ -503,7 +503,7 @@ def test_an_existing_file_stays_unless_told(run: Run, tmp_path: Path) -> None:
 
 def test_a_run_file_of_another_board_is_refused(run: Run, tmp_path: Path) -> None:
     small = ttt.train(50, board="2x3x2")
-    mixed = Run(run.config, small.tables, small.games, small.statistics, small.provenance)
+    mixed = Run(run.config, small.tables, small.games, small.statistics, provenance=small.provenance)
     mixed.__dict__["graph"] = small.graph
     mixed.save(tmp_path / "mixed.h5")
     with pytest.raises(RunFileError, match="board 3x3") as caught:
@@ -512,7 +512,7 @@ def test_a_run_file_of_another_board_is_refused(run: Run, tmp_path: Path) -> Non
 
 
 def test_tables_of_another_learner_are_refused(run: Run, tmp_path: Path) -> None:
-    mixed = Run(make_config(learner="sutton-barto"), run.tables, run.games, run.statistics, run.provenance)
+    mixed = Run(make_config(learner="sutton-barto"), run.tables, run.games, run.statistics, provenance=run.provenance)
     mixed.__dict__["learner"] = LEARNERS["td"]
     mixed.save(tmp_path / "mixed.h5")
     with pytest.raises(RunFileError, match="value"):

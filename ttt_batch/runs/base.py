@@ -1,8 +1,10 @@
-"""Base classes of runs: saving, frames, figures, and solver access."""
+"""Base classes of runs: solver access, equality, saving, frames and figures."""
 
 import functools
+from abc import abstractmethod
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +12,13 @@ from numpy.typing import NDArray
 from ttt_batch.core.errors import BoardError, quoted
 from ttt_batch.core.outputs import Lock, named_file
 from ttt_batch.core.results import call_hook, make_frame, point_records
-from ttt_batch.core.text import SEATS
+from ttt_batch.core.text import SEATS, count_text
 from ttt_batch.games.board import EMPTY, FIRST_WINS, MAX_TABLE_CELLS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.games.enumeration import Space, check_enumerable, choose_space, enumerate_graph
 from ttt_batch.games.graph import Graph, row_of
 from ttt_batch.games.notation import lettered, read_position
 from ttt_batch.games.solution import SolvedResult, solve_in_plies, solved_result
-from ttt_batch.runs.storage.declaration import RunData
+from ttt_batch.runs.storage.declaration import FORMAT, RunData
 from ttt_batch.runs.storage.writing import RUN_FILE, save_run
 
 if TYPE_CHECKING:
@@ -49,66 +51,6 @@ def played(name: str, array: NDArray[Any], own: NDArray[np.bool_], blank: float)
     return np.where(kept, array, blank)
 
 
-class StoredRun:
-    """Base class of runs of tables and of networks, with `statistics`, `provenance` and `data`."""
-
-    statistics: dict[str, NDArray[Any]]
-    provenance: dict[str, str | int | float]
-
-    @property
-    def seats(self) -> tuple[str, ...]:
-        """Return the seats in which the agent can play."""
-        raise NotImplementedError
-
-    def data(self) -> RunData:
-        """Return the contents of the run file."""
-        raise NotImplementedError
-
-    @property
-    def kept_provenance(self) -> dict[str, str | int | float]:
-        """Return `provenance` as a file stores it, with very long texts cut."""
-        return {name: value[:MOST_TEXT] if isinstance(value, str) else value for name, value in self.provenance.items()}
-
-    @property
-    def own_statistics(self) -> dict[str, NDArray[Any]]:
-        """Return the recorded points; NaN in a seat that the agent does not play, and then also for self-play."""
-        own = np.array([[seat in self.seats for seat in SEATS]])
-        if own.all():
-            return self.statistics
-        return {name: played(name, column[None], own, np.nan)[0] for name, column in self.statistics.items()}
-
-    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the run file; an existing file is replaced only with `overwrite`.
-
-        Raises RunFileError, also while a training writes the file, and UsageError for an invalid name.
-        """
-        path = named_file("path", path)
-        with Lock(RUN_FILE.place(path, overwrite=overwrite)):
-            save_run(path, self.data(), overwrite=overwrite)
-        return path
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values with stable keys, as `train --json` prints them."""
-        return dict(call_hook("run_dict", self))
-
-    def to_frame(self) -> "DataFrame":
-        """Return the recorded points as a pandas DataFrame, a row each, indexed by the games learnt from.
-
-        Columns of more than one number are split: `unbeatable.first`, `versus_random.second.loss`.
-        Raises TttBatchError if pandas is missing.
-        """
-        return make_frame(point_records(self.own_statistics), "games")
-
-    def plot(self, kind: str = "curves") -> "Figure":
-        """Return a matplotlib Figure of the run's learning, without writing a file.
-
-        kind: `curves`; for tables also `opening` or `coverage`.
-        Raises UsageError, and TttBatchError if matplotlib is missing.
-        """
-        drawn: Figure = call_hook("figure", self, kind)
-        return drawn
-
-
 class SolverAccess:
     """Board with the results of best play; on a board too large to enumerate only final positions have one.
 
@@ -121,6 +63,16 @@ class SolverAccess:
     def seats(self) -> tuple[str, ...]:
         """Return the seats in which the agent can play."""
         return SEATS
+
+    @property
+    def resigns(self) -> bool:
+        """Return whether the agent may resign, as a learner with boxes does when a box is empty."""
+        return False
+
+    @property
+    def occupied(self) -> bool:
+        """Return whether the agent may choose occupied cells, which loses."""
+        return False
 
     @property
     def gives(self) -> str:
@@ -240,3 +192,132 @@ class SolvedBoard(SolverAccess):
     @functools.cached_property
     def _space(self) -> Space:
         return choose_space(self.board, "auto", prefers=False)
+
+
+@dataclass(repr=False, eq=False, kw_only=True)
+class RunFacts:
+    """Facts about the training and the file of a run.
+
+    provenance: see `Provenance`.  interrupted: training was stopped early.
+    goal: number of games that training was to reach; 0 if unknown.
+    notes: lines for the user about the file of the run.  version: that file's format, major and minor.
+    size: that file's size in bytes, or 0.  file: the path to which training or learning saved the run, or None.
+    """
+
+    provenance: dict[str, str | int | float] = field(default_factory=dict)
+    interrupted: bool = False
+    goal: int = 0
+    notes: tuple[str, ...] = ()
+    version: tuple[int, int] = FORMAT
+    size: int = 0
+    file: Path | None = None
+
+
+class StoredRun(SolverAccess, RunFacts):
+    """Base class of runs of all learners: a configuration, what it has learnt, and the recorded points.
+
+    Two runs are equal if configuration, games, what they have learnt and recorded points are equal, down to the bytes.
+    `RunFacts` and the seconds of the points are not compared.
+
+    config: `Config` or `PatternConfig`.  games: games learnt from.
+    statistics: recorded points, an array per column (see `runs.storage`).
+    generalises: True if the agent has values for all positions, not only those in a table.
+    """
+
+    config: Any
+    games: int
+    statistics: dict[str, NDArray[Any]]
+    generalises: ClassVar[bool] = False
+
+    def __repr__(self) -> str:
+        """Return one line without the arrays."""
+        title = f"{self.config.learner} on {self.board.name}, {count_text(self.games, 'game')}, seed {self.config.seed}"
+        return f"<{type(self).__name__}: {'; '.join(filter(None, (title, self.verdict())))}>"
+
+    def _repr_html_(self) -> str:
+        """Return the same as a small table with the learning curve, for notebooks."""
+        return str(call_hook("run_html", self))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return (self.config, self.games, self._bytes()) == (other.config, other.games, other._bytes())
+
+    __hash__ = None  # type: ignore[assignment]  # its arrays can change
+
+    def _bytes(self) -> dict[str, tuple[Any, ...]]:
+        """Return dtype, shape and bytes of the arrays that must be equal in equal runs, by name."""
+        points = {f"statistics/{name}": column for name, column in self.statistics.items() if name != "seconds"}
+        return {name: (one.dtype, one.shape, one.tobytes()) for name, one in {**self.learnt_arrays(), **points}.items()}
+
+    @functools.cached_property
+    def board(self) -> Board:  # type: ignore[override]
+        """Return the configuration's board."""
+        board: Board = self.config.board
+        return board
+
+    @abstractmethod
+    def verdict(self) -> str:
+        """Return in words what is known of the agent's play at its last recorded point; empty if nothing is."""
+
+    @abstractmethod
+    def learnt_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that must be equal in equal runs, besides the recorded points, by name."""
+
+    @abstractmethod
+    def data(self) -> RunData:
+        """Return the contents of the run file."""
+
+    def _data(self, tables: dict[str, NDArray[Any]], fields: dict[str, tuple[str, str]]) -> RunData:
+        """Return the contents of the run file that all runs have.  tables, fields: as in `RunData`."""
+        return RunData(
+            config=self.config.to_dict(),
+            games=self.games,
+            states={},
+            tables=tables,
+            table_fields=fields,
+            statistics=self.statistics,
+            provenance={
+                name: value[:MOST_TEXT] if isinstance(value, str) else value for name, value in self.provenance.items()
+            },
+            progress={"goal": np.array(self.goal, np.int64)} if self.goal else {},
+        )
+
+    @property
+    def own_statistics(self) -> dict[str, NDArray[Any]]:
+        """Return the recorded points; NaN in a seat that the agent does not play, and then also for self-play."""
+        own = np.array([[seat in self.seats for seat in SEATS]])
+        if own.all():
+            return self.statistics
+        return {name: played(name, column[None], own, np.nan)[0] for name, column in self.statistics.items()}
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the run file; an existing file is replaced only with `overwrite`.
+
+        Raises RunFileError, also while a training writes the file, and UsageError for an invalid name.
+        """
+        path = named_file("path", path)
+        with Lock(RUN_FILE.place(path, overwrite=overwrite)):
+            save_run(path, self.data(), overwrite=overwrite)
+        return path
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values with stable keys, as `train --json` prints them."""
+        return dict(call_hook("run_dict", self))
+
+    def to_frame(self) -> "DataFrame":
+        """Return the recorded points as a pandas DataFrame, a row each, indexed by the games learnt from.
+
+        Columns of more than one number are split: `unbeatable.first`, `versus_random.second.loss`.
+        Raises TttBatchError if pandas is missing.
+        """
+        return make_frame(point_records(self.own_statistics), "games")
+
+    def plot(self, kind: str = "curves") -> "Figure":
+        """Return a matplotlib Figure of the run's learning, without writing a file.
+
+        kind: `curves`; for tables also `opening` or `coverage`.
+        Raises UsageError, and TttBatchError if matplotlib is missing.
+        """
+        drawn: Figure = call_hook("figure", self, kind)
+        return drawn

@@ -294,14 +294,9 @@ AnyRun = Run | PatternRun
 
 
 def load(path: str | Path, *, trust: bool = False, check: Callable[[Config], None] | None = None) -> Run:
-    """Read a run file with a table of positions; `.h5` may be left out of its name.
-
-    trust: True to open a file with a wrong digest, which another program changed; every other check applies.
-    check: called with the run's configuration before anything is compiled for it; may raise.
-    Raises RunFileError if it is damaged, foreign, too new or does not fit its own board.
-    """
+    """Read a run file with a table of positions, as `load_any` does.  Raises RunFileError for other runs."""
     path = find_run(path)
-    run = _loaded(path, load_run(path, trust=trust), check)
+    run = load_any(path, trust=trust, check=check)
     if isinstance(run, PatternRun):
         raise RunFileError(
             f"{shown(path)} is a run of {run.config.learner}, which has no table of positions; choose a run of another "
@@ -318,9 +313,17 @@ def with_table(run: AnyRun) -> Run:
 
 
 def load_any(path: str | Path, *, trust: bool = False, check: Callable[[Config], None] | None = None) -> AnyRun:
-    """Read a run file of tables or of pattern networks, as `load` does; `check` is only called for tables."""
+    """Read a run file of any learner; `.h5` may be left out of its name.
+
+    trust: True to open a file with a wrong digest, which another program changed; every other check applies.
+    check: called with a table's configuration before anything is compiled for it; may raise.
+    Raises RunFileError if it is damaged, foreign, too new or does not fit its own board.
+    """
     path = find_run(path)
-    return _loaded(path, load_run(path, trust=trust), check)
+    run, wrong = run_of(load_run(path, trust=trust), check=check)
+    if run is None:
+        raise RunFileError(f"{shown(path)}: {wrong[0]}")
+    return run
 
 
 def any_run(given: object) -> AnyRun:
@@ -339,54 +342,50 @@ def is_pattern_run(data: RunData) -> bool:
     return data.config.get("learner") in PATTERN_LEARNERS
 
 
-def _loaded(path: Path, data: RunData, check: Callable[[Config], None] | None) -> AnyRun:
-    """Return the run of a file's data.  Raises RunFileError."""
-    if is_pattern_run(data):
-        try:
-            return pattern_run_of(data)
-        except RunFileError as error:
-            raise RunFileError(f"{shown(path)}: {error}") from None
-    run, wrong = run_of(data, check=check)
-    if run is None:
-        raise RunFileError(f"{shown(path)}: {wrong[0]}")
-    return run
-
-
 def run_from(content: bytes) -> Run:
     """Return the run of a file's bytes that another process has sent.  Raises RunFileError."""
     data, wrong = parse_image(content, verify("what was sent", content))
     run, wrong = (None, wrong) if data is None else run_of(data)
     if run is None:
         raise RunFileError(f"what was sent: {wrong[0]}")
-    return run
+    return with_table(run)
 
 
 def run_of(
     data: RunData, findings: Sequence[str] = (), check: Callable[[Config], None] | None = None
-) -> tuple[Run | None, list[str]]:
-    """Return the run of a file (None if it has faults) and all faults, `findings` included; check: see `load`."""
+) -> tuple[AnyRun | None, list[str]]:
+    """Return the run of a file (None if it has faults) and all faults, `findings` included; check: see `load_any`."""
+    run: AnyRun
     try:
-        parts = parts_of(data, check)
+        if is_pattern_run(data):
+            run, wrong = pattern_run_of(data), [*findings]
+        else:
+            parts = parts_of(data, check)
+            if wrong := [*findings, *misfits(data, parts)]:
+                return None, wrong
+            run = _table_run(data, parts)
     except RunFileError as error:
         return None, [*findings, str(error)]
-    if wrong := [*findings, *misfits(data, parts)]:
-        return None, wrong
-    run = Run(parts.config, None, data.games, data.statistics, data.provenance, notes=data.notes, version=data.version)
-    run.size = data.size
+    run.provenance, run.notes, run.version, run.size = data.provenance, data.notes, data.version, data.size
+    run.goal = int(data.progress.get("goal", 0))
+    run.interrupted |= run.games < run.goal
+    return None if wrong else run, wrong
+
+
+def _table_run(data: RunData, parts: Parts) -> Run:
+    """Return the run of a file with a table, whose data have no faults."""
+    run = Run(parts.config, None, data.games, data.statistics, background=data.tables.get("background"))
     if parts.config.alpha.power:
         run.visits = data.tables["visits"].ravel()
-    run.background = data.tables.get("background")
     run.tables = run.learner.tables(**{name: data.tables[name] for name in run.learner.tables._fields})
     if parts.grown is not None:
         run.grown = parts.grown
         run.tables, run.visits = run.grown.compact()[1:]
-    run.goal = int(data.progress.get("goal", 0))
     run.batch_start = _batch_start(run, data)
     if data.points:
         kept = run.learner.tables(**{name: data.points[name] for name in run.learner.tables._fields})
         run.points = KeptPoints(data.progress["point_games"], kept)
-    run.interrupted = run.games < run.goal
-    return run, []
+    return run
 
 
 def _batch_start(run: Run, data: RunData) -> State | None:
@@ -410,13 +409,8 @@ def check_run(path: str | Path, *, trust: bool = False) -> tuple[list[str], tupl
         data, problems = examine_run(path, trust=trust)
     except DamagedRun as error:
         return [str(error)], ()
-    if data is not None and is_pattern_run(data):
-        try:
-            pattern_run_of(data)
-        except RunFileError as error:
-            problems = [*problems, str(error)]
-    elif data is not None:
+    if data is not None:
         run, problems = run_of(data, problems)
-        if run is not None:
+        if isinstance(run, Run):
             problems = list(statistics_contradictions(run))
     return [f"{name}: {one_line(problem)}" for problem in problems], () if data is None else data.notes

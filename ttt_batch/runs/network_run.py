@@ -5,8 +5,7 @@ The file holds only weights that games have used, because most patterns never oc
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,17 +13,16 @@ from numpy.typing import NDArray
 
 from ttt_batch.core.errors import RunFileError
 from ttt_batch.core.resources import free_memory
-from ttt_batch.core.results import call_hook
 from ttt_batch.core.text import SEATS, count_text
 from ttt_batch.games.bitboards import Lines, make_lines
-from ttt_batch.games.board import EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
+from ttt_batch.games.board import EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Position
 from ttt_batch.ntuple.games import BOTH, NetworkView, network_view
 from ttt_batch.ntuple.learning import LARGEST
 from ttt_batch.ntuple.moves import NetAgent, make_network_agent
 from ttt_batch.ntuple.network import Network
 from ttt_batch.runs.base import SolvedBoard, StoredRun
 from ttt_batch.runs.network_config import PatternConfig, pattern_config_from
-from ttt_batch.runs.storage.declaration import FORMAT, NETWORK_COLUMNS, RunData
+from ttt_batch.runs.storage.declaration import NETWORK_COLUMNS, RunData
 
 FOREIGN = "the file is damaged or foreign"
 
@@ -151,13 +149,10 @@ PROVED, UNDECIDED, REFUTED = 1, 0, -1
 
 @dataclass(repr=False, eq=False)
 class PatternRun(SolvedBoard, StoredRun):
-    """Result of training pattern networks, in memory or read from a file.
+    """Result of training pattern networks, in memory or read from a file; equal runs, other fields: see `StoredRun`.
 
-    Two runs are equal if configuration, games, weights, lost games and recorded points are equal, down to the bytes.
-
-    games: games learnt from.  learnt: the state from which training resumes.
+    learnt: the state from which training resumes.
     proved: int32[K, P], the weights of each seat when it was last proved, 0 for a seat never proved; or None.
-    statistics, provenance, goal, interrupted, notes, version, size, file: as in `Run`.
     """
 
     config: PatternConfig
@@ -165,43 +160,10 @@ class PatternRun(SolvedBoard, StoredRun):
     learnt: NetworkState
     statistics: dict[str, NDArray[Any]]
     proved: NDArray[np.int32] | None = None
-    provenance: dict[str, str | int | float] = field(default_factory=dict)
-    goal: int = 0
-    interrupted: bool = False
-    notes: tuple[str, ...] = ()
-    version: tuple[int, int] = FORMAT
-    size: int = 0
-    file: Path | None = None
 
+    generalises: ClassVar[bool] = True
     own_ties: ClassVar[bool] = True
     """True: the agent takes wins in one, and its verdicts and proofs hold for each of the tied best moves."""
-
-    def __repr__(self) -> str:
-        """Return one line without the arrays."""
-        title = f"{self.config.learner} on {self.board.name}, {count_text(self.games, 'game')}, seed {self.config.seed}"
-        return f"<PatternRun: {'; '.join(filter(None, (title, self.verdict())))}>"
-
-    def _repr_html_(self) -> str:
-        """Return the same as a small table with the learning curve, for notebooks."""
-        return str(call_hook("run_html", self))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, PatternRun):
-            return NotImplemented
-        return (self.config, self.games) == (other.config, other.games) and self._result() == other._result()
-
-    __hash__ = None  # type: ignore[assignment]  # its arrays can change
-
-    def _result(self) -> dict[str, tuple[Any, ...]]:
-        """Return dtype, shape and bytes of the arrays that must be equal in equal runs, by name."""
-        data = self.data()
-        columns = {name: column for name, column in data.statistics.items() if name != "seconds"}
-        return {name: (one.dtype, one.shape, one.tobytes()) for name, one in {**data.tables, **columns}.items()}
-
-    @functools.cached_property
-    def board(self) -> Board:  # type: ignore[override]
-        """Return the configuration's board."""
-        return self.config.board
 
     @functools.cached_property
     def network(self) -> Network:
@@ -299,20 +261,14 @@ class PatternRun(SolvedBoard, StoredRun):
         later = held[int(held.argmax()) + 1 :] if held.any() else held[:0]
         return int(later.sum()), later.size
 
+    def learnt_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the tables of the file."""
+        return network_tables(self.learnt, self.proved)
+
     def data(self) -> RunData:
         """Return the contents of the run file."""
-        tables = network_tables(self.learnt, self.proved)
-        progress: dict[str, NDArray[Any]] = {"goal": np.array(self.goal, np.int64)} if self.goal else {}
-        return RunData(
-            config=self.config.to_dict(),
-            games=self.games,
-            states={},
-            tables=tables,
-            table_fields=table_fields(self.board.cells, tables),
-            statistics=self.statistics,
-            provenance=self.kept_provenance,
-            progress=progress,
-        )
+        tables = self.learnt_arrays()
+        return self._data(tables, table_fields(self.board.cells, tables))
 
 
 def pattern_run_of(data: RunData) -> PatternRun:
@@ -333,9 +289,7 @@ def pattern_run_of(data: RunData) -> PatternRun:
     if (proved is not None) != any(map(run.proved_after, config.seats)):
         raise RunFileError(f"tables/proved does not agree with statistics/proof; {FOREIGN}")
     run.network = network
-    run.provenance, run.notes, run.version, run.size = data.provenance, data.notes, data.version, data.size
-    run.goal = int(data.progress.get("goal", 0))
-    run.interrupted = run.games < run.goal or run.lacks_proof
+    run.interrupted = run.lacks_proof
     return run
 
 

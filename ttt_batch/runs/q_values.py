@@ -12,7 +12,7 @@ from ttt_batch.core.errors import BoardError, UsageError
 from ttt_batch.core.text import SEATS, Ties, check_ties
 from ttt_batch.evaluation.exact_results import chances_of
 from ttt_batch.evaluation.ties import SolvedAgent, best_cells, check_sharp, sharp_edges, soonest_policy
-from ttt_batch.games.board import EMPTY, UNFINISHED, Board, Position
+from ttt_batch.games.board import EMPTY, UNFINISHED, Position
 from ttt_batch.games.graph import Graph
 from ttt_batch.games.solution import SolvedResult
 from ttt_batch.learners import learner_named
@@ -49,11 +49,6 @@ class LearntTables(SolverAccess):
 
     own_ties = False
 
-    @functools.cached_property
-    def board(self) -> Board:  # type: ignore[override]
-        """Return the configuration's board."""
-        return self.config.board
-
     @property
     def enumerated(self) -> bool:
         """Return whether the rows are all positions of the board, not only those that play has reached."""
@@ -73,6 +68,16 @@ class LearntTables(SolverAccess):
     def seats(self) -> tuple[str, ...]:
         """Return the seats in which the agent can play; a learner with boxes plays only first."""
         return SEATS[:1] if self.learner.boxes else SEATS
+
+    @property
+    def resigns(self) -> bool:
+        """Return whether the agent may resign, as a learner with boxes does when a box is empty."""
+        return self.learner.boxes
+
+    @property
+    def occupied(self) -> bool:
+        """Return whether the agent may choose occupied cells, which loses."""
+        return self.learner.occupied
 
     @functools.cached_property
     def graph(self) -> Graph:

@@ -4,7 +4,6 @@ import platform
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numba
@@ -13,63 +12,39 @@ from numpy.typing import NDArray
 
 from ttt_batch.core import VERSION
 from ttt_batch.core.resources import processor_name
-from ttt_batch.core.results import call_hook
 from ttt_batch.core.text import count_text
 from ttt_batch.evaluation.judgement import Judgement
 from ttt_batch.runs.base import StoredRun
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.evaluation import AnyEvaluation
 from ttt_batch.runs.growing_table import GrowingTable, positions_in
-from ttt_batch.runs.state import KeptPoints, State
-from ttt_batch.runs.storage.declaration import FORMAT, RunData
+from ttt_batch.runs.state import NO_CODE, NO_OUTCOME, KeptPoints, State
+from ttt_batch.runs.storage.declaration import RunData
 
 
 @dataclass(repr=False, eq=False)
 class Run(AnyEvaluation, StoredRun):
-    """Result of training, in memory or read from a file.
+    """Result of training a table, in memory or read from a file; equal runs, other fields: see `StoredRun`.
 
-    Two runs are equal if configuration, games, tables and recorded points are equal, down to the bytes.  Provenance,
-    seconds and `points` are not compared.
-
-    tables: the learner's NamedTuple of arrays.  games: games learnt from.  interrupted: training was stopped early.
+    tables: the learner's NamedTuple of arrays.
     visits: float64, updates so far of every entry of the table; empty unless the step size depends on visits.
     background: float64[codes, cells], the whole table of an imported file, with rows that cannot occur; or None.
-    goal: number of games that training was to reach; 0 if unknown.
     grown: the positions that play has reached, on a board too large to enumerate.
     full: training ended because there was no more room for positions.
     batch_start: the state before the unfinished last batch; None if the last batch is complete.
-    points: the tables at recorded points, if they are kept.
-    statistics: recorded points, an array per column (see `runs.storage`).  provenance: see `Provenance`.
-    notes: lines for the user about the file of the run.  version: that file's format, major and minor.
-    size: that file's size in bytes, or 0.  file: the path to which training or learning saved the run, or None.
+    points: the tables at recorded points, if they are kept; not compared.
     """
 
     config: Config
     tables: Any
     games: int
     statistics: dict[str, NDArray[Any]]
-    provenance: dict[str, str | int | float] = field(default_factory=dict)
-    interrupted: bool = False
     visits: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     background: NDArray[np.float64] | None = None
-    goal: int = 0
     grown: GrowingTable | None = None
     full: bool = False
     batch_start: State | None = None
     points: KeptPoints | None = None
-    notes: tuple[str, ...] = ()
-    version: tuple[int, int] = FORMAT
-    size: int = 0
-    file: Path | None = None
-
-    def __repr__(self) -> str:
-        """Return one line without the arrays."""
-        title = f"{self.config.learner} on {self.board.name}, {count_text(self.games, 'game')}, seed {self.config.seed}"
-        return f"<Run: {'; '.join(filter(None, (title, self.verdict())))}>"
-
-    def _repr_html_(self) -> str:
-        """Return the same as a small table with the learning curve, for notebooks."""
-        return str(call_hook("run_html", self))
 
     def verdict(self) -> str:
         """Return in words whether the run can be beaten at its last recorded point; on a growing board its positions.
@@ -80,38 +55,26 @@ class Run(AnyEvaluation, StoredRun):
             return ""
         if self.grown is not None:
             return count_text(int(self.statistics["positions"][-1]), "position")
-        seats = self.statistics["unbeatable"][-1].tolist()
-        if self.learner.boxes:
-            return f"{'unbeatable' if seats[0] else 'can be beaten'} as first"
-        first, second = ("unbeatable" if unbeatable else "can be beaten" for unbeatable in seats)
-        return f"{first} in both seats" if first == second else f"{first} as first, {second} as second"
+        words = ["unbeatable" if unbeatable else "can be beaten" for unbeatable in self.statistics["unbeatable"][-1]]
+        if len(self.seats) == len(set(words)) == 2:
+            return f"{words[0]} as first, {words[1]} as second"
+        return f"{words[0]} in both seats" if len(self.seats) == 2 else f"{words[0]} as {self.seats[0]}"
 
     @property
     def made_elsewhere(self) -> bool:
         """Return whether the table was imported and has learnt from no game since then."""
         return not self.statistics["outcomes"][-1:].any()
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Run):
-            return NotImplemented
-        same = self.config == other.config and self.games == other.games
-        return same and _same_bytes(self._result(), other._result())
-
-    __hash__ = None  # type: ignore[assignment]  # its arrays can change
-
-    def _result(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that must be equal in equal runs, by name."""
-        recorded = {f"statistics/{name}": column for name, column in self.statistics.items() if name != "seconds"}
-        codes, outcomes = self.positions
-        rows = {"code": codes, "outcome": outcomes, "visits": self.visits}
-        return {**self.tables._asdict(), **rows, **recorded}
-
     @property
     def positions(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
         """Return codes and outcomes of the rows of a growing board; empty on other boards, which define their rows."""
-        if self.grown is None:
-            return np.zeros(0, np.int64), np.zeros(0, np.int8)
-        return self.graph.code, self.graph.outcome
+        return (NO_CODE, NO_OUTCOME) if self.grown is None else (self.graph.code, self.graph.outcome)
+
+    def learnt_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the tables, the positions of a growing board, and the visits."""
+        return {**self.tables._asdict(), **dict(zip(("code", "outcome"), self.positions, strict=True))} | {
+            "visits": self.visits
+        }
 
     def visits_or_zeros(self) -> NDArray[np.float64]:
         """Return the updates so far of every entry of the table, zeros if they were not counted."""
@@ -119,9 +82,6 @@ class Run(AnyEvaluation, StoredRun):
 
     def data(self) -> RunData:
         """Return the contents of the run file."""
-        states: dict[str, Any] = {"code": self.graph.code, "outcome": self.graph.outcome}
-        if self.learner.by_moves:
-            states |= {"first_edge": self.graph.first_edge.astype(np.int32), "cell": self.graph.cell}
         tables, fields = self.tables._asdict(), dict(self.learner.fields)
         if self.visits.size:
             tables["visits"] = self.visits.reshape(self.tables[0].shape)
@@ -130,42 +90,23 @@ class Run(AnyEvaluation, StoredRun):
             tables["background"] = self.background
             axes = ",".join(str(n) for n in self.background.shape)
             fields["background"] = (axes, "the imported table by code and cell, with rows that cannot occur")
-        progress: dict[str, NDArray[Any]] = {"goal": np.array(self.goal, np.int64)} if self.goal else {}
-        resume: dict[str, NDArray[Any]] = {}
+        data = self._data(tables, fields)
+        data.states |= {"code": self.graph.code, "outcome": self.graph.outcome}
+        if self.learner.by_moves:
+            data.states |= {"first_edge": self.graph.first_edge.astype(np.int32), "cell": self.graph.cell}
         if self.batch_start is not None:
             before = self.batch_start
-            progress |= {"batch_games": np.array(before.games, np.int64), "batch_outcomes": before.outcomes}
+            data.progress |= {"batch_games": np.array(before.games, np.int64), "batch_outcomes": before.outcomes}
             if self.grown is not None:
-                progress["batch_positions"] = np.array(positions_in(before), np.int64)
+                data.progress["batch_positions"] = np.array(positions_in(before), np.int64)
                 before = self.grown.padded(before)
-            resume = before.tables._asdict()
+            data.resume |= before.tables._asdict()
             if self.visits.size:
-                resume["visits"] = before.visits.reshape(self.tables[0].shape)
-        points: dict[str, NDArray[Any]] = {}
+                data.resume["visits"] = before.visits.reshape(self.tables[0].shape)
         if self.points is not None:
-            progress["point_games"], points = self.points.games, self.points.tables._asdict()
-        return RunData(
-            config=self.config.to_dict(),
-            games=self.games,
-            states=states,
-            tables=tables,
-            table_fields=fields,
-            statistics=self.statistics,
-            provenance=self.kept_provenance,
-            progress=progress,
-            resume=resume,
-            points=points,
-        )
-
-
-def _same_bytes(one: dict[str, NDArray[Any]], other: dict[str, NDArray[Any]]) -> bool:
-    """Return whether two sets of arrays have the same names, types, shapes and bytes."""
-    return one.keys() == other.keys() and all(
-        array.dtype == other[name].dtype
-        and array.shape == other[name].shape
-        and array.tobytes() == other[name].tobytes()
-        for name, array in one.items()
-    )
+            data.progress["point_games"] = self.points.games
+            data.points |= self.points.tables._asdict()
+        return data
 
 
 TIME = "%Y-%m-%dT%H:%M:%SZ"
