@@ -24,6 +24,7 @@ SMALL = {
     "duel.py": [str(ROOT), str(ROOT), "--only", "random games", "--rounds", "2"],
     "fingerprints.py": ["out.jsonl", "--count", "12"],
     "gallery.py": ["--out", "pictures"],
+    "hops.py": ["--picture", "out.png"],
     "itemise.py": ["--runs", "1"],
     "json_keys.py": ["--page", "out.md"],
     "picture.py": [str(ROOT / "data" / "benchmark.json"), "out.png"],
