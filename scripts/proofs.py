@@ -32,10 +32,10 @@ from ttt_batch.evaluation.prover import ALWAYS_WINS, CANNOT_LOSE, Goal, Proof, P
 from ttt_batch.evaluation.search import mark_cell, reset, tied_cells
 from ttt_batch.games.bitboards import Lines, make_lines, view_of
 from ttt_batch.games.board import parse_board
-from ttt_batch.ntuple.games import BEST, BOTH, PLAYED, Aim
+from ttt_batch.ntuple.games import Aim
 from ttt_batch.ntuple.learning import Net, learn_batches, make_errors, make_game, make_net
-from ttt_batch.ntuple.moves import NetAgent, make_network_agent
-from ttt_batch.ntuple.network import make_network, parse_tuples
+from ttt_batch.ntuple.network import NetAgent, make_network, make_network_agent, parse_tuples
+from ttt_batch.ntuple.objectives import BEST, BOTH, PLAYED
 
 Report = dict[str, Any]
 

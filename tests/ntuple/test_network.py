@@ -12,9 +12,9 @@ from ttt_batch.compiler.jit import kernel
 from ttt_batch.evaluation.search import mark_cell, reset, tied_cells, unmark_cell
 from ttt_batch.games.bitboards import make_lines, view_of
 from ttt_batch.games.board import Board, parse_board
-from ttt_batch.ntuple.games import BEST, BOTH, Aim, make_scores, see_cell, see_empty
-from ttt_batch.ntuple.moves import make_network_agent
-from ttt_batch.ntuple.network import SHARING, Network, make_network, parse_tuples, weights_of
+from ttt_batch.ntuple.games import Aim, make_scores, see_cell, see_empty
+from ttt_batch.ntuple.network import SHARING, Network, make_network, make_network_agent, parse_tuples, weights_of
+from ttt_batch.ntuple.objectives import BEST, BOTH
 
 CASES = [
     ("3x3", "lines"),

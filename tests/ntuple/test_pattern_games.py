@@ -16,7 +16,7 @@ from ttt_batch.games.bitboards import Lines, make_lines
 from ttt_batch.games.board import UNFINISHED, Board, parse_board
 from ttt_batch.games.notation import position_after
 from ttt_batch.games.transcripts import Games
-from ttt_batch.ntuple.games import BEST, BOTH, NOTHING, PLAYED, Aim, Errors, GameWorkspace, play_network_games
+from ttt_batch.ntuple.games import Aim, Errors, GameWorkspace, play_network_games
 from ttt_batch.ntuple.learning import (
     Net,
     fold_errors,
@@ -26,8 +26,8 @@ from ttt_batch.ntuple.learning import (
     make_game,
     make_net,
 )
-from ttt_batch.ntuple.moves import make_network_agent
-from ttt_batch.ntuple.network import Network, Tuples, make_network, parse_tuples
+from ttt_batch.ntuple.network import Network, Tuples, make_network, make_network_agent, parse_tuples
+from ttt_batch.ntuple.objectives import BEST, BOTH, NOTHING, PLAYED
 
 PLAIN = Aim(seat=BOTH, safe=0.0, discount=1.0, trace=0.0, teaching=BEST, epsilon=0.3, share=0.0)
 BATCH = 16

@@ -19,7 +19,7 @@ from ttt_batch.games.board import EMPTY, FIRST, SECOND, UNFINISHED, Board
 from ttt_batch.games.graph import rows_of_edges
 from ttt_batch.games.notation import rows_text
 from ttt_batch.games.solution import solve
-from ttt_batch.ntuple.moves import UNIT
+from ttt_batch.ntuple.network import UNIT
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run

@@ -42,7 +42,7 @@ from ttt_batch.evaluation.prover import ALWAYS_WINS, CANNOT_LOSE, Goal
 from ttt_batch.games.bitboards import Lines, make_lines, view_of
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.games.graph import Graph, n_unfinished
-from ttt_batch.ntuple.moves import NetAgent
+from ttt_batch.ntuple.network import NetAgent
 from ttt_batch.runs.evaluation import Evaluation, JudgedAgent
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run

@@ -43,7 +43,7 @@ from ttt_batch.evaluation.prover import (
 from ttt_batch.evaluation.search import copy_for_thread, mark_cell, reset, tied_cells, unmark_cell
 from ttt_batch.games.bitboards import Lines, LineView
 from ttt_batch.games.board import Board
-from ttt_batch.ntuple.moves import NetAgent
+from ttt_batch.ntuple.network import NetAgent
 from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.network_run import PatternRun

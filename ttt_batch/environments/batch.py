@@ -60,7 +60,7 @@ from ttt_batch.games.board import MAX_CODED_CELLS, MAX_TABLE_CELLS, Board, parse
 from ttt_batch.games.enumeration import choose_space, enumerate_graph, too_large
 from ttt_batch.games.graph import Graph, edges_of, n_unfinished
 from ttt_batch.games.solution import solve
-from ttt_batch.ntuple.moves import NetAgent
+from ttt_batch.ntuple.network import NetAgent
 from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.lookup import name_or_run
 from ttt_batch.runs.run import Run

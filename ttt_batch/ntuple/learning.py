@@ -36,7 +36,6 @@ from ttt_batch.games.bitboards import Lines, view_of
 from ttt_batch.games.board import DRAW, FIRST_WINS
 from ttt_batch.games.transcripts import Games
 from ttt_batch.ntuple.games import (
-    BEST,
     Aim,
     Errors,
     GameWorkspace,
@@ -52,8 +51,8 @@ from ttt_batch.ntuple.games import (
     see_moves,
     squash,
 )
-from ttt_batch.ntuple.moves import WINS, clear_index
-from ttt_batch.ntuple.network import Network
+from ttt_batch.ntuple.network import WINS, Network, clear_index
+from ttt_batch.ntuple.objectives import BEST
 
 LARGEST = 1 << 30
 """Weights end here; their sums stay far below 2**63."""

@@ -13,6 +13,7 @@ from ttt_batch.core.text import (
     Number,
     choose,
     choose_seat,
+    either,
     parse_float,
     parse_int,
     parse_seed,
@@ -22,20 +23,12 @@ from ttt_batch.core.text import (
 from ttt_batch.games.board import Board, parse_board
 from ttt_batch.games.enumeration import check_gravity
 from ttt_batch.games.solution import WON, known_value
-from ttt_batch.ntuple.games import BEST, BOTH, NOTHING, PLAYED, Aim
+from ttt_batch.ntuple.games import Aim
 from ttt_batch.ntuple.network import SHARING, Network, Tuples, make_network, parse_tuples, weights_of
+from ttt_batch.ntuple.objectives import BOTH, NOTHING, OBJECTIVES, SAFE
 from ttt_batch.runs.config import DIGEST, not_usable
 
 KEPT = ("proved", "last")
-
-OBJECTIVES = ("safe", "win", "plain")
-"""Objectives: not to lose (a network for each seat), to win soon, or the plain results of the games."""
-
-SAFE = 0.8
-"""Worth of being safe on the empty board, where a win is worth 1."""
-
-WIN_DISCOUNT = 0.98
-"""Discount of a result by ply with the objective `win`."""
 
 PROVE_EVERY = 2_000
 """Default number of games between two proofs."""
@@ -137,14 +130,15 @@ class PatternConfig:
     @property
     def aims(self) -> tuple[Aim, ...]:
         """Return the aim of each network."""
-        seats = self.seats if self.objective == "safe" else (BOTH,)
-        teaching = NOTHING if self.learner == "ntuple-td" else PLAYED if self.objective == "plain" else BEST
+        objective = OBJECTIVES[self.objective]
+        seats = self.seats if objective.apart else (BOTH,)
+        teaching = NOTHING if self.learner == "ntuple-td" else objective.teaching
         return tuple(Aim(seat, SAFE, self.gamma, self.trace, teaching, self.epsilon, START_SHARE) for seat in seats)
 
     @property
     def always_wins(self) -> bool:
         """Return whether proofs must show that the run always wins, not only that it cannot lose."""
-        return self.objective == "win"
+        return OBJECTIVES[self.objective].always_wins
 
     @property
     def round(self) -> int:
@@ -182,15 +176,17 @@ def make_pattern_config(*, files: bool = True, start: str = "", **options: Unpac
     board = parse_board(given.get("board", "3x3"))
     check_gravity(board, f"learner {learner}")
     won = known_value(board) == WON
-    objective = choose("objective", given.get("objective", _objective(baseline, won)), OBJECTIVES)
-    if objective == "win" and board.misere:
-        raise UsageError("objective win needs a board on which a line wins; choose safe or plain on a misere board")
-    slips = objective == "plain" and not baseline  # exploratory moves teach, see `ntuple.games.PLAYED`
+    usual = next(name for name, one in OBJECTIVES.items() if one.is_default(learner, won))
+    name = choose("objective", given.get("objective", usual), OBJECTIVES)
+    objective = OBJECTIVES[name]
+    if board.misere and not objective.suits_misere:
+        others = either([other for other, one in OBJECTIVES.items() if one.suits_misere])
+        raise UsageError(f"objective {name} needs a board on which a line wins; choose {others} on a misere board")
     sharing = choose("sharing", given.get("sharing", "symmetry"), SHARING)
     numbers: dict[str, Any] = {
-        "epsilon": 0.5 if slips else 0.3,
+        "epsilon": 0.3 if baseline else objective.epsilon,
         "alpha": 1.0,
-        "gamma": WIN_DISCOUNT if objective == "win" else 1.0,
+        "gamma": objective.gamma,
         "trace": 0.5 if baseline else 0.0,
         "batch": 16,
         "prove_every": 0 if baseline else PROVE_EVERY,
@@ -211,8 +207,8 @@ def make_pattern_config(*, files: bool = True, start: str = "", **options: Unpac
         learner=learner,
         tuples=text,
         sharing=sharing,
-        objective=objective,
-        seat=choose_seat(given.get("seat", "first" if objective == "win" else "both"), "both"),
+        objective=name,
+        seat=choose_seat(given.get("seat", objective.seat), "both"),
         keep=keep,
         seed=parse_seed(given.get("seed", 0)),
         start=start,
@@ -223,10 +219,6 @@ def make_pattern_config(*, files: bool = True, start: str = "", **options: Unpac
 def default_weights(every: int) -> str:
     """Return the default of `keep` for a run with a proof every `every` games (0: no proofs)."""
     return "proved" if every else "last"
-
-
-def _objective(baseline: bool, won: bool) -> str:
-    return "plain" if baseline else "win" if won else "safe"
 
 
 def _check_memory(tuples: Tuples, board: Board, sharing: str) -> None:

@@ -16,10 +16,10 @@ from ttt_batch.core.resources import free_memory
 from ttt_batch.core.text import SEATS, count_text
 from ttt_batch.games.bitboards import Lines, make_lines
 from ttt_batch.games.board import EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Position
-from ttt_batch.ntuple.games import BOTH, NetworkView, network_view
+from ttt_batch.ntuple.games import NetworkView, network_view
 from ttt_batch.ntuple.learning import LARGEST
-from ttt_batch.ntuple.moves import NetAgent, make_network_agent
-from ttt_batch.ntuple.network import Network
+from ttt_batch.ntuple.network import NetAgent, Network, make_network_agent
+from ttt_batch.ntuple.objectives import BOTH
 from ttt_batch.runs.base import SolvedBoard, StoredRun
 from ttt_batch.runs.network_config import PatternConfig, pattern_config_from
 from ttt_batch.runs.storage.declaration import NETWORK_COLUMNS, RunData

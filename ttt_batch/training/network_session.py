@@ -12,8 +12,9 @@ from ttt_batch.core.text import PATTERN_LEARNERS, SEATS, Number, count_text, fin
 from ttt_batch.evaluation.prover import ALWAYS_WINS, CANNOT_LOSE, Proof, Prover
 from ttt_batch.games.bitboards import make_lines
 from ttt_batch.games.board import EMPTY
-from ttt_batch.ntuple.games import BOTH, network_view
-from ttt_batch.ntuple.moves import NetAgent, make_network_agent
+from ttt_batch.ntuple.games import network_view
+from ttt_batch.ntuple.network import NetAgent, make_network_agent
+from ttt_batch.ntuple.objectives import BOTH
 from ttt_batch.runs.network_config import PatternConfig, PatternOptions, make_pattern_config
 from ttt_batch.runs.network_run import PROVED, REFUTED, UNDECIDED, PatternRun
 from ttt_batch.runs.run import Clock, resumed_provenance

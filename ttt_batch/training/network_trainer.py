@@ -19,7 +19,6 @@ from ttt_batch.evaluation.prover import ALWAYS_WINS, CANNOT_LOSE, Proof, Prover
 from ttt_batch.games.bitboards import make_lines
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.games.transcripts import Games
-from ttt_batch.ntuple.games import BOTH
 from ttt_batch.ntuple.learning import (
     WORTH_SHARING,
     NetworkWorkspace,
@@ -29,7 +28,8 @@ from ttt_batch.ntuple.learning import (
     make_net,
     make_space,
 )
-from ttt_batch.ntuple.moves import NetAgent, make_network_agent
+from ttt_batch.ntuple.network import NetAgent, make_network_agent
+from ttt_batch.ntuple.objectives import BOTH
 from ttt_batch.runs.network_config import PatternConfig, make_pattern_config
 from ttt_batch.runs.network_run import UNDECIDED, NetworkState, PatternRun
 from ttt_batch.runs.state import table_digest

@@ -11,7 +11,6 @@ import typer
 from ttt_batch.app.commands.shared import (
     BOARDS,
     KEPT,
-    OBJECTIVES,
     SCRIPTED,
     SHARINGS,
     File,
@@ -27,7 +26,8 @@ from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import UsageError, quoted
 from ttt_batch.core.files import EVERYWHERE, is_file, with_ending
 from ttt_batch.core.named_code import is_callable_name
-from ttt_batch.core.text import AGENT_NAMES, ILLEGAL, SEATS, TIES, choose_seat, find_name
+from ttt_batch.core.text import AGENT_NAMES, ILLEGAL, SEATS, TIES, choose_seat, either, find_name
+from ttt_batch.ntuple.objectives import OBJECTIVES
 
 
 def find_named_run(path: File) -> File:
@@ -237,8 +237,8 @@ Sharing = Annotated[
 Objective = Annotated[
     Text,
     option(
-        "safe|win|plain",
-        "Networks: not to lose (one for each seat), to win soon, or the results of games.",
+        "|".join(OBJECTIVES),
+        f"Networks: {either([one.offered for one in OBJECTIVES.values()])}.",
         offers=OBJECTIVES,
         default="win on boards that the first player wins, else safe; plain for ntuple-td",
     ),

@@ -4,7 +4,7 @@ import functools
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -45,7 +45,6 @@ RIVALS = ("self", "random", "optimal")
 SWEEPS = ("grid", "one-at-a-time")
 KEEPS = ("none", "last")
 SHARINGS = ("symmetry", "translation", "none")
-OBJECTIVES = ("safe", "win", "plain")
 KEPT = ("proved", "last")
 CLAIMS = ("cannot-lose", "always-wins")
 CUTS = ("on", "off")
@@ -61,7 +60,7 @@ def option(
     metavar: str,
     meaning: str,
     *names: str,
-    offers: tuple[str, ...] = (),
+    offers: Collection[str] = (),
     default: str = "",
     read: Callable[..., Any] | None = None,
     kind: Callable[..., Any] = typer.Option,
@@ -80,7 +79,7 @@ def option(
     )
 
 
-def _completing(names: tuple[str, ...]) -> Callable[[str], list[str]]:
+def _completing(names: Collection[str]) -> Callable[[str], list[str]]:
     """Return a completion function for typer: the `names` that begin with the typed text.
 
     After a comma, as in a study's lists, it offers another one.

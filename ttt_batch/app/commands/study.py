@@ -20,7 +20,6 @@ from ttt_batch.app.commands.shared import (
     CUTS,
     ENGINES,
     KEEPS,
-    OBJECTIVES,
     RANKS,
     RIVALS,
     SHARINGS,
@@ -38,7 +37,8 @@ from ttt_batch.app.commands.shared import (
 )
 from ttt_batch.core.errors import ClusterError, InterruptedTraining, TttBatchError, display_name
 from ttt_batch.core.named_code import is_callable_name
-from ttt_batch.core.text import ALL_LEARNERS, count_text, duration_text, size_text
+from ttt_batch.core.text import ALL_LEARNERS, count_text, duration_text, either, size_text
+from ttt_batch.ntuple.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
     from ttt_batch.studies.study import Repetition, Study
@@ -84,7 +84,7 @@ def study_command(
     seat: Annotated[Text, option("NAMES", "The learner's seats, or those to be proved.", "--as")] = None,
     tuples: Annotated[Text, option("lines;blocks:3x3;FILE", "Networks: tuples of cells; semicolons between.")] = None,
     sharing: Annotated[Text, option("NAMES", "Networks: which tuples share weights.", offers=SHARINGS)] = None,
-    objective: Annotated[Text, option("NAMES", "Networks: safe, win or plain.", offers=OBJECTIVES)] = None,
+    objective: Annotated[Text, option("NAMES", f"Networks: {either([*OBJECTIVES])}.", offers=OBJECTIVES)] = None,
     prove_every: Annotated[Text, option("N", "Networks: games between two proofs; 0 for none.")] = None,
     seeds: Annotated[
         Text, option("N", "Number of seeds, from 0 on, or a list: 5,7 or 100..199.", default="100")

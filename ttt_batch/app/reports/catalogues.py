@@ -12,8 +12,9 @@ from ttt_batch.games.board import MAX_TABLE_CELLS
 from ttt_batch.games.solution import DRAWN, SOLVED, WON, is_certified
 from ttt_batch.learners.base import Learner
 from ttt_batch.ntuple.network import SHARING
+from ttt_batch.ntuple.objectives import OBJECTIVES
 from ttt_batch.runs.config import READ
-from ttt_batch.runs.network_config import OBJECTIVES, make_pattern_config
+from ttt_batch.runs.network_config import make_pattern_config
 from ttt_batch.training.network_session import GAMES
 
 NOTHING = "-"
@@ -212,16 +213,14 @@ RULES = {
     "ntuple-td": "V(afterstate) -> the lambda-return of the game, by the sum of a weight for each tuple of cells",
 }
 
-_EXPLAINED = """
+_EXPLAINED = f"""
 A value is a sum of weights, one for each tuple of cells, by what stands on them, so that it says something of positions
 never seen before. Each player's moves have a table of their own; images of a position share their weights.
 
 Errors are whole numbers, added up over a batch of games that are played with the same weights. Every weight then moves
 by its mean error, times the share of its errors that do not cancel out (temporal coherence).
 
-The objective `safe` trains a network for each seat: a loss is worth -1, a win 1, and a position in which the opponent
-can fill no line any more up to 0.8, more the earlier. `win` discounts results by 0.98 a ply. `plain` is what games
-bring.
+The objective {" ".join(f"`{name}` {one.explained}" for name, one in OBJECTIVES.items())}
 
 With --prove-every the moves that the networks prefer, with all that tie, are proved by search through every reply of
 the opponent; the number of games is rounded up to the next proof. Half of the games then begin with moves of a game

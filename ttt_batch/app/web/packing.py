@@ -38,8 +38,7 @@ from ttt_batch.games.board import Board
 from ttt_batch.games.enumeration import check_enumerable
 from ttt_batch.games.graph import Graph, rows_of_edges
 from ttt_batch.games.solution import QUICKEST
-from ttt_batch.ntuple.moves import UNIT
-from ttt_batch.ntuple.network import layout_of
+from ttt_batch.ntuple.network import UNIT, layout_of
 from ttt_batch.runs.evaluation import played_chances
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run

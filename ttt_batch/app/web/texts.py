@@ -15,6 +15,7 @@ from ttt_batch.core.console import one_line
 from ttt_batch.core.text import RESULTS, SEATS, Ties, count_text
 from ttt_batch.games.board import Board
 from ttt_batch.games.solution import DRAWN, known_board
+from ttt_batch.ntuple.objectives import OBJECTIVES
 from ttt_batch.runs.config import own_text
 from ttt_batch.runs.network_config import PatternConfig
 from ttt_batch.runs.network_run import PatternRun
@@ -136,13 +137,6 @@ def known_facts(facts: list[tuple[str, str]]) -> list[tuple[str, str]]:
 CHOICE = "a win at once; no loss at once, if there is a way around it; then uniform among the highest sums"
 """Choice of a move by networks, in words."""
 
-OBJECTIVES = {
-    "safe": "not to lose",
-    "win": "to win, the sooner the better",
-    "plain": "what games bring",
-}
-"""Objectives of networks in words, by the configuration's objective."""
-
 
 def describe_networks(run: PatternRun, *, solved: bool) -> dict[str, Any]:
     """Return plain values for the page, as `about` does.  solved: whether the page knows the truth of all positions."""
@@ -206,7 +200,7 @@ def _network_facts(run: PatternRun) -> list[tuple[str, str]]:
         ("Ties", EQUALS["any"]),
         ("Networks", f"{len(config.aims)}, each of {count_text(network.offset.size, 'tuple')} ({config.tuples[:60]})"),
         ("Weights", f"{network.kind.size:,} a player, shared by {config.sharing}"),
-        ("Objective", f"{OBJECTIVES[config.objective]}{_seat(config)}"),
+        ("Objective", f"{OBJECTIVES[config.objective].words}{_seat(config)}"),
         ("Games", games_text(run.games, run.provenance)),
         ("Proofs", f"every {count_text(config.prove_every, 'game')}" if config.prove_every else "none"),
         ("Weights kept", _kept(run)),

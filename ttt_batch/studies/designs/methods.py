@@ -35,6 +35,7 @@ from ttt_batch.games.board import Board, parse_board
 from ttt_batch.games.enumeration import WORDS
 from ttt_batch.learners import LEARNERS, homes_of, learner_named
 from ttt_batch.ntuple.network import MAX_TEXT, SHARING, text_of_tuples
+from ttt_batch.ntuple.objectives import OBJECTIVES
 from ttt_batch.runs.config import (
     DEFAULTS,
     ENGINES,
@@ -52,7 +53,6 @@ from ttt_batch.runs.loading import load
 from ttt_batch.runs.lookup import name_or_run
 from ttt_batch.runs.network_config import (
     NUMBERS,
-    OBJECTIVES,
     PatternConfig,
     default_weights,
     make_pattern_config,
