@@ -64,9 +64,9 @@ def study_rows(study: ttt.Study) -> list[Row]:
             rows.append(first_seat(study, number))
             continue
         figures = summary.figures(number)
-        proof = figures.proof
-        row: Row = {"proof": [proof.games, proof.low, proof.high], "proved": figures.proved, "at_end": figures.at_end}
-        if figures.seats is None:
+        proved = figures["proved"]
+        row: Row = {"proof": [*figures["first_proof"].values()], "proved": proved["ever"], "at_end": proved["at_end"]}
+        if "seats" not in figures:
             point, games = study.points[number] - 1, study.games[number]
             unbeatable = study.array("unbeatable")[number, :, : point + 1]
             last = {name: study.array(name)[number, :, point] for name in ("self_play", "versus_random", "unbeatable")}

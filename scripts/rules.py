@@ -53,11 +53,11 @@ def figures_of(fresh: Summary, number: int) -> Row:
     written = fresh.design.settings[number].written
     return {
         "options": {name: written[name] for name in GIVEN if written.get(name) not in (None, "")},
-        "proved": found.proved,
-        "first_proof": found.proof._asdict(),
+        "proved": found["proved"]["ever"],
+        "first_proof": found["first_proof"],
         "settled_by_half": float(np.mean(fresh.events["settling"][number] < early)),
-        "settled": found.settling._asdict(),
-        "loss": found.loss[1],
+        "settled": found["settling"],
+        "loss": found["loss_against_random"]["median"],
     }
 
 

@@ -47,12 +47,12 @@ def settling_rows(study: ttt.Study) -> list[Row]:
         early = np.searchsorted(games, games[-1] / 2, side="right")
         rows.append(
             {
-                "proved": figures.proved,
-                "first_proof_games": figures.proof.games,
-                "later_points_that_hold": figures.holds,
+                "proved": figures["proved"]["ever"],
+                "first_proof_games": figures["first_proof"]["games"],
+                "later_points_that_hold": figures["later_points_that_hold"],
                 # The last point alone says little of a verdict that comes and goes.
                 "settled_by_half": float(np.mean(summary.events["settling"][number] < early)),
-                "settled_games": figures.settling.games,
+                "settled_games": figures["settling"]["games"],
             }
         )
     return rows

@@ -199,17 +199,17 @@ def test_figures_are_what_the_arrays_hold(quiet: Path) -> None:
             seats = [0] if setting.config.seat == "first" else [0, 1]
             own, games = proof[i, :, : found.points[i]], found.games[i]
             both, figures = own[:, :, seats].all(axis=2), summary.figures(i)
-            assert figures.proved == both.any(axis=1).mean() and figures.at_end == both[:, -1].mean()
-            assert figures.proof.games == median_of(both, games)
-            assert figures.seats is not None and figures.loss == (None, None, None)
-            for seat, one in enumerate(figures.seats):
+            assert figures["proved"] == {"ever": both.any(axis=1).mean(), "at_end": both[:, -1].mean()}
+            assert figures["first_proof"]["games"] == median_of(both, games)
+            assert set(figures["loss_against_random"].values()) == {None}
+            for seat, one in enumerate(figures["seats"].values()):
                 if seat not in seats:
-                    assert (one.proved, one.at_end, one.proof.games) == (None, None, None)
+                    assert one["proved"] == {"ever": None, "at_end": None} and one["first_proof"]["games"] is None
                     continue
                 held = own[:, :, seat]
-                assert (one.proved, one.at_end) == (held.any(axis=1).mean(), held[:, -1].mean())
-                assert one.proof.games == median_of(held, games)
-        assert list(figures.to_dict()["seats"]) == ["first", "second"]
+                assert one["proved"] == {"ever": held.any(axis=1).mean(), "at_end": held[:, -1].mean()}
+                assert one["first_proof"]["games"] == median_of(held, games)
+        assert list(figures["seats"]) == ["first", "second"]
 
 
 def median_of(held: Any, games: Any) -> int | None:
@@ -222,8 +222,8 @@ def median_of(held: Any, games: Any) -> int | None:
 def test_without_proofs_there_are_no_figures_of_them(tmp_path: Path) -> None:
     found = study(out=tmp_path / "s.h5", seeds=2, learner="patterns", games=100, prove_every=0)
     figures = found.summary().figures(0)
-    assert (figures.proved, figures.at_end, figures.proof.games, figures.holds) == (None, None, None, None)
-    assert figures.milliseconds is not None and figures.milliseconds > 0
+    assert figures["proved"] == {"ever": None, "at_end": None} and figures["first_proof"]["games"] is None
+    assert figures["later_points_that_hold"] is None and figures["milliseconds"] > 0
 
 
 def test_frames_have_proofs(quiet: Path) -> None:

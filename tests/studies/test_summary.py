@@ -22,7 +22,9 @@ from ttt_batch.studies.storage import reading
 from ttt_batch.studies.storage.reading import open_study
 from ttt_batch.studies.storage.writing import create_study
 from ttt_batch.studies.study import Repetition
-from ttt_batch.studies.summary import METRICS, Median, confirm, summarise
+from ttt_batch.studies.summary import METRICS, confirm, summarise
+
+NEVER = {"games": None, "low": None, "high": None}
 
 ALPHAS = {"alpha": "0.1,0.2,0.3,0.4", "games": 2_000, "batch": 500}
 """Four settings of four points each: 500, 1,000, 1,500 and 2,000 games."""
@@ -75,17 +77,22 @@ def test_known_answers(tmp_path):
     error[0] = [[1, 2], [2, np.nan], [3, 4], [6, 6]]
     found = stored(tmp_path / "s.h5", verdicts, versus_random=versus, value_error=error, seconds=np.full((4, 4), 0.25))
     one, two, three, none = map(found.figures, range(4))
-    assert (one.done, one.failed, one.missing, one.points, one.games) == (4, 0, 0, 4, 2_000)
-    assert (one.proved, one.at_end) == (0.75, 0.75)
-    assert one.proof == Median(1_500, None, None)  # of four seeds the second
-    assert one.settling == Median(1_500, None, None)
-    assert one.holds == 3 / 4  # of .## and # and nothing
-    assert one.loss == pytest.approx((0.075, 0.2, 0.325))
-    assert one.value_error == (2.5, 4.0) and one.milliseconds == 250
-    assert (two.done, two.missing, two.proved, two.holds, two.proof.games) == (3, 1, 1.0, 1.0, 500)
-    assert (three.proved, three.at_end, three.holds, three.proof.games) == (0.0, 0.0, None, None)
-    assert (none.done, none.proved, none.loss, none.milliseconds) == (0, None, (None, None, None), None)
-    assert none.proof == Median(None, None, None) and one.positions is None
+    assert one["learners"] == {"done": 4, "failed": 0, "missing": 0} and (one["points"], one["games"]) == (4, 2_000)
+    assert one["first_proof"] == one["settling"] == NEVER | {"games": 1_500}  # of four seeds the second
+    assert [one["later_points_that_hold"], *one["proved"].values()] == [3 / 4] * 3  # of .## and # and nothing
+    assert [*one["loss_against_random"].values()] == pytest.approx([0.2, 0.075, 0.325])
+    assert one["value_error"] == {"first": 2.5, "second": 4.0} and one["milliseconds"] == 250
+    assert [*two["learners"].values(), two["later_points_that_hold"], two["first_proof"]["games"]] == [
+        3,
+        0,
+        1,
+        1.0,
+        500,
+    ]
+    assert two["proved"]["ever"] == 1 and three["proved"] == {"ever": 0.0, "at_end": 0.0}
+    assert three["first_proof"]["games"] is three["later_points_that_hold"] is None
+    assert {none["proved"]["ever"], none["milliseconds"], *none["loss_against_random"].values()} == {None}
+    assert none["learners"]["done"] == 0 and none["first_proof"] == NEVER and one["positions"] is None
 
 
 def test_figures_are_what_the_learners_say_one_by_one(mixed):
@@ -95,36 +102,31 @@ def test_figures_are_what_the_learners_say_one_by_one(mixed):
         for number in range(8):
             row = found.figures(number)
             done = np.flatnonzero(study.state[number] == 1)
-            assert (row.done, row.failed) == (done.size, np.count_nonzero(study.state[number] == 2))
-            assert row.done + row.failed + row.missing == 9
+            assert [*row["learners"].values()] == [np.count_nonzero(study.state[number] == i) for i in (1, 2, 0)]
             learners = [results(study, number, int(seed)) for seed in done]
             if not learners:
-                assert row.proved is None and row.proof == Median(None, None, None)
+                assert row["proved"]["ever"] is None and row["first_proof"] == NEVER
                 continue
-            last, games = row.games, learners[0]["games"]
+            last, games = row["games"], learners[0]["games"]
             proofs = [next(iter(one["games"][one["unbeatable"].all(axis=1)].tolist()), None) for one in learners]
             since = [unbeatable_since(one["games"], one["unbeatable"]) for one in learners]
-            for median, share, times in ((row.proof, row.proved, proofs), (row.settling, row.at_end, since)):
+            for event, share, times in (("first_proof", "ever", proofs), ("settling", "at_end", since)):
                 there = np.array([time is not None for time in times])
                 whole = np.array([last if time is None else time for time in times])
-                assert share == there.mean()
+                assert row["proved"][share] == there.mean()
                 curve = survival(whole, there)
                 half = curve.times[curve.left <= 0.5 + 1e-12]
-                assert median == Median(int(half[0]) if half.size else None, *interval_of_median(whole, there))
-            later = [
-                one["unbeatable"].all(axis=1)[games > time]
-                for one, time in zip(learners, proofs, strict=True)
-                if time is not None
-            ]
-            assert row.holds == np.concatenate(later).mean()
-            losses = [one["versus_random"][-1, :, 2].mean() for one in learners]
-            assert row.loss == pytest.approx(tuple(np.quantile(losses, [0.25, 0.5, 0.75])))
-            errors = np.median([one["value_error"][-1] for one in learners], axis=0)
-            assert found.columns["error"][number] == pytest.approx(
-                np.median([one["value_error"][-1].mean() for one in learners])
-            )
-            assert row.value_error == pytest.approx(tuple(errors))
-            assert row.milliseconds == pytest.approx(1e3 * np.median([one["seconds"][-1] for one in learners]))
+                median = int(half[0]) if half.size else None
+                assert [*row[event].values()] == [median, *interval_of_median(whole, there)]
+            proved = [(one["unbeatable"].all(axis=1), time) for one, time in zip(learners, proofs, strict=True) if time]
+            later = [holds[games > time] for holds, time in proved]
+            assert row["later_points_that_hold"] == np.concatenate(later).mean()
+            lost = [one["versus_random"][-1, :, 2].mean() for one in learners]
+            assert [*row["loss_against_random"].values()] == pytest.approx(np.quantile(lost, [0.5, 0.25, 0.75]))
+            errors = np.array([one["value_error"][-1] for one in learners])
+            assert found.columns["error"][number] == pytest.approx(np.median(errors.mean(axis=1)))
+            assert [*row["value_error"].values()] == pytest.approx(np.median(errors, axis=0))
+            assert row["milliseconds"] == pytest.approx(1e3 * np.median([one["seconds"][-1] for one in learners]))
 
 
 @pytest.mark.parametrize(("block", "window"), [(1, 1), (4_000, 20), (10_000, 1 << 17), (1 << 22, 9)])
@@ -146,15 +148,16 @@ def test_no_table_is_read(tmp_path):
         store(study, 0, 0, run.statistics, run.tables._asdict())
         assert all(block.tables for block in study.blocks())
         assert not any(block.tables for block in study.blocks(tables=False))
-        assert summarise(study).figures(0).value_error == tuple(run.statistics["value_error"][-1])
+        assert tuple(summarise(study).figures(0)["value_error"].values()) == tuple(run.statistics["value_error"][-1])
 
 
 def test_a_growing_board_has_positions_and_no_verdicts(tmp_path):
     with create_study(tmp_path / "s.h5", design(3, board="3x3,5x5x5", games=20, batch=20)) as study:
         store_all(study)
         row = summarise(study).figures(1)
-        assert row.positions == np.median([results(study, 1, seed)["positions"][-1] for seed in range(3)])
-        assert (row.done, row.proved, row.holds, row.proof) == (3, None, None, Median(None, None, None))
+        assert row["positions"] == np.median([results(study, 1, seed)["positions"][-1] for seed in range(3)])
+        assert (row["learners"]["done"], row["proved"]["ever"], row["later_points_that_hold"]) == (3, None, None)
+        assert row["first_proof"] == NEVER
         text = study_text(summarise(study))
     line = next(line for line in text.splitlines() if line.startswith("5x5x5"))
     assert line.split()[1:] == ["-"] * len(line.split()[1:])
@@ -236,7 +239,7 @@ def test_the_winner_and_the_default_are_repeated_on_fresh_seeds(tmp_path):
     assert alphas[1] == alphas[2] and alphas[3] == "0.5"
     facts = repeated.to_dict()
     assert [facts["winner"], facts["default"]] == fresh.to_dict()["settings"]
-    assert facts["in_the_study"]["milliseconds"] == again.winner.milliseconds
+    assert facts["in_the_study"]["milliseconds"] == again.winner["milliseconds"]
 
 
 def test_learners_and_opponents_of_the_winner_are_its_own(trained, tmp_path):
@@ -356,9 +359,7 @@ def test_every_metric_ranks_and_is_explained(mixed):
     with open_study(mixed) as study:
         found = summarise(study)
     for metric in METRICS:
-        assert (
-            sorted(found.ranked(metric)) == list(range(8)) and found.ranked(metric)[-1] == 4
-        )  # nothing is known of it
+        assert sorted(found.ranked(metric)) == [*range(8)] and found.ranked(metric)[-1] == 4  # nothing is known of it
         assert f"ranked by  {METRICS[metric]}" in study_text(found, metric)
 
 
@@ -367,6 +368,6 @@ def test_who_plays_first_alone_is_judged_as_first_alone(tmp_path):
         figures, last = study.summary().figures(0), study.array("versus_random")[0, :, -1, 0, 2]
         ever = study.array("unbeatable")[0, :, :, 0].any(axis=1)
         seconds = at_end(study, PICTURED["second"])
-        assert figures.proved == ever.mean() and figures.loss[1] == np.median(last)
+        assert figures["proved"]["ever"] == ever.mean() and figures["loss_against_random"]["median"] == np.median(last)
         assert at_end(study, PICTURED["loss"])[0].tolist() == (100 * last).tolist() and np.isnan(seconds).all()
         assert (at_end(study, PICTURED["unbeatable"])[0] == 100 * study.array("unbeatable")[0, :, -1, 0]).all()

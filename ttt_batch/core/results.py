@@ -80,7 +80,7 @@ def make_frame(records: Iterable[Mapping[str, Any]], index: str) -> "DataFrame":
         import pandas as pd
     except ImportError:
         raise TttBatchError("a table needs pandas; install it with: pip install 'ttt-batch[pandas]'") from None
-    rows = [_flat(record) for record in records]
+    rows = [flattened(record) for record in records]
     return pd.DataFrame(rows).set_index(index) if rows else pd.DataFrame(index=pd.Index([], name=index))
 
 
@@ -103,11 +103,12 @@ def _nested(value: Any) -> Any:
     return dict(zip(SEATS if len(value) == len(SEATS) else SELF_PLAY, plain, strict=True))
 
 
-def _flat(record: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def flattened(record: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Return a record without nested mappings: `first.win` for `{"first": {"win": ...}}`."""
+    found: dict[str, Any] = {}
     for name, value in record.items():
         if isinstance(value, Mapping):
-            flat |= _flat(value, f"{before}{name}.")
+            found |= flattened(value, f"{before}{name}.")
         else:
-            flat[f"{before}{name}"] = value
-    return flat
+            found[f"{before}{name}"] = value
+    return found

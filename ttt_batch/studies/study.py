@@ -176,7 +176,7 @@ class Repetition(Printable):
             "of_settings": self.confirmation.settings,
             "seeds": seed_runs(self.fresh.design.seeds),
             "note": self.fresh.note or None,
-            "in_the_study": self.confirmation.winner.to_dict(),
+            "in_the_study": self.confirmation.winner,
             "winner": settings[0],
             "default": settings[1] if len(settings) > 1 else None,
         }

@@ -95,38 +95,15 @@ SHARES = 0.5, 0.05, 0.95
 """Quantiles over the seeds: the median and the two ends of a range."""
 
 
-class ShareSpread(NamedTuple):
-    """Median and 5 % and 95 % quantiles, over the seeds, of a share of games."""
-
-    median: float
-    low: float
-    high: float
+Result = dict[str, Any]
+"""Figures or results of one setting as plain values, as JSON has them."""
 
 
-class Results(NamedTuple):
-    """Shares of games by result (SELF_PLAY), over the seeds of a setting.
-
-    all: shares of all games.  last: shares of the games since the second to last recorded point.
-    since: number of games up to that point.
-    """
-
-    all: tuple[ShareSpread, ...]
-    last: tuple[ShareSpread, ...]
-    since: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values with stable keys."""
-        return {"all_games": _named(self.all), "last_games": {"since": self.since, **_named(self.last)}}
-
-
-def _named(spreads: tuple[ShareSpread, ...]) -> dict[str, dict[str, float]]:
-    return {name: one._asdict() for name, one in zip(SELF_PLAY, spreads, strict=True)}
-
-
-def read_results(study: StudyFile) -> Mapping[int, Results]:
+def read_results(study: StudyFile) -> Mapping[int, Result]:
     """Return the results of each setting with learners, by its number.  Empty if the study evaluates its learners.
 
-    Raises StudyFileError.
+    all_games, last_games: spreads over the seeds of the shares of games by result (SELF_PLAY), of all games and of
+    those since the second to last recorded point.  since: number of games up to that point.  Raises StudyFileError.
     """
     if study.family is not TALLIES:
         return {}
@@ -147,98 +124,21 @@ def _by_setting(study: StudyFile) -> Iterator[tuple[int, NDArray[np.int64]]]:
         yield number, np.concatenate(parts)
 
 
-def _results(games: NDArray[np.int64], outcomes: NDArray[np.int64]) -> Results:
+def _results(games: NDArray[np.int64], outcomes: NDArray[np.int64]) -> Result:
     """Return the results of a setting.  games: int64[points], 0 after its last point.  outcomes: of `_by_setting`."""
     own = games[games > 0]
     since = int(own[-2]) if own.size > 1 else 0
     before = outcomes[:, 0] if own.size > 1 else 0
     every, last = outcomes[:, -1] / own[-1], (outcomes[:, -1] - before) / (own[-1] - since)
-    return Results(_spreads(every), _spreads(last), since)
+    return {"all_games": _spreads(every), "last_games": {"since": since, **_spreads(last)}}
 
 
-def _spreads(shares: NDArray[np.float64]) -> tuple[ShareSpread, ...]:
-    """Return the spread of each column of float64[n, 3]."""
-    return tuple(ShareSpread(*map(float, row)) for row in np.stack([*quantiles(shares.T, *SHARES)], axis=1))
-
-
-class Median(NamedTuple):
-    """A median number of games with its 95 % interval.
-
-    games: None if fewer than half of the seeds had the event.  low, high: as `statistics.interval_of_median` returns.
-    """
-
-    games: int | None
-    low: int | None
-    high: int | None
-
-
-class SeatFigures(NamedTuple):
-    """Figures of networks in one seat: `proved`, `at_end` and `proof` as in Figures."""
-
-    proved: float | None
-    at_end: float | None
-    proof: Median
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values with stable keys."""
-        return {"proved": {"ever": self.proved, "at_end": self.at_end}, "first_proof": self.proof._asdict()}
-
-
-class Figures(NamedTuple):
-    """Figures of a setting.  Figures that the setting lacks are None.
-
-    setting: its number.  done, failed, missing: numbers of learners.
-    points: number of recorded points of each learner.  games: number of games of each learner.
-    proved, at_end: shares of the seeds that are proved at any recorded point, and at the last one.
-    proof, settling: games to the first proof, and to settling.
-    holds: share of proved points among the recorded points after the first proof, over all seeds.
-    loss: probability of losing to random play at the last point, mean of both seats: lower quartile, median and upper
-    quartile over the seeds.
-    value_error: medians for the first and the second player at the last point.
-    milliseconds: median of the measured training times up to the last point.
-    positions: median number of positions in the table of a growing board, which lacks figures about proofs and results.
-    results: for learners of which only results were counted.  Figures about proofs and values are then None.
-    seats: figures of networks for each seat, None for tables.  The figures above cover all seats to be proved.
-    """
-
-    setting: int
-    done: int
-    failed: int
-    missing: int
-    points: int
-    games: int
-    proved: float | None
-    at_end: float | None
-    proof: Median
-    settling: Median
-    holds: float | None
-    loss: tuple[float | None, float | None, float | None]
-    value_error: tuple[float | None, float | None]
-    milliseconds: float | None
-    positions: float | None
-    seats: tuple[SeatFigures, ...] | None = None
-    results: Results | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values with stable keys."""
-        low, median, high = self.loss
-        own = [] if self.seats is None else [one.to_dict() for one in self.seats]
-        seats = {"seats": dict(zip(SEATS, own, strict=True))} if own else {}
-        return {
-            "learners": {"done": self.done, "failed": self.failed, "missing": self.missing},
-            "points": self.points,
-            "games": self.games,
-            "proved": {"ever": self.proved, "at_end": self.at_end},
-            "first_proof": self.proof._asdict(),
-            "settling": self.settling._asdict(),
-            "later_points_that_hold": self.holds,
-            "loss_against_random": {"median": median, "lower_quartile": low, "upper_quartile": high},
-            "value_error": dict(zip(SEATS, self.value_error, strict=True)),
-            "milliseconds": self.milliseconds,
-            "positions": self.positions,
-            **seats,
-            **({} if self.results is None else {"results": self.results.to_dict()}),
-        }
+def _spreads(shares: NDArray[np.float64]) -> dict[str, dict[str, float]]:
+    """Return the median and the 5 % and 95 % quantiles of each column of float64[n, 3], by its result."""
+    rows = np.stack([*quantiles(shares.T, *SHARES)], axis=1).tolist()
+    return {
+        name: dict(zip(("median", "low", "high"), row, strict=True)) for name, row in zip(SELF_PLAY, rows, strict=True)
+    }
 
 
 @dataclass(frozen=True, repr=False)
@@ -258,53 +158,75 @@ class Summary(Printable):
     states: NDArray[np.int64]
     columns: Columns
     events: Mapping[str, NDArray[np.float32]]
-    results: Mapping[int, Results]
+    results: Mapping[int, Result]
 
     @functools.cached_property
     def note(self) -> str:
         """Return a line on what to install if intervals are missing despite enough seeds, or an empty string."""
         return missing_library() if self.states[:, DONE].max() >= LEAST else ""
 
-    def figures(self, setting: int) -> Figures:
-        """Return the figures of the setting with this number."""
-        value = {name: _known(column[setting]) for name, column in self.columns.items()}
-        states = self.states[setting].tolist()
-        return Figures(
-            setting=setting,
-            done=states[DONE],
-            failed=states[FAILED],
-            missing=states[MISSING],
-            points=int(self.points[setting]),
-            games=int(self.games[setting, self.points[setting] - 1]),
-            proved=value["proved"],
-            at_end=value["at_end"],
-            proof=self._median("proof", setting),
-            settling=self._median("settling", setting),
-            holds=value["holds"],
-            loss=(value["loss_low"], value["loss"], value["loss_high"]),
-            value_error=(value["error_first"], value["error_second"]),
-            milliseconds=value["milliseconds"],
-            positions=value["positions"],
-            seats=tuple(self._seat(seat, setting) for seat in SEATS) if self.design.family is NETWORKS else None,
-            results=self.results.get(setting),
-        )
+    def figures(self, setting: int) -> Result:
+        """Return the figures of the setting with this number as plain values; figures that it lacks are None.
 
-    def _seat(self, seat: str, setting: int) -> SeatFigures:
-        proved, at_end = (_known(self.columns[f"{name}_{seat}"][setting]) for name in ("proved", "at_end"))
-        return SeatFigures(proved, at_end, self._median(f"proof_{seat}", setting))
+        learners: number of learners by state.  points, games: of each learner.
+        proved: shares of the seeds that are proved at any recorded point (`ever`), and at the last one (`at_end`).
+        first_proof, settling: median number of games, None if fewer than half of the seeds had the event, and its 95 %
+        interval as `statistics.interval_of_median` returns it.
+        later_points_that_hold: share of proved points among those after the first proof, over all seeds.
+        loss_against_random: probability of losing at the last point, mean of both seats; quartiles over the seeds.
+        value_error: medians for both players at the last point.
+        milliseconds: median of the measured training times up to the last point.
+        positions: median number of positions in the table of a growing board, which lacks the figures above.
+        seats: proofs of networks in each seat; those above cover all seats to be proved.
+        results: of learners whose results alone were counted, as `read_results` returns them.
+        """
+        value = {
+            name: None if np.isnan(column[setting]) else float(column[setting]) for name, column in self.columns.items()
+        }
+        states, own = self.states[setting].tolist(), {}
+        if self.design.family is NETWORKS:
+            own["seats"] = {seat: self._proofs(setting, value, f"_{seat}") for seat in SEATS}
+        if setting in self.results:
+            own["results"] = self.results[setting]
+        return {
+            "learners": {"done": states[DONE], "failed": states[FAILED], "missing": states[MISSING]},
+            "points": int(self.points[setting]),
+            "games": int(self.games[setting, self.points[setting] - 1]),
+            **self._proofs(setting, value),
+            "settling": self._median("settling", setting),
+            "later_points_that_hold": value["holds"],
+            "loss_against_random": {
+                name: value[column]
+                for name, column in (
+                    ("median", "loss"),
+                    ("lower_quartile", "loss_low"),
+                    ("upper_quartile", "loss_high"),
+                )
+            },
+            "value_error": {seat: value[f"error_{seat}"] for seat in SEATS},
+            "milliseconds": value["milliseconds"],
+            "positions": value["positions"],
+            **own,
+        }
 
-    def _median(self, event: str, setting: int) -> Median:
+    def _proofs(self, setting: int, value: Mapping[str, float | None], seat: str = "") -> Result:
+        """Return the figures about proofs, for all seats together or for one (`_first`, `_second`)."""
+        return {
+            "proved": {"ever": value[f"proved{seat}"], "at_end": value[f"at_end{seat}"]},
+            "first_proof": self._median(f"proof{seat}", setting),
+        }
+
+    def _median(self, event: str, setting: int) -> dict[str, int | None]:
+        """Return the median number of games to an event, and its interval."""
         median = self.columns[event][setting]
-        if np.isnan(median):
-            return Median(None, None, None)
-        games = int(median) if np.isfinite(median) else None
-        if self.note:
-            return Median(games, None, None)
-        points = self.events[event][setting]
-        points = points[~np.isnan(points)]
-        happened = np.isfinite(points)
-        times = self.games[setting, np.where(happened, points, self.points[setting] - 1).astype(np.int64)]
-        return Median(games, *interval_of_median(times, happened))
+        ends: tuple[int | None, int | None] = (None, None)
+        if not np.isnan(median) and not self.note:
+            points = self.events[event][setting]
+            points = points[~np.isnan(points)]
+            happened = np.isfinite(points)
+            times = self.games[setting, np.where(happened, points, self.points[setting] - 1).astype(np.int64)]
+            ends = interval_of_median(times, happened)
+        return {"games": int(median) if np.isfinite(median) else None, "low": ends[0], "high": ends[1]}
 
     def ranked(self, best: str | None = None) -> list[int]:
         """Return the numbers of the settings, the best first and equal ones in order.
@@ -345,7 +267,7 @@ class Summary(Printable):
         """Return the number, key, options and figures of one setting as plain values."""
         setting = self.design.settings[number]
         options = {name: value for name, value in setting.written.items() if value != "" or name not in READ}
-        return {"setting": number, "key": setting.key, "options": options, **self.figures(number).to_dict()}
+        return {"setting": number, "key": setting.key, "options": options, **self.figures(number)}
 
     def records(self) -> tuple[list[dict[str, Any]], str]:
         """Return a row for each setting."""
@@ -367,10 +289,6 @@ def summarise(study: StudyFile) -> Summary:
     )
 
 
-def _known(number: np.float64) -> float | None:
-    return None if np.isnan(number) else float(number)
-
-
 TASK = ("board", "opponent", "seat", "prove_every", "games")
 """Options that define the task and the points of proofs.  All others define the method."""
 
@@ -385,11 +303,11 @@ class Confirmation(NamedTuple):
 
     metric: str
     settings: int
-    winner: "Figures"
+    winner: Result
     design: Design
 
 
-def confirm(summary: "Summary", count: Any, best: str | None = None) -> Confirmation:
+def confirm(summary: Summary, count: Any, best: str | None = None) -> Confirmation:
     """Return the confirmation of a study: its best setting and the default, on the `count` seeds after its largest.
 
     The default is the winner with `train`'s defaults for every option that the study varies.  It keeps the options

@@ -4,14 +4,14 @@ The figures of settings are columns of text, side by side in tables or one below
 belong together share a title, and are not torn apart.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ttt_batch.app.reports.layout import REPORT_WIDTH, facts_text, hanging
 from ttt_batch.app.reports.tournament import cut
 from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import display_name, flag
-from ttt_batch.core.results import SELF_PLAY
+from ttt_batch.core.results import SELF_PLAY, flattened
 from ttt_batch.core.text import SEATS, count_text, short_number
 from ttt_batch.runs.storage.declaration import version_text
 from ttt_batch.studies.designs.methods import written
@@ -20,7 +20,7 @@ from ttt_batch.studies.statistics import CONFIDENCE
 from ttt_batch.studies.storage.layout import DONE, FAILED, MISSING
 from ttt_batch.studies.storage.reading import StudyFile
 from ttt_batch.studies.study import MEMORY, Repetition, Study
-from ttt_batch.studies.summary import DEFAULT_METRIC, METRICS, Figures, Median, SeatFigures, Summary, metric_named
+from ttt_batch.studies.summary import DEFAULT_METRIC, METRICS, Summary, metric_named
 
 NOTHING, GAP = "-", "  "
 INTERVAL = f"{100 * CONFIDENCE:.0f} %"
@@ -38,24 +38,18 @@ LEGEND = {
 """Meanings of columns, by their titles or names."""
 
 
-ALL_GAMES, LAST_GAMES = "", " at end"
-"""Endings of titles of results."""
-
 RANGE = "5..95 %"
 
 TALLIES = {
-    **{f"{display_name(name)}{ALL_GAMES}": "share of all games; over the seeds" for name in SELF_PLAY},
-    **{f"{display_name(name)}{LAST_GAMES}": "of the games after the last recorded point but one" for name in SELF_PLAY},
+    **{display_name(name): "share of all games; over the seeds" for name in SELF_PLAY},
+    **{f"{display_name(name)} at end": "of the games after the last recorded point but one" for name in SELF_PLAY},
     RANGE: "what a twentieth of the seeds have at most, and at least",
 }
 """Meanings of columns of counted results."""
 
-PROVED_AS, FIRST_AS = "proved as", "first proof as"
-"""Beginnings of titles of one seat."""
-
 NETWORKS = {
     "proved": "in all seats asked for, at any recorded point and at the last",
-    **{f"{PROVED_AS} {seat}": f"the same in the seat of the {seat} player" for seat in SEATS},
+    **{f"proved as {seat}": f"the same in the seat of the {seat} player" for seat in SEATS},
 }
 """Meanings of columns of networks where they differ."""
 
@@ -68,77 +62,11 @@ class Column(NamedTuple):
     cells: list[str]
 
 
-def figure_columns(rows: Sequence[Figures]) -> list[Column]:
-    """Return the columns of settings' figures, without empty columns."""
-    found = [
-        *_proofs("proved", "first proof", rows, rows),
-        Column("holds", "later", [_share(row.holds) for row in rows]),
-        *_medians("settled", rows, rows, [row.settling for row in rows]),
-        *_seats(rows),
-        Column("loss to random", "median", [_share(row.loss[1]) for row in rows]),
-        Column("loss to random", "quartiles", [_shares(row.loss[0], row.loss[2]) for row in rows]),
-        *(Column("value error", seat, [_number(row.value_error[i]) for row in rows]) for i, seat in enumerate(SEATS)),
-        *_results(rows),
-        Column("table", "positions", [_number(row.positions) for row in rows]),
-        Column("time", "ms", [_number(row.milliseconds) for row in rows]),
-    ]
-    if any(row.failed or row.missing for row in rows) or len({row.done for row in rows}) > 1:
-        found[:0] = [
-            Column("learners", "done", [f"{row.done:,}" for row in rows]),
-            Column("learners", "failed", [f"{row.failed:,}" if row.failed else NOTHING for row in rows]),
-        ]
-    return [one for one in found if set(one.cells) != {NOTHING}]
-
-
-def _seats(rows: Sequence[Figures]) -> list[Column]:
-    """Return the figures of each seat, of settings that have them."""
-    seats = [row.seats for row in rows if row.seats is not None]
-    return [
-        column
-        for i, seat in enumerate(SEATS if seats else ())
-        for column in _proofs(f"{PROVED_AS} {seat}", f"{FIRST_AS} {seat}", rows, [several[i] for several in seats])
-    ]
-
-
-def _results(rows: Sequence[Figures]) -> list[Column]:
-    """Return the columns of results of settings with `--tally`."""
-    found = [row.results for row in rows]
-    if not any(found):
-        return []
-    columns = []
-    for when in (ALL_GAMES, LAST_GAMES):
-        for number, name in enumerate(SELF_PLAY):
-            spreads = [None if one is None else (one.all if when == ALL_GAMES else one.last)[number] for one in found]
-            columns += [
-                Column(f"{display_name(name)}{when}", "median", [_share(one and one.median) for one in spreads]),
-                Column(
-                    f"{display_name(name)}{when}",
-                    RANGE,
-                    [_shares(*(one[1:] if one else (None, None))) for one in spreads],
-                ),
-            ]
-    return columns
-
-
-def _proofs(title: str, first: str, rows: Sequence[Figures], found: Sequence[Figures | SeatFigures]) -> list[Column]:
-    """Return the proved shares and times.  title, first: of both.  found: of all seats together, or of one."""
-    return [
-        Column(title, "ever", [_share(one.proved) for one in found]),
-        Column(title, "at end", [_share(one.at_end) for one in found]),
-        *_medians(first, rows, found, [one.proof for one in found]),
-    ]
-
-
-def _medians(
-    title: str, rows: Sequence[Figures], found: Sequence[Figures | SeatFigures], medians: Sequence[Median]
-) -> list[Column]:
-    return [
-        Column(title, "games", [_games(*each) for each in zip(medians, found, rows, strict=True)]),
-        Column(title, INTERVAL, [_interval(median.low, median.high) for median in medians]),
-    ]
-
-
 # --- numbers as text ----------------------------------------------------------------------------------------------
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number else NOTHING
 
 
 def _number(number: float | None) -> str:
@@ -158,11 +86,11 @@ def _shares(low: float | None, high: float | None) -> str:
     return NOTHING if low is None else f"{_share(low).rstrip('%')}..{_share(high)}"
 
 
-def _games(median: Median, found: Figures | SeatFigures, row: Figures) -> str:
+def _games(median: int | None, proved: float | None, games: int) -> str:
     """Return a median number of games, which may lie beyond those played."""
-    if median.games is not None:
-        return short_number(median.games)
-    return NOTHING if found.proved is None else f"> {short_number(row.games)}"
+    if median is not None:
+        return short_number(median)
+    return NOTHING if proved is None else f"> {short_number(games)}"
 
 
 def _interval(low: int | None, high: int | None) -> str:
@@ -173,6 +101,62 @@ def _interval(low: int | None, high: int | None) -> str:
         return f"from {short_number(low)}"
     (start, _, unit), (_, _, other) = (short_number(games).partition(" ") for games in (low, high))
     return f"{start if unit == other else short_number(low)}..{short_number(high)}"
+
+
+# --- columns ------------------------------------------------------------------------------------------------------
+
+
+def _proofs(title: str, first: str, seat: str = "") -> list[tuple[Any, ...]]:
+    """Return the columns of proofs.  title, first: of shares and times.  seat: beginning of its keys."""
+    proved = f"{seat}proved.ever"
+    return [
+        (title, "ever", _share, proved),
+        (title, "at end", _share, f"{seat}proved.at_end"),
+        (first, "games", _games, f"{seat}first_proof.games", proved, "games"),
+        (first, INTERVAL, _interval, f"{seat}first_proof.low", f"{seat}first_proof.high"),
+    ]
+
+
+COLUMNS: tuple[tuple[Any, ...], ...] = (
+    ("learners", "done", "{:,}".format, "learners.done"),
+    ("learners", "failed", _count, "learners.failed"),
+    *_proofs("proved", "first proof"),
+    ("holds", "later", _share, "later_points_that_hold"),
+    ("settled", "games", _games, "settling.games", "proved.ever", "games"),
+    ("settled", INTERVAL, _interval, "settling.low", "settling.high"),
+    *(column for seat in SEATS for column in _proofs(f"proved as {seat}", f"first proof as {seat}", f"seats.{seat}.")),
+    ("loss to random", "median", _share, "loss_against_random.median"),
+    (
+        "loss to random",
+        "quartiles",
+        _shares,
+        "loss_against_random.lower_quartile",
+        "loss_against_random.upper_quartile",
+    ),
+    *(("value error", seat, _number, f"value_error.{seat}") for seat in SEATS),
+    *(
+        (f"{display_name(name)}{ending}", heading, text, *(f"results.{games}.{name}.{key}" for key in keys))
+        for games, ending in (("all_games", ""), ("last_games", " at end"))
+        for name in SELF_PLAY
+        for heading, text, *keys in (("median", _share, "median"), (RANGE, _shares, "low", "high"))
+    ),
+    ("table", "positions", _number, "positions"),
+    ("time", "ms", _number, "milliseconds"),
+)
+"""Columns of a setting's figures: title, name, function that writes a cell, and the keys of what it takes."""
+
+
+def figure_columns(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
+    """Return the columns of settings' figures, without empty columns."""
+    rows = [flattened(row) for row in rows]
+    found = [
+        Column(title, name, [text(*(row.get(key) for key in keys)) for row in rows])
+        for title, name, text, *keys in COLUMNS
+    ]
+    states = {tuple(row[f"learners.{state}"] for state in ("done", "failed", "missing")) for row in rows}
+    if len(states) == 1 and not any(states.pop()[1:]):
+        del found[:2]
+    return [one for one in found if set(one.cells) != {NOTHING}]
 
 
 # --- tables and lists ---------------------------------------------------------------------------------------------
