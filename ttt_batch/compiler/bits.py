@@ -17,45 +17,31 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.jit import Int64, inlined
-from ttt_batch.compiler.kernel_cache import JIT_DISABLED
+from ttt_batch.compiler.jit import Int64, inlined, instruction
 
 ONE, NONE = np.uint64(1), np.uint64(0)
 PAIRS, FOURS, EIGHTS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
 BYTES, TOPS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 
-Lowering = Callable[[Any, Any, Any, Any], Any]
 
-
-def _n_members(bits: Any) -> int:
+@instruction(
+    lambda _bits: types.int64(types.uint64),
+    lambda _context, builder, _signature, arguments: builder.ctpop(arguments[0]),
+)
+def popcount(bits: Any) -> int:
     """Return the number of cells of a set (int64)."""
     return int(bits).bit_count()
 
 
-def _lowest(bits: Any) -> int:
+@instruction(
+    lambda _bits: types.int64(types.uint64),
+    lambda _context, builder, _signature, arguments: builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0)),
+)
+def lowest_bit(bits: Any) -> int:
     """Return the lowest cell of a set (int64); 64 if it is empty."""
     return (int(bits) & -int(bits)).bit_length() - 1 if bits else 64
-
-
-def _typed_n_members(_context: Any, _bits: Any) -> tuple[Any, Lowering]:
-    """Return the signature of a Numba intrinsic and the function that emits its LLVM code."""
-    return types.int64(types.uint64), lambda _context, builder, _signature, arguments: builder.ctpop(arguments[0])
-
-
-def _typed_lowest(_context: Any, _bits: Any) -> tuple[Any, Lowering]:
-    """Return the signature and the LLVM code emitter of `lowest_bit`."""
-
-    def lower(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-    return types.int64(types.uint64), lower
-
-
-popcount = _n_members if JIT_DISABLED else intrinsic(_typed_n_members)
-lowest_bit = _lowest if JIT_DISABLED else intrinsic(_typed_lowest)
 
 
 @inlined
@@ -89,63 +75,52 @@ def nth_member(bits: np.uint64, n: Int64) -> np.int64:
     return np.int64(place) + lowest_bit(rest)
 
 
-def _raised(bits: Any, by: Any) -> Any:
+# Numba's own operators widen results to 64 bits, so only half as many boards would fit into a vector.
+
+
+def _emit_shift(method: str) -> Callable[[Any, Any, Any, Any], Any]:
+    """Return an emitter of a shift by a number of any width.  method: that of LLVM's builder."""
+
+    def emit(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        word, distance = arguments
+        if distance.type.width > word.type.width:
+            distance = builder.trunc(distance, word.type)
+        elif distance.type.width < word.type.width:
+            distance = builder.zext(distance, word.type)
+        return getattr(builder, method)(word, distance)
+
+    return emit
+
+
+def _emit_parity(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+    count = builder.ctpop(arguments[0])
+    return builder.and_(builder.trunc(count, ir.IntType(8)), ir.Constant(ir.IntType(8), 1))
+
+
+@instruction(lambda bits, by: bits(bits, by), _emit_shift("shl"))
+def shift_left(bits: Any, by: Any) -> Any:
     """Return a word of any width shifted up by `by` bits (an integer below the width, not checked)."""
     return type(bits)(bits << type(bits)(by))
 
 
-def _lowered(bits: Any, by: Any) -> Any:
+@instruction(lambda bits, by: bits(bits, by), _emit_shift("lshr"))
+def shift_right(bits: Any, by: Any) -> Any:
     """Return a word of any width shifted down by `by` bits (an integer below the width, not checked)."""
     return type(bits)(bits >> type(bits)(by))
 
 
-def _both(bits: Any, others: Any) -> Any:
+@instruction(
+    lambda bits, others: bits(bits, others), lambda _context, builder, _signature, arguments: builder.and_(*arguments)
+)
+def intersection(bits: Any, others: Any) -> Any:
     """Return the common members of two words of equal width."""
     return bits & others
 
 
-def _odd(bits: Any) -> Any:
+@instruction(lambda bits: types.uint8(bits), _emit_parity)
+def parity(bits: Any) -> Any:
     """Return 1 if a word of any width has an odd number of members, else 0 (uint8)."""
     return np.uint8(int(bits).bit_count() & 1)
-
-
-def _typed_shift(method: str) -> Callable[[Any, Any, Any], tuple[Any, Lowering]]:
-    def typed(_context: Any, bits: Any, by: Any) -> tuple[Any, Lowering]:
-        """Return the signature and the LLVM code emitter of a shift."""
-
-        def lower(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            word, distance = arguments
-            if distance.type.width > word.type.width:
-                distance = builder.trunc(distance, word.type)
-            elif distance.type.width < word.type.width:
-                distance = builder.zext(distance, word.type)
-            return getattr(builder, method)(word, distance)
-
-        return bits(bits, by), lower
-
-    return typed
-
-
-def _typed_odd(_context: Any, bits: Any) -> tuple[Any, Lowering]:
-    """Return the signature and the LLVM code emitter of `odd`."""
-
-    def lower(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        count = builder.ctpop(arguments[0])
-        return builder.and_(builder.trunc(count, ir.IntType(8)), ir.Constant(ir.IntType(8), 1))
-
-    return types.uint8(bits), lower
-
-
-def _typed_both(_context: Any, bits: Any, others: Any) -> tuple[Any, Lowering]:
-    """Return the signature and the LLVM code emitter of `both`."""
-    return bits(bits, others), lambda _context, builder, _signature, arguments: builder.and_(*arguments)
-
-
-# Numba's own operators widen results to 64 bits, so only half as many boards would fit into a vector.
-shift_left = _raised if JIT_DISABLED else intrinsic(_typed_shift("shl"))
-shift_right = _lowered if JIT_DISABLED else intrinsic(_typed_shift("lshr"))
-intersection = _both if JIT_DISABLED else intrinsic(_typed_both)
-parity = _odd if JIT_DISABLED else intrinsic(_typed_odd)
 
 
 WIDTH = 64
@@ -155,13 +130,9 @@ ROWS = 64
 """Rows that `unpack_rows` writes: for any width, their bits fill whole words."""
 
 
-def _spread(bytes_: Any, start: Any, bits: Any) -> None:
-    """Write the bits of a word (uint64), lowest first, to 64 entries of `bytes_` (uint8[N]) from `start` (uint64) on.
-
-    The length of `bytes_` is not checked.
-    """
-    number = int(bits)
-    bytes_[int(start) : int(start) + WIDTH] = [number >> bit & 1 for bit in range(WIDTH)]
+def ruler(width: int) -> NDArray[np.bytes_]:
+    """Return an empty array whose item size gives kernels a width at compile time."""
+    return np.zeros(0, f"S{width}")
 
 
 def _store(builder: Any, data: Any, start: Any, bits: Any) -> None:
@@ -172,23 +143,51 @@ def _store(builder: Any, data: Any, start: Any, bits: Any) -> None:
     builder.store(wide, place, align=1)
 
 
-def _typed_spread(_context: Any, bytes_: Any, _start: Any, _bits: Any) -> tuple[Any, Lowering]:
-    """Return the signature of a Numba intrinsic and the function that emits its LLVM code."""
-
-    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        _store(builder, data, arguments[1], arguments[2])
-        return context.get_dummy_value()
-
-    return types.void(bytes_, types.uint64, types.uint64), lower
+def _emit_unpack(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+    _store(builder, data, arguments[1], arguments[2])
+    return context.get_dummy_value()
 
 
-def ruler(width: int) -> NDArray[np.bytes_]:
-    """Return an empty array whose item size gives kernels a width at compile time."""
-    return np.zeros(0, f"S{width}")
+def _emit_unpack_rows(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    ruler, columns = signature.args[0], signature.args[3]
+    width, long = ruler.dtype.count, ir.IntType(64)
+    data = context.make_array(signature.args[1])(context, builder, arguments[1]).data
+    start, row, tuple_ = arguments[2], arguments[4], arguments[3]
+    arrays = [
+        context.make_array(columns.dtype)(context, builder, builder.extract_value(tuple_, index)).data
+        for index in range(columns.count)
+    ]
+    bits, place = ir.Constant(long, 0), 0
+    for number in range(ROWS * len(arrays)):
+        at, column = divmod(number, len(arrays))
+        index = builder.add(row, ir.Constant(row.type, at))
+        word = builder.zext(builder.load(builder.gep(arrays[column], [index])), long)
+        low = number * width - place
+        bits = builder.or_(bits, builder.shl(word, ir.Constant(long, low)))
+        left = low + width - WIDTH
+        if left >= 0:  # 64 bits are complete; the rest of this word starts the next 64
+            _store(builder, data, builder.add(start, ir.Constant(long, place)), bits)
+            place += WIDTH
+            bits = builder.lshr(word, ir.Constant(long, width - left)) if left else ir.Constant(long, 0)
+    return context.get_dummy_value()
 
 
-def _spread_rows(ruler: Any, bytes_: Any, start: Any, columns: Any, row: Any) -> None:
+@instruction(lambda bytes_, _start, _bits: types.void(bytes_, types.uint64, types.uint64), _emit_unpack)
+def unpack_bits(bytes_: Any, start: Any, bits: Any) -> None:
+    """Write the bits of a word (uint64), lowest first, to 64 entries of `bytes_` (uint8[N]) from `start` (uint64) on.
+
+    The length of `bytes_` is not checked.
+    """
+    number = int(bits)
+    bytes_[int(start) : int(start) + WIDTH] = [number >> bit & 1 for bit in range(WIDTH)]
+
+
+@instruction(
+    lambda ruler, bytes_, _start, columns, _row: types.void(ruler, bytes_, types.uint64, columns, types.intp),
+    _emit_unpack_rows,
+)
+def unpack_rows(ruler: Any, bytes_: Any, start: Any, columns: Any, row: Any) -> None:
     """Write ROWS rows, from `row` on, of one or more columns of words to `bytes_` (uint8[N]) from `start` (uint64) on.
 
     ruler: see `ruler`.  Its width is the number of bits written per word; higher bits must be 0.  columns: a tuple of
@@ -200,35 +199,3 @@ def _spread_rows(ruler: Any, bytes_: Any, start: Any, columns: Any, row: Any) ->
             number = int(column[at])
             bytes_[place : place + width] = [number >> bit & 1 for bit in range(width)]
             place += width
-
-
-def _typed_spread_rows(_context: Any, ruler: Any, bytes_: Any, _start: Any, columns: Any, _row: Any) -> Any:
-    """Return the signature and the LLVM code emitter of `unpack_rows`."""
-    width, long = ruler.dtype.count, ir.IntType(64)
-
-    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[1])(context, builder, arguments[1]).data
-        start, row, tuple_ = arguments[2], arguments[4], arguments[3]
-        arrays = [
-            context.make_array(columns.dtype)(context, builder, builder.extract_value(tuple_, index)).data
-            for index in range(columns.count)
-        ]
-        bits, place = ir.Constant(long, 0), 0
-        for number in range(ROWS * len(arrays)):
-            at, column = divmod(number, len(arrays))
-            index = builder.add(row, ir.Constant(row.type, at))
-            word = builder.zext(builder.load(builder.gep(arrays[column], [index])), long)
-            low = number * width - place
-            bits = builder.or_(bits, builder.shl(word, ir.Constant(long, low)))
-            left = low + width - WIDTH
-            if left >= 0:  # 64 bits are complete; the rest of this word starts the next 64
-                _store(builder, data, builder.add(start, ir.Constant(long, place)), bits)
-                place += WIDTH
-                bits = builder.lshr(word, ir.Constant(long, width - left)) if left else ir.Constant(long, 0)
-        return context.get_dummy_value()
-
-    return types.void(ruler, bytes_, types.uint64, columns, types.intp), lower
-
-
-unpack_bits = _spread if JIT_DISABLED else intrinsic(_typed_spread)
-unpack_rows = _spread_rows if JIT_DISABLED else intrinsic(_typed_spread_rows)

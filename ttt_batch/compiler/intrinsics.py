@@ -11,16 +11,16 @@ the atomic instructions.
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, models, register_model
+from numba.extending import models, register_model
 from numpy.typing import DTypeLike, NDArray
 
-from ttt_batch.compiler.kernel_cache import JIT_DISABLED
+from ttt_batch.compiler.jit import instruction
 
 LINE = 64
 """Bytes of a cache line; the vectors of processors are at most as long."""
@@ -38,23 +38,6 @@ LANES = 8
 """Entries that are read together."""
 
 _one_at_a_time = threading.Lock()
-Lowering = Callable[[Any, Any, Any, Any], Any]
-
-
-def _exceeding(values: Any, start: Any, limit: Any) -> Any:
-    """Return a bit mask (uint64) of the eight entries of `values` (float64[N]) from `start` on that exceed `limit`.
-
-    start: uint64, at most N - 8, not checked.
-    """
-    return np.uint64(sum(1 << lane for lane in range(LANES) if values[int(start) + lane] > limit))
-
-
-def _highest(values: Any, start: Any, members: Any) -> Any:
-    """Return the maximum of the `members` of eight entries of `values` (float64[N], no NaN) from `start` on, or -inf.
-
-    start: as for `mask_above`.  members: uint64, one bit per entry; other bits are ignored.
-    """
-    return max((float(values[int(start) + lane]) for lane in range(LANES) if int(members) >> lane & 1), default=-np.inf)
 
 
 def _some(builder: Any, vector: Any, lanes: Sequence[int]) -> Any:
@@ -63,43 +46,58 @@ def _some(builder: Any, vector: Any, lanes: Sequence[int]) -> Any:
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), order)
 
 
-def _place(context: Any, builder: Any, array_type: Any, array: Any, start: Any, lanes: int = LANES) -> Any:
-    """Return the address of the `lanes` entries of an array from `start` on."""
-    data = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [start]), ir.VectorType(ir.DoubleType(), lanes).as_pointer())
+def _repeated(builder: Any, number: Any, lanes: int) -> Any:
+    """Return a vector with a number (float64) in every lane."""
+    undefined = ir.Constant(ir.VectorType(ir.DoubleType(), lanes), ir.Undefined)
+    return _some(builder, builder.insert_element(undefined, number, ir.Constant(ir.IntType(32), 0)), [0] * lanes)
 
 
-def _typed_exceeding(_context: Any, values: Any, _start: Any, _limit: Any) -> tuple[Any, Lowering]:
-    """Return the signature of a Numba intrinsic and the function that emits its LLVM code."""
-
-    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        eight = builder.load(_place(context, builder, signature.args[0], arguments[0], arguments[1]), align=8)
-        undefined = ir.Constant(eight.type, ir.Undefined)
-        limit = builder.insert_element(undefined, arguments[2], ir.Constant(ir.IntType(32), 0))
-        above = builder.fcmp_ordered(">", eight, _some(builder, limit, [0] * LANES))
-        return builder.zext(builder.bitcast(above, ir.IntType(LANES)), ir.IntType(64))
-
-    return types.uint64(values, types.uint64, types.float64), lower
+def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Return the address of the entry of an array, the first two arguments."""
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    return builder.gep(array.data, [arguments[1]])
 
 
-def _typed_highest(_context: Any, values: Any, _start: Any, _members: Any) -> tuple[Any, Lowering]:
-    """Return the signature and the LLVM code emitter of `masked_max`."""
-
-    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        left = builder.load(_place(context, builder, signature.args[0], arguments[0], arguments[1]), align=8)
-        chosen = builder.bitcast(builder.trunc(arguments[2], ir.IntType(LANES)), ir.VectorType(ir.IntType(1), LANES))
-        left = builder.select(chosen, left, ir.Constant(left.type, [float("-inf")] * LANES))
-        while left.type.count > 1:  # compare the two halves
-            half = left.type.count // 2
-            one, other = _some(builder, left, range(half)), _some(builder, left, range(half, 2 * half))
-            left = builder.select(builder.fcmp_ordered(">", one, other), one, other)
-        return builder.extract_element(left, ir.Constant(ir.IntType(32), 0))
-
-    return types.float64(values, types.uint64, types.uint64), lower
+def _numbers(context: Any, builder: Any, signature: Any, arguments: Any, lanes: int) -> Any:
+    """Return the address of the `lanes` entries from `_address` on."""
+    place = _address(context, builder, signature, arguments)
+    return builder.bitcast(place, ir.VectorType(ir.DoubleType(), lanes).as_pointer())
 
 
-mask_above = _exceeding if JIT_DISABLED else intrinsic(_typed_exceeding)
-masked_max = _highest if JIT_DISABLED else intrinsic(_typed_highest)
+def _emit_mask_above(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    eight = builder.load(_numbers(context, builder, signature, arguments, LANES), align=8)
+    above = builder.fcmp_ordered(">", eight, _repeated(builder, arguments[2], LANES))
+    return builder.zext(builder.bitcast(above, ir.IntType(LANES)), ir.IntType(64))
+
+
+def _emit_masked_max(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    left = builder.load(_numbers(context, builder, signature, arguments, LANES), align=8)
+    chosen = builder.bitcast(builder.trunc(arguments[2], ir.IntType(LANES)), ir.VectorType(ir.IntType(1), LANES))
+    left = builder.select(chosen, left, ir.Constant(left.type, [float("-inf")] * LANES))
+    while left.type.count > 1:  # compare the two halves
+        half = left.type.count // 2
+        one, other = _some(builder, left, range(half)), _some(builder, left, range(half, 2 * half))
+        left = builder.select(builder.fcmp_ordered(">", one, other), one, other)
+    return builder.extract_element(left, ir.Constant(ir.IntType(32), 0))
+
+
+@instruction(lambda values, _start, _limit: types.uint64(values, types.uint64, types.float64), _emit_mask_above)
+def mask_above(values: Any, start: Any, limit: Any) -> Any:
+    """Return a bit mask (uint64) of the eight entries of `values` (float64[N]) from `start` on that exceed `limit`.
+
+    start: uint64, at most N - 8, not checked.
+    """
+    return np.uint64(sum(1 << lane for lane in range(LANES) if values[int(start) + lane] > limit))
+
+
+@instruction(lambda values, _start, _members: types.float64(values, types.uint64, types.uint64), _emit_masked_max)
+def masked_max(values: Any, start: Any, members: Any) -> Any:
+    """Return the maximum of the `members` of eight entries of `values` (float64[N], no NaN) from `start` on, or -inf.
+
+    start: as for `mask_above`.  members: uint64, one bit per entry; other bits are ignored.
+    """
+    return max((float(values[int(start) + lane]) for lane in range(LANES) if int(members) >> lane & 1), default=-np.inf)
+
 
 FOUR = 4
 """Numbers per record."""
@@ -123,74 +121,52 @@ class _FourModel(models.PrimitiveModel):  # type: ignore[misc]
 _four = _Four()
 
 
-def _load_four(values: Any, start: Any) -> Any:
+def _emit_load_four(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    return builder.load(_numbers(context, builder, signature, arguments, FOUR), align=8)
+
+
+def _emit_store_four(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    builder.store(arguments[2], _numbers(context, builder, signature, arguments, FOUR), align=8)
+    return context.get_dummy_value()
+
+
+def _emit_divide_four(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+    return builder.fdiv(arguments[0], _repeated(builder, arguments[1], FOUR))
+
+
+@instruction(lambda values, _start: _four(values, types.uint64), _emit_load_four)
+def load_four(values: Any, start: Any) -> Any:
     """Return four entries of `values` (float64[N]) from `start` (uint64, at most N - 4, not checked) on."""
     return values[int(start) : int(start) + FOUR].copy()
 
 
-def _store_four(values: Any, start: Any, four: Any) -> None:
+@instruction(lambda values, _start, _new: types.void(values, types.uint64, _four), _emit_store_four)
+def store_four(values: Any, start: Any, four: Any) -> None:
     """Write `four` to `values`, in place; start: as for `load_four`."""
     values[int(start) : int(start) + FOUR] = four
 
 
-def _add_fours(one: Any, other: Any) -> Any:
+@instruction(
+    lambda _one, _other: _four(_four, _four), lambda _context, builder, _signature, arguments: builder.fadd(*arguments)
+)
+def add_fours(one: Any, other: Any) -> Any:
     """Return the sums of four pairs of numbers."""
     return one + other
 
 
-def _divide_four(four: Any, divisor: Any) -> Any:
+@instruction(lambda _dividend, _divisor: _four(_four, types.float64), _emit_divide_four)
+def divide_four(four: Any, divisor: Any) -> Any:
     """Return the four quotients; divisor: float64."""
     return four / divisor
 
 
-def _typed_load_four(_context: Any, values: Any, _start: Any) -> tuple[Any, Lowering]:
-    """Return the signature and the LLVM code emitter of `load_four`."""
-
-    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.load(_place(context, builder, signature.args[0], arguments[0], arguments[1], FOUR), align=8)
-
-    return _four(values, types.uint64), lower
+def _emit_claim(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    return builder.atomic_rmw("add", array.data, arguments[1], "acq_rel")
 
 
-def _typed_store_four(_context: Any, values: Any, _start: Any, _four_: Any) -> tuple[Any, Lowering]:
-    """Return the signature and the LLVM code emitter of `store_four`."""
-
-    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        builder.store(
-            arguments[2], _place(context, builder, signature.args[0], arguments[0], arguments[1], FOUR), align=8
-        )
-        return context.get_dummy_value()
-
-    return types.void(values, types.uint64, _four), lower
-
-
-def _typed_add_fours(_context: Any, _one: Any, _other: Any) -> tuple[Any, Lowering]:
-    """Return the signature and the LLVM code emitter of `add_fours`."""
-
-    def lower(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.fadd(*arguments)
-
-    return _four(_four, _four), lower
-
-
-def _typed_divide_four(_context: Any, _dividend: Any, _divisor: Any) -> tuple[Any, Lowering]:
-    """Return the signature and the LLVM code emitter of `divide_four`."""
-
-    def lower(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        undefined = ir.Constant(arguments[0].type, ir.Undefined)
-        divisor = builder.insert_element(undefined, arguments[1], ir.Constant(ir.IntType(32), 0))
-        return builder.fdiv(arguments[0], _some(builder, divisor, [0] * FOUR))
-
-    return _four(_four, types.float64), lower
-
-
-load_four = _load_four if JIT_DISABLED else intrinsic(_typed_load_four)
-store_four = _store_four if JIT_DISABLED else intrinsic(_typed_store_four)
-add_fours = _add_fours if JIT_DISABLED else intrinsic(_typed_add_fours)
-divide_four = _divide_four if JIT_DISABLED else intrinsic(_typed_divide_four)
-
-
-def _claim(next_free: Any, n: Any) -> Any:
+@instruction(lambda next_free, _n: types.int64(next_free, types.int64), _emit_claim)
+def claim(next_free: Any, n: Any) -> Any:
     """Claim the next `n` numbers from the counter `next_free` (int64[1], modified in place); return the first.
 
     Any number of threads may call it at once.  A claim has acquire and release ordering: a later claim of another
@@ -202,99 +178,55 @@ def _claim(next_free: Any, n: Any) -> Any:
     return first
 
 
-def _typed_claim(_context: Any, next_free: Any, _n: Any) -> tuple[Any, Lowering]:
-    """Return the signature and the LLVM code emitter of `claim`."""
-
-    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        return builder.atomic_rmw("add", array.data, arguments[1], "acq_rel")
-
-    return types.int64(next_free, types.int64), lower
+def _emit_swap(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    place = _address(context, builder, signature, arguments)
+    return builder.extract_value(builder.cmpxchg(place, arguments[2], arguments[3], "seq_cst", "seq_cst"), 0)
 
 
-claim = _claim if JIT_DISABLED else intrinsic(_typed_claim)
-"""claim(next_free, n): see `_claim`; in kernels an atomic instruction."""
+def _emit_read(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    return builder.load_atomic(_address(context, builder, signature, arguments), "acquire", 8)
 
 
-_one_at_once = threading.Lock()
+def _emit_write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    builder.store_atomic(arguments[2], _address(context, builder, signature, arguments), "release", 8)
+    return context.get_dummy_value()
 
 
-def _swap_word(words: Any, index: Any, old: Any, new: Any) -> Any:
+def _emit_prefetch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+    fetch = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
+    place = builder.bitcast(_address(context, builder, signature, arguments), pointer)
+    reading, kept, data = (ir.Constant(number, value) for value in (0, 3, 1))
+    builder.call(fetch, [place, reading, kept, data])
+    return context.get_dummy_value()
+
+
+@instruction(lambda words, *_: types.uint64(words, types.uint64, types.uint64, types.uint64), _emit_swap)
+def compare_and_swap(words: Any, index: Any, old: Any, new: Any) -> Any:
     """Write `new` into `words[index]` if it holds `old`; return its previous value (uint64).
 
     words: uint64[N].  index: uint64 below N, not checked.  old, new: uint64.
     """
-    with _one_at_once:
+    with _one_at_a_time:
         held = np.uint64(words[index])
         if held == old:
             words[index] = new
     return held
 
 
-def _read_word(words: Any, index: Any) -> Any:
+@instruction(lambda words, _index: types.uint64(words, types.uint64), _emit_read)
+def read_word(words: Any, index: Any) -> Any:
     """Return `words[index]`, with acquire ordering: earlier writes of its writer are visible."""
     return np.uint64(words[index])
 
 
-def _write_word(words: Any, index: Any, word: Any) -> None:
+@instruction(lambda words, _index, _word: types.void(words, types.uint64, types.uint64), _emit_write)
+def write_word(words: Any, index: Any, word: Any) -> None:
     """Write a word, with release ordering for `read_word`."""
     words[index] = word
 
 
-def _fetch_word(words: Any, index: Any) -> None:
+@instruction(lambda words, _index: types.void(words, types.uint64), _emit_prefetch)
+def prefetch_word(words: Any, index: Any) -> None:
     """Prefetch `words[index]` into the processor's cache."""
-
-
-def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    array = context.make_array(signature.args[0])(context, builder, arguments[0])
-    return builder.gep(array.data, [arguments[1]])
-
-
-def _typed_swap_word(_context: Any, words: Any, _index: Any, _old: Any, _new: Any) -> tuple[Any, Lowering]:
-    """Return the signature of a Numba intrinsic and the function that emits its LLVM code."""
-
-    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = _address(context, builder, signature, arguments)
-        return builder.extract_value(builder.cmpxchg(place, arguments[2], arguments[3], "seq_cst", "seq_cst"), 0)
-
-    return types.uint64(words, types.uint64, types.uint64, types.uint64), lower
-
-
-def _typed_read_word(_context: Any, words: Any, _index: Any) -> tuple[Any, Lowering]:
-    """Return the signature and the LLVM code emitter of `read_word`."""
-
-    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.load_atomic(_address(context, builder, signature, arguments), "acquire", 8)
-
-    return types.uint64(words, types.uint64), lower
-
-
-def _typed_write_word(_context: Any, words: Any, _index: Any, _word: Any) -> tuple[Any, Lowering]:
-    """Return the signature and the LLVM code emitter of `write_word`."""
-
-    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        builder.store_atomic(arguments[2], _address(context, builder, signature, arguments), "release", 8)
-        return context.get_dummy_value()
-
-    return types.void(words, types.uint64, types.uint64), lower
-
-
-def _typed_fetch_word(_context: Any, words: Any, _index: Any) -> tuple[Any, Lowering]:
-    """Return the signature and the LLVM code emitter of `prefetch_word`."""
-
-    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
-        fetch = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
-        place = builder.bitcast(_address(context, builder, signature, arguments), pointer)
-        reading, kept, data = (ir.Constant(number, value) for value in (0, 3, 1))
-        builder.call(fetch, [place, reading, kept, data])
-        return context.get_dummy_value()
-
-    return types.void(words, types.uint64), lower
-
-
-compare_and_swap = _swap_word if JIT_DISABLED else intrinsic(_typed_swap_word)
-read_word = _read_word if JIT_DISABLED else intrinsic(_typed_read_word)
-write_word = _write_word if JIT_DISABLED else intrinsic(_typed_write_word)
-prefetch_word = _fetch_word if JIT_DISABLED else intrinsic(_typed_fetch_word)

@@ -5,13 +5,14 @@
 
 import functools
 import gc
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
 from llvmlite.binding.ffi import ObjectRef
-from numba.extending import overload
+from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
 from ttt_batch.compiler.kernel_cache import JIT_DISABLED, KernelCache, compiling, in_package
@@ -124,6 +125,30 @@ def inlined(function: F) -> F:
     dispatcher._insert = lambda *_: None  # Python finds no compiled version and calls refuse
     dispatcher._compile_for_args = refuse
     return dispatcher  # type: ignore[no-any-return]
+
+
+def instruction(signature: Callable[..., Any], emit: Callable[[Any, Any, Any, Any], Any]) -> Callable[[F], F]:
+    """Return a decorator that compiles calls of a function in kernels to given LLVM code; without the JIT it stays.
+
+    signature: returns Numba's signature from the types of the arguments.
+    emit: emits the code, from Numba's context, LLVM's builder, the signature and the arguments; returns the result.
+    """
+
+    def compiled(function: F) -> F:
+        if JIT_DISABLED:
+            return function
+
+        def typed(_context: Any, *kinds: Any) -> tuple[Any, Any]:
+            return signature(*kinds), emit
+
+        own = inspect.signature(function).parameters.values()
+        context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        typed.__name__, typed.__signature__ = function.__name__, inspect.Signature([context, *own])  # type: ignore[attr-defined]
+        made = intrinsic(typed)
+        made.plain = function  # to compare both
+        return made  # type: ignore[no-any-return]
+
+    return compiled
 
 
 class GenericKernel:
