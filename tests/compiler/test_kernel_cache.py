@@ -323,18 +323,41 @@ def test_an_edit_of_a_callee_in_another_file_is_seen(cache: Cache, package: Path
     assert undone == before._replace(kernels="cached")
 
 
-@pytest.mark.parametrize("where", ["", *sorted(path.parent.name for path in kernel_cache.ROOT.glob("*/__init__.py"))])
-def test_an_edit_in_any_folder_is_seen(where: str, package: Path) -> None:
+FOLDERS = sorted(path.parent.name for path in kernel_cache.ROOT.glob("*/__init__.py"))
+
+
+@pytest.mark.parametrize("where", ["", *FOLDERS])
+def test_an_edit_in_any_folder_is_seen_but_of_the_one_without_kernels(where: str, package: Path) -> None:
     """The cache hashes all files of the package, not only those of the folder that it lies in itself."""
     source = package / where / "__init__.py"
     before, text = kernel_cache.folder_name(package), source.read_text(encoding="utf-8")
     assert before == kernel_cache.cache_folder().name
     try:
         source.write_text(f"{text}# edited\n", encoding="utf-8")
-        assert kernel_cache.folder_name(package) != before
+        assert (kernel_cache.folder_name(package) == before) == (where == kernel_cache.WITHOUT_KERNELS)
     finally:
         source.write_text(text, encoding="utf-8")
     assert kernel_cache.folder_name(package) == before
+
+
+def test_the_folder_without_kernels_has_none_and_nothing_that_kernels_read() -> None:
+    """Neither a decorator of kernels nor Numba, and no file of another folder imports it."""
+    of_kernels = re.compile(r"(from|import) (ttt_batch\.compiler\.(jit|bits|intrinsics)|numba)\b|\.register\(")
+    above = re.compile(rf"^(from|import) ttt_batch\.{kernel_cache.WITHOUT_KERNELS}\b", re.MULTILINE)
+    for source in kernel_cache.ROOT.glob("*/**/*.py"):
+        inside = source.relative_to(kernel_cache.ROOT).parts[0] == kernel_cache.WITHOUT_KERNELS
+        text = source.read_text(encoding="utf-8")
+        assert not (of_kernels if inside else above).search(text), source
+
+
+def test_kernels_of_the_folder_without_kernels_would_not_be_kept() -> None:
+    class Inside(NamedTuple):
+        number: int
+
+    Inside.__module__ = f"ttt_batch.{kernel_cache.WITHOUT_KERNELS}.web"
+    assert not kernel_cache.in_package(Inside)
+    Inside.__module__ = "ttt_batch.learners.td"
+    assert kernel_cache.in_package(Inside)
 
 
 def tear(files: list[Path]) -> None:

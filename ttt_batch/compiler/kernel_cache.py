@@ -1,9 +1,10 @@
 """Cache of compiled kernels, which never runs machine code of an older source.
 
 Numba checks only the file that defines a cached kernel, so it misses edits of called functions in other files.  This
-cache lies in a folder named after a hash of the whole package and of its dependencies' versions.  Any edit or upgrade
-starts an empty folder.  Each compiled signature is one file, written to a temporary file and renamed, so concurrent
-processes cannot mix their entries.  If the cache cannot be read or written, kernels are compiled.
+cache lies in a folder named after a hash of the package's sources and of its dependencies' versions.  Any edit or
+upgrade starts an empty folder, except an edit of the floor `app`, which has no kernels and which nothing below reads.
+Each compiled signature is one file, written to a temporary file and renamed, so concurrent processes cannot mix their
+entries.  If the cache cannot be read or written, kernels are compiled.
 
 Other users must not be able to write to the folder: unpickling a planted kernel would run its code.  A folder is
 private if it and every folder above it belong to this user or to root, and others cannot write to them; ssh and sudo
@@ -260,6 +261,9 @@ def _digest(wished: Path, name: str, content: bytes | memoryview) -> bytes:
 
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)
 PACKAGE = __name__.partition(".")[0]
+WITHOUT_KERNELS = "app"
+"""Floor of the package with neither kernels nor classes of their arguments."""
+
 ROOT = Path(__file__).parents[1]
 """Folder of the whole package: kernels of one folder call those of others."""
 
@@ -318,7 +322,8 @@ def folder_name(package: Path) -> str:
     digest = hashlib.blake2b(digest_size=12)
     for version in (numba.__version__, llvmlite.__version__, np.__version__, sys.version):
         digest.update(version.encode())
-    for source in sorted(package.rglob("*.py")):
+    folders = [folder for folder in package.iterdir() if folder.is_dir() and folder.name != WITHOUT_KERNELS]
+    for source in sorted([*package.glob("*.py"), *(source for folder in folders for source in folder.rglob("*.py"))]):
         digest.update(str(source.relative_to(package)).encode())
         digest.update(source.read_bytes())
     return f"kernels-{digest.hexdigest()}"
@@ -410,10 +415,10 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
 
 def _is_ours(types: Any) -> bool:
-    """Return whether all classes among the argument types belong to the package.
+    """Return whether the folder's hash covers all classes among the argument types.
 
-    The folder's hash does not cover third-party learners (`learners.register`), so it would miss an edit of their code.
-    Their kernels are compiled in every process.
+    It does not cover third-party learners (`learners.register`), so it would miss an edit of their code.  Their kernels
+    are compiled in every process.
     """
     for one in types:
         made_by = getattr(one, "instance_class", None)
@@ -423,5 +428,6 @@ def _is_ours(types: Any) -> bool:
 
 
 def in_package(made: Any) -> bool:
-    """Return whether a class or function is defined in the package."""
-    return str(made.__module__).partition(".")[0] == PACKAGE
+    """Return whether a class or function is defined in a source of the package that the folder's hash covers."""
+    package, _, module = str(made.__module__).partition(".")
+    return package == PACKAGE and module.partition(".")[0] != WITHOUT_KERNELS
