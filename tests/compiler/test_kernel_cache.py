@@ -392,22 +392,6 @@ def test_a_damaged_cache_is_compiled_anew(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", ["", "--batch 1", "--engine flow", "--games 10000000 --threads 2 --batch auto"])
-def test_as_many_kernels_are_compiled_as_were_announced(words: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "ttt_batch", "train", "--games", "1000", "--out", str(tmp_path / "run"), *words.split()],
-        env=os.environ | {"TTT_BATCH_CACHE_DIR": str(tmp_path / "cache")},
-        capture_output=True,
-        text=True,
-        timeout=3 * SECONDS,
-        check=True,
-    )
-    (needed,) = re.findall(r"^compiling kernels \(once\): 0 of (\d+) \.\.\.$", done.stderr, re.MULTILINE)
-    (compiled,) = re.findall(r"^compiling kernels \(once\): (\d+) done in \d+ s$", done.stderr, re.MULTILINE)
-    assert needed == compiled
-
-
-@pytest.mark.slow
 def test_an_unusable_cache_costs_nothing_but_the_cache(cache: Cache, package: Path, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("in the way")

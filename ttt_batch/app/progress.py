@@ -4,7 +4,6 @@ A terminal shows a live bar or a spinner, other outputs plain lines.
 """
 
 import gc
-import math
 import random
 import sys
 import time
@@ -14,7 +13,8 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from ttt_batch.compiler.kernel_cache import cached_kernels, kernels_to_compile, on_compile
+from ttt_batch.app.reports.layout import GAP, side_by_side
+from ttt_batch.compiler.kernel_cache import cached_kernels, on_compile
 from ttt_batch.core.console import Notice, is_live, print_message
 from ttt_batch.core.text import count_text, duration_text, short_number
 from ttt_batch.games.board import MARKS, UNFINISHED, Game
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 COMPILING, COMPILING_ALL = "compiling kernels (once)", "compiling all kernels (once)"
 
-FIRST_LINE = 8  # kernels until the first line about them off a terminal, if their number is not known
+FIRST_LINE = 8  # kernels until the first line about them off a terminal
 
 
 class CompiledKernels:
@@ -36,27 +36,18 @@ class CompiledKernels:
 
     def __init__(self) -> None:
         self.since: float | None = None
-        self._done, self._needed, self._next_line, self._ended = 0, 0, 0, False
-
-    def begin(self, needed: int) -> None:
-        """Start counting.  needed: total number of kernels, or 0 if unknown."""
-        self.since, self._needed = time.perf_counter(), needed
-        self._next_line = math.ceil(needed / 4) if needed else FIRST_LINE
+        self._done, self._next_line, self._ended = 0, FIRST_LINE, False
 
     def count(self) -> bool:
-        """Count one kernel; return whether to print a line: after each quarter, or doubling if the total is unknown."""
+        """Count one kernel; return whether to print a line: at doubling numbers."""
         self._done += 1
-        if 0 < self._needed < self._done:  # other versions of the compiler need more kernels
-            self._needed, self._next_line = 0, 2 * self._done
-        due = self._done == self._next_line and not self._ended
-        if due:
-            self._next_line += math.ceil(self._needed / 4) or self._done
-        return due and self._done != self._needed
+        if self._ended or self._done < self._next_line:
+            return False
+        self._next_line = 2 * self._done
+        return True
 
     def text(self) -> str:
-        """Return a line with the numbers of compiled and needed kernels."""
-        if self._needed:
-            return f"{COMPILING}: {self._done} of {self._needed}"
+        """Return a line with the number of compiled kernels."""
         return f"{COMPILING}: {self._done} done" if self._done else COMPILING
 
     def end(self) -> str:
@@ -64,7 +55,7 @@ class CompiledKernels:
         if self.since is None or self._ended:
             return ""
         self._ended = True
-        return f"{COMPILING}: {self._done} done in {time.perf_counter() - self.since:.0f} s"
+        return f"{self.text()} in {time.perf_counter() - self.since:.0f} s"
 
 
 RECENT_SECONDS, LEAST_SECONDS = 10.0, 0.5
@@ -143,7 +134,7 @@ class Reporter:
         """Show that a kernel is being compiled, until `clear`."""
         first = self._kernels.since is None
         if first:
-            self._kernels.begin(kernels_to_compile())
+            self._kernels.since = time.perf_counter()
             # The program postpones garbage collection for a fast start, but the compiler leaves 25 MB of cycles.
             gc.set_threshold(200, 5, 5)
         if self._live:
@@ -153,8 +144,7 @@ class Reporter:
 
     def compiled_one(self) -> None:
         """Count a compiled kernel; without a terminal, print a line from time to time."""
-        due = self._kernels.count()
-        if due and not self._live:
+        if self._kernels.count() and not self._live:
             self._print(f"{self._kernels.text()} ...")
 
     def spin(self, text: Callable[[], str], since: float | None = None) -> None:
@@ -336,11 +326,8 @@ def progress_text(now: Progress, first: Progress | GamesLearnt) -> str:
     return f"{pace_text(now, first):>9}  X {x_wins:.0f}%  draw {draws:.0f}%  O {o_wins:.0f}%  {verdict}"
 
 
-WIDTH = 60
-"""Most columns for the boards."""
-
-MOST_GAMES = 5
-BETWEEN = "   "
+WIDTH, MOST_GAMES = 60, 5
+"""Most columns for the boards, and most boards."""
 
 
 class SampleGames:
@@ -360,7 +347,7 @@ class SampleGames:
             return []
         if not self._games or now.seconds >= self._began + 1.0:
             run, self._began = now.run(), now.seconds
-            count = max(1, min(MOST_GAMES, WIDTH // (2 * run.board.cols + len(BETWEEN))))
+            count = max(1, min(MOST_GAMES, WIDTH // (2 * run.board.cols + len(GAP))))
             self._games = [self._play(run) for _ in range(count)]
         longest = max(len(game.moves) for game in self._games)
         shown = int((longest + 2) * (now.seconds - self._began))  # the final position stays for a moment
@@ -375,10 +362,6 @@ class SampleGames:
 
 def boards_side_by_side(games: list[Game]) -> list[str]:
     """Return boards of equal size, drawn side by side, as lines."""
-    board = games[0].board
-    positions = [game.position for game in games]
-    rows = (range(row * board.cols, (row + 1) * board.cols) for row in range(board.rows))
-    return [
-        BETWEEN.join(" ".join(MARKS[position[cell]] for cell in cells) for position in positions).rstrip()
-        for cells in rows
-    ]
+    cells, columns = games[0].board.cells, games[0].board.cols
+    marks = [[MARKS[mark] for mark in game.position] for game in games]
+    return side_by_side([[" ".join(own[row : row + columns]) for row in range(0, cells, columns)] for own in marks])

@@ -277,7 +277,6 @@ Action = Callable[[], None]
 _watchers: list[tuple[Action, Action, Action]] = []
 compiling: list[Callable[..., Any]] = []
 """Kernels being compiled; each is called by the previous one."""
-_announced = [0]
 
 
 def on_compile(begin: Action, end: Action = lambda: None, each: Action = lambda: None) -> Action:
@@ -295,16 +294,6 @@ def on_compile(begin: Action, end: Action = lambda: None, each: Action = lambda:
 @functools.cache
 def _check_first_room() -> None:
     check_memory(COMPILING_FIRST, "compiling kernels")
-
-
-def set_expected_kernels(number: int) -> None:
-    """Set how many kernels the next operation compiles with an empty cache; 0 if unknown."""
-    _announced[0] = number
-
-
-def kernels_to_compile() -> int:
-    """Return how many kernels the next operation compiles; 0 if unknown, e.g. because some are cached."""
-    return 0 if cached_kernels() else _announced[0]
 
 
 @functools.cache

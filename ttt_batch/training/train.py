@@ -12,7 +12,6 @@ from typing import Any, Unpack, overload
 from ttt_batch.agents.external import is_agent, make_agent
 from ttt_batch.cluster.config import ClusterConfig, cluster_config
 from ttt_batch.cluster.worker_pool import WorkerPool
-from ttt_batch.compiler.kernel_cache import set_expected_kernels
 from ttt_batch.core.errors import GamesError, RunFileError, UsageError, flag, warn_python
 from ttt_batch.core.files import shown
 from ttt_batch.core.outputs import check_distinct, named_file
@@ -53,7 +52,7 @@ from ttt_batch.training.network_session import (
 from ttt_batch.training.plan import Opposing, Plan, RunSources, make_plan, policy_of_opponent
 from ttt_batch.training.remote import RemoteBatches
 from ttt_batch.training.session import DEFAULT_EVERY, Checkpoints, Progress, Session, make_snapshot_store, parse_every
-from ttt_batch.training.trainers import choose_trainer, kernels_needed, make_trainer
+from ttt_batch.training.trainers import choose_trainer, make_trainer
 from ttt_batch.training.trainers.base import Trainer
 from ttt_batch.training.trainers.batched import ChunkedWalk
 from ttt_batch.training.trainers.ply_by_ply import MixtureWalking
@@ -297,9 +296,6 @@ def train(
         check_space(config, limit, uneven=isinstance(plan.agent_policy, Probabilities))
         shares = None if place is None else stack.enter_context(_shared(place, plan, warn))
         writer = None if record is None else stack.enter_context(_writer(record, config, overwrite=overwrite, say=say))
-        set_expected_kernels(
-            0 if writer or plan.opponent is not None else kernels_needed(config, plan.total, n_threads)
-        )
         clock, trainer = Clock(plan.seconds), _trainer(plan, writer, limit, n_threads, block, shares)
         keeper = make_snapshot_store(plan, trainer.tables, limit, note, wanted=keep_points)
         run = Session(plan, trainer, clock, files, follow, stop, say, command, n_threads, keeper).train()

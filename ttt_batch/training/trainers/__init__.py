@@ -13,7 +13,7 @@ from ttt_batch.simulation.policy import Policy
 from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.plan import policy_of_opponent
 from ttt_batch.training.trainers.base import Trainer, TrainerOptions
-from ttt_batch.training.trainers.batched import Flowing, InLockstep, Walking, least_chunked
+from ttt_batch.training.trainers.batched import Flowing, InLockstep, Walking
 from ttt_batch.training.trainers.ply_by_ply import (
     Growing,
     GrowingFlow,
@@ -48,20 +48,6 @@ def choose_trainer(config: Config, opponent: Policy | Probabilities | None = Non
         ways = WAYS["grown" if config.grown else "small" if config.small else "large"]
     batches = "flow" if config.engine == "flow" else "walk"
     return ways["games" if config.batch == 1 else batches]
-
-
-KERNELS: dict[type[Trainer], int] = {OneByOne: 5, Walking: 12, Flowing: 11}
-"""Number of kernels that self-play on a small board and its evaluation compile without a cache."""
-
-
-def kernels_needed(config: Config, games: int, threads: int) -> int:
-    """Return how many kernels self-play of `games` games compiles without a cache; 0 if unknown."""
-    trainer_class = choose_trainer(config)
-    needed = KERNELS.get(trainer_class, 0) if config.small else 0
-    first = least_chunked(config.batches, threads, Walking.games_per_thread, Walking.stop_every)
-    if trainer_class is Walking and first < games:  # walking in pieces: 3 more kernels, 2 if all batches are in pieces
-        needed += 3 if first else 2
-    return needed
 
 
 def make_trainer(

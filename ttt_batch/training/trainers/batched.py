@@ -26,7 +26,7 @@ from ttt_batch.games.transcripts import games_space
 from ttt_batch.learners.base import Learner, Step
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.run import Judge
-from ttt_batch.runs.schedules import MAX_GAMES, Batches, batch_bounds, batch_parity, first_game_of_size, value_at
+from ttt_batch.runs.schedules import MAX_GAMES, batch_bounds, batch_parity, first_game_of_size, value_at
 from ttt_batch.simulation.flow import make_rows
 from ttt_batch.simulation.lockstep import OWN, Lockstep, make_lockstep, replay, second_lockstep, trimmed
 from ttt_batch.simulation.policy import Policy, empty_policy, outcomes_of
@@ -178,17 +178,6 @@ WORTH_SHARING = 1 << 18
 """Count entries above which adding them up by several threads pays."""
 
 
-def helpers_of(batches: Batches, threads: int, each: int) -> int:
-    """Return how many threads may help the first one, if each needs at least `each` games to pay."""
-    return max(min(threads, batches.most // each) - 1, 0)
-
-
-def least_chunked(batches: Batches, threads: int, each: int, stop_every: int) -> int:
-    """Return the first game whose batch is walked in pieces, for several threads or for checks of `stop`."""
-    first = first_game_of_size(batches, 2 * each if helpers_of(batches, threads, each) else stop_every + 1)
-    return MAX_GAMES + 1 if first is None else first
-
-
 class SharedBatch(NamedTuple):
     """Batch whose games the workers of a cluster may walk.
 
@@ -223,10 +212,12 @@ class ChunkedWalk(Batched):
     def __init__(self, task: TrainerOptions) -> None:
         super().__init__(task)
         self._each = self._worth_a_thread()
-        helpers = min(helpers_of(self.batches, task.threads, self._each), self._most_helpers())
+        helped = max(min(task.threads, self.batches.most // self._each) - 1, 0)
+        helpers = min(helped, self._most_helpers())
         self._helpers = [[self._beside(sampler) for sampler in self._samplers] for _ in range(helpers)]
         self._pool: ThreadPoolExecutor | None = None
-        self._piecewise_from = least_chunked(self.batches, task.threads, self._each, self.stop_every)
+        chunked = first_game_of_size(self.batches, 2 * self._each if helped else self.stop_every + 1)
+        self._piecewise_from = MAX_GAMES + 1 if chunked is None else chunked  # for threads, or checks of `stop`
         self._first = self.games < self._piecewise_from < task.games
         self._shares = task.shares
 
