@@ -197,7 +197,8 @@ def test_links_are_followed_and_the_dead_cleared_away(
     assert command(capsys, *words.split(), link)[0] == 0
     assert link.is_symlink() and target.read_bytes() != b"old"
     assert names(target.parent) == sorted([target.name, living.name])
-    files.discard(living, descriptor)
+    os.close(descriptor)
+    living.unlink()
     assert not [name for name in names(here) if name.endswith((".tmp", ".lock"))]
 
 

@@ -119,21 +119,16 @@ def create_locked(target: Path) -> tuple[Path, int]:
     """Create an empty temporary file beside `target`; return its path and its descriptor, which holds the lock."""
     for _ in range(20):
         path = temporary_name(target)
-        descriptor = create_file(path)
-        try:
-            if locked(descriptor) is not False and is_same(descriptor, path):
-                return path, descriptor
-        except BaseException:
-            discard(path, descriptor)
-            raise
-        discard(path, descriptor)  # `remove_stale_temporaries` of another process removed it before the lock
+        descriptor, kept = create_file(path), False
+        try:  # `remove_stale_temporaries` of another process may have removed it before the lock
+            kept = locked(descriptor) is not False and is_same(descriptor, path)
+        finally:
+            if not kept:
+                os.close(descriptor)
+                remove(path)
+        if kept:
+            return path, descriptor
     raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
-
-
-def discard(path: Path, descriptor: int) -> None:
-    """Close a temporary file and remove it, if that is possible."""
-    os.close(descriptor)
-    remove(path)
 
 
 def write_all(descriptor: int, content: Content) -> None:
@@ -216,28 +211,22 @@ def flush_folder(folder: Path) -> None:
 
 
 def remove_stale_temporaries(target: Path) -> None:
-    """Remove the temporary files beside `target` that no process has locked, if possible.
+    """Remove the ordinary temporary files beside `target` that no process has locked, if possible.
 
     On systems without such locks all files stay.
     """
     form = re.compile(re.escape(hidden(target, "ttt-batch.").name) + r"[0-9a-f]{12}\.tmp")
     with suppress(OSError):
         for name in filter(form.fullmatch, os.listdir(target.parent)):  # noqa: PTH208 - names are enough
-            with suppress(OSError):
-                _remove_dead(target.with_name(name))
-
-
-def _remove_dead(path: Path) -> None:
-    """Remove an ordinary file that no process has locked."""
-    if not stat.S_ISREG(path.lstat().st_mode):
-        return
-    # Network file systems lock only files that are open for writing.
-    descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    try:
-        if locked(descriptor) and is_same(descriptor, path):
-            path.unlink()
-    finally:
-        os.close(descriptor)
+            path = target.with_name(name)
+            with suppress(OSError), ExitStack() as closing:
+                if stat.S_ISREG(path.lstat().st_mode):
+                    # Network file systems lock only files that are open for writing.
+                    flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+                    descriptor = os.open(path, flags)
+                    closing.callback(os.close, descriptor)
+                    if locked(descriptor) and is_same(descriptor, path):
+                        path.unlink()
 
 
 def file_identity(path: Path) -> tuple[int, ...] | None:

@@ -100,39 +100,27 @@ class Lock:
             return False
         try:
             content = os.read(descriptor, 4096).decode(errors="replace")
+            holder = re.match(r"pid (\d{1,9})\nbirth (\w*)\nsince ([^\n]+)\n", content)
             free = locked(descriptor)
-            if free is not True and (_is_alive(content) or last):
-                raise self._held(content)
+            if free is not True and (last or (holder is not None and _is_alive(int(holder[1]), holder[2]))):
+                since = f"process {holder[1]} has been training into it since {holder[3]}" if holder else ""
+                who = since or "another process trains"
+                raise TakenError(f"{shown(self._target)} is being written: {who}; wait for it, or name another file")
             if free and is_same(descriptor, self.path):
                 self.path.unlink()
             if free is None:
-                self._remove(content)
+                # A second lock admits one process at a time.  Of two processes that found a dead lock, the slower one
+                # would otherwise remove the new lock of the faster one.
+                with suppress(RunFileError, FileNotFoundError), Lock(self.path):
+                    if self.path.read_text(errors="replace") == content:
+                        self.path.unlink()
         finally:
             os.close(descriptor)
         return False
 
-    def _remove(self, content: str) -> None:
-        """Remove the lock file if it has this content, on a file system without locks.
 
-        A second lock admits one process at a time.  Of two processes that found a dead lock, the slower one would
-        otherwise remove the new lock of the faster one.
-        """
-        with suppress(RunFileError, FileNotFoundError), Lock(self.path):
-            if self.path.read_text(errors="replace") == content:
-                self.path.unlink()
-
-    def _held(self, content: str) -> TakenError:
-        found = re.match(r"pid (\d+)\nbirth [^\n]*\nsince ([^\n]+)\n", content)
-        who = f"process {found[1]} has been training into it since {found[2]}" if found else "another process trains"
-        return TakenError(f"{shown(self._target)} is being written: {who}; wait for it, or name another file")
-
-
-def _is_alive(content: str) -> bool:
+def _is_alive(number: int, birth: str) -> bool:
     """Return whether the process of a lock file lives.  Its starting time excludes a new process with that id."""
-    found = re.match(r"pid (\d{1,9})\nbirth (\w*)\n", content)
-    if found is None:
-        return False
-    number = int(found[1])
     if sys.platform != "win32":  # os.kill ends processes there, so people must remove a leftover lock
         try:
             os.kill(number, 0)
@@ -140,7 +128,7 @@ def _is_alive(content: str) -> bool:
             return False
         except PermissionError:
             pass
-    return _birth(number) in ("", found[2])
+    return _birth(number) in ("", birth)
 
 
 def _birth(number: int) -> str:

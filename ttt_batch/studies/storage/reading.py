@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import RunFileError, StudyFileError, StudyTakenError, TttBatchError
-from ttt_batch.core.files import NotOrdinaryError, open_ordinary, reason, shown
+from ttt_batch.core.files import NotOrdinaryError, begins_with, open_ordinary, reason, shown
 from ttt_batch.core.outputs import OutputKind
 from ttt_batch.learners import foreign_learner
 from ttt_batch.runs.lookup import find_run, no_such_file
@@ -254,9 +254,7 @@ STUDY_FILE = OutputKind(StudyFileError, "out", taken=StudyTakenError)
 
 def is_study_file(path: Path) -> bool:
     """Return whether an ordinary file of any name starts like a study's file."""
-    with suppress(OSError, ValueError, NotOrdinaryError), open_ordinary(path) as file:
-        return file.read(len(MAGIC)) == MAGIC
-    return False
+    return begins_with(path, MAGIC)
 
 
 def locked_study(path: Path, closing: ExitStack) -> None:
