@@ -381,11 +381,11 @@ def random_shares(plan: Plan) -> Measure:
 def followed(seed: int, games: int, **options: Any) -> tuple[Recorder, list[float]]:
     """Return the record of one training in batches of BATCH on one thread, and the seconds up to each point."""
     trainer = make_trainer(make_config(batch=BATCH, seed=seed, horizon=games, **options))
-    recorder = Recorder(trainer.judge())
+    recorder = Recorder()
     seconds, start = list[float](), time.perf_counter()
     for point in points_of(trainer.batches, games):
         trainer.advance(point, lambda: False)
-        recorder.record(trainer.tables, trainer.games, 0.0, trainer.outcomes)
+        recorder.record(trainer.games, 0.0, trainer.outcomes, trainer.judge())
         seconds.append(time.perf_counter() - start)
     return recorder, seconds
 

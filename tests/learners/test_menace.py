@@ -22,7 +22,6 @@ from ttt_batch.app.terminal.loop import play_in_terminal
 from ttt_batch.compiler.numerics import stream_key
 from ttt_batch.core.errors import TttBatchError, UsageError
 from ttt_batch.evaluation.exact_results import match
-from ttt_batch.evaluation.judgement import Judgement
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.loading import check_run
 from ttt_batch.runs.run import Recorder
@@ -286,9 +285,9 @@ def test_a_proof_counts_if_it_is_unbeatable_as_first() -> None:
     assert verdict_text(run) == f"unbeatable as first at every recorded point since game {since}"
     assert verdict_facts(run)["unbeatable_since"] == since
     judged = iter(run.statistics["unbeatable"])
-    recorder = Recorder(lambda _: Judgement(next(judged), *[np.zeros(2)] * 6), 1)
+    recorder = Recorder(1)
     for games in run.statistics["games"].tolist():
-        recorder.record(None, games, 0.0, np.zeros(3, np.int64))
+        recorder.record(games, 0.0, np.zeros(3, np.int64), {"unbeatable": next(judged)})
     assert recorder.since == since
 
 

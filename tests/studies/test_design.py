@@ -10,7 +10,8 @@ from ttt_batch.core.errors import RunFileError, UsageError
 from ttt_batch.core.text import LEARNER_NAMES
 from ttt_batch.studies.designs.design import DEFAULT_SEEDS, make_design
 from ttt_batch.studies.designs.values import TABLE_OPTIONS
-from ttt_batch.training.plan import RunSources, check_opponent, make_plan
+from ttt_batch.training.plan import Length, RunSources, make_plan
+from ttt_batch.training.trainers.base import check_opponent
 
 LISTS = {
     "learner": [None, *LEARNER_NAMES, "TD"],
@@ -35,7 +36,7 @@ def train_config(options, seed):
     runs = RunSources(None, None, opponent, False)
     options["seed"] = seed
     try:
-        plan = make_plan(games, runs, options, seat=seat, more=None, until=None, fork=False, in_place=True)
+        plan = make_plan(Length(games), runs, options, seat=seat)
         if plan.opponent is not None:  # `train` does so by `policy_of_opponent`, which also enumerates the board
             check_opponent(plan.opponent, plan.config)
     except UsageError:

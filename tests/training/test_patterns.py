@@ -16,8 +16,7 @@ from ttt_batch.core.errors import RunFileError, UsageError
 from ttt_batch.runs.loading import check_run
 from ttt_batch.runs.network_config import make_pattern_config
 from ttt_batch.runs.network_run import PROVED, PatternRun
-from ttt_batch.training.network_session import last_game
-from ttt_batch.training.network_trainer import PatternTrainer, next_point
+from ttt_batch.training.network_trainer import PatternTrainer, last_game, next_point
 
 STORED = Path(__file__).parent.parent.parent / "data" / "networks-1.3.h5"
 

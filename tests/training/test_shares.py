@@ -15,10 +15,9 @@ from ttt_batch.runs.config import make_config
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.training import remote as shares_module
-from ttt_batch.training.plan import policy_of_opponent
 from ttt_batch.training.remote import RemoteBatches
 from ttt_batch.training.trainers import make_trainer
-from ttt_batch.training.trainers.base import Trainer
+from ttt_batch.training.trainers.base import Trainer, policy_of_opponent
 from ttt_batch.training.trainers.batched import InLockstep, Walking
 
 

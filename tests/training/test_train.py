@@ -128,7 +128,7 @@ def test_judgements_between_batches_do_not_show(learner: str, batch: Any, engine
     """They are those of the tables alone, once or twice at a point or not at all."""
     games = [batch_bounds(make_batches(batch), number)[1] for number in (0, 100, 5_000, 9_000, 19_999)]
     judged, alone = (make_trainer(make_config(learner=learner, batch=batch, engine=engine, seed=7)) for _ in range(2))
-    judge, exact = judged.judge(), exact_judge(judged.graph, judged.learner, judged.worth)
+    judge, exact = judged.evaluate, exact_judge(judged.graph, judged.learner, judged.worth)
     for number, last in enumerate(games):
         judged.advance(last, never)
         for _ in range(number % 3):

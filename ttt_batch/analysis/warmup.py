@@ -58,7 +58,7 @@ from ttt_batch.studies.study import study
 from ttt_batch.training.from_games import learn_from
 from ttt_batch.training.train import train, train_table
 from ttt_batch.training.trainers import make_trainer
-from ttt_batch.training.trainers.base import Trainer
+from ttt_batch.training.trainers.base import TableTrainer, Trainer
 from ttt_batch.training.trainers.batched import Walking
 
 ENUMERATED, GROWN = "2x5x3", "5x5x5"
@@ -408,11 +408,12 @@ def _learning(trainer: Trainer) -> Steps:
     return lambda n: trainer.advance(trainer.games + n * int(trainer.config.batch), lambda: False)
 
 
-def _judge(trainer: Trainer, n: int) -> None:
+def _judge(trainer: TableTrainer, n: int) -> None:
     """Evaluate and record the current tables `n` times."""
-    recorder, outcomes = Recorder(exact_judge(trainer.graph, trainer.learner, trainer.worth)), trainer.outcomes
+    recorder, outcomes = Recorder(), trainer.outcomes
+    evaluate = exact_judge(trainer.graph, trainer.learner, trainer.worth)
     for _ in range(n):
-        recorder.record(trainer.tables, trainer.games, 0.0, outcomes)
+        recorder.record(trainer.games, 0.0, outcomes, evaluate(trainer.tables)._asdict())
 
 
 def _time(work: Steps, n: int) -> float:

@@ -199,6 +199,7 @@ class RunFacts:
     """Facts about the training and the file of a run.
 
     provenance: see `Provenance`.  interrupted: training was stopped early.
+    full: training ended because there was no more room for positions.
     goal: number of games that training was to reach; 0 if unknown.
     notes: lines for the user about the file of the run.  version: that file's format, major and minor.
     size: that file's size in bytes, or 0.  file: the path to which training or learning saved the run, or None.
@@ -206,6 +207,7 @@ class RunFacts:
 
     provenance: dict[str, str | int | float] = field(default_factory=dict)
     interrupted: bool = False
+    full: bool = False
     goal: int = 0
     notes: tuple[str, ...] = ()
     version: tuple[int, int] = FORMAT

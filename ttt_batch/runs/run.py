@@ -2,9 +2,9 @@
 
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from ttt_batch.core import VERSION
 from ttt_batch.core.resources import processor_name
 from ttt_batch.core.text import count_text
-from ttt_batch.evaluation.judgement import Judgement
 from ttt_batch.runs.base import StoredRun
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.evaluation import AnyEvaluation
@@ -30,7 +29,6 @@ class Run(AnyEvaluation, StoredRun):
     visits: float64, updates so far of every entry of the table; empty unless the step size depends on visits.
     background: float64[codes, cells], the whole table of an imported file, with rows that cannot occur; or None.
     grown: the positions that play has reached, on a board too large to enumerate.
-    full: training ended because there was no more room for positions.
     batch_start: the state before the unfinished last batch; None if the last batch is complete.
     points: the tables at recorded points, if they are kept; not compared.
     """
@@ -42,7 +40,6 @@ class Run(AnyEvaluation, StoredRun):
     visits: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     background: NDArray[np.float64] | None = None
     grown: GrowingTable | None = None
-    full: bool = False
     batch_start: State | None = None
     points: KeptPoints | None = None
 
@@ -115,21 +112,6 @@ Provenance = dict[str, str | int | float]
 """Times, duration, command and versions of a run; they do not affect results."""
 
 
-class Size(NamedTuple):
-    """Record of a growing board, whose tables cannot be judged exactly: its number of positions so far."""
-
-    positions: Any
-
-
-Judge = Callable[[Any], Judgement | Size]
-"""Function from tables to their record, whose fields are columns of the run file."""
-
-
-def counting_judge(grown: GrowingTable) -> Judge:
-    """Return a judge that counts the positions of a growing board."""
-    return lambda _: Size(np.array(grown.positions, np.int64))
-
-
 def unbeatable_since(games: NDArray[np.int64], unbeatable: NDArray[np.bool_]) -> int | None:
     """Return the games at the first point from which all of `unbeatable` (bool[T, P]) is True, or None."""
     failing = np.flatnonzero(~unbeatable.all(axis=1))
@@ -138,11 +120,10 @@ def unbeatable_since(games: NDArray[np.int64], unbeatable: NDArray[np.bool_]) ->
 
 
 class Recorder:
-    """Recorder of the points of a run, which judges the tables at each point."""
+    """Recorder of the points of a run.  seats: 1 if the agent plays only first, 2 if it plays both seats."""
 
-    def __init__(self, judge: Judge, seats: int = 2) -> None:
-        """Start without points.  seats: 1 if the agent plays only first, 2 if it plays both seats."""
-        self._judge, self._seats = judge, seats
+    def __init__(self, seats: int = 2) -> None:
+        self._seats = seats
         self._points: list[dict[str, Any]] = []
 
     def restore(self, statistics: Mapping[str, NDArray[Any]]) -> None:
@@ -150,22 +131,14 @@ class Recorder:
         for i in range(statistics["games"].size):
             self._points.append({name: np.array(column[i]) for name, column in statistics.items()})
 
-    def record(self, tables: Any, games: int, seconds: float, outcomes: NDArray[np.int64]) -> None:
-        """Judge `tables` after `games` games, and add the point."""
+    def record(self, games: int, seconds: float, outcomes: NDArray[np.int64], judged: dict[str, Any]) -> None:
+        """Add a point after `games` games.  judged: the other columns, see `Trainer.judge`."""
         point = {"games": np.int64(games), "seconds": np.float64(seconds), "outcomes": outcomes}
-        self._points.append(point | self._judge(tables)._asdict())
+        self._points.append(point | judged)
 
-    def statistics_now(
-        self, tables: Any, games: int, seconds: float, outcomes: NDArray[np.int64]
-    ) -> dict[str, NDArray[Any]]:
-        """Return the recorded points, with the current state as a provisional last point if it is not recorded yet."""
-        if games == self.last:
-            return self.statistics()
-        self.record(tables, games, seconds, outcomes)
-        try:
-            return self.statistics()
-        finally:
-            self._points.pop()
+    def drop_last(self) -> None:
+        """Drop the last point, which was provisional."""
+        del self._points[-1]
 
     @property
     def last(self) -> int:
@@ -189,16 +162,12 @@ class Recorder:
         return {name: np.stack([point[name] for point in self._points]) for name in self._points[0]}
 
 
-def record_once(run: Run, seconds: float = 0.0, outcomes: NDArray[np.int64] | None = None) -> dict[str, NDArray[Any]]:
+def record_once(run: Run) -> dict[str, NDArray[Any]]:
     """Return statistics of a run played elsewhere: one recorded point of its current tables."""
-    recorder = Recorder(lambda _: verdict_of(run))
-    recorder.record(run.tables, run.games, seconds, np.zeros(3, np.int64) if outcomes is None else outcomes)
+    grown, recorder = run.grown, Recorder()
+    judged = run.judgement()._asdict() if grown is None else {"positions": np.array(grown.positions, np.int64)}
+    recorder.record(run.games, 0.0, np.zeros(3, np.int64), judged)
     return recorder.statistics()
-
-
-def verdict_of(run: Run) -> Judgement | Size:
-    """Return the record of a run's current tables."""
-    return run.judgement() if run.grown is None else Size(np.array(run.grown.positions, np.int64))
 
 
 class Clock:

@@ -24,7 +24,7 @@ from ttt_batch.studies.designs.methods import NETWORKS, TABLES, TALLIES
 from ttt_batch.studies.storage.header import DamagedStudy
 from ttt_batch.studies.storage.layout import DONE, FAILED, LAST, MISSING, STATISTICS
 from ttt_batch.studies.storage.reading import Block, StudyFile, open_study, underived
-from ttt_batch.training.network_session import check_proofs
+from ttt_batch.training.network_trainer import check_proofs
 
 _TOLERANCE = 1e-6
 """Allowed difference between a recorded result and the same result computed here."""

@@ -33,12 +33,11 @@ from ttt_batch.training.kernels.train_many import (
     make_matchboxes,
     play_matchboxes,
 )
-from ttt_batch.training.network_session import Callbacks, PatternSession
 from ttt_batch.training.network_trainer import PatternTrainer
-from ttt_batch.training.plan import Plan, policy_of_opponent
-from ttt_batch.training.session import Session
+from ttt_batch.training.plan import Plan
+from ttt_batch.training.session import Hooks, Session
 from ttt_batch.training.trainers import choose_trainer, make_trainer
-from ttt_batch.training.trainers.base import start_tables
+from ttt_batch.training.trainers.base import policy_of_opponent, start_tables
 from ttt_batch.training.trainers.batched import Batched, TrainedLearner
 
 Arrays = dict[str, NDArray[Any]]
@@ -144,9 +143,10 @@ class NetworkWorker(Worker):
 
 def _train(config: PatternConfig, games: int, stop: Callable[[], bool]) -> PatternRun:
     """Return the run of `train` with this configuration, unfinished if `stop()` returned True."""
-    clock, followers = Clock(), Callbacks(None, None, stop, command="", threads=1)
+    clock = Clock()
     with PatternTrainer(config, None, threads=1) as trainer:
-        return PatternSession(config, games, None, trainer, clock, followers).train()
+        run: PatternRun = Session(Plan(config, games), trainer, clock, Hooks(stop=stop)).train()
+        return run
 
 
 def _weights_of(run: PatternRun) -> Arrays:
@@ -209,9 +209,9 @@ class TableWorker(Worker):
     def _in_session(self, setting: Setting, seed: int) -> tuple[Arrays, Arrays] | None:
         """Train one run as `train` does, and return its arrays with a first axis of length 1; None if stopped."""
         config, opponent = setting.config_for(seed), setting.plan_opponent
-        plan = Plan(config, setting.games, opponent, None, None, {})
+        plan = Plan(config, setting.games, opponent)
         trainer = make_trainer(config, opponent=None if opponent is None else policy_of_opponent(opponent, config))
-        run = Session(plan, trainer, Clock(), None, None, self._stop, lambda _: None, "", 1).train()
+        run = Session(plan, trainer, Clock(), Hooks(stop=self._stop)).train()
         if run.games < setting.games:
             if run.full:
                 raise MemoryError("the table is full")

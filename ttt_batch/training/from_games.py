@@ -10,8 +10,9 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, Protocol, Unpack
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
@@ -32,9 +33,9 @@ from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.network_config import PatternConfig
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.q_values import AgentProxy
-from ttt_batch.runs.run import Clock, Run, record_once, resumed_provenance
+from ttt_batch.runs.run import Clock, Recorder, Run, resumed_provenance
 from ttt_batch.runs.state import table_digest
-from ttt_batch.training.network_trainer import NetworksFromGames, networks_config_from_games
+from ttt_batch.training.network_trainer import PatternTrainer, networks_config_from_games, playing_weights
 from ttt_batch.training.plan import check_origin, state_of
 from ttt_batch.training.session import RewrittenRun
 from ttt_batch.training.trainers.base import TrainerOptions
@@ -133,7 +134,7 @@ def learn_from(
             skipped = reader.skipped
             bad = f", only bad lines ({skipped.total:,}); the first: {skipped[0]}" if skipped else ""
             raise GamesError(f"{name}: no games{bad or '; give a line of cells per game, such as 4 0 2 1 6'}")
-        result = pupil.run(clock.seconds)
+        result = run_of_games(pupil, clock.seconds)
         result.provenance = clock.provenance(command)
         if held is not None:
             held.write(result)
@@ -173,44 +174,27 @@ def config_from_games(
     return config
 
 
-class GamesLearner(Protocol):
-    """Trainer that learns from given games."""
-
-    def learn(self, games: Games) -> None:
-        """Learn from games of cells, in order."""
-
-    def run(self, seconds: float) -> AnyRun:
-        """Return the run with one recorded point.  seconds: duration of learning."""
-
-
-def games_learner(config: Config | PatternConfig, origin: AnyRun | None) -> GamesLearner:
+def games_learner(config: Config | PatternConfig, origin: AnyRun | None) -> GivenGames | PatternTrainer:
     """Return a trainer for `config`, which `config_from_games` made.
 
     It starts from a copy of what `origin` has learnt, or from the learner's start.
     """
     if isinstance(config, PatternConfig):
         assert isinstance(origin, PatternRun)
-        return NetworksFromGames(config, origin)
+        start = replace(origin, learnt=playing_weights(origin), proved=None)
+        start.network = origin.network
+        return PatternTrainer(config, start, 1)
     assert not isinstance(origin, PatternRun)
-    return _TablesFromGames(config, origin)
+    state = None if origin is None else state_of(origin, origin.games)
+    max_rows = rows_within(config, parse_memory(None)) if config.grown else 0
+    return GivenGames(TrainerOptions(config, state=state, max_rows=max_rows))
 
 
-class _TablesFromGames:
-    """Trainer of tables on given games."""
-
-    def __init__(self, config: Config, origin: Run | None) -> None:
-        state = None if origin is None else state_of(origin, origin.games)
-        max_rows = rows_within(config, parse_memory(None)) if config.grown else 0
-        self._trainer = GivenGames(TrainerOptions(config, state=state, max_rows=max_rows))
-
-    def learn(self, games: Games) -> None:
-        self._trainer.learn(games)
-
-    def run(self, seconds: float) -> Run:
-        trainer, state = self._trainer, self._trainer.state()
-        run = Run(trainer.config, state.tables, state.games, {}, visits=state.visits, grown=trainer.grown)
-        run.statistics = record_once(run, seconds, state.outcomes)
-        return run
+def run_of_games(trainer: GivenGames | PatternTrainer, seconds: float) -> AnyRun:
+    """Return the run of a trainer, with one recorded point, without proofs.  seconds: duration of learning."""
+    recorder = Recorder()
+    recorder.record(trainer.games, seconds, trainer.outcomes, trainer.glance() or {})
+    return trainer.run(recorder.statistics())
 
 
 class LearningRun(AgentProxy):
@@ -263,7 +247,7 @@ class LearningRun(AgentProxy):
         pupil = games_learner(self._config, before)
         taken, exploring = (np.array(column) for column in zip(*moves, strict=True))
         pupil.learn(Games(np.array([0, len(moves)]), taken.astype(np.int8), exploring))
-        run = pupil.run(clock.seconds)
+        run = run_of_games(pupil, clock.seconds)
         if isinstance(run, Run) and isinstance(before, Run):
             run.background = before.background
         self._describe(run, clock)

@@ -4,7 +4,7 @@ The networks learn in turn, a batch each, and independently.  So each thread tra
 is shared by the threads batch by batch.  Threads do not affect the weights.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.core.errors import UsageError, flag
-from ttt_batch.core.text import Number
+from ttt_batch.core.text import SEATS, Number, count_text
 from ttt_batch.evaluation.prover import ALWAYS_WINS, CANNOT_LOSE, Proof, Prover
 from ttt_batch.games.bitboards import make_lines
-from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS
+from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS
 from ttt_batch.games.transcripts import Games
+from ttt_batch.ntuple.games import network_view
 from ttt_batch.ntuple.learning import (
     WORTH_SHARING,
     NetworkWorkspace,
@@ -31,8 +32,9 @@ from ttt_batch.ntuple.learning import (
 from ttt_batch.ntuple.network import NetAgent, make_network_agent
 from ttt_batch.ntuple.objectives import BOTH
 from ttt_batch.runs.network_config import PatternConfig, make_pattern_config
-from ttt_batch.runs.network_run import UNDECIDED, NetworkState, PatternRun
+from ttt_batch.runs.network_run import PROVED, REFUTED, UNDECIDED, NetworkState, PatternRun
 from ttt_batch.runs.state import table_digest
+from ttt_batch.training.trainers.base import Trainer
 
 BUDGET, REFUTING, ENOUGH_LOST = 3_000_000, 65_536, 32
 """Limits of a proof within a training.  It enters at most BUDGET positions.  After REFUTING it stops if it has found
@@ -48,17 +50,21 @@ LOST_A_PROOF, MOST_LOST = 300, 1000
 """Maximum of lost games that a proof collects, and of the latest ones stored for each network."""
 
 
-class PatternTrainer:
-    """Trainer of one run.
+NUMBERS = {"proved": PROVED, "refuted": REFUTED, "undecided": UNDECIDED}
 
-    games: learnt from so far.  outcomes: int64[3], first wins, draws, second wins.  threads: number for learning and
-    proving.  Use it in a `with` block, unless it only learns from given games.
+
+class PatternTrainer(Trainer):
+    """Trainer of one run of networks, from self-play or from given games.
+
+    before: the run to continue, if any.  threads: number for learning and proving.
+    Use it in a `with` block, unless it only learns from given games.
     """
 
     def __init__(self, config: PatternConfig, before: PatternRun | None, threads: int) -> None:
         self.config, self.lines = config, make_lines(config.board)
         self.network = config.network() if before is None else before.network
-        self.games, self.outcomes = 0, np.zeros(3, np.int64)
+        self.games, self._outcomes, self.proofs = 0, np.zeros(3, np.int64), {}
+        self._proved = None if before is None else before.proved
         self._nets = [make_net(self.network, aim, config.seed) for aim in config.aims]
         self._lost = [np.zeros((0, config.board.cells), np.int8) for _ in self._nets]
         self._threads, alone = threads, len(self._nets) == 1
@@ -83,12 +89,26 @@ class PatternTrainer:
             net.coherence[:] = run.learnt.coherence[number].reshape(net.coherence.shape)
         self._lost = list(run.learnt.lost)
         self.games = run.games
-        self.outcomes = run.statistics["outcomes"][-1].copy()
+        self._outcomes = run.statistics["outcomes"][-1].copy()
 
-    def advance(self, until: int) -> None:
-        """Learn from the games up to `until`, which must be the end of a round of batches."""
+    @property
+    def outcomes(self) -> NDArray[np.int64]:
+        """Return int64[3]: first wins, draws and second wins so far."""
+        return self._outcomes.copy()
+
+    def bounds(self, game: int) -> tuple[int, int]:
+        """Return the bounds of the round of batches that contains `game`."""
+        first = game - game % self.config.round
+        return first, first + self.config.round
+
+    def next_point(self, games: int) -> int:
+        """Return the number of games at the first recorded point after `games`."""
+        return next_point(self.config, games)
+
+    def advance(self, last: int, _stop: Callable[[], bool]) -> None:
+        """Learn from the games up to `last`, which must be the end of a round of batches."""
         config, networks = self.config, len(self._nets)
-        bounds = self.games // networks, until // networks
+        bounds = self.games // networks, last // networks
         step = config.alpha / self.network.offset.size
 
         def learn(number: int) -> None:
@@ -104,16 +124,16 @@ class PatternTrainer:
         else:
             for number in range(networks):
                 learn(number)
-        self.outcomes += sum(map(_taken, self._spaces))
-        self.games = until
+        self._outcomes += sum(map(_taken, self._spaces))
+        self.games = last
 
-    def learn_given(self, games: Games) -> None:
+    def learn(self, games: Games) -> None:
         """Train every network on given whole games of cells, in order."""
         step = self.config.alpha / self.network.offset.size
         for net, space in zip(self._nets, self._spaces, strict=True):
             learn_network_games(self.lines, self.network, net, step, games, space.game[0], space.errors)
         ended = [_taken(space) for space in self._spaces]  # each network counts the same games
-        self.outcomes += ended[0]
+        self._outcomes += ended[0]
         self.games += games.start.size - 1
 
     def prove(self, stop: Callable[[], bool]) -> dict[int, Proof] | None:
@@ -149,12 +169,46 @@ class PatternTrainer:
             self._lost[number] = np.concatenate([self._lost[number], *games])[-MOST_LOST:]
         return found
 
+    def judge(self, stop: Callable[[], bool] = lambda: False) -> dict[str, Any] | None:
+        """Prove each seat, if the configuration asks for proofs, and keep the weights of the proved seats.
+
+        Return the columns of the point, or None once `stop()` is true.
+        """
+        if not self.config.prove_every:
+            return self.glance()
+        found = self.prove(stop)
+        if found is None:
+            return None
+        self.proofs = {SEATS[seat]: (proof.status, proof.positions) for seat, proof in found.items()}
+        weights = self.weights()
+        for seat in (seat for seat, proof in found.items() if proof.status == "proved"):
+            self._proved = np.zeros(weights.shape[1:], np.int32) if self._proved is None else self._proved.copy()
+            self._proved[:, seat] = weights[-seat, :, seat]  # of the first network, or the last one
+        return self._columns(found)
+
+    def glance(self) -> dict[str, Any]:
+        """Return the columns of a point without proofs."""
+        return self._columns({})
+
+    def _columns(self, proofs: dict[int, Proof]) -> dict[str, Any]:
+        found = [proofs.get(seat) for seat in (0, 1)]
+        return {
+            "proof": np.array([0 if one is None else NUMBERS[one.status] for one in found], np.int8),
+            "proof_positions": np.array([0 if one is None else one.positions for one in found], np.int64),
+        }
+
+    def run(self, statistics: dict[str, NDArray[Any]]) -> PatternRun:
+        """Return the run in its current state."""
+        run = PatternRun(self.config, self.games, self.state(), statistics, self._proved)
+        run.network = self.network
+        return run
+
     def agent(self, seat: int) -> NetAgent:
         """Return the current player of a seat."""
         number = [aim.seat for aim in self.config.aims].index(seat) if len(self._nets) > 1 else 0
         return make_network_agent(self.network, self._nets[number].weights)
 
-    def learnt(self) -> NetworkState:
+    def state(self) -> NetworkState:
         """Return a copy of the weights, coherence and lost games."""
         return NetworkState(
             self.weights(),
@@ -193,6 +247,30 @@ def whole_rounds(config: PatternConfig, games: int) -> int:
     return -(-games // config.round) * config.round
 
 
+GAMES = 100_000
+"""Default number of games."""
+
+MAX_NETWORK_GAMES = 10**15
+
+
+def last_game(config: PatternConfig, games: int) -> int:
+    """Round up `games` to a whole round of batches, or with proofs to the next proof."""
+    return next_point(config, games - 1) if config.prove_every else whole_rounds(config, games)
+
+
+def with_first_proof_by(config: PatternConfig, games: int, *, given: bool) -> PatternConfig:
+    """Return the configuration of a run of `games` games, with its first proof at the end if that would come later.
+
+    given: whether the user chose the interval of proofs.  Then raise UsageError instead of changing it.
+    """
+    if config.prove_every <= games:
+        return config
+    if given:
+        every = flag("prove_every", config.prove_every)
+        raise UsageError(f"{games:,} games end before the first proof of {every}; give more games, or prove more often")
+    return replace(config, prove_every=games)
+
+
 OPTIONS = ("alpha", "gamma")
 """Options that may differ from those of the continued run."""
 
@@ -223,36 +301,62 @@ def networks_config_from_games(run: PatternRun, **options: Number | None) -> Pat
     return make_pattern_config(files=False, **values)
 
 
-class NetworksFromGames:
-    """Trainer of networks on given games, one at a time.
+def check_proofs(run: PatternRun) -> list[str]:
+    """Repeat the last proofs of a run of networks; return one line for each recorded proof or point that is wrong."""
+    return [*_wrong_points(run), *_proved_again(run), *_last_again(run)]
 
-    config: from `networks_config_from_games`.  origin: the run that is continued, which is not modified.
-    """
 
-    def __init__(self, config: PatternConfig, origin: PatternRun) -> None:
-        self.config, self._origin = config, origin
-        start = replace(origin, learnt=playing_weights(origin))
-        start.network = origin.network
-        self._trainer = PatternTrainer(config, start, 1)
+def _wrong_points(run: PatternRun) -> Iterator[str]:
+    """Yield a line if the recorded points differ from those that follow from the configuration."""
+    games = [0, *run.statistics["games"].tolist()]
+    due = [next_point(run.config, before) for before in games[:-1]]
+    if not run.config.start and run.games and (games[1:-1] != due[:-1] or games[-1] > due[-1]):
+        yield "statistics/games are not the recorded points that follow from its configuration"
 
-    def learn(self, games: Games) -> None:
-        """Learn from games of cells, in order."""
-        self._trainer.learn_given(games)
 
-    def run(self, seconds: float) -> PatternRun:
-        """Return the run with one recorded point, without a proof.
+def _proved_again(run: PatternRun) -> Iterator[str]:
+    """Repeat the proofs of the weights proved last; yield a line for each difference."""
+    if run.proved is None:
+        return
+    agent = make_network_agent(run.network, run.proved.T[:, run.network.kind])
+    goal, prover = ALWAYS_WINS if run.config.always_wins else CANNOT_LOSE, Prover(run.board)
+    for seat in run.config.seats:
+        recorded = run.proved_positions(seat)
+        if not run.proved_after(seat):
+            continue
+        again = prover.prove(agent, seat, goal, budget=max(recorded, 1), symmetric=run.config.sharing != "none")
+        if (again.status, again.positions) != ("proved", recorded):
+            yield (
+                f"statistics/proof has {SEATS[seat]} proved with {count_text(recorded, 'position')}; "
+                f"tables/proved is {again.status} there with {again.positions:,}"
+            )
 
-        seconds: how long learning took.  The games and outcomes include those of the original run.
-        """
-        trainer = self._trainer
-        point = {
-            "games": np.int64(trainer.games),
-            "seconds": np.float64(seconds),
-            "outcomes": trainer.outcomes,
-            "proof": np.full(2, UNDECIDED, np.int8),
-            "proof_positions": np.zeros(2, np.int64),
-        }
-        statistics = {name: np.array([value]) for name, value in point.items()}
-        run = PatternRun(self.config, trainer.games, trainer.learnt(), statistics)
-        run.network = self._origin.network
-        return run
+
+def _last_again(run: PatternRun) -> Iterator[str]:
+    """Repeat the proofs of the last recorded point from the last weights; yield a line for each difference."""
+    proof = run.statistics["proof"][-1:].ravel()
+    if run.config.start or not proof.any():
+        return
+    trainer = PatternTrainer(run.config, run, 1)
+    found = trainer.prove(lambda: False) or {}
+    for seat, again in found.items():
+        if proof[seat] not in (UNDECIDED, NUMBERS[again.status]):
+            name = next(name for name, number in NUMBERS.items() if number == proof[seat])
+            yield f"the last row of statistics/proof has {SEATS[seat]} {name}; the last weights are {again.status}"
+        weights = run.learnt.weights[-seat, :, seat]  # of the first network, or the last one
+        if proof[seat] == PROVED and run.proved is not None and not np.array_equal(run.proved[:, seat], weights):
+            yield f"tables/proved is not what proved {SEATS[seat]} at the last recorded point"
+    for aim, games in zip(run.config.aims, run.learnt.lost, strict=True):
+        lost = [seat for seat in found if aim.seat in (seat, BOTH) and proof[seat] == REFUTED]
+        if lost and len(games) and not _lets_happen(run, trainer.agent(lost[-1]), lost[-1], games[-1].tolist()):
+            yield "the last game of tables/lost cannot occur with the last weights"
+
+
+def _lets_happen(run: PatternRun, agent: NetAgent, seat: int, game: list[int]) -> bool:
+    """Return whether all moves of the agent's seat in a game are among its best."""
+    lines, marks = make_lines(run.board), (EMPTY,) * run.board.cells
+    for ply, cell in enumerate(cell for cell in game if cell >= 0):
+        if ply % 2 == seat and cell not in network_view(lines, agent, marks).best:
+            return False
+        marks = run.board.after(marks, cell)
+    return True

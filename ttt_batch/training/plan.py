@@ -5,8 +5,8 @@ within a batch continues from the start of that batch.  A point recorded only be
 The result equals that of an uninterrupted run.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,28 +16,28 @@ from numpy.typing import NDArray
 from ttt_batch.agents.adapter import AgentAdapter, OpponentPolicy, opponent_policy
 from ttt_batch.agents.base import Agent
 from ttt_batch.agents.external import agent_of
-from ttt_batch.core.errors import RunFileError, UsageError, command_name, command_with, flag, with_option
+from ttt_batch.core.errors import RunFileError, UsageError, command_name, command_with, flag, quoted, with_option
 from ttt_batch.core.files import shown
-from ttt_batch.core.text import Number, choose_seat, count_text, parse_int
+from ttt_batch.core.text import PATTERN_LEARNERS, Number, choose_seat, count_text, find_name, parse_int
 from ttt_batch.games.enumeration import check_enumerable
-from ttt_batch.games.solution import solve
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import (
     DEFAULTS,
     OPPONENTS,
     Config,
-    cannot_play_second_error,
     make_config,
     replace_exploration,
 )
-from ttt_batch.runs.loading import load, with_table
+from ttt_batch.runs.loading import AnyRun, load, with_table
 from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
+from ttt_batch.runs.network_config import PatternConfig, PatternOptions, make_pattern_config
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.schedules import MAX_GAMES, record_schedule
 from ttt_batch.runs.state import State, table_digest
 from ttt_batch.simulation.action_probabilities import Probabilities
-from ttt_batch.simulation.policy import UNLISTED, Policy, optimal_policy, random_policy
+from ttt_batch.simulation.policy import Policy
+from ttt_batch.training.network_trainer import GAMES, MAX_NETWORK_GAMES, last_game, next_point, with_first_proof_by
 
 Source = Run | str | Path | None
 """Run or run file."""
@@ -49,14 +49,29 @@ Opposing = Source | PatternRun | Agent | AgentAdapter | Callable[..., Any]
 class RunSources(NamedTuple):
     """Runs or run files that a training reads.
 
-    trust: accept files that another program has changed.  read: the run in the file `resume`, if already loaded.
+    resume: the run to continue.  resume_file: its file, if it was read from one.  in_place: that file is rewritten.
+    trust: accept files that another program has changed.
     """
 
-    resume: Source
-    start: Source
-    opponent: Opposing
-    trust: bool
-    read: Run | None = None
+    resume: AnyRun | None = None
+    start: Source = None
+    opponent: Opposing = None
+    trust: bool = False
+    resume_file: Path | None = None
+    in_place: bool = False
+
+    @property
+    def name(self) -> str:
+        """Return the name of the resumed run in messages."""
+        return "the run" if self.resume_file is None else shown(self.resume_file)
+
+
+class Length(NamedTuple):
+    """Length of a training: the games of a new run, or until where or by how many games to continue one."""
+
+    games: Number | None = None
+    more: Number | None = None
+    until: Number | None = None
 
 
 @dataclass
@@ -66,15 +81,17 @@ class Plan:
     total: games at the end.  opponent: the fixed opponent, as a run, `OpponentPolicy` or name; None in self-play.
     state: the state at the start; None for the learner's own start.  earlier: the recorded points so far, if any.
     provenance: of the run so far.  resumed: the run that is continued, if any.
+    lacks_point: True if a resumed run was stopped before the proof after its last game.
     """
 
-    config: Config
+    config: Any
     total: int
-    opponent: Run | OpponentPolicy | str | None
-    state: State | None
-    earlier: dict[str, NDArray[Any]] | None
-    provenance: dict[str, str | int | float]
-    resumed: Run | None = None
+    opponent: Run | OpponentPolicy | str | None = None
+    state: State | None = None
+    earlier: dict[str, NDArray[Any]] | None = None
+    provenance: dict[str, str | int | float] = field(default_factory=dict)
+    resumed: Any = None
+    lacks_point: bool = False
 
     @property
     def games(self) -> int:
@@ -93,33 +110,24 @@ class Plan:
 
 
 def make_plan(
-    games: Number | None,
-    runs: RunSources,
-    options: dict[str, Any],
-    *,
-    seat: str | None,
-    more: Number | None,
-    until: Number | None,
-    fork: bool,
-    in_place: bool,
+    length: Length, runs: RunSources, options: dict[str, Any], *, seat: str | None, fork: bool = False
 ) -> Plan:
-    """Return the plan for the parameters of `train`; `options` are those of `Config`.
+    """Return the plan for the parameters of `train` for a table; `options` are those of `Config`.
 
-    in_place: a run resumed from a file is saved in that file.  Raises UsageError, BoardError and RunFileError.
+    Raises UsageError, BoardError and RunFileError.
     """
-    resume, start, named_opponent, trust, read = runs
-    meant, origin = _opponent(named_opponent, trust=trust), load(start) if isinstance(start, str | Path) else start
+    check_tables(options)
+    meant = _opponent(runs.opponent, trust=runs.trust)
+    origin = load(runs.start) if isinstance(runs.start, str | Path) else runs.start
     origin = origin if origin is None else with_table(origin)
     seat = "" if seat is None else choose_seat(seat, "both")
-    if resume is None:
-        return _fresh_plan(games, origin, meant, seat, options)
-    run, name = (
-        (resume, "the run") if isinstance(resume, Run) else ((read or load(resume, trust=trust)), shown(Path(resume)))
-    )
-    if fork and in_place and run is not resume:
+    if runs.resume is None:
+        return _fresh_plan(length.games, origin, meant, seat, options)
+    if fork and runs.in_place:
         raise UsageError(f"a fork is a run of its own; name its file{with_option('out')}")
+    run, name = with_table(runs.resume), runs.name
     state, past = resumable_state(run, name), dict(run.provenance)
-    total = goal_of(run, name, more, until)
+    total = goal_of(run, name, length)
     before, given = run.config, options | {"seat": seat} if seat else dict(options)
     opponent = _resolve_opponent(meant, before)
     if origin is not None:
@@ -232,39 +240,6 @@ def check_origin(origin: Run, config: Config) -> None:
         )
 
 
-def check_opponent(opponent: Run | OpponentPolicy | str, config: Config) -> None:
-    """Raise UsageError or BoardError if a fixed opponent cannot play on the board of `config`."""
-    if isinstance(opponent, Run) and opponent.config.board != config.board:
-        raise UsageError(
-            f"the opponent plays {opponent.config.board.name}, not {config.board.name}; choose a run of the same board"
-        )
-    if opponent != "random":
-        check_enumerable(config.board, config.grown, "an opponent that is not random")
-    if isinstance(opponent, Run) and opponent.learner.boxes and config.seat != "second":
-        able = "" if learner_named(config.learner).boxes else f"give {flag('seat', 'second')}, or "
-        remedy = f"{able}choose another opponent"
-        raise cannot_play_second_error(
-            opponent.config.learner, "an opponent's part against a learner that plays first", remedy
-        )
-
-
-def policy_of_opponent(opponent: Run | OpponentPolicy | str, config: Config) -> Policy | Probabilities:
-    """Return the policy of a fixed opponent on the board of `config`.
-
-    On a growing board it is the random policy, `UNLISTED`.
-    If the learner has one row for all images of a position, a run plays in all of them as in the row's position.
-    """
-    check_opponent(opponent, config)
-    if config.grown:
-        return UNLISTED
-    graph = config.graph
-    if isinstance(opponent, OpponentPolicy):
-        return opponent.policy
-    if isinstance(opponent, Run):
-        return opponent.policy_on(graph)
-    return random_policy(graph) if opponent == "random" else optimal_policy(graph, solve(graph))
-
-
 def resumable_state(run: Run, name: str) -> State:
     """Return the state from which to continue `run`, called `name` in messages.
 
@@ -285,13 +260,12 @@ def resumable_state(run: Run, name: str) -> State:
     return State(run.games, run.tables, run.visits, outcomes[-1], *run.positions)
 
 
-def goal_of(
-    run: Run | PatternRun, name: str, more: Number | None, until: Number | None, *, unfinished: bool = False
-) -> int:
+def goal_of(run: AnyRun, name: str, length: Length, *, unfinished: bool = False) -> int:
     """Return the games at which a resumed run ends.  Raises UsageError if the run already has them.
 
     unfinished: work is left after the last game, so a goal equal to the current games is valid.
     """
+    _, more, until = length
     if more is not None and until is not None:
         raise UsageError(f"{flag('more')} and {flag('until')} mean the same; leave one out")
     if more is not None:
@@ -336,3 +310,84 @@ def snapshots_of(run: Run, games: int) -> dict[str, NDArray[Any]]:
         inherited = int(run.config.start.partition("@")[2] or 0)
         kept[points == last] = due == last or last <= inherited
     return {name: column[kept] for name, column in run.statistics.items()}
+
+
+LONGEST = 60
+"""Maximum of characters of a setting in a message; tuples may be very long."""
+
+SHARED = ("learner", "board", "epsilon", "alpha", "gamma", "batch", "seed")
+"""Options that tables and pattern networks share."""
+
+
+def plan_networks(length: Length, runs: RunSources, options: dict[str, Any], seat: str | None) -> Plan:
+    """Return the plan for the parameters of `train` for networks, with proofs up to the end of the last proof.
+
+    options: those of `PatternConfig` without the seat.  Raises UsageError and BoardError.
+    """
+    options, before = options if seat is None else options | {"seat": seat}, runs.resume
+    if before is None:
+        games = parse_int("games", GAMES if length.games is None else length.games, 1, MAX_NETWORK_GAMES)
+        config = with_first_proof_by(make_pattern_config(**options), games, given="prove_every" in options)
+        return Plan(config, last_game(config, games))
+    assert isinstance(before, PatternRun)
+    config, name = before.config, runs.name
+    if config.start:
+        raise UsageError(
+            f"{name} learnt from given games, which a training does not repeat; continue with "
+            f"{command_with('learn-from', 'run')}, or train a new run"
+        )
+    total = last_game(config, goal_of(before, name, length, unfinished=before.lacks_proof))
+    _check_unchanged(config, options, name)
+    points = before.statistics["games"]
+    due = np.array([games > 0 and games == next_point(config, games - 1) for games in points.tolist()], np.bool_)
+    kept = due & (before.tried | (not config.prove_every))  # others were recorded only because the run ended there
+    earlier = {name: column[kept] for name, column in before.statistics.items()}
+    lacks_point = before.games > 0 and before.games == next_point(config, before.games - 1) and not kept[-1:].all()
+    return Plan(config, total, None, None, earlier, before.provenance, before, lacks_point)
+
+
+def is_network(learner: object) -> bool:
+    """Return whether a learner, in any spelling, uses pattern networks."""
+    return find_name(learner, PATTERN_LEARNERS) is not None
+
+
+def network_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options with `lambda_` renamed to `trace`, its name for networks.  Raises UsageError if both are given."""
+    if "lambda_" in options and "trace" in options:
+        raise UsageError(f"{flag('lambda_')} and {flag('trace')} mean the same; leave one out")
+    return {"trace" if name == "lambda_" else name: value for name, value in options.items()}
+
+
+def check_networks(options: Mapping[str, object], given: Mapping[str, object]) -> None:
+    """Raise UsageError for given options and parameters that pattern networks do not support.
+
+    options: `training.train.TrainOptions`.  given: parameters of `train` that networks do not support.
+    """
+    others = [name for name in options if name not in (*SHARED, *PatternOptions.__annotations__)]
+    for name in [*(name for name, value in given.items() if value), *others]:
+        raise UsageError(f"{flag(name)} is for tables of positions, which pattern networks are not; leave it out")
+
+
+def check_tables(options: Mapping[str, object]) -> None:
+    """Raise UsageError for options that only pattern networks support."""
+    for name in PatternOptions.__annotations__:
+        if name in options:
+            remedy = f"add {flag('learner', 'patterns')}, or leave it out"
+            raise UsageError(f"{flag(name)} is for pattern networks; {remedy}")
+
+
+def _check_unchanged(config: PatternConfig, options: dict[str, Any], name: str) -> None:
+    """Raise UsageError for settings that differ from those of the continued run."""
+    given = {name: value for name, value in options.items() if value is not None}
+    learner = given.get("learner", config.learner)
+    if learner not in PATTERN_LEARNERS:
+        raise UsageError(
+            f"{name} was trained with learner {config.learner}, not {quoted(str(learner))}; leave that out"
+        )
+    asked, trained = make_pattern_config(**{**config.to_dict(), **given}).to_dict(), config.to_dict()
+    for key, value in asked.items():
+        if value != trained[key]:
+            said, were = (
+                str(one) if len(str(one)) <= LONGEST else f"{str(one)[:LONGEST]} ..." for one in (value, trained[key])
+            )
+            raise UsageError(f"{name} was trained with {flag(key)} {were}, not {said}; leave that out")

@@ -22,9 +22,10 @@ from ttt_batch.core.errors import BoardError, RunFileError, TakenError, UsageErr
 from ttt_batch.core.files import shown, unused_paths
 from ttt_batch.core.outputs import Lock
 from ttt_batch.core.text import count_text, exact_number, fold_case, parse_int, size_text
+from ttt_batch.games.transcripts import GamesWriter
 from ttt_batch.runs.run import Clock, Recorder, Run, resumed_provenance
-from ttt_batch.runs.schedules import MAX_GAMES, batch_bounds, record_schedule
-from ttt_batch.runs.state import KeptPoints, State
+from ttt_batch.runs.schedules import MAX_GAMES, record_schedule
+from ttt_batch.runs.state import KeptPoints
 from ttt_batch.runs.storage.declaration import RunData
 from ttt_batch.runs.storage.writing import RUN_FILE, Stamp, is_unchanged, save_run, stamp_of
 from ttt_batch.training.plan import Plan
@@ -284,18 +285,13 @@ class SnapshotStore:
             place[self._number] = array
 
 
-def make_snapshot_store(
-    plan: Plan, tables: Any, limit: int, note: Callable[[str], None] | None, *, wanted: bool
-) -> SnapshotStore | None:
-    """Return the snapshot store of a training, or None if snapshots were requested neither now nor by the resumed run.
+def make_snapshot_store(plan: Plan, tables: Any, limit: int, note: Callable[[str], None] | None) -> SnapshotStore:
+    """Return the snapshot store of a training.
 
     tables: the start tables.  limit: maximum bytes of the snapshots.  note: called with a line about this size.
     Raises UsageError if the table grows, and BoardError if the snapshots exceed `limit`.
     """
-    run = plan.resumed
-    past = None if run is None else run.points
-    if past is None and not wanted:
-        return None
+    past = None if plan.resumed is None else plan.resumed.points
     if plan.config.grown:
         raise UsageError(
             f"{flag(KEEP, True)} keeps the same positions at every point, and the table of {plan.config.board.name} "
@@ -336,9 +332,9 @@ class Progress:
     unbeatable_since: games at the first recorded point from which on all were unbeatable in both seats, or None.
     saved: games in the last checkpoint; 0 before the first.  saved_in: returns its state in words.
     positions: rows in the table of a growing board, else None.  without_room: times a full table rejected a position.
-    run: returns the current run, whose tables the training still changes; None for pattern networks.
-    proofs: for pattern networks, each seat's latest verdict (`proved`, `refuted` or `undecided`) and positions
-    entered; else None.
+    run: returns the current run, whose tables the training still changes; None for networks.
+    proofs: for networks, each seat's latest verdict (`proved`, `refuted` or `undecided`) and positions entered; else
+    None.
     """
 
     games: int
@@ -355,61 +351,74 @@ class Progress:
     run: Callable[[], Run] | None = None
 
 
+@dataclass(frozen=True)
+class Hooks:
+    """Functions that a training calls, and facts about it for the run's provenance.
+
+    progress: called at every recorded point and about twenty times a second, unless None.
+    stop: called as often; returns True to end after the current batch.  say: called with one line of warning.
+    """
+
+    progress: Callable[[Progress], None] | None = None
+    stop: Callable[[], bool] = lambda: False
+    say: Callable[[str], None] = lambda _: None
+    command: str = ""
+    threads: int = 1
+
+
 @dataclass
 class Session:
     """Training that runs `trainer` up to the games of its plan.
 
     checkpoints: writer of the run file; None to write no file.
-    progress: called at every recorded point and about twenty times a second, unless None.
-    stop: called as often; returns True to end after the current batch.  say: called with one line of warning.
-    command, threads: for the run's provenance.  keeper: stores snapshots at recorded points; None to store none.
+    keeper: stores snapshots at recorded points; None to store none.  writer: of the games played, if they are recorded.
     """
 
     plan: Plan
     trainer: Trainer
     clock: Clock
-    checkpoints: Checkpoints | None
-    progress: Callable[[Progress], None] | None
-    stop: Callable[[], bool]
-    say: Callable[[str], None]
-    command: str
-    threads: int
+    hooks: Hooks
+    checkpoints: Checkpoints | None = None
     keeper: SnapshotStore | None = None
+    writer: GamesWriter | None = None
 
     def __post_init__(self) -> None:
-        trainer = self.trainer
-        self._recorder = Recorder(trainer.judge(), 1 if trainer.learner.boxes else 2)
+        self._recorder = Recorder(self.trainer.seats)
         if self.plan.earlier is not None:
             self._recorder.restore(self.plan.earlier)
-        self._points = (games for games in record_schedule(trainer.batches) if games > trainer.games)
-        self._point = next(self._points)
-        self._slice_games = trainer.batches.least
+        self._began = self.trainer.games
+        self._point = self.trainer.next_point(self._began - self.plan.lacks_point)
+        first, end = self.trainer.bounds(0)
+        self._slice_games = end - first
         self._warned = False
 
-    def train(self) -> Run:
+    def train(self) -> Any:
         """Train to the plan's games, or until stopped; return the run.
 
-        A resumed run is returned itself if no further batch was learnt.
+        A resumed run is returned itself if no further batch was learnt and no point recorded.
         """
         trainer, plan = self.trainer, self.plan
+        recorded = plan.lacks_point and self._record()
+        if plan.lacks_point and self.hooks.progress is not None:
+            self.hooks.progress(self._progress(recorded))
         before = self._advance()
-        if trainer.games == plan.games and plan.resumed is not None:
+        if trainer.games == self._began and not recorded and plan.resumed is not None:
             run = plan.resumed
-            run.interrupted = True
+            run.interrupted, run.full = True, trainer.full
         else:
             run = self._run_now()
-            run.batch_start = before
-        run.full = trainer.full
+            if before is not None:
+                run.batch_start = before
         return run
 
-    def _advance(self) -> State | None:
+    def _advance(self) -> Any:
         """Train; return the state before an unfinished last batch, or None if the training ends with a whole batch."""
         trainer, total, checkpoints = self.trainer, self.plan.total, self.checkpoints
-        last_batch, its_end = batch_bounds(trainer.batches, total - 1)
-        before: State | None = None
+        last_batch, its_end = trainer.bounds(total - 1)
+        before = None
         if checkpoints is not None:
             checkpoints.begin(trainer.games)
-        while trainer.games < total and not self.stop():
+        while trainer.games < total and not self.hooks.stop():
             until = self._end_of_slice()
             if its_end > total:  # the run ends within a batch
                 if trainer.games < last_batch:
@@ -420,49 +429,48 @@ class Session:
             self._play_slice(until)
             if self._is_full():
                 break
-            recorded = trainer.games == min(self._point, total) and trainer.games > first
-            if recorded:
-                self._record()
+            recorded = trainer.games == min(self._point, total) and trainer.games > first and self._record()
             if checkpoints is not None and first < trainer.games < total and checkpoints.due(trainer.games):
                 checkpoints.attempt(self._run_now())
-            if self.progress is not None:
-                self.progress(self._progress(recorded))
-        if trainer.games > self._recorder.last:
-            self._record()
+            if self.hooks.progress is not None:
+                self.hooks.progress(self._progress(recorded))
+        if trainer.games > self._recorder.last and (judged := trainer.glance()) is not None:
+            self._add_point(judged)
         return before if before is not None and trainer.games > before.games else None
 
-    def _run_now(self) -> Run:
-        """Return the run in its current state."""
-        plan, trainer, grown = self.plan, self.trainer, self.trainer.grown
-        point = trainer.tables, trainer.games, self.clock.seconds, trainer.outcomes
-        statistics = self._recorder.statistics_now(*point)
-        now = self.clock.provenance(self.command) | {"threads": self.threads}
-        if grown is not None and grown.lost:
-            now["positions_without_room"] = int(plan.provenance.get("positions_without_room", 0)) + grown.lost
-        tables, visits = (trainer.tables, trainer.visits) if grown is None else grown.compact()[1:]
-        run = Run(plan.config, tables, trainer.games, statistics, visits=visits, grown=grown, goal=plan.total)
-        run.provenance = resumed_provenance(plan.provenance, now, "resumed_by")
-        run.interrupted = trainer.games < plan.total
+    def _run_now(self) -> Any:
+        """Return the run in its current state, with a provisional last point unless it is recorded."""
+        plan, trainer, recorder = self.plan, self.trainer, self._recorder
+        judged = None if 0 < trainer.games == recorder.last else trainer.glance()
+        if judged is not None:
+            recorder.record(trainer.games, self.clock.seconds, trainer.outcomes, judged)
+        run = trainer.run(recorder.statistics())
+        if judged is not None:
+            recorder.drop_last()
+        now = self.clock.provenance(self.hooks.command) | {"threads": self.hooks.threads}
+        if trainer.grown is not None and trainer.grown.lost:
+            now["positions_without_room"] = int(plan.provenance.get("positions_without_room", 0)) + trainer.grown.lost
+        run.provenance, run.goal = resumed_provenance(plan.provenance, now, "resumed_by"), plan.total
+        run.interrupted = trainer.games < plan.total or trainer.games == self._point
         if self.keeper is not None:
             run.points = self.keeper.points_now(trainer.games, trainer.tables)
         return run
 
     def _end_of_slice(self) -> int:
         """Return the games at the end of the next slice, which is the end of a batch or of the run."""
-        games, batches = self.trainer.games, self.trainer.batches
-        end = batch_bounds(batches, games)[1]
-        until = min(self.plan.total, self._point, max(end, batch_bounds(batches, games + self._slice_games)[0]))
+        games, bounds = self.trainer.games, self.trainer.bounds
+        until = min(self.plan.total, self._point, max(bounds(games)[1], bounds(games + self._slice_games)[0]))
         due = math.inf if self.checkpoints is None else self.checkpoints.next_games()
         if due < until:
-            until = min(until, batch_bounds(batches, max(int(due) - 1, games))[1])
+            until = min(until, bounds(max(int(due) - 1, games))[1])
         return until
 
     def _play_slice(self, until: int) -> None:
         """Learn from the games up to `until`, and resize the next slice to about SLICE_SECONDS."""
-        began = self.clock.seconds
-        self.trainer.advance(until, self.stop)
+        began, games = self.clock.seconds, until - self.trainer.games
+        self.trainer.advance(until, self.hooks.stop)
         elapsed = self.clock.seconds - began
-        if elapsed < SLICE_SECONDS / 2:
+        if elapsed < SLICE_SECONDS / 2 and games >= self._slice_games / 2:  # not cut short by a recorded point
             self._slice_games = min(2 * self._slice_games, MAX_GAMES)
         elif elapsed > 2 * SLICE_SECONDS:
             self._slice_games = math.ceil(self._slice_games / 2)
@@ -474,31 +482,39 @@ class Session:
             return False
         full = f"the table is full at {grown.positions:,} positions"
         if self.trainer.full:
-            self.say(
+            self.hooks.say(
                 f"{full}, and flow needs room for all positions of its games: training ends here. "
                 f"Raise {memory} and resume, or choose {flag('engine', 'walk')}"
             )
         elif grown.lost and not self._warned:
             self._warned = True
-            self.say(
+            self.hooks.say(
                 f"{full}: new ones are played at their start value and not stored; training continues. "
                 f"Raise {memory} for more"
             )
         return self.trainer.full
 
-    def _record(self) -> None:
+    def _record(self) -> bool:
+        """Record a point of the current state; return False, without a point, if `stop` ends its evaluation."""
+        judged = self.trainer.judge(self.hooks.stop)
+        if judged is not None:
+            self._add_point(judged)
+            if self.trainer.games == self._point:
+                self._point = self.trainer.next_point(self._point)
+        return judged is not None
+
+    def _add_point(self, judged: dict[str, Any]) -> None:
         trainer = self.trainer
-        self._recorder.record(trainer.tables, trainer.games, self.clock.seconds, trainer.outcomes)
+        self._recorder.record(trainer.games, self.clock.seconds, trainer.outcomes, judged)
         if self.keeper is not None:
             self.keeper.keep(trainer.games, trainer.tables)
-        if trainer.games == self._point:
-            self._point = next(self._points)
 
     def _progress(self, recorded: bool) -> Progress:
         trainer, checkpoints, grown = self.trainer, self.checkpoints, self.trainer.grown
         wins, draws, losses = trainer.outcomes.tolist()
         counts = trainer.games, self.plan.total, self.clock.seconds, (wins, draws, losses)
-        now = Progress(*counts, self._recorder.since, recorded, run=self._run_now)
+        run = self._run_now if trainer.proofs is None else None
+        now = Progress(*counts, self._recorder.since, recorded, proofs=trainer.proofs, run=run)
         if checkpoints is not None:
             now = replace(now, saved=checkpoints.saved, saved_in=checkpoints.where)
         return now if grown is None else replace(now, positions=grown.positions, without_room=grown.lost)

@@ -5,7 +5,8 @@ It never writes one of its files over another, and keeps each if the other fails
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack, overload
 
@@ -32,7 +33,7 @@ from ttt_batch.games.board import Board, parse_board
 from ttt_batch.games.transcripts import GamesWriter
 from ttt_batch.learners import any_learner, homes_of, learner_named
 from ttt_batch.ntuple.network import file_of_tuples
-from ttt_batch.runs.config import OPPONENTS, Config, Options, PlayOptions, make_config
+from ttt_batch.runs.config import OPPONENTS, Options, PlayOptions, make_config
 from ttt_batch.runs.growing_table import check_space, rows_within
 from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_run, name_or_run
@@ -41,43 +42,42 @@ from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Clock, Run
 from ttt_batch.simulation.action_probabilities import Probabilities
 from ttt_batch.simulation.walk import BLOCK
-from ttt_batch.training.network_session import (
-    Callbacks,
+from ttt_batch.training.network_trainer import PatternTrainer
+from ttt_batch.training.plan import (
+    Length,
+    Opposing,
+    Plan,
+    RunSources,
     check_networks,
     check_tables,
     is_network,
+    make_plan,
     network_options,
-    train_patterns,
+    plan_networks,
 )
-from ttt_batch.training.plan import Opposing, Plan, RunSources, make_plan, policy_of_opponent
 from ttt_batch.training.remote import RemoteBatches
-from ttt_batch.training.session import DEFAULT_EVERY, Checkpoints, Progress, Session, make_snapshot_store, parse_every
+from ttt_batch.training.session import (
+    DEFAULT_EVERY,
+    Checkpoints,
+    Hooks,
+    Progress,
+    Session,
+    make_snapshot_store,
+    parse_every,
+)
 from ttt_batch.training.trainers import choose_trainer, make_trainer
-from ttt_batch.training.trainers.base import Trainer
+from ttt_batch.training.trainers.base import policy_of_opponent
 from ttt_batch.training.trainers.batched import ChunkedWalk
 from ttt_batch.training.trainers.ply_by_ply import MixtureWalking
 
 
-def check_request(
-    games: Number | None,
-    more: Number | None,
-    until: Number | None,
-    block: int,
-    *,
-    resume: bool,
-    fork: bool,
-    **switches: bool,
-) -> None:
-    """Raise UsageError for parameters of `train` that are out of range or conflict.
-
-    switches: other parameters that must be True or False.
-    """
-    check_switches(fork=fork, **switches)
+def check_request(length: Length, block: int, *, resume: bool, fork: bool) -> None:
+    """Raise UsageError for a block out of range, or a length that does not go with a new or a resumed run."""
     parse_int("block", block, 1, 1 << 20)
-    if resume and games is not None:
+    if resume and length.games is not None:
         resumed = f"with {flag('resume')}, give {flag('until')} or {flag('more')}"
-        raise UsageError(f"games {games} belong to a new run; {resumed}")
-    if not resume and (more is not None or until is not None or fork):
+        raise UsageError(f"games {length.games} belong to a new run; {resumed}")
+    if not resume and (length.more is not None or length.until is not None or fork):
         wanted = f"go with {flag('resume', 'RUN')}; name the run to continue, or give {flag('games')}"
         raise UsageError(f"more, until and fork {wanted}")
 
@@ -270,41 +270,86 @@ def train(
     Raises UsageError (also if two of the files are the same), BoardError, RunFileError and ClusterError before any
     work.  Raises RunFileError at the end if the run could not be written; the exception's `run` holds it.
     """
-    given, every, say = given_options(train, options), parse_every(checkpoint_every), warn or warn_python
-    place, n_threads, stop = cluster_config(workers, scheduler, threads), thread_count(threads), stop or (lambda: False)
-    check_request(games, more, until, block, resume=resume is not None, fork=fork, trust=trust, keep_points=keep_points)
+    given, say, length = given_options(train, options), warn or warn_python, Length(games, more, until)
+    every, place = parse_every(checkpoint_every), cluster_config(workers, scheduler, threads)
+    n_threads = thread_count(threads)
+    means = Means(n_threads, block, place, max_memory, record, overwrite, keep_points, note, warn)
+    check_switches(fork=fork, trust=trust, keep_points=keep_points)
+    check_request(length, block, resume=resume is not None, fork=fork)
     resume = resume if resume is None or isinstance(resume, AnyRun) else find_run(resume)
     check_files(out, record, resume, start, opponent, given.get("tuples"))
     check_fresh(given, seat, opponent, begun=resume is not None or start is not None)
-    target, replaces = resume if out is None and isinstance(resume, Path) else out, overwrite or out is None
+    file = resume if isinstance(resume, Path) else None
+    target, replaces = file if out is None else Path(out), overwrite or out is None
     with ExitStack() as stack, progress_callback(progress, "training") as follow:
-        files = None if target is None else Checkpoints(Path(target), overwrite=replaces, every=every, say=say)
-        stack.enter_context(files or nullcontext())
+        hooks = Hooks(follow, stop or (lambda: False), say, command, n_threads)
+        checkpoints = None
+        if target is not None:
+            checkpoints = stack.enter_context(Checkpoints(target, overwrite=replaces, every=every, say=say))
         before = load_any(resume, trust=trust) if isinstance(resume, Path) else resume
-        if isinstance(before, PatternRun) or (before is None and is_network(given.get("learner"))):
+        if is_network(given.get("learner")) if before is None else before.generalises:
             others = {"start": start, "opponent": opponent, "fork": fork, "record": record, "max_memory": max_memory}
             others |= {"keep_points": keep_points, "workers": workers, "scheduler": scheduler}
             check_networks(given := network_options(given), others)
-            followers = Callbacks(files, follow, stop, command, n_threads)
-            trained = train_patterns(games, given, seat, before, _called(resume), more, until, followers)
-            return _kept(trained, before, files, None, elsewhere)
-        check_tables(given)
-        opponent = stack.enter_context(seated_opponent(opponent, given.get("board"), before))
-        runs = RunSources(resume if isinstance(resume, Path) else before, start, opponent, trust, before)
-        plan = make_plan(games, runs, given, seat=seat, more=more, until=until, fork=fork, in_place=out is None)
-        config, limit = plan.config, parse_memory(max_memory)
-        check_space(config, limit, uneven=isinstance(plan.agent_policy, Probabilities))
-        shares = None if place is None else stack.enter_context(_shared(place, plan, warn))
-        writer = None if record is None else stack.enter_context(_writer(record, config, overwrite=overwrite, say=say))
-        clock, trainer = Clock(plan.seconds), _trainer(plan, writer, limit, n_threads, block, shares)
-        keeper = make_snapshot_store(plan, trainer.tables, limit, note, wanted=keep_points)
-        run = Session(plan, trainer, clock, files, follow, stop, say, command, n_threads, keeper).train()
-        return _kept(run, plan.resumed, files, writer, elsewhere)
+            plan = plan_networks(length, RunSources(before, resume_file=file), given, seat)
+            clock, network_trainer = Clock(plan.seconds), PatternTrainer(plan.config, plan.resumed, n_threads)
+            session = Session(plan, stack.enter_context(network_trainer), clock, hooks, checkpoints)
+        else:
+            opponent = stack.enter_context(seated_opponent(opponent, given.get("board"), before))
+            sources = RunSources(before, start, opponent, trust, file, in_place=out is None and file is not None)
+            plan = make_plan(length, sources, given, seat=seat, fork=fork)
+            session = table_session(plan, means, hooks, checkpoints, stack)
+        run: Run | PatternRun = session.train()
+        if run is not before:
+            save_and_publish(run, checkpoints if run.games else None, session.writer, elsewhere)
+        return run
 
 
-def _called(resume: Run | PatternRun | Path | None) -> str:
-    """Return the name of a resumed run in messages."""
-    return shown(resume) if isinstance(resume, Path) else "the run"
+@dataclass(frozen=True)
+class Means:
+    """Means of the training of a table, which do not affect what it learns; as for `train`.
+
+    threads: their number.  cluster: workers that share the games of batches, instead.
+    """
+
+    threads: int
+    block: int
+    cluster: ClusterConfig | None
+    max_memory: Number | None
+    record: str | Path | None
+    overwrite: bool
+    keep_points: bool
+    note: Callable[[str], None] | None
+    warn: Callable[[str], None] | None
+
+
+def table_session(plan: Plan, means: Means, hooks: Hooks, checkpoints: Checkpoints | None, stack: ExitStack) -> Session:
+    """Return the session that trains a table; `stack` closes the workers and the writer of games."""
+    config, limit, record = plan.config, parse_memory(means.max_memory), means.record
+    check_space(config, limit, uneven=isinstance(plan.agent_policy, Probabilities))
+    shares = None if means.cluster is None else stack.enter_context(_shared(means.cluster, plan, means.warn))
+    writer = None
+    if record is not None:
+        if config.engine == "flow":
+            flow, walk = flag("engine", "flow"), flag("engine", "walk")
+            raise UsageError(f"{flow} draws counts and plays no games to record; choose {walk}")
+        board = config.board if config.symmetry else None
+        writer = stack.enter_context(GamesWriter(Path(record), board, overwrite=means.overwrite, say=hooks.say))
+    clock, graph = Clock(plan.seconds), None if writer is None or config.grown else config.graph
+    trainer = make_trainer(
+        config,
+        opponent=None if plan.opponent is None else policy_of_opponent(plan.opponent, config),
+        state=plan.state,
+        record=None if writer is None else functools.partial(writer.write, graph=graph),
+        threads=means.threads,
+        block=means.block,
+        max_rows=rows_within(config, limit) if config.grown else 0,
+        games=plan.total,
+        shares=shares,
+    )
+    keeps = means.keep_points or (plan.resumed is not None and plan.resumed.points is not None)
+    keeper = make_snapshot_store(plan, trainer.tables, limit, means.note) if keeps else None
+    return Session(plan, trainer, clock, hooks, checkpoints, keeper, writer)
 
 
 def train_table(games: Number | None = None, **options: Any) -> Run:
@@ -312,33 +357,6 @@ def train_table(games: Number | None = None, **options: Any) -> Run:
     run = train(games, **options)
     assert isinstance(run, Run)
     return run
-
-
-def _writer(path: str | Path, config: Config, *, overwrite: bool, say: Callable[[str], None]) -> GamesWriter:
-    """Return the writer of the games played.  Raises UsageError and GamesError."""
-    if config.engine == "flow":
-        flow, walk = flag("engine", "flow"), flag("engine", "walk")
-        raise UsageError(f"{flow} draws counts and plays no games to record; choose {walk}")
-    return GamesWriter(Path(path), config.board if config.symmetry else None, overwrite=overwrite, say=say)
-
-
-def _trainer(
-    plan: Plan, writer: GamesWriter | None, limit: int, threads: int, block: int, shares: RemoteBatches | None
-) -> Trainer:
-    """Return the trainer of a plan.  limit: bytes that the table may take."""
-    config = plan.config
-    graph = None if writer is None or config.grown else config.graph
-    return make_trainer(
-        config,
-        opponent=None if plan.opponent is None else policy_of_opponent(plan.opponent, config),
-        state=plan.state,
-        record=None if writer is None else functools.partial(writer.write, graph=graph),
-        threads=threads,
-        block=block,
-        max_rows=rows_within(config, limit) if config.grown else 0,
-        games=plan.total,
-        shares=shares,
-    )
 
 
 @contextmanager
@@ -375,19 +393,6 @@ def _shared(place: ClusterConfig, plan: Plan, warn: Callable[[str], None] | None
         return
     with WorkerPool(place, say, warn) as crew:
         yield RemoteBatches(crew, config, say)
-
-
-def _kept(
-    run: Run | PatternRun,
-    before: Run | PatternRun | None,
-    files: Checkpoints | None,
-    writer: GamesWriter | None,
-    elsewhere: Callable[[RunFileError], Path | None] | None,
-) -> Run | PatternRun:
-    """Return a finished run, after saving it unless it is the unchanged resumed run."""
-    if run is not before:
-        save_and_publish(run, files if run.games else None, writer, elsewhere)
-    return run
 
 
 def save_and_publish(

@@ -141,7 +141,7 @@ def check_command(
             if not findings:
                 run = load_any(path, trust=trust)
                 if isinstance(run, PatternRun):
-                    from ttt_batch.training.network_session import check_proofs
+                    from ttt_batch.training.network_trainer import check_proofs
 
                     findings = [f"{run_name(path)}: {finding}" for finding in check_proofs(run)]
                 if not findings:

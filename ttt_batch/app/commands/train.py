@@ -265,11 +265,10 @@ def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compil
     """Print what was learnt.  Raises RunFileError if the table was full, and InterruptedTraining after Ctrl-C."""
     from ttt_batch.app.reports.training import training_summary, training_text
     from ttt_batch.core.files import command_text
-    from ttt_batch.runs.run import Run
 
     learnt = count_text(run.games, "game learnt so far is", "games learnt so far are")
     saved = f"the {learnt} saved in {run_name(target)}" if run.games and target is not None else "nothing was written"
-    if isinstance(run, Run) and run.full:
+    if run.full:
         raise RunFileError(f"the table is full, and training has ended; {saved}; go on with a larger --max-memory")
     if run.games == 0 or target is None:
         raise InterruptedTraining(f"interrupted before the first batch was learnt; {saved}")
@@ -290,7 +289,7 @@ def _origin(path: Path | None, learner: str, board: "Board", trust: bool) -> "Ru
     from ttt_batch.core.files import exists
     from ttt_batch.runs.lookup import find_run
     from ttt_batch.runs.storage.reading import is_run_file
-    from ttt_batch.training.network_session import check_networks
+    from ttt_batch.training.plan import check_networks
 
     if path is None:
         return None

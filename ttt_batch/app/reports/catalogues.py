@@ -15,7 +15,7 @@ from ttt_batch.ntuple.network import SHARING
 from ttt_batch.ntuple.objectives import OBJECTIVES
 from ttt_batch.runs.config import READ
 from ttt_batch.runs.network_config import make_pattern_config
-from ttt_batch.training.network_session import GAMES
+from ttt_batch.training.network_trainer import GAMES
 
 NOTHING = "-"
 """Text of an empty entry of a board."""

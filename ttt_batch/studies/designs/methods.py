@@ -70,16 +70,16 @@ from ttt_batch.runs.schedules import (
 )
 from ttt_batch.runs.state import table_digest
 from ttt_batch.runs.storage.declaration import EXACT_COLUMNS, NETWORK_COLUMNS
-from ttt_batch.training.network_session import (
+from ttt_batch.training.network_trainer import (
     GAMES,
     MAX_NETWORK_GAMES,
-    check_networks,
-    check_tables,
     last_game,
+    next_point,
+    whole_rounds,
     with_first_proof_by,
 )
-from ttt_batch.training.network_trainer import next_point, whole_rounds
-from ttt_batch.training.plan import check_opponent
+from ttt_batch.training.plan import check_networks, check_tables
+from ttt_batch.training.trainers.base import check_opponent
 
 SELF = "self"
 NAMES = (*OPPONENTS, SELF)

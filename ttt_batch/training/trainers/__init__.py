@@ -11,8 +11,7 @@ from ttt_batch.runs.state import State
 from ttt_batch.simulation.action_probabilities import Probabilities
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.simulation.walk import BLOCK
-from ttt_batch.training.plan import policy_of_opponent
-from ttt_batch.training.trainers.base import Trainer, TrainerOptions
+from ttt_batch.training.trainers.base import TableTrainer, TrainerOptions, policy_of_opponent
 from ttt_batch.training.trainers.batched import Flowing, InLockstep, Walking
 from ttt_batch.training.trainers.ply_by_ply import (
     Growing,
@@ -26,21 +25,21 @@ from ttt_batch.training.trainers.ply_by_ply import (
     PlyByPly,
 )
 
-WAYS: dict[str, dict[str, type[Trainer]]] = {
+WAYS: dict[str, dict[str, type[TableTrainer]]] = {
     "small": {"games": OneByOne, "walk": Walking, "flow": Flowing},
     "large": {"games": PlyByPly, "walk": InLockstep, "flow": Flowing},
     "grown": {"games": PlyByPly, "walk": Growing, "flow": GrowingFlow},
 }
 """Trainer classes by kind of board (small and large ones are enumerated), and by games or the engine of batches."""
 
-MIXED: dict[bool, dict[str, type[Trainer]]] = {
+MIXED: dict[bool, dict[str, type[TableTrainer]]] = {
     False: {"games": MixtureGames, "walk": MixtureWalking, "flow": MixtureFlowing},
     True: {"games": MixtureGames, "walk": MixtureGrowing, "flow": MixtureGrowingFlow},
 }
 """Trainer classes for moves with unequal probabilities, by whether the board grows."""
 
 
-def choose_trainer(config: Config, opponent: Policy | Probabilities | None = None) -> type[Trainer]:
+def choose_trainer(config: Config, opponent: Policy | Probabilities | None = None) -> type[TableTrainer]:
     """Return the trainer class for a configuration and a fixed opponent."""
     if config.by_chances or isinstance(opponent, Probabilities):
         ways = MIXED[config.grown]
@@ -61,7 +60,7 @@ def make_trainer(
     max_rows: int = MAX_ROWS,
     games: int = 0,
     shares: Any = None,
-) -> Trainer:
+) -> TableTrainer:
     """Return a trainer for `config`, new or from `state`; for the parameters see `TrainerOptions`.
 
     A learner without self-play meets the opponent named in its configuration, unless `opponent` is given.

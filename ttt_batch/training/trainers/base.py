@@ -1,9 +1,10 @@
-"""Base class of trainers, with the state of a run.
+"""Base classes of trainers, with the state of a run.
 
 Games depend only on (seed, game number), and batches on the game number.  So neither threads nor the stops of
 `advance` affect the tables.
 """
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,18 +13,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.agents.adapter import OpponentPolicy
 from ttt_batch.compiler.numerics import FLOW, PLAY, RULE, stream_key
+from ttt_batch.core.errors import UsageError, flag
 from ttt_batch.evaluation.judgement import exact_judge
+from ttt_batch.games.enumeration import check_enumerable
 from ttt_batch.games.graph import MAX_ROWS, Graph
+from ttt_batch.games.solution import solve
 from ttt_batch.games.transcripts import Games
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import make_step
-from ttt_batch.runs.config import SEATS_IN_TURN, Config
+from ttt_batch.runs.config import SEATS_IN_TURN, Config, cannot_play_second_error
 from ttt_batch.runs.growing_table import GrowingTable, grow
-from ttt_batch.runs.run import Judge, counting_judge
+from ttt_batch.runs.run import Run
+from ttt_batch.runs.schedules import batch_bounds, record_schedule
 from ttt_batch.runs.state import State
 from ttt_batch.simulation.action_probabilities import Probabilities
-from ttt_batch.simulation.policy import Policy
+from ttt_batch.simulation.policy import UNLISTED, Policy, optimal_policy, random_policy
 from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.kernels.batch import Learning, make_decays
 
@@ -66,22 +72,71 @@ class Enumerated:
 
 
 class Trainer(ABC):
-    """Trainer of one new or continued run; `advance` plays and learns.
+    """Trainer of one new or continued run by any method; `advance` plays and learns, `judge` evaluates.
+
+    config: of the run.  games: learnt from so far.
+    seats: number of seats that the agent plays.
+    tables: the arrays of a snapshot; empty if the method keeps none.
+    grown: the growing board; None on an enumerated one, and for networks.
+    full: a batch of flow on a growing board needs more positions than the table can hold.
+    proofs: each seat's latest verdict and positions entered; None for a method without proofs.
+    """
+
+    config: Any
+    games: int
+    seats = 2
+    tables: Any = ()
+    grown: GrowingTable | None = None
+    full = False
+    proofs: dict[str, tuple[str, int]] | None = None
+
+    @property
+    @abstractmethod
+    def outcomes(self) -> NDArray[np.int64]:
+        """Return int64[3]: first wins, draws and second wins so far."""
+
+    @abstractmethod
+    def advance(self, last: int, stop: Callable[[], bool]) -> None:
+        """Learn from the games up to `last` (exclusive), or to an earlier end of a batch once `stop()` is true."""
+
+    @abstractmethod
+    def bounds(self, game: int) -> tuple[int, int]:
+        """Return the first game of the unit of learning that contains `game`, and the first game after that unit."""
+
+    @abstractmethod
+    def next_point(self, games: int) -> int:
+        """Return the number of games at the first recorded point after `games`."""
+
+    @abstractmethod
+    def judge(self, stop: Callable[[], bool] = lambda: False) -> dict[str, Any] | None:
+        """Return the columns of a recorded point of the current state; None once `stop()` is true."""
+
+    @abstractmethod
+    def glance(self) -> dict[str, Any] | None:
+        """Return the columns of a point recorded only because the run ends here; None if it needs no such point."""
+
+    @abstractmethod
+    def state(self) -> Any:
+        """Return a copy of the current state, from which a run ending within a batch resumes."""
+
+    @abstractmethod
+    def run(self, statistics: dict[str, NDArray[Any]]) -> Any:
+        """Return the run in its current state.  Tables of enumerated boards are not copied."""
+
+
+class TableTrainer(Trainer):
+    """Trainer of a table of positions.
 
     Subclasses define `_learn`, which learns from the next games, and `_played`, which counts outcomes.
 
-    config, learner, worth, batches: of the run.  games: learnt from so far.
-    grown: the growing board; None on an enumerated one.
-    full: a batch of flow on a growing board needs more positions than the table can hold.
+    learner, worth, batches: of the run.
     """
-
-    grown: GrowingTable | None = None
-    full = False
 
     def __init__(self, task: TrainerOptions) -> None:
         config, state = task.config, task.state
         self.games = 0 if state is None else state.games
         self.learner = learner_named(config.learner)
+        self.seats = 1 if self.learner.boxes else 2
         if config.grown:
             self._held: GrowingTable | Enumerated = _grown(task)
             self.grown = self._held
@@ -130,11 +185,29 @@ class Trainer(ABC):
         """Return the updates so far of every table entry; empty unless the step size depends on visits."""
         return self._held.visits
 
-    def judge(self) -> Judge:
-        """Return the function with which a `Recorder` evaluates these tables between two batches."""
-        if self.grown is not None:
-            return counting_judge(self.grown)
+    def bounds(self, game: int) -> tuple[int, int]:
+        """Return the bounds of the batch that contains `game`."""
+        return batch_bounds(self.batches, game)
+
+    def next_point(self, games: int) -> int:
+        """Return the number of games at the first recorded point after `games`."""
+        return next(point for point in record_schedule(self.batches) if point > games)
+
+    @functools.cached_property
+    def evaluate(self) -> Callable[[Any], Any]:
+        """Return the function that evaluates these tables between two batches, see `exact_judge`."""
         return exact_judge(self.graph, self.learner, self.worth)
+
+    def judge(self, _stop: Callable[[], bool] = lambda: False) -> dict[str, Any]:
+        """Return the exact results of the current tables, or the number of positions of a growing board."""
+        if self.grown is not None:
+            return {"positions": np.array(self.grown.positions, np.int64)}
+        judged: dict[str, Any] = self.evaluate(self.tables)._asdict()
+        return judged
+
+    def glance(self) -> dict[str, Any] | None:
+        """Return the results as `judge` does; None before the first game."""
+        return self.judge() if self.games else None
 
     @property
     def outcomes(self) -> NDArray[np.int64]:
@@ -148,6 +221,11 @@ class Trainer(ABC):
             return State(self.games, tables, visits, self.outcomes, graph.code, graph.outcome)
         tables = self.learner.tables(*(array.copy() for array in self.tables))
         return State(self.games, tables, self.visits.copy(), self.outcomes)
+
+    def run(self, statistics: dict[str, NDArray[Any]]) -> Run:
+        """Return the run in its current state, whose tables are not copied on an enumerated board."""
+        tables, visits = (self.tables, self.visits) if self.grown is None else self.grown.compact()[1:]
+        return Run(self.config, tables, self.games, statistics, visits=visits, grown=self.grown, full=self.full)
 
     def advance(self, last: int, stop: Callable[[], bool]) -> None:
         """Learn from the games up to `last` (exclusive), or to an earlier end of a batch once `stop()` is true."""
@@ -205,3 +283,36 @@ def _enumerated(task: TrainerOptions) -> Enumerated:
     if state is not None and state.visits.size and visits.size:
         visits[:] = state.visits
     return Enumerated(graph, tables, visits)
+
+
+def check_opponent(opponent: Run | OpponentPolicy | str, config: Config) -> None:
+    """Raise UsageError or BoardError if a fixed opponent cannot play on the board of `config`."""
+    if isinstance(opponent, Run) and opponent.config.board != config.board:
+        raise UsageError(
+            f"the opponent plays {opponent.config.board.name}, not {config.board.name}; choose a run of the same board"
+        )
+    if opponent != "random":
+        check_enumerable(config.board, config.grown, "an opponent that is not random")
+    if isinstance(opponent, Run) and opponent.learner.boxes and config.seat != "second":
+        able = "" if learner_named(config.learner).boxes else f"give {flag('seat', 'second')}, or "
+        remedy = f"{able}choose another opponent"
+        raise cannot_play_second_error(
+            opponent.config.learner, "an opponent's part against a learner that plays first", remedy
+        )
+
+
+def policy_of_opponent(opponent: Run | OpponentPolicy | str, config: Config) -> Policy | Probabilities:
+    """Return the policy of a fixed opponent on the board of `config`.
+
+    On a growing board it is the random policy, `UNLISTED`.
+    If the learner has one row for all images of a position, a run plays in all of them as in the row's position.
+    """
+    check_opponent(opponent, config)
+    if config.grown:
+        return UNLISTED
+    graph = config.graph
+    if isinstance(opponent, OpponentPolicy):
+        return opponent.policy
+    if isinstance(opponent, Run):
+        return opponent.policy_on(graph)
+    return random_policy(graph) if opponent == "random" else optimal_policy(graph, solve(graph))

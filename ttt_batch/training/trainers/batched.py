@@ -25,7 +25,6 @@ from ttt_batch.games.graph import Graph
 from ttt_batch.games.transcripts import games_space
 from ttt_batch.learners.base import Learner, Step
 from ttt_batch.runs.config import Config
-from ttt_batch.runs.run import Judge
 from ttt_batch.runs.schedules import MAX_GAMES, batch_bounds, batch_parity, first_game_of_size, value_at
 from ttt_batch.simulation.flow import make_rows
 from ttt_batch.simulation.lockstep import OWN, Lockstep, make_lockstep, replay, second_lockstep, trimmed
@@ -50,7 +49,7 @@ from ttt_batch.training.kernels.batch import (
     run_batches,
 )
 from ttt_batch.training.kernels.train_many import SeedBatch, judge_now, train_learners
-from ttt_batch.training.trainers.base import Enumerated, Trainer, TrainerOptions, start_tables
+from ttt_batch.training.trainers.base import Enumerated, TableTrainer, TrainerOptions, start_tables
 
 
 class TrainedLearner(NamedTuple):
@@ -66,7 +65,7 @@ class TrainedLearner(NamedTuple):
     visits: NDArray[np.float64]
 
 
-class Batched(Trainer):
+class Batched(TableTrainer):
     """Batch trainer with one kernel call for all batches; to record games, it runs and replays each batch."""
 
     def __init__(self, task: TrainerOptions) -> None:
@@ -83,18 +82,19 @@ class Batched(Trainer):
         for sampler, work in zip(self._samplers, self._works, strict=True):
             self._retake(sampler, work)
 
-    def judge(self) -> Judge:
+    @functools.cached_property
+    def evaluate(self) -> Callable[[Any], Judgement]:
         """Return the evaluation function; in self-play it reuses the batch's best moves and takes half the time."""
         if self._works[0].seat >= 0:
-            return super().judge()
+            return super().evaluate
         (work,), space = self._works, make_proof_space(self.graph, self.worth)._replace(policy=self._works[0].policy)
 
-        def judged(tables: Any) -> Judgement:
+        def evaluate(tables: Any) -> Judgement:
             verdict = make_judgement()
             judge_now(tables, self.graph, self.learner.choice, work, space, verdict)
             return verdict
 
-        return judged
+        return evaluate
 
     def follow(
         self, seeds: Sequence[int], points: NDArray[np.int64], space: ProofSpace, *, keep: bool

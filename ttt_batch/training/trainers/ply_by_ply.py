@@ -40,11 +40,11 @@ from ttt_batch.training.kernels.games import (
 )
 from ttt_batch.training.kernels.sampled import draw_mixed_ply, lay_out_rows, play_drawn_games
 from ttt_batch.training.kernels.sequential import play_self
-from ttt_batch.training.trainers.base import Trainer, TrainerOptions
+from ttt_batch.training.trainers.base import TableTrainer, TrainerOptions
 from ttt_batch.training.trainers.batched import Batched, ChunkedWalk
 
 
-class PlyByPly(Trainer):
+class PlyByPly(TableTrainer):
     """Trainer that learns from each game before the next; a board without room for a game grows first."""
 
     _counts: Counts | None = None
