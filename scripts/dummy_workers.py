@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.learning import Arrays, TableWorker
+from ttt_batch.studies.learning import Arrays, Worker
 from ttt_batch.studies.work import Sent
 
 
@@ -23,7 +23,7 @@ from ttt_batch.studies.work import Sent
 def sample(games: int, batch: int) -> Arrays:
     """The statistics of one learner."""
     (setting,) = make_design({"games": games, "batch": batch}, 1, "grid").settings
-    return TableWorker(keep=False, stop=lambda: False).learn(setting, [0]).statistics
+    return Worker(keep=False, stop=lambda: False).learn(setting, [0]).statistics
 
 
 def seem_to_learn(seconds: float, hurry: bool, parts: Sequence[Any], _keep: bool) -> tuple[list[Any], float]:

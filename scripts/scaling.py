@@ -32,7 +32,7 @@ from ttt_batch.cluster.worker_pool import RemoteTask, WorkerPool
 from ttt_batch.runs.config import make_config
 from ttt_batch.studies import work
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.learning import TableWorker
+from ttt_batch.studies.learning import Worker
 from ttt_batch.studies.storage.writing import create_study
 from ttt_batch.studies.work import StudyProgress, Workers, run_study
 from ttt_batch.training.remote import MOST_SHARES, _packed
@@ -68,7 +68,7 @@ WHOLE: Report = {
 def learner_cost(seeds: int = 128) -> tuple[float, int]:
     """Seconds that a learner takes one thread, and the bytes of its results."""
     (setting,) = make_design({"games": GAMES, "batch": BATCH}, seeds, "grid").settings
-    room = TableWorker(keep=False, stop=lambda: False)
+    room = Worker(keep=False, stop=lambda: False)
     room.learn(setting, [0])
     times = []
     for _ in range(REPEATS):

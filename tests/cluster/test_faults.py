@@ -29,9 +29,9 @@ LONG: dict[str, Any] = {"alpha": ["0.1", "0.2"], "games": 100_000, "batch": 1000
 DEADLY = """
 import os
 
-from ttt_batch.studies.learning import TableWorker
+from ttt_batch.studies.learning import Worker
 
-plain = TableWorker.learn
+plain = Worker.learn
 
 
 def learn(self, setting, seeds):
@@ -40,7 +40,7 @@ def learn(self, setting, seeds):
     return plain(self, setting, seeds)
 
 
-TableWorker.learn = learn
+Worker.learn = learn
 """
 
 

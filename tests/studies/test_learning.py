@@ -10,7 +10,7 @@ import ttt_batch as ttt
 from ttt_batch.studies import learning as learning
 from ttt_batch.studies.designs.design import make_design
 from ttt_batch.studies.designs.methods import Setting
-from ttt_batch.studies.learning import TableWorker, is_short
+from ttt_batch.studies.learning import Worker, is_short
 
 VALUES: dict[str, list[Any]] = {
     "batch": ["auto", 64, 1000, 1, 16_384],
@@ -46,7 +46,7 @@ def setting_of(options: dict[str, Any]) -> Setting:
     return setting
 
 
-def assert_as_train(room: TableWorker, options: dict[str, Any], seeds: list[int]) -> None:
+def assert_as_train(room: Worker, options: dict[str, Any], seeds: list[int]) -> None:
     learnt = room.learn(setting_of(options), seeds)
     assert learnt.failure is None and learnt.learners == len(seeds)
     for i, seed in enumerate(seeds):
@@ -61,8 +61,8 @@ def assert_as_train(room: TableWorker, options: dict[str, Any], seeds: list[int]
             assert array.tobytes() == learnt.tables[name][i].tobytes(), (name, options, seed)
 
 
-def room() -> TableWorker:
-    return TableWorker(keep=True, stop=lambda: False)
+def room() -> Worker:
+    return Worker(keep=True, stop=lambda: False)
 
 
 @pytest.mark.parametrize("count", [12, pytest.param(300, marks=pytest.mark.slow)])
@@ -120,7 +120,5 @@ def test_a_learner_that_fails_ends_its_chunk_and_says_why(monkeypatch: pytest.Mo
 def test_it_stops_between_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning, "LEARNERS_AT_ONCE", 1)
     answers = iter([False, False, True])
-    learnt = TableWorker(keep=False, stop=lambda: next(answers)).learn(
-        setting_of({"batch": 64, "games": 64}), [1, 2, 3]
-    )
+    learnt = Worker(keep=False, stop=lambda: next(answers)).learn(setting_of({"batch": 64, "games": 64}), [1, 2, 3])
     assert learnt.learners == 2 and learnt.failure is None and learnt.tables == {}

@@ -15,7 +15,7 @@ from ttt_batch.studies import learning
 from ttt_batch.studies.checks import check_study
 from ttt_batch.studies.designs.description import description_text, parse_description
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.learning import TallyWorker, in_one_kernel
+from ttt_batch.studies.learning import Worker, in_one_kernel
 
 ANY = "provenance/progress", "provenance/reasons", "seconds"
 
@@ -27,12 +27,12 @@ ONE_KERNEL: list[dict[str, Any]] = [
 ]
 
 
-def learnt(options: dict[str, Any], seeds: list[int], room: TallyWorker) -> Any:
+def learnt(options: dict[str, Any], seeds: list[int], room: Worker) -> Any:
     (setting,) = make_design({"tally": True, **{name: [value] for name, value in options.items()}}, 1).settings
     return setting, room.learn(setting, seeds)
 
 
-def assert_as_train(options: dict[str, Any], room: TallyWorker, *, kernel: bool) -> None:
+def assert_as_train(options: dict[str, Any], room: Worker, *, kernel: bool) -> None:
     setting, found = learnt(options, [4, 0, 2**60], room)
     assert found.failure is None and found.learners == 3 and in_one_kernel(setting) == kernel
     for i, seed in enumerate([4, 0, 2**60]):
@@ -48,7 +48,7 @@ def assert_as_train(options: dict[str, Any], room: TallyWorker, *, kernel: bool)
 @pytest.mark.parametrize("options", ONE_KERNEL, ids=str)
 def test_many_menaces_are_those_of_train(options: dict[str, Any]) -> None:
     """To the last bead, though several are played by one kernel, one after the other, after others with other beads."""
-    room = TallyWorker(keep=True, stop=lambda: False)
+    room = Worker(keep=True, stop=lambda: False)
     learnt({"learner": "menace", "opponent": "optimal", "games": 9}, [1], room)
     assert_as_train({"learner": "menace", "games": 220, **options}, room, kernel=True)
 
@@ -56,7 +56,7 @@ def test_many_menaces_are_those_of_train(options: dict[str, Any]) -> None:
 def test_a_run_is_an_opponent_too(tmp_path: Path) -> None:
     ttt.train(2_000, learner="td", symmetry="on", seed=5).save(tmp_path / "td.h5")
     options = {"learner": "menace", "games": 150, "opponent": str(tmp_path / "td.h5")}
-    assert_as_train(options, TallyWorker(keep=True, stop=lambda: False), kernel=True)
+    assert_as_train(options, Worker(keep=True, stop=lambda: False), kernel=True)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_run_is_an_opponent_too(tmp_path: Path) -> None:
     ids=str,
 )
 def test_all_other_learners_are_those_of_train(options: dict[str, Any]) -> None:
-    assert_as_train(options, TallyWorker(keep="board" not in options, stop=lambda: False), kernel=False)
+    assert_as_train(options, Worker(keep="board" not in options, stop=lambda: False), kernel=False)
 
 
 def test_batches_are_looked_at_where_they_end() -> None:
@@ -84,7 +84,7 @@ def test_batches_are_looked_at_where_they_end() -> None:
 def test_a_learner_is_stopped_before_its_end() -> None:
     for options in ({"learner": "td", "games": "1G"}, {"learner": "menace", "games": 220}):
         asked = iter([False] * (2 if "G" in str(options["games"]) else 0))
-        found = learnt(options, [0, 1], TallyWorker(keep=False, stop=lambda asked=asked: next(asked, True)))[1]
+        found = learnt(options, [0, 1], Worker(keep=False, stop=lambda asked=asked: next(asked, True)))[1]
         assert found.learners == 0 and found.failure is None
 
 

@@ -143,13 +143,13 @@ def test_stopped_again_and_again(tmp_path: Path, quiet: list[bytes], monkeypatch
 
 def test_nothing_is_learnt_twice(tmp_path: Path, quiet: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     path, learnt = tmp_path / "s.h5", []
-    plain = learning.TableWorker.learn
+    plain = learning.Worker.learn
 
     def counting(self: Any, setting: Any, seeds: Any) -> LearnerResults:
         learnt.extend((setting.key, seed) for seed in seeds)
         return plain(self, setting, seeds)
 
-    monkeypatch.setattr(learning.TableWorker, "learn", counting)
+    monkeypatch.setattr(learning.Worker, "learn", counting)
     study(out=path, seeds=2, **{**OPTIONS, "alpha": 0.5})
     study(resume=path, seeds=6)
     study(resume=path, alpha=[0.1, 0.5])
@@ -186,7 +186,7 @@ def test_what_fails_is_noted_and_tried_again(
 ) -> None:
     path = tmp_path / "s.h5"
     with monkeypatch.context() as patch:
-        plain = learning.TableWorker._in_kernel
+        plain = learning.Worker._in_kernel
 
         def failing(self: Any, setting: Any, seeds: Any) -> Any:
             if setting.config.alpha.start == 0.1 and seeds[0] > 2:
@@ -194,7 +194,7 @@ def test_what_fails_is_noted_and_tried_again(
             return plain(self, setting, seeds)
 
         patch.setattr(learning, "LEARNERS_AT_ONCE", 1)
-        patch.setattr(learning.TableWorker, "_in_kernel", failing)
+        patch.setattr(learning.Worker, "_in_kernel", failing)
         found = study(out=path, seeds=6, **OPTIONS)
         failures = list(found.failures())
         assert failures and {reason for _, _, reason in failures} == {

@@ -27,7 +27,7 @@ from ttt_batch.studies.designs.description import description_text, read_descrip
 from ttt_batch.studies.designs.design import FULL, Design, make_design
 from ttt_batch.studies.designs.methods import RunOpponent, Setting
 from ttt_batch.studies.designs.values import seed_runs
-from ttt_batch.studies.learning import Worker, make_worker
+from ttt_batch.studies.learning import Worker
 from ttt_batch.studies.statistics import plays
 from ttt_batch.studies.storage.layout import (
     DONE,
@@ -264,7 +264,7 @@ def estimated(design: Design, keep: str, threads: int, missing: Sequence[int]) -
             kind = setting.family.effort(setting)
             first, others = kinds.get(kind, (setting, 0))
             kinds[kind] = first, others + learners
-    room, ends = make_worker(design.family, keep=False, stop=lambda: False), time.perf_counter() + ALL_SECONDS
+    room, ends = Worker(keep=False, stop=lambda: False), time.perf_counter() + ALL_SECONDS
     seconds, tried = 0.0, 0
     for setting, learners in kinds.values():
         if time.perf_counter() > ends:

@@ -35,7 +35,7 @@ from ttt_batch.runs.run import Run
 from ttt_batch.runs.storage.writing import run_bytes
 from ttt_batch.studies.designs.design import FAMILIES
 from ttt_batch.studies.designs.methods import RunOpponent, Setting
-from ttt_batch.studies.learning import LearnerResults, joined_results, make_worker
+from ttt_batch.studies.learning import LearnerResults, Worker, joined_results
 from ttt_batch.studies.storage.layout import DONE, FAILED, LAST
 from ttt_batch.studies.storage.writing import StudyWriter, move_aside
 
@@ -189,8 +189,7 @@ class Threads:
 
     def _learn(self, chunk: Chunk) -> Done:
         if not hasattr(self._own, "room"):
-            family = self._study.design.family
-            self._own.room = make_worker(family, keep=self._study.keep == LAST, stop=self._ending.is_set)
+            self._own.room = Worker(keep=self._study.keep == LAST, stop=self._ending.is_set)
         began = time.perf_counter()
         settings, seeds = self._study.design.settings, self._study.seeds
         learnt = [self._own.room.learn(settings[part.setting], seeds[part.seeds].tolist()) for part in chunk]
@@ -223,7 +222,7 @@ def learn_parts(parts: Sequence[Sent], keep: bool) -> tuple[list[tuple[Any, ...]
     made_for = parts[0][0], keep
     room = getattr(_own, "room", None)
     if room is None or _own.made_for != made_for:
-        room = _own.room = make_worker(FAMILIES[parts[0][0]], keep=keep, stop=lambda: False)
+        room = _own.room = Worker(keep=keep, stop=lambda: False)
         _own.made_for = made_for
     began, prepared = time.perf_counter(), room.prepared
     learnt = [tuple(room.learn(_setting(part), part.seeds)) for part in map(Sent._make, parts)]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,7 @@ class PatternTrainer(Trainer):
         if before is not None:
             self._restore(before)
 
-    def __enter__(self) -> "PatternTrainer":
+    def __enter__(self) -> Self:
         self._pool = self._stack.enter_context(ThreadPoolExecutor(max(self._threads, 1)))
         return self
 

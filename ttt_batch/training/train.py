@@ -67,8 +67,7 @@ from ttt_batch.training.session import (
 )
 from ttt_batch.training.trainers import choose_trainer, make_trainer
 from ttt_batch.training.trainers.base import policy_of_opponent
-from ttt_batch.training.trainers.batched import ChunkedWalk
-from ttt_batch.training.trainers.ply_by_ply import MixtureWalking
+from ttt_batch.training.trainers.batched import ChunkedWalk, MixtureWalking
 
 
 def check_request(length: Length, block: int, *, resume: bool, fork: bool) -> None:

@@ -11,42 +11,21 @@ from ttt_batch.runs.state import State
 from ttt_batch.simulation.action_probabilities import Probabilities
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.simulation.walk import BLOCK
-from ttt_batch.training.trainers.base import TableTrainer, TrainerOptions, policy_of_opponent
-from ttt_batch.training.trainers.batched import Flowing, InLockstep, Walking
-from ttt_batch.training.trainers.ply_by_ply import (
-    Growing,
-    GrowingFlow,
-    MixtureFlowing,
-    MixtureGames,
-    MixtureGrowing,
-    MixtureGrowingFlow,
-    MixtureWalking,
-    OneByOne,
-    PlyByPly,
-)
-
-WAYS: dict[str, dict[str, type[TableTrainer]]] = {
-    "small": {"games": OneByOne, "walk": Walking, "flow": Flowing},
-    "large": {"games": PlyByPly, "walk": InLockstep, "flow": Flowing},
-    "grown": {"games": PlyByPly, "walk": Growing, "flow": GrowingFlow},
-}
-"""Trainer classes by kind of board (small and large ones are enumerated), and by games or the engine of batches."""
-
-MIXED: dict[bool, dict[str, type[TableTrainer]]] = {
-    False: {"games": MixtureGames, "walk": MixtureWalking, "flow": MixtureFlowing},
-    True: {"games": MixtureGames, "walk": MixtureGrowing, "flow": MixtureGrowingFlow},
-}
-"""Trainer classes for moves with unequal probabilities, by whether the board grows."""
+from ttt_batch.training.trainers.base import TableTrainer, TrainerOptions, draws_by_chance, policy_of_opponent
+from ttt_batch.training.trainers.batched import Flowing, InLockstep, MixtureWalking, Walking
+from ttt_batch.training.trainers.ply_by_ply import Growing, GrowingFlow, OneByOne, PlyByPly
 
 
 def choose_trainer(config: Config, opponent: Policy | Probabilities | None = None) -> type[TableTrainer]:
     """Return the trainer class for a configuration and a fixed opponent."""
-    if config.by_chances or isinstance(opponent, Probabilities):
-        ways = MIXED[config.grown]
-    else:
-        ways = WAYS["grown" if config.grown else "small" if config.small else "large"]
-    batches = "flow" if config.engine == "flow" else "walk"
-    return ways["games" if config.batch == 1 else batches]
+    by_chances = draws_by_chance(config, opponent)
+    if config.batch == 1:
+        return OneByOne if config.small and not by_chances else PlyByPly
+    if config.engine == "flow":
+        return GrowingFlow if config.grown else Flowing
+    if config.grown:
+        return Growing
+    return MixtureWalking if by_chances else Walking if config.small else InLockstep
 
 
 def make_trainer(

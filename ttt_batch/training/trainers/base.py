@@ -8,7 +8,7 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,16 @@ class TrainerOptions:
     games: int = 0
     shares: Any = None
 
+    @property
+    def by_chances(self) -> bool:
+        """Return whether moves are drawn from unequal probabilities."""
+        return draws_by_chance(self.config, self.opponent)
+
+
+def draws_by_chance(config: Config, opponent: Policy | Probabilities | None) -> bool:
+    """Return whether the learner, or a fixed opponent, draws moves from unequal probabilities."""
+    return config.by_chances or isinstance(opponent, Probabilities)
+
 
 @dataclass(frozen=True)
 class Enumerated:
@@ -89,6 +99,12 @@ class Trainer(ABC):
     grown: GrowingTable | None = None
     full = False
     proofs: dict[str, tuple[str, int]] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:  # noqa: B027 - most have nothing to close
+        """Close what training has opened, such as threads."""
 
     @property
     @abstractmethod

@@ -25,10 +25,13 @@ from ttt_batch.games.graph import Graph
 from ttt_batch.games.transcripts import games_space
 from ttt_batch.learners.base import Learner, Step
 from ttt_batch.runs.config import Config
+from ttt_batch.runs.evaluation import exploration_of
 from ttt_batch.runs.schedules import MAX_GAMES, batch_bounds, batch_parity, first_game_of_size, value_at
+from ttt_batch.simulation.action_probabilities import NO_CHANCES, Probabilities, even_chances
 from ttt_batch.simulation.flow import make_rows
 from ttt_batch.simulation.lockstep import OWN, Lockstep, make_lockstep, replay, second_lockstep, trimmed
 from ttt_batch.simulation.policy import Policy, empty_policy, outcomes_of
+from ttt_batch.simulation.sampled import Mixture, Streams, make_mixture, make_streams, replay_mixture, second_mixture
 from ttt_batch.simulation.walk import (
     Walker,
     fill_explorations,
@@ -48,6 +51,7 @@ from ttt_batch.training.kernels.batch import (
     order_from_queue,
     run_batches,
 )
+from ttt_batch.training.kernels.sampled import lay_out_rows
 from ttt_batch.training.kernels.train_many import SeedBatch, judge_now, train_learners
 from ttt_batch.training.trainers.base import Enumerated, TableTrainer, TrainerOptions, start_tables
 
@@ -162,11 +166,25 @@ class Batched(TableTrainer):
             self._record(trimmed(space))
 
 
+def opponent_probabilities(task: TrainerOptions, graph: Graph) -> Probabilities:
+    """Return the action probabilities of a task's opponent; `NO_CHANCES` in self-play and on a growing board."""
+    if task.opponent is None or task.config.grown:
+        return NO_CHANCES
+    return task.opponent if isinstance(task.opponent, Probabilities) else even_chances(graph, task.opponent)
+
+
 class Flowing(Batched):
     """Flow trainer, which draws the number of games that take each move instead of playing games."""
 
     def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Any:
-        return make_rows()
+        if not task.by_chances:
+            return make_rows()
+        how, opponent = exploration_of(self.config), opponent_probabilities(task, self.graph)
+        return make_streams(how, opponent, self.tables, self.learner.choice)
+
+    def _retake(self, sampler: Any, work: Workspace) -> None:
+        if isinstance(sampler, Streams):
+            sampler.how[0][0] = exploration_of(self.config)[0][0]
 
 
 def _bytes_of(arrays: NDArray[Any]) -> NDArray[np.uint8]:
@@ -471,3 +489,54 @@ class InLockstep(ChunkedWalk):
 def _none_yet() -> NDArray[np.int64]:
     """Return a counter at 0, from which threads claim numbers."""
     return np.zeros(1, np.int64)
+
+
+NOBODY_SHARES = 1 << 62
+"""Least games of a batch for workers; infinite in practice, since workers receive best moves, not probabilities."""
+
+
+class MixtureWalking(ChunkedWalk):
+    """Walk trainer for any enumerated board, with the games of a block in lockstep and every move drawn."""
+
+    games_per_thread = 1 << 16
+    stop_every = 1 << 20
+    claim = 1 << 14
+
+    @classmethod
+    def least_shared(cls, learner: Learner) -> int:
+        """Return `NOBODY_SHARES`."""
+        return NOBODY_SHARES
+
+    def _learn(self, last: int, stop: Callable[[], bool]) -> None:
+        super()._learn(last, stop)
+        if len(self._samplers) > 1:  # seats alternate: rows changed by one are dirty for the other
+            dirty = np.any([sampler.dirty for sampler in self._samplers], axis=0)
+            for sampler in self._samplers:
+                sampler.dirty[:] = dirty
+
+    def _most_helpers(self) -> int:
+        """Return how many helping threads fit into half of the free memory, at 8 bytes a move (52 MB on 4x4x4)."""
+        each: int = sum(sampler.drawn.nbytes for sampler in self._samplers)
+        return free_memory() // (2 * each)
+
+    def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Mixture:
+        how, opponent = exploration_of(self.config), opponent_probabilities(task, self.graph)
+        sampler = make_mixture(self.graph, how, self.tables, self.learner.choice, opponent)
+        lay_out_rows(sampler, self.graph, work.owned)
+        return sampler
+
+    def _beside(self, sampler: Mixture) -> Mixture:
+        return second_mixture(sampler)
+
+    def _retake(self, sampler: Mixture, work: Workspace) -> None:
+        sampler.how[0][0] = exploration_of(self.config)[0][0]
+        sampler.dirty[:] = True
+
+    def _record_batch(self, turn: int, last: int) -> None:
+        if self._record is None:
+            return
+        for start in range(self.games, last, self._at_once):
+            end = min(last, start + self._at_once)
+            space = games_space(end - start, self.config.board.cells)
+            replay_mixture(self.graph, self._samplers[turn], self._key, start, end, space)
+            self._record(trimmed(space))

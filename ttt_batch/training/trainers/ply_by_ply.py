@@ -1,31 +1,27 @@
-"""Trainers that play game by game, grow the table, or draw moves by probabilities.
+"""Trainers that play game by game or grow the table.
 
 Batch trainers for growing boards, which count games played ply by ply, or draw the counts, and then fold them.
 Drawn counts need room for every position of the batch.  A batch without this room is not learnt from.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.core.resources import free_memory
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.games.graph import Graph
 from ttt_batch.games.transcripts import Games, games_space, on_graph
-from ttt_batch.learners.base import Learner, make_trajectory
-from ttt_batch.runs.config import Config
+from ttt_batch.learners.base import make_trajectory
 from ttt_batch.runs.evaluation import exploration_of
 from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.runs.schedules import batch_bounds, batch_parity
-from ttt_batch.simulation.action_probabilities import NO_CHANCES, Probabilities, even_chances
 from ttt_batch.simulation.flow import make_rows
 from ttt_batch.simulation.lockstep import trimmed
 from ttt_batch.simulation.policy import UNLISTED, Counts, Policy, empty_counts
-from ttt_batch.simulation.sampled import Mixture, Streams, make_mixture, make_streams, replay_mixture, second_mixture
+from ttt_batch.simulation.sampled import Streams, make_streams
 from ttt_batch.simulation.walk import make_explorations
-from ttt_batch.training.kernels.batch import Workspace, arrive, draw_ply
+from ttt_batch.training.kernels.batch import arrive, draw_ply
 from ttt_batch.training.kernels.games import (
     CELLS,
     Seats,
@@ -38,10 +34,10 @@ from ttt_batch.training.kernels.games import (
     play_games,
     window_decides,
 )
-from ttt_batch.training.kernels.sampled import draw_mixed_ply, lay_out_rows, play_drawn_games
+from ttt_batch.training.kernels.sampled import draw_mixed_ply, play_drawn_games
 from ttt_batch.training.kernels.sequential import play_self
 from ttt_batch.training.trainers.base import TableTrainer, TrainerOptions
-from ttt_batch.training.trainers.batched import Batched, ChunkedWalk
+from ttt_batch.training.trainers.batched import opponent_probabilities
 
 
 class PlyByPly(TableTrainer):
@@ -61,6 +57,9 @@ class PlyByPly(TableTrainer):
         self._players = Seats(opponent, *self._seats)
         self._game = make_trajectory(self.config.board.cells)
         self._by_outcome = np.zeros(4, np.int64)
+        self._streams: Streams | None = None
+        if task.by_chances:
+            self._streams = make_streams(exploration_of(self.config), opponent_probabilities(task, self.graph))
 
     def _played(self) -> NDArray[np.int64]:
         return self._by_outcome[[FIRST_WINS, DRAW, SECOND_WINS]]
@@ -97,19 +96,11 @@ class PlyByPly(TableTrainer):
         It is the end of `span`, or the first game that needs a larger board table.
         """
         grown = self.grown
-        played: int = play_games(
-            self._learning,
-            players,
-            self._shortcuts,
-            None if grown is None else grown.growth,
-            self._game,
-            self._counts,
-            self._by_outcome,
-            grown is not None and grown.may_grow,
-            span,
-            space,
-        )
-        return played
+        growth, may_grow = None if grown is None else grown.growth, grown is not None and grown.may_grow
+        state = growth, self._game, self._counts, self._by_outcome, may_grow, span, space
+        if self._streams is None:
+            return int(play_games(self._learning, players, self._shortcuts, *state))
+        return int(play_drawn_games(self._streams, self._learning, (players.even, players.odd), *state))
 
     def _make_room(self, grown: GrowingTable) -> None:
         """Enlarge the board's tables."""
@@ -251,9 +242,13 @@ class GrowingFlow(Growing):
 
     def _draw(self, counts: Counts, first: int, last: int, *, opponent: bool) -> None:
         """Draw the moves of games at `counts.visited[first:last]`, all of one ply; opponent: at random."""
+        batch = self._key, self.games, counts
+        if self._streams is not None:
+            draw_mixed_ply(self._streams, self._learning, not opponent, *batch, first, last)
+            return
         if self._policy.ordered.size != self.graph.child.size:
             self._policy = _scratch_policy(self.graph)
-        draw_ply(self._learning, self._policy, opponent, self._key, self.games, counts, self._rows, first, last)
+        draw_ply(self._learning, self._policy, opponent, *batch, self._rows, first, last)
 
 
 def _scratch_policy(graph: Graph) -> Policy:
@@ -271,112 +266,3 @@ def _moved(counts: Counts, graph: Graph) -> Counts:
     moved.arrived[:before] = counts.arrived[:before]
     moved.arrived[now : now + counts.arrived.size - before] = counts.arrived[before:]
     return moved
-
-
-NOBODY_SHARES = 1 << 62
-"""Least games of a batch for workers; infinite in practice, since workers receive best moves, not probabilities."""
-
-
-def _take_numbers(how: Any, config: Config) -> None:
-    """Set another configuration's epsilon or temperature in `how`; then lay out the rows."""
-    how[0][0] = exploration_of(config)[0][0]
-
-
-def opponent_probabilities(task: TrainerOptions, graph: Graph) -> Probabilities:
-    """Return the action probabilities of a task's opponent; `NO_CHANCES` in self-play and on a growing board."""
-    if task.opponent is None or task.config.grown:
-        return NO_CHANCES
-    return task.opponent if isinstance(task.opponent, Probabilities) else even_chances(graph, task.opponent)
-
-
-class MixtureWalking(ChunkedWalk):
-    """Walk trainer for any enumerated board, with the games of a block in lockstep and every move drawn."""
-
-    games_per_thread = 1 << 16
-    stop_every = 1 << 20
-    claim = 1 << 14
-
-    @classmethod
-    def least_shared(cls, learner: Learner) -> int:
-        """Return `NOBODY_SHARES`."""
-        return NOBODY_SHARES
-
-    def _learn(self, last: int, stop: Callable[[], bool]) -> None:
-        super()._learn(last, stop)
-        if len(self._samplers) > 1:  # seats alternate: rows changed by one are dirty for the other
-            dirty = np.any([sampler.dirty for sampler in self._samplers], axis=0)
-            for sampler in self._samplers:
-                sampler.dirty[:] = dirty
-
-    def _most_helpers(self) -> int:
-        """Return how many helping threads fit into half of the free memory, at 8 bytes a move (52 MB on 4x4x4)."""
-        each: int = sum(sampler.drawn.nbytes for sampler in self._samplers)
-        return free_memory() // (2 * each)
-
-    def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Mixture:
-        how, opponent = exploration_of(self.config), opponent_probabilities(task, self.graph)
-        sampler = make_mixture(self.graph, how, self.tables, self.learner.choice, opponent)
-        lay_out_rows(sampler, self.graph, work.owned)
-        return sampler
-
-    def _beside(self, sampler: Mixture) -> Mixture:
-        return second_mixture(sampler)
-
-    def _retake(self, sampler: Mixture, work: Workspace) -> None:
-        _take_numbers(sampler.how, self.config)
-        sampler.dirty[:] = True
-
-    def _record_batch(self, turn: int, last: int) -> None:
-        if self._record is None:
-            return
-        for start in range(self.games, last, self._at_once):
-            end = min(last, start + self._at_once)
-            space = games_space(end - start, self.config.board.cells)
-            replay_mixture(self.graph, self._samplers[turn], self._key, start, end, space)
-            self._record(trimmed(space))
-
-
-class MixtureFlowing(Batched):
-    """Flow trainer, which draws the number of games that take each move."""
-
-    def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Streams:
-        how, opponent = exploration_of(self.config), opponent_probabilities(task, self.graph)
-        return make_streams(how, opponent, self.tables, self.learner.choice)
-
-    def _retake(self, sampler: Streams, work: Workspace) -> None:
-        _take_numbers(sampler.how, self.config)
-
-
-class MixtureGames(PlyByPly):
-    """Game-by-game trainer for any board."""
-
-    def __init__(self, task: TrainerOptions) -> None:
-        super().__init__(task)
-        self._sampler = make_streams(exploration_of(self.config), opponent_probabilities(task, self.graph))
-
-    def _kernel(self, players: Seats, span: Span, space: Games) -> int:
-        grown = self.grown
-        played: int = play_drawn_games(
-            self._sampler,
-            self._learning,
-            (players.even, players.odd),
-            None if grown is None else grown.growth,
-            self._game,
-            self._counts,
-            self._by_outcome,
-            grown is not None and grown.may_grow,
-            span,
-            space,
-        )
-        return played
-
-
-class MixtureGrowing(MixtureGames, Growing):
-    """Batch trainer for growing boards that plays games."""
-
-
-class MixtureGrowingFlow(MixtureGames, GrowingFlow):
-    """Batch trainer for growing boards that draws counts."""
-
-    def _draw(self, counts: Counts, first: int, last: int, *, opponent: bool) -> None:
-        draw_mixed_ply(self._sampler, self._learning, not opponent, self._key, self.games, counts, first, last)
