@@ -20,11 +20,11 @@ from unittest import mock
 from contestants import TWO_CORES, Contestant, Measure, Plan, Values, environment
 
 from ttt_batch.cluster.config import ClusterConfig, check_installed
-from ttt_batch.cluster.worker_pool import RemoteTask, WorkerPool
+from ttt_batch.cluster.worker_pool import RemoteTask, TaskResult, WorkerPool
 from ttt_batch.core.errors import TttBatchError
 from ttt_batch.studies.designs.design import make_design
 from ttt_batch.studies.storage.writing import create_study
-from ttt_batch.studies.work import Done, Workers, run_study
+from ttt_batch.studies.work import run_study
 
 GAMES, BATCH, WARM = 100_000, 16_384, 64
 SHORT_GAMES, SHORT_CHUNK = 1_000, 0.05
@@ -66,14 +66,14 @@ def warm_crew(place: ClusterConfig, path: str) -> Iterator[WorkerPool]:
 
 def learn_by(crew: WorkerPool, path: str, seeds: int) -> tuple[float, float]:
     """As `learn`; return the seconds, and in which share of them a worker was learning, on average."""
-    learning, usual = list[float](), Workers.ended
+    learning, usual = list[float](), WorkerPool.ended
 
-    def ended(self: Workers, seconds: float) -> list[Done]:
+    def ended(self: WorkerPool, seconds: float) -> list[TaskResult]:
         found = usual(self, seconds)
-        learning.extend(done.seconds for done in found)
+        learning.extend(one.result[1] for one in found if not one.failure)
         return found
 
-    with mock.patch.object(Workers, "ended", ended):
+    with mock.patch.object(WorkerPool, "ended", ended):
         spent = learn(path, seeds, crew)
     return spent, sum(learning) / crew.workers / spent
 
@@ -173,7 +173,7 @@ def scheduler(plan: Plan) -> Measure:
             with (
                 warm_crew(ClusterConfig(address=dask.address), path) as crew,
                 create_study(path, design, overwrite=True) as study,
-                mock.patch.object(Workers, "chunk_seconds", SHORT_CHUNK),
+                mock.patch.object(WorkerPool, "chunk_seconds", SHORT_CHUNK),
             ):
                 run_study(study, threads=1, crew=crew, progress=look)
         tenth = max(len(held) // 10, 1)

@@ -34,7 +34,7 @@ from ttt_batch.studies import work
 from ttt_batch.studies.designs.design import make_design
 from ttt_batch.studies.learning import Worker
 from ttt_batch.studies.storage.writing import create_study
-from ttt_batch.studies.work import StudyProgress, Workers, run_study
+from ttt_batch.studies.work import StudyProgress, run_study
 from ttt_batch.training.remote import MOST_SHARES, _packed
 from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.batched import SharedBatch
@@ -140,7 +140,7 @@ def simulate(
             return bool(waves and begun and looks[-1].learners >= begun[0].learners + (waves - 1) * workers * each)
 
         task = functools.partial(seem_to_learn, learner, hurry)
-        with mock.patch.object(Workers, "chunk_seconds", chunk), mock.patch.object(work, "learn_parts", task):
+        with mock.patch.object(WorkerPool, "chunk_seconds", chunk), mock.patch.object(work, "learn_parts", task):
             run_study(study, threads=1, crew=crew, progress=look, stop=enough)
     first = begun[0]
     seconds, learners, client, its, dummy = (after - before for before, after in zip(first, looks[-1], strict=True))

@@ -17,7 +17,6 @@ from helpers.support import mostly_slow
 import ttt_batch as ttt
 from ttt_batch.cluster import worker_pool
 from ttt_batch.learners import LEARNERS
-from ttt_batch.studies import work
 from ttt_batch.studies.storage.layout import DONE
 from ttt_batch.studies.storage.reading import open_study
 
@@ -108,7 +107,7 @@ def test_tasks_are_released(tmp_path: Path, dask: Processes, told: list[str], mo
     """The scheduler never has more of them than are given out, and none in the end."""
     from distributed import Client
 
-    monkeypatch.setattr(work.Workers, "chunk_seconds", 0.0)
+    monkeypatch.setattr(worker_pool.WorkerPool, "chunk_seconds", 0.0)
     seen: list[int] = []
     with Client(dask.address, set_as_default=False) as client:
 
@@ -135,7 +134,7 @@ def test_what_the_scheduler_keeps_of_ended_tasks_does_not_grow(
         messages = max(len(stream.recent_message_log) for stream in dask_scheduler.stream_comms.values())
         return len(last.metadata["collections"]), key_split.cache_info().currsize, messages
 
-    monkeypatch.setattr(work.Workers, "chunk_seconds", 0.0)
+    monkeypatch.setattr(worker_pool.WorkerPool, "chunk_seconds", 0.0)
     monkeypatch.setattr(worker_pool, "OFTEN", 20)
     asked: dict[str, Any] = {**VARIED, "games": 100, "seeds": 100, "scheduler": dask.address, "warn": told.append}
     ttt.study(out=tmp_path / "s.h5", **asked).close()

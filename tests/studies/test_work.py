@@ -19,7 +19,7 @@ from ttt_batch.studies.storage.layout import DONE, FAILED, MISSING, STATISTICS
 from ttt_batch.studies.storage.reading import open_study
 from ttt_batch.studies.storage.writing import StudyWriter, create_study, resume_study
 from ttt_batch.studies.study import study
-from ttt_batch.studies.work import StudyProgress, Threads, run_study
+from ttt_batch.studies.work import StudyProgress, ThreadPool, run_study
 
 OPTIONS: dict[str, Any] = {"alpha": [0.1, 0.5], "batch": [64], "games": [500, 700]}
 
@@ -129,7 +129,7 @@ def test_threads_do_not_show(threads: int, tmp_path: Path, quiet: list[bytes]) -
 
 
 def test_stopped_again_and_again(tmp_path: Path, quiet: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Threads, "chunk_seconds", 0.0)
+    monkeypatch.setattr(ThreadPool, "chunk_seconds", 0.0)
     path, done, rounds = tmp_path / "s.h5", 0, 0
     found = study(out=path, seeds=6, threads=1, stop=lambda: True, **OPTIONS)
     while (found.state != DONE).any():

@@ -263,8 +263,11 @@ class WorkerPool:
     """Worker pool of a cluster, used in a `with` block.
 
     say: called with a line about problems and changes of workers or scheduler.  note: called with other information.
+    chunk_seconds: desired duration of a task that could be divided: long compared with its transfer.
     Raises ClusterError if the scheduler does not answer, or workers cannot be started.
     """
+
+    chunk_seconds = 2.0
 
     def __init__(
         self, place: ClusterConfig, say: Callable[[str], None], note: Callable[[str], None] | None = None
@@ -303,6 +306,11 @@ class WorkerPool:
     def wanted(self) -> int:
         """Return the number of further tasks to begin now."""
         return max(AHEAD * self.slots - len(self._begun), 0)
+
+    @property
+    def busy(self) -> bool:
+        """Return whether a task is unfinished."""
+        return bool(self._begun)
 
     def begin(self, tag: Any, task: RemoteTask) -> None:
         """Submit a task."""

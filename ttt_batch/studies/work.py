@@ -1,11 +1,8 @@
-"""Executor of a study: chunks of learners for threads or cluster workers, and the loop that stores results.
+"""Loop that trains a study: it gives chunks of learners to a pool of threads or workers and stores their results.
 
-Executor of a study's chunks by workers of a cluster, and the workers' part.
-A chunk is sent as plain data, and its results return as arrays.  A task's name is the digest of its computation, so a
-scheduler that receives it twice runs it once.
-
-Loop that trains a study: it gives chunks of learners to threads or workers and stores their results.
-The results do not depend on the executor or the order.  Stored learners are never trained again.
+The results do not depend on the pool or the order.  Stored learners are never trained again.
+Workers get a chunk as plain data, and its results return as arrays.  A task's name is the digest of its computation,
+so a scheduler that receives it twice runs it once.
 """
 
 import functools
@@ -14,17 +11,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from ttt_batch.cluster.config import worker_identity
-from ttt_batch.cluster.worker_pool import RemoteTask, WorkerPool
+from ttt_batch.cluster.worker_pool import RemoteTask, TaskResult, WorkerPool
 from ttt_batch.core.errors import LostStudyError, warn_python
 from ttt_batch.core.files import shown
 from ttt_batch.core.resources import startable_threads
@@ -48,49 +45,7 @@ class Part(NamedTuple):
 
 
 Chunk = list[Part]
-"""Learners that an executor gets at once, of one or several settings."""
-
-
-class Done(NamedTuple):
-    """Finished chunk with the results of each part, and its duration in seconds."""
-
-    chunk: Chunk
-    learnt: list[LearnerResults]
-    seconds: float
-
-
-class Executor(Protocol):
-    """Executor of chunks, for use in a `with` block.
-
-    chunk_seconds: desired duration of a chunk: long compared with its transfer, short enough for frequent storing.
-    """
-
-    chunk_seconds: float
-
-    @property
-    def slots(self) -> int:
-        """Return the number of chunks that run at the same time."""
-
-    @property
-    def wanted(self) -> int:
-        """Return the number of further chunks to start."""
-
-    @property
-    def busy(self) -> bool:
-        """Return whether a chunk is unfinished."""
-
-    @property
-    def workers(self) -> int | None:
-        """Return the number of worker processes of a cluster, None without one."""
-
-    def begin(self, chunk: Chunk) -> None:
-        """Start a chunk."""
-
-    def ended(self, seconds: float) -> list[Done]:
-        """Return the finished chunks, after waiting up to `seconds` for the first one."""
-
-    def stop(self) -> None:
-        """Stop soon.  `ended` still returns chunks that finish before that."""
+"""Learners that a pool gets at once, of one or several settings."""
 
 
 class Chunks:
@@ -99,8 +54,8 @@ class Chunks:
     Chunks that run at the same time have at most half of the remaining games.  So all slots stay busy until the end.
     """
 
-    def __init__(self, study: StudyWriter, executor: Executor) -> None:
-        self._study, self._executor = study, executor
+    def __init__(self, study: StudyWriter, pool: "ThreadPool | WorkerPool") -> None:
+        self._study, self._pool = study, pool
         self._speed = 0.0  # games a second
         self._begun, self._tried = 0, False
         games = np.array([setting.games for setting in study.design.settings], float)
@@ -109,8 +64,8 @@ class Chunks:
     @property
     def wanted(self) -> int:
         """Return the number of chunks to start: at most one for each slot until the first is finished."""
-        wanted = self._executor.wanted
-        return wanted if self._tried else min(wanted, self._executor.slots - self._begun)
+        wanted = self._pool.wanted
+        return wanted if self._tried else min(wanted, self._pool.slots - self._begun)
 
     def __iter__(self) -> Iterator[Chunk]:
         chunk: Chunk = []
@@ -132,7 +87,7 @@ class Chunks:
 
     def _room(self) -> float:
         """Return the number of games of the next chunk."""
-        return min(self._speed * self._executor.chunk_seconds, self._left / (2 * max(self._executor.slots, 1)))
+        return min(self._speed * self._pool.chunk_seconds, self._left / (2 * max(self._pool.slots, 1)))
 
     def took(self, games: int, seconds: float) -> None:
         """Record the duration of a chunk.  games: 0 if all its learners failed."""
@@ -141,16 +96,19 @@ class Chunks:
             self._speed = games / max(seconds, 1e-6)
 
 
-class Threads:
-    """Implementation of `Executor` by threads: the given number, or fewer if the system cannot start them."""
+class ThreadPool:
+    """Pool of threads of this process, with the interface of `WorkerPool`, in a `with` block.
+
+    The system may start fewer threads than asked for.
+    chunk_seconds: desired duration of a chunk, short enough for frequent storing.
+    """
 
     chunk_seconds = 0.5
     workers = None
 
-    def __init__(self, study: StudyWriter, threads: int) -> None:
-        self.slots = max(startable_threads(threads), 1)
-        self._study, self._own, self._ending = study, threading.local(), threading.Event()
-        self._begun: set[Future[Done]] = set()
+    def __init__(self, threads: int) -> None:
+        self.slots, self.ending = max(startable_threads(threads), 1), threading.Event()
+        self._begun: dict[Future[Any], Any] = {}
         self._pool = ThreadPoolExecutor(self.slots)
 
     def __enter__(self) -> Self:
@@ -159,41 +117,32 @@ class Threads:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is not None:
-            self.stop()
+        self.give_up()
         # After Ctrl-C do not wait: threads may compile or train for long.
         self._pool.shutdown(wait=not isinstance(error, KeyboardInterrupt), cancel_futures=kind is not None)
 
     @property
     def wanted(self) -> int:
-        """Return the number of further chunks to start.  One chunk more than there are threads waits in the queue."""
+        """Return the number of further tasks to begin.  One task more than there are threads waits in the queue."""
         return self.slots + 1 - len(self._begun)
 
     @property
     def busy(self) -> bool:
-        """Return whether a chunk is unfinished."""
+        """Return whether a task is unfinished."""
         return bool(self._begun)
 
-    def begin(self, chunk: Chunk) -> None:
-        """Start a chunk."""
-        self._begun.add(self._pool.submit(self._learn, chunk))
+    def begin(self, tag: Any, task: RemoteTask) -> None:
+        """Start a task."""
+        self._begun[self._pool.submit(task.function, *task.arguments)] = tag
 
-    def ended(self, seconds: float) -> list[Done]:
-        """Return the finished chunks, after waiting up to `seconds` for the first one."""
-        done, self._begun = wait(self._begun, seconds, FIRST_COMPLETED)
-        return [one.result() for one in done]
+    def ended(self, seconds: float) -> list[TaskResult]:
+        """Return the finished tasks, after waiting up to `seconds` for the first one."""
+        done, _ = wait(self._begun, seconds, FIRST_COMPLETED)
+        return [TaskResult(self._begun.pop(one), one.result()) for one in done]
 
-    def stop(self) -> None:
-        """Make learners end as soon as possible."""
-        self._ending.set()
-
-    def _learn(self, chunk: Chunk) -> Done:
-        if not hasattr(self._own, "room"):
-            self._own.room = Worker(keep=self._study.keep == LAST, stop=self._ending.is_set)
-        began = time.perf_counter()
-        settings, seeds = self._study.design.settings, self._study.seeds
-        learnt = [self._own.room.learn(settings[part.setting], seeds[part.seeds].tolist()) for part in chunk]
-        return Done(chunk, learnt, time.perf_counter() - began)
+    def give_up(self) -> None:
+        """Make tasks end as soon as possible."""
+        self.ending.set()
 
 
 _own = threading.local()
@@ -244,79 +193,48 @@ def _opponent(content: bytes) -> Run:
     return run_from(content)
 
 
-class Workers:
-    """Implementation of `Executor` by workers of a cluster.
+class LocalTasks:
+    """Maker of the tasks of a study's chunks for a pool of threads."""
+
+    def __init__(self, study: StudyWriter, pool: ThreadPool) -> None:
+        self._study, self._own, self._stop = study, threading.local(), pool.ending.is_set
+
+    def task(self, chunk: Chunk) -> RemoteTask:
+        """Return the task of a chunk."""
+        return RemoteTask("", self._learn, (chunk,))
+
+    def _learn(self, chunk: Chunk) -> tuple[list[LearnerResults], float]:
+        """Train the learners of a chunk on a thread, as `learn_parts` does on a worker."""
+        if not hasattr(self._own, "room"):
+            self._own.room = Worker(keep=self._study.keep == LAST, stop=self._stop)
+        began = time.perf_counter()
+        settings, seeds = self._study.design.settings, self._study.seeds
+        learnt = [self._own.room.learn(settings[part.setting], seeds[part.seeds].tolist()) for part in chunk]
+        return learnt, time.perf_counter() - began
+
+
+class RemoteTasks:
+    """Maker of the tasks of a study's chunks for the workers of a cluster.
 
     Raises UsageError for a learner that workers cannot import.
     """
 
-    chunk_seconds = 2.0
-
-    def __init__(self, study: StudyWriter, crew: WorkerPool) -> None:
-        self._study, self._crew, self._keep = study, crew, study.keep == LAST
+    def __init__(self, study: StudyWriter) -> None:
+        self._study, self._keep = study, study.keep == LAST
         self._homes = study.design.family.homes(setting.config.learner for setting in study.design.settings)
-        self._chunks: dict[int, Chunk] = {}
-        self._begun = 0
         self._files: dict[str, bytes] = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    @property
-    def slots(self) -> int:
-        """Return the number of chunks that run at the same time."""
-        return self._crew.slots
-
-    @property
-    def wanted(self) -> int:
-        """Return the number of further chunks to start."""
-        return self._crew.wanted
-
-    @property
-    def busy(self) -> bool:
-        """Return whether a chunk is unfinished."""
-        return bool(self._chunks)
-
-    @property
-    def workers(self) -> int:
-        """Return the number of workers."""
-        return self._crew.workers
-
-    def begin(self, chunk: Chunk) -> None:
-        """Send a chunk."""
-        self._begun += 1
-        self._chunks[self._begun] = chunk
+    def task(self, chunk: Chunk) -> RemoteTask:
+        """Return the task of a chunk."""
         parts, names = [], []
         for part in chunk:
             setting, seeds = self._study.design.settings[part.setting], self._study.seeds[part.seeds].tolist()
-            parts.append(
-                tuple(
-                    Sent(setting.family.name, setting.config.to_dict(), setting.games, self._opponent(setting), seeds)
-                )
-            )
+            opponent = self._opponent(setting)
+            sent = Sent(setting.family.name, setting.config.to_dict(), setting.games, opponent, seeds)
+            parts.append(tuple(sent))
             names.append((setting.key, seeds))
         digest = hashlib.sha256(repr((worker_identity(), self._keep, names)).encode()).hexdigest()[:32]
-        self._crew.begin(
-            self._begun, RemoteTask(f"learn-{digest}", with_learners, (self._homes, learn_parts, parts, self._keep))
-        )
-
-    def ended(self, seconds: float) -> list[Done]:
-        """Return the finished chunks, after waiting up to `seconds` for the first one."""
-        return [self._done(self._chunks.pop(ended.tag), ended) for ended in self._crew.ended(seconds)]
-
-    def stop(self) -> None:
-        """Cancel unfinished chunks, which may take long and are no longer needed."""
-        self._crew.give_up()
-        self._chunks.clear()
-
-    def _done(self, chunk: Chunk, ended: Any) -> Done:
-        if ended.failure:
-            return Done(chunk, [LearnerResults({}, {}, ended.failure) for _ in chunk], 0.0)
-        learnt, seconds = ended.result
-        return Done(chunk, [LearnerResults(*one) for one in learnt], seconds)
+        return RemoteTask(f"learn-{digest}", with_learners, (self._homes, learn_parts, parts, self._keep))
 
     def _opponent(self, setting: Setting) -> str | bytes | None:
         """Return the opponent of a setting in the form of `Sent`."""
@@ -369,29 +287,35 @@ def run_study(
     say: called with a line if another program has removed or changed the file and the study continues in a new one.
     Raises StudyFileError if a result cannot be stored, and ClusterError.  Earlier results are stored.
     """
-    with Threads(study, threads) if crew is None else Workers(study, crew) as executor:
-        work = _Work(study, executor, progress, stop, say)
+    with ThreadPool(threads) if crew is None else nullcontext(crew) as pool:
+        tasks = LocalTasks(study, pool) if isinstance(pool, ThreadPool) else RemoteTasks(study)
+        work = _Work(study, pool, tasks, progress, stop, say)
         try:
             work.go_on()
         except BaseException:
             with suppress(LostStudyError):  # the original error says more
                 study.sync()
             raise
+        finally:
+            if crew is not None:
+                crew.give_up()
     return bool((study.state == DONE).all())
 
 
 class _Work:
-    """Run of a study's chunks on an executor, which stores their results."""
+    """Run of a study's chunks on a pool, which stores their results."""
 
     def __init__(
         self,
         study: StudyWriter,
-        executor: Executor,
+        pool: ThreadPool | WorkerPool,
+        tasks: LocalTasks | RemoteTasks,
         progress: Callable[[StudyProgress], None] | None,
         stop: Callable[[], bool],
         say: Callable[[str], None],
     ) -> None:
-        self._study, self._executor, self._progress, self._stop, self._say = study, executor, progress, stop, say
+        self._study, self._pool, self._tasks = study, pool, tasks
+        self._progress, self._stop, self._say = progress, stop, say
         self._began, self._games, self._moved = time.perf_counter(), 0, False
 
     def go_on(self) -> None:
@@ -415,31 +339,36 @@ class _Work:
             self._report()  # the caller may have to name the file
 
     def _learn_missing(self) -> None:
-        chunks, executor = Chunks(self._study, self._executor), self._executor
+        pool = self._pool
+        chunks = Chunks(self._study, pool)
         todo, more, look = iter(chunks), True, self._began
-        while more or executor.busy:
+        while more or pool.busy:
             if time.perf_counter() >= look:  # a report for each of 100,000 short chunks would be slow
                 look = time.perf_counter() + LOOK_SECONDS
                 self._report()
             if self._stop():
                 more = False
-                executor.stop()
+                pool.give_up()
             while more and chunks.wanted > 0:
                 chunk = next(todo, None)
                 more = chunk is not None
                 if chunk is not None:
-                    executor.begin(chunk)
-            for done in executor.ended(LOOK_SECONDS):
-                self._store(done, chunks)
+                    pool.begin(chunk, self._tasks.task(chunk))
+            for ended in pool.ended(LOOK_SECONDS):
+                chunks.took(*self._store(ended))
         self._report()
 
     def _report(self) -> None:
         if self._progress is not None:
             self._progress(self._now())
 
-    def _store(self, done: Done, chunks: Chunks) -> None:
+    def _store(self, ended: TaskResult) -> tuple[int, float]:
+        """Store the results of a chunk; return its games, and the seconds that it took."""
+        chunk: Chunk = ended.tag
+        nothing = [LearnerResults({}, {}, ended.failure) for _ in chunk], 0.0
+        learnt, seconds = nothing if ended.failure else ended.result
         games, alike = 0, dict[Any, list[tuple[Part, LearnerResults]]]()
-        for part, found in zip(done.chunk, done.learnt, strict=True):
+        for part, found in zip(chunk, map(LearnerResults._make, learnt), strict=True):
             if found.learners:
                 games += found.learners * self._study.design.settings[part.setting].games
                 alike.setdefault(found.shapes, []).append((part, found))
@@ -453,11 +382,11 @@ class _Work:
             statistics = joined_results([found.statistics for _, found in several])
             tables = joined_results([found.tables for _, found in several])
             self._keep(partial(self._study.store_many, settings, seeds, statistics, tables))
-        chunks.took(games, done.seconds)
         self._games += games
+        return games, seconds
 
     def _now(self) -> StudyProgress:
         state = self._study.state
         done, failed = int(np.count_nonzero(state == DONE)), int(np.count_nonzero(state == FAILED))
         seconds = time.perf_counter() - self._began
-        return StudyProgress(done, failed, state.size, self._games, seconds, self._study.path, self._executor.workers)
+        return StudyProgress(done, failed, state.size, self._games, seconds, self._study.path, self._pool.workers)
