@@ -13,8 +13,8 @@ from ttt_batch.app.commands import shared
 from ttt_batch.app.plots import KINDS, MOVIE, STUDY_KINDS
 from ttt_batch.app.plots.studies.canvas import METRICS
 from ttt_batch.core.text import LEARNER_NAMES
+from ttt_batch.games.board import BOARDS
 from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.config import ENGINES
 from ttt_batch.runs.formats import FORMATS
 from ttt_batch.studies.designs.design import SWEEPS
 from ttt_batch.studies.designs.methods import NAMES as RIVALS
@@ -25,14 +25,13 @@ from ttt_batch.studies.summary import METRICS as RANKS
 def test_what_is_offered_is_what_there_is():
     assert LEARNER_NAMES == tuple(LEARNERS) == tuple(learner.name for learner in LEARNERS.values())
     assert set(shared.FORMATS) >= set(FORMATS)
-    assert set(shared.ENGINES) == set(ENGINES) - {"given"}
     assert tuple(dict.fromkeys([*KINDS, MOVIE, *STUDY_KINDS])) == shared.PLOTS
     assert tuple(METRICS) == shared.METRICS
     assert tuple(RANKS) == shared.RANKS
     assert set(shared.RIVALS) == set(RIVALS)
     assert (SWEEPS, KEEPS) == (shared.SWEEPS, shared.KEEPS)
     assert set(shared.AGAINST) == {*PLAYERS, "optimal", "self"}
-    assert list(shared.BOARDS) == [entry.board.name for entry in known_boards() if entry.space is not None]
+    assert list(BOARDS) == [entry.board.name for entry in known_boards() if entry.space is not None]
     assert list(shared.BEYOND_TABLES) == [entry.board.name for entry in known_boards() if entry.space is None]
 
 

@@ -232,7 +232,7 @@ def test_every_near_miss_leads_somewhere():
     options = {opt for command in program.commands.values() for param in command.params for opt in param.opts}
     options |= {opt for param in program.params for opt in param.opts} | {"--help"}
     assert {meant.split()[0] for meant in usage.COMMANDS} <= {*COMMANDS, "--version"}
-    assert {meant.split()[0] for meant in usage.OPTIONS} <= options
+    assert {meant.split()[0] for meant in usage.OPTION_WORDS} <= options
     assert set(usage.LISTED) <= {opt for param in program.commands["study"].params for opt in param.opts}
     assert not {word for words in usage.COMMANDS.values() for word in words.split()} & set(COMMANDS)
 

@@ -22,7 +22,6 @@ from ttt_batch.app.plots.style import (
     make_legend,
     make_look,
     new_figure,
-    opponent_text,
     package_style,
     render,
     verdict,
@@ -33,6 +32,7 @@ from ttt_batch.games.board import EMPTY, Board
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.importing import export_table, import_tables
 from ttt_batch.runs.network_run import PatternRun
+from ttt_batch.runs.options import opponent_text
 from ttt_batch.runs.run import Run, unbeatable_since
 from ttt_batch.training.from_games import LearningRun
 

@@ -306,8 +306,8 @@ def test_python_refuses_the_positions_that_commands_refuse(here, capsys, positio
             "--keys '0,1' does not name three symbols; give those of an empty cell, the first player and the second, "
             "such as 0,1,2 or space,X,O",
         ),
-        ("study --cut --games 100", "--cut takes a value; give --cut on,off (see ttt-batch study --help)"),
-        ("study --games 100 --cut --out x.h5", "--cut takes a value; give --cut on,off (see ttt-batch study --help)"),
+        ("study --cut --games 100", "--cut takes a value; give --cut on|off,... (see ttt-batch study --help)"),
+        ("study --games 100 --cut -o x.h5", "--cut takes a value; give --cut on|off,... (see ttt-batch study --help)"),
         ("plot --metric --json x.h5", "--metric takes a value; give --metric NAME (see ttt-batch plot --help)"),
         (
             "train --learner td-lambda --cut on",

@@ -15,7 +15,7 @@ from helpers.support import command, mostly_slow
 import ttt_batch as ttt
 from ttt_batch.app import web
 from ttt_batch.games.board import UNFINISHED, Board, Game
-from ttt_batch.runs.network_config import make_pattern_config
+from ttt_batch.runs.config import make_pattern_config
 from ttt_batch.runs.network_run import NetworkState, PatternRun
 
 RUNS: dict[str, dict[str, Any]] = {

@@ -21,7 +21,7 @@ from ttt_batch.games.transcript_reader import GameLines, GameReader
 from ttt_batch.games.transcripts import Games, on_graph
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner, Settings, fold, make_step, make_trajectory
-from ttt_batch.runs.config import READ
+from ttt_batch.runs.options import OWN
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import EXPLORING, GREEDY, Counts, empty_counts
 from ttt_batch.training.from_games import config_from_games, games_learner
@@ -112,7 +112,7 @@ def run_fold(tables: Any, graph: Graph, counts: Counts, step: Any, dirty: Any) -
 
 def own_options(settings: Settings) -> dict[str, Any]:
     """The options that only some learners have, as their naive ones take them."""
-    return {name: getattr(settings, name) for name in READ if getattr(settings, name) is not None}
+    return {name: getattr(settings, name) for name in OWN if getattr(settings, name) is not None}
 
 
 class Subject:

@@ -6,14 +6,13 @@ import pytest
 
 from ttt_batch.core.errors import UsageError
 from ttt_batch.runs.config import make_config
+from ttt_batch.runs.options import MAX_GAMES, parse_batch
 from ttt_batch.runs.schedules import (
-    MAX_GAMES,
     Batches,
     batch_bounds,
     batch_parity,
     first_game_of_size,
     make_batches,
-    parse_batch,
     record_schedule,
 )
 from ttt_batch.simulation.walk import MAX_WALKED

@@ -8,8 +8,8 @@ import pytest
 
 import ttt_batch as ttt
 from ttt_batch.games.board import Board
-from ttt_batch.runs.config import DEFAULTS, Config, LearnerOptions, Options, config_from_dict, make_config
-from ttt_batch.runs.schedules import EXPONENTIAL, VISITS, Schedule
+from ttt_batch.runs.config import DEFAULTS, Config, config_from_dict, make_config
+from ttt_batch.runs.options import EXPONENTIAL, VISITS, LearnerOptions, Options, Schedule
 
 GIVEN = {"board": "3X4x3-misere", "epsilon": "30%->0.01:EXP", "alpha": "1/n^0.8", "draw_worth": "0.2,0.7"}
 WRITTEN = {

@@ -12,7 +12,8 @@ from oracle import naive
 import ttt_batch as ttt
 from ttt_batch.core.errors import UsageError
 from ttt_batch.runs.config import make_config
-from ttt_batch.runs.schedules import parse_schedule, value_at
+from ttt_batch.runs.options import parse_schedule
+from ttt_batch.runs.schedules import value_at
 from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import Trainer
 from ttt_batch.training.trainers.batched import Walking

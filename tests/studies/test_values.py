@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ttt_batch.core.errors import RunFileError, UsageError
+from ttt_batch.core.text import MAX_VALUES
 from ttt_batch.games.board import Board
-from ttt_batch.runs.schedules import parse_schedule
-from ttt_batch.studies.designs.methods import MAX_VALUES, RunOpponent, written
+from ttt_batch.runs.options import parse_schedule
+from ttt_batch.studies.designs.methods import RunOpponent, written
 from ttt_batch.studies.designs.values import seed_runs, values_of, written_seeds
 
 HALVES = (0.5, 0.5)

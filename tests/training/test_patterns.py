@@ -13,8 +13,8 @@ from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import RunFileError, UsageError
+from ttt_batch.runs.config import make_pattern_config
 from ttt_batch.runs.loading import check_run
-from ttt_batch.runs.network_config import make_pattern_config
 from ttt_batch.runs.network_run import PROVED, PatternRun
 from ttt_batch.training.network_trainer import PatternTrainer, last_game, next_point
 

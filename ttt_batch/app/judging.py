@@ -23,13 +23,13 @@ from ttt_batch.games.board import Board, parse_board
 from ttt_batch.games.enumeration import too_large
 from ttt_batch.games.game_files import board_meant
 from ttt_batch.runs import importing
-from ttt_batch.runs.config import LearnerOptions
 from ttt_batch.runs.evaluation import EXACT_OPPONENTS, Evaluation, PlayedEvaluation, evaluate_as_played
 from ttt_batch.runs.formats import EXPORT, FORMATS, check_targets
 from ttt_batch.runs.loading import AnyRun, any_run, load_any, with_table
 from ttt_batch.runs.loading import load as load_table
 from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_run, name_or_run
 from ttt_batch.runs.network_run import PatternRun
+from ttt_batch.runs.options import LearnerOptions
 from ttt_batch.runs.run import Run
 
 AnyRunOrPath = AnyRun | str | Path

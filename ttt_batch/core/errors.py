@@ -101,11 +101,15 @@ def flag(name: str, value: object = None) -> str:
     value: None for the name alone, True for a switch.  Text in capitals stands for any value and is not quoted.
     """
     if _COMMAND_LINE.get():
-        dashed = f"--{_OTHER_NAMES.get(name, name).replace('_', '-')}"
-        return dashed if value is None or value is True else f"{dashed} {value}"
+        return dashed(name) if value is None or value is True else f"{dashed(name)} {value}"
     if value is None:
         return name
     return f"{name}={value if isinstance(value, str) and value.isupper() else repr(value)}"
+
+
+def dashed(name: str) -> str:
+    """Return the command-line option of a parameter: `--prove-every`, `--lambda`."""
+    return f"--{_OTHER_NAMES.get(name, name).replace('_', '-')}"
 
 
 def display_name(name: str) -> str:

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar, cast, get_args, get_type_hints
 
 from ttt_batch.core.errors import UsageError, quoted
@@ -152,22 +153,74 @@ def check_ties(name: object) -> Ties:
     return cast(Ties, choose("ties", name, TIES))
 
 
+MAX_VALUES = 100_000
+"""Limit of the values of one option, and of the settings of a study."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """Declaration of an option.
+
+    metavar, help, default, panel, offers: for `--help` and completion.  switch: `train` takes it without a value.
+    read, networks: reader of a value for tables and for networks, which raises UsageError; None for those without it.
+    given: its help in `learn-from`, if it has another meaning there.
+    swept: a study may vary it.  ranges: its values are numbers and may be given as ranges.  whole: only whole numbers.
+    most: maximum number of values.  longest: maximum number of characters of a value, which may be a file name.
+    commas: a value may contain commas, so only semicolons separate values.
+    prefix: text before each number or range of numbers, such as `softmax:`.
+    label: its value in words, if not `NAME VALUE`.
+    """
+
+    metavar: str = ""
+    help: str = ""
+    read: Callable[[Any], Any] | None = None
+    networks: Callable[[Any], Any] | None = None
+    default: str = ""
+    given: str = ""
+    panel: str = "Learning"
+    offers: tuple[str, ...] = ()
+    switch: bool = False
+    swept: bool = True
+    ranges: bool = False
+    whole: bool = False
+    commas: bool = False
+    most: int = MAX_VALUES
+    longest: int = 4_096
+    prefix: str = ""
+    label: Callable[[Any], str] | None = None
+
+    def parse(self, given: Any, *, networks: bool = False) -> Any:
+        """Return a value in its form in a configuration of tables, or of networks.  Raises UsageError."""
+        reader = self.networks if networks else self.read
+        assert reader is not None, "not an option of these learners"
+        return reader(given)
+
+
+def declared(*kinds: type) -> dict[str, Option]:
+    """Return the declarations of TypedDicts by name; options that take a `Number`, or have a prefix, have ranges."""
+    hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind, include_extras=True).items()}
+    found: dict[str, Option] = {}
+    for name, hint in hints.items():
+        option = hint.__metadata__[0]
+        found[name] = replace(option, ranges=float in get_args(hint.__origin__) or bool(option.prefix))
+    return found
+
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def with_options(options: type) -> Callable[[F], F]:
+def with_options(options: type | Mapping[str, Any]) -> Callable[[F], F]:
     """Return a decorator that lists the `**options` of a function in its signature, each with the default None.
 
-    options: the TypedDict that `**options` unpacks.  The function reads the options with `given_options`.
+    options: the TypedDict that `**options` unpacks, or types by name.  The function reads the options with
+    `given_options`.
     """
 
     def spelled_out(function: F) -> F:
         signature, by_name = inspect.signature(function), inspect.Parameter.KEYWORD_ONLY
         own = [given for given in signature.parameters.values() if given.kind is not given.VAR_KEYWORD]
-        added = [
-            inspect.Parameter(name, by_name, default=None, annotation=hint)
-            for name, hint in get_type_hints(options).items()
-        ]
+        hints = get_type_hints(options) if isinstance(options, type) else options
+        added = [inspect.Parameter(name, by_name, default=None, annotation=hint) for name, hint in hints.items()]
         # A stable sort: positional parameters first, then the options, then the function's own keyword parameters.
         parameters = sorted([*added, *own], key=lambda given: given.kind)
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]

@@ -266,6 +266,13 @@ NAMED = {
 }
 """Games by their names, folded, each with its board, or the largest like it."""
 
+BOARDS = (
+    *("3x3", "3x3-misere", "3x4x3", "3x4x4", "3x5x3", "3x5x4", "4x4x3", "4x4x3-exact", "4x4x4", "4x4x4-misere"),
+    *("4x5x4", "5x5x4", "5x5x5", "6x5x4", "6x6x4"),
+)
+"""Boards that the shell offers, those of the catalogue that tables can learn."""
+BOARD = "ROWSxCOLUMNS or ROWSxCOLUMNSxK, and -misere, -exact, -gravity"
+
 
 def _board_meant(text: str) -> str:
     """Return the board that a text of another form probably means; empty if none is known."""

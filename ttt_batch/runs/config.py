@@ -5,38 +5,42 @@ A learner has an option if its defaults hold a value.  A configuration contains 
 """
 
 import functools
-import math
 import re
-import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypeVar, Unpack
 
-from ttt_batch.core.errors import RunFileError, UsageError, display_name, flag, quoted
+from ttt_batch.core.errors import RunFileError, UsageError, flag, quoted
+from ttt_batch.core.resources import free_memory
 from ttt_batch.core.text import (
     SEATS,
-    SWITCH_WORDS,
-    Number,
-    choose,
     choose_seat,
-    exact_number,
-    fold_case,
+    either,
     given_options,
-    number_text,
-    parse_float,
     parse_int,
-    parse_seed,
-    parse_share,
-    whole_number,
+    size_text,
     with_options,
 )
-from ttt_batch.games.board import Board, parse_board
-from ttt_batch.games.enumeration import WORDS, check_enumerable, check_gravity, choose_space, enumerate_graph, space_of
+from ttt_batch.games.board import Board
+from ttt_batch.games.enumeration import check_enumerable, check_gravity, choose_space, enumerate_graph, space_of
 from ttt_batch.games.graph import Graph
+from ttt_batch.games.solution import WON, known_value
 from ttt_batch.learners import LEARNERS, check_begins, foreign_learner, learner_named
 from ttt_batch.learners.base import Learner, Settings
-from ttt_batch.runs.schedules import AUTO, MAX_GAMES, Batches, Schedule, check_batch, make_batches, parse_schedule
-from ttt_batch.runs.state import LARGEST
+from ttt_batch.ntuple.games import Aim
+from ttt_batch.ntuple.network import Network, Tuples, make_network, parse_tuples, weights_of
+from ttt_batch.ntuple.objectives import BOTH, NOTHING, OBJECTIVES, SAFE
+from ttt_batch.runs.options import (
+    AUTO,
+    MAX_GAMES,
+    OPPONENTS,
+    OPTIONS,
+    OWN,
+    Options,
+    Schedule,
+    temperature_of,
+)
+from ttt_batch.runs.schedules import Batches, check_batch, make_batches
 from ttt_batch.simulation.walk import MAX_WALKED
 
 BOXED_BOARD = Board(3, 3, 3)
@@ -52,9 +56,7 @@ def check_boxes(name: str, board: Board, symmetry: bool | str, seat: str) -> Non
             f"{name} is not applicable to {board.name}: its boxes are the 304 of 3x3; choose {flag('board', '3x3')}, "
             "or another learner"
         )
-    if not isinstance(symmetry, bool):
-        symmetry = choose("symmetry", symmetry, WORDS, words=SWITCH_WORDS) != "off"
-    if not symmetry:
+    if OPTIONS["symmetry"].parse(symmetry) == "off":
         raise UsageError(
             f"symmetry off is not applicable to {name}: a box stands for all images of its position; leave "
             f"{flag('symmetry')} out"
@@ -83,30 +85,6 @@ def check_meeting(one: str, seats: Collection[str], other: str, its_seats: Colle
     if not can_meet(seats, its_seats) and not can_meet(its_seats, seats):
         whom = "itself" if other == "self" else other
         raise cannot_play_second_error(one, f"play against {whom}", "choose an opponent that plays second")
-
-
-SOFTMAX = "softmax"
-
-
-def parse_explore(given: str) -> str:
-    """Return the canonical form of `softmax:T`.  Raises UsageError."""
-    return f"{SOFTMAX}:{temperature_of(given)!r}"
-
-
-def temperature_of(given: str) -> float:
-    """Return the temperature of `softmax:T`.  Raises UsageError."""
-    name, _, number = given.partition(":") if isinstance(given, str) else ("", "", "")
-    if fold_case(name.strip()) != SOFTMAX or not number.strip():
-        raise UsageError(f"explore {quoted(given)} is not softmax:T; give a temperature, such as softmax:0.1")
-    temperature = exact_number(number)
-    if temperature is not None and 0 < temperature <= sys.float_info.max:
-        return float(temperature)
-    if number.strip().lower() in ("inf", "infinity"):
-        temperature = math.inf
-    why = "is not a number" if temperature is None else "is not above 0" if temperature <= 0 else "is too large"
-    if "->" in number or "/n" in number:
-        why = "does not change with the games"
-    raise UsageError(f"explore {quoted(given)}: its temperature {why}; give a number above 0, such as softmax:0.1")
 
 
 def replace_exploration(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,89 +125,14 @@ def _check_beads(config: "Config") -> None:
         raise UsageError(f"{name} has rewards in beads; instead of {flag('draw_worth')} give {flag('rewards')}")
 
 
-class OwnOptions(TypedDict, total=False):
-    """Options of some learners only, as values or as text; None means the default."""
-
-    start_value: Number | None
-    lambda_: Number | None
-    cut: bool | str | None
-    beta: Number | None
-    explore: str | None
-    beads: str | Sequence[int] | None
-    rewards: str | Sequence[int] | None
-
-
-MOST_BEADS = 1_000_000
-"""Largest number of beads of a kind at the start, and of a reward."""
-
-
-def _switched(given: bool | str) -> bool:
-    return given if isinstance(given, bool) else choose("cut", given, ("on", "off"), words=SWITCH_WORDS) == "on"
-
-
-def _start_value(given: Number) -> float:
-    expected = f"one from {-LARGEST:g} to {LARGEST:g}, such as 1, or leave it out for the learner's own start"
-    number = parse_float("start value", given, expected)
-    if not -LARGEST <= number <= LARGEST:  # also catches NaN
-        raise UsageError(f"start value {number} is out of range; give {expected}")
-    return number + 0.0  # turns -0.0 into 0.0
-
-
-def _beta(given: Number) -> float:
-    number = parse_float("beta", given, "a number above 0 up to 1, such as 0.1")
-    if not 0.0 < number <= 1.0:
-        raise UsageError(f"beta {number_text(given)} is outside (0, 1]; give a number in it, e.g. 0.1")
-    return number
-
-
-def _whole_numbers(name: str, given: str | Sequence[int], example: str, meaning: str, lowest: Sequence[int]) -> str:
-    """Return the canonical text of whole numbers: as many as `lowest` has, each at least the one there.
-
-    meaning: description of the numbers, for the message of UsageError.
-    """
-    parts = given.split(",") if isinstance(given, str) else list(given)
-    numbers = [whole_number(part) for part in parts]
-    good = len(numbers) == len(lowest) and all(
-        number is not None and low <= number <= MOST_BEADS for number, low in zip(numbers, lowest, strict=True)
-    )
-    if not good:
-        text = given if isinstance(given, str) else ",".join(map(str, parts))
-        raise UsageError(f"{name} {quoted(text)} are not {meaning}; give them such as {example}")
-    return ",".join(map(str, numbers))
-
-
-def _beads(given: str | Sequence[int]) -> str:
-    meaning = f"four whole numbers from 1 to {MOST_BEADS:,}, for the first player's turns one to four"
-    return _whole_numbers("beads", given, "4,3,2,1 or 8,4,2,1", meaning, [1, 1, 1, 1])
-
-
-def _rewards(given: str | Sequence[int]) -> str:
-    meaning = (
-        f"three whole numbers of beads up to {MOST_BEADS:,}: at least 0 for a win, any for a draw, at most 0 for a loss"
-    )
-    text = _whole_numbers("rewards", given, "3,1,-1", meaning, [0, -MOST_BEADS, -MOST_BEADS])
-    if int(text.rpartition(",")[2]) > 0:
-        raise UsageError(f"rewards {quoted(text)} are not {meaning}; give them such as 3,1,-1")
-    return text
-
-
-READ: Mapping[str, Callable[[Any], Any]] = {
-    "start_value": _start_value,
-    "lambda_": lambda given: parse_share("lambda", given, "0.7 is usual"),
-    "cut": _switched,
-    "beta": _beta,
-    "explore": parse_explore,
-    "beads": _beads,
-    "rewards": _rewards,
-}
-"""Parser of each option.  Raises UsageError."""
+def own_default(learner: Learner, name: str) -> Any:
+    """Return a learner's default of an option that only some learners have; None if it lacks the option."""
+    return getattr(learner if name == "start_value" else learner.defaults, name)
 
 
 def takes(learner: Learner, name: str) -> bool:
-    """Return whether a learner has the option."""
-    if name == "explore":
-        return not learner.by_chances
-    return getattr(learner if name == "start_value" else learner.defaults, name) is not None
+    """Return whether a learner has an option that only some learners have."""
+    return not learner.by_chances if name == "explore" else own_default(learner, name) is not None
 
 
 def own_option_values(learner: Learner, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -237,23 +140,13 @@ def own_option_values(learner: Learner, given: Mapping[str, Any]) -> dict[str, A
 
     Raises UsageError for a given option that the learner lacks.
     """
-    values: dict[str, Any] = dict.fromkeys(READ)
-    for name in READ:
-        value = given.get(name)
-        if value is not None:
+    values: dict[str, Any] = dict.fromkeys(OWN)
+    for name, option in OWN.items():
+        if (value := given.get(name)) is not None:
             if not takes(learner, name):
                 raise UsageError(f"{flag(name)} is not an option of {learner.name}{_instead(name)}; leave it out")
-            values[name] = READ[name](value)
+            values[name] = option.parse(value)
     return values
-
-
-def own_text(name: str, value: float | bool | str) -> str:
-    """Return an option with its value in words: `lambda 0.7`, `start value 1`, `cut`, `softmax:0.1`."""
-    if isinstance(value, str):
-        return value if name == "explore" else f"{name} {value}"
-    if isinstance(value, bool):
-        return display_name(name) if value else f"not {display_name(name)}"
-    return f"{display_name(name)} {value:g}"
 
 
 def _instead(name: str) -> str:
@@ -266,22 +159,6 @@ def _instead(name: str) -> str:
     return f", only of {', '.join([*having, *(['ntuple-td'] if name == 'lambda_' else [])])}"
 
 
-def parse_worths(given: tuple[Number, Number] | str) -> tuple[float, float]:
-    """Return the worth of a draw to each player, from a pair or from `A,B` (or `A` for both).  Raises UsageError."""
-    parts = given.split(",") if isinstance(given, str) else [given] if isinstance(given, int | float) else list(given)
-    expected = "two numbers such as 0.5,0.5"
-    if len(parts) not in (1, 2):
-        raise UsageError(f"draw worth {quoted(given)} is not one or two numbers; give {expected}")
-    numbers = [parse_float("draw worth", part, expected) for part in parts]
-    for number in numbers:
-        if not -LARGEST <= number <= LARGEST:  # also catches NaN
-            raise UsageError(
-                f"draw worth {number} is not a number from {-LARGEST:g} to {LARGEST:g}; a win is worth 1: "
-                f"give {expected}"
-            )
-    return numbers[0], numbers[-1]
-
-
 DEFAULT_BATCH = AUTO
 """Batches that grow from small ones, so that the curve shows the early learning.  Boards too large to enumerate use 1
 instead, because few of their positions occur twice in a batch."""
@@ -289,15 +166,11 @@ instead, because few of their positions occur twice in a batch."""
 SMALL_CELLS = 9
 """Largest number of cells for play by greedy paths; larger boards are played ply by ply."""
 
-ENGINES = ("walk", "flow")
 GIVEN = "given"
 """Engine of a run whose games were played elsewhere."""
 
 SEATS_IN_TURN = {"first": (0, 0), "second": (1, 1), "both": (0, 1), "": (-1, -1)}
 """The learner's seat in even and in odd batches; -1 in self-play."""
-
-OPPONENTS = ("random", "optimal")
-"""Named opponents; any other opponent is the digest of a run's tables."""
 
 DIGEST = "[0-9a-f]{16}"
 """Pattern of a digest of a run's tables (`state.table_digest`)."""
@@ -306,37 +179,36 @@ _START = rf"({DIGEST}(@[0-9]{{1,16}})?)?"
 _OPPONENT = rf"({'|'.join(OPPONENTS)}|{DIGEST})?"
 
 
-class LearnerOptions(OwnOptions, total=False):
-    """Options of a learner, as values or as text; None means the default."""
-
-    board: str | Board | None
-    epsilon: Number | Schedule | None
-    alpha: Number | Schedule | None
-    gamma: Number | None
-    draw_worth: tuple[Number, Number] | Number | None
-    seed: Number | None
-    symmetry: bool | str | None
-
-
-class PlayOptions(LearnerOptions, total=False):
-    """Options of a learner and of the games that it plays."""
-
-    batch: Number | None
-    engine: str | None
-
-
-class Options(PlayOptions, total=False):
-    """Options of a training, as the user gives them; `Config` holds the parsed and checked values."""
-
-    learner: str | None
-
-
 DEFAULTS: Options = {"learner": "td", "board": "3x3", "engine": "walk", "seed": 0, "symmetry": "auto"}
 """Defaults of options that neither the user nor the learner sets; that of `batch` depends on board and engine."""
 
 
+class Configuration:
+    """Plain values of a frozen configuration of tables or of networks."""
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """Return every field with its value, with the board and the schedules as text."""
+        return {field.name: _written(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, as the run file stores them; options that this learner lacks are left out."""
+        values = {name: value for name, value in self.written.items() if value is not None}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    def to_report(self) -> dict[str, Any]:
+        """Return plain values, as `--json` prints them: epsilon and alpha are numbers unless they change."""
+        given = {name: getattr(self, name) for name in self.written}
+        changing = {name: value.plain for name, value in given.items() if isinstance(value, Schedule)}
+        return {**self.to_dict(), **changing}
+
+
+def _written(value: Any) -> Any:
+    return value.name if isinstance(value, Board) else value.text if isinstance(value, Schedule) else value
+
+
 @dataclass(frozen=True)
-class Config:
+class Config(Configuration):
     """Checked configuration of a run.  Equal configurations give equal bytes on any number of threads.
 
     board: the board.  learner: a registered name.
@@ -425,26 +297,8 @@ class Config:
 
     @property
     def own(self) -> dict[str, Any]:
-        """Return the options that only some learners have (see `OwnOptions`); None where this learner lacks one."""
-        return {name: getattr(self, name) for name in READ}
-
-    @property
-    def written(self) -> dict[str, Any]:
-        """Return every field with its value, with the board and the schedules as text."""
-        return {field.name: _written(getattr(self, field.name)) for field in fields(self)}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, as the run file stores them; options that this learner lacks are left out."""
-        values = {**self.written, "draw_worth": list(self.draw_worth)}
-        return {name: value for name, value in values.items() if value is not None}
-
-    def to_report(self) -> dict[str, Any]:
-        """Return plain values, as `--json` prints them: epsilon and alpha are numbers unless they change."""
-        return {**self.to_dict(), "epsilon": self.epsilon.plain, "alpha": self.alpha.plain}
-
-
-def _written(value: Any) -> Any:
-    return value.name if isinstance(value, Board) else value.text if isinstance(value, Schedule) else value
+        """Return the options that only some learners have (see `options.OWN`); None where this learner lacks one."""
+        return {name: getattr(self, name) for name in OWN}
 
 
 @with_options(Options)
@@ -459,8 +313,8 @@ def make_config(
     learner = learner_named(given["learner"])
     given = {"epsilon": 0.0} | given if given.get("explore") or learner.by_chances else given
     given = {**vars(learner.defaults), **given}
-    engine = given["engine"] if given["engine"] == GIVEN else choose("engine", given["engine"], ENGINES)
-    board = parse_board(given["board"])
+    engine = given["engine"] if given["engine"] == GIVEN else OPTIONS["engine"].parse(given["engine"])
+    board = OPTIONS["board"].parse(given["board"])
     if learner.boxes:
         check_boxes(learner.name, board, given["symmetry"], seat)
         given["symmetry"] = "on"
@@ -473,26 +327,21 @@ def make_config(
     if learner.occupied:
         check_gravity(board, f"learner {learner.name}")
     seat = choose_seat(seat, "both") if seat else ""
-    epsilon = parse_schedule("epsilon", given["epsilon"], positive=False)
-    alpha = parse_schedule("alpha", given["alpha"], positive=True)
     _check_opponent(start, opponent, seat)
+    read = {name: OPTIONS[name].parse(given[name]) for name in ("epsilon", "alpha", "gamma", "draw_worth", "seed")}
     config = Config(
         board=board,
         learner=learner.name,
-        epsilon=epsilon,
-        alpha=alpha,
-        gamma=parse_share("gamma", given["gamma"], "give a number such as 0.9"),
-        draw_worth=parse_worths(given["draw_worth"]),
         batch=check_batch(
             given.get("batch", 1 if (space.grown or learner.boxes) and engine == "walk" else DEFAULT_BATCH), engine
         ),
         engine=engine,
-        seed=parse_seed(given["seed"]),
-        horizon=horizon_of(epsilon, alpha, parse_int("horizon", horizon, 0, MAX_GAMES)),
+        horizon=horizon_of(read["epsilon"], read["alpha"], parse_int("horizon", horizon, 0, MAX_GAMES)),
         start=start,
         opponent=opponent,
         seat=seat,
         symmetry=space.symmetry,
+        **read,
         **own_option_values(learner, given),
     )
     check_numbers(config)
@@ -518,24 +367,185 @@ def _check_opponent(start: str, opponent: str, seat: str) -> None:
         raise UsageError(f"opponent {opponent} needs the learner's seat; choose first, second or both")
 
 
+PROVE_EVERY = 2_000
+"""Default number of games between two proofs."""
+
+START_SHARE = 0.5
+"""Share of games that begin with moves of a lost game, once there are lost games."""
+
+BYTES_A_WEIGHT = 200
+"""Upper estimate of memory for a weight in training: the weight, its errors, and the shape of the network."""
+
+
+@dataclass(frozen=True)
+class PatternConfig(Configuration):
+    """Configuration of a run of pattern networks.  Equal configurations give equal bytes on any number of threads.
+
+    board: up to 64 cells.
+    learner: `patterns` learns the value of a position's best move; `ntuple-td` learns the result of the game that was
+    played, with eligibility traces.
+    tuples: in the canonical form of `parse_tuples`.  sharing: one of `SHARING`.  objective: one of `OBJECTIVES`.
+    seat: `first`, `second` or `both`: the seats to prove, and to learn with the objective `safe`.
+    epsilon: probability of an exploratory move.
+    alpha: step size for all tuples together; temporal coherence lowers it.
+    gamma: discount of a result by ply.  trace: lambda, [0, 1].
+    batch: games that one network plays with the same weights.
+    prove_every: games between two proofs, 0 for no proofs.  Half of the later games begin with moves of lost games
+    that proofs have found.
+    keep: `proved` to play with the weights that were proved last, or `last` to play with the last weights.
+    seed: any integer of 64 bits.
+    start: digest of the networks before learning from given games; empty after self-play alone.  Such networks
+    are not proved, and play with the last weights.
+    """
+
+    board: Board
+    learner: str
+    tuples: str
+    sharing: str
+    objective: str
+    seat: str
+    epsilon: float
+    alpha: float
+    gamma: float
+    trace: float
+    batch: int
+    prove_every: int
+    keep: str
+    seed: int
+    start: str = ""
+
+    @property
+    def seats(self) -> tuple[int, ...]:
+        """Return the seats to prove, as 0 and 1."""
+        return (0, 1) if self.seat == "both" else (SEATS.index(self.seat),)
+
+    @property
+    def aims(self) -> tuple[Aim, ...]:
+        """Return the aim of each network."""
+        objective = OBJECTIVES[self.objective]
+        seats = self.seats if objective.apart else (BOTH,)
+        teaching = NOTHING if self.learner == "ntuple-td" else objective.teaching
+        return tuple(Aim(seat, SAFE, self.gamma, self.trace, teaching, self.epsilon, START_SHARE) for seat in seats)
+
+    @property
+    def always_wins(self) -> bool:
+        """Return whether proofs must show that the run always wins, not only that it cannot lose."""
+        return OBJECTIVES[self.objective].always_wins
+
+    @property
+    def round(self) -> int:
+        """Return the number of games in a round, one batch of every network; training plays whole rounds."""
+        return self.batch * len(self.aims)
+
+    def cells(self) -> Tuples:
+        """Return the networks' tuples."""
+        return parse_tuples(self.tuples, self.board, files=False)[1]
+
+    def network(self) -> Network:
+        """Return the shape of the networks."""
+        return make_network(self.cells(), self.board, self.sharing)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, as the run file stores them; an empty `start` is left out, as in older files."""
+        return {name: value for name, value in super().to_dict().items() if name != "start" or value}
+
+    def to_report(self) -> dict[str, Any]:
+        """Return plain values, as `--json` prints them."""
+        return self.written
+
+
+def make_pattern_config(*, files: bool = True, start: str = "", **options: Any) -> PatternConfig:
+    """Return the configuration of checked options, with defaults for missing ones.
+
+    files: True if `tuples` may name a file.  Raises UsageError and BoardError.
+    """
+    if re.fullmatch(f"({DIGEST})?", start) is None:
+        raise UsageError(f"start {quoted(start)} is not the digest of networks; give a run to start from")
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+
+    def read(name: str, default: Any) -> Any:
+        return OPTIONS[name].parse(given.get(name, default), networks=True)
+
+    learner, board = read("learner", "patterns"), read("board", "3x3")
+    check_gravity(board, f"learner {learner}")
+    baseline, won = learner == "ntuple-td", known_value(board) == WON
+    name = read("objective", next(name for name, one in OBJECTIVES.items() if one.is_default(learner, won)))
+    objective = OBJECTIVES[name]
+    if board.misere and not objective.suits_misere:
+        others = either([other for other, one in OBJECTIVES.items() if one.suits_misere])
+        raise UsageError(f"objective {name} needs a board on which a line wins; choose {others} on a misere board")
+    defaults = {
+        "sharing": "symmetry",
+        "seat": objective.seat,
+        "epsilon": 0.3 if baseline else objective.epsilon,
+        "alpha": 1.0,
+        "gamma": objective.gamma,
+        "trace": 0.5 if baseline else 0.0,
+        "batch": 16,
+        "prove_every": 0 if baseline else PROVE_EVERY,
+        "seed": 0,
+    }
+    values = {name: read(name, default) for name, default in defaults.items()}
+    every = values["prove_every"]
+    keep = read("keep", default_weights(every))
+    if start and every:
+        raise UsageError(f"given games are learnt without proofs; choose {flag('prove_every', 0)}")
+    if keep == "proved" and not every:
+        raise UsageError(
+            f"{flag('keep', 'proved')} needs proofs, but {flag('prove_every', 0)} turns them off; choose last, or prove"
+        )
+    text, tuples = parse_tuples(str(given.get("tuples", "auto")), board, files=files)
+    _check_memory(tuples, board, values["sharing"])
+    return PatternConfig(board=board, learner=learner, tuples=text, objective=name, keep=keep, start=start, **values)
+
+
+def default_weights(every: int) -> str:
+    """Return the default of `keep` for a run with a proof every `every` games (0: no proofs)."""
+    return "proved" if every else "last"
+
+
+def _check_memory(tuples: Tuples, board: Board, sharing: str) -> None:
+    """Raise UsageError if the networks take more memory than is free."""
+    weights = weights_of(tuples, board, sharing)
+    needed, free = weights * BYTES_A_WEIGHT, free_memory()
+    if needed > free or weights >= 2**30:  # the weights of both players are numbered in int32
+        raise UsageError(
+            f"these tuples have {weights:,} weights, which take {size_text(needed)} in training; {size_text(free)} are "
+            f"free: choose fewer or shorter {flag('tuples')}, or share more"
+        )
+
+
 def config_from_dict(values: dict[str, Any]) -> Config:
     """Return the configuration of a run file.  Raises RunFileError if this version cannot use it."""
-    _check_types(values)
+    return _read_back(Config, make_config, values)
+
+
+def pattern_config_from(values: dict[str, Any]) -> "PatternConfig":
+    """Return the configuration of a run file of networks.  Raises RunFileError if this version cannot use it."""
+    return _read_back(PatternConfig, functools.partial(make_pattern_config, files=False), values)
+
+
+C = TypeVar("C", "Config", "PatternConfig")
+
+
+def _read_back(kind: type[C], make: Callable[..., C], values: dict[str, Any]) -> C:
+    """Return the configuration with the values of `to_dict`.  Raises RunFileError."""
+    _check_types(kind, values)
     if foreign := foreign_learner(values["learner"]):
         raise RunFileError(foreign)
     try:
-        config = make_config(**values)
+        config = make(**values)
     except UsageError as error:
         raise not_usable(str(error)) from None
-    defaults = {field.name: field.default for field in fields(Config) if field.default not in (MISSING, None)}
-    if {**defaults, **values} != config.to_dict():
+    defaults = {field.name: field.default for field in fields(kind) if field.default not in (MISSING, None)}
+    if {**defaults, **values} != {**defaults, **config.to_dict()}:
         raise RunFileError("the run's configuration is not written as this version writes it; train it again")
     return config
 
 
-def _check_types(values: dict[str, Any]) -> None:
+def _check_types(kind: type, values: dict[str, Any]) -> None:
     """Raise RunFileError for a key that is missing, unknown or of the wrong type."""
-    declared = {field.name: field for field in fields(Config)}
+    declared = {field.name: field for field in fields(kind)}
     for name in sorted(values.keys() - declared.keys()):
         raise not_usable(f"unknown key {name!r:.60}")
     for name, field in declared.items():

@@ -18,8 +18,9 @@ from ttt_batch.runs.config import Config, config_from_dict
 from ttt_batch.runs.growing_table import GrowingTable, grow
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.network_run import PatternRun, pattern_run_of
+from ttt_batch.runs.options import MAX_GAMES
 from ttt_batch.runs.run import Run
-from ttt_batch.runs.schedules import MAX_GAMES, batch_bounds
+from ttt_batch.runs.schedules import batch_bounds
 from ttt_batch.runs.state import KeptPoints, State
 from ttt_batch.runs.storage.declaration import EXACT_COLUMNS, FORMAT, RESUME_SINCE, RunData
 from ttt_batch.runs.storage.header import DamagedRun, verify

@@ -21,7 +21,7 @@ from ttt_batch.ntuple.learning import LARGEST
 from ttt_batch.ntuple.network import NetAgent, Network, make_network_agent
 from ttt_batch.ntuple.objectives import BOTH
 from ttt_batch.runs.base import SolvedBoard, StoredRun
-from ttt_batch.runs.network_config import PatternConfig, pattern_config_from
+from ttt_batch.runs.config import PatternConfig, pattern_config_from
 from ttt_batch.runs.storage.declaration import NETWORK_COLUMNS, RunData
 
 FOREIGN = "the file is damaged or foreign"

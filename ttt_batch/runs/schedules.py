@@ -10,120 +10,14 @@ batch is at most a sixteenth of the games before it (measurements at the end of 
 """
 
 import math
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ttt_batch.compiler.jit import Int64, inlined, kernel
-from ttt_batch.core.errors import UsageError, flag, quoted
-from ttt_batch.core.text import Number, choose, fold_case, number_text, parse_float, parse_int, whole_number
+from ttt_batch.core.errors import UsageError, flag
+from ttt_batch.core.text import Number
+from ttt_batch.runs.options import AUTO, EXPONENTIAL, LINEAR, MAX_GAMES, Decay, parse_batch
 from ttt_batch.simulation.walk import MAX_WALKED
-
-CONSTANT, LINEAR, EXPONENTIAL, VISITS = 0, 1, 2, 3
-_SHAPES = {"linear": LINEAR, "exp": EXPONENTIAL}
-_SHAPE_WORDS = {"exponential": "exp"}
-
-MAX_TEXT = 200
-"""Maximum of characters in a schedule; one with every digit of both numbers has about 60."""
-
-MAX_RISE = 1e300
-"""Largest quotient of end and start of an exponential schedule: above 1.8e308 it overflows."""
-
-
-class Decay(NamedTuple):
-    """Schedule as kernels use it.
-
-    kind: CONSTANT, LINEAR, EXPONENTIAL or VISITS.  start: value at game 0.  end: value from game `games` on.
-    games: number of games over which the value changes.  power: the exponent of VISITS, else 0.
-    """
-
-    kind: int
-    start: float
-    end: float
-    games: float
-    power: float
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """Schedule as the user writes it; `text` is its canonical form."""
-
-    kind: int
-    start: float
-    end: float
-    power: float = 0.0
-
-    @property
-    def text(self) -> str:
-        """Return the canonical form, which `parse_schedule` reads."""
-        if self.kind == CONSTANT:
-            return repr(self.start)
-        if self.kind == VISITS:
-            return "1/n" if self.power == 1.0 else f"1/n^{self.power!r}"
-        shape = next(name for name, kind in _SHAPES.items() if kind == self.kind)
-        return f"{self.start!r}->{self.end!r}:{shape}"
-
-    @property
-    def plain(self) -> float | str:
-        """Return the number if it never changes, else the canonical form."""
-        return self.start if self.kind == CONSTANT else self.text
-
-    @property
-    def by_games(self) -> bool:
-        """Return whether the value changes with the games played."""
-        return self.kind in (LINEAR, EXPONENTIAL)
-
-    def over(self, games: int) -> Decay:
-        """Return the schedule over a run of `games` games."""
-        return Decay(self.kind, self.start, self.end, float(max(games, 1)), self.power)
-
-
-def parse_schedule(name: str, value: Number | Schedule, *, positive: bool) -> Schedule:
-    """Return the schedule of a text or of a number in [0, 1] (above 0 if `positive`).
-
-    Only positive schedules may depend on visits.
-
-    Raises UsageError with the value, the limit and the remedy.
-    """
-    if isinstance(value, Schedule):
-        value = value.text
-    if isinstance(value, str) and len(value) > MAX_TEXT:
-        raise UsageError(
-            f"{name} {value[:20]!r}... has {len(value):,} characters, at most {MAX_TEXT} are read; "
-            "give a number or 0.3->0.01:linear"
-        )
-    text = value.replace(" ", "") if isinstance(value, str) else ""
-    if match := re.fullmatch(r"1/n(?:\^(.+))?", text, re.IGNORECASE):
-        if not positive:
-            raise UsageError(
-                f"{name} {quoted(value)}: only alpha can depend on visits; give a number or 0.3->0.01:linear"
-            )
-        power = _number(f"{name} {quoted(text)}: its exponent", match[1] or "1", True)
-        return Schedule(VISITS, 1.0, 1.0, power)
-    if match := re.fullmatch(r"(.+)->(.+):(\w+)", text):
-        kind = _SHAPES[choose(f"shape of {name}", match[3], _SHAPES, words=_SHAPE_WORDS)]
-        ends = [_number(name, part, positive or kind == EXPONENTIAL) for part in (match[1], match[2])]
-        if kind == EXPONENTIAL and ends[1] / ends[0] > MAX_RISE:
-            raise UsageError(
-                f"{name} {value!r}: its end is more than {MAX_RISE:g} times its start; begin with a larger number"
-            )
-        return Schedule(kind, ends[0], ends[1])
-    if re.fullmatch(r"[\d.%]+-", text):
-        raise UsageError(
-            f"{name} {quoted(value)} is cut off: a shell takes > for itself; quote the value, as in '0.3->0.01:linear'"
-        )
-    number = _number(name, text or value, positive)
-    return Schedule(CONSTANT, number, number)
-
-
-def _number(name: str, value: Number, positive: bool) -> float:
-    interval = "(0, 1]" if positive else "[0, 1]"
-    forms = "a number such as 0.1 or 10%, or 0.3->0.01:linear" + (" or 1/n" if positive else "")
-    number = parse_float(name, value, f"{forms}, with numbers in {interval}", shares=True)
-    if not (0.0 < number <= 1.0 if positive else 0.0 <= number <= 1.0):
-        raise UsageError(f"{name} {number_text(value)} is outside {interval}; give a number in it, e.g. 0.1")
-    return number
 
 
 @kernel
@@ -137,9 +31,7 @@ def value_at(decay: Decay, game: Int64) -> float:
     return decay.start
 
 
-AUTO = "auto"
 DENSE_POINTS, PER_OCTAVE = 32, 8
-MAX_GAMES = 10**15
 
 
 class Batches(NamedTuple):
@@ -159,17 +51,6 @@ def make_batches(batch: int | str, most: int = MAX_GAMES) -> Batches:
     if batch == AUTO:
         return Batches(1024, 1 << (most.bit_length() - 1), 16)
     return Batches(int(batch), int(batch), 1)
-
-
-def parse_batch(text: Number) -> int | str:
-    """Read a number of games, up to MAX_GAMES, or `auto`.  Raises UsageError."""
-    if isinstance(text, str) and fold_case(text) == AUTO:
-        return AUTO
-    if whole_number(text) is None:
-        raise UsageError(
-            f"batch {number_text(text)} is not a number of games; give a whole number, e.g. 16384 or 10k, or auto"
-        )
-    return parse_int("batch", text, 1, MAX_GAMES)
 
 
 def check_batch(batch: Number, engine: str) -> int | str:

@@ -19,6 +19,7 @@ from ttt_batch.core.outputs import check_distinct, named_file
 from ttt_batch.core.resources import thread_count
 from ttt_batch.core.results import Printable, progress_callback
 from ttt_batch.core.text import Number, check_switches, choose, count_text
+from ttt_batch.learners import homes_of
 from ttt_batch.ntuple.network import FileText
 from ttt_batch.runs.base import played
 from ttt_batch.runs.lookup import find_run
@@ -466,7 +467,7 @@ def _worker_pool(
     """Return a cluster's worker pool, closed by `stack`, or None.  Raises UsageError and ClusterError."""
     if place is None:
         return None
-    design.family.homes(setting.config.learner for setting in design.settings)
+    homes_of(setting.config.learner for setting in design.settings)
     return stack.enter_context(WorkerPool(place, warn or warn_python, warn))
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ttt_batch.core.errors import TttBatchError, UsageError, flag
 from ttt_batch.core.results import SELF_PLAY, Printable
 from ttt_batch.core.text import SEATS, choose, parse_int
-from ttt_batch.runs.config import READ
+from ttt_batch.runs.options import OWN
 from ttt_batch.studies.designs.design import Design, Request, make_designs
 from ttt_batch.studies.designs.methods import NETWORKS, TALLIES, TALLY, Setting
 from ttt_batch.studies.designs.values import MAX_SEEDS, seed_runs
@@ -266,7 +266,7 @@ class Summary(Printable):
     def setting_facts(self, number: int) -> dict[str, Any]:
         """Return the number, key, options and figures of one setting as plain values."""
         setting = self.design.settings[number]
-        options = {name: value for name, value in setting.written.items() if value != "" or name not in READ}
+        options = {name: value for name, value in setting.written.items() if value != "" or name not in OWN}
         return {"setting": number, "key": setting.key, "options": options, **self.figures(number)}
 
     def records(self) -> tuple[list[dict[str, Any]], str]:

@@ -26,7 +26,7 @@ from ttt_batch.core.errors import LostStudyError, warn_python
 from ttt_batch.core.files import shown
 from ttt_batch.core.resources import startable_threads
 from ttt_batch.core.text import count_text
-from ttt_batch.learners import with_learners
+from ttt_batch.learners import homes_of, with_learners
 from ttt_batch.runs.loading import run_from
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.storage.writing import run_bytes
@@ -221,7 +221,7 @@ class RemoteTasks:
 
     def __init__(self, study: StudyWriter) -> None:
         self._study, self._keep = study, study.keep == LAST
-        self._homes = study.design.family.homes(setting.config.learner for setting in study.design.settings)
+        self._homes = homes_of(setting.config.learner for setting in study.design.settings)
         self._files: dict[str, bytes] = {}
 
     def task(self, chunk: Chunk) -> RemoteTask:

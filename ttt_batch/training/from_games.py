@@ -27,11 +27,11 @@ from ttt_batch.games.graph import rows_of_edges
 from ttt_batch.games.transcript_reader import GameFile, GameLines, GameReader, Skipped
 from ttt_batch.games.transcripts import Games, parse_line
 from ttt_batch.learners import learner_named
-from ttt_batch.runs.config import Config, LearnerOptions, make_config, replace_exploration
+from ttt_batch.runs.config import Config, PatternConfig, make_config, replace_exploration
 from ttt_batch.runs.growing_table import rows_within
 from ttt_batch.runs.loading import AnyRun, load_any
-from ttt_batch.runs.network_config import PatternConfig
 from ttt_batch.runs.network_run import PatternRun
+from ttt_batch.runs.options import LearnerOptions
 from ttt_batch.runs.q_values import AgentProxy
 from ttt_batch.runs.run import Clock, Recorder, Run, resumed_provenance
 from ttt_batch.runs.state import table_digest

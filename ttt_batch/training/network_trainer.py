@@ -31,7 +31,7 @@ from ttt_batch.ntuple.learning import (
 )
 from ttt_batch.ntuple.network import NetAgent, make_network_agent
 from ttt_batch.ntuple.objectives import BOTH
-from ttt_batch.runs.network_config import PatternConfig, make_pattern_config
+from ttt_batch.runs.config import PatternConfig, make_pattern_config
 from ttt_batch.runs.network_run import PROVED, REFUTED, UNDECIDED, NetworkState, PatternRun
 from ttt_batch.runs.state import table_digest
 from ttt_batch.training.trainers.base import Trainer
@@ -249,8 +249,6 @@ def whole_rounds(config: PatternConfig, games: int) -> int:
 
 GAMES = 100_000
 """Default number of games."""
-
-MAX_NETWORK_GAMES = 10**15
 
 
 def last_game(config: PatternConfig, games: int) -> int:

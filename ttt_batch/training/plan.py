@@ -21,23 +21,17 @@ from ttt_batch.core.files import shown
 from ttt_batch.core.text import PATTERN_LEARNERS, Number, choose_seat, count_text, find_name, parse_int
 from ttt_batch.games.enumeration import check_enumerable
 from ttt_batch.learners import learner_named
-from ttt_batch.runs.config import (
-    DEFAULTS,
-    OPPONENTS,
-    Config,
-    make_config,
-    replace_exploration,
-)
+from ttt_batch.runs.config import DEFAULTS, Config, PatternConfig, make_config, make_pattern_config, replace_exploration
 from ttt_batch.runs.loading import AnyRun, load, with_table
 from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
-from ttt_batch.runs.network_config import PatternConfig, PatternOptions, make_pattern_config
 from ttt_batch.runs.network_run import PatternRun
+from ttt_batch.runs.options import MAX_GAMES, OPPONENTS, OPTIONS
 from ttt_batch.runs.run import Run
-from ttt_batch.runs.schedules import MAX_GAMES, record_schedule
+from ttt_batch.runs.schedules import record_schedule
 from ttt_batch.runs.state import State, table_digest
 from ttt_batch.simulation.action_probabilities import Probabilities
 from ttt_batch.simulation.policy import Policy
-from ttt_batch.training.network_trainer import GAMES, MAX_NETWORK_GAMES, last_game, next_point, with_first_proof_by
+from ttt_batch.training.network_trainer import GAMES, last_game, next_point, with_first_proof_by
 
 Source = Run | str | Path | None
 """Run or run file."""
@@ -315,9 +309,6 @@ def snapshots_of(run: Run, games: int) -> dict[str, NDArray[Any]]:
 LONGEST = 60
 """Maximum of characters of a setting in a message; tuples may be very long."""
 
-SHARED = ("learner", "board", "epsilon", "alpha", "gamma", "batch", "seed")
-"""Options that tables and pattern networks share."""
-
 
 def plan_networks(length: Length, runs: RunSources, options: dict[str, Any], seat: str | None) -> Plan:
     """Return the plan for the parameters of `train` for networks, with proofs up to the end of the last proof.
@@ -326,7 +317,7 @@ def plan_networks(length: Length, runs: RunSources, options: dict[str, Any], sea
     """
     options, before = options if seat is None else options | {"seat": seat}, runs.resume
     if before is None:
-        games = parse_int("games", GAMES if length.games is None else length.games, 1, MAX_NETWORK_GAMES)
+        games = parse_int("games", GAMES if length.games is None else length.games, 1, MAX_GAMES)
         config = with_first_proof_by(make_pattern_config(**options), games, given="prove_every" in options)
         return Plan(config, last_game(config, games))
     assert isinstance(before, PatternRun)
@@ -358,20 +349,20 @@ def network_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return {"trace" if name == "lambda_" else name: value for name, value in options.items()}
 
 
-def check_networks(options: Mapping[str, object], given: Mapping[str, object]) -> None:
+def check_networks(options: Mapping[str, object], given: Mapping[str, object] = {}) -> None:
     """Raise UsageError for given options and parameters that pattern networks do not support.
 
-    options: `training.train.TrainOptions`.  given: parameters of `train` that networks do not support.
+    options: `TrainOptions`.  given: parameters of `train` that networks do not support.
     """
-    others = [name for name in options if name not in (*SHARED, *PatternOptions.__annotations__)]
+    others = [name for name in options if OPTIONS[name].networks is None]
     for name in [*(name for name, value in given.items() if value), *others]:
         raise UsageError(f"{flag(name)} is for tables of positions, which pattern networks are not; leave it out")
 
 
 def check_tables(options: Mapping[str, object]) -> None:
     """Raise UsageError for options that only pattern networks support."""
-    for name in PatternOptions.__annotations__:
-        if name in options:
+    for name in options:
+        if OPTIONS[name].read is None:
             remedy = f"add {flag('learner', 'patterns')}, or leave it out"
             raise UsageError(f"{flag(name)} is for pattern networks; {remedy}")
 

@@ -23,8 +23,9 @@ from ttt_batch.core.files import shown, unused_paths
 from ttt_batch.core.outputs import Lock
 from ttt_batch.core.text import count_text, exact_number, fold_case, parse_int, size_text
 from ttt_batch.games.transcripts import GamesWriter
+from ttt_batch.runs.options import MAX_GAMES
 from ttt_batch.runs.run import Clock, Recorder, Run, resumed_provenance
-from ttt_batch.runs.schedules import MAX_GAMES, record_schedule
+from ttt_batch.runs.schedules import record_schedule
 from ttt_batch.runs.state import KeptPoints
 from ttt_batch.runs.storage.declaration import RunData
 from ttt_batch.runs.storage.writing import RUN_FILE, Stamp, is_unchanged, save_run, stamp_of

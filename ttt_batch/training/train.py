@@ -33,12 +33,12 @@ from ttt_batch.games.board import Board, parse_board
 from ttt_batch.games.transcripts import GamesWriter
 from ttt_batch.learners import any_learner, homes_of, learner_named
 from ttt_batch.ntuple.network import file_of_tuples
-from ttt_batch.runs.config import OPPONENTS, Options, PlayOptions, make_config
+from ttt_batch.runs.config import make_config
 from ttt_batch.runs.growing_table import check_space, rows_within
 from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_run, name_or_run
-from ttt_batch.runs.network_config import PatternOptions
 from ttt_batch.runs.network_run import PatternRun
+from ttt_batch.runs.options import OPPONENTS, PatternOptions, PlayOptions, TrainOptions
 from ttt_batch.runs.run import Clock, Run
 from ttt_batch.simulation.action_probabilities import Probabilities
 from ttt_batch.simulation.walk import BLOCK
@@ -138,10 +138,6 @@ def seated_opponent(
 def _paths(named: dict[str, Any]) -> list[tuple[str, Path]]:
     """Return the options that name files, with their paths."""
     return [(flag(name), Path(path)) for name, path in named.items() if isinstance(path, str | Path)]
-
-
-class TrainOptions(Options, PatternOptions, total=False):
-    """Options of learning with a table of positions or with pattern networks."""
 
 
 class Arguments(PlayOptions, PatternOptions, total=False):

@@ -1,17 +1,15 @@
 """Run files and tables of other programs: `info`, `check`, `export`, `import`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ttt_batch.app.commands.options import (
-    BOARD,
     NEWEST,
     AgentBoard,
     AgentOptions,
     AnyPlayer,
-    DrawWorth,
     FilePath,
     Illegal,
     Json,
@@ -28,10 +26,10 @@ from ttt_batch.app.commands.options import (
     first_given,
     is_named,
     learner_meant,
+    learning_options,
     new_run,
 )
 from ttt_batch.app.commands.shared import (
-    BOARDS,
     FORMATS,
     File,
     Text,
@@ -50,6 +48,7 @@ from ttt_batch.app.commands.shared import (
 )
 from ttt_batch.core.errors import UsageError
 from ttt_batch.core.text import LEARNER_NAMES, SEATS, TIES, check_ties
+from ttt_batch.games.board import BOARD, BOARDS
 
 
 def info(
@@ -291,6 +290,7 @@ Keys = Annotated[
 """Form of a table's keys, for `import`."""
 
 
+@learning_options("draw_worth")
 def import_(
     files: Annotated[list[Path], argument("FILE...", "The table; one or two files, a player each.")],
     out: Annotated[Path, option("RUN", "Run file to write.", "--out", "-o", read=new_run)],
@@ -308,10 +308,10 @@ def import_(
     keys: Keys = None,
     player: Player = None,
     board: Annotated[str, option("BOARD", f"{BOARD}; few files name it.", offers=BOARDS)] = "3x3",
-    draw_worth: DrawWorth = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     json: Json = False,
+    **options: Any,
 ) -> None:
     """Read another program's table into a run file.
 
@@ -327,7 +327,7 @@ def import_(
     from ttt_batch.runs.storage.writing import RUN_FILE
 
     check_distinct([("--out", out)], [("FILE", file) for file in files])
-    make_config(learner=learner or None, board=board, draw_worth=draw_worth)
+    make_config(learner=learner or None, board=board, **options)
     if form is not None:
         import_form(form)
     RUN_FILE.check(out, overwrite=overwrite)
@@ -341,7 +341,7 @@ def import_(
             keys=keys,
             command=command_line(),
             warn=report.warn,
-            draw_worth=draw_worth,
+            **options,
         )
     run.save(out, overwrite=overwrite)
     if not quiet:

@@ -17,10 +17,8 @@ from ttt_batch.app.commands.options import (
 )
 from ttt_batch.app.commands.shared import (
     BEYOND_TABLES,
-    BOARDS,
     METRICS,
     PLOTS,
-    SWITCH,
     File,
     Text,
     argument,
@@ -36,6 +34,8 @@ from ttt_batch.app.commands.shared import (
 from ttt_batch.core.console import is_live
 from ttt_batch.core.errors import UsageError, quoted
 from ttt_batch.core.text import ALL_LEARNERS, PATTERN_LEARNERS, choose, count_text
+from ttt_batch.games.board import BOARDS
+from ttt_batch.runs.options import SWITCH
 
 MORE = "ttt-batch learners NAME tells more; ttt-batch train --learner NAME trains one"
 

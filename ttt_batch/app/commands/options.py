@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from ttt_batch.app.commands.shared import (
-    BOARDS,
-    KEPT,
     SCRIPTED,
-    SHARINGS,
     File,
     Text,
     argument,
@@ -23,11 +20,12 @@ from ttt_batch.app.commands.shared import (
     switch,
 )
 from ttt_batch.core.console import one_line
-from ttt_batch.core.errors import UsageError, quoted
+from ttt_batch.core.errors import UsageError, dashed, quoted
 from ttt_batch.core.files import EVERYWHERE, is_file, with_ending
 from ttt_batch.core.named_code import is_callable_name
-from ttt_batch.core.text import AGENT_NAMES, ILLEGAL, SEATS, TIES, choose_seat, either, find_name
-from ttt_batch.ntuple.objectives import OBJECTIVES
+from ttt_batch.core.text import AGENT_NAMES, ILLEGAL, SEATS, TIES, F, choose_seat, find_name, with_options
+from ttt_batch.games.board import BOARD, BOARDS
+from ttt_batch.runs.options import OPTIONS, NumberOptions, OwnOptions, PatternOptions
 
 
 def find_named_run(path: File) -> File:
@@ -114,7 +112,30 @@ def first_given(options: dict[str, bool]) -> str:
     return next((name for name, there in options.items() if there), "")
 
 
-BOARD = "ROWSxCOLUMNS or ROWSxCOLUMNSxK, and -misere, -exact, -gravity"
+def learning_options(*names: str, command: str = "train") -> Callable[[F], F]:
+    """Return a decorator that replaces the `**options` of a command by declared ones (`OPTIONS`), as they are typed.
+
+    command: whose help they show: `train`, `study`, or `learn-from`.
+    """
+    hints: dict[str, Any] = {}
+    for name in names:
+        declared, study = OPTIONS[name], command == "study"
+        meaning = (command == "learn-from" and declared.given) or declared.help
+        panel = declared.panel if declared.read else "Networks"
+        if declared.switch and not study:
+            hints[name] = Annotated[bool | None, switch(dashed(name), meaning, panel)]
+            continue
+        metavar = f"{declared.metavar}{';' if declared.commas else ','}..." if study else declared.metavar
+        default = "" if meaning == declared.given else declared.default
+        hints[name] = Annotated[
+            Text, option(metavar, meaning, dashed(name), offers=declared.offers, default=default, panel=panel)
+        ]
+    return with_options(hints)
+
+
+OF_LEARNERS = (*NumberOptions.__annotations__, *OwnOptions.__annotations__)
+OF_NETWORKS = tuple(name for name in PatternOptions.__annotations__ if OPTIONS[name].help)
+"""Options that commands which learn take: of tables, and of networks."""
 
 NEWEST: Any = None
 """The default of an argument that stands for the newest run here."""
@@ -159,33 +180,6 @@ OwnLearner = Annotated[
 Workers = Annotated[Text, option("N", "Learn in N processes of this machine, by Dask.")]
 Scheduler = Annotated[Text, option("ADDRESS", "Workers of a Dask scheduler instead, such as tcp://host:8786.")]
 NewRun = Annotated[File, option("FILE", "Run file to write; a new name if not given.", "--out", "-o", read=new_run)]
-DrawWorth = Annotated[Text, option("A,B", "Worth of a draw to the first and the second player.")]
-StartValue = Annotated[
-    Text, option("NUMBER", "Start value of unfinished positions or moves.", default="the learner's own start")
-]
-Lambda = Annotated[
-    Text,
-    option(
-        "NUMBER",
-        "td-lambda, ntuple-td: how far targets look ahead, 0 to 1.",
-        "--lambda",
-        default="td-lambda 0.7; ntuple-td 0.5",
-    ),
-]
-Cut = Annotated[bool, switch("--cut", "td-lambda: exploratory moves end the targets before them (Watkins).")]
-Beta = Annotated[
-    Text, option("NUMBER", "reinforce, actor-critic: step size of their values, above 0 up to 1.", default="0.1")
-]
-Beads = Annotated[
-    Text, option("A,B,C,D", "menace: beads of a kind, by the first player's turns one to four.", default="4,3,2,1")
-]
-Rewards = Annotated[
-    Text, option("WIN,DRAW,LOSS", "menace: beads that a game adds to those drawn in it.", default="3,1,-1")
-]
-Explore = Annotated[
-    Text, option("softmax:T", "Draw moves by softmax of their scores, at a temperature above 0, instead of by epsilon.")
-]
-Gamma = Annotated[Text, option("NUMBER", "Discount, 0 to 1.")]
 Player = Annotated[
     Text, option("first|second", "With one file: the player whose values it holds.", offers=SEATS, read=player_named)
 ]
@@ -218,37 +212,6 @@ PlayTies = Annotated[
         offers=TIES,
         default="sharp; soonest on boards too large to enumerate",
     ),
-]
-
-
-Tuples = Annotated[
-    Text,
-    option(
-        "lines|segments|blocks:3x3,3x4|FILE",
-        "Networks: their tuples of cells; several names with commas, or one file.",
-        offers=("lines", "segments"),
-        default="lines if they cross the board, else segments and blocks",
-    ),
-]
-Sharing = Annotated[
-    Text,
-    option("symmetry|translation|none", "Networks: which tuples share weights.", offers=SHARINGS, default="symmetry"),
-]
-Objective = Annotated[
-    Text,
-    option(
-        "|".join(OBJECTIVES),
-        f"Networks: {either([one.offered for one in OBJECTIVES.values()])}.",
-        offers=OBJECTIVES,
-        default="win on boards that the first player wins, else safe; plain for ntuple-td",
-    ),
-]
-ProveEvery = Annotated[
-    Text, option("N", "Networks: games between two proofs; 0 for none.", default="2000; 0 for ntuple-td")
-]
-Keep = Annotated[
-    Text,
-    option("proved|last", "Networks: the weights to play with.", offers=KEPT, default="proved, with proofs"),
 ]
 
 
@@ -389,8 +352,8 @@ def fixed_opponent(
 
     board: the board, unless the run to `resume` has another one.
     """
-    from ttt_batch.runs.config import OPPONENTS
     from ttt_batch.runs.loading import load_any
+    from ttt_batch.runs.options import OPPONENTS
     from ttt_batch.training.train import seated_opponent
 
     if given is None or not is_named(given) or find_name(given, OPPONENTS) is not None:

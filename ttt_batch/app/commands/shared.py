@@ -26,12 +26,7 @@ Text = str | None
 File = Path | None
 """Types of the values of options that may be left out."""
 
-BOARDS = (
-    *("3x3", "3x3-misere", "3x4x3", "3x4x4", "3x5x3", "3x5x4", "4x4x3", "4x4x3-exact", "4x4x4", "4x4x4-misere"),
-    *("4x5x4", "5x5x4", "5x5x5", "6x5x4", "6x6x4"),
-)
 BEYOND_TABLES = ("7x7x5", "8x8x5")
-ENGINES = ("walk", "flow")
 FORMATS = (*("html", "boxes", "hdf5", "csv", "npy", "raw", "pickle", "pickle-text", "npz", "json", "jsonl", "parquet"),)
 AGAINST = ("random", "one-ply", "two-ply", "optimal", "self")
 SCRIPTED = AGAINST[:3]
@@ -44,11 +39,7 @@ RANKS = ("proof", "settling", "proved", "holds", "loss", "error", "time")
 RIVALS = ("self", "random", "optimal")
 SWEEPS = ("grid", "one-at-a-time")
 KEEPS = ("none", "last")
-SHARINGS = ("symmetry", "translation", "none")
-KEPT = ("proved", "last")
 CLAIMS = ("cannot-lose", "always-wins")
-CUTS = ("on", "off")
-SWITCH = (*CUTS, "auto")
 """Words that the shell offers while a value is being typed.
 
 A person is waiting, so nothing here may load numba: names of registries that would load it are written out, and a test
@@ -62,13 +53,14 @@ def option(
     *names: str,
     offers: Collection[str] = (),
     default: str = "",
+    panel: str | None = None,
     read: Callable[..., Any] | None = None,
     kind: Callable[..., Any] = typer.Option,
 ) -> Any:
     """Declare an option, or another `kind` of parameter, that takes a value.
 
     meaning: its help.  names: if they differ from the parameter's.  offers: values that the shell completes.
-    default: for the help, if the parameter's is None.  read: converts the typed value.
+    default: for the help, if the parameter's is None.  panel: section of the help.  read: converts the typed value.
     """
     return kind(
         *names,
@@ -76,6 +68,7 @@ def option(
         help=f"{meaning}  [default: {default}]" if default else meaning,
         autocompletion=_completing(offers) if offers else None,
         callback=read,
+        rich_help_panel=panel,
     )
 
 
@@ -96,9 +89,9 @@ argument = functools.partial(option, kind=typer.Argument)
 """An argument: as `option`, without names."""
 
 
-def switch(name: str, meaning: str) -> Any:
+def switch(name: str, meaning: str, panel: str | None = None) -> Any:
     """Declare an option without a value."""
-    return typer.Option(name, help=meaning)
+    return typer.Option(name, help=meaning, rich_help_panel=panel)
 
 
 Result = TypeVar("Result")

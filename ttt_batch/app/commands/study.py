@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ttt_batch.app.commands.options import (
-    BOARD,
     Json,
     Overwrite,
     Quiet,
@@ -12,19 +11,15 @@ from ttt_batch.app.commands.options import (
     Workers,
     find_named_run,
     learners_meant,
+    learning_options,
     new_run,
     split_learners,
 )
 from ttt_batch.app.commands.shared import (
-    BOARDS,
-    CUTS,
-    ENGINES,
     KEEPS,
     RANKS,
     RIVALS,
-    SHARINGS,
     SWEEPS,
-    SWITCH,
     File,
     Text,
     argument,
@@ -35,10 +30,10 @@ from ttt_batch.app.commands.shared import (
     run_name,
     switch,
 )
+from ttt_batch.app.commands.usage import SWEPT
 from ttt_batch.core.errors import ClusterError, InterruptedTraining, TttBatchError, display_name
 from ttt_batch.core.named_code import is_callable_name
-from ttt_batch.core.text import ALL_LEARNERS, count_text, duration_text, either, size_text
-from ttt_batch.ntuple.objectives import OBJECTIVES
+from ttt_batch.core.text import ALL_LEARNERS, count_text, duration_text, size_text
 
 if TYPE_CHECKING:
     from ttt_batch.studies.study import Repetition, Study
@@ -59,33 +54,15 @@ Learners = Annotated[
 Description = Annotated[File, argument("[STUDY.toml]", "These options in a file, or several grids.")]
 
 
+@learning_options(*SWEPT, command="study")
 def study_command(
     description: Description = None,
     games: Annotated[Text, option("N", "Games of each learner; the learner's published number if not given.")] = None,
     learner: Learners = None,
-    board: Annotated[Text, option("BOARDS", f"{BOARD}.", offers=BOARDS, default="3x3")] = None,
-    epsilon: Annotated[Text, option("SHARES", "Probability of an exploratory move.")] = None,
-    alpha: Annotated[Text, option("NUMBERS", "Step size; schedules as for train.")] = None,
-    gamma: Annotated[Text, option("NUMBERS", "Discount.")] = None,
-    draw_worth: Annotated[Text, option("A,B;C,D", "Worth of a draw to either player; semicolons between.")] = None,
-    start_value: Annotated[Text, option("NUMBERS", "Start value of unfinished positions or moves.")] = None,
-    lambda_: Annotated[Text, option("NUMBERS", "td-lambda, ntuple-td: lambda of the targets.", "--lambda")] = None,
-    cut: Annotated[Text, option("on,off", "td-lambda: whether exploratory moves end targets.", offers=CUTS)] = None,
-    beta: Annotated[Text, option("NUMBERS", "reinforce, actor-critic: step size of their values.")] = None,
-    explore: Annotated[Text, option("softmax:T", "Draw moves by softmax of their scores; commas between.")] = None,
-    beads: Annotated[Text, option("A,B,C,D", "menace: beads of a kind by turn; semicolons between.")] = None,
-    rewards: Annotated[Text, option("W,D,L", "menace: beads that a game adds; semicolons between.")] = None,
-    batch: Annotated[Text, option("N|auto", "Games played with the same tables.")] = None,
-    engine: Annotated[Text, option("walk|flow", "How games are played.", offers=ENGINES)] = None,
-    symmetry: Annotated[Text, option("on|off|auto", "One row for all images of a position.", offers=SWITCH)] = None,
+    *,
     opponent: Annotated[
         Text, option("NAMES", "self, random, optimal or run files.", offers=RIVALS, default="self; menace: random")
     ] = None,
-    seat: Annotated[Text, option("NAMES", "The learner's seats, or those to be proved.", "--as")] = None,
-    tuples: Annotated[Text, option("lines;blocks:3x3;FILE", "Networks: tuples of cells; semicolons between.")] = None,
-    sharing: Annotated[Text, option("NAMES", "Networks: which tuples share weights.", offers=SHARINGS)] = None,
-    objective: Annotated[Text, option("NAMES", f"Networks: {either([*OBJECTIVES])}.", offers=OBJECTIVES)] = None,
-    prove_every: Annotated[Text, option("N", "Networks: games between two proofs; 0 for none.")] = None,
     seeds: Annotated[
         Text, option("N", "Number of seeds, from 0 on, or a list: 5,7 or 100..199.", default="100")
     ] = None,
@@ -98,7 +75,7 @@ def study_command(
     keep: Annotated[
         Text, option("none|last", "Which tables or weights of the learners to keep.", offers=KEEPS, default="none")
     ] = None,
-    tally: Annotated[bool, switch("--tally", "Count results only, without evaluating tables.")] = False,
+    tally: Annotated[bool | None, switch("--tally", "Count results only, without evaluating tables.")] = None,
     resume: Annotated[File, option("STUDY.h5", "Continue a study, or extend it.", read=find_named_run)] = None,
     best: Annotated[
         Text, option("METRIC", "Rank by proof, settling, proved, holds, loss, error or time.", offers=RANKS)
@@ -114,14 +91,16 @@ def study_command(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     json: Json = False,
+    **options: Any,
 ) -> None:
     """Compare settings over many seeds, each learner judged exactly, in one file that can be resumed and extended.
 
-    Options that shape learning take one value, a list (0.1,0.2) or a range (0.1..0.5:5, 0.001..1:7log).
+    Options that shape learning take one value, a list (0.1,0.2) or a range (0.1..0.5:5, 0.001..1:7log).  Semicolons
+    separate values that have commas.
     """
     given = locals()
     given["learner"] = _learners(learner, described=bool(description or resume))
-    _study(**{**given, "tally": tally or None})
+    _study(**given.pop("options"), **given)
 
 
 def _learners(typed: Text, *, described: bool) -> Text:

@@ -6,36 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ttt_batch.app.commands.options import (
-    BOARD,
-    Beads,
-    Beta,
-    Cut,
-    DrawWorth,
-    Explore,
-    Gamma,
+    OF_LEARNERS,
+    OF_NETWORKS,
     Json,
-    Keep,
-    Lambda,
     NewRun,
-    Objective,
     Overwrite,
-    ProveEvery,
     Quiet,
-    Rewards,
     Scheduler,
-    Sharing,
-    StartValue,
     TimeLimit,
     Trust,
-    Tuples,
     find_named_run,
     fixed_opponent,
     learner_meant,
+    learning_options,
 )
 from ttt_batch.app.commands.shared import (
-    BOARDS,
-    ENGINES,
-    SWITCH,
     File,
     Text,
     argument,
@@ -50,7 +35,8 @@ from ttt_batch.app.commands.shared import (
 )
 from ttt_batch.core.console import print_message
 from ttt_batch.core.errors import InterruptedTraining, RunFileError
-from ttt_batch.core.text import ALL_LEARNERS, DIGITS_MEAN, LEARNER_NAMES, PATTERN_LEARNERS, SEATS, count_text
+from ttt_batch.core.text import ALL_LEARNERS, DIGITS_MEAN, LEARNER_NAMES, PATTERN_LEARNERS, count_text
+from ttt_batch.games.board import parse_board
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,40 +66,6 @@ Learner = Annotated[
         read=learner_meant,
     ),
 ]
-Batch = Annotated[
-    Text,
-    option(
-        "N|auto",
-        "Games played with the same tables; auto grows with the games played.",
-        default="auto; 1 on boards too large to enumerate",
-    ),
-]
-Engine = Annotated[
-    Text,
-    option(
-        "walk|flow",
-        "walk plays every game; flow draws how many take each move, at any number of games.",
-        offers=ENGINES,
-        default="walk",
-    ),
-]
-Seat = Annotated[
-    Text,
-    option(
-        "first|second|both",
-        "The learner's seat against an opponent, or the one to be proved; also X and O.",
-        "--as",
-        offers=(*SEATS, "both"),
-    ),
-]
-Epsilon = Annotated[
-    Text, option("SHARE", "Probability of an exploratory move, 0 to 1 or 10%, or 0.3->0.01:linear (or :exp).")
-]
-Alpha = Annotated[Text, option("NUMBER", "Step size, above 0 up to 1, or 0.3->0.01:linear (or :exp), 1/n, 1/n^0.8.")]
-Symmetry = Annotated[
-    Text,
-    option("on|off|auto", "One row for all images of a position; auto where that pays.", offers=SWITCH, default="auto"),
-]
 SharedBy = Annotated[
     Text,
     option(
@@ -131,29 +83,15 @@ KeepPoints = Annotated[
 ]
 
 
+@learning_options(*OF_LEARNERS, "batch", "engine", "seed", "symmetry", "seat", *OF_NETWORKS)
 def train_command(
     games: Games = None,
     learner: Learner = None,
-    board: Annotated[Text, option("BOARD", f"{BOARD}.", offers=BOARDS, default="3x3")] = None,
-    epsilon: Epsilon = None,
-    alpha: Alpha = None,
-    gamma: Gamma = None,
-    draw_worth: DrawWorth = None,
-    start_value: StartValue = None,
-    lambda_: Lambda = None,
-    cut: Cut = False,
-    beta: Beta = None,
-    explore: Explore = None,
-    beads: Beads = None,
-    rewards: Rewards = None,
-    batch: Batch = None,
-    engine: Engine = None,
-    symmetry: Symmetry = None,
+    *,
     max_memory: Annotated[Text, option("2GB", "Memory for the table; half of the free memory if not given.")] = None,
     threads: Annotated[Text, option("N", "Threads; all processors if not given. Never changes the result.")] = None,
     workers: SharedBy = None,
     scheduler: Scheduler = None,
-    seed: Annotated[Text, option("N", "Seed of all random numbers.", default="0")] = None,
     out: NewRun = None,
     checkpoint_every: Annotated[
         str, option("30s|1Mgames|never", "How often the run file is written before the end.")
@@ -178,22 +116,18 @@ def train_command(
             offers=("random", "optimal"),
         ),
     ] = None,
-    seat: Seat = None,
     record: Annotated[File, option("GAMES", "Write the games played to a text file.")] = None,
     keep_points: KeepPoints = False,
-    tuples: Tuples = None,
-    sharing: Sharing = None,
-    objective: Objective = None,
-    prove_every: ProveEvery = None,
-    keep: Keep = None,
     time_limit: TimeLimit = None,
     watch: Watch = False,
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
+    **options: Any,
 ) -> None:
     """Train a learner by self-play, prove how good it is, and save the run."""
-    _train(**locals())
+    given = locals()
+    _train(**given.pop("options"), **given)
 
 
 def _train(*, out: Path | None, watch: bool, quiet: bool, json: bool, time_limit: str | None, **options: Any) -> None:
@@ -201,11 +135,14 @@ def _train(*, out: Path | None, watch: bool, quiet: bool, json: bool, time_limit
     from ttt_batch.agents.adapter import watched
     from ttt_batch.app.interrupt import Interrupt
     from ttt_batch.app.progress import Reporter
+    from ttt_batch.learners import any_learner
+    from ttt_batch.runs.config import DEFAULTS
     from ttt_batch.training.train import check_files
     from ttt_batch.training.train import train as train_run
 
-    resume, options["cut"] = options["resume"], options["cut"] or None
-    learner, board = _named(options["learner"], options["board"])
+    resume = options["resume"]
+    learner = any_learner(options["learner"] or DEFAULTS["learner"])
+    board = parse_board(options["board"] or DEFAULTS["board"] or "")
     nothing = "interrupted; nothing was written" if resume is None else "interrupted; nothing more was written"
     with Interrupt(nothing) as interrupt, Reporter(quiet=quiet) as report, ExitStack() as stack:
         stack.enter_context(watched(report.asking))
@@ -223,18 +160,6 @@ def _train(*, out: Path | None, watch: bool, quiet: bool, json: bool, time_limit
 
         run = in_new_file(out or resume, f"{learner}-{board.name}", work)
     _say_end(run, run.file or (resume if out is None else None), json=json, compiled=report.compiled)
-
-
-def _named(learner: str | None, board: str | None) -> "tuple[str, Board]":
-    """Return the learner and the board, for the name of the file.  Raises UsageError and BoardError."""
-    from ttt_batch.games.board import parse_board
-    from ttt_batch.learners import any_learner
-    from ttt_batch.runs.config import make_config
-
-    if learner is not None and (learner := any_learner(learner)) in PATTERN_LEARNERS:
-        return learner, parse_board("3x3" if board is None else board)
-    config = make_config(learner=learner, board=board)
-    return config.learner, config.board
 
 
 def _followers(interrupt: "Interrupt", report: "Reporter", *, watch: bool) -> dict[str, Any]:
@@ -337,25 +262,14 @@ Moves = Annotated[
 CellsFrom = Annotated[Text, option("0|1", "The number of the first cell, row or column in GAMES.", default="what fits")]
 
 
+@learning_options(*OF_LEARNERS, "seed", command="learn-from")
 def learn_from_command(
     games: Annotated[Path, argument("GAMES", "A text file, a game a line; - for standard input.")],
     learner: LearnerOfGames = None,
     run: Annotated[
         File, option("RUN", "A run to continue from, with its options; networks, too.", read=find_named_run)
     ] = None,
-    alpha: Annotated[Text, option("NUMBER", "Step size, above 0 up to 1, or 1/n, n the visits.")] = None,
-    epsilon: Annotated[Text, option("SHARE", "expected-sarsa: how often the policy explores that it expects.")] = None,
-    explore: Explore = None,
-    gamma: Gamma = None,
-    draw_worth: DrawWorth = None,
-    start_value: StartValue = None,
-    lambda_: Lambda = None,
-    cut: Cut = False,
-    beta: Beta = None,
-    beads: Beads = None,
-    rewards: Rewards = None,
-    board: Annotated[Text, option("BOARD", f"{BOARD}.", offers=BOARDS)] = None,
-    seed: Annotated[Text, option("N", "Seed of the start table.")] = None,
+    *,
     skip_bad: Annotated[bool, switch("--skip-bad", "Leave out lines that are no legal game.")] = False,
     moves: Moves = None,
     cells_from: CellsFrom = None,
@@ -364,6 +278,7 @@ def learn_from_command(
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
+    **options: Any,
 ) -> None:
     """Learn from given games: cells such as 4, b2, X5, (1, 1) or 1-1, ! after an exploratory move, # before a comment.
 
@@ -373,10 +288,6 @@ def learn_from_command(
     from ttt_batch.games.transcript_reader import GameFile
     from ttt_batch.training import from_games
 
-    options: dict[str, Any] = {"alpha": alpha, "gamma": gamma, "draw_worth": draw_worth, "start_value": start_value}
-    options |= {"lambda_": lambda_, "cut": cut or None, "beta": beta, "beads": beads, "rewards": rewards}
-    options |= {"epsilon": epsilon, "explore": explore, "board": board, "seed": seed}
-    options |= {"skip_bad": skip_bad, "moves": moves, "cells_from": cells_from}
     source = GameFile(games)
     with working("interrupted; nothing was written", quiet=quiet) as report:
 
@@ -385,6 +296,9 @@ def learn_from_command(
                 games,
                 learner=learner,
                 run=run,
+                skip_bad=skip_bad,
+                moves=moves,
+                cells_from=cells_from,
                 out=target,
                 overwrite=overwrite,
                 trust=trust,

@@ -20,9 +20,10 @@ from typer.core import TyperCommand, TyperGroup
 
 from ttt_batch.compiler.settings import check_compiler_settings
 from ttt_batch.core.console import for_shell
-from ttt_batch.core.errors import UsageError, command_line_messages, quoted
+from ttt_batch.core.errors import UsageError, command_line_messages, dashed, quoted
 from ttt_batch.core.files import exists, has_ending, is_file, shown
 from ttt_batch.core.text import SEAT_WORDS, either, find_name, fold_case, suggested_name, whole_number
+from ttt_batch.runs.options import OPTIONS
 
 COMMANDS = {
     "train": "learn teach fit run start new create init self-play selfplay",
@@ -49,7 +50,7 @@ COMMANDS = {
 }
 """Other words that people type for each command."""
 
-OPTIONS = {
+OPTION_WORDS = {
     "--games": "episodes epochs iterations iters n-games num-games number-of-games n-episodes num-episodes max-games "
     "total-games timesteps total-timesteps steps rounds matches count n g",
     "--alpha": "lr learning-rate learn-rate step-size rate a",
@@ -145,12 +146,9 @@ NO_ARGUMENT = {
 }
 """Reason, as the end of a message, why a command takes no more arguments."""
 
-LISTED = (
-    *("--learner", "--board", "--epsilon", "--alpha", "--gamma", "--draw-worth", "--start-value", "--lambda"),
-    *("--cut", "--beta", "--explore", "--batch", "--engine", "--symmetry", "--opponent", "--as"),
-    *("--tuples", "--sharing", "--objective", "--prove-every", "--seeds"),
-)
-"""Options of `study` that take a list as one word."""
+SWEPT = [name for name, declared in OPTIONS.items() if declared.swept and declared.help]
+LISTED = ("--learner", "--opponent", "--seeds", *map(dashed, SWEPT))
+"""Options of `study` that take a list as one word, by their names in Python and as they are typed."""
 
 
 OPTION_START = re.compile(r"--?[a-zA-Z]")
@@ -179,7 +177,7 @@ def meant_command(word: str, names: Collection[str]) -> str | None:
 
 def meant_options(given: str) -> list[str]:
     """Return the options that one of another program may mean, some with a value; a command may lack them."""
-    return _meanings(OPTIONS).get(fold_case(given), [])
+    return _meanings(OPTION_WORDS).get(fold_case(given), [])
 
 
 def meant_argument(word: str, options: Mapping[str, Any], ctx: Any) -> str | None:
@@ -289,17 +287,16 @@ class _Taking:
 
 
 TRAINING_PANELS = {
-    "Learning": "games learner board alpha epsilon explore gamma draw-worth start-value lambda cut beta beads rewards "
-    "batch seed start",
-    "Opponents": "opponent as time-limit",
-    "Networks": "tuples sharing objective prove-every",
+    "Learning": "games learner start",
+    "Opponents": "opponent time-limit",
+    "Networks": "",
     "Seeds and settings": "seeds sweep tally confirm best dry-run",
     "Resuming": "resume more until fork run checkpoint-every",
     "Output": "out overwrite record keep keep-points watch quiet json help",
     "Clusters": "workers scheduler",
-    "Advanced": "engine symmetry max-memory threads trust",
+    "Advanced": "max-memory threads trust",
 }
-"""Sections of `--help` for commands that learn, each with its options; others stand first."""
+"""Sections of `--help` for commands that learn, each with its options beside those that declare it."""
 
 PLAYING_PANELS = {
     "Agents": "samples symmetric illegal time-limit",
@@ -323,7 +320,8 @@ class PlainCommand(_Taking, TyperCommand):
     @functools.cached_property
     def kinds(self) -> typing.Mapping[str, Any]:  # type: ignore[override]
         """Return the types of the command's parameters."""
-        return typing.get_type_hints(inspect.unwrap(self._function))
+        parameters = inspect.signature(inspect.unwrap(self._function), eval_str=True).parameters
+        return {name: one.annotation for name, one in parameters.items()}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments into `ctx`.  Raises UsageError for one too many, and typer's own errors."""
@@ -349,6 +347,7 @@ class PlainCommand(_Taking, TyperCommand):
         for param in self.get_params(ctx):
             if (record := param.get_help_record(ctx)) is not None:
                 panel = next((panel_of[name] for name in param.opts if name in panel_of), "Options")
+                panel = param.rich_help_panel if param.rich_help_panel in panels else panel
                 sections["Arguments" if param.param_type_name == "argument" else panel].append(record)
         for title, records in sections.items():
             if records:
@@ -531,6 +530,7 @@ def _instead(given: str, name: str | None, known: typing.Mapping[str, Any], comm
 
 def _kind(hint: Any) -> Any:
     """Return an option's type if it is `str`, `Path` or a list of them, also if optional; None for others."""
+    hint = typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Annotated else hint
     kinds = [hint] if typing.get_origin(hint) is list else typing.get_args(hint) or (hint,)
     return next((kind for kind in kinds if kind in (str, Path, list[str], list[Path])), None)
 

@@ -7,48 +7,20 @@ import math
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
-from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import TttBatchError
 from ttt_batch.core.text import SEATS, count_text, short_number
-from ttt_batch.runs.config import OPPONENTS, READ, make_config, own_text
+from ttt_batch.runs.config import make_config, make_pattern_config
 from ttt_batch.runs.loading import AnyRun
-from ttt_batch.runs.network_config import make_pattern_config
 from ttt_batch.runs.network_run import PROVED, PatternRun
+from ttt_batch.runs.options import OPTIONS, option_text
 from ttt_batch.runs.run import unbeatable_since
 
-SETTINGS = (
-    "board",
-    "epsilon",
-    "alpha",
-    "gamma",
-    "draw_worth",
-    "start_value",
-    "lambda_",
-    "cut",
-    "beta",
-    "beads",
-    "rewards",
-    "explore",
-    "batch",
-    "engine",
-    "symmetry",
-    "opponent",
-    "seat",
-    "start",
-    "tuples",
-    "sharing",
-    "objective",
-    "trace",
-    "prove_every",
-)
+SETTINGS = tuple(name for name in OPTIONS if name not in ("learner", "games", "seed", "keep"))
 """Configuration keys that a legend may name beside learner and seed, in its order."""
-
-DIGEST = 8
-"""Characters of a digest that a legend shows."""
 
 
 class Legend(NamedTuple):
@@ -76,7 +48,7 @@ def make_legend(runs: Sequence[AnyRun], names: Sequence[str]) -> Legend:
     settings, texts = [], []
     for run, value in zip(runs, values, strict=True):
         parts = [run.config.learner] if several else []
-        parts += [text for text in (setting_text(key, value[key]) for key in differing) if text]
+        parts += [text for text in (option_text(key, value[key]) for key in differing) if text]
         settings.append(", ".join(parts))
     seeds = len({run.config.seed for run in runs}) > 1
     for run, setting in zip(runs, settings, strict=True):
@@ -113,34 +85,6 @@ def _values(run: AnyRun, *, plain: bool) -> dict[str, Any]:
     if not plain:
         values |= {key: None for key in SETTINGS if key != "board" and values[key] == default.get(key)}
     return values
-
-
-def setting_text(key: str, value: Any) -> str:
-    """Return one setting for a legend; empty for a default."""
-    if value is None:
-        return ""
-    if key in READ:
-        return own_text(key, value) if value != "" else ""
-    if key == "batch" and not isinstance(value, str):
-        return f"batch {value:,}"
-    texts: dict[str, Callable[[Any], str]] = {
-        "board": str,
-        "symmetry": lambda on: "symmetric" if on else "not symmetric",
-        "opponent": opponent_text,
-        "seat": lambda seat: f"as {seat}" if seat else "",
-        "trace": lambda trace: f"lambda {trace:g}",
-        "prove_every": lambda games: f"proved every {games:,}" if games else "without proofs",
-        "start": lambda digest: f"from {one_line(digest[:DIGEST])}" if digest else "from the start",
-        "draw_worth": lambda worth: f"draw {worth[0]:g},{worth[1]:g}",
-    }
-    return texts[key](value) if key in texts else f"{key} {value}"
-
-
-def opponent_text(opponent: str) -> str:
-    """Return the opponent of a run by its configuration: itself, a named opponent, or the table of a digest."""
-    if not opponent:
-        return "self-play"
-    return f"against {opponent if opponent in OPPONENTS else one_line(opponent[:DIGEST])}"
 
 
 class Look(NamedTuple):

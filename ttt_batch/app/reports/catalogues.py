@@ -13,8 +13,8 @@ from ttt_batch.games.solution import DRAWN, SOLVED, WON, is_certified
 from ttt_batch.learners.base import Learner
 from ttt_batch.ntuple.network import SHARING
 from ttt_batch.ntuple.objectives import OBJECTIVES
-from ttt_batch.runs.config import READ
-from ttt_batch.runs.network_config import make_pattern_config
+from ttt_batch.runs.config import make_pattern_config
+from ttt_batch.runs.options import OWN
 from ttt_batch.training.network_trainer import GAMES
 
 NOTHING = "-"
@@ -188,7 +188,7 @@ def learner_text(learner: Learner) -> str:
 
 def _own(learner: Learner) -> dict[str, Any]:
     """Return the learner's defaults of options that only some learners have; None for those that it lacks."""
-    return {name: getattr(learner if name == "start_value" else learner.defaults, name) for name in READ}
+    return {name: getattr(learner if name == "start_value" else learner.defaults, name) for name in OWN}
 
 
 def _own_option(name: str, value: Any) -> str:

@@ -14,9 +14,9 @@ from ttt_batch.core.files import command_text
 from ttt_batch.core.text import RESULTS, SEATS, count_text, size_text
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.games.board import Board
-from ttt_batch.runs.config import READ, own_text
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.network_run import REFUTED, PatternRun
+from ttt_batch.runs.options import OWN, option_text
 from ttt_batch.runs.run import Run, unbeatable_since
 
 OUTCOMES = ("first_wins", "draws", "second_wins")
@@ -303,7 +303,7 @@ def information_text(information: dict[str, Any], run: Run) -> str:
     worth = f"draw worth {','.join(f'{number:g}' for number in config['draw_worth'])}"
     # Play by softmax has no epsilon, and the 0 of its configuration would read as if it did not explore.
     keys = ("alpha", "gamma") if run.config.by_chances else ("epsilon", "alpha", "gamma")
-    own = [own_text(name, config[name]) for name in READ if name in config]
+    own = [option_text(name, config[name]) for name in OWN if name in config]
     played = f"in batches of {batch} ({config['engine']})"
     if config["engine"] == "given":
         played = "learnt elsewhere" if run.made_elsewhere else "the latest of them given or played with people"

@@ -16,9 +16,9 @@ from ttt_batch.core.text import RESULTS, SEATS, Ties, count_text
 from ttt_batch.games.board import Board
 from ttt_batch.games.solution import DRAWN, known_board
 from ttt_batch.ntuple.objectives import OBJECTIVES
-from ttt_batch.runs.config import own_text
-from ttt_batch.runs.network_config import PatternConfig
+from ttt_batch.runs.config import PatternConfig
 from ttt_batch.runs.network_run import PatternRun
+from ttt_batch.runs.options import option_text
 from ttt_batch.runs.run import Run
 
 AGAINST = {"": "itself", "random": "random moves", "optimal": "best play"}
@@ -108,7 +108,7 @@ def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
         ("Step size (alpha)", config.alpha.text),
         ("Discount (gamma)", f"{config.gamma:g}"),
         ("Rewards", f"a win 1, a draw {draw}, a loss {run.learner.lost:g}"),
-        ("Of its rule", ", ".join(own_text(name, value) for name, value in own.items() if value is not None)),
+        ("Of its rule", ", ".join(option_text(name, value) for name, value in own.items() if value is not None)),
         ("Batch", f"{batch}, engine {config.engine}"),
         ("Board", f"{config.board.name}, {positions}{' up to symmetry' if config.symmetry else ''}"),
     ]

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ttt_batch.core.errors import RunFileError, TttBatchError, UsageError, flag
-from ttt_batch.core.text import PATTERN_LEARNERS, SWITCH_WORDS, choose, count_text, unknown_name
+from ttt_batch.core.text import MAX_VALUES, PATTERN_LEARNERS, SWITCH_WORDS, Option, choose, count_text, unknown_name
 from ttt_batch.learners import any_learner
-from ttt_batch.studies.designs.methods import MAX_VALUES, NETWORKS, TABLES, TALLIES, TALLY, Method, Option, Setting
+from ttt_batch.studies.designs.methods import NETWORKS, TABLES, TALLIES, TALLY, Method, Setting
 from ttt_batch.studies.designs.values import (
     MAX_SEEDS,
     WrittenValues,
@@ -117,7 +117,7 @@ OPTION_NAMES = tuple(dict.fromkeys(name for family in FAMILIES.values() for name
 """Options of all families."""
 
 
-_LEARNER = {"learner": Option(any_learner)}
+_LEARNER = {"learner": Option(read=any_learner)}
 
 
 def family_for(learners: Any, *, tally: bool = False) -> Method:

@@ -1,84 +1,53 @@
-"""Methods of a study: tables, counted tables and networks, their options and their opponents.
+"""Methods of a study: tables, counted tables and networks, with their options and their opponents.
 
-Base class of the kinds of learners in a study, and the settings made of their options.
 `studies.learning` trains the learners of each method, and `studies.storage.layout` names the tables that a study can
-keep.
-
-Family of learners with tables whose results are counted without evaluating the tables.
-An evaluation takes as long as thousands of games, and its figures need more space.  A million short runs
-do not need it.
+keep.  Counted tables are not evaluated: an evaluation takes as long as thousands of games, and its figures need more
+space, which a million short runs cannot afford.
 """
 
 import functools
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count, takewhile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ttt_batch.core.errors import RunFileError, UsageError, flag, quoted
 from ttt_batch.core.files import shown
-from ttt_batch.core.text import (
-    PATTERN_LEARNERS,
-    SWITCH_WORDS,
-    choose,
-    choose_seat,
-    find_name,
-    parse_int,
-    parse_share,
-    unknown_name,
-)
-from ttt_batch.games.board import Board, parse_board
-from ttt_batch.games.enumeration import WORDS
-from ttt_batch.learners import LEARNERS, homes_of, learner_named
-from ttt_batch.ntuple.network import MAX_TEXT, SHARING, text_of_tuples
-from ttt_batch.ntuple.objectives import OBJECTIVES
+from ttt_batch.core.text import PATTERN_LEARNERS, Option, find_name, unknown_name
+from ttt_batch.games.board import Board
+from ttt_batch.learners import LEARNERS, learner_named
+from ttt_batch.ntuple.network import MAX_TEXT, text_of_tuples
 from ttt_batch.runs.config import (
     DEFAULTS,
-    ENGINES,
-    OPPONENTS,
-    READ,
-    SOFTMAX,
     Config,
+    PatternConfig,
     check_numbers,
     config_from_dict,
+    default_weights,
     horizon_of,
     make_config,
-    parse_worths,
-)
-from ttt_batch.runs.loading import load
-from ttt_batch.runs.lookup import name_or_run
-from ttt_batch.runs.network_config import (
-    NUMBERS,
-    PatternConfig,
-    default_weights,
     make_pattern_config,
     pattern_config_from,
 )
+from ttt_batch.runs.loading import load
+from ttt_batch.runs.lookup import name_or_run
+from ttt_batch.runs.options import OPPONENTS, OPTIONS, OWN, Schedule
 from ttt_batch.runs.run import Run
-from ttt_batch.runs.schedules import (
-    MAX_GAMES,
-    Batches,
-    Schedule,
-    check_batch,
-    parse_batch,
-    parse_schedule,
-    record_schedule,
-)
+from ttt_batch.runs.schedules import Batches, check_batch, record_schedule
 from ttt_batch.runs.state import table_digest
 from ttt_batch.runs.storage.declaration import EXACT_COLUMNS, NETWORK_COLUMNS
 from ttt_batch.training.network_trainer import (
     GAMES,
-    MAX_NETWORK_GAMES,
     last_game,
     next_point,
     whole_rounds,
     with_first_proof_by,
 )
-from ttt_batch.training.plan import check_networks, check_tables
+from ttt_batch.training.plan import check_networks, check_tables, network_options
 from ttt_batch.training.trainers.base import check_opponent
 
 SELF = "self"
@@ -148,47 +117,17 @@ def _file_name(path: Path) -> str:
     return f"./{name}" if name in NAMES else name
 
 
-MAX_VALUES = 100_000
-"""Limit of the values of one option, and of the settings of a study."""
-
-MAX_VALUE = 4_096
-"""Limit of the characters of a value, which may be a file name."""
-
-AnyConfig = Config | PatternConfig
-
-
-class Option(NamedTuple):
-    """Option that may have several values in a study.
-
-    read: converts one value to its form in a configuration; raises UsageError.
-    ranges: the values are numbers and may be given as ranges.  whole: only whole numbers.
-    most: maximum number of values.  longest: maximum number of characters of a value.
-    commas: a value may contain commas, so only semicolons separate values.
-    prefix: text before each number or range of numbers, such as `softmax:`.
-    """
-
-    read: Callable[[Any], Any]
-    ranges: bool = False
-    whole: bool = False
-    most: int = MAX_VALUES
-    commas: bool = False
-    longest: int = MAX_VALUE
-    prefix: str = ""
-
-    def read_number(self, number: float | str) -> Any:
-        """Convert a number or an end of a range to its form in a configuration.  Raises UsageError."""
-        return self.read(f"{self.prefix}{number}" if self.prefix else number)
-
-
 class Method(ABC):
-    """Kind of learners with the same statistics and options.  All learners of a study are of one family.
+    """Kind of learners with the same statistics and options.  All learners of a study are of one method.
 
     name: `tables`, `networks` or `tallies`.
     default_learner: the learner if the option is not given.
     options: the options of learning, in the order of a study's settings.  The last ones vary fastest.
     numbers: the last options.  Any of their values is compatible with all others, except for options in `checked`.
     checked: options whose values may be incompatible with those of others.
-    other_names: pairs of an option's name in the other family and the name of the same option in this one.
+    config_from: returns the configuration with plain values of `Config.to_dict`.  Raises RunFileError.
+    refuse: raises UsageError for an option of the other learners.
+    exact_columns, other_columns: statistics of a learner with and without exact results, besides those of all.
     """
 
     name: str
@@ -196,7 +135,10 @@ class Method(ABC):
     options: Mapping[str, Option]
     numbers: tuple[str, ...]
     checked: tuple[str, ...]
-    other_names: tuple[tuple[str, str], ...] = ()
+    config_from: Callable[[dict[str, Any]], Config | PatternConfig]
+    refuse: Callable[[Mapping[str, object]], None]
+    exact_columns: tuple[str, ...] = ()
+    other_columns: tuple[str, ...] = ()
 
     @functools.cached_property
     def first(self) -> int:
@@ -204,22 +146,14 @@ class Method(ABC):
         return len(self.options) - len(self.numbers)
 
     def named(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options under this family's names.  Raises UsageError for an option given under both names."""
-        for other, name in self.other_names:
-            if other in options and name in options:
-                raise UsageError(f"{flag(other)} and {flag(name)} mean the same; leave one out")
-        own = dict(self.other_names)
-        return {own.get(name, name): value for name, value in options.items()}
+        """Return the options under this method's names.  Raises UsageError for one given under two names."""
+        return dict(options)
 
     def check(self, name: str) -> None:
         """Raise UsageError for an option that these learners lack."""
         if name not in self.options:
-            self.refuse(name)
+            self.refuse({name: None})
             raise unknown_name("option", name, self.options)
-
-    @abstractmethod
-    def refuse(self, name: str) -> None:
-        """Raise UsageError for an option of the other family."""
 
     @abstractmethod
     def base(self, given: dict[str, Any]) -> "Setting":
@@ -233,28 +167,20 @@ class Method(ABC):
         """Return the setting `base` with other values of `numbers`.  Raises UsageError."""
 
     @abstractmethod
-    def config_from(self, values: dict[str, Any]) -> AnyConfig:
-        """Return the configuration with these plain values of `Config.to_dict`.  Raises RunFileError."""
-
-    @abstractmethod
-    def homes(self, learners: Iterable[str]) -> tuple[str, ...]:
-        """Return the modules and files of these learners (`homes_of`).  Raises UsageError if one cannot be imported."""
-
-    @abstractmethod
     def points(self, config: Any, games: int) -> list[int]:
         """Return the numbers of games at the recorded points of a learner."""
 
-    @abstractmethod
+    def exact(self, config: Any) -> bool:
+        """Return whether learners have exact results: with a table that has all positions from the start."""
+        return bool(self.exact_columns) and not config.grown
+
     def columns(self, *, exact: bool) -> tuple[str, ...]:
         """Return the statistics of a learner besides games, seconds and outcomes.  exact: as `exact` returns."""
+        return self.exact_columns if exact else self.other_columns
 
-    @abstractmethod
-    def exact(self, config: Any) -> bool:
-        """Return whether learners have exact results."""
-
-    @abstractmethod
     def shortened(self, setting: "Setting", games: int) -> "Setting":
         """Return the setting with about `games` games, fewer than it has."""
+        return replace(setting, games=games)
 
     @abstractmethod
     def effort(self, setting: "Setting") -> tuple[Any, ...]:
@@ -311,37 +237,17 @@ def written(value: Any) -> Any:
     return value.name if isinstance(value, Board | RunOpponent) else "" if value is None else value
 
 
-def _switch(given: Any) -> str:
-    if isinstance(given, bool):
-        return "on" if given else "off"
-    return choose("symmetry", given, WORDS, words=SWITCH_WORDS)
+def _table_learner(given: Any) -> str:
+    return learner_named(given).name
 
 
-PREFIXES = {"explore": f"{SOFTMAX}:"}
-"""Prefixes of an option's numbers."""
-
-IN_BEADS = ("beads", "rewards")
-"""Options that are lists of numbers."""
-
-TABLE_OPTIONS: Mapping[str, Option] = {
-    "learner": Option(lambda given: learner_named(given).name),
-    "board": Option(parse_board),
-    "symmetry": Option(_switch),
-    "engine": Option(lambda given: choose("engine", given, ENGINES)),
-    "opponent": Option(read_opponent),
-    "seat": Option(lambda given: choose_seat(given, "both")),
-    **{
-        name: Option(
-            read, ranges=name not in ("cut", *IN_BEADS), prefix=PREFIXES.get(name, ""), commas=name in IN_BEADS
-        )
-        for name, read in READ.items()
-    },
-    "batch": Option(parse_batch, ranges=True, whole=True),
-    "epsilon": Option(lambda given: parse_schedule("epsilon", given, positive=False), ranges=True),
-    "alpha": Option(lambda given: parse_schedule("alpha", given, positive=True), ranges=True),
-    "gamma": Option(lambda given: parse_share("gamma", given, "give a number such as 0.9"), ranges=True),
-    "draw_worth": Option(parse_worths, ranges=True, commas=True),
-    "games": Option(lambda given: parse_int("games", given, 1, MAX_GAMES), ranges=True, whole=True),
+TABLE_NAMES = (
+    *("learner", "board", "symmetry", "engine", "opponent", "seat", *OWN),
+    *("batch", "epsilon", "alpha", "gamma", "draw_worth", "games"),
+)
+TABLE_OPTIONS: Mapping[str, Option] = {name: OPTIONS[name] for name in TABLE_NAMES} | {
+    "learner": replace(OPTIONS["learner"], read=_table_learner),
+    "opponent": replace(OPTIONS["opponent"], read=read_opponent),
 }
 
 
@@ -354,19 +260,14 @@ _known_points = functools.lru_cache(maxsize=1024)(points_of)
 
 
 class Tables(Method):
-    """Family of learners with tables."""
+    """Learners with tables."""
 
     name, default_learner, options = "tables", str(DEFAULTS["learner"]), TABLE_OPTIONS
     numbers = ("batch", "epsilon", "alpha", "gamma", "draw_worth", "games")
-    checked = (
-        "batch",
-        "epsilon",
-        "gamma",
-    )  # they depend on the engine, the exploration and the learner
-
-    def refuse(self, name: str) -> None:
-        """Raise UsageError for an option of networks."""
-        check_tables({name: None})
+    checked = ("batch", "epsilon", "gamma")  # they depend on the engine, the exploration and the learner
+    config_from, refuse = staticmethod(config_from_dict), staticmethod(check_tables)
+    exact_columns: tuple[str, ...] = EXACT_COLUMNS
+    other_columns: tuple[str, ...] = ("positions",)
 
     def base(self, given: dict[str, Any]) -> Setting:
         """Return the setting with these values of the first options."""
@@ -398,29 +299,9 @@ class Tables(Method):
         check_numbers(config)
         return Setting(self, config, games, base.opponent)
 
-    def config_from(self, values: dict[str, Any]) -> Config:
-        """Return the configuration with these plain values."""
-        return config_from_dict(values)
-
-    def homes(self, learners: Iterable[str]) -> tuple[str, ...]:
-        """Return the modules and files of the learners."""
-        return homes_of(learners)
-
     def points(self, config: Config, games: int) -> list[int]:
         """Return the numbers of games at the recorded points."""
         return _known_points(config.batches, games)
-
-    def columns(self, *, exact: bool) -> tuple[str, ...]:
-        """Return the exact statistics, or only the number of positions."""
-        return EXACT_COLUMNS if exact else ("positions",)
-
-    def exact(self, config: Config) -> bool:
-        """Return whether the table has all positions from the start."""
-        return not config.grown
-
-    def shortened(self, setting: Setting, games: int) -> Setting:
-        """Return the setting with fewer games."""
-        return replace(setting, games=games)
 
     def effort(self, setting: Setting) -> tuple[Any, ...]:
         """Return the values that mainly determine the training time."""
@@ -440,9 +321,9 @@ STEPS = (1, 2, 5)
 
 
 class Tallies(Tables):
-    """Family of the learners of `Tables`, with the same keys, whose results are counted."""
+    """Learners of `Tables`, with the same keys, whose results are counted."""
 
-    name = "tallies"
+    name, exact_columns, other_columns = "tallies", (), ()
 
     def points(self, config: Config, games: int) -> list[int]:
         """Return the recorded points, for batches those of `Tables`, because they are ends of batches."""
@@ -450,16 +331,6 @@ class Tallies(Tables):
             return super().points(config, games)
         steps = (step * 10**power for power in count() for step in STEPS)
         return [*takewhile(lambda point: point < games, steps), games]
-
-    def columns(self, *, exact: bool) -> tuple[str, ...]:
-        """Return an empty tuple."""
-        del exact
-        return ()
-
-    def exact(self, config: Config) -> bool:
-        """Return False."""
-        del config
-        return False
 
 
 TALLIES = Tallies()
@@ -469,45 +340,39 @@ MOST_POINTS = 100_000
 """Limit of the recorded points of a learner, one for each proof."""
 
 
-def _number(name: str, *, whole: bool = False) -> Option:
-    return Option(functools.partial(NUMBERS[name], name), ranges=True, whole=whole)
-
-
-def _learner(given: Any) -> str:
+def _network_learner(given: Any) -> str:
     if (table := find_name(given, LEARNERS)) is not None:
         raise UsageError(f"learner {table} learns a table, and this study is of networks; make a separate study")
-    return choose("learner", given, PATTERN_LEARNERS)
+    return str(OPTIONS["learner"].parse(given, networks=True))
 
 
+NETWORK_NAMES = (
+    *("learner", "board", "tuples", "sharing", "objective", "seat"),
+    *("batch", "prove_every", "epsilon", "alpha", "gamma", "trace", "games"),
+)
 NETWORK_OPTIONS: Mapping[str, Option] = {
-    "learner": Option(_learner),
-    "board": Option(parse_board),
-    "tuples": Option(text_of_tuples, commas=True, longest=MAX_TEXT),
-    "sharing": Option(lambda given: choose("sharing", given, SHARING)),
-    "objective": Option(lambda given: choose("objective", given, OBJECTIVES)),
-    "seat": Option(lambda given: choose_seat(given, "both")),
-    "batch": _number("batch", whole=True),
-    "prove_every": _number("prove_every", whole=True),
-    "epsilon": _number("epsilon"),
-    "alpha": _number("alpha"),
-    "gamma": _number("gamma"),
-    "trace": _number("trace"),
-    "games": Option(lambda given: parse_int("games", given, 1, MAX_NETWORK_GAMES), ranges=True, whole=True),
+    name: replace(OPTIONS[name], read=OPTIONS[name].networks) for name in NETWORK_NAMES
+} | {
+    "learner": replace(OPTIONS["learner"], read=_network_learner),
+    "tuples": replace(OPTIONS["tuples"], read=text_of_tuples, longest=MAX_TEXT),
 }
-"""Options of networks.  The choice of final weights is not included because no statistic depends on it."""
 
 
 class Networks(Method):
-    """Family of pattern networks.  Their games continue to the end of the last proof, as in `train`."""
+    """Learners of networks, which train to the end of the last proof, as in `train`.
+
+    The choice of final weights is no option, because no statistic depends on it.
+    """
 
     name, default_learner, options = "networks", PATTERN_LEARNERS[0], NETWORK_OPTIONS
     numbers = ("batch", "prove_every", "epsilon", "alpha", "gamma", "trace", "games")
     checked = ("batch", "prove_every", "games")
-    other_names = (("lambda_", "trace"),)
+    config_from, refuse = staticmethod(pattern_config_from), staticmethod(check_networks)
+    other_columns = NETWORK_COLUMNS
 
-    def refuse(self, name: str) -> None:
-        """Raise UsageError for an option of tables."""
-        check_networks({name: None}, {})
+    def named(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options under their names for networks."""
+        return network_options(options)
 
     def base(self, given: dict[str, Any]) -> Setting:
         """Return the setting with these values of the first options."""
@@ -523,31 +388,12 @@ class Networks(Method):
         _check_points(config, games)
         return Setting(self, config, last_game(config, games))
 
-    def config_from(self, values: dict[str, Any]) -> PatternConfig:
-        """Return the configuration with these plain values."""
-        return pattern_config_from(values)
-
-    def homes(self, learners: Iterable[str]) -> tuple[str, ...]:
-        """Return an empty tuple, because every process has these learners."""
-        del learners
-        return ()
-
     def points(self, config: PatternConfig, games: int) -> list[int]:
         """Return the numbers of games at the recorded points."""
         points = [next_point(config, 0)]
         while points[-1] < games:
             points.append(next_point(config, points[-1]))
         return [*points[:-1], games]
-
-    def columns(self, *, exact: bool) -> tuple[str, ...]:
-        """Return the statistics of proofs."""
-        del exact
-        return NETWORK_COLUMNS
-
-    def exact(self, config: PatternConfig) -> bool:
-        """Return False."""
-        del config
-        return False
 
     def shortened(self, setting: Setting, games: int) -> Setting:
         """Return the shortened setting, without proofs if the first one would come later."""

@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import Any
 
 from ttt_batch.core.errors import UsageError, quoted
-from ttt_batch.core.text import exact_number, parse_int, parse_seed
-from ttt_batch.studies.designs.methods import TABLE_OPTIONS, Option, written
+from ttt_batch.core.text import Option, exact_number, parse_int, parse_seed
+from ttt_batch.studies.designs.methods import TABLE_OPTIONS, written
 
 MAX_SEEDS = 10_000_000
 """Limit of the seeds, and of the learners, of a study."""
@@ -30,7 +30,7 @@ _RANGE = re.compile(r"(.+?)\.\.(.+?)(?::(.*?)\s*(log)?)?", re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})*,0\d\d(?:,\d{3})*(?!\d)", re.ASCII)
 """Pattern of a number with digits in groups of three.  It requires a group that starts with 0, as no value does."""
 
-_SEEDS = Option(parse_seed, ranges=True, whole=True, most=MAX_SEEDS)
+_SEEDS = Option(read=parse_seed, ranges=True, whole=True, most=MAX_SEEDS)
 
 
 @dataclass(frozen=True)
@@ -87,15 +87,20 @@ class WrittenValues:
         found: list[Any] = []
         for part in self.parts:
             if not isinstance(part, Range):
-                found.append(self.option.read(part))
+                found.append(self.option.parse(part))
             elif self.option.whole:  # both ends are valid, so the numbers between them are
                 numbers = part.whole_numbers()
                 if len(self.parts) == 1:
                     return numbers
                 found += numbers
             else:
-                found += map(self.option.read_number, part.numbers())
+                found += (_read_number(self.option, number) for number in part.numbers())
         return list(dict.fromkeys(found))
+
+
+def _read_number(option: Option, number: float | str) -> Any:
+    """Return a number or an end of a range in its form in a configuration.  Raises UsageError."""
+    return option.parse(f"{option.prefix}{number}" if option.prefix else number)
 
 
 def values_of(name: str, given: Any, options: Mapping[str, Option] = TABLE_OPTIONS) -> tuple[Any, ...]:
@@ -218,7 +223,7 @@ def _range(name: str, text: str, option: Option, found: re.Match[str]) -> Range:
 
 def _end(name: str, text: str, option: Option, end: str) -> Fraction:
     """Return the exact value of an end of a range.  Raises UsageError unless the option allows that number."""
-    option.read_number(end)
+    _read_number(option, end)
     number = exact_number(end, shares=True)
     if number is None or (name == "draw_worth" and "," in end):
         raise UsageError(f"{name} {quoted(text)}: a range has numbers as its ends, not {quoted(end)}; list the values")

@@ -12,8 +12,8 @@ from ttt_batch.core.results import SELF_PLAY
 from ttt_batch.core.text import RESULTS, SEATS
 from ttt_batch.games.graph import rows_of_edges
 from ttt_batch.learners import learner_named
-from ttt_batch.runs.config import READ
 from ttt_batch.runs.network_run import TABLES as MEANINGS
+from ttt_batch.runs.options import OWN
 from ttt_batch.runs.storage.declaration import FIELDS, TABLE_UNIT, Field
 from ttt_batch.studies.designs.methods import NETWORKS, TABLES, TALLIES
 
@@ -248,7 +248,7 @@ def _columns(settings: Sequence["Setting"]) -> Iterator[Array]:
     written = [setting.written for setting in settings]
     for name in written[0]:
         values, axes = [one[name] for one in written], ["setting"]
-        if name in READ and set(values) == {""}:
+        if name in OWN and set(values) == {""}:
             continue  # no learner has this option
         kinds = set(map(type, values))
         if kinds == {tuple}:
@@ -256,7 +256,7 @@ def _columns(settings: Sequence["Setting"]) -> Iterator[Array]:
             content: NDArray[Any] = np.array(values, np.float64)
         elif kinds <= {bool}:
             content = np.array(values, np.bool_)
-        elif kinds == {str, float} and name in READ:
+        elif kinds == {str, float} and name in OWN:
             content = np.array([np.nan if value == "" else value for value in values], np.float64)
         elif kinds <= {int, float}:
             content = np.array(values, np.int64 if kinds <= {int} else np.float64)

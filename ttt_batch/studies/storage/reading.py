@@ -20,7 +20,7 @@ from ttt_batch.core.files import NotOrdinaryError, begins_with, open_ordinary, r
 from ttt_batch.core.outputs import OutputKind
 from ttt_batch.learners import foreign_learner
 from ttt_batch.runs.lookup import find_run, no_such_file
-from ttt_batch.runs.schedules import MAX_GAMES
+from ttt_batch.runs.options import MAX_GAMES
 from ttt_batch.runs.state import MOST_SECONDS
 from ttt_batch.runs.storage.declaration import NETWORK_COLUMNS
 from ttt_batch.studies.designs.description import parse_description

@@ -42,7 +42,8 @@ from ttt_batch.games.graph import (
     show_code,
 )
 from ttt_batch.learners.base import Step, add_final, add_row, fill_weights, fold, with_game
-from ttt_batch.runs.schedules import EXPONENTIAL, LINEAR, Batches, Decay, bounds_in_kernels, value_at
+from ttt_batch.runs.options import EXPONENTIAL, LINEAR, Decay
+from ttt_batch.runs.schedules import Batches, bounds_in_kernels, value_at
 from ttt_batch.simulation.action_probabilities import Probabilities
 from ttt_batch.simulation.flow import Rows, batch_base, flow, flow_rows
 from ttt_batch.simulation.lockstep import Lockstep, pack_moves

@@ -6,7 +6,8 @@ from typing import Any
 from ttt_batch.games.graph import MAX_ROWS
 from ttt_batch.games.transcripts import Games
 from ttt_batch.learners import learner_named
-from ttt_batch.runs.config import OPPONENTS, Config
+from ttt_batch.runs.config import Config
+from ttt_batch.runs.options import OPPONENTS
 from ttt_batch.runs.state import State
 from ttt_batch.simulation.action_probabilities import Probabilities
 from ttt_batch.simulation.policy import Policy

@@ -26,7 +26,8 @@ from ttt_batch.games.transcripts import games_space
 from ttt_batch.learners.base import Learner, Step
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.evaluation import exploration_of
-from ttt_batch.runs.schedules import MAX_GAMES, batch_bounds, batch_parity, first_game_of_size, value_at
+from ttt_batch.runs.options import MAX_GAMES
+from ttt_batch.runs.schedules import batch_bounds, batch_parity, first_game_of_size, value_at
 from ttt_batch.simulation.action_probabilities import NO_CHANCES, Probabilities, even_chances
 from ttt_batch.simulation.flow import make_rows
 from ttt_batch.simulation.lockstep import OWN, Lockstep, make_lockstep, replay, second_lockstep, trimmed

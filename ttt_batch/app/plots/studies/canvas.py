@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from ttt_batch.analysis.matches import wilson
 from ttt_batch.app.plots.curves import shares_in_play
-from ttt_batch.app.plots.style import COLOURS, FIGURE_WIDTH, MARKERS, new_figure, put_legend, setting_text
+from ttt_batch.app.plots.style import COLOURS, FIGURE_WIDTH, MARKERS, new_figure, put_legend
 from ttt_batch.core.console import one_line, shortened
 from ttt_batch.core.errors import UsageError, display_name, flag
 from ttt_batch.core.files import shown
 from ttt_batch.core.text import RESULTS, choose, count_text, either, short_number
+from ttt_batch.runs.options import option_text
 from ttt_batch.runs.storage.declaration import EXACT_COLUMNS
 from ttt_batch.studies.designs.methods import NETWORKS, SELF, TALLIES, TALLY, written
 from ttt_batch.studies.designs.values import listed, values_of
@@ -531,9 +532,7 @@ class Selection:
         if name in ("learner", "engine"):
             return text
         return (
-            f"{display_name(name)} {text}"
-            if isinstance(value, float)
-            else shortened(setting_text(name, value), LONGEST)
+            f"{display_name(name)} {text}" if isinstance(value, float) else shortened(option_text(name, value), LONGEST)
         )
 
     def label(self, names: Iterable[str], values: Iterable[Any]) -> str:
