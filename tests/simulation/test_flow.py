@@ -47,7 +47,7 @@ from ttt_batch.simulation.policy import (
     legal_edges,
     policy_among,
 )
-from ttt_batch.simulation.walk import make_explorations, make_paths, make_walker, walk
+from ttt_batch.simulation.walk import make_explorations, make_paths, make_walker, walk_from_queue
 
 TOLERANCE = 4.5
 KEY = stream_key(20, FLOW)
@@ -291,7 +291,7 @@ class Case:
     def walked(self, games: int) -> Counts:
         explorations, paths = make_explorations(self.epsilon, self.seat), make_paths(self.graph, self.policy)
         counts, walker = empty_counts(self.graph), make_walker(self.graph, explorations, paths)
-        walk(self.graph, walker, stream_key(6), 0, games)
+        walk_from_queue(self.graph, walker, stream_key(6), np.zeros(1, np.int64), games, games)
         complete_counts(self.graph, self.policy, walker.drawn, counts, games)
         return counts
 

@@ -19,7 +19,8 @@ from ttt_batch.runs.config import make_config
 from ttt_batch.simulation.action_probabilities import Probabilities, even_chances, make_chances
 from ttt_batch.simulation.lockstep import trimmed
 from ttt_batch.simulation.policy import EXPLORING, GREEDY, clear_counts, random_policy
-from ttt_batch.simulation.sampled import lay_out, make_alias_table, replay_mixture, slot_drawn, walk_mixture
+from ttt_batch.simulation.sampled import lay_out, make_alias_table, replay_mixture, slot_drawn
+from ttt_batch.simulation.walk import walk_from_queue
 from ttt_batch.training.kernels.batch import Learning, Workspace, play_batch
 from ttt_batch.training.kernels.sampled import lay_out_rows
 from ttt_batch.training.trainers import make_trainer
@@ -218,7 +219,7 @@ def test_the_walk_plays_what_a_plain_walk_plays_and_so_does_its_record() -> None
     assert list(zip(recorded.move.tolist(), recorded.exploring.tolist(), strict=True)) == moves
     one = match.played(games)
     for first, last in ((2_000, 3_000), (0, 1), (1, 2_000)):
-        walk_mixture(graph, match.way, key, first, last)
+        walk_from_queue(graph, match.way, key, np.array([first]), last - first, last)
     assert (match.way.drawn.reshape(-1, 2) == one).all()
 
 

@@ -32,7 +32,7 @@ from ttt_batch.simulation.policy import (
     pick,
     policy_among,
     random_policy,
-    row_scores,
+    write_scores,
 )
 
 SMALL = Board(2, 3, 2)
@@ -200,7 +200,7 @@ def test_scores_are_those_of_the_mover(name: str) -> None:
     for row in range(0, graph.first_edge.size - 1, 101):
         edges = range(int(graph.first_edge[row]), int(graph.first_edge[row + 1]))
         scores = np.zeros(len(edges))
-        row_scores(tables, graph, row, scores)
+        write_scores(tables, graph, row, row + 1, scores)
         assert scores.tolist() == [plain_score(learner, tables, graph, row, edge) for edge in edges]
 
 

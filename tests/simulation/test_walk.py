@@ -38,7 +38,7 @@ from ttt_batch.simulation.walk import (
     make_explorations,
     make_paths,
     make_walker,
-    walk,
+    walk_from_queue,
 )
 from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import Trainer
@@ -77,7 +77,7 @@ def plain_walk(graph: Graph, policy: Policy, epsilon: float, seed: int, first: i
 def walked(graph: Graph, policy: Policy, epsilon: float, seed: int, first: int, last: int, block: int = 1024) -> Counts:
     """The completed counts of the same games."""
     walker = make_walker(graph, make_explorations(epsilon), make_paths(graph, policy), block)
-    walk(graph, walker, stream_key(seed), first, last)
+    walk_from_queue(graph, walker, stream_key(seed), np.array([first]), last - first, last)
     return completed(graph, policy, walker.drawn, last - first)
 
 
@@ -154,7 +154,7 @@ def test_pieces_of_a_batch_add_up_to_the_batch() -> None:
     graph, policy, _ = trained("td")
     walker = make_walker(graph, make_explorations(0.1), make_paths(graph, policy), 100)
     for first, last in ((700, 1000), (0, 1), (450, 700), (1, 450)):
-        walk(graph, walker, stream_key(2), first, last)
+        walk_from_queue(graph, walker, stream_key(2), np.array([first]), last - first, last)
     counts = completed(graph, policy, walker.drawn, 1000)
     assert (counts.taken == walked(graph, policy, 0.1, 2, 0, 1000).taken).all()
 
@@ -165,7 +165,7 @@ def test_counts_are_used_again_batch_after_batch() -> None:
     counts, ended = empty_counts(graph), np.zeros(graph.code.size - policy.best.size, np.int64)
     total = np.zeros(3, np.int64)
     for first, last in ((0, 3000), (3000, 3010), (3010, 5000)):
-        walk(graph, walker, stream_key(1), first, last)
+        walk_from_queue(graph, walker, stream_key(1), np.array([first]), last - first, last)
         complete_counts(graph, policy, walker.drawn, counts, last - first)
         fresh = walked(graph, policy, 0.6, 1, first, last)
         visited = counts.visited[: counts.n_visited[0]]

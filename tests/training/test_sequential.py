@@ -17,7 +17,7 @@ from ttt_batch.games.transcripts import Games
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import make_step, make_trajectory
 from ttt_batch.runs.config import make_config
-from ttt_batch.simulation.policy import FIRST_BEST, LAST_BEST, row_choices, row_scores
+from ttt_batch.simulation.policy import FIRST_BEST, LAST_BEST, edge_scores, row_choices
 from ttt_batch.simulation.walk import SET_DRAW, make_explorations
 from ttt_batch.training.kernels.games import is_like_3x3, learn_given, make_cache, window_decides
 from ttt_batch.training.trainers import make_trainer
@@ -206,12 +206,8 @@ def test_tables_may_begin_far_beyond_the_worths(tmp_path: Path) -> None:
 def test_scores_by_edge_are_what_the_learner_scores(name: str) -> None:
     trainer = make_trainer(make_config(learner=name, seed=5))
     trainer.advance(20_000, lambda: False)
-    graph, table = trainer.graph, getattr(trainer.tables, LEARNERS[name].edge_scores or "")
-    for row in range(graph.first_edge.size - 1):
-        lo, hi = graph.first_edge[row : row + 2].tolist()
-        scores = np.zeros(hi - lo)
-        row_scores(trainer.tables, graph, row, scores)
-        assert scores.tobytes() == table[lo:hi].tobytes()
+    table = getattr(trainer.tables, LEARNERS[name].edge_scores or "")
+    assert edge_scores(trainer.tables, trainer.graph).tobytes() == table.tobytes()
 
 
 @pytest.mark.parametrize("name", BY_EPSILON)

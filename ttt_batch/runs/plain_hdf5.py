@@ -205,8 +205,7 @@ class _Layout:
 def export_columns(run: Run) -> dict[str, Dataset]:
     """Return all datasets of a run's table."""
     layout, graph, learner, board = _Layout(run), run.graph, run.learner, run.board
-    scores = np.empty(graph.child.size)
-    edge_scores(run.tables, graph, scores)
+    scores = edge_scores(run.tables, graph)
     columns = {
         ROWS: Dataset(layout.code, (ROWS,), "1", "code of the position; see the attribute code_of_a_position"),
         CELLS: Dataset(np.arange(board.cells), (CELLS,), "1", f"cells, row by row from the top: {_cell_names(board)}"),

@@ -19,7 +19,7 @@ from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import PREFERENCE, VALUE, Learner, row_at
 from ttt_batch.runs.base import SolverAccess
 from ttt_batch.simulation.action_probabilities import BY_BEADS
-from ttt_batch.simulation.policy import Policy, empty_policy, order_rows, policy_among, row_choices, row_scores
+from ttt_batch.simulation.policy import Policy, empty_policy, order_rows, policy_among, row_choices, write_scores
 
 if TYPE_CHECKING:
     from ttt_batch.runs.config import Config
@@ -168,7 +168,7 @@ class LearntTables(SolverAccess):
         """Return the table's number for each free cell, a value or a preference, see `Learner.number`."""
         asked, marks = self._row(position), self.position(position)
         scores = np.empty(len(asked.edges))
-        row_scores(asked.tables, asked.graph, asked.row, scores)
+        write_scores(asked.tables, asked.graph, asked.row, asked.row + 1, scores)
         values = dict(zip(asked.cells, scores.tolist(), strict=True))
         return {cell: values[cell] for cell in sorted(values) if cell < len(marks) and marks[cell] == EMPTY}
 

@@ -282,11 +282,6 @@ def settle(numbers: Binomials, i: Int64) -> tuple[np.int64, np.uint64]:
     return binomial(numbers.trials[i], numbers.chance[i], numbers.counter[i])
 
 
-# What did not pay: 64 trials at once by comparing random bits with those of p (13 ns for any number up to 64, faster
-# than one by one only if vectors have 256 bits); a second squeeze around the normal density before the ratio, as in
-# Hörmann's BTRD (same within 10 %: the mispredicted first squeeze is what costs).
-
-
 PACKED_EDGES, PACKED_GAMES = 9, 127
 """Edges and games that one word counts, in seven bits an edge."""
 
@@ -500,8 +495,3 @@ def flow(
         first, n = n, list_visited(graph, counts, ply, n)
         flow_rows(graph, policy, epsilon_at(epsilon, seat, ply), base, counts, rows, first, n)
     counts.n_visited[0] = n
-
-
-# What did not pay: splitting by halves (edges 0, 2, 4, ... from 1, 3, 5, ..., and so on), which shortens the chain of
-# binomials from n - 1 to log2(n) (0 to 5 % slower); binomials from 16 games an edge on instead of 64 (1.2 to 1.5 times
-# the time of `td` batches of 10**5 and 10**6; the same from 32 or 127 on).

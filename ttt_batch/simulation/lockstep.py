@@ -29,10 +29,6 @@ COUNT, SLOT = 63, 12
 """A row's word: how many best moves (bits 0-5), how many moves (6-11), and the slot of the first (from 12 on)."""
 
 
-OWN = ("drawn", "base", "row", "chance", "explores", "slot", "decision")
-"""Fields of `Lockstep` that each thread has for itself."""
-
-
 class Lockstep(NamedTuple):
     """A policy as games in lockstep need it, and where these stand.
 
@@ -79,11 +75,6 @@ def make_lockstep(
     return lockstep
 
 
-def second_lockstep(lockstep: Lockstep) -> Lockstep:
-    """Return the sampler of another thread for the same batch, with own zero arrays."""
-    return lockstep._replace(**{name: np.zeros_like(getattr(lockstep, name)) for name in OWN})
-
-
 @inlined
 def pack_moves(graph: Graph, policy: Policy, lockstep: Lockstep, row: Integer) -> None:
     """Write the layout of one row; `lockstep` is modified in place."""
@@ -101,8 +92,8 @@ def pack_all_moves(graph: Graph, policy: Policy, lockstep: Lockstep) -> None:
         pack_moves(graph, policy, lockstep, row)
 
 
-@kernel
-def walk_in_lockstep(graph: Graph, lockstep: Lockstep, key: np.uint64, first_game: Int64, last_game: Int64) -> None:
+@walk_chunk.register(Lockstep)
+def walk_in_lockstep(lockstep: Lockstep, graph: Graph, key: np.uint64, first_game: Int64, last_game: Int64) -> None:
     """Play games `first_game` to `last_game - 1`; count each decision or arrival in `lockstep.drawn`, in place."""
     seat, probability, by_row, word, move, drawn, base, rows, chance, explores, slots, decision = lockstep
     n_open, n_edges = n_unfinished(graph), graph.child.shape[0]
@@ -135,11 +126,6 @@ def walk_in_lockstep(graph: Graph, lockstep: Lockstep, key: np.uint64, first_gam
                 left += child < n_open
             playing = left
             ply += 1
-
-
-@walk_chunk.register(Lockstep)
-def _walk_piece(lockstep: Lockstep, graph: Graph, key: np.uint64, first_game: Int64, last_game: Int64) -> None:
-    walk_in_lockstep(graph, lockstep, key, first_game, last_game)
 
 
 def trimmed(games: Games) -> Games:

@@ -241,22 +241,24 @@ def order_rows(tables: Tables, graph: Graph, choice: Choice, policy: Policy) -> 
 
 
 @kernel
-def row_scores(tables: Tables, graph: Graph, row: Int64, scores: Float64Array) -> None:
-    """Write the score of every move of `row` for its mover into `scores` (float64, a number per edge), in place."""
-    lo, hi = edges_of(graph, row)
-    mover = mover_of(graph, row)
-    for edge in range(lo, hi):
-        scores[edge - lo] = score(tables, graph, edge, mover)
+def write_scores(tables: Tables, graph: Graph, first: Int64, last: Int64, scores: Float64Array) -> None:
+    """Write the score of every move of the rows `first` to `last - 1` for its mover, in place.
 
-
-@kernel
-def edge_scores(tables: Tables, graph: Graph, scores: Float64Array) -> None:
-    """Write the score of every move for the player who makes it into `scores` (float64[E]), in place."""
-    for row in range(n_unfinished(graph)):
+    scores: float64, a number per edge, from the first edge of row `first` on.
+    """
+    start = np.int64(graph.first_edge[first])
+    for row in range(first, last):
         lo, hi = edges_of(graph, row)
         mover = mover_of(graph, row)
         for edge in range(lo, hi):
-            scores[edge] = score(tables, graph, edge, mover)
+            scores[edge - start] = score(tables, graph, edge, mover)
+
+
+def edge_scores(tables: Tables, graph: Graph) -> NDArray[np.float64]:
+    """Return the score of every move for the player who makes it (float64[E])."""
+    scores = np.empty(graph.child.size)
+    write_scores(tables, graph, 0, graph.first_edge.size - 1, scores)
+    return scores
 
 
 @kernel

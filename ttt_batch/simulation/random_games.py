@@ -272,12 +272,6 @@ def play_random(
             fill(block.second_wins, NOTHING, size)
 
 
-# What did not pay: two 16-bit bitboards a game, with checks after plies 5 to 9 (2.8 times the time, 2.5 with AVX2); a
-# 32-bit hash for each fraction (0.29 ns a game against 0.24; with AVX2 0.93 against 0.95); fractions of 11 bits instead
-# of indices (preparing them costs what the draws save); dividing 16-bit indices in 16 bits (0.11 ns a draw against
-# 0.033); four earlier cells at once in `skip_two`.
-
-
 MAX_RANDOM_GAMES = 10**15
 STOP_EVERY = 2**24
 """Games that a thread plays before it takes others or stops: 20 ms on 3x3."""

@@ -40,8 +40,6 @@ AT_ONCE = 1 << 11
 """Games in lockstep; 40 KB of state."""
 
 ONE, S8, BYTE, HALF = (np.uint64(n) for n in (1, 8, 0xFF, 0xFFFFFFFF))
-OWN = ("drawn", "base", "row", "slot")
-"""Fields of `Mixture` that each thread has for itself."""
 
 
 class AliasTable(NamedTuple):
@@ -109,11 +107,6 @@ def make_mixture(
     )
 
 
-def second_mixture(mixture: Mixture) -> Mixture:
-    """Return the sampler of another thread for the same batch, with own zero arrays."""
-    return mixture._replace(**{name: np.zeros_like(getattr(mixture, name)) for name in OWN})
-
-
 @inlined
 def lay_out(table: AliasTable, n_slots: Int64, column: Uint64Array, at: Int64) -> np.int64:
     """Make the alias table of the first `n_slots` chances in `table.chance`; return how many columns it has.
@@ -171,8 +164,8 @@ def slot_reached(chance: Float64Array, n_slots: Int64, reach: float) -> np.int64
     return last
 
 
-@kernel
-def walk_mixture(graph: Graph, mixture: Mixture, key: np.uint64, first_game: Int64, last_game: Int64) -> None:
+@walk_chunk.register(Mixture)
+def walk_mixture(mixture: Mixture, graph: Graph, key: np.uint64, first_game: Int64, last_game: Int64) -> None:
     """Play games `first_game` to `last_game - 1`; count each move in `mixture.drawn`, in place."""
     column, columns, drawn = mixture.column, mixture.columns, mixture.drawn
     base, rows, slots, n_open = mixture.base, mixture.row, mixture.slot, n_unfinished(graph)
@@ -196,11 +189,6 @@ def walk_mixture(graph: Graph, mixture: Mixture, key: np.uint64, first_game: Int
                 rows[left] = child
                 left += child < n_open
             playing = left
-
-
-@walk_chunk.register(Mixture)
-def _walk_piece(mixture: Mixture, graph: Graph, key: np.uint64, first_game: Int64, last_game: Int64) -> None:
-    walk_mixture(graph, mixture, key, first_game, last_game)
 
 
 @kernel

@@ -79,6 +79,15 @@ def walk_from_queue(
         first = claim(next_free, size)
 
 
+OWN = {"drawn", "base", "row", "chance", "explores", "slot", "decision"}
+"""Fields of samplers in lockstep that each thread has for itself."""
+
+
+def second_sampler(sampler: Any) -> Any:
+    """Return the sampler of another thread for the same batch, with own zero arrays."""
+    return sampler._replace(**{name: np.zeros_like(getattr(sampler, name)) for name in OWN & set(sampler._fields)})
+
+
 PLIES_AT_ONCE = 9
 N_SETS = 1 << PLIES_AT_ONCE
 SETS, SET_BITS = np.uint64(N_SETS - 1), np.uint64(PLIES_AT_ONCE)
@@ -356,8 +365,8 @@ def entry_of(paths: GreedyPaths, explorations: Explorations, path: np.uint64, ex
     return np.uint64(paths.entry[path + np.uint64(explorations.next_ply[exploring])])
 
 
-@kernel
-def walk(graph: Graph, walker: Walker, key: np.uint64, first_game: Int64, last_game: Int64) -> None:
+@walk_chunk.register(Walker)
+def walk(walker: Walker, graph: Graph, key: np.uint64, first_game: Int64, last_game: Int64) -> None:
     """Play games `first_game` to `last_game - 1`; count each decision in `walker.drawn`, in place."""
     explorations, paths, games, slot, opening, drawn = walker
     final = TWO * np.uint64(n_unfinished(graph))
@@ -393,14 +402,3 @@ def walk(graph: Graph, walker: Walker, key: np.uint64, first_game: Int64, last_g
                 games[playing] = lower | (np.uint64(paths.decision[entry]) << S32)
                 playing += np.uint64(entry < final)
             bases += GOLDEN
-
-
-@walk_chunk.register(Walker)
-def _walk_piece(walker: Walker, graph: Graph, key: np.uint64, first_game: Int64, last_game: Int64) -> None:
-    walk(graph, walker, key, first_game, last_game)
-
-
-# What did not pay: eight at a time in the loop that opens the games (the gathers of its tables take 1.2 to 1.5 times as
-# long as single loads), counting through a buffer of decisions (+7 % at epsilon 0.1, -8 % elsewhere), counting in the
-# word that holds where a move leads (batches 1.01 to 1.05 times as fast, for a copy a thread and counts to be emptied),
-# blocks of 1,024 games (1 to 3 % slower) or 4,096 (+-1 %).

@@ -42,7 +42,7 @@ from ttt_batch.ntuple.network import UNIT, layout_of
 from ttt_batch.runs.evaluation import played_chances
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run
-from ttt_batch.simulation.policy import Policy, chosen_edges, legal_edges, policy_among, row_scores
+from ttt_batch.simulation.policy import Policy, chosen_edges, edge_scores, legal_edges, policy_among
 
 
 class PagePart(NamedTuple):
@@ -159,15 +159,7 @@ def _scores(run: Run) -> NDArray[np.float64]:
     if run.learner.temperature is not None:
         chances: NDArray[np.float64] = played_chances(run).chance
         return chances
-    # The kernel takes a row at a time; all rows of a ply have the same mover, so a ply can stand as one long row.
-    first_edge = graph.first_edge[graph.ply_start]
-    ply = np.arange(first_edge.size - 1, dtype=np.int8)
-    first_edge.flags.writeable = ply.flags.writeable = False  # as the graph's own, for which the kernel is compiled
-    plies = graph._replace(first_edge=first_edge, ply=ply)
-    scores = np.empty(graph.child.size)
-    for number in range(ply.size):
-        row_scores(run.tables, plies, number, scores[first_edge[number] : first_edge[number + 1]])
-    return scores
+    return edge_scores(run.tables, graph)
 
 
 def _values(run: Run, by_code: NDArray[np.int64]) -> tuple[NDArray[np.int16], float]:

@@ -30,15 +30,17 @@ from ttt_batch.runs.options import MAX_GAMES
 from ttt_batch.runs.schedules import batch_bounds, batch_parity, first_game_of_size, value_at
 from ttt_batch.simulation.action_probabilities import NO_CHANCES, Probabilities, even_chances
 from ttt_batch.simulation.flow import make_rows
-from ttt_batch.simulation.lockstep import OWN, Lockstep, make_lockstep, replay, second_lockstep, trimmed
+from ttt_batch.simulation.lockstep import Lockstep, make_lockstep, replay, trimmed
 from ttt_batch.simulation.policy import Policy, empty_policy, outcomes_of
-from ttt_batch.simulation.sampled import Mixture, Streams, make_mixture, make_streams, replay_mixture, second_mixture
+from ttt_batch.simulation.sampled import Mixture, Streams, make_mixture, make_streams, replay_mixture
 from ttt_batch.simulation.walk import (
+    OWN,
     Walker,
     fill_explorations,
     make_explorations,
     make_paths,
     make_walker,
+    second_sampler,
     walk_from_queue,
 )
 from ttt_batch.training.kernels.batch import (
@@ -253,9 +255,9 @@ class ChunkedWalk(Batched):
         """Return the most helping threads that memory allows."""
         return 1 << 10
 
-    @abstractmethod
     def _beside(self, sampler: Any) -> Any:
         """Return a sampler for a helping thread, like `sampler`."""
+        return second_sampler(sampler)
 
     def _batches(self, turn: int, last: int, stop: Callable[[], bool]) -> None:
         while self.games < last:
@@ -455,9 +457,6 @@ class InLockstep(ChunkedWalk):
     def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Lockstep:
         return make_lockstep(self.graph, work.policy, work.seat, by_row=self.learner.by_arrivals)
 
-    def _beside(self, sampler: Lockstep) -> Lockstep:
-        return second_lockstep(sampler)
-
     def _worth_a_thread(self) -> int:
         return self.games_per_thread * (1 if self.learner.by_arrivals else BY_MOVE)
 
@@ -525,9 +524,6 @@ class MixtureWalking(ChunkedWalk):
         sampler = make_mixture(self.graph, how, self.tables, self.learner.choice, opponent)
         lay_out_rows(sampler, self.graph, work.owned)
         return sampler
-
-    def _beside(self, sampler: Mixture) -> Mixture:
-        return second_mixture(sampler)
 
     def _retake(self, sampler: Mixture, work: Workspace) -> None:
         sampler.how[0][0] = exploration_of(self.config)[0][0]
