@@ -10,8 +10,9 @@ import hashlib
 import html
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ttt_batch.agents.adapter import AgentAdapter
 from ttt_batch.app.web.packing import (
@@ -74,15 +75,15 @@ def page_text(run: AnyRun | AgentAdapter, ties: Ties | None = None, opens: Liter
     if ties is not None and check_ties(ties) == "sharp" and not isinstance(run, AgentAdapter):
         check_sharp(run)
     ties = default_ties(run) if ties is None else check_ties(ties)
-    parts, extra = _parts(run, ties), LEARNING if learns(run.board) else NONE
-    agent = ["sections", *(part.script for part in parts), "links", "review"]
+    shown, extra = _shown(run, ties), LEARNING if learns(run.board) else NONE
+    agent = ["sections", *(part.script for part in shown.parts), "links", "review"]
     names = ["game", *extra.before, *agent, "parts", "hints", "about", "after", "page", *extra.after]
     style, scripts = source("page.css"), {name: source(f"{name}.js") for name in names}
     pieces = {
         "title": html.escape(f"{run.board.name} tic-tac-toe against {name}"),
         "policy": _policy(style, *scripts.values()) + ("; worker-src blob:" if extra is LEARNING else ""),
         "style": style,
-        "data": _json(_data(run, parts, ties) | {"tab": opens}),
+        "data": _json(_data(run, shown) | {"tab": opens}),
         "scripts": "\n".join(_script(text, name in extra.shared) for name, text in scripts.items()),
         **{piece: file and source(file) for piece, file in extra.html.items()},
     }
@@ -96,16 +97,34 @@ def _script(text: str, shared: bool) -> str:
     return f"<script{mark}>\n{text}\n</script>"
 
 
-def _parts(run: AnyRun | AgentAdapter, ties: Ties) -> list[PagePart]:
-    """Return the parts of the page's data: exact results if the board is enumerated, and a table or networks."""
+class Shown(NamedTuple):
+    """Agent as a page shows it.
+
+    parts: data, exact results first if the board is enumerated.  about: returns the texts.
+    low: lowest value of a move.  remedy: what to do if the agent takes too much space.
+    """
+
+    parts: list[PagePart]
+    about: Callable[[], dict[str, Any]]
+    low: float
+    remedy: str
+
+
+def _shown(run: AnyRun | AgentAdapter, ties: Ties) -> Shown:
+    """Return what a page shows of a run or an agent.  Raises BoardError for a table whose board is not enumerated."""
     if isinstance(run, AgentAdapter):
-        moves = agent_part(run)
-        return [*_solved(run.board), moves]
+        parts = [*_solved(run.board), agent_part(run)]
+        return Shown(parts, lambda: about_agent(run), -1, "export it as json")
     if isinstance(run, PatternRun):
-        return [*_solved(run.board), network_part(run)]
+        solved = _solved(run.board)
+        remedy = f"train with fewer or shorter {flag('tuples')}, or with {flag('sharing', 'translation')}"
+        parts = [*solved, network_part(run)]
+        return Shown(parts, lambda: describe_networks(run, solved=bool(solved)), -1, remedy)
     check_export(run.config, "html")
-    solution = solution_part(run.board, run.graph, run.config.symmetry, run.solution_in_plies)
-    return [solution, table_part(run, ties)]
+    symmetry = run.config.symmetry
+    remedy = "export it as npz" if symmetry else f"train with {flag('symmetry', 'on')}, or export it as npz"
+    parts = [solution_part(run.board, run.graph, symmetry, run.solution_in_plies), table_part(run, ties)]
+    return Shown(parts, lambda: about(run, ties), run.learner.lost, remedy)
 
 
 def _solved(board: Board) -> list[PagePart]:
@@ -119,18 +138,16 @@ def _solved(board: Board) -> list[PagePart]:
     return [solution_part(board, graph, space.symmetry, solve_in_plies(graph))]
 
 
-def _data(run: AnyRun | AgentAdapter, parts: list[PagePart], ties: Ties) -> dict[str, Any]:
+def _data(run: AnyRun | AgentAdapter, shown: Shown) -> dict[str, Any]:
     """Return everything about this run as plain values.  Raises BoardError if its agent takes too much space."""
-    board, packed = run.board, pack_arrays(parts)
+    board, packed = run.board, pack_arrays(shown.parts)
+    values = {part.script: part.values for part in shown.parts}
+    if (size := len(_json(values | packed))) > MAX_BYTES:
+        raise BoardError(
+            f"the agent of this run of {board.name} takes {size:,} bytes; a page has room for {MAX_BYTES:,}: "
+            f"{shown.remedy}"
+        )
     lines = zip(board.lines, board.line_masks, strict=True)
-    _check_size(run, len(_json({part.script: part.values for part in parts} | packed)))
-    low: float
-    if isinstance(run, AgentAdapter):
-        told, low = about_agent(run), -1
-    elif isinstance(run, PatternRun):
-        told, low = describe_networks(run, solved=len(parts) > 1), -1
-    else:
-        told, low = about(run, ties), run.learner.lost
     return {
         "board": {
             "name": board.name,
@@ -143,28 +160,11 @@ def _data(run: AnyRun | AgentAdapter, parts: list[PagePart], ties: Ties) -> dict
                 for line, (_, fence) in lines
             ],
         },
-        "about": told,
-        "scale": {"low": low, "high": 1} if run.gives == "value" else {"low": 0, "high": 1, "chance": True},
-        **{part.script: part.values for part in parts},
+        "about": shown.about(),
+        "scale": {"low": shown.low, "high": 1} if run.gives == "value" else {"low": 0, "high": 1, "chance": True},
+        **values,
         "sections": packed,
     }
-
-
-def _check_size(run: AnyRun | AgentAdapter, size: int) -> None:
-    """Raise BoardError if an agent takes `size` bytes and the page has no room for them."""
-    if size <= MAX_BYTES:
-        return
-    if isinstance(run, PatternRun):
-        remedy = f"train with fewer or shorter {flag('tuples')}, or with {flag('sharing', 'translation')}"
-    elif isinstance(run, AgentAdapter):
-        remedy = "export it as json"
-    elif run.config.symmetry:
-        remedy = "export it as npz"
-    else:
-        remedy = f"train with {flag('symmetry', 'on')}, or export it as npz"
-    raise BoardError(
-        f"the agent of this run of {run.board.name} takes {size:,} bytes; a page has room for {MAX_BYTES:,}: {remedy}"
-    )
 
 
 def _policy(style: str, *scripts: str) -> str:
