@@ -2,7 +2,7 @@
 
 keys      typed keys and words as cells and commands
 drawing   boards as lines of text, with values and exact results
-faces     the protocol of a face, and the face of plain lines, also through pipes
+faces     questions, results and the score, and the face of plain lines, also through pipes
 screen    the face of a whole terminal with single keys
 loop      rules, score, learning, records and reviews, for any face
 """

@@ -112,17 +112,23 @@ def _draw_lettered(board: Board, texts: list[tuple[str, ...]], signs: dict[int, 
         lines += [""] if first else []
         lines += _draw_letters(columns, edge, width, gap)
         for row in range(board.rows):
+            cells = range(row * board.cols + columns[0], row * board.cols + columns[-1] + 1)
             for number in range(len(texts[0])):
-                line, before = f"{row + 1 if number == 0 else '':>{edge}} ", ""
-                for col in columns:
-                    cell = row * board.cols + col
-                    here = signs.get(cell, "") if number == 0 else ""
-                    line += _between(before, here, 1 if col == first else gap)
-                    text = texts[cell][number].ljust(width)
-                    line += styled(text, *styles[cell]) if styles else text
-                    before = here
-                lines.append((line + _between(before, "", 1)).rstrip())
+                padded = {cell: texts[cell][number].ljust(width) for cell in cells}
+                shown = {cell: styled(text, *styles[cell]) if styles else text for cell, text in padded.items()}
+                edging = f"{row + 1 if number == 0 else '':>{edge}} "
+                lines.append((edging + _joined(shown, {} if number else signs, gap)).rstrip())
     return lines
+
+
+def _joined(texts: Mapping[int, str], signs: Mapping[int, str], gap: int) -> str:
+    """Return a row of cells with the signs around some of them, and a column before the first."""
+    line, before = "", ""
+    for cell, text in texts.items():
+        here = signs.get(cell, "")
+        line += _between(before, here, gap if line else 1) + text
+        before = here
+    return line + _between(before, "", 1)
 
 
 def _between(before: str, after: str, gap: int) -> str:
@@ -175,15 +181,11 @@ def draw_replay(game: Game) -> list[str]:
 
 def _picture(game: Game) -> list[str]:
     """Return a position as lines under the move that led to it; columns beyond WIDEST follow below."""
-    board, marked, at_once = game.board, frozenset(game.moves[-1:]), (WIDEST - 1) // 2
+    board, signs, at_once = game.board, dict.fromkeys(game.moves[-1:], "[]"), (WIDEST - 1) // 2
     lines = [move_name(game, len(game.moves) - 1) if game.moves else "start"]
     for first, row in product(range(0, board.cols, at_once), range(board.rows)):
-        line, before = "", ""
-        for cell in range(row * board.cols + first, row * board.cols + min(first + at_once, board.cols)):
-            here = "[]" if cell in marked else ""
-            line += _between(before, here, 1) + MARKS[game.position[cell]]
-            before = here
-        lines.append((line + _between(before, "", 1)).rstrip())
+        cells = range(row * board.cols + first, row * board.cols + min(first + at_once, board.cols))
+        lines.append(_joined({cell: MARKS[game.position[cell]] for cell in cells}, signs, 1).rstrip())
     return lines
 
 

@@ -1,4 +1,4 @@
-"""Faces of a game: the protocol, and the plain face of text lines.
+"""Face of plain text lines, and what it has in common with the screen: questions, results and the score.
 
 A face shows a session and takes answers, in lines of text (`Plain`) or on a screen (`screen.ScreenFace`).  The loop
 yields a `Question` whenever the user has to answer.
@@ -8,7 +8,7 @@ import contextlib
 import enum
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TextIO
+from typing import TextIO
 
 from ttt_batch.app.terminal.drawing import Hints, draw_board, draw_hints, draw_replay
 from ttt_batch.app.terminal.keys import KeyCommand, quote
@@ -35,34 +35,6 @@ class Question:
     leave: Answer
     keys: Sequence[tuple[str, str]]
     game: Game | None = None
-
-
-class Face(Protocol):
-    """Protocol of what shows a session to the user."""
-
-    hints_stay: bool
-    """True if hints stay on from move to move, until their key is pressed again."""
-
-    single_keys: bool
-    """True if keys are read one by one, False if whole lines are."""
-
-    def tell(self, *lines: str) -> None:
-        """Say something, in lines."""
-
-    def explain(self, lines: Sequence[str]) -> None:
-        """Show the keys; if they are shown already, take them away."""
-
-    def show(self, game: Game) -> None:
-        """Show the board, without hints."""
-
-    def hint(self, game: Game, hints: Hints) -> None:
-        """Show the board with hints."""
-
-    def replay(self, game: Game) -> None:
-        """Show all positions of a game in order."""
-
-    def count(self, score: "Score") -> None:
-        """Show the score."""
 
 
 class Result(enum.Enum):
@@ -117,14 +89,25 @@ Session = Generator[Question, Answer, Score]
 """Games as they are played: yields questions, is sent their answers, and returns the score."""
 
 
+def drive(session: Session, question: Question, ask: Callable[[Question], Answer]) -> Score:
+    """Answer the questions of a session, from `question` on, until it ends; return its score."""
+    try:
+        while True:
+            question = session.send(ask(question))
+    except StopIteration as end:
+        score: Score = end.value
+        return score
+
+
 class Plain:
     """Face of lines: earlier lines stay above, and answers are typed after a prompt.
 
     Off a terminal the input is written after its prompt, so that the output reads like a session, and no control
     characters are written.
+
+    single_keys: keys are read one by one, and hints stay on from move to move; else whole lines are read.
     """
 
-    hints_stay = False
     single_keys = False
 
     def __init__(self, stdin: TextIO, stdout: TextIO) -> None:
@@ -159,17 +142,7 @@ class Plain:
     def count(self, score: Score) -> None:
         """Do nothing: the loop shows the score in a line, too."""
 
-    def drive(self, session: Session) -> Score:
-        """Answer the questions of a session until it ends; return its score."""
-        try:
-            question = next(session)
-            while True:
-                question = session.send(self._ask(question))
-        except StopIteration as end:
-            score: Score = end.value
-            return score
-
-    def _ask(self, question: Question) -> Answer:
+    def ask(self, question: Question) -> Answer:
         """Ask until the answer can be read; the end of input and Ctrl-C are ways to leave."""
         while True:
             try:

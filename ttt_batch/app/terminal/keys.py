@@ -233,7 +233,7 @@ def is_complete(text: str, board: Board | None) -> bool:
     words = [*(key for command in KeyCommand for key in command.keys), *YES]
     if board is None:
         return entry in words or not any(word.startswith(entry) for word in words)
-    columns = [column_name(col) for col in range(board.cols)]
+    columns = column_letters(board)
     if pair := re.fullmatch(r"([a-z]+)(\d+)", entry, re.ASCII):
         return int(pair[2]) * 10 > board.rows or pair[2] == "0" or pair[1] not in columns
     if re.fullmatch(r"[a-z]+", entry, re.ASCII):

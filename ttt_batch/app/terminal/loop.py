@@ -11,7 +11,7 @@ each position in place of the previous one, at a readable pace; other outputs pr
 import contextlib
 import random
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import NamedTuple, Protocol, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from ttt_batch.agents.builtin import ScriptedPlayer
 from ttt_batch.analysis.review import HandicappedAgent, oversights, oversights_text, review, review_text
@@ -27,7 +27,7 @@ from ttt_batch.app.terminal.drawing import (
     query_once,
     shown_number,
 )
-from ttt_batch.app.terminal.faces import Answer, Face, Plain, Question, Result, Score, Session, result_of, rule
+from ttt_batch.app.terminal.faces import Answer, Plain, Question, Result, Score, Session, drive, result_of, rule
 from ttt_batch.app.terminal.keys import (
     Keyboard,
     KeyCommand,
@@ -49,18 +49,12 @@ from ttt_batch.runs.config import cannot_play_second_error
 from ttt_batch.runs.q_values import PlayingAgent
 from ttt_batch.runs.run import Run
 
+if TYPE_CHECKING:
+    from ttt_batch.training.from_games import LearningRun
 
-class LearningAgent(Protocol):
-    """Protocol of an agent that learns from a game."""
 
-    def update(self, cells: Sequence[int]) -> int:
-        """Learn from the moves of a finished game and keep that for good; return how many positions changed.
-
-        Raises TttBatchError if it could not, and has not learnt then.
-        """
-
-    def undo(self) -> bool:
-        """Revert the last update; return False without one.  Raises TttBatchError if that fails."""
+Face = Plain | ScreenFace
+"""What shows a session to the user."""
 
 
 def play_person_games(
@@ -69,7 +63,7 @@ def play_person_games(
     *,
     person: int | None,
     rng: random.Random,
-    pupil: LearningAgent | None = None,
+    pupil: "LearningRun | None" = None,
     record: Callable[[Sequence[int]], None] | None = None,
     notes: Sequence[str] = (),
 ) -> Session:
@@ -96,11 +90,7 @@ def play_person_games(
             score.add(result)
             face.tell(f"Score: {score}")
             face.count(score)
-            names = ("you", "agent") if seat == 0 else ("agent", "you")
-            if (slips := review(agent, game)) is not None:
-                face.tell(*review_text(slips, agent.board, names, NARROW))
-            else:
-                face.tell(*oversights_text(oversights(game), agent.board, names, NARROW))
+            face.tell(*_reviewed(agent, game, ("you", "agent") if seat == 0 else ("agent", "you")))
             if record is not None:
                 with _telling(face):
                     record(game.moves)
@@ -145,7 +135,7 @@ def play_person_game(
                 hinting = False
                 face.show(game)
             case KeyCommand.HINTS:
-                hinting = face.hints_stay
+                hinting = face.single_keys
                 face.hint(game, hints_of(agent, game))
             case KeyCommand.REPLAY:
                 face.replay(game)
@@ -190,7 +180,7 @@ def _fallen(game: Game, column: int) -> int:
 
 
 def _ask_again(
-    face: Face, game: Game, usual: int, pupil: LearningAgent | None
+    face: Face, game: Game, usual: int, pupil: "LearningRun | None"
 ) -> Generator[Question, Answer, KeyCommand]:
     """Ask whether to play another game until that is decided: Command.NEW, Command.SWITCH or Command.LEAVE.
 
@@ -229,7 +219,7 @@ def _telling(face: Face, then: str = "") -> Iterator[None]:
         face.tell(str(error), *([then] if then else []))
 
 
-def _update(pupil: LearningAgent, game: Game, face: Face) -> None:
+def _update(pupil: "LearningRun", game: Game, face: Face) -> None:
     with _telling(face, "This game was not learnt."):
         n = pupil.update(game.moves)
         changed = f"{count_text(n, 'position')} changed" if n else "nothing changed"
@@ -257,7 +247,7 @@ def play_in_terminal(
     stdin: TextIO,
     stdout: TextIO,
     seed: int | None = None,
-    pupil: LearningAgent | None = None,
+    pupil: "LearningRun | None" = None,
     record: Callable[[Sequence[int]], None] | None = None,
     level: Number = 1.0,
     epsilon: Number = 0.0,
@@ -290,7 +280,8 @@ def play_in_terminal(
 
     if plain or not has_screen(stdin, stdout):
         lines = Plain(stdin, stdout)
-        return lines.drive(session(lines))
+        games = session(lines)
+        return drive(games, next(games), lines.ask)
     query_once(agent, ties)
     view = ScreenFace(agent.board, colour=wants_colour(stdout))
     return play_on_screen(view, session(view), stdin, stdout, colour=wants_colour(stdout))

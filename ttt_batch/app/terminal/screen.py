@@ -24,7 +24,7 @@ from ttt_batch.app.terminal.drawing import (
     styled,
     unstyled,
 )
-from ttt_batch.app.terminal.faces import Answer, Question, Score, Session, rule
+from ttt_batch.app.terminal.faces import Answer, Question, Score, Session, drive, rule
 from ttt_batch.app.terminal.keys import NEXT_KEY, Keyboard, KeyCommand, is_complete, single_key
 from ttt_batch.core.console import is_live, print_lines
 from ttt_batch.core.errors import UsageError
@@ -53,7 +53,6 @@ class ScreenFace:
     After `ask`, `press` takes keys until one completes an answer; `lines` lays everything out.
     """
 
-    hints_stay = True
     single_keys = True
 
     def __init__(self, board: Board, *, colour: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
@@ -104,10 +103,10 @@ class ScreenFace:
         self._question, self._typed, self._scroll = question, "", 0
 
     @property
-    def leave(self) -> Answer:
-        """Return the answer of a person who is gone; only after `ask`."""
+    def question(self) -> Question:
+        """Return the last question; only after `ask`."""
         assert self._question is not None
-        return self._question.leave
+        return self._question
 
     # --- what the person presses -----------------------------------------------------------------------------
 
@@ -137,7 +136,9 @@ class ScreenFace:
         elif key == "enter" and self._slip and not self._typed and self._question.game is not None:
             self._slip = ""  # it ends what could not be read, and chooses nothing
         elif key == "enter":
-            return self._read(self._question, self._typed or self._chosen(self._question), entered=True)
+            # Enter alone chooses the cell at the cursor, if the answer is a cell.
+            chosen = "" if self._question.game is None else self._board.cell_name(self._cursor)
+            return self._read(self._question, self._typed or chosen, entered=True)
         elif len(key) == 1 and (key != " " or self._typed):  # a space belongs to `3 2`, and chooses nothing
             self._typed = (self._typed + key)[:LONGEST]
             if is_complete(self._typed, self._board if self._question.game is not None else None):
@@ -177,10 +178,6 @@ class ScreenFace:
         if 0 <= row < self._board.rows and 0 <= col < self._board.cols:
             self._cursor = row * self._board.cols + col
         self._typed = ""
-
-    def _chosen(self, question: Question) -> str:
-        """Return the meaning of Enter alone: the cell at the cursor if the answer is a cell."""
-        return "" if question.game is None else self._board.cell_name(self._cursor)
 
     def _read(self, question: Question, text: str, *, entered: bool = False) -> Answer | None:
         """Read an entry; return the answer if it is one.  entered: whether Enter has ended it."""
@@ -377,7 +374,7 @@ def _run(view: ScreenFace, session: Session, source: Any, target: Any) -> tuple[
     def leave(number: int | None = None) -> None:
         if not app.is_done:
             ended_by.extend([number] if number is not None else [])
-            send(view.leave)
+            send(view.question.leave)
 
     def text() -> ANSI:
         size = target.get_size()
@@ -398,7 +395,7 @@ def _run(view: ScreenFace, session: Session, source: Any, target: Any) -> tuple[
     try:
         score = asyncio.run(app.run_async(pre_run=listen))  # older releases of app.run leave their loop open
     except EOFError:
-        score = _finish(view, session)
+        score = drive(session, view.question, lambda question: question.leave)
     finally:
         for number, handler in before.items():
             with contextlib.suppress(ValueError, TypeError):
@@ -421,13 +418,3 @@ def _bindings(press: Callable[[str], None], leave: Callable[[], None]) -> Any:
     bindings.add("c-l")(lambda event: event.app.renderer.clear())
     bindings.add("c-z")(lambda event: event.app.suspend_to_background())
     return bindings
-
-
-def _finish(view: ScreenFace, session: Session) -> Score:
-    """End a session whose person is gone."""
-    try:
-        while True:
-            view.ask(session.send(view.leave))
-    except StopIteration as end:
-        score: Score = end.value
-        return score
