@@ -41,7 +41,7 @@ from ttt_batch.studies.storage.layout import (
     layout_size,
     study_layout,
 )
-from ttt_batch.studies.storage.reading import Block, StudyFile, open_as, open_study
+from ttt_batch.studies.storage.reading import Block, StudyFile, open_study
 from ttt_batch.studies.storage.writing import StudyWriter, create_study, extend_study, resume_study
 from ttt_batch.studies.summary import Confirmation, Summary, confirm, summarise
 from ttt_batch.studies.work import StudyProgress, run_study
@@ -374,7 +374,7 @@ class Study(StudyFile, Printable):
 
 def load_study(path: str | Path) -> Study:
     """Open a study's file for reading.  Raises StudyFileError."""
-    return open_as(Study, path)
+    return Study(find_run(path))
 
 
 def study(

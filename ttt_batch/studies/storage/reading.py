@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,6 @@ from ttt_batch.studies.storage.header import (
     DamagedStudy,
     Stored,
     StudyArrays,
-    StudyHeader,
     check_digest,
     checksums,
     no_constant,
@@ -79,173 +78,12 @@ class ResultKind(NamedTuple):
     size: int
 
 
-class Contents:
-    """Constant contents of a study's file.
-
-    seeds: int64[seeds].  keys: keys of the settings.  key_bytes: uint8[settings, KEY_BYTES], the same keys.
-    points: int64[settings].  games: int64[settings, points].
-    kinds: kinds of the settings.  kind_of: int64[settings], each setting's index in `kinds`.
-    own: int64[settings], index within the setting's group of tables.  family: family of all learners.
-    """
-
-    def __init__(self, name: str, header: StudyHeader, places: StudyArrays) -> None:
-        """Read and check the contents.  Raises Damaged if the header, despite its correct digest, is not a study's."""
-        self.header = header
-        self.family = _family_of(header.arrays)
-        try:
-            self._check()
-            fixed = {path: places.read(header.arrays[path]) for path in ("seed", "key", "points", "games", "growing")}
-            self.seeds, self.points, self.games = fixed["seed"], fixed["points"], fixed["games"]
-            self.keys = [key.decode("ascii", "replace") for key in fixed["key"].tolist()]
-            if not all(re.fullmatch(f"[0-9a-f]{{{2 * KEY_BYTES}}}", key) for key in self.keys):
-                raise ValueError("its keys are not those of settings")
-            self.key_bytes = np.array([list(bytes.fromhex(key)) for key in self.keys], np.uint8)
-            if self.key_bytes.shape != (len(self.keys), KEY_BYTES) or len(set(self.keys)) < len(self.keys):
-                raise ValueError("its keys are not those of settings")
-            if self.points.min() < 1 or self.points.max() > self.games.shape[1]:
-                raise ValueError("its settings have another number of points")
-            own = np.arange(self.games.shape[1]) < self.points[:, None]
-            rises = np.diff(np.clip(self.games, 0, MAX_GAMES), axis=1, prepend=0)
-            if not np.where(own, rises > 0, self.games == 0).all() or self.games.min() < 0:
-                raise ValueError("the games at its points do not ascend")
-            self._find_kinds(fixed["growing"], places)
-        except (ValueError, TypeError, KeyError) as exc:
-            why = f"{exc.args[0]} is missing" if isinstance(exc, KeyError) else str(exc)
-            raise DamagedStudy(f"{name} is not a valid study: {why}; use a file as a study wrote it") from None
-
-    def _check(self) -> None:
-        """Raise ValueError or KeyError unless all declared arrays are present as declared."""
-        arrays = self.header.arrays
-        if self.header.keep not in KEEPS:
-            raise ValueError(f"unknown choice of kept tables {self.header.keep[:20]!r}")
-        learner = "setting", "seed"
-        if arrays["setting"].nbytes // 8 * (arrays["seed"].nbytes // 8) > MAX_LEARNERS:
-            raise ValueError(f"it has more than {MAX_LEARNERS:,} learners")
-        expected = {
-            **{path: ("int64", (path,)) for path in ("setting", "seed", "point")},
-            "points": ("int64", ("setting",)),
-            "growing": ("bool", ("setting",)),
-            "key": ("S16", ("setting",)),
-            **{name: (kind, learner) for name, kind in _STATES},
-            **{name: (field.dtype, (*learner, *statistic_axes(field))) for name, field in STATISTICS.items()},
-            **{f"provenance/{name}": kind for name, kind in _PROVENANCE},
-        }
-        expected["games"] = "int64", ("setting", "point")
-        if self.family is NETWORKS:
-            expected["prove_every"] = "int64", ("setting",)
-            expected[COLUMNS["seat"]] = arrays[COLUMNS["seat"]].dtype.str, ("setting",)
-        for path, (dtype, axes) in expected.items():
-            if path in STATISTICS and path not in ALWAYS and path not in arrays:
-                continue
-            if arrays[path].dtype != np.dtype(dtype).newbyteorder("<") or arrays[path].axes != axes:
-                raise ValueError(f"{path} has another type or other axes")
-        for axis, labels in LABELS.items():
-            if arrays[axis].shape != (len(labels),):
-                raise ValueError(f"axis {axis} has another length")
-        if not arrays["provenance/reasons"].shape == (REASONS,) or arrays["provenance/design"].dtype.kind != "S":
-            raise ValueError("its provenance has another form")
-
-    def _find_kinds(self, growing: NDArray[np.bool_], places: StudyArrays) -> None:
-        """Set `kinds`, `kind_of` and `own` from the groups of settings with the same arrays."""
-        arrays, settings = self.header.arrays, len(self.keys)
-        groups = [path.removesuffix(MEMBERS) for path in arrays if path.startswith(GROUPS) and path.endswith(MEMBERS)]
-        group, self.own = np.full(settings, -1), np.zeros(settings, np.int64)
-        for number, name in enumerate(groups):
-            members = places.read(arrays[name + MEMBERS])
-            if (
-                members.dtype != np.int64
-                or members.min() < 0
-                or members.max() >= settings
-                or (np.diff(members) < 1).any()
-            ):
-                raise ValueError(f"{name} has other settings")
-            group[members], self.own[members] = number, np.arange(members.size)
-        if self.header.keep == LAST and group.min() < 0:
-            raise ValueError("some settings have no tables")
-        rows = np.stack([self.points, growing.astype(np.int64), group], axis=1)
-        distinct, kind_of = np.unique(rows, axis=0, return_inverse=True)
-        self.kind_of = kind_of.reshape(-1).astype(np.int64)
-        self.kinds = [self._kind(n, bool(grows), [*groups, ""][at]) for n, grows, at in distinct.tolist()]
-
-    def _kind(self, points: int, growing: bool, group: str) -> ResultKind:
-        """Return the kind with these arrays.  group: of its tables, or empty.  Raises KeyError or ValueError."""
-        arrays = self.header.arrays
-        recorded = {*ALWAYS, *self.family.columns(exact=not growing)} - {"games"}
-        statistics = {name: arrays[name] for name in STATISTICS if name in recorded}
-        own = {path: place for path, place in arrays.items() if place.results and path.rpartition("/")[0] == group}
-        tables = {path.removeprefix(f"{group}/"): place for path, place in own.items()} if group else {}
-        if any(place.axes[:2] != ("table_setting", "seed") for place in tables.values()):
-            raise ValueError(f"{group} holds more than tables")
-        places = [*statistics.values(), *tables.values()]
-        size = sum(place._replace(shape=place.shape[2:]).nbytes for place in places)
-        return ResultKind(points, statistics, tables, size)
-
-    def alike(self) -> Iterator[tuple[int, int]]:
-        """Yield begin and end of each run of successive settings of one kind."""
-        changes = np.flatnonzero(np.diff(self.kind_of)) + 1
-        yield from itertools.pairwise([0, *changes.tolist(), self.kind_of.size])
-
-    def checked(
-        self,
-        kind: ResultKind,
-        settings: NDArray[np.int64],
-        statistics: Mapping[str, NDArray[Any]],
-        tables: Mapping[str, NDArray[Any]],
-    ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
-        """Return the results of learners of one kind in stored form, with only their own points and without games.
-
-        Raises ValueError for arrays that such learners lack.
-        """
-        own, n, most = kind.points, settings.size, self.games.shape[1]
-        given = dict(statistics)
-        games = given.pop("games", None)
-        if games is not None and not np.array_equal(games[:, :own], self.games[settings, :own]):
-            raise ValueError(f"games are not those of the points that settings {settings[:5]} record")
-        if given.keys() != kind.statistics.keys() or tables.keys() != kind.tables.keys():
-            raise ValueError(f"got {[*given, *tables]}, expected {[*kind.statistics, *kind.tables]}")
-        return (
-            {
-                name: _fitting(name, given[name], place, (n, own, *place.shape[3:]), (n, most, *place.shape[3:]))[
-                    :, :own
-                ]
-                for name, place in kind.statistics.items()
-            },
-            {name: _fitting(name, tables[name], place, (n, *place.shape[2:])) for name, place in kind.tables.items()},
-        )
-
-    def padded(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return a statistic [n, points, ...] in C order, padded to the most points with NaN, or 0 for integers."""
-        most = self.games.shape[1]
-        if array.shape[1] == most:
-            return np.ascontiguousarray(array)
-        padded = np.full(
-            (array.shape[0], most, *array.shape[2:]), np.nan if array.dtype.kind == "f" else 0, array.dtype
-        )
-        padded[:, : array.shape[1]] = array
-        return padded
-
-
 def _family_of(paths: Collection[str]) -> Method:
     """Return the family whose statistics are present."""
     if NETWORK_COLUMNS[0] in paths:
         return NETWORKS
     judged = {name for exact in (True, False) for name in TABLES.columns(exact=exact)}
     return TALLIES if judged.isdisjoint(paths) else TABLES
-
-
-_STATES = (("state", "uint8"), ("reason", "uint16"), ("checksum", "uint64"))
-_PROVENANCE = (
-    ("failure", ("int64", ("failure",))),
-    ("reasons", (f"S{REASON_BYTES}", ("failure",))),
-    ("progress", (f"S{PROGRESS_BYTES}", ())),
-)
-
-
-def _fitting(name: str, array: NDArray[Any], place: Stored, *shapes: tuple[int, ...]) -> NDArray[Any]:
-    """Return an array in stored form.  Raises ValueError unless it has the stored type and one of these shapes."""
-    if array.dtype != place.dtype or array.shape not in shapes:
-        raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, expected {place.dtype} of shape {shapes[0]}")
-    return array.astype(place.dtype, copy=False)
 
 
 STUDY_FILE = OutputKind(StudyFileError, "out", taken=StudyTakenError)
@@ -263,20 +101,6 @@ def locked_study(path: Path, closing: ExitStack) -> None:
         open_ordinary(path).close()
         with STUDY_FILE.refusing(path):
             closing.enter_context(STUDY_FILE.alone(path.resolve()))
-
-
-def opened(path: Path, closing: ExitStack, *, write: bool = False) -> tuple[Contents, io.FileIO]:
-    """Return the constant contents of a study's file, and the file, open until `closing` is closed.
-
-    Raises StudyFileError.
-    """
-    name = shown(path)
-    with worded_errors(path):
-        open_ordinary(path).close()
-        file = closing.enter_context(path.open("r+b" if write else "rb", buffering=0))
-        header = read_header(name, file, os.fstat(file.fileno()).st_size)
-        check_digest(name, file, header)
-        return Contents(name, header, StudyArrays(file)), file
 
 
 @contextmanager
@@ -319,9 +143,6 @@ class Block(NamedTuple):
     checksums: NDArray[np.uint64]
 
 
-Opened = TypeVar("Opened", bound="StudyFile")
-
-
 class StudyFile:
     """Open study.  Close it, or use it in a `with` block.
 
@@ -329,15 +150,125 @@ class StudyFile:
     keys: keys of the settings, in order.  seeds: int64[seeds].  points: int64[settings], numbers of recorded points.
     games: int64[settings, points], games at the points, 0 after the last one.
     state: uint8[settings, seeds], MISSING, DONE or FAILED at opening, updated by this process.
+    family: method of all learners.
     """
 
-    def __init__(self, path: Path, contents: Contents, file: io.FileIO, closing: ExitStack) -> None:
-        """Use `open_study` instead.  closing: runs at closing."""
-        self.path, self.header, self.keep = path, contents.header, contents.header.keep
-        self.seeds, self.points, self.games = contents.seeds, contents.points, contents.games
-        self._contents, self._file, self._places, self._closing = contents, file, StudyArrays(file), closing
-        self.state = self.array("state")
-        self.state[self.state > FAILED] = MISSING
+    # _kinds: kinds of the settings.  _kind_of: int64[settings], each setting's index in them.
+    # _own: int64[settings], index within the setting's group of tables.  _key_bytes: uint8[settings, KEY_BYTES].
+
+    _mode = "r"
+
+    def __init__(self, path: Path, closing: ExitStack | None = None) -> None:
+        """Use `open_study` instead.  closing: closed with the file, or if opening fails.  Raises StudyFileError."""
+        self.path, name = path, shown(path)
+        with closing or ExitStack() as stack, worded_errors(path):
+            open_ordinary(path).close()
+            self._file = stack.enter_context(io.FileIO(path, self._mode))
+            self.header = read_header(name, self._file, os.fstat(self._file.fileno()).st_size)
+            check_digest(name, self._file, self.header)
+            self.keep, self._places = self.header.keep, StudyArrays(self._file)
+            self._read_contents()
+            self.state = self.array("state")
+            self.state[self.state > FAILED] = MISSING
+            self._closing = stack.pop_all()
+
+    def _read_contents(self) -> None:
+        """Read and check what never changes.  Raises DamagedStudy if the header is not a study's despite its digest."""
+        arrays = self.header.arrays
+        self.family = _family_of(arrays)
+        try:
+            self._check_arrays()
+            fixed = {path: self._places.read(arrays[path]) for path in ("seed", "key", "points", "games", "growing")}
+            self.seeds, self.points, self.games = fixed["seed"], fixed["points"], fixed["games"]
+            self.keys = [key.decode("ascii", "replace") for key in fixed["key"].tolist()]
+            if not all(re.fullmatch(f"[0-9a-f]{{{2 * KEY_BYTES}}}", key) for key in self.keys):
+                raise ValueError("its keys are not those of settings")
+            self._key_bytes = np.array([list(bytes.fromhex(key)) for key in self.keys], np.uint8)
+            if self._key_bytes.shape != (len(self.keys), KEY_BYTES) or len(set(self.keys)) < len(self.keys):
+                raise ValueError("its keys are not those of settings")
+            if self.points.min() < 1 or self.points.max() > self.games.shape[1]:
+                raise ValueError("its settings have another number of points")
+            own = np.arange(self.games.shape[1]) < self.points[:, None]
+            rises = np.diff(np.clip(self.games, 0, MAX_GAMES), axis=1, prepend=0)
+            if not np.where(own, rises > 0, self.games == 0).all() or self.games.min() < 0:
+                raise ValueError("the games at its points do not ascend")
+            self._find_kinds(fixed["growing"])
+        except (ValueError, TypeError, KeyError) as exc:
+            why = f"{exc.args[0]} is missing" if isinstance(exc, KeyError) else str(exc)
+            raise DamagedStudy(
+                f"{shown(self.path)} is not a valid study: {why}; use a file as a study wrote it"
+            ) from None
+
+    def _check_arrays(self) -> None:
+        """Raise ValueError or KeyError unless all declared arrays are present as declared."""
+        arrays = self.header.arrays
+        if self.header.keep not in KEEPS:
+            raise ValueError(f"unknown choice of kept tables {self.header.keep[:20]!r}")
+        learner = "setting", "seed"
+        if arrays["setting"].nbytes // 8 * (arrays["seed"].nbytes // 8) > MAX_LEARNERS:
+            raise ValueError(f"it has more than {MAX_LEARNERS:,} learners")
+        expected = {
+            **{path: ("int64", (path,)) for path in ("setting", "seed", "point")},
+            "points": ("int64", ("setting",)),
+            "growing": ("bool", ("setting",)),
+            "key": ("S16", ("setting",)),
+            "state": ("uint8", learner),
+            "reason": ("uint16", learner),
+            "checksum": ("uint64", learner),
+            **{name: (field.dtype, (*learner, *statistic_axes(field))) for name, field in STATISTICS.items()},
+            "games": ("int64", ("setting", "point")),
+            "provenance/failure": ("int64", ("failure",)),
+            "provenance/reasons": (f"S{REASON_BYTES}", ("failure",)),
+            "provenance/progress": (f"S{PROGRESS_BYTES}", ()),
+        }
+        if self.family is NETWORKS:
+            expected["prove_every"] = "int64", ("setting",)
+            expected[COLUMNS["seat"]] = arrays[COLUMNS["seat"]].dtype.str, ("setting",)
+        for path, (dtype, axes) in expected.items():
+            if path in STATISTICS and path not in ALWAYS and path not in arrays:
+                continue
+            if arrays[path].dtype != np.dtype(dtype).newbyteorder("<") or arrays[path].axes != axes:
+                raise ValueError(f"{path} has another type or other axes")
+        for axis, labels in LABELS.items():
+            if arrays[axis].shape != (len(labels),):
+                raise ValueError(f"axis {axis} has another length")
+        if not arrays["provenance/reasons"].shape == (REASONS,) or arrays["provenance/design"].dtype.kind != "S":
+            raise ValueError("its provenance has another form")
+
+    def _find_kinds(self, growing: NDArray[np.bool_]) -> None:
+        """Find the kinds of the settings from the groups of settings with the same arrays."""
+        arrays, settings = self.header.arrays, len(self.keys)
+        groups = [path.removesuffix(MEMBERS) for path in arrays if path.startswith(GROUPS) and path.endswith(MEMBERS)]
+        group, self._own = np.full(settings, -1), np.zeros(settings, np.int64)
+        for number, name in enumerate(groups):
+            members = self._places.read(arrays[name + MEMBERS])
+            if (
+                members.dtype != np.int64
+                or members.min() < 0
+                or members.max() >= settings
+                or (np.diff(members) < 1).any()
+            ):
+                raise ValueError(f"{name} has other settings")
+            group[members], self._own[members] = number, np.arange(members.size)
+        if self.header.keep == LAST and group.min() < 0:
+            raise ValueError("some settings have no tables")
+        rows = np.stack([self.points, growing.astype(np.int64), group], axis=1)
+        distinct, kind_of = np.unique(rows, axis=0, return_inverse=True)
+        self._kind_of = kind_of.reshape(-1).astype(np.int64)
+        self._kinds = [self._kind(n, bool(grows), [*groups, ""][at]) for n, grows, at in distinct.tolist()]
+
+    def _kind(self, points: int, growing: bool, group: str) -> ResultKind:
+        """Return the kind with these arrays.  group: of its tables, or empty.  Raises KeyError or ValueError."""
+        arrays = self.header.arrays
+        recorded = {*ALWAYS, *self.family.columns(exact=not growing)} - {"games"}
+        statistics = {name: arrays[name] for name in STATISTICS if name in recorded}
+        own = {path: place for path, place in arrays.items() if place.results and path.rpartition("/")[0] == group}
+        tables = {path.removeprefix(f"{group}/"): place for path, place in own.items()} if group else {}
+        if any(place.axes[:2] != ("table_setting", "seed") for place in tables.values()):
+            raise ValueError(f"{group} holds more than tables")
+        places = [*statistics.values(), *tables.values()]
+        size = sum(place._replace(shape=place.shape[2:]).nbytes for place in places)
+        return ResultKind(points, statistics, tables, size)
 
     def __enter__(self) -> Self:
         return self
@@ -352,16 +283,6 @@ class StudyFile:
     def __del__(self) -> None:  # callers of `ttt.study(...)` may not close it
         with suppress(AttributeError):
             self.close()
-
-    @property
-    def keys(self) -> list[str]:
-        """Return the key of each setting."""
-        return self._contents.keys
-
-    @property
-    def family(self) -> Method:
-        """Return the family of all learners."""
-        return self._contents.family
 
     @property
     def provenance(self) -> Mapping[str, str | int | float]:
@@ -448,16 +369,17 @@ class StudyFile:
 
         tables: read the tables, too; otherwise the blocks have no tables.
         """
-        contents, arrays, width, read = self._contents, self.header.arrays, self.seeds.size, self._places.read
-        for begin, end in contents.alike():
-            kind = contents.kinds[contents.kind_of[begin]]
+        arrays, width, read = self.header.arrays, self.seeds.size, self._places.read
+        changes = np.flatnonzero(np.diff(self._kind_of)) + 1
+        for begin, end in itertools.pairwise([0, *changes.tolist(), self._kind_of.size]):
+            kind = self._kinds[self._kind_of[begin]]
             step = max(1, BLOCK // kind.size)
             for first in range(begin * width, end * width, step):
                 count = min(step, end * width - first)
                 done = np.flatnonzero(self.state.reshape(-1)[first : first + count] == DONE)
                 if not done.size:
                     continue
-                own = int(contents.own[first // width]) * width + first % width
+                own = int(self._own[first // width]) * width + first % width
                 with worded_errors(self.path):
                     sums = read(arrays["checksum"], first, count, 2)[done]
                     found = {n: read(at, first, count, 2)[done, : kind.points] for n, at in kind.statistics.items()}
@@ -478,7 +400,7 @@ class StudyFile:
     ) -> NDArray[np.uint64]:
         """Compute the checksums of learners with the same arrays."""
         covered = [array for name, array in statistics.items() if name not in MEASURED]
-        keys = self._contents.key_bytes[settings].reshape(-1, KEY_BYTES)
+        keys = self._key_bytes[settings].reshape(-1, KEY_BYTES)
         return checksums(keys, self.seeds[seeds], [*covered, *tables.values()])
 
 
@@ -487,15 +409,7 @@ def open_study(path: str | Path) -> StudyFile:
 
     Raises StudyFileError for a file that is not a valid study.
     """
-    return open_as(StudyFile, path)
-
-
-def open_as(kind: type[Opened], path: str | Path) -> Opened:
-    """Open a study's file as `open_study` does, as a subclass of StudyFile."""
-    path = find_run(path)
-    with ExitStack() as closing:
-        contents, file = opened(path, closing)
-        return kind(path, contents, file, closing.pop_all())
+    return StudyFile(find_run(path))
 
 
 def check_derived(study: StudyFile) -> None:

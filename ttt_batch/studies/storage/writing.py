@@ -56,7 +56,6 @@ from ttt_batch.studies.storage.reading import (
     StudyFile,
     check_derived,
     locked_study,
-    opened,
 )
 
 # Functions import h5py themselves because it costs 0.1 s at start-up.
@@ -175,6 +174,13 @@ def _dataset(file: Any, array: Array) -> Any:
 OTHER_REASON = "another reason: there is no room for more of them"
 
 
+def _fitting(name: str, array: NDArray[Any], place: Stored, *shapes: tuple[int, ...]) -> NDArray[Any]:
+    """Return an array in stored form.  Raises ValueError unless it has the stored type and one of these shapes."""
+    if array.dtype != place.dtype or array.shape not in shapes:
+        raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, expected {place.dtype} of shape {shapes[0]}")
+    return array.astype(place.dtype, copy=False)
+
+
 class StudyWriter(StudyFile):
     """Writer of a study's file, one process at a time.  Close it, or use it in a `with` block.
 
@@ -182,6 +188,7 @@ class StudyWriter(StudyFile):
     """
 
     damaged = 0
+    _mode = "r+"
 
     def store_many(
         self,
@@ -203,9 +210,9 @@ class StudyWriter(StudyFile):
         if min(one.min(initial=0), other.min(initial=0)) < 0 or any(array.shape[:1] != one.shape for array in given):
             raise ValueError(f"results of {one.size} learners expected, with settings and seeds numbered from 0")
         order = np.lexsort((other, one))
-        kind_of = self._contents.kind_of[one[order]]
+        kind_of = self._kind_of[one[order]]
         for number in np.unique(kind_of).tolist():
-            kind, own = self._contents.kinds[number], order[kind_of == number]
+            kind, own = self._kinds[number], order[kind_of == number]
             step = max(1, BLOCK // kind.size)
             for begin in range(0, own.size, step):
                 chosen = own[begin : begin + step]
@@ -221,22 +228,61 @@ class StudyWriter(StudyFile):
         tables: dict[str, NDArray[Any]],
     ) -> None:
         """Store learners of one kind, in ascending order."""
-        contents, arrays = self._contents, self.header.arrays
-        statistics, tables = contents.checked(kind, settings, statistics, tables)
+        arrays = self.header.arrays
+        statistics, tables = self._checked(kind, settings, statistics, tables)
         sums = self._checksums(settings, seeds, statistics, tables)
         learners = settings * self.seeds.size + seeds
         runs, failed = runs_of(learners), runs_of(learners[self.state[settings, seeds] == FAILED])
-        own = runs_of(contents.own[settings] * self.seeds.size + seeds) if tables else []
+        own = runs_of(self._own[settings] * self.seeds.size + seeds) if tables else []
         with STUDY_FILE.refusing(self.path):
             self.check_own()
             for name, place in kind.statistics.items():
-                self._places.scatter(place, runs, contents.padded(statistics[name]))
+                self._places.scatter(place, runs, self._padded(statistics[name]))
             for name, place in kind.tables.items():
                 self._places.scatter(place, own, tables[name])
             self._places.scatter(arrays["checksum"], runs, sums)
             self._places.scatter(arrays["reason"], failed, np.zeros(settings.size, np.uint16))
             self._places.scatter(arrays["state"], runs, np.full(settings.size, DONE, np.uint8))
         self.state[settings, seeds] = DONE
+
+    def _checked(
+        self,
+        kind: ResultKind,
+        settings: NDArray[np.int64],
+        statistics: Mapping[str, NDArray[Any]],
+        tables: Mapping[str, NDArray[Any]],
+    ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
+        """Return the results of learners of one kind in stored form, with only their own points and without games.
+
+        Raises ValueError for arrays that such learners lack.
+        """
+        own, n, most = kind.points, settings.size, self.games.shape[1]
+        given = dict(statistics)
+        games = given.pop("games", None)
+        if games is not None and not np.array_equal(games[:, :own], self.games[settings, :own]):
+            raise ValueError(f"games are not those of the points that settings {settings[:5]} record")
+        if given.keys() != kind.statistics.keys() or tables.keys() != kind.tables.keys():
+            raise ValueError(f"got {[*given, *tables]}, expected {[*kind.statistics, *kind.tables]}")
+        return (
+            {
+                name: _fitting(name, given[name], place, (n, own, *place.shape[3:]), (n, most, *place.shape[3:]))[
+                    :, :own
+                ]
+                for name, place in kind.statistics.items()
+            },
+            {name: _fitting(name, tables[name], place, (n, *place.shape[2:])) for name, place in kind.tables.items()},
+        )
+
+    def _padded(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return a statistic [n, points, ...] in C order, padded to the most points with NaN, or 0 for integers."""
+        most = self.games.shape[1]
+        if array.shape[1] == most:
+            return np.ascontiguousarray(array)
+        padded = np.full(
+            (array.shape[0], most, *array.shape[2:]), np.nan if array.dtype.kind == "f" else 0, array.dtype
+        )
+        padded[:, : array.shape[1]] = array
+        return padded
 
     def fail(self, setting: int, seed: int, reason: str) -> None:
         """Record that a learner failed, and the reason.  A resumed study tries the learner again.
@@ -327,7 +373,7 @@ def resume_study(path: str | Path) -> StudyWriter:
     path = find_run(path)
     with ExitStack() as lock:
         locked_study(path, lock)
-        study = open_locked(path, lock.pop_all())
+        study = StudyWriter(path, lock.pop_all())
     try:
         check_derived(study)
         study.drop_damaged()
@@ -335,16 +381,6 @@ def resume_study(path: str | Path) -> StudyWriter:
         study.close()
         raise
     return study
-
-
-def open_locked(path: Path, lock: ExitStack) -> StudyWriter:
-    """Open a locked study's file to store results, without a search for damaged learners.
-
-    lock: closed with the file, or if opening fails.  Raises StudyFileError.
-    """
-    with lock:
-        contents, file = opened(path, lock, write=True)
-        return StudyWriter(path, contents, file, lock.pop_all())
 
 
 _PIECE = 1 << 17
@@ -373,7 +409,7 @@ def _create(path: Path, design: Design, keep: str, provenance: Provenance, *, ov
         lock.enter_context(STUDY_FILE.alone(STUDY_FILE.place(path, overwrite=overwrite)))
         with STUDY_FILE.drafts([path], overwrite=overwrite) as [draft], STUDY_FILE.refusing(path):
             _build(draft.path, layout, provenance, keep)
-        study = open_locked(path, lock.pop_all())
+        study = StudyWriter(path, lock.pop_all())
     study.design = design  # with opponents' runs as given, which may have no file
     return study
 
@@ -415,15 +451,15 @@ def extend_study(path: str | Path, design: Design, *, command: str = "") -> Stud
         with (
             STUDY_FILE.drafts([path], overwrite=True) as [draft],
             STUDY_FILE.refusing(path),
-            open_locked(path, ExitStack()) as old,
+            StudyWriter(path) as old,
         ):
             check_derived(old)
             settings, seeds = _places_in(old, design)
             began = resumed_provenance(dict(old.provenance), _began(command), "extended_by")
             _build(draft.path, study_layout(design, description_text(design), old.keep), began, old.keep)
-            with open_locked(draft.path, ExitStack()) as new:
+            with StudyWriter(draft.path) as new:
                 _take_over(new, old, settings, seeds)
-        study = open_locked(path, lock.pop_all())
+        study = StudyWriter(path, lock.pop_all())
     study.design = design
     return study
 
