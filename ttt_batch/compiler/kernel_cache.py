@@ -16,7 +16,6 @@ A damaged kernel crashes LLVM and the interpreter.  So a file begins with a dige
 folder's name.  If the digest does not match, the kernel is compiled.
 """
 
-import contextlib
 import errno
 import functools
 import hashlib
@@ -129,11 +128,6 @@ LEFT_AFTER_SECONDS = 3600.0
 DIGEST_SIZE = 32
 
 
-def cache_root() -> Path:
-    """Return the directory with the folders of all versions, by default in the user's cache directory."""
-    return next(_roots())
-
-
 def _roots() -> Iterator[Path]:
     """Yield directories for the folders of all versions: the preferred one, then fallbacks."""
     if chosen := os.environ.get("TTT_BATCH_CACHE_DIR"):
@@ -144,19 +138,13 @@ def _roots() -> Iterator[Path]:
     mac = sys.platform == "darwin"
     if not mac and (caches := os.environ.get("XDG_CACHE_HOME")):
         yield Path(caches) / "ttt-batch"
-    for home in _homes():
-        yield home / ("Library/Caches" if mac else ".cache") / "ttt-batch"
-    yield Path(tempfile.gettempdir()) / f"ttt-batch-{os.geteuid()}"
-
-
-def _homes() -> Iterator[Path]:
-    """Yield the user's home from the environment, then from the system: `sudo` may leave another user's in HOME."""
     import pwd
 
-    with contextlib.suppress(RuntimeError):
-        yield Path.home()
-    with contextlib.suppress(KeyError):
-        yield Path(pwd.getpwuid(os.geteuid()).pw_dir)
+    homes = Path.home, lambda: Path(pwd.getpwuid(os.geteuid()).pw_dir)  # `sudo` may leave another user's in HOME
+    for home in homes:
+        with suppress(RuntimeError, KeyError):
+            yield home() / ("Library/Caches" if mac else ".cache") / "ttt-batch"
+    yield Path(tempfile.gettempdir()) / f"ttt-batch-{os.geteuid()}"
 
 
 @functools.cache
@@ -215,7 +203,7 @@ def _age(path: Path) -> float:
 @functools.cache
 def _note_use(folder: Path) -> None:
     """Update the folder's time of use, so that it is not removed; once per process, if possible."""
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         os.utime(folder)
 
 
@@ -303,7 +291,7 @@ def cache_folder() -> Path:
     `TTT_BATCH_CACHE_DIR` overrides the user's cache directory.  The folder need not exist.  `kernel_folder` returns
     another one if this one is unsafe.
     """
-    return cache_root() / folder_name(ROOT)
+    return next(_roots()) / folder_name(ROOT)
 
 
 def folder_name(package: Path) -> str:
@@ -375,7 +363,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         if not compiling:
             check_memory(LOADING, "loading kernels")
         found = None
-        with contextlib.suppress(Exception):  # missing, damaged or foreign file: compile instead
+        with suppress(Exception):  # missing, damaged or foreign file: compile instead
             if self._ours and _is_ours(sig):
                 content = read_kernel(cache_folder(), self._file(sig, target_context.codegen()))
                 # Safe to unpickle: only this user could have written the file.
@@ -392,7 +380,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
     def save_overload(self, sig: Any, data: Any) -> None:
         """Store a compiled kernel, if possible."""
         # Read-only home, full disk, no permission: continue without storing it.
-        with contextlib.suppress(Exception):
+        with suppress(Exception):
             if self._ours and _is_ours(sig):
                 write_kernel(cache_folder(), self._file(sig, data.codegen), dumps(self._impl.reduce(data)))
         if self._py_func in compiling:  # the later ones were abandoned
