@@ -1,8 +1,8 @@
-"""Play by probabilities: a row's moves are drawn from any distribution.
+"""Action probabilities of learners and fixed players, which need not be uniform.
 
-A chance belongs to a slot: slot 2 * edge + GREEDY is that the edge is taken and counts as greedy, slot 2 * edge +
-EXPLORING that it counts as exploring, as in `Counts.taken`.  `write_chances` says where a learner's chances come from,
-a class each; `Probabilities` are fixed ones, such as an opponent's.
+Each edge has two slots with a probability each: slot 2 * edge + GREEDY means that the edge is taken and counts as
+greedy, slot 2 * edge + EXPLORING that it counts as exploring, as in `Counts.taken`.  `write_chances` computes them for
+a learner, with one body per class of exploration.  `Probabilities` are fixed, such as an opponent's.
 """
 
 import functools
@@ -21,7 +21,7 @@ WIDEST = 64
 """Moves of a row at most."""
 
 LEAST_BEADS = 1e-300
-"""Above the score of a kind without beads, and not above that of any other: the score of resigning."""
+"""Score of resigning: above the score of a kind without beads, and not above that of any other."""
 
 SUM = 1e-6
 """Largest deviation from 1 of given probabilities of a row in all."""
@@ -34,7 +34,7 @@ class Probabilities(NamedTuple):
 
 
 class Softmax(NamedTuple):
-    """A move's chance is proportional to e**(score / temperature); temperature: float64[1], above 0."""
+    """Probabilities proportional to e**(score / temperature); temperature: float64[1], above 0."""
 
     temperature: Float64Array
 
@@ -157,4 +157,4 @@ def even_chances(graph: Graph, policy: Policy) -> Probabilities:
 
 
 NO_CHANCES = Probabilities(np.zeros(0))
-"""Chances of nobody: in self-play, and of a random player on a growing board."""
+"""Probabilities of no fixed player: in self-play, and of a random player on a growing board."""

@@ -5,10 +5,10 @@ however many moves there are: the upper half of a random number chooses a column
 The random number `ply` of a game decides its move at that ply, even if there is only one.  Slots are those of
 `action_probabilities`; a slot of probability 0 is in no column.
 
-The flow of players whose moves have chances of their own: of the games at a row, each slot has a binomial share.
-As in `flow`, every row of every batch has a sequence of random numbers of its own.  Slots are drawn
-from the last one back: a slot's share of what the later ones left is its chance among itself and those before it, a sum
-of positive numbers, so that nothing cancels.  A few games draw a slot each from the row's alias table instead.
+The flow gives each slot a binomial share of the games at a row.  As in `flow`, every row of every batch has its own
+sequence of random numbers.  Slots are drawn from the last one back.  Each takes its share of the games that the later
+ones left, with its probability among itself and the slots before it.  These probabilities are summed, never subtracted,
+so no digits cancel.  If only a few games are at a row, each draws a slot from the row's alias table instead.
 """
 
 from typing import Any, NamedTuple

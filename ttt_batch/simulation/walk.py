@@ -1,30 +1,27 @@
-"""The walk: play every game of a batch, a block of games at a time, from one decision of chance to the next.
+"""Walk: play every game of a batch, a block of games at a time, from one random decision to the next.
 
-The games of a block advance together, one decision a round; those that are over drop out.  A round has no branch to
+The games of a block advance together, one decision a round; finished games drop out.  A round has no branch to
 mispredict: 1.8 times (epsilon 0.1) to 3 times (td) the speed of following one game to its end.  Only decisions are
-counted; `policy.complete_counts` derives the greedy moves between them.  The random numbers of a game depend on its
-number alone, so neither the block nor the order of games shows in the counts.
+counted; `policy.complete_counts` derives the greedy moves between them.  The random numbers of a game depend only on
+its number, so neither the block nor the order of games changes the counts.
 
-A round has two loops.  The first draws and chooses, which is arithmetic done several games at a time; the second counts
-and looks up where the path leads (batches 1.06 to 1.36 times as fast as with one loop for both).  One word holds all
-about a game: where it stands, which game it is, and which plies are still to explore (1.23 to 1.38 times as fast).
+A round has two loops.  The first draws and chooses, which is arithmetic on several games at a time.  The second counts
+and looks up where the path leads (batches 1.06 to 1.36 times as fast as with one loop for both).  One word holds the
+state of a game: its next decision, its number, and the plies that are still to explore (1.23 to 1.38 times as fast).
 
-Batches walked in pieces: any games of a batch may be walked apart, and what they count adds up.
-A sampler (`walk.Walker`, `lockstep.Lockstep`) holds what the games of a batch share, which is only read, and what
-each thread or process needs for itself: where its games stand, and `drawn`, its counts.  A batch's counts are the sum
-of `drawn` over all who walked some of its games, whichever these were.
+Threads and processes walk any games of a batch separately, and their counts add up.  A sampler (`walk.Walker`,
+`lockstep.Lockstep`) holds what they share, which is only read, and what each needs for itself: the states of its games
+and its counts `drawn`.
 
-Which plies of a game explore, as a set of plies, and which random numbers decide its moves.
 Each ply explores with probability epsilon, independently.  On boards of up to nine cells the set of exploring plies
-has 512 possible values; Walker's alias method draws it from one random number (Vose, "A linear algorithm for generating
-random numbers with a given distribution", IEEE Transactions on Software Engineering 17, 1991).  A game's number 0
-is spent on that, and numbers 1, 2, ... on its decisions of chance.
+has 512 possible values.  Walker's alias method draws it from one random number (Vose, "A linear algorithm for
+generating random numbers with a given distribution", IEEE Transactions on Software Engineering 17, 1991).  Number 0 of
+a game draws this set, and numbers 1, 2, ... its random decisions.  On larger boards numbers 2 * ply and 2 * ply + 1
+decide whether the game explores at a ply and which move it takes.
 
-On larger boards a game's numbers 2 * ply and 2 * ply + 1 decide whether it explores there and which move it takes.
-
-Greedy paths: where greedy play leads from every row until chance decides a move.
-Between explorations and ties a game follows the one best move of each row.  With these paths built once per batch, a
-game jumps from one decision of chance to the next: about 0.9 jumps instead of 8.4 plies at epsilon 0.1.
+Between explorations and ties a game follows the one best move of each row.  `GreedyPaths`, built once per batch, hold
+where these moves lead, so a game jumps to its next random decision: about 0.9 jumps instead of 8.4 plies at epsilon
+0.1.
 
 A jump is a chain of loads (the decision, the move, the path after it) from tables that share the second cache, so they
 are small: 63 KB on 3x3, 1.3 to 1.8 times the speed of a walk over wider ones.  A path holds the plies from its row's
