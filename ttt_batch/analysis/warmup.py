@@ -40,7 +40,7 @@ from ttt_batch.compiler.numerics import stream_key
 from ttt_batch.core import VERSION
 from ttt_batch.core.errors import TttBatchError, UsageError
 from ttt_batch.core.files import shown
-from ttt_batch.core.resources import available_threads, module_command, module_environment, processor_name, thread_count
+from ttt_batch.core.resources import available_threads, module_environment, processor_name, thread_count
 from ttt_batch.core.text import Number, count_text, parse_float
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.evaluation.judgement import exact_judge
@@ -248,7 +248,7 @@ def _run_jobs(names: list[str], at_once: int, report: Callable[[str, float, int,
     def compile_in_child(name: str) -> float:
         """Run a job in a child process; return its seconds."""
         began, pipe, nothing = time.perf_counter(), subprocess.PIPE, subprocess.DEVNULL
-        command, environment = module_command(__name__, name), module_environment()
+        command, environment = [sys.executable, "-m", __name__, name], module_environment()
         process = subprocess.Popen(command, env=environment, stdin=nothing, stdout=nothing, stderr=pipe, text=True)
         processes.append(process)
         if ended.is_set():  # the pool was stopped while the process started

@@ -13,7 +13,6 @@ import mmap
 import os
 import platform
 import re
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -36,10 +35,7 @@ UNKNOWN = 2 * 10**9
 
 def free_memory() -> int:
     """Return the number of bytes that are free or can be reclaimed."""
-    try:
-        found = re.search(r"MemAvailable:\s+(\d+) kB", MEMINFO.read_text())
-    except OSError:
-        found = None
+    found = re.search(r"MemAvailable:\s+(\d+) kB", _read(MEMINFO))
     return int(found[1]) * 1024 if found else UNKNOWN
 
 
@@ -92,10 +88,8 @@ def check_memory(size: int, work: str) -> None:
 
 def _held() -> int:
     """Return the bytes of address space in use, or 0 if the system does not say."""
-    try:
-        return int(PAGES.read_text().split()[0]) * mmap.PAGESIZE
-    except (OSError, ValueError):
-        return 0
+    found = re.match(r"\d+", _read(PAGES))
+    return int(found[0]) * mmap.PAGESIZE if found else 0
 
 
 PROC = Path("/proc/self")
@@ -184,15 +178,11 @@ def _folders(proc: Path, groups: Path) -> Iterator[Path]:
 
 
 def _read(path: Path) -> str:
+    """Return the content of a system's file, or an empty text if it cannot be read."""
     try:
         return path.read_text(encoding="ascii", errors="replace")
     except (OSError, ValueError):
         return ""
-
-
-def module_command(name: str, *words: str) -> list[str]:
-    """Return the command that runs module `name` with this interpreter."""
-    return [sys.executable, "-m", name, *words]
 
 
 def module_environment() -> dict[str, str]:

@@ -17,8 +17,8 @@ from typing import Any, Literal, NamedTuple
 from ttt_batch.agents.adapter import AgentAdapter
 from ttt_batch.app.web.packing import (
     CLASS,
-    LEARNING,
-    NONE,
+    IN_THE_WORKER,
+    TO_SHOW,
     PagePart,
     about_agent,
     agent_part,
@@ -75,17 +75,18 @@ def page_text(run: AnyRun | AgentAdapter, ties: Ties | None = None, opens: Liter
     if ties is not None and check_ties(ties) == "sharp" and not isinstance(run, AgentAdapter):
         check_sharp(run)
     ties = default_ties(run) if ties is None else check_ties(ties)
-    shown, extra = _shown(run, ties), LEARNING if learns(run.board) else NONE
+    shown, learning = _shown(run, ties), learns(run.board)
+    before, after = (IN_THE_WORKER[1:], TO_SHOW) if learning else ((), ())
     agent = ["sections", *(part.script for part in shown.parts), "links", "review"]
-    names = ["game", *extra.before, *agent, "parts", "hints", "about", "after", "page", *extra.after]
+    names = ["game", *before, *agent, "parts", "hints", "about", "after", "page", *after]
     style, scripts = source("page.css"), {name: source(f"{name}.js") for name in names}
     pieces = {
         "title": html.escape(f"{run.board.name} tic-tac-toe against {name}"),
-        "policy": _policy(style, *scripts.values()) + ("; worker-src blob:" if extra is LEARNING else ""),
+        "policy": _policy(style, *scripts.values()) + ("; worker-src blob:" if learning else ""),
         "style": style,
         "data": _json(_data(run, shown) | {"tab": opens}),
-        "scripts": "\n".join(_script(text, name in extra.shared) for name, text in scripts.items()),
-        **{piece: file and source(file) for piece, file in extra.html.items()},
+        "scripts": "\n".join(_script(text, learning and name in IN_THE_WORKER) for name, text in scripts.items()),
+        **{piece: source(f"learning/{piece}.html") if learning else "" for piece in ("tabs", "learn")},
     }
     # One pass, so that nothing within a piece is taken for the name of another.
     return re.sub(r"\{\{(\w+)\}\}", lambda found: pieces[found[1]], source("page.html"))

@@ -293,26 +293,8 @@ CLASS = "learning"
 """Marks these scripts on the page."""
 
 
-class Extra(NamedTuple):
-    """Additional parts of a page that learns.
-
-    before, after: scripts before and after those of every page.  shared: those that its worker runs, too.
-    html: pieces, by name, and the file of each.
-    """
-
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-    shared: tuple[str, ...]
-    html: dict[str, str]
-
-
-LEARNING = Extra(
-    before=IN_THE_WORKER[1:],
-    after=tuple(f"learning/{name}" for name in ("learnt", "curve", "looking", "matchboxes", "learn", "tabs")),
-    shared=IN_THE_WORKER,
-    html={"tabs": "learning/tabs.html", "learn": "learning/learn.html"},
-)
-NONE = Extra((), (), (), {"tabs": "", "learn": ""})
+TO_SHOW = tuple(f"learning/{name}" for name in ("learnt", "curve", "looking", "matchboxes", "learn", "tabs"))
+"""Scripts that show on the page what its worker learns."""
 
 
 def learns(board: Board) -> bool:

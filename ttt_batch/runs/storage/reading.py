@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import RunFileError, flag
 from ttt_batch.core.files import begins_with, reason, shown
-from ttt_batch.core.resources import module_command, module_environment
+from ttt_batch.core.resources import module_environment
 from ttt_batch.runs.lookup import no_such_file
 from ttt_batch.runs.storage.declaration import (
     FIELDS,
@@ -394,7 +394,7 @@ def in_child(module: str, content: bytes) -> tuple[bytes | None, str]:
     """Pass `content` to a child process that runs `module`; return its output and "", or None and a finding."""
     try:
         done = subprocess.run(
-            module_command(module),
+            [sys.executable, "-m", module],
             input=content,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
