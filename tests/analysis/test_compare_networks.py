@@ -5,7 +5,7 @@ from oracle.streams import below, drawn
 
 import ttt_batch as ttt
 from ttt_batch.analysis.compare import GAMES, SEED, compare_networks
-from ttt_batch.app.reports.training import network_comparison_text
+from ttt_batch.app.reports.training import comparison_text
 from ttt_batch.compiler.numerics import MEETINGS, stream_key
 from ttt_batch.core.errors import BoardError
 from ttt_batch.games.board import EMPTY, UNFINISHED
@@ -33,7 +33,7 @@ def test_positions_and_moves_are_those_of_random_games() -> None:
     assert found["policies"] == {"positions": len(positions), "differing": len(differing), "games": 1000, "seed": 0}
     weights = one.agent.weights != other.agent.weights
     assert 0 < found["tables"]["differing"] <= weights.sum() and found["tables"]["largest_difference"] > 0
-    text = network_comparison_text(found, "a.h5", "b.h5", board)
+    text = comparison_text(found, "a.h5", "b.h5", board)
     assert f"other moves in {len(differing):,} of {len(positions):,} positions" in text and "a.h5: " in text
 
 

@@ -83,7 +83,7 @@ def test_seconds_have_as_many_digits_as_anyone_reads(tmp_path, monkeypatch, caps
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_options_of_a_learner_stand_in_two_columns(name):
-    lines = learner_text(LEARNERS[name]).splitlines()
+    lines = learner_text(name).splitlines()
     options = lines[lines.index("options and defaults") + 1 :]
     scheduled = {line.index("or 0.3") for line in options if "or 0.3" in line}
     assert len(scheduled) == (0 if LEARNERS[name].boxes else 1)
@@ -93,7 +93,7 @@ def test_options_of_a_learner_stand_in_two_columns(name):
 def test_no_line_passes_80_columns(tmp_path, monkeypatch, capsys):
     """A terminal of 80 columns breaks longer ones wherever they stand, also within a number."""
     monkeypatch.chdir(tmp_path)
-    texts = [learners_text(list(LEARNERS.values())), *map(learner_text, LEARNERS.values())]
+    texts = [learners_text(LEARNERS), *map(learner_text, LEARNERS)]
     run = ttt.train(1000, learner="minimax-q", out="run.h5")
     ttt.train(1000, learner="minimax-q", seed=1, out="other.h5")
     texts += [command(capsys, *words)[1] for words in (["info", "run.h5"], ["compare", "run.h5", "other.h5"])]

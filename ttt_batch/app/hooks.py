@@ -9,13 +9,7 @@ from typing import Any
 
 def hook(name: str) -> Callable[..., Any]:
     """Return the function that `core.results.call_hook` calls for `name`.  Raises LookupError for an unknown one."""
-    if name in ("figure", "progress", "run_dict", "run_html"):
-        return _hook_of_runs(name)
-    texts = _texts_of_studies if name in ("Repetition", "Study", "Summary") else _texts_of_agents
-    return texts()[name]
-
-
-def _hook_of_runs(name: str) -> Callable[..., Any]:
+    texts: dict[str, Callable[..., str]]
     if name == "figure":
         from ttt_batch.app.plots import figure
 
@@ -28,15 +22,18 @@ def _hook_of_runs(name: str) -> Callable[..., Any]:
         from ttt_batch.app.reports.training import run_summary
 
         return run_summary
-    from ttt_batch.app.notebooks import notebook_html
+    if name == "run_html":
+        from ttt_batch.app.notebooks import notebook_html
 
-    return notebook_html
+        return notebook_html
+    if name in ("Repetition", "Study", "Summary"):
+        from ttt_batch.app.reports import study
 
-
-def _texts_of_agents() -> dict[str, Callable[..., str]]:
+        texts = {"Repetition": study.confirmation_text, "Study": study.file_text, "Summary": study.study_text}
+        return texts[name]
     from ttt_batch.app.reports import evaluation, tournament
 
-    return {
+    texts = {
         "Evaluation": evaluation.evaluation_text,
         "LabelledEvaluation": evaluation.positions_text,
         "PlayedEvaluation": evaluation.played_text,
@@ -46,9 +43,4 @@ def _texts_of_agents() -> dict[str, Callable[..., str]]:
         "Series": tournament.series_text,
         "Tournament": tournament.tournament_text,
     }
-
-
-def _texts_of_studies() -> dict[str, Callable[..., str]]:
-    from ttt_batch.app.reports import study
-
-    return {"Repetition": study.confirmation_text, "Study": study.file_text, "Summary": study.study_text}
+    return texts[name]

@@ -76,15 +76,8 @@ def info(
         _study_info(path, trust=trust, json=json)
         return
     from ttt_batch.app.reports.training import information_text, run_information
-    from ttt_batch.runs.run import Run
 
     run = load_any_run(path, trust)
-    if not isinstance(run, Run):
-        from ttt_batch.app.reports.training import pattern_information, pattern_information_text
-
-        networks, known = run, pattern_information(run, str(path))
-        print_result(json, lambda: known, lambda: pattern_information_text(known, networks))
-        return
     information = run_information(run, str(path))
     print_result(json, lambda: information, lambda: information_text(information, run))
 

@@ -151,11 +151,8 @@ def evaluate_command(
         return max((cell for cell in range(9) if not marks[cell]), key=worth)
     """
     from ttt_batch.agents.adapter import AgentAdapter
-    from ttt_batch.analysis.matches import SampledEvaluation
-    from ttt_batch.analysis.position import LabelledEvaluation
     from ttt_batch.app import api
-    from ttt_batch.app.reports.evaluation import evaluation_text, grown_evaluation_text, played_text, positions_text
-    from ttt_batch.runs.evaluation import PlayedEvaluation
+    from ttt_batch.app.hooks import hook
     from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
 
     rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit, symmetric)
@@ -174,12 +171,7 @@ def evaluate_command(
         options: dict[str, Any] = {"games": games, "seed": seed, "budget": budget, "samples": samples, "ties": rule}
         options |= {"as_played": as_played, "positions": positions, "progress": report.asking}
         result = api.evaluate(run, opponent, **options)
-    texts: dict[type, Any] = {
-        LabelledEvaluation: positions_text,
-        PlayedEvaluation: played_text,
-        SampledEvaluation: grown_evaluation_text,
-    }
-    print_result(json, result.to_dict, lambda: texts.get(type(result), evaluation_text)(result, called(path)))
+    print_result(json, result.to_dict, lambda: hook(type(result).__name__)(result, called(path)))
 
 
 def _board_of(positions: Path | None) -> "Board | None":
@@ -202,16 +194,18 @@ def compare(
 ) -> None:
     """Say where two runs' tables and policies differ; with networks, in positions of random games."""
     from ttt_batch.analysis.compare import compare_networks, compare_runs
-    from ttt_batch.app.reports.training import comparison_text, network_comparison_text
+    from ttt_batch.app.reports.training import comparison_text
     from ttt_batch.runs.run import Run
 
     with working(quiet=quiet):
         run, second = load_any_run(path, trust), load_any_run(other, trust)
         if isinstance(run, Run) and isinstance(second, Run):
-            text, differences = comparison_text, compare_runs(run, second)
+            differences = compare_runs(run, second)
         else:
-            text, differences = network_comparison_text, compare_networks(run, second)
-    print_result(json, lambda: differences, lambda: text(differences, run_name(path), run_name(other), run.board))
+            differences = compare_networks(run, second)
+    print_result(
+        json, lambda: differences, lambda: comparison_text(differences, run_name(path), run_name(other), run.board)
+    )
 
 
 def show_command(

@@ -50,30 +50,15 @@ def learners(
     json: Json = False,
 ) -> None:
     """List the learners, or describe one."""
-    from ttt_batch.app.reports.catalogues import (
-        learner_description,
-        learner_text,
-        learners_text,
-        network_description,
-        network_text,
-        networks_text,
-    )
+    from ttt_batch.app.reports.catalogues import learner_description, learner_text, learners_text
     from ttt_batch.learners import LEARNERS, any_learner
 
     if name is None:
-        known, networks = list(LEARNERS.values()), [network_description(name) for name in PATTERN_LEARNERS]
-        print_result(
-            json,
-            lambda: [*map(learner_description, known), *networks],
-            lambda: f"{learners_text(known)}\n\n{networks_text()}\n\n{MORE}",
-        )
+        names = [*LEARNERS, *PATTERN_LEARNERS]
+        print_result(json, lambda: [*map(learner_description, names)], lambda: f"{learners_text(names)}\n\n{MORE}")
         return
     name = any_learner(name)
-    if name in PATTERN_LEARNERS:
-        print_result(json, lambda: network_description(name), lambda: network_text(name))
-    else:
-        learner = LEARNERS[name]
-        print_result(json, lambda: learner_description(learner), lambda: learner_text(learner))
+    print_result(json, lambda: learner_description(name), lambda: learner_text(name))
 
 
 def boards(

@@ -26,12 +26,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.app.plots.style import COLOURS, common_title, log_counts, make_legend, new_figure
+from ttt_batch.app.plots.style import (
+    COLOURS,
+    common_title,
+    ink_on,
+    line_sign,
+    log_counts,
+    make_legend,
+    make_panels,
+    new_figure,
+)
 from ttt_batch.core.errors import UsageError
 from ttt_batch.core.text import SEATS, count_text, short_number
+from ttt_batch.evaluation.exact_results import chances_of
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, MARKS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.games.graph import rows_of_edges
-from ttt_batch.runs.evaluation import played_chances
+from ttt_batch.runs.evaluation import exploration_of
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.schedules import value_at
@@ -168,17 +178,15 @@ def opening_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
     legend = make_legend(runs, names)
     cell_rows = max(run.board.rows / max(run.board.cols, 3) for run in runs)
     height = per_run * (0.4 + (7.2 / columns - 0.15) * cell_rows)
-    figure = new_figure(0.75 + len(runs) * (height + 0.25 * (len(runs) > 1)))
     what = "" if len(runs) > 1 else f", after {short_number(runs[0].games)} games"
     titled = "Values" if any(gives(run) == "value" for run in runs) else "Chances"
-    figure.suptitle(f"{titled} of the opening: {common_title(runs)}{what}", x=0.01, ha="left")
+    title = f"{titled} of the opening: {common_title(runs)}{what}"
+    figure = new_figure(0.75 + len(runs) * (height + 0.25 * (len(runs) > 1)), title)
     parts = figure.subfigures(len(runs), 1, squeeze=False)[:, 0]
     for part, run, row, text in zip(parts, runs, boards, legend.texts, strict=True):
-        grid = part.subplots(per_run, columns, squeeze=False)
-        for axes in grid.flat:
-            axes.set_axis_off()
+        grid = make_panels(part, per_run, columns, 0)
         size = _letter_size(run, columns)
-        for axes, opening in zip(grid.flat, row, strict=False):
+        for axes, opening in zip(grid, row, strict=False):
             draw_board_axes(axes, run, opening, size)
         if len(runs) > 1:
             part.suptitle(text, x=0.01, ha="left", fontsize=10)
@@ -266,7 +274,7 @@ def draw_board_axes(axes: Any, run: AnyRun, opening: Opening, size: float, *, wo
             mark = MARKS[opening.position[cell]]
             axes.text(*middle, mark, ha="center", va="center", fontsize=2.2 * size, weight="bold")
             continue
-        ink = "#000000" if math.isnan(value) or _bright(colour) else "#FFFFFF"
+        ink = "#000000" if math.isnan(value) else ink_on(colour)
         for height, text, share in _texts(run, opening, cell, words=words):
             axes.text(col + 0.5, row + height, text, ha="center", va="center", fontsize=share * size, color=ink)
     for cell in opening.choices:
@@ -297,11 +305,6 @@ def _number(value: float, *, signed: bool) -> str:
     return "0.00" if float(text) == 0 else text
 
 
-def _bright(colour: Any) -> bool:
-    red, green, blue = colour[:3]
-    return bool(0.299 * red + 0.587 * green + 0.114 * blue > 0.5)
-
-
 def _colour_bar(part: Any, grid: Any, run: AnyRun) -> None:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
@@ -309,7 +312,7 @@ def _colour_bar(part: Any, grid: Any, run: AnyRun) -> None:
     low, high = _scale(run)
     bar = part.colorbar(
         ScalarMappable(Normalize(low, high), _colours()),
-        ax=list(grid.flat),
+        ax=grid,
         shrink=0.85,
         aspect=18,
         pad=0.015,
@@ -355,24 +358,13 @@ def reach_probabilities(run: Run) -> NDArray[np.float64]:
     Raises BoardError on a growing board.
     """
     graph, row = run.graph, rows_of_edges(run.graph)
-    chance = played_chances(run).chance if run.config.by_chances else _exploring_chances(run, row)
+    chance = chances_of(exploration_of(run.config, run.games), run.tables, graph, run.learner.choice).chance
     reach = np.zeros(graph.code.size)
     reach[0] = 1.0
     for start, stop in pairwise(graph.ply_start.tolist()):
         edges = slice(int(graph.first_edge[start]), int(graph.first_edge[stop]))
         np.add.at(reach, graph.child[edges], reach[row[edges]] * chance[edges])
     return reach
-
-
-def _exploring_chances(run: Run, row: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the probability of each move of an epsilon-greedy learner (float64[E]); row: of each edge."""
-    graph, policy, epsilon = run.graph, run.policy, end_epsilon(run)
-    n_edges = np.diff(graph.first_edge).astype(np.int64)
-    slot = np.arange(graph.child.size) - graph.first_edge[row].astype(np.int64)
-    chance: NDArray[np.float64] = epsilon / n_edges[row]
-    greedy = slot < policy.best[row]
-    chance[policy.ordered[greedy]] += ((1 - epsilon) / policy.best[row])[greedy]
-    return chance
 
 
 def end_epsilon(run: Run) -> float:
@@ -461,20 +453,17 @@ def coverage_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
     columns = 1 if len(runs) <= 3 else 2
     rows = -(-len(runs) // columns)
     covers = [coverage_of(run) for run in tables]
-    figure = new_figure(0.95 + (3.3 if len(runs) == 1 else 2.5) * rows)
-    figure.suptitle(f"How often play reaches each position: {common_title(runs)}", x=0.01, ha="left")
-    grid = figure.subplots(rows, columns, squeeze=False)
-    for axes in grid.flat:
-        axes.set_axis_off()
-    for axes, run, cover, text in zip(grid.flat, tables, covers, legend.texts, strict=False):
-        axes.set_axis_on()
+    title = f"How often play reaches each position: {common_title(runs)}"
+    figure = new_figure(0.95 + (3.3 if len(runs) == 1 else 2.5) * rows, title)
+    grid = make_panels(figure, rows, columns, len(runs))
+    for axes, run, cover, text in zip(grid, tables, covers, legend.texts, strict=False):
         if cover.kind == "visited":
             _draw_visited(axes, cover)
         else:
             _draw_shares(axes, cover, narrow=columns > 1)
         said = _said(run, cover, narrow=columns > 1)
-        title = [said] if len(runs) == 1 else [*textwrap.wrap(text, 50 if columns > 1 else 100), said]
-        axes.set_title("\n".join(title), fontsize=9)
+        lines = [said] if len(runs) == 1 else [*textwrap.wrap(text, 50 if columns > 1 else 100), said]
+        axes.set_title("\n".join(lines), fontsize=9)
     _draw_legend(figure, covers)
     return figure
 
@@ -537,14 +526,13 @@ def _plies_axis(axes: Any, cover: Coverage) -> None:
 
 
 def _draw_legend(figure: Any, covers: Sequence[Coverage]) -> None:
-    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     entries: list[tuple[Any, str]] = []
     if any(cover.kind != "visited" for cover in covers):
         entries += [(Patch(**_fill(number)), name) for number, name in enumerate(BINS)]
     if any(cover.kind == "visited" for cover in covers):
-        most = Line2D([], [], color="#000000", ls="--", marker="o", ms=3)
+        most = line_sign(color="#000000", ls="--", marker="o", ms=3)
         entries += [(Patch(facecolor=COLOURS[0]), "positions visited"), (most, "positions there are at most")]
     handles, labels = zip(*entries, strict=True)
     figure.legend(

@@ -24,10 +24,14 @@ from ttt_batch.app.plots.style import (
     WIN,
     Look,
     common_title,
+    line_sign,
+    line_style,
     log_counts,
     log_ticks,
     make_legend,
     make_look,
+    make_panels,
+    marked_points,
     new_figure,
     put_legend,
     safe_since,
@@ -272,7 +276,6 @@ STRIPS = ("unbeatable", "proof")
 """Panels of verdicts."""
 
 ALONE, PROVED_COLOUR = "#000000", "#009E73"
-MARKS_A_CURVE = 14
 LEGEND_ENTRIES, FEW = 12, 4
 LEGEND_WIDTH = 46
 """Runs that a legend names, those up to which their verdicts have lines of their own, and characters in a line."""
@@ -292,21 +295,13 @@ def curves_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
     handles, labels = zip(*_legend_entries(panels, look, runs), strict=True)
     needed = sum(ENTRY + LINE * (label.count("\n") + 1) for label in labels) / ROW
     ratios = [1.0] * (rows - 1) + [needed if alone else max(1.0, needed)]
-    figure = new_figure(0.6 + 2.35 * sum(ratios))
-    figure.suptitle(f"Learning curves: {common_title(runs)}", x=0.01, ha="left")
-    grid = figure.subplots(rows, 2, squeeze=False, height_ratios=ratios)
-    for axes, panel in zip(grid.flat, panels, strict=False):
+    figure = new_figure(0.6 + 2.35 * sum(ratios), f"Learning curves: {common_title(runs)}")
+    grid = make_panels(figure, rows, 2, len(panels), height_ratios=ratios)
+    for axes, panel in zip(grid, panels, strict=False):
         _draw_panel(axes, panel, look, runs)
-        games_axis(axes, *_edges(panel))
-    for axes in list(grid.flat)[len(panels) :]:
-        axes.set_axis_off()
-    put_legend(list(grid.flat)[len(panels)], handles, labels, handlelength=2.6, labelspacing=0.55)
+        games_axis(axes, *games_edges(*_span(panel)))
+    put_legend(grid[len(panels)], handles, labels, handlelength=2.6, labelspacing=0.55)
     return figure
-
-
-def _edges(panel: Panel) -> tuple[float, float]:
-    """Return the limits of the axis of games."""
-    return games_edges(*_span(panel))
 
 
 def _span(panel: Panel) -> tuple[int, int]:
@@ -322,23 +317,7 @@ def _line_style(line: Line, look: Look) -> dict[str, Any]:
         return {"color": (WIN, DRAW, LOSS)[number], "marker": MARKERS[number], "linestyle": dash}
     if len(look.style) == 1:
         return {"color": ALONE, "marker": MARKERS[4], "linestyle": dash}
-    colour = COLOURS[style % len(COLOURS)]
-    return {
-        "color": colour,
-        "marker": MARKERS[style % len(MARKERS)],
-        "markerfacecolor": "white" if style // len(COLOURS) % 2 else colour,  # a second round of colours: open markers
-        "linestyle": dash,
-    }
-
-
-def _marked(games: NDArray[np.int64], low: float, high: float, turn: float) -> list[int]:
-    """Return the points of a curve that get a marker: first, last and some between, evenly from `low` to `high`.
-
-    turn: 0 to 1, so that curves on top of each other have theirs in different places.
-    """
-    at = np.log(games / low) / max(np.log(high / low), 1e-9) * MARKS_A_CURVE + turn
-    first = np.flatnonzero(np.diff(np.floor(at), prepend=-1) > 0)
-    return sorted({0, *first.tolist(), games.size - 1})
+    return {**line_style(style), "linestyle": dash}
 
 
 def _draw_verdicts(axes: Any, panel: Panel, look: Look, runs: Sequence[AnyRun]) -> None:
@@ -349,7 +328,7 @@ def _draw_verdicts(axes: Any, panel: Panel, look: Look, runs: Sequence[AnyRun]) 
 
     axes.set_title(panel.title)
     axes.set_ylabel("" if len(runs) == 1 else "pairs: first above second", fontsize=8.5, labelpad=12)
-    middles = draw_strips(axes, panel, [numbers for _, numbers in look.entries], _edges(panel)[1], style)
+    middles = draw_strips(axes, panel, [numbers for _, numbers in look.entries], games_edges(*_span(panel))[1], style)
     for number, since in _proofs(runs):
         if len(runs) > 1:
             line = next(line for line in panel.lines if line.run == number)
@@ -375,7 +354,7 @@ def _draw_panel(axes: Any, panel: Panel, look: Look, runs: Sequence[AnyRun]) -> 
     crowded = {number for numbers in crowds for number in numbers}
 
     def draw(line: Line, **style: Any) -> None:
-        every = _marked(line.games, low, max(high, low + 1), look.style[line.run] / len(COLOURS))
+        every = marked_points(line.games, low, max(high, low + 1), look.style[line.run] / len(COLOURS))
         axes.plot(line.games, line.value, markevery=every, **{**_line_style(line, look), **style})
 
     for line in panel.lines:
@@ -413,11 +392,7 @@ def _proofs(runs: Sequence[AnyRun]) -> Iterator[tuple[int, int]]:
 
 def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[AnyRun]) -> list[tuple[Any, str]]:
     """Return the signs of the legend, and what stands beside each."""
-    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
-
-    def sign(**style: Any) -> Any:
-        return Line2D([], [], **style)
 
     def style_of(run: int, seat: int, what: str) -> dict[str, Any]:
         return _line_style(Line(run, seat, what, np.zeros(0, np.int64), np.zeros(0)), look)
@@ -428,32 +403,32 @@ def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[AnyRun])
     if one:
         there = any(panel.name == "versus_random" for panel in panels)
         meanings = ("agent wins; in play X wins", "draw", "agent loses; in play O wins") if there else PLAYED
-        entries = [(sign(**style_of(0, 0, what)), name) for what, name in zip(RESULTS, meanings, strict=True)]
+        entries = [(line_sign(**style_of(0, 0, what)), name) for what, name in zip(RESULTS, meanings, strict=True)]
     for text, numbers in look.entries[:LEGEND_ENTRIES]:
         said = verdict([runs[number] for number in numbers])
         label = f"{text}: {said.replace('unbeatable since game', 'proved since')}"
         if len(look.entries) <= FEW or not said or len(label) > LEGEND_WIDTH or "\n" in said:
             label = "\n".join([textwrap.fill(text, LEGEND_WIDTH), *([said] if said else [])])
-        entries.append((sign(**style_of(numbers[0], 0, "")), label))
+        entries.append((line_sign(**style_of(numbers[0], 0, "")), label))
     if len(look.entries) > LEGEND_ENTRIES:
-        entries.append((sign(linestyle=""), f"and {len(look.entries) - LEGEND_ENTRIES} more"))
+        entries.append((line_sign(linestyle=""), f"and {len(look.entries) - LEGEND_ENTRIES} more"))
     if seats:
         for seat in seats:
-            entries.append((sign(color="#444444", ls=DASHES[seat]), f"agent moves {SEATS[seat]}"))
+            entries.append((line_sign(color="#444444", ls=DASHES[seat]), f"agent moves {SEATS[seat]}"))
         holds, fails = ("proved", "not proved") if networks else ("no opponent beats it", "can be beaten")
         entries.append((Patch(facecolor=PROVED_COLOUR if one else "#666666"), holds))
         entries.append((Patch(facecolor=BEATEN), fails))
     if any(len(numbers) > 1 for _, numbers in look.entries):
-        entries.append((sign(color="#444444", linewidth=0.6), "a single seed (bold: the median)"))
+        entries.append((line_sign(color="#444444", linewidth=0.6), "a single seed (bold: the median)"))
     if seats and any(True for _ in _proofs(runs)):
         held = "proved as it was to be" if networks else unbeatable_text(runs)
         if one:
             entries.append((Patch(facecolor=PROVED_COLOUR, alpha=0.25), held))
         else:
-            star = sign(color="#444444", marker="*", markersize=10, linestyle="")
+            star = line_sign(color="#444444", marker="*", markersize=10, linestyle="")
             entries.append((star, f"{held} from here on"))
     exact = ["unbeatable" in run.statistics for run in runs]
     if not networks and not all(exact):
         which = NO_EXACT if not any(isinstance(run, PatternRun) for run in runs) else NO_EXACT_NETWORKS
-        entries.append((sign(linestyle=""), which + (": only what all runs have" if any(exact) else "")))
+        entries.append((line_sign(linestyle=""), which + (": only what all runs have" if any(exact) else "")))
     return entries

@@ -11,6 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ttt_batch.core.errors import TttBatchError
 from ttt_batch.core.text import SEATS, count_text, short_number
 from ttt_batch.runs.config import make_config, make_pattern_config
@@ -184,6 +187,9 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0
 """The palette of Okabe and Ito without its yellow, which is too pale for lines."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+MARKS = 14
+"""Markers of a line, about."""
+
 WIN, DRAW, LOSS = "#0072B2", "#7F7F7F", "#D55E00"
 
 FIGURE_WIDTH, DPI = 8.0, 150
@@ -244,11 +250,54 @@ def package_style() -> Iterator[None]:
         yield
 
 
-def new_figure(height: float, width: float = FIGURE_WIDTH) -> Any:
-    """Return an empty figure; height and width in inches."""
+def new_figure(height: float, title: str = "") -> Any:
+    """Return an empty figure of `height` inches with a title."""
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), dpi=DPI, layout="constrained")
+    figure = Figure(figsize=(FIGURE_WIDTH, height), dpi=DPI, layout="constrained")
+    if title:
+        figure.suptitle(title, x=0.01, ha="left")
+    return figure
+
+
+def make_panels(figure: Any, rows: int, columns: int, count: int | None = None, **options: Any) -> list[Any]:
+    """Return the axes of a grid in a figure, row by row; those after the first `count` are empty."""
+    grid = list(figure.subplots(rows, columns, squeeze=False, **options).flat)
+    for axes in grid[count:]:
+        axes.set_axis_off()
+    return grid
+
+
+def line_style(number: int) -> dict[str, Any]:
+    """Return colour and marker of a line by its number; the markers of a second round of colours are open."""
+    colour = COLOURS[number % len(COLOURS)]
+    return {
+        "color": colour,
+        "marker": MARKERS[number % len(MARKERS)],
+        "markerfacecolor": "white" if number // len(COLOURS) % 2 else colour,
+    }
+
+
+def line_sign(**style: Any) -> Any:
+    """Return the sign of a line in a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **style)
+
+
+def marked_points(games: NDArray[np.int64], low: float, high: float, turn: float) -> list[int]:
+    """Return the points of a line that get a marker: first, last and some between, evenly from `low` to `high`.
+
+    turn: 0 to 1, so that lines on top of each other have theirs in different places.
+    """
+    at = np.log(games / low) / max(np.log(high / low), 1e-9) * MARKS + turn
+    return sorted({0, *np.flatnonzero(np.diff(np.floor(at), prepend=-1) > 0).tolist(), games.size - 1})
+
+
+def ink_on(colour: Any) -> str:
+    """Return black or white, whichever is read on a colour (red, green, blue)."""
+    red, green, blue = colour[:3]
+    return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "#FFFFFF"
 
 
 def put_legend(place: Any, handles: Sequence[Any], labels: Sequence[str], **style: Any) -> Any:

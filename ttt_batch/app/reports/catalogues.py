@@ -1,6 +1,7 @@
 """Reports of `boards` and `learners`."""
 
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from ttt_batch.analysis.boards import Entry
@@ -10,6 +11,7 @@ from ttt_batch.core.resources import parse_memory
 from ttt_batch.core.text import PATTERN_LEARNERS, count_text, size_text
 from ttt_batch.games.board import MAX_TABLE_CELLS
 from ttt_batch.games.solution import DRAWN, SOLVED, WON, is_certified
+from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner
 from ttt_batch.ntuple.network import SHARING
 from ttt_batch.ntuple.objectives import OBJECTIVES
@@ -115,11 +117,16 @@ def _variant(entry: Entry) -> str:
     return exact + ("; the player who completes a line loses" if entry.board.misere else "")
 
 
-def learner_description(learner: Learner) -> dict[str, Any]:
+def learner_description(name: str) -> dict[str, Any]:
     """Return the `learners --json` entry of one learner."""
-    defaults = learner.defaults
+    if name in PATTERN_LEARNERS:
+        config = make_pattern_config(learner=name)
+        own = {key: getattr(config, key) for key in ("epsilon", "alpha", "gamma")} | {"lambda": config.trace}
+        own |= {"batch": config.batch, "prove_every": config.prove_every, "games": GAMES}
+        return {"name": name, "source": SOURCES[name], "rule": RULES[name], **own}
+    learner, defaults = LEARNERS[name], LEARNERS[name].defaults
     return {
-        "name": learner.name,
+        "name": name,
         "source": learner.source,
         "rule": learner.rule,
         "epsilon": defaults.epsilon,
@@ -140,27 +147,49 @@ def choice_text(learner: Learner) -> str:
     return ("uniform among the best moves", "first of the best moves", "last of the best moves")[learner.choice.tie]
 
 
-def learners_text(chosen: list[Learner]) -> str:
+def learners_text(names: Iterable[str]) -> str:
     """Return the text of `learners`: a table of names, sources, rules and defaults."""
     lines = []
-    for learner in chosen:
-        d = learner.defaults
-        played = "softmax of preferences" if learner.by_chances else f"epsilon {d.epsilon:g}"
-        numbers = f"{played}, alpha {d.alpha:g}, gamma {d.gamma:g}, draw worth {_draw_worth(learner)}"
-        if learner.boxes:
-            numbers = f"beads {d.beads}, rewards {d.rewards}, against random moves"
-        numbers += f", lambda {d.lambda_:g}" if d.lambda_ is not None else ""
-        lines += [
-            *hanging(learner.name, learner.source, NAME_WIDTH),
-            *hanging("", learner.rule, NAME_WIDTH),
-            *hanging("", f"{numbers}, {count_text(learner.games, 'game')}", NAME_WIDTH),
-            "",
-        ]
+    for name in names:
+        source, rule, numbers = _network_summary(name) if name in PATTERN_LEARNERS else _summary(LEARNERS[name])
+        for label, text in ((name, source), ("", rule), ("", numbers)):
+            lines += hanging(label, text, NAME_WIDTH)
+        lines.append("")
     return "\n".join(lines[:-1])
 
 
-def learner_text(learner: Learner) -> str:
+def _network_summary(name: str) -> tuple[str, str, str]:
+    """Return source, rule and defaults of a learner of networks."""
+    config = make_pattern_config(learner=name)
+    numbers = f"epsilon {config.epsilon:g}, alpha {config.alpha:g}, lambda {config.trace:g}"
+    return SOURCES[name], RULES[name], f"{numbers}, {count_text(GAMES, 'game')}"
+
+
+def _summary(learner: Learner) -> tuple[str, str, str]:
+    """Return source, rule and defaults of a learner with a table."""
+    d = learner.defaults
+    played = "softmax of preferences" if learner.by_chances else f"epsilon {d.epsilon:g}"
+    numbers = f"{played}, alpha {d.alpha:g}, gamma {d.gamma:g}, draw worth {_draw_worth(learner)}"
+    if learner.boxes:
+        numbers = f"beads {d.beads}, rewards {d.rewards}, against random moves"
+    numbers += f", lambda {d.lambda_:g}" if d.lambda_ is not None else ""
+    return learner.source, learner.rule, f"{numbers}, {count_text(learner.games, 'game')}"
+
+
+def learner_text(name: str) -> str:
     """Return the text of `learners NAME`: description of its file, choice rule, tables and options."""
+    lines, options = _network_text(name) if name in PATTERN_LEARNERS else _table_text(LEARNERS[name])
+    width = max(len(option) for option, _ in options) + 2
+    lines += ["", "options and defaults", *(f"  {option:<{width}}{also}".rstrip() for option, also in options)]
+    return "\n".join(lines)
+
+
+Options = list[tuple[str, str]]
+"""Options with their defaults, and other values that they take."""
+
+
+def _table_text(learner: Learner) -> tuple[list[str], Options]:
+    """Return the description and the options of a learner with a table."""
     d = learner.defaults
     falling = "or 0.3->0.01:linear, 0.3->0.01:exp"
     options = [
@@ -171,19 +200,30 @@ def learner_text(learner: Learner) -> str:
         *([] if learner.boxes else [(f"--draw-worth {_draw_worth(learner)}", "")]),
         *((_own_option(name, value), "") for name, value in _own(learner).items() if value is not None),
     ]
-    width = max(len(option) for option, _ in options) + 2
-    fields = [hanging(f"tables/{name:<9}", f"[{axes}] {text}", 16) for name, (axes, text) in learner.fields.items()]
-    return "\n".join(
-        [
-            *paragraphs(sys.modules[learner.tables.__module__].__doc__ or ""),
-            "",
-            *hanging("greedy moves", choice_text(learner), 16),
-            *(line for lines in fields for line in lines),
-            "",
-            "options and defaults",
-            *(f"  {option:<{width}}{also}".rstrip() for option, also in options),
-        ]
-    )
+    lines = [*paragraphs(sys.modules[learner.tables.__module__].__doc__ or ""), ""]
+    lines += hanging("greedy moves", choice_text(learner), 16)
+    for name, (axes, text) in learner.fields.items():
+        lines += hanging(f"tables/{name:<9}", f"[{axes}] {text}", 16)
+    return lines, options
+
+
+def _network_text(name: str) -> tuple[list[str], Options]:
+    """Return the description and the options of a learner of networks."""
+    config = make_pattern_config(learner=name)
+    options = [
+        f"--games {GAMES}",
+        f"--epsilon {config.epsilon:g}",
+        f"--alpha {config.alpha:g}",
+        f"--gamma {config.gamma:g}",
+        f"--lambda {config.trace:g}",
+        f"--batch {config.batch}",
+        f"--prove-every {config.prove_every}",
+        "--tuples lines|segments|segments:N|blocks:RxC|FILE",
+        f"--sharing {'|'.join(SHARING)}",
+        f"--objective {'|'.join(OBJECTIVES)}",
+    ]
+    head = [*hanging(name, SOURCES[name], 14), *hanging("", RULES[name], 14)]
+    return [*head, "", *paragraphs(_EXPLAINED)], [(option, "") for option in options]
 
 
 def _own(learner: Learner) -> dict[str, Any]:
@@ -229,52 +269,3 @@ that a proof found lost.
 A game with a person (play --learn) or a given one (learn-from --run) is a batch of its own. It changes the weights by
 which the run plays, so no proof counts after it, and training does not go on.
 """
-
-
-def network_description(name: str) -> dict[str, Any]:
-    """Return the `learners --json` entry of one learner."""
-    config = make_pattern_config(learner=name)
-    return {
-        "name": name,
-        "source": SOURCES[name],
-        "rule": RULES[name],
-        "epsilon": config.epsilon,
-        "alpha": config.alpha,
-        "gamma": config.gamma,
-        "lambda": config.trace,
-        "batch": config.batch,
-        "prove_every": config.prove_every,
-        "games": GAMES,
-    }
-
-
-def networks_text() -> str:
-    """Return the lines of `learners` for all networks."""
-    lines = []
-    for name in PATTERN_LEARNERS:
-        config = make_pattern_config(learner=name)
-        numbers = f"epsilon {config.epsilon:g}, alpha {config.alpha:g}, lambda {config.trace:g}"
-        numbers += f", {count_text(GAMES, 'game')}"
-        for label, text in ((name, SOURCES[name]), ("", RULES[name]), ("", numbers)):
-            lines += hanging(label, text, NAME_WIDTH)
-        lines.append("")
-    return "\n".join(lines[:-1])
-
-
-def network_text(name: str) -> str:
-    """Return the text of `learners NAME` for networks."""
-    config = make_pattern_config(learner=name)
-    options = [
-        f"--games {GAMES}",
-        f"--epsilon {config.epsilon:g}",
-        f"--alpha {config.alpha:g}",
-        f"--gamma {config.gamma:g}",
-        f"--lambda {config.trace:g}",
-        f"--batch {config.batch}",
-        f"--prove-every {config.prove_every}",
-        "--tuples lines|segments|segments:N|blocks:RxC|FILE",
-        f"--sharing {'|'.join(SHARING)}",
-        f"--objective {'|'.join(OBJECTIVES)}",
-    ]
-    head = [*hanging(name, SOURCES[name], 14), *hanging("", RULES[name], 14)]
-    return "\n".join([*head, "", *paragraphs(_EXPLAINED), "", "options and defaults", *(f"  {one}" for one in options)])

@@ -6,7 +6,7 @@ of moves hold the same facts.
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ttt_batch.analysis.position import Move, PositionReport
 from ttt_batch.analysis.proving import Proofs
@@ -28,12 +28,11 @@ from ttt_batch.evaluation.prover import ALWAYS_WINS, Proof
 from ttt_batch.evaluation.ties import default_ties, meaning
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, MARKS, UNFINISHED
 from ttt_batch.games.notation import moves_text, rows_text
-from ttt_batch.runs.evaluation import PLAYED_AGAINST, AnyEvaluation, Evaluation, JudgedAgent, PlayedEvaluation
+from ttt_batch.runs.evaluation import PLAYED_AGAINST, AnyEvaluation, Evaluation, PlayedEvaluation
 
 if TYPE_CHECKING:
     from ttt_batch.analysis.matches import SampledEvaluation
     from ttt_batch.analysis.position import LabelledEvaluation
-    from ttt_batch.runs.network_run import PatternRun
 
 
 _LEAVES: dict[Ties, str] = {
@@ -52,26 +51,14 @@ def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
 
     name: of the run, such as its file.
     """
-    run, agent = evaluation.run, evaluation.agent
-    assert run is not None or agent is not None
-    lines = [
-        *(_head(run, name, evaluation.ties) if run is not None else _agent_head(agent, name)),
-        *_against(evaluation),
-        f"as first: not applicable, {evaluation.against} moves first"
-        if math.isnan(evaluation.first[0])
-        else _shares(evaluation, "first"),
-        "as second: not applicable, it moves first"
-        if math.isnan(evaluation.second[0])
-        else _shares(evaluation, "second"),
-        "",
-    ]
-    for seat in evaluation.losing_line:
-        line = evaluation.losing_line[seat]
+    shares = [_shares(evaluation, seat) for seat in SEATS]
+    lines = [*_head(evaluation, name), *_against(evaluation), *shares, ""]
+    for seat, line in evaluation.losing_line.items():
         if line is None:
             proved = evaluation.unbeatable[seat] is not None
             lines.append(_unbeaten(seat, evaluation.ties) if proved else f"not proved as {seat}: {NO_WAY}")
         else:
-            lines += _beaten(agent if run is None else run, seat, line, evaluation.ties)
+            lines += _beaten(evaluation, seat, line)
     return "\n".join(lines)
 
 
@@ -87,6 +74,8 @@ def _against(evaluation: Evaluation) -> list[str]:
 def _shares(evaluation: Evaluation, seat: str) -> str:
     """Return the line of a seat's shares, with intervals if they are by samples."""
     shares = getattr(evaluation, seat)
+    if math.isnan(shares[0]):
+        return f"as {seat}: not applicable, {evaluation.against if seat == SEATS[0] else 'it'} moves first"
     if evaluation.samples is None:
         return row(f"as {seat}", *shares)
     ends = evaluation.samples.intervals[seat]
@@ -101,12 +90,7 @@ def _unbeaten(seat: str, ties: str) -> str:
 
 def played_text(evaluation: PlayedEvaluation, name: str = "") -> str:
     """Return the text of `evaluate --as-played`: exact results per opponent and seat, and a hint about best moves."""
-    run = evaluation.run
-    assert run is not None
-    lines = [
-        f"{name}{': ' * bool(name)}{run.config.learner} on {run.config.board.name}, {count_text(run.games, 'game')}"
-    ]
-    lines += [f"judged: as it plays while it learns, by {evaluation.how}", ""]
+    lines = [_title(evaluation.run, name), f"judged: as it plays while it learns, by {evaluation.how}", ""]
     for against in PLAYED_AGAINST:
         title = "random" if against == "random" else "the best"
         lines.append(row(f"against {title}, exactly", *RESULTS))
@@ -118,9 +102,7 @@ def played_text(evaluation: PlayedEvaluation, name: str = "") -> str:
 
 def grown_evaluation_text(evaluation: "SampledEvaluation", name: str = "") -> str:
     """Return the text of `evaluate` without enumeration: verdicts of the search, then sampled matches."""
-    run, agent = evaluation.run, evaluation.agent
-    assert run is not None or agent is not None
-    lines = _head(run, name, evaluation.ties) if run is not None else _agent_head(agent, name)
+    lines = _head(evaluation, name)
     for seat, verdict in evaluation.verdicts.items():
         found = count_text(verdict.positions, "position")
         wins = evaluation.wins.get(seat)
@@ -130,7 +112,7 @@ def grown_evaluation_text(evaluation: "SampledEvaluation", name: str = "") -> st
         if wins is not None:
             lines += [f"not proved that it always wins as {seat} ({count_text(wins.positions, 'position')} searched)"]
         if verdict.line is not None:
-            lines += _beaten(agent if run is None else run, seat, verdict.line, evaluation.ties)
+            lines += _beaten(evaluation, seat, verdict.line)
         elif verdict.unbeatable:
             lines += [f"{_unbeaten(seat, evaluation.ties)} ({found} searched)", ""]
         elif evaluation.samples is not None:
@@ -147,17 +129,19 @@ def grown_evaluation_text(evaluation: "SampledEvaluation", name: str = "") -> st
     return "\n".join(lines)
 
 
-def _head(run: "AnyEvaluation | PatternRun", name: str, ties: Ties) -> list[str]:
-    """Return the lines that name the evaluated run and its ties."""
-    title = f"{name}{': ' * bool(name)}{run.config.learner} on {run.config.board.name}, {count_text(run.games, 'game')}"
-    judged = []
-    if isinstance(run, AnyEvaluation) and run.config.by_chances:
-        judged = [f"judged: its best moves; the chances that it plays by: {flag('as_played', True)}"]
-    return [title, *judged, f"ties: {meaning(ties)}", ""]
+def _title(run: Any, name: str) -> str:
+    """Return the line that names a run."""
+    return f"{name}{': ' * bool(name)}{run.config.learner} on {run.board.name}, {count_text(run.games, 'game')}"
 
 
-def _agent_head(agent: JudgedAgent | None, name: str) -> list[str]:
-    """Return the lines about an agent: name, number of queries, and whether it sees one image of each position."""
+def _head(evaluation: "Evaluation | SampledEvaluation", name: str) -> list[str]:
+    """Return the lines that name the evaluated run and its ties, or an agent and how it was judged."""
+    run, agent = evaluation.run, evaluation.agent
+    if run is not None:
+        judged = []
+        if isinstance(run, AnyEvaluation) and run.config.by_chances:
+            judged = [f"judged: its best moves; the chances that it plays by: {flag('as_played', True)}"]
+        return [_title(run, name), *judged, f"ties: {meaning(evaluation.ties)}", ""]
     assert agent is not None
     asked = "" if agent.asked is None else f", asked about {count_text(agent.asked, 'position')}"
     lines = [f"{one_line(name or agent.name)} on {agent.board.name}{asked}"]
@@ -166,13 +150,11 @@ def _agent_head(agent: JudgedAgent | None, name: str) -> list[str]:
     return [*lines, ""]
 
 
-def _beaten(
-    run: "AnyEvaluation | PatternRun | JudgedAgent | None", seat: str, line: list[int], ties: Ties
-) -> list[str]:
+def _beaten(evaluation: "Evaluation | SampledEvaluation", seat: str, line: list[int]) -> list[str]:
     """Return that an agent can be beaten in a seat, the line, and where `play`, with its own ties, leaves that line."""
-    assert run is not None
+    run: Any = evaluation.run or evaluation.agent
     lines = [f"can be beaten as {seat}:", *line_of_play(run.board, line)]
-    if not isinstance(run, AnyEvaluation) or ties != "any":  # with networks ties make no difference
+    if not isinstance(run, AnyEvaluation) or evaluation.ties != "any":  # with networks ties make no difference
         return lines
     followed = run.leaves(line, SEATS.index(seat))
     if followed is not None:

@@ -11,6 +11,7 @@ from ttt_batch.app.reports.catalogues import SOURCES
 from ttt_batch.app.reports.layout import facts_text, hanging, row
 from ttt_batch.core.console import one_line
 from ttt_batch.core.files import command_text
+from ttt_batch.core.results import SELF_PLAY
 from ttt_batch.core.text import RESULTS, SEATS, count_text, size_text
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.games.board import Board
@@ -18,46 +19,13 @@ from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.network_run import REFUTED, PatternRun
 from ttt_batch.runs.options import OWN, option_text
 from ttt_batch.runs.run import Run, unbeatable_since
-
-OUTCOMES = ("first_wins", "draws", "second_wins")
-"""Results of games, as `--json` names them."""
+from ttt_batch.runs.storage.declaration import version_text
 
 
-def training_head(run: AnyRun) -> dict[str, Any]:
-    """Return the first values of `train --json`."""
-    seconds, in_play = run.provenance.get("seconds"), run.statistics["outcomes"][-1].tolist()
-    return {
-        "learner": run.config.learner,
-        "board": run.board.name,
-        "games": run.games,
-        "interrupted": run.interrupted,
-        "seconds": seconds,
-        "games_per_second": run.games / float(seconds) if seconds and any(in_play) else 0.0,  # an import plays none
-        "in_play": dict(zip(OUTCOMES, in_play, strict=True)),
-    }
-
-
-def training_title(run: AnyRun, *, compiled: bool) -> str:
-    """Return the first line of `train`.  compiled: the seconds include compiling."""
-    took = f"{float(run.provenance['seconds']):.2f} s{' (compiling included)' if compiled else ''}"
-    games = count_text(run.games, "game")
-    return f"{run.config.learner} on {run.board.name}: {games} in {took}, seed {run.config.seed}"
-
-
-def file_head(run: AnyRun, path: str) -> dict[str, Any]:
-    """Return the first values of `info --json`."""
-    return {
-        "file": path,
-        "bytes": run.size,
-        "format": f"{run.version[0]}.{run.version[1]}",
-        "games": run.games,
-        "goal": run.goal or run.games,
-        "config": run.config.to_report(),
-    }
-
-
-def verdict_lines(run: PatternRun) -> list[str]:
-    """Return the proofs of a run, a line for each seat, with the number of later proofs that succeeded."""
+def verdict_lines(run: AnyRun) -> list[str]:
+    """Return the verdict on a run; of networks a line for each seat, with the number of later proofs that succeeded."""
+    if not isinstance(run, PatternRun):
+        return [verdict_text(run)]
     config = run.config
     if config.start:
         return [f"not proved since it learnt from given games; {command_text('prove', 'RUN')} tries again"]
@@ -94,83 +62,6 @@ def network_verdicts(run: PatternRun) -> dict[str, Any]:
         "later_proofs": {name: held for name, (held, _) in later.items()},
         "kept": {name: run.proved_after(seat) if run.plays_proved(seat) else run.games for name, seat in seats.items()},
     }
-
-
-def pattern_training_summary(run: PatternRun, path: str | None) -> dict[str, Any]:
-    """Return the values of `train --json`."""
-    return {**training_head(run), **network_verdicts(run), "config": run.config.to_report(), "run": path}
-
-
-def pattern_training_text(run: PatternRun, path: Path, *, compiled: bool = False) -> str:
-    """Return the text of `train`.  compiled: the seconds include compiling."""
-    played = run.statistics["outcomes"][-1] / max(1, run.games)
-    verdicts = verdict_lines(run)
-    lines = [
-        training_title(run, compiled=compiled),
-        "",
-        row("", "win", "draw", "loss"),
-        row("games played, as first", *played),
-        "",
-        *hanging("verdict:", verdicts[0], 9),
-        *(line for verdict in verdicts[1:] for line in hanging("", verdict, 9)),
-        f"saved:   {one_line(str(path))}",
-        "",
-        f"next:    {command_text('play', path)}",
-        f"         {command_text('show', path)}",
-    ]
-    return "\n".join(lines)
-
-
-def pattern_information(run: PatternRun, path: str) -> dict[str, Any]:
-    """Return the values of `info --json`."""
-    network = run.network
-    return {
-        **file_head(run, path),
-        "tuples": int(network.offset.size),
-        "weights": int(network.kind.size),
-        "kinds": int(network.kind_start.size - 1),
-        "networks": len(run.config.aims),
-        "used": int(np.count_nonzero(run.learnt.coherence[..., 1])),
-        "lost_games": sum(map(len, run.learnt.lost)),
-        "recorded_points": int(run.statistics["games"].size),
-        **network_verdicts(run),
-        "provenance": dict(run.provenance),
-    }
-
-
-def pattern_information_text(information: dict[str, Any], run: PatternRun) -> str:
-    """Return the text of `info`."""
-    config, tables = run.config, run.data().tables
-    goal = f" of {information['goal']:,}" if information["goal"] > information["games"] else ""
-    every = f"a proof every {config.prove_every:,}" if config.prove_every else "no proofs"
-    played = f"in batches of {config.batch:,}, {every}"
-    if config.start:
-        played = "the latest of them given or played with people"
-    networks = count_text(information["networks"], "network")
-    shape = (
-        f"{networks} of {count_text(information['tuples'], 'tuple')} ({config.tuples[:60]}), "
-        f"shared by {config.sharing}: "
-        f"{information['weights']:,} weights a player, {information['kinds']:,} of them different"
-    )
-    begun = "" if config.start else "; half of the games begin with moves of one"
-    size = f"{count_text(information['bytes'], 'byte')}, format {information['format']}"
-    numbers = [("epsilon", config.epsilon), ("alpha", config.alpha), ("gamma", config.gamma), ("lambda", config.trace)]
-    facts = [
-        ("file", f"{information['file']} ({size})"),
-        ("learner", f"{config.learner}: {SOURCES[config.learner]}"),
-        ("board", config.board.name),
-        ("networks", shape),
-        ("objective", f"{config.objective}, seat {config.seat}"),
-        ("games", f"{information['games']:,}{goal}, {played}"),
-        ("numbers", ", ".join(f"{name} {number:g}" for name, number in numbers)),
-        ("seed", str(config.seed)),
-        *(("verdict", line) for line in verdict_lines(run)),
-        ("lost games", f"{information['lost_games']:,} kept{begun}"),
-        *((f"tables/{name}", f"{array.dtype} {list(array.shape)}") for name, array in tables.items()),
-        ("statistics", count_text(information["recorded_points"], "recorded point")),
-        *((key.replace("_", " "), value) for key, value in information["provenance"].items()),
-    ]
-    return facts_text(facts)
 
 
 def verdict_text(run: Run) -> str:
@@ -213,26 +104,36 @@ def verdict_facts(run: Run) -> dict[str, Any]:
 
 def training_summary(run: AnyRun, path: str | None) -> dict[str, Any]:
     """Return the values of `train --json`."""
-    if isinstance(run, PatternRun):
-        return pattern_training_summary(run, path)
+    seconds, in_play = run.provenance.get("seconds"), run.statistics["outcomes"][-1].tolist()
+    return {
+        "learner": run.config.learner,
+        "board": run.board.name,
+        "games": run.games,
+        "interrupted": run.interrupted,
+        "seconds": seconds,
+        "games_per_second": run.games / float(seconds) if seconds and any(in_play) else 0.0,  # an import plays none
+        "in_play": dict(zip(SELF_PLAY, in_play, strict=True)),
+        **(network_verdicts(run) if isinstance(run, PatternRun) else _last_point(run)),
+        "config": run.config.to_report(),
+        "run": path,
+    }
+
+
+def _last_point(run: Run) -> dict[str, Any]:
+    """Return the record of the last point, or the number of positions on a growing board."""
     last = {name: column[-1] for name, column in run.own_statistics.items()}
-    summary = training_head(run)
     if run.grown is not None:
-        summary |= {
-            "positions": int(last["positions"]),
-            "positions_without_room": int(run.provenance.get("positions_without_room", 0)),
-        }
-    else:
-        summary |= {
-            **verdict_facts(run),
-            "against_random": {
-                seat: dict(zip(RESULTS, shares, strict=True))
-                for seat, shares in zip(SEATS, last["versus_random"].tolist(), strict=True)
-            },
-            "self_play": dict(zip(OUTCOMES, last["self_play"].tolist(), strict=True)),
-            **{name: dict(zip(SEATS, last[name].tolist(), strict=True)) for name in ("optimal_share", "value_error")},
-        }
-    return {**summary, "config": run.config.to_report(), "run": path}
+        lacking = int(run.provenance.get("positions_without_room", 0))
+        return {"positions": int(last["positions"]), "positions_without_room": lacking}
+    return {
+        **verdict_facts(run),
+        "against_random": {
+            seat: dict(zip(RESULTS, shares, strict=True))
+            for seat, shares in zip(SEATS, last["versus_random"].tolist(), strict=True)
+        },
+        "self_play": dict(zip(SELF_PLAY, last["self_play"].tolist(), strict=True)),
+        **{name: dict(zip(SEATS, last[name].tolist(), strict=True)) for name in ("optimal_share", "value_error")},
+    }
 
 
 def run_summary(run: AnyRun) -> dict[str, Any]:
@@ -245,37 +146,49 @@ def training_text(run: AnyRun, path: Path, *, compiled: bool = False) -> str:
 
     compiled: the seconds include compiling.
     """
-    if isinstance(run, PatternRun):
-        return pattern_training_text(run, path, compiled=compiled)
-    last = {name: column[-1] for name, column in run.statistics.items()}
-    played = last["outcomes"] / max(1, int(last["outcomes"].sum()))
-    exact = []
-    if run.grown is None:
-        seats = SEATS[:1] if run.learner.boxes else SEATS
-        exact = [row(f"as {seat}, against random", *last["versus_random"][i]) for i, seat in enumerate(seats)]
-        if not run.learner.boxes:  # without a second player's boxes it does not play itself
+    last, exact = {name: column[-1] for name, column in run.statistics.items()}, []
+    judged = "versus_random" in last
+    if judged:
+        exact = [row(f"as {seat}, against random", *last["versus_random"][i]) for i, seat in enumerate(run.seats)]
+        if run.seats == SEATS:  # without a second player's boxes it does not play itself
             exact.append(row("greedy self-play, as first", *last["self_play"]))
+    took = f"{float(run.provenance['seconds']):.2f} s{' (compiling included)' if compiled else ''}"
+    games, verdicts = count_text(run.games, "game"), verdict_lines(run)
+    following = ("play", "show") if run.generalises else ("evaluate", "play")
     lines = [
-        training_title(run, compiled=compiled),
+        f"{run.config.learner} on {run.board.name}: {games} in {took}, seed {run.config.seed}",
         "",
-        row("", "win", "draw", "loss"),
+        row("", *RESULTS),
         *exact,
-        row("games played, as first", *played),
+        row("games played, as first", *last["outcomes"] / max(1, int(last["outcomes"].sum()))),
         "",
-        *hanging("verdict:", verdict_text(run), 9),
-        *([f"ties:    {meaning('any')}"] if run.grown is None else []),
+        *hanging("verdict:", verdicts[0], 9),
+        *(line for verdict in verdicts[1:] for line in hanging("", verdict, 9)),
+        *([f"ties:    {meaning('any')}"] if judged else []),
         f"saved:   {one_line(str(path))}",
         "",
-        f"next:    {command_text('evaluate', path)}",
-        f"         {command_text('play', path)}",
+        f"next:    {command_text(following[0], path)}",
+        f"         {command_text(following[1], path)}",
     ]
     return "\n".join(lines)
 
 
-def run_information(run: Run, path: str) -> dict[str, Any]:
+def run_information(run: AnyRun, path: str) -> dict[str, Any]:
     """Return the values of `info --json`."""
     return {
-        **file_head(run, path),
+        "file": path,
+        "bytes": run.size,
+        "format": version_text(run.version),
+        "games": run.games,
+        "goal": run.goal or run.games,
+        "config": run.config.to_report(),
+        **(_network_information(run) if isinstance(run, PatternRun) else _table_information(run)),
+        "provenance": dict(run.provenance),
+    }
+
+
+def _table_information(run: Run) -> dict[str, Any]:
+    return {
         "states": int(run.graph.code.size),
         "edges": int(run.graph.child.size),
         "tables": {
@@ -290,15 +203,51 @@ def run_information(run: Run, path: str) -> dict[str, Any]:
         "recorded_points": int(run.statistics["games"].size),
         "kept_points": 0 if run.points is None else int(run.points.games.size),
         **({"positions": int(run.statistics["positions"][-1])} if run.grown is not None else verdict_facts(run)),
-        "provenance": dict(run.provenance),
     }
 
 
-def information_text(information: dict[str, Any], run: Run) -> str:
+def _network_information(run: PatternRun) -> dict[str, Any]:
+    network = run.network
+    return {
+        "tuples": int(network.offset.size),
+        "weights": int(network.kind.size),
+        "kinds": int(network.kind_start.size - 1),
+        "networks": len(run.config.aims),
+        "used": int(np.count_nonzero(run.learnt.coherence[..., 1])),
+        "lost_games": sum(map(len, run.learnt.lost)),
+        "recorded_points": int(run.statistics["games"].size),
+        **network_verdicts(run),
+    }
+
+
+Facts = list[tuple[str, str]]
+
+
+def information_text(information: dict[str, Any], run: AnyRun) -> str:
     """Return the text of `info`."""
+    goal = f" of {information['goal']:,}" if information["goal"] > information["games"] else ""
+    own = _network_facts(information, run) if isinstance(run, PatternRun) else _table_facts(information, run)
+    source, above, played, numbers, below = own
+    facts = [
+        ("file", f"{information['file']} ({count_text(information['bytes'], 'byte')}, format {information['format']})"),
+        ("learner", f"{run.config.learner}: {source}"),
+        *above,
+        ("games", f"{information['games']:,}{goal}, {played}"),
+        ("numbers", numbers),
+        ("seed", str(run.config.seed)),
+        *(("verdict", line) for line in verdict_lines(run)),
+        *below,
+        ("statistics", count_text(information["recorded_points"], "recorded point")),
+        ("points", _kept_text(run) if isinstance(run, Run) else ""),
+        *((key.replace("_", " "), value) for key, value in information["provenance"].items()),
+    ]
+    return facts_text(facts)
+
+
+def _table_facts(information: dict[str, Any], run: Run) -> tuple[str, Facts, str, str, Facts]:
+    """Return what `info` says of tables: source, facts before the games, how they were played, numbers, facts below."""
     config = information["config"]
     batch = config["batch"] if isinstance(config["batch"], str) else f"{config['batch']:,}"
-    goal = f" of {information['goal']:,}" if information["goal"] > information["games"] else ""
     rows = "rows in the table so far" if run.grown is not None else "positions"
     worth = f"draw worth {','.join(f'{number:g}' for number in config['draw_worth'])}"
     # Play by softmax has no epsilon, and the 0 of its configuration would read as if it did not explore.
@@ -306,26 +255,47 @@ def information_text(information: dict[str, Any], run: Run) -> str:
     own = [option_text(name, config[name]) for name in OWN if name in config]
     played = f"in batches of {batch} ({config['engine']})"
     if config["engine"] == "given":
-        played = "learnt elsewhere" if run.made_elsewhere else "the latest of them given or played with people"
-    facts = [
-        ("file", f"{information['file']} ({count_text(information['bytes'], 'byte')}, format {information['format']})"),
-        ("learner", f"{config['learner']}: {run.learner.source}"),
-        ("rule", run.learner.rule),
-        ("board", f"{config['board']}: {information['states']:,} {rows}, {count_text(information['edges'], 'move')}"),
-        ("games", f"{information['games']:,}{goal}, {played}"),
-        ("numbers", ", ".join(own if run.learner.boxes else [*(f"{key} {config[key]}" for key in keys), worth, *own])),
-        ("seed", str(config["seed"])),
-        ("verdict", verdict_text(run)),
-        ("ties", meaning("any") if run.grown is None else ""),
-        *(
-            (f"tables/{name}", f"{table['dtype']} [{table['axes']}] {table['shape']}: {table['meaning']}")
-            for name, table in information["tables"].items()
-        ),
-        ("statistics", count_text(information["recorded_points"], "recorded point")),
-        ("points", _kept_text(run)),
-        *((key.replace("_", " "), value) for key, value in information["provenance"].items()),
-    ]
-    return facts_text(facts)
+        played = "learnt elsewhere" if run.made_elsewhere else LATEST
+    size = f"{information['states']:,} {rows}, {count_text(information['edges'], 'move')}"
+    return (
+        run.learner.source,
+        [("rule", run.learner.rule), ("board", f"{config['board']}: {size}")],
+        played,
+        ", ".join(own if run.learner.boxes else [*(f"{key} {config[key]}" for key in keys), worth, *own]),
+        [
+            ("ties", meaning("any") if run.grown is None else ""),
+            *(
+                (f"tables/{name}", f"{table['dtype']} [{table['axes']}] {table['shape']}: {table['meaning']}")
+                for name, table in information["tables"].items()
+            ),
+        ],
+    )
+
+
+LATEST = "the latest of them given or played with people"
+
+
+def _network_facts(information: dict[str, Any], run: PatternRun) -> tuple[str, Facts, str, str, Facts]:
+    """Return what `info` says of networks, as `_table_facts` does of tables."""
+    config = run.config
+    every = f"a proof every {config.prove_every:,}" if config.prove_every else "no proofs"
+    shape = (
+        f"{count_text(information['networks'], 'network')} of {count_text(information['tuples'], 'tuple')} "
+        f"({config.tuples[:60]}), shared by {config.sharing}: "
+        f"{information['weights']:,} weights a player, {information['kinds']:,} of them different"
+    )
+    begun = "" if config.start else "; half of the games begin with moves of one"
+    numbers = [("epsilon", config.epsilon), ("alpha", config.alpha), ("gamma", config.gamma), ("lambda", config.trace)]
+    return (
+        SOURCES[config.learner],
+        [("board", config.board.name), ("networks", shape), ("objective", f"{config.objective}, seat {config.seat}")],
+        LATEST if config.start else f"in batches of {config.batch:,}, {every}",
+        ", ".join(f"{name} {number:g}" for name, number in numbers),
+        [
+            ("lost games", f"{information['lost_games']:,} kept{begun}"),
+            *((f"tables/{name}", f"{array.dtype} {list(array.shape)}") for name, array in run.data().tables.items()),
+        ],
+    )
 
 
 def _kept_text(run: Run) -> str:
@@ -338,20 +308,28 @@ def _kept_text(run: Run) -> str:
 
 
 def comparison_text(found: dict[str, Any], one: str, other: str, board: Board) -> str:
-    """Return the text of `compare`."""
+    """Return the text of `compare`.  one, other: names of the runs."""
     tables, policies = found["tables"], found["policies"]
-    if tables is None:
-        lines = ["tables:   of different learners or symmetry, not comparable number by number"]
-    else:
-        differing = f"{tables['differing']:,} of {count_text(tables['entries'], 'entry', 'entries')} differ"
+    networks = "games" in policies
+    text = f"of different {'shapes' if networks else 'learners or symmetry'}, not comparable number by number"
+    if tables is not None:
+        entries = count_text(tables["entries"], *(("weight",) if networks else ("entry", "entries")))
         by = f"by {tables['largest_difference']:.6g} at most and {tables['mean_difference']:.6g} on average"
-        lines = hanging("tables:", f"{differing}, {by}", 10)
+        text = f"{tables['differing']:,} of {entries} differ, {by}"
+    lines = hanging("weights:" if networks else "tables:", text, 10)
     moves = f"other moves in {policies['differing']:,} of {count_text(policies['positions'], 'position')}"
-    loses = f"in {policies['differing_optimal']:,} only one of the two may give the result away"
-    lines += hanging("policies:", f"{moves}; {loses}", 10)
+    if networks:
+        moves += f" of {count_text(policies['games'], 'random game')}"
+    else:
+        moves += f"; in {policies['differing_optimal']:,} only one of the two may give the result away"
+    lines += hanging("policies:", moves, 10)
     for example in found["examples"]:
-        cells = [" ".join(board.cell_name(cell) for cell in example[key]) for key in ("first", "second")]
-        lines.append(f"  {example['position']}   {one}: {cells[0]}   {other}: {cells[1]}")
+        names = zip((one, other), ("first", "second"), strict=True)
+        cells = [f"{name}: {' '.join(board.cell_name(cell) for cell in example[key])}" for name, key in names]
+        if networks:
+            lines += [f"  {example['position']}", *(line for text in cells for line in hanging("", text, 4))]
+        else:
+            lines.append("   ".join([f"  {example['position']}", *cells]))
     return "\n".join(lines)
 
 
@@ -375,22 +353,3 @@ def run_html(run: AnyRun) -> str:
             facts[f"as {seat}, against random"] = results
     rows = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts.items() if value)
     return f"<table>{''.join(rows)}</table>"
-
-
-def network_comparison_text(found: dict[str, Any], one: str, other: str, board: Board) -> str:
-    """Return the report.  one, other: names of the runs."""
-    tables, policies = found["tables"], found["policies"]
-    text = "of different shapes, not comparable number by number"
-    if tables is not None:
-        differing = f"{tables['differing']:,} of {count_text(tables['entries'], 'weight')} differ"
-        text = (
-            f"{differing}, by {tables['largest_difference']:.6g} at most and {tables['mean_difference']:.6g} on average"
-        )
-    lines = hanging("weights:", text, 10)
-    moves = f"other moves in {policies['differing']:,} of {count_text(policies['positions'], 'position')}"
-    lines += hanging("policies:", f"{moves} of {count_text(policies['games'], 'random game')}", 10)
-    for example in found["examples"]:
-        lines.append(f"  {example['position']}")
-        for key, name in (("first", one), ("second", other)):
-            lines += hanging("", f"{name}: {' '.join(board.cell_name(cell) for cell in example[key])}", 4)
-    return "\n".join(lines)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.analysis.matches import wilson
 from ttt_batch.app.plots.curves import shares_in_play
-from ttt_batch.app.plots.style import COLOURS, FIGURE_WIDTH, MARKERS, new_figure, put_legend
+from ttt_batch.app.plots.style import COLOURS, FIGURE_WIDTH, make_panels, new_figure, put_legend
 from ttt_batch.core.console import one_line, shortened
 from ttt_batch.core.errors import UsageError, display_name, flag
 from ttt_batch.core.files import shown
@@ -92,12 +92,9 @@ def make_canvas(
     table = ROW * -(-len(labels) // side) + GAP if labels else 0.0
     foot = 2 * MARGIN + table + NOTE * len(text)
     whole = 0.35 + height * rows + foot
-    figure = new_figure(whole)
+    figure = new_figure(whole, shortened(f"{title[0].upper()}{title[1:]}", TITLE_LETTERS))
     figure.get_layout_engine().set(rect=(0, foot / whole, 1, 1 - foot / whole))
-    figure.suptitle(shortened(f"{title[0].upper()}{title[1:]}", TITLE_LETTERS), x=0.01, ha="left")
-    grid = list(figure.subplots(rows, columns, squeeze=False, sharex=share, sharey=share).flat)
-    for axes in grid[count:]:
-        axes.set_axis_off()
+    grid = make_panels(figure, rows, columns, count, sharex=share, sharey=share)
     left, top = MARGIN / FIGURE_WIDTH, (foot - MARGIN) / whole
     if labels:
         put_legend(figure, [sign for sign, _ in legend], labels, ncols=side, bbox_to_anchor=(left, top), borderpad=0)
@@ -118,26 +115,9 @@ def keep_places(figure: Any) -> Any:
     return figure
 
 
-def line_style(number: int) -> dict[str, Any]:
-    """Colour and marker of a line by its number, up to twice as many as there are colours."""
-    colour = COLOURS[number % len(COLOURS)]
-    return {
-        "color": colour,
-        "marker": MARKERS[number % len(MARKERS)],
-        "markerfacecolor": "white" if number // len(COLOURS) % 2 else colour,
-    }
-
-
 def band_style(number: int, count: int) -> dict[str, Any]:
     """Return the style of a line's band."""
     return {"color": COLOURS[number % len(COLOURS)], "alpha": min(BAND, BANDS / count), "lw": 0}
-
-
-def line_sign(number: int, **changes: Any) -> Any:
-    """Return the sign of a line in a legend."""
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], **{**line_style(number), **changes})
 
 
 def panel_inches(columns: int) -> float:
@@ -217,17 +197,14 @@ class Metric(NamedTuple):
         return "the two seats are averaged" if self.column in _OF_SEATS else ""
 
 
-def _seats(column: str, scale: float = 1.0) -> Read:
-    """Return the mean of the seats that the learner plays."""
-    return lambda statistics, games: scale * mean_of_seats(statistics[column])
+def _value(column: str, index: int | slice = slice(None), scale: float = 1.0) -> Read:
+    """Return a reader of a statistic, of the mean of the seats that the learner plays.  index: on the last axis."""
 
+    def read(statistics: Statistics, games: NDArray[np.int64]) -> Any:
+        values = statistics[column][..., index]
+        return scale * (mean_of_seats(values) if column in _OF_SEATS else values)
 
-def _losses(statistics: Statistics, games: NDArray[np.int64]) -> Any:
-    return 100 * mean_of_seats(statistics["versus_random"][..., LOSS])
-
-
-def _draws(statistics: Statistics, games: NDArray[np.int64]) -> Any:
-    return 100 * statistics["self_play"][..., DRAW]
+    return read
 
 
 def _in_play(result: int) -> Read:
@@ -254,29 +231,27 @@ def _time(of: Callable[[NDArray[np.bool_]], NDArray[np.float64]]) -> Read:
     return read
 
 
-def _in_seat(number: int) -> Read:
-    return lambda statistics, games: 100 * statistics[IN_SEATS][:, :, number]
-
-
-def _column(column: str, scale: float = 1.0) -> Read:
-    return lambda statistics, games: scale * statistics[column]
-
-
 def _wins(seat: str, result: int) -> Metric:
     title = f"{seat} wins in play (latest half of the games)"
-    return Metric(title, "% of games", PERCENT, True, "outcomes", _in_play(result))
+    return Metric(title, _GAMES, PERCENT, True, "outcomes", _in_play(result))
 
+
+_SEEDS, _GAMES = "% of seeds", "% of games"
 
 METRICS = {
     "proof": Metric("games to the first proof", "games", TIME, False, PROVED, _time(first_proof)),
     "settling": Metric("games to settling", "games", TIME, False, PROVED, _time(settled_since)),
-    "proved": Metric("seeds proved at any point", "% of seeds", SHARE, True, PROVED, _ever),
-    "unbeatable": Metric("seeds unbeatable in every seat", "% of seeds", SHARE, True, PROVED, _column(PROVED, 100)),
-    "first": Metric("seeds unbeatable as first player", "% of seeds", SHARE, True, IN_SEATS, _in_seat(0)),
-    "second": Metric("seeds unbeatable as second player", "% of seeds", SHARE, True, IN_SEATS, _in_seat(1)),
-    "loss": Metric("losses against random play", "% of games", PERCENT, False, "versus_random", _losses),
+    "proved": Metric("seeds proved at any point", _SEEDS, SHARE, True, PROVED, _ever),
+    "unbeatable": Metric("seeds unbeatable in every seat", _SEEDS, SHARE, True, PROVED, _value(PROVED, scale=100)),
+    "first": Metric("seeds unbeatable as first player", _SEEDS, SHARE, True, IN_SEATS, _value(IN_SEATS, 0, scale=100)),
+    "second": Metric(
+        "seeds unbeatable as second player", _SEEDS, SHARE, True, IN_SEATS, _value(IN_SEATS, 1, scale=100)
+    ),
+    "loss": Metric(
+        "losses against random play", _GAMES, PERCENT, False, "versus_random", _value("versus_random", LOSS, scale=100)
+    ),
     "error": Metric(
-        "values: distance from the truth", "mean, on its own scale", NUMBER, False, "value_error", _seats("value_error")
+        "values: distance from the truth", "mean, on its own scale", NUMBER, False, "value_error", _value("value_error")
     ),
     "optimal": Metric(
         "positions played optimally",
@@ -284,19 +259,19 @@ METRICS = {
         PERCENT,
         True,
         "optimal_share",
-        _seats("optimal_share", 100),
+        _value("optimal_share", scale=100),
     ),
     "response": Metric(
-        "what the best opponent gets", "its wins - losses", NUMBER, False, "best_response", _seats("best_response")
+        "what the best opponent gets", "its wins - losses", NUMBER, False, "best_response", _value("best_response")
     ),
-    "draws": Metric("draws in greedy self-play", "% of games", PERCENT, True, "self_play", _draws),
-    "play": Metric("draws in play (latest half of the games)", "% of games", PERCENT, True, "outcomes", _in_play(DRAW)),
+    "draws": Metric(
+        "draws in greedy self-play", _GAMES, PERCENT, True, "self_play", _value("self_play", DRAW, scale=100)
+    ),
+    "play": Metric("draws in play (latest half of the games)", _GAMES, PERCENT, True, "outcomes", _in_play(DRAW)),
     "first-wins": _wins("first", WIN),
     "second-wins": _wins("second", LOSS),
-    "time": Metric("time of learning", "milliseconds", NUMBER, False, "seconds", _column("seconds", 1e3)),
-    "positions": Metric(
-        "positions visited", "positions in the table", NUMBER, True, "positions", _column("positions", 1.0)
-    ),
+    "time": Metric("time of learning", "milliseconds", NUMBER, False, "seconds", _value("seconds", scale=1e3)),
+    "positions": Metric("positions visited", "positions in the table", NUMBER, True, "positions", _value("positions")),
 }
 """Metrics by name.  Those that need no exact results come last."""
 

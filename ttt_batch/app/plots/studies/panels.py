@@ -25,8 +25,6 @@ from ttt_batch.app.plots.studies.canvas import (
     band_style,
     is_number,
     left_out,
-    line_sign,
-    line_style,
     make_canvas,
     name_places,
     over_games,
@@ -34,7 +32,7 @@ from ttt_batch.app.plots.studies.canvas import (
     readable,
     room_below,
 )
-from ttt_batch.app.plots.style import COLOURS, log_counts, log_ticks
+from ttt_batch.app.plots.style import COLOURS, ink_on, line_sign, line_style, log_counts, log_ticks, marked_points
 from ttt_batch.core.errors import UsageError, display_name, flag
 from ttt_batch.core.text import short_number
 from ttt_batch.studies.designs.methods import NETWORKS
@@ -50,9 +48,6 @@ PANELS = (
 """Metrics to draw, of which the first that all settings have is taken: for boards with exact results, networks with
 proofs, boards without either, and a mixture or results alone."""
 
-MARKS = 12
-"""Markers of a line, evenly over the axis."""
-
 
 def study_curves_figure(choice: Selection, metric: str | None = None) -> Any:
     """Return a figure with a line for each setting.  metric: selects the settings if there are too many."""
@@ -66,7 +61,10 @@ def study_curves_figure(choice: Selection, metric: str | None = None) -> Any:
     count, seeds = len(shown), choice.study.seeds.size
     done = np.count_nonzero(choice.study.state[shown] == DONE, axis=1).tolist()
     legend = [
-        (line_sign(i), choice.name_of(setting) + (f" ({done[i]} of {seeds} seeds)" if done[i] < seeds else ""))
+        (
+            line_sign(**line_style(i)),
+            choice.name_of(setting) + (f" ({done[i]} of {seeds} seeds)" if done[i] < seeds else ""),
+        )
         for i, setting in enumerate(shown)
     ]
     notes = [
@@ -86,7 +84,7 @@ def study_curves_figure(choice: Selection, metric: str | None = None) -> Any:
     for setting, spreads in over_games(choice.study, panels, shown):
         number = shown.index(setting)
         games = choice.study.games[setting, : choice.study.points[setting]]
-        marked = _marked(np.log(games / edges[0]) / np.log(edges[1] / edges[0]), number / count)
+        marked = marked_points(games, *edges, number / count)
         for i, (axes, panel, found) in enumerate(zip(canvas.panels, panels, spreads, strict=True)):
             if panel.kind != SHARE:
                 axes.fill_between(games, found.low, found.high, **band_style(number, count))
@@ -100,12 +98,6 @@ def study_curves_figure(choice: Selection, metric: str | None = None) -> Any:
         else:
             axes.set_ylim(-0.03 * max(top, 1e-3), 1.08 * max(top, 1e-3))
     return canvas.figure
-
-
-def _marked(at: Any, turn: float) -> list[int]:
-    """Return the points with a marker: first, last and some between, elsewhere for each line.  at: 0 to 1."""
-    slots = np.floor(at * MARKS + turn)
-    return sorted({0, *np.flatnonzero(np.diff(slots, prepend=slots[0]) > 0).tolist(), at.size - 1})
 
 
 TITLES = {"proof": "Proved by then", "settling": "Settled by then"}
@@ -123,7 +115,7 @@ def settling_figure(choice: Selection, metric: str | None = None) -> Any:
         for proof, settling in zip(*times.values(), strict=True)
     ]
     count = len(shown)
-    legend = [(line_sign(i, **_dash(i)), f"{choice.name_of(setting)}{counts[i]}") for i, setting in enumerate(shown)]
+    legend = [(line_sign(**_dash(i)), f"{choice.name_of(setting)}{counts[i]}") for i, setting in enumerate(shown)]
     notes = [
         "unbeatable in every seat at a recorded point: proved; at that one and all later ones: settled",
         "in brackets: seeds proved and settled up to the end, of all",
@@ -204,7 +196,10 @@ def sensitivity_figure(choice: Selection, metric: str | None = None) -> Any:
     inner = [option for option in others if option != split]
     panels = choice.values(split) if split else [None]
     legend = (
-        [(line_sign(i, markersize=_size(i, len(keys))), choice.label(inner, key)) for i, key in enumerate(keys)]
+        [
+            (line_sign(**line_style(i), markersize=_size(i, len(keys))), choice.label(inner, key))
+            for i, key in enumerate(keys)
+        ]
         if inner
         else []
     )
@@ -488,8 +483,7 @@ def _draw_cells(
     for (row, column), value in np.ndenumerate(values):
         colour, text = NOTHING, ""
         if np.isfinite(value):
-            red, green, blue, _ = colours(scale(value))
-            colour, text = ("#000000" if 0.3 * red + 0.59 * green + 0.11 * blue > 0.5 else "#FFFFFF"), write(value)
+            colour, text = ink_on(colours(scale(value))), write(value)
         elif cells[row, column] >= 0:
             never = np.isinf(value)
             fill: dict[str, Any] = (
