@@ -63,7 +63,7 @@ def test_a_frame_shows_the_table_of_its_point(td: Run) -> None:
             there = ttt.train(games=games, batch=8_192)
             assert points[number].games == games
             assert points[number].boards == openings(there, lines=lines)
-            assert points[number].unbeatable == tuple(there.statistics["unbeatable"][-1].tolist())
+            assert points[number].verdict == there.verdict()
             screen.show(number)
             shown = texts(screen.figure.axes[1])
             for cell, value in points[number].boards[1].values.items():

@@ -63,24 +63,6 @@ def check_counted(best: object, confirm: object) -> None:
         )
 
 
-def order_by(metric: str, columns: Columns) -> list[int]:
-    """Return the numbers of the settings, the best first, equal ones in order, and those without a figure last.
-
-    Settings without a finite median number of games follow those with one, ordered by the share of the seeds that are
-    proved or have settled.
-    """
-    keys = [np.where(np.isnan(key), np.inf, key) for key in _keys(metric, columns)]
-    return [int(number) for number in np.lexsort(keys[::-1])]
-
-
-def is_any_good(metric: str, columns: Columns, number: int) -> bool:
-    """Return whether a setting has a figure of the metric, and its share is above 0."""
-    first, *more = (float(key[number]) for key in _keys(metric, columns))
-    if metric in ("proved", "holds"):
-        return first < 0
-    return bool(np.isfinite(first)) or any(share < 0 for share in more)
-
-
 def _keys(metric: str, columns: Columns) -> tuple[NDArray[np.float64], ...]:
     """Return the sort keys of the settings in ascending order, the main key first."""
     if metric in ("proof", "settling"):
@@ -229,15 +211,24 @@ class Summary(Printable):
         return {"games": int(median) if np.isfinite(median) else None, "low": ends[0], "high": ends[1]}
 
     def ranked(self, best: str | None = None) -> list[int]:
-        """Return the numbers of the settings, the best first and equal ones in order.
+        """Return the numbers of the settings, the best first, equal ones in order, and those without a figure last.
 
+        Settings without a finite median number of games follow those with one, ordered by the share of the seeds that
+        are proved or have settled.
         best: a metric (`METRICS`), or None for the order of the study.  Raises UsageError.
         """
-        return list(range(self.points.size)) if best is None else order_by(metric_named(best), self.columns)
+        if best is None:
+            return list(range(self.points.size))
+        keys = [np.where(np.isnan(key), np.inf, key) for key in _keys(metric_named(best), self.columns)]
+        return [int(number) for number in np.lexsort(keys[::-1])]
 
     def is_any_good(self, best: str, number: int) -> bool:
         """Return whether a setting has a figure of a metric, and its share is above 0.  Raises UsageError."""
-        return is_any_good(metric_named(best), self.columns, number)
+        metric = metric_named(best)
+        first, *more = (float(key[number]) for key in _keys(metric, self.columns))
+        if metric in ("proved", "holds"):
+            return first < 0
+        return bool(np.isfinite(first)) or any(share < 0 for share in more)
 
     def winner(self, best: str) -> tuple[str, int]:
         """Return the metric's full name and the number of the best setting.

@@ -63,7 +63,7 @@ def draw_runs(
     """
     if runs and choose("kind of plot", kind, dict.fromkeys([*KINDS, MOVIE])) == MOVIE:
         return _write_drawn(out, MOVING, lambda _: movie_bytes(runs, names, progress), overwrite=overwrite)
-    return _draw_into(out, lambda: make_figure(runs, names, kind), overwrite=overwrite)
+    return _write_drawn(out, SUFFIXES, lambda form: render(make_figure(runs, names, kind), form), overwrite=overwrite)
 
 
 def plot_study(
@@ -87,7 +87,11 @@ def plot_study(
     from ttt_batch.studies.storage.reading import StudyFile, open_study
 
     with nullcontext(path) if isinstance(path, StudyFile) else open_study(path) as study:
-        return _draw_into(out, lambda: study_figure(study, kind, metric=metric, only=only), overwrite=overwrite)
+
+        def draw(form: str) -> bytes:
+            return render(study_figure(study, kind, metric=metric, only=only), form)
+
+        return _write_drawn(out, SUFFIXES, draw, overwrite=overwrite)
 
 
 def study_to_draw(files: "Sequence[Given]", kind: str) -> "tuple[Given, str]":
@@ -108,11 +112,6 @@ def study_to_draw(files: "Sequence[Given]", kind: str) -> "tuple[Given, str]":
         here, there = ("runs", "a study") if study is None else ("a study", "runs")
         raise UsageError(f"{kind} is a picture of {there}, not of {here}; choose {either(kinds)}")
     return study, kind
-
-
-def _draw_into(out: str | Path, draw: Callable[[], Any], *, overwrite: bool) -> Path:
-    """Save the figure that `draw` makes."""
-    return _write_drawn(out, SUFFIXES, lambda kind: render(draw(), kind), overwrite=overwrite)
 
 
 def _write_drawn(

@@ -121,11 +121,7 @@ def shown_lines(run: AnyRun) -> list[tuple[int, ...]]:
 
 def gives(run: AnyRun) -> str:
     """Return what the numbers of moves are: `value`, or `chance` also for a learner that draws beads."""
-    return "chance" if _draws_beads(run) else run.gives
-
-
-def _draws_beads(run: AnyRun) -> bool:
-    return isinstance(run, Run) and run.learner.boxes
+    return "chance" if run.resigns else run.gives
 
 
 def _numbers(run: AnyRun, position: Position) -> dict[int, float]:
@@ -320,7 +316,7 @@ def _colour_bar(part: Any, grid: Any, run: AnyRun) -> None:
     )
     label = "worth to the player to move"
     if gives(run) == "chance":
-        label = f"chance of the move, by {'its beads' if _draws_beads(run) else 'softmax'}"
+        label = f"chance of the move, by {'its beads' if run.resigns else 'softmax'}"
     bar.set_label(label, fontsize=8)
     bar.ax.tick_params(labelsize=8)
     bar.outline.set_linewidth(0.5)
@@ -410,28 +406,20 @@ def most_of_ply(board: Board, ply: int, symmetry: bool) -> int:
 
     Counted as the average, over the symmetries, of the placements that each leaves as they are (Burnside's lemma).
     """
-    first, second = ply - ply // 2, ply // 2
     images = board.images(symmetry)
-    return sum(_fixed(_cycles(image), first, second) for image in images) // len(images)
+    return sum(_left_alone(image, ply - ply // 2, ply // 2) for image in images) // len(images)
 
 
-def _cycles(permutation: Sequence[int]) -> list[int]:
-    """Return the lengths of the cycles of a permutation."""
-    left, lengths = set(range(len(permutation))), []
+def _left_alone(permutation: Sequence[int], first: int, second: int) -> int:
+    """Return the number of placements of `first` and `second` marks that a permutation of the cells does not change."""
+    ways = np.zeros((first + 1, second + 1), np.int64)  # by the marks of each; at most 36! / 12!**3 of them
+    ways[0, 0] = 1
+    left = set(range(len(permutation)))
     while left:
         cell, length = left.pop(), 1
         while (cell := permutation[cell]) in left:
             left.remove(cell)
             length += 1
-        lengths.append(length)
-    return lengths
-
-
-def _fixed(cycles: Sequence[int], first: int, second: int) -> int:
-    """Return the number of ways to give whole cycles to the players so that they have `first` and `second` cells."""
-    ways = np.zeros((first + 1, second + 1), np.int64)  # by the cells of each; at most 36! / 12!**3 of them
-    ways[0, 0] = 1
-    for length in cycles:
         more = ways.copy()
         more[length:] += ways[:-length]
         more[:, length:] += ways[:, :-length]

@@ -55,11 +55,12 @@ LEFT, BETWEEN, TOP, LABEL, CHART, UNDER = 0.72, 0.2, 0.9, 0.34, 1.5, 0.55
 
 
 class Point(NamedTuple):
-    """Content of a frame.  games: learnt from.  boards: the agent's openings.  unbeatable: in each seat it plays."""
+    """Content of a frame.  games: learnt from.  boards: the agent's openings.  verdict, unbeatable: in all seats."""
 
     games: int
     boards: list[Opening]
-    unbeatable: tuple[bool, ...]
+    verdict: str
+    unbeatable: bool
 
 
 def movie_bytes(runs: Sequence[AnyRun], names: Sequence[str], progress: Frames = lambda *_: None) -> bytes:
@@ -92,11 +93,13 @@ def _points(run: Run, lines: Sequence[Sequence[int]]) -> list[Point]:
     """Return what each kept point shows: the opening, and the boards after the moves of `lines`."""
     kept = run.points
     assert kept is not None
-    verdicts = dict(zip(run.statistics["games"].tolist(), run.statistics["unbeatable"].tolist(), strict=True))
     found = []
     for number, games in enumerate(kept.games.tolist()):
-        then = replace(run, tables=type(kept.tables)(*(array[number] for array in kept.tables)), games=games)
-        found.append(Point(games, openings(then, lines=lines), tuple(verdicts[games][: len(run.seats)])))
+        tables = type(kept.tables)(*(array[number] for array in kept.tables))
+        record = {name: column[run.statistics["games"] == games] for name, column in run.statistics.items()}
+        then = replace(run, tables=tables, games=games, statistics=record)
+        unbeatable = bool(record["unbeatable"][-1, : len(run.seats)].all())
+        found.append(Point(games, openings(then, lines=lines), then.verdict(), unbeatable))
     return found
 
 
@@ -171,18 +174,14 @@ class _Screen:
     def show(self, number: int) -> None:
         """Draw the point of that number."""
         point = self._points[number]
-        words = ["unbeatable" if holds else "can be beaten" for holds in point.unbeatable]
-        verdict = ", ".join(f"{word} as {seat}" for word, seat in zip(words, self._run.seats, strict=True))
-        if words[1:] == words[:1]:
-            verdict = f"{words[0]} in both seats"
-        self._learnt.set_text(f"after {count_text(point.games, 'game')}: {verdict}")
+        self._learnt.set_text(f"after {count_text(point.games, 'game')}: {point.verdict}")
         for axes, opening in zip(self._agent, point.boards, strict=True):
             self._draw(axes, opening, words=False)
         games = [one.games for one in self._points[: number + 1]]
         for line, values in zip(self._lines, self._values.T, strict=True):
             line.set_data(games, values[: number + 1])
-        self._proved.set_visible(all(point.unbeatable))
-        since = next((n for n in range(number, -1, -1) if not all(self._points[n].unbeatable)), -1) + 1
+        self._proved.set_visible(point.unbeatable)
+        since = next((n for n in range(number, -1, -1) if not self._points[n].unbeatable), -1) + 1
         if since <= number:
             self._proved.set_x(self._points[since].games)
             self._proved.set_width(point.games - self._points[since].games)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ttt_batch.analysis.boards import Entry
-from ttt_batch.app.reports.layout import NAME_WIDTH, hanging, paragraphs
+from ttt_batch.app.reports.layout import NAME_WIDTH, facts_text, hanging, paragraphs
 from ttt_batch.core.errors import display_name
 from ttt_batch.core.resources import parse_memory
 from ttt_batch.core.text import PATTERN_LEARNERS, count_text, size_text
@@ -97,8 +97,10 @@ def board_text(entry: Entry) -> str:
     """Return the text of `boards BOARD`."""
     board, images = entry.board, len(entry.board.symmetries)
     grown, symmetric = entry.space or (False, False)
+    variant = "; a longer line does not count" if board.exact else ""
+    variant += "; the player who completes a line loses" if board.misere else ""
     rows = [
-        ("board", f"{board.rows} rows, {board.cols} columns, {board.k} in a line" + _variant(entry)),
+        ("board", f"{board.rows} rows, {board.cols} columns, {board.k} in a line{variant}"),
         ("symmetries", f"{images}"),
         ("positions", _positions(entry) + (" up to symmetry" if symmetric and entry.positions else "")),
         ("at most", f"{entry.most:,} by counting marks alone"),
@@ -109,12 +111,7 @@ def board_text(entry: Entry) -> str:
         ("kept", _kept(entry)),
         ("memory", f"{size_text(parse_memory(None))} unless --max-memory says more" if grown else _memory(entry)),
     ]
-    return "\n".join(f"{name:<11} {text}" for name, text in rows)
-
-
-def _variant(entry: Entry) -> str:
-    exact = "; a longer line does not count" if entry.board.exact else ""
-    return exact + ("; the player who completes a line loses" if entry.board.misere else "")
+    return facts_text(rows)
 
 
 def learner_description(name: str) -> dict[str, Any]:

@@ -42,6 +42,16 @@ def row(label: str, *cells: Any) -> str:
     return f"{label:<28}" + "".join(f"{cell if isinstance(cell, str) else format(cell, 'z.4f'):>9}" for cell in cells)
 
 
+def aligned(rows: Sequence[Sequence[str]], sides: str, gap: str) -> list[str]:
+    """Return rows of cells as lines of one length, each column as wide as its longest cell.
+
+    sides: `<` or `>`, where the cells of each column stand; the last is that of all further ones.
+    """
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    places = [f"{side}{width}" for side, width in zip(sides.ljust(len(widths), sides[-1]), widths, strict=False)]
+    return [gap.join(map(format, cells, places)) for cells in rows]
+
+
 def hanging(label: str, text: str, indent: int, width: int = REPORT_WIDTH) -> list[str]:
     """Return a label and its text in lines of `width`, indented after the first; no word is cut."""
     return textwrap.wrap(

@@ -7,7 +7,7 @@ belong together share a title, and are not torn apart.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ttt_batch.app.reports.layout import REPORT_WIDTH, facts_text, hanging
+from ttt_batch.app.reports.layout import REPORT_WIDTH, aligned, facts_text, hanging
 from ttt_batch.app.reports.tournament import cut
 from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import display_name, flag
@@ -167,45 +167,28 @@ def table(labels: Sequence[Column], columns: Sequence[Column], width: int) -> li
 
     labels: columns that begin every line, without titles.
     """
-    start = _beside([[line.ljust(len(lines[0])) for line in lines] for lines in map(_lines, labels)], GAP)
-    titles = dict.fromkeys(one.title for one in columns)
-    rest = [_titled(title, [one for one in columns if one.title == title]) for title in titles]
+    start, titles = _block("", labels, "<", GAP), dict.fromkeys(one.title for one in columns)
+    rest = [_block(title, [one for one in columns if one.title == title], ">", " ") for title in titles]
     found: list[str] = []
     while rest:
-        fitting = 1
-        while fitting < len(rest) and len(_beside([start, *rest[: fitting + 1]], GAP)[0]) <= width:
-            fitting += 1
-        found += ["", *(line.rstrip() for line in _beside([start, *rest[:fitting]], GAP))]
-        del rest[:fitting]
+        shown = [start, rest.pop(0)]
+        while rest and sum(len(GAP) + len(block[0]) for block in [*shown, rest[0]]) <= width + len(GAP):
+            shown.append(rest.pop(0))
+        found += ["", *(GAP.join(lines).rstrip() for lines in zip(*shown, strict=True))]
     return found
 
 
-def _titled(title: str, columns: Sequence[Column]) -> list[str]:
+def _block(title: str, columns: Sequence[Column], side: str, gap: str) -> list[str]:
     """Return columns as lines of one length, below their title."""
-    lines = _beside([[line.rjust(len(lines[0])) for line in lines] for lines in map(_lines, columns)], " ")
+    lines = aligned([[one.name for one in columns], *zip(*(one.cells for one in columns), strict=True)], side, gap)
     width = max(len(lines[0]), len(title))
-    return [title.rjust(width), *(line.rjust(width) for line in lines[1:])]
-
-
-def _lines(column: Column) -> list[str]:
-    """Return a column as lines; the first is empty, for the title, and as long as the longest."""
-    return [" " * max(map(len, [column.name, *column.cells])), column.name, *column.cells]
-
-
-def _beside(blocks: Sequence[Sequence[str]], gap: str) -> list[str]:
-    return [gap.join(parts) for parts in zip(*blocks, strict=True)]
+    return [title.rjust(width), *(line.rjust(width) for line in lines)]
 
 
 def listing(columns: Sequence[Column], heads: Sequence[Sequence[str]] = ()) -> list[str]:
     """Return a line for each column, with a cell for each row, below lines of heads."""
-    labels = [*("" for _ in heads), *(", ".join(filter(None, (one.title, one.name))) for one in columns)]
-    rows = [*heads, *(one.cells for one in columns)]
-    start = max(map(len, labels))
-    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-    return [
-        GAP.join([label.ljust(start), *(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))])
-        for label, cells in zip(labels, rows, strict=True)
-    ]
+    rows = [(", ".join(filter(None, (one.title, one.name))), *one.cells) for one in columns]
+    return aligned([*(("", *head) for head in heads), *rows], "<>", GAP)
 
 
 def legend(columns: Sequence[Column], width: int) -> list[str]:
