@@ -54,7 +54,7 @@ ORDER = f"""{PREAMBLE}
 import numpy as np
 from ttt_batch.games.board import Board
 from ttt_batch.games.enumeration import enumerate_graph
-from ttt_batch.learners.td import LEARNER, TdTables
+from ttt_batch.learners.tabular.td import LEARNER, TdTables
 from ttt_batch.simulation.walk import make_explorations
 from ttt_batch.simulation.policy import empty_policy, order_rows
 graph = enumerate_graph(Board())
@@ -356,7 +356,7 @@ def test_kernels_of_the_folder_without_kernels_would_not_be_kept() -> None:
 
     Inside.__module__ = f"ttt_batch.{kernel_cache.WITHOUT_KERNELS}.web"
     assert not kernel_cache.in_package(Inside)
-    Inside.__module__ = "ttt_batch.learners.td"
+    Inside.__module__ = "ttt_batch.learners.tabular.td"
     assert kernel_cache.in_package(Inside)
 
 

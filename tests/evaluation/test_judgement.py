@@ -30,7 +30,7 @@ from ttt_batch.games.notation import read_position
 from ttt_batch.games.solution import solve
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner
-from ttt_batch.learners.td import TdTables
+from ttt_batch.learners.tabular.td import TdTables
 from ttt_batch.simulation.policy import (
     Policy,
     chosen_edges,

@@ -18,7 +18,7 @@ from ttt_batch.core.errors import UsageError
 from ttt_batch.games.board import Board
 from ttt_batch.learners import LEARNERS, learner_named, register
 from ttt_batch.learners.base import Learner, fold, learn, state_value
-from ttt_batch.learners.td import TdTables
+from ttt_batch.learners.tabular.td import TdTables
 from ttt_batch.runs.config import Config, make_config
 from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.simulation.policy import score

@@ -18,7 +18,7 @@ from ttt_batch.games.graph import Graph, edges_of, mover_of
 from ttt_batch.games.solution import solve
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner
-from ttt_batch.learners.td import TdTables
+from ttt_batch.learners.tabular.td import TdTables
 from ttt_batch.simulation.policy import (
     FIRST_BEST,
     LAST_BEST,

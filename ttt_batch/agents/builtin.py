@@ -33,7 +33,7 @@ from ttt_batch.games.graph import (
 )
 from ttt_batch.games.solution import ends_alone, solve
 from ttt_batch.learners.base import row_at
-from ttt_batch.learners.td import TdTables
+from ttt_batch.learners.tabular.td import TdTables
 from ttt_batch.ntuple.network import NetAgent
 from ttt_batch.runs.config import cannot_play_second_error
 from ttt_batch.runs.growing_table import GrowingTable

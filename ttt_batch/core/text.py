@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, get_args, get_type_hints
 
 from ttt_batch.core.errors import UsageError, quoted
@@ -25,9 +26,13 @@ TIES: tuple[Ties, ...] = get_args(Ties)
 Classic = Literal["sutton-barto", "value-feed", "minimax-q", "backward-q", "greedy-td"]
 Textbook = Literal["q-learning", "sarsa", "expected-sarsa", "double-q", "td-lambda"]
 TableLearner = Literal["td", Classic, Textbook, "reinforce", "actor-critic", "menace"]
+"""Learners with a table of which `train` is known to return a `Run`, for type checkers."""
 TEXTBOOK: tuple[str, ...] = get_args(Textbook)
-LEARNER_NAMES: tuple[str, ...] = get_args(TableLearner)
-"""Learners with a table, each a file of that name in `learners`; listed here so that completion need not load them."""
+
+_FILES = (Path(__file__).parents[1] / "learners" / "tabular").glob("[a-z]*.py")
+_FOUND = sorted(path.stem.replace("_", "-") for path in _FILES)
+LEARNER_NAMES = tuple(dict.fromkeys([*(name for name in get_args(TableLearner) if name in _FOUND), *_FOUND]))
+"""Learners with a table, each a file of that name in `learners/tabular`, so that completion need not load them."""
 
 NetworkLearner = Literal["patterns", "ntuple-td"]
 PATTERN_LEARNERS: tuple[str, ...] = get_args(NetworkLearner)

@@ -1,8 +1,7 @@
 """Every learner by name, and all that the author of another one needs.
 
 A learner of your own is a NamedTuple of arrays (its tables), a body for each of four kernels, and a `Learner`, which
-`register` adds; `scripts/examples/own_learner.py` is a whole one.  A new learner of the package is a file in this
-folder and its name in `core.text.LEARNER_NAMES`.
+`register` adds; `scripts/examples/own_learner.py` is a whole one.  A new learner of the package is a file in `tabular`.
 
 What it is:     Learner, Settings (its numbers), Choice (UNIFORM, FIRST_BEST or LAST_BEST among its best moves)
 Its kernels:    score, fold, learn, state_value; and begin, if it is to play on boards too large to enumerate
@@ -89,7 +88,7 @@ __all__ = [
 ]
 
 LEARNERS: dict[str, Learner] = {
-    name: importlib.import_module(f"{__name__}.{name.replace('-', '_')}").LEARNER for name in LEARNER_NAMES
+    name: importlib.import_module(f"{__name__}.tabular.{name.replace('-', '_')}").LEARNER for name in LEARNER_NAMES
 }
 
 

@@ -7,7 +7,7 @@ table a position borrows one of a few rows that are cleared after the game, so w
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,7 +48,7 @@ from ttt_batch.games.graph import (
     show_code,
 )
 from ttt_batch.simulation.action_probabilities import WIDEST
-from ttt_batch.simulation.policy import Choice, Counts
+from ttt_batch.simulation.policy import UNIFORM, Choice, Counts
 from ttt_batch.simulation.walk import explores_at
 
 TABULATED = 1024
@@ -172,13 +172,14 @@ def make_step(
     visits: NDArray[np.float64] | None = None,
     *,
     epsilon: float = 0.0,
-    lambda_: float | None = None,
-    cut: bool | None = None,
-    beta: float | None = None,
     temperature: float | None = None,
     chance: Any = np.uint64(0),  # noqa: B008 - a number
+    **own: Any,
 ) -> Step:
-    """Return a step for self-play from game 0, with `weights` filled.  chance: the key, not an array of it."""
+    """Return a step for self-play from game 0, with `weights` filled.
+
+    chance: the key, not an array of it.  own: `OwnNumbers`, of which a step has some; kernels read 0 for None.
+    """
     weights = np.zeros(TABULATED)
     fill_weights(alpha, weights)
     return Step(
@@ -192,11 +193,9 @@ def make_step(
         seat=-1,
         game=0,
         chance=np.array([chance], np.uint64),
-        lambda_=float(lambda_ or 0.0),
-        cut=bool(cut),
-        beta=float(beta or 0.0),
         temperature=float(temperature or 0.0),
         room=np.zeros(WIDEST),
+        **{name: kind(own.get(name) or 0) for name, kind in Step.__annotations__.items() if hasattr(OwnNumbers, name)},
     )
 
 
@@ -295,23 +294,30 @@ def mark_parents(graph: Graph, row: Integer, marks: BoolArray | Float64Array, ma
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Numbers of a learner.
+class Numbers:
+    """Numbers that every learner has.
 
     epsilon: probability of an exploratory move, [0, 1].  alpha: step size, (0, 1].  gamma: discount, [0, 1].
     draw_worth: worth of a draw to the first and the second player, on the learner's own scale.
+    """
+
+    epsilon: float
+    alpha: float
+    gamma: float = 1.0
+    draw_worth: tuple[float, float] = (0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class OwnNumbers:
+    """Numbers that only some learners have; None for those that lack it.
+
     start_value: start of unfinished positions or moves; None for the learner's own start.
     lambda_: of the lambda-return, [0, 1].  cut: True if an exploratory move ends the return.
     beta: the step size of a second table, (0, 1].  explore: `softmax:T` instead of epsilon.
     beads: initial beads of each kind in a box, a number for each turn of the first player: `4,3,2,1`.
     rewards: beads that a win, a draw and a loss add to those drawn, as text: `3,1,-1`.
-    A number that the learner lacks is None.
     """
 
-    epsilon: float
-    alpha: float
-    gamma: float
-    draw_worth: tuple[float, float]
     start_value: float | None = None
     lambda_: float | None = None
     cut: bool | None = None
@@ -319,6 +325,14 @@ class Settings:
     explore: str | None = None
     beads: str | None = None
     rewards: str | None = None
+
+
+@dataclass(frozen=True)
+class Settings(OwnNumbers, Numbers):
+    """Numbers of a learner."""
+
+
+BEST = Choice(UNIFORM, 0.0)
 
 
 @dataclass(frozen=True)
@@ -352,8 +366,9 @@ class Learner:
     source: str
     rule: str
     defaults: Settings
-    games: int
-    choice: Choice
+    _: KW_ONLY
+    games: int = 1_000_000
+    choice: Choice = BEST
     tables: type[Any]
     fields: dict[str, tuple[str, str]]
     start: Callable[[Graph, NDArray[np.float64], np.random.Generator], Any]

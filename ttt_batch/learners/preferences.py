@@ -26,6 +26,9 @@ from ttt_batch.compiler.numerics import exponential
 from ttt_batch.games.board import UNFINISHED
 from ttt_batch.games.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.learners.base import (
+    PREFERENCE,
+    Learner,
+    Settings,
     Step,
     Trajectory,
     begin,
@@ -60,6 +63,22 @@ def preferences(tables: T) -> T:
     learn.register(tables)(_learn)
     begin.register(tables)(_begin)
     return tables
+
+
+def preference_learner(tables: Any, **own: Any) -> Learner:
+    """Return a learner by tables of `preferences`.  own: what it alone is."""
+    return Learner(
+        defaults=Settings(epsilon=0.0, alpha=0.1, beta=0.1),
+        prefers_symmetry=True,
+        tables=tables,
+        fields=FIELDS,
+        start=lambda graph, worth, _: tables(np.zeros(graph.child.size), start_preferences(graph, worth)),
+        start_value=0.0,
+        loss=-1.0,
+        temperature=1.0,
+        number=PREFERENCE,
+        **own,
+    )
 
 
 def start_preferences(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.float64]:

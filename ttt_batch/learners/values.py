@@ -30,6 +30,8 @@ from ttt_batch.compiler.jit import BoolArray, Float64Array, Int64, Integer, Tabl
 from ttt_batch.games.board import UNFINISHED
 from ttt_batch.games.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import (
+    Learner,
+    Settings,
     Step,
     Trajectory,
     begin,
@@ -218,6 +220,21 @@ def one_q(tables: T, *, own_only: bool = False) -> T:
 def start_q(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the start values (float64[E]), the same for every move, even one that ends the game."""
     return np.full(graph.child.size, worth[0, UNFINISHED])
+
+
+def q_learner(tables: Any, **own: Any) -> Learner:
+    """Return a learner by tables of `one_q`, in which each player learns by itself.  own: what it alone is."""
+    return Learner(
+        defaults=Settings(epsilon=0.1, alpha=0.1),
+        prefers_symmetry=True,
+        tables=tables,
+        fields=Q_FIELD,
+        start=lambda graph, worth, _: tables(start_q(graph, worth)),
+        edge_scores="q",
+        start_value=0.0,
+        loss=-1.0,
+        **own,
+    )
 
 
 def _score(tables: Tables, graph: Graph, edge: Integer, mover: Int64) -> float:

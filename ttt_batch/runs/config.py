@@ -26,7 +26,7 @@ from ttt_batch.games.enumeration import check_enumerable, check_gravity, choose_
 from ttt_batch.games.graph import Graph
 from ttt_batch.games.solution import WON, known_value
 from ttt_batch.learners import LEARNERS, check_begins, foreign_learner, learner_named
-from ttt_batch.learners.base import Learner, Settings
+from ttt_batch.learners.base import Learner, OwnNumbers, Settings
 from ttt_batch.ntuple.games import Aim
 from ttt_batch.ntuple.network import Network, Tuples, make_network, parse_tuples, weights_of
 from ttt_batch.ntuple.objectives import BOTH, NOTHING, OBJECTIVES, SAFE
@@ -189,7 +189,8 @@ class Configuration:
     @property
     def written(self) -> dict[str, Any]:
         """Return every field with its value, with the board and the schedules as text."""
-        return {field.name: _written(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+        names = sorted((field.name for field in fields(self)), key=OWN.__contains__)  # type: ignore[arg-type]
+        return {name: _written(getattr(self, name)) for name in names}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as the run file stores them; options that this learner lacks are left out."""
@@ -207,8 +208,8 @@ def _written(value: Any) -> Any:
     return value.name if isinstance(value, Board) else value.text if isinstance(value, Schedule) else value
 
 
-@dataclass(frozen=True)
-class Config(Configuration):
+@dataclass(frozen=True, kw_only=True)
+class Config(Configuration, OwnNumbers):
     """Checked configuration of a run.  Equal configurations give equal bytes on any number of threads.
 
     board: the board.  learner: a registered name.
@@ -217,8 +218,7 @@ class Config(Configuration):
     engine: `walk` plays every game, `flow` draws how many games take each move, `given` games were played elsewhere.
     seed: any integer of 64 bits.
     symmetry: True if a row of the table stands for all images of a position under the board's symmetries.
-    start_value, lambda_, cut, beta, beads, rewards: see `Settings`; None if the learner lacks it or has its own start.
-    explore: `softmax:T` to draw moves by softmax; None for epsilon-greedy play.
+    start_value, lambda_ and the others of `OwnNumbers`: None if the learner lacks it or has its own start.
     horizon: games over which schedules run; 0 if no schedule depends on games.
     start: digest of the tables from which training begins, empty for the learner's own start.  A fork adds `@` and
     the number of games that those tables had learnt from.
@@ -240,13 +240,6 @@ class Config(Configuration):
     opponent: str = ""
     seat: str = ""
     symmetry: bool = False
-    start_value: float | None = None
-    lambda_: float | None = None
-    cut: bool | None = None
-    beta: float | None = None
-    explore: str | None = None
-    beads: str | None = None
-    rewards: str | None = None
 
     @functools.cached_property
     def grown(self) -> bool:

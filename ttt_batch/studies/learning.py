@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ttt_batch.compiler.numerics import PLAY, stream_key
 from ttt_batch.evaluation.judgement import ProofSpace, make_proof_space
 from ttt_batch.learners import learner_named
-from ttt_batch.learners.menace import MenaceTables
+from ttt_batch.learners.tabular.menace import MenaceTables
 from ttt_batch.runs.config import SEATS_IN_TURN, Config, PatternConfig, make_pattern_config
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Clock, Run

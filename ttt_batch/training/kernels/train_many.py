@@ -7,7 +7,7 @@ A call from Python takes longer than a judgement.  A batch begins with the best 
 are listed once for both.
 
 Many learners with matchboxes, one after the other, each game by game against the same opponent; results are counted.
-They play the games of `mixture_games` and learn as `learners.menace` does, to the last bit, several times as fast: a
+They play the games of `mixture_games` and learn as the learner `menace` does, to the last bit, several times as fast: a
 kind of beads is one number, what a box holds in all is kept beside it, and the opponent's chances are added up once.
 That a box's beads are added up in another order changes nothing, since whole numbers and quarters have exact sums.
 """

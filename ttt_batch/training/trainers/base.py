@@ -176,11 +176,9 @@ class TableTrainer(Trainer):
             alpha.power,
             self.visits,
             epsilon=epsilon.start,
-            lambda_=config.lambda_,
-            cut=config.cut,
-            beta=config.beta,
             temperature=config.temperature,
             chance=stream_key(config.seed, RULE),
+            **config.own,
         )
         self._decays = make_decays(alpha.over(config.horizon), epsilon.over(config.horizon))
         self._stream = FLOW if config.engine == "flow" else PLAY

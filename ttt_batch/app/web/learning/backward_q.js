@@ -2,7 +2,7 @@
 
 /*
  * `backward-q`: a value for each move, pulled to that of the same player's next move in the game; the last move but one
- * is set to the result (see `learners/backward_q.py`).  A win 1, a draw 0.5, a loss 0.
+ * is set to the result (see `learners/tabular/backward_q.py`).  A win 1, a draw 0.5, a loss 0.
  */
 class BackwardQ {
   static defaults = { alpha: 0.1, epsilon: 0.3 };

@@ -2,7 +2,7 @@
 
 /*
  * `menace`: a box of beads for each position in which the first player has a choice; a bead is drawn, and after the
- * game the result adds to the beads of its kind, or takes some (see `learners/menace.py`).  An empty box resigns.
+ * game the result adds to the beads of its kind, or takes some (see `tabular/menace.py`).  An empty box resigns.
  */
 class Menace {
   static defaults = { alpha: 1, epsilon: 0 };

@@ -2,7 +2,7 @@
 
 /*
  * `q-learning`: a value for each move, pulled to the best move at the same player's next turn, or to the result if the
- * game is over by then (see `learners/q_learning.py`).  A win 1, a draw 0, a loss -1.
+ * game is over by then (see `learners/tabular/q_learning.py`).  A win 1, a draw 0, a loss -1.
  */
 class QLearning {
   static defaults = { alpha: 0.1, epsilon: 0.1 };

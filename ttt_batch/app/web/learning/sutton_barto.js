@@ -2,7 +2,7 @@
 
 /*
  * `sutton-barto`: each player keeps a value for each position, and pulls those of a game, the last first, towards the
- * next one; not where this player itself explored (see `learners/sutton_barto.py`).  A win 1, a draw 0.5, a loss 0.
+ * next one; not where this player itself explored (see `tabular/sutton_barto.py`).  A win 1, a draw 0.5, a loss 0.
  */
 class SuttonBarto {
   static defaults = { alpha: 0.1, epsilon: 0.01 };

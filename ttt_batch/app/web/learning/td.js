@@ -2,7 +2,7 @@
 
 /*
  * `td`: each position of a game, the last first, goes the step size's share of the way to its best child.  One value a
- * position, what it is worth to the first player: a win 1, a draw 0, a loss -1 (see `learners/td.py`).
+ * position, what it is worth to the first player: a win 1, a draw 0, a loss -1 (see `learners/tabular/td.py`).
  */
 class Td {
   static defaults = { alpha: 0.5, epsilon: 0.3 };

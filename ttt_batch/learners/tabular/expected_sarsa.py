@@ -21,9 +21,9 @@ import numpy as np
 from ttt_batch.compiler.jit import Float64Array, Int64, inlined
 from ttt_batch.compiler.numerics import exponential
 from ttt_batch.games.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import Learner, Settings, Step, exploring_share, is_learner
-from ttt_batch.learners.values import Q_FIELD, batch_turn_value, one_q, start_q, turn_value
-from ttt_batch.simulation.policy import UNIFORM, Choice, Counts, best_score
+from ttt_batch.learners.base import Step, exploring_share, is_learner
+from ttt_batch.learners.values import batch_turn_value, one_q, q_learner, turn_value
+from ttt_batch.simulation.policy import Counts, best_score
 
 
 @functools.partial(one_q, own_only=True)
@@ -77,18 +77,9 @@ def _batch_turn_value(tables: ExpectedSarsaTables, graph: Graph, row: np.uint32,
     return _expected(tables, graph, row, step)
 
 
-LEARNER = Learner(
+LEARNER = q_learner(
+    ExpectedSarsaTables,
     name="expected-sarsa",
     source="van Seijen et al. 2009; Sutton and Barto 6.6: each player for itself",
     rule="Q(s,a) += alpha * (target - Q(s,a)), target = r at the end, else gamma * sum of pi(a'|s'') * Q(s'',a')",
-    defaults=Settings(epsilon=0.1, alpha=0.1, gamma=1.0, draw_worth=(0.0, 0.0)),
-    games=1_000_000,
-    choice=Choice(UNIFORM, 0.0),
-    prefers_symmetry=True,
-    tables=ExpectedSarsaTables,
-    fields=Q_FIELD,
-    start=lambda graph, worth, _: ExpectedSarsaTables(start_q(graph, worth)),
-    edge_scores="q",
-    start_value=0.0,
-    loss=-1.0,
 )

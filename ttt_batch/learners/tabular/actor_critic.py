@@ -7,12 +7,9 @@ unless the game is over by then.  The book's factor gamma**t in the actor's step
 
 from typing import NamedTuple
 
-import numpy as np
-
 from ttt_batch.compiler.jit import Float64Array
-from ttt_batch.learners.base import PREFERENCE, Learner, Settings, Step
-from ttt_batch.learners.preferences import FIELDS, preferences, start_preferences, turn_worth
-from ttt_batch.simulation.policy import UNIFORM, Choice
+from ttt_batch.learners.base import Step
+from ttt_batch.learners.preferences import preference_learner, preferences, turn_worth
 
 
 @preferences
@@ -28,19 +25,9 @@ def _turn_worth(tables: ActorCriticTables, step: Step, value: float, result: flo
     return step.gamma * value
 
 
-LEARNER = Learner(
+LEARNER = preference_learner(
+    ActorCriticTables,
     name="actor-critic",
     source="Barto, Sutton and Anderson 1983; Sutton and Barto 13.5: one step ahead, without the factor gamma**t",
     rule="theta(s,b) += alpha * delta * (1[b=a] - pi(b|s)), V(s) += beta * delta, delta = gamma * V(s'') - V(s)",
-    defaults=Settings(epsilon=0.0, alpha=0.1, gamma=1.0, draw_worth=(0.0, 0.0), beta=0.1),
-    games=1_000_000,
-    choice=Choice(UNIFORM, 0.0),
-    prefers_symmetry=True,
-    tables=ActorCriticTables,
-    fields=FIELDS,
-    start=lambda graph, worth, _: ActorCriticTables(np.zeros(graph.child.size), start_preferences(graph, worth)),
-    start_value=0.0,
-    loss=-1.0,
-    temperature=1.0,
-    number=PREFERENCE,
 )

@@ -6,12 +6,9 @@ of `preferences`, and the target of every move is the result for its mover, undi
 
 from typing import NamedTuple
 
-import numpy as np
-
 from ttt_batch.compiler.jit import Float64Array
-from ttt_batch.learners.base import PREFERENCE, Learner, Settings, Step
-from ttt_batch.learners.preferences import FIELDS, preferences, start_preferences, turn_worth
-from ttt_batch.simulation.policy import UNIFORM, Choice
+from ttt_batch.learners.base import Step
+from ttt_batch.learners.preferences import preference_learner, preferences, turn_worth
 
 
 @preferences
@@ -27,20 +24,10 @@ def _turn_worth(tables: ReinforceTables, step: Step, value: float, result: float
     return result
 
 
-LEARNER = Learner(
+LEARNER = preference_learner(
+    ReinforceTables,
     name="reinforce",
     source="Williams 1992; Sutton and Barto 13.3-13.4: a policy followed up its gradient, with a baseline",
     rule="theta(s,b) += alpha * (r - V(s)) * (1[b=a] - pi(b|s)), pi = softmax(theta); V(s) += beta * (r - V(s))",
-    defaults=Settings(epsilon=0.0, alpha=0.1, gamma=1.0, draw_worth=(0.0, 0.0), beta=0.1),
-    games=1_000_000,
-    choice=Choice(UNIFORM, 0.0),
-    prefers_symmetry=True,
-    tables=ReinforceTables,
-    fields=FIELDS,
-    start=lambda graph, worth, _: ReinforceTables(np.zeros(graph.child.size), start_preferences(graph, worth)),
-    start_value=0.0,
-    loss=-1.0,
-    temperature=1.0,
-    number=PREFERENCE,
     undiscounted=True,
 )

@@ -30,7 +30,7 @@ from ttt_batch.learners.base import (
     step_size,
 )
 from ttt_batch.learners.values import one_value
-from ttt_batch.simulation.policy import EXPLORING, GREEDY, UNIFORM, Choice, Counts
+from ttt_batch.simulation.policy import EXPLORING, GREEDY, Counts
 
 
 @one_value
@@ -85,9 +85,7 @@ LEARNER = Learner(
     name="td-lambda",
     source="Sutton and Barto 12.1 to 12.3: offline lambda-returns on afterstates; one shared table",
     rule="V(s) += alpha * (G - V(s)), G = z at the end, else (1-lambda) * gamma * V(s') + lambda * gamma * G'",
-    defaults=Settings(epsilon=0.1, alpha=0.1, gamma=1.0, draw_worth=(0.0, 0.0), lambda_=0.7, cut=False),
-    games=1_000_000,
-    choice=Choice(UNIFORM, 0.0),
+    defaults=Settings(epsilon=0.1, alpha=0.1, lambda_=0.7, cut=False),
     zero_sum=True,
     prefers_symmetry=True,
     tables=TdLambdaTables,

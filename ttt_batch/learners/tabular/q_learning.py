@@ -18,9 +18,9 @@ import numpy as np
 
 from ttt_batch.compiler.jit import Float64Array
 from ttt_batch.games.graph import Graph
-from ttt_batch.learners.base import Learner, Settings, Step
-from ttt_batch.learners.values import Q_FIELD, batch_turn_value, one_q, start_q, turn_value
-from ttt_batch.simulation.policy import UNIFORM, Choice, Counts, best_score
+from ttt_batch.learners.base import Step
+from ttt_batch.learners.values import batch_turn_value, one_q, q_learner, turn_value
+from ttt_batch.simulation.policy import Counts, best_score
 
 
 @one_q
@@ -40,18 +40,9 @@ def _batch_turn_value(tables: QLearningTables, graph: Graph, row: np.uint32, cou
     return best_score(tables, graph, row, 0)
 
 
-LEARNER = Learner(
+LEARNER = q_learner(
+    QLearningTables,
     name="q-learning",
     source="Watkins 1989; Sutton and Barto 6.5: each player for itself, the opponent part of its environment",
     rule="Q(s,a) += alpha * (target - Q(s,a)), target = r at the end, else gamma * max of Q(s'',a'), s'' the next turn",
-    defaults=Settings(epsilon=0.1, alpha=0.1, gamma=1.0, draw_worth=(0.0, 0.0)),
-    games=1_000_000,
-    choice=Choice(UNIFORM, 0.0),
-    prefers_symmetry=True,
-    tables=QLearningTables,
-    fields=Q_FIELD,
-    start=lambda graph, worth, _: QLearningTables(start_q(graph, worth)),
-    edge_scores="q",
-    start_value=0.0,
-    loss=-1.0,
 )

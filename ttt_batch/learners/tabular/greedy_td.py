@@ -106,7 +106,7 @@ LEARNER = Learner(
     name="greedy-td",
     source="published program, listing lost: own afterstates, only greedy moves update; our reading",
     rule="V(p) += alpha * (gamma * V(q) - V(p)) where the move from p to q was greedy, and at the end of the game",
-    defaults=Settings(epsilon=0.1, alpha=0.99, gamma=1.0, draw_worth=(0.0, 0.0)),
+    defaults=Settings(epsilon=0.1, alpha=0.99),
     games=30_000,
     choice=Choice(FIRST_BEST, 0.0),
     tables=GreedyTdTables,

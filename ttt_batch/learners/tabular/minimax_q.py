@@ -117,7 +117,7 @@ LEARNER = Learner(
     name="minimax-q",
     source="published program: shared action values, illegal moves lose, 10,000,000 games",
     rule="Q(s,a) += alpha * (target - Q(s,a)), target = r at the end, else gamma * best of Q(s',a'), online",
-    defaults=Settings(epsilon=0.6, alpha=0.1, gamma=0.9, draw_worth=(0.0, 0.0)),
+    defaults=Settings(epsilon=0.6, alpha=0.1, gamma=0.9),
     games=10_000_000,
     choice=Choice(FIRST_BEST, 0.0),
     zero_sum=True,

@@ -22,7 +22,7 @@ from ttt_batch.games.board import UNFINISHED
 from ttt_batch.games.graph import Graph, edges_of, mover_of, rows_of_edges
 from ttt_batch.learners.base import Learner, Settings, Step, Trajectory, fold, learn, state_value
 from ttt_batch.simulation.action_probabilities import LEAST_BEADS
-from ttt_batch.simulation.policy import EXPLORING, GREEDY, UNIFORM, Choice, Counts, score
+from ttt_batch.simulation.policy import EXPLORING, GREEDY, Counts, score
 
 
 class MenaceTables(NamedTuple):
@@ -111,7 +111,6 @@ LEARNER = Learner(
     rule="beads(s,a) = max(0, beads(s,a) + 3, 1 or -1 for a win, draw or loss); drawn by their shares",
     defaults=DEFAULTS,
     games=220,
-    choice=Choice(UNIFORM, 0.0),
     prefers_symmetry=True,
     tables=MenaceTables,
     fields={"q": ("E", "beads of the move's kind; 0 to resign, NaN for moves of which no box has beads")},

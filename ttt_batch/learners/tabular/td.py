@@ -30,7 +30,7 @@ from ttt_batch.learners.base import (
     step_size,
 )
 from ttt_batch.learners.values import one_value
-from ttt_batch.simulation.policy import UNIFORM, Choice, Counts
+from ttt_batch.simulation.policy import Counts
 
 
 @one_value
@@ -117,9 +117,7 @@ LEARNER = Learner(
     name="td",
     source="ours: Q-learning on afterstates; one shared table",
     rule="V(s) += w * (gamma * best child V(s') - V(s)), every visited position, deepest first",
-    defaults=Settings(epsilon=0.3, alpha=0.5, gamma=1.0, draw_worth=(0.0, 0.0)),
-    games=1_000_000,
-    choice=Choice(UNIFORM, 0.0),
+    defaults=Settings(epsilon=0.3, alpha=0.5),
     zero_sum=True,
     prefers_symmetry=True,
     tables=TdTables,

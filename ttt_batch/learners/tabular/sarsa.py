@@ -21,9 +21,9 @@ import numpy as np
 
 from ttt_batch.compiler.jit import Float64Array
 from ttt_batch.games.graph import Graph, edges_of
-from ttt_batch.learners.base import Learner, Settings, Step
-from ttt_batch.learners.values import Q_FIELD, batch_turn_value, one_q, start_q, turn_value
-from ttt_batch.simulation.policy import EXPLORING, GREEDY, UNIFORM, Choice, Counts
+from ttt_batch.learners.base import Step
+from ttt_batch.learners.values import batch_turn_value, one_q, q_learner, turn_value
+from ttt_batch.simulation.policy import EXPLORING, GREEDY, Counts
 
 
 @functools.partial(one_q, own_only=True)
@@ -47,18 +47,9 @@ def _batch_turn_value(tables: SarsaTables, graph: Graph, row: np.uint32, counts:
     return total / counts.arrived[row]
 
 
-LEARNER = Learner(
+LEARNER = q_learner(
+    SarsaTables,
     name="sarsa",
     source="Rummery and Niranjan 1994; Sutton and Barto 6.4: each player for itself",
     rule="Q(s,a) += alpha * (target - Q(s,a)), target = r at the end, else gamma * Q(s'',a''), the next own move's",
-    defaults=Settings(epsilon=0.1, alpha=0.1, gamma=1.0, draw_worth=(0.0, 0.0)),
-    games=1_000_000,
-    choice=Choice(UNIFORM, 0.0),
-    prefers_symmetry=True,
-    tables=SarsaTables,
-    fields=Q_FIELD,
-    start=lambda graph, worth, _: SarsaTables(start_q(graph, worth)),
-    edge_scores="q",
-    start_value=0.0,
-    loss=-1.0,
 )

@@ -25,7 +25,7 @@ from ttt_batch.games.board import UNFINISHED
 from ttt_batch.games.graph import Graph, edges_of
 from ttt_batch.learners.base import Learner, Settings, Step, begin
 from ttt_batch.learners.values import batch_turn_value, learning_table, own_moves, start_q, turn_value
-from ttt_batch.simulation.policy import UNIFORM, Choice, Counts, score
+from ttt_batch.simulation.policy import Counts, score
 
 TOP = np.uint64(63)
 
@@ -81,9 +81,7 @@ LEARNER = Learner(
     name="double-q",
     source="van Hasselt 2010; Sutton and Barto 6.7: each player for itself, one coin a batch",
     rule="Q(s,a) += alpha * (target - Q(s,a)), target = r at the end, else gamma * Q_other(s'', argmax of Q(s'',a'))",
-    defaults=Settings(epsilon=0.1, alpha=0.1, gamma=1.0, draw_worth=(0.0, 0.0)),
-    games=1_000_000,
-    choice=Choice(UNIFORM, 0.0),
+    defaults=Settings(epsilon=0.1, alpha=0.1),
     prefers_symmetry=True,
     tables=DoubleQTables,
     fields={"q": ("2,E", "by tables A and B, what the move is worth to the player who makes it: a win 1, a loss -1")},

@@ -27,7 +27,7 @@ from ttt_batch.learners.base import (
     step_size,
 )
 from ttt_batch.learners.values import own_values, own_worth
-from ttt_batch.simulation.policy import EXPLORING, GREEDY, UNIFORM, Choice, Counts
+from ttt_batch.simulation.policy import EXPLORING, GREEDY, Counts
 
 
 @own_values
@@ -92,9 +92,8 @@ LEARNER = Learner(
     name="sutton-barto",
     source="Sutton & Barto's tic-tac-toe example as published: one table per player over all positions",
     rule="V(s) += alpha * greedy * (gamma * V(s') - V(s)), backwards; own exploratory moves masked",
-    defaults=Settings(epsilon=0.01, alpha=0.1, gamma=1.0, draw_worth=(0.5, 0.5)),
+    defaults=Settings(epsilon=0.01, alpha=0.1, draw_worth=(0.5, 0.5)),
     games=100_000,
-    choice=Choice(UNIFORM, 0.0),
     tables=SuttonBartoTables,
     fields={"value": ("P,S", "what the player thinks the position is worth to it: a win 1, a loss 0")},
     start=lambda graph, worth, _: SuttonBartoTables(own_worth(graph, worth)),
