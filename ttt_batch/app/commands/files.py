@@ -47,8 +47,11 @@ from ttt_batch.app.commands.shared import (
     working,
 )
 from ttt_batch.core.errors import UsageError
+from ttt_batch.core.files import command_text
+from ttt_batch.core.outputs import check_distinct
 from ttt_batch.core.text import LEARNER_NAMES, SEATS, TIES, check_ties
 from ttt_batch.games.board import BOARD, BOARDS
+from ttt_batch.runs.lookup import find_run
 
 
 def info(
@@ -186,10 +189,8 @@ def export_(
     Of an agent (see evaluate) html, or as json and csv the probability of each cell where it may come.
     """
     from ttt_batch.app.judging import WHOLE, export_whole, resolve_format
-    from ttt_batch.core.outputs import check_distinct
     from ttt_batch.runs.importing import check_export, export_table
     from ttt_batch.runs.loading import with_table
-    from ttt_batch.runs.lookup import find_run
 
     rules = AgentOptions(board, illegal, time_limit)
     if is_named(run):
@@ -313,8 +314,6 @@ def import_(
     `ttt-batch evaluate --help` shows eight lines for a dictionary.
     """
     from ttt_batch.app.reports.training import training_summary, verdict_text
-    from ttt_batch.core.files import command_text
-    from ttt_batch.core.outputs import check_distinct
     from ttt_batch.runs.config import make_config
     from ttt_batch.runs.importing import import_form, import_tables
     from ttt_batch.runs.storage.writing import RUN_FILE

@@ -45,7 +45,10 @@ from ttt_batch.app.commands.shared import (
 )
 from ttt_batch.core.console import is_live, print_message
 from ttt_batch.core.errors import RunFileError, UsageError
+from ttt_batch.core.files import exists
 from ttt_batch.core.text import SEATS, check_ties, count_text, find_name
+from ttt_batch.games.board import parse_board
+from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_run, name_or_run
 
 if TYPE_CHECKING:
     from ttt_batch.app.commands.options import Entrant
@@ -153,7 +156,6 @@ def evaluate_command(
     from ttt_batch.agents.adapter import AgentAdapter
     from ttt_batch.app import api
     from ttt_batch.app.hooks import hook
-    from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
 
     rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit, symmetric)
     outside = against is not None and is_named(against) and find_name(against, AGAINST) is None
@@ -176,7 +178,6 @@ def evaluate_command(
 
 def _board_of(positions: Path | None) -> "Board | None":
     """Return the board of a public set of positions, on which agents play; None for another file."""
-    from ttt_batch.games.board import parse_board
     from ttt_batch.games.game_files import board_meant
     from ttt_batch.games.transcript_reader import GameFile
 
@@ -249,9 +250,7 @@ def show_command(
 
 def _is_position(given: str) -> bool:
     """Return whether a word in the place of a run is a position and not the name of a file."""
-    from ttt_batch.core.files import exists
     from ttt_batch.games.notation import may_be_position
-    from ttt_batch.runs.lookup import find_run
 
     return may_be_position(given) and not exists(find_run(given))
 
@@ -309,9 +308,6 @@ def _openable(
     The board is that of most runs, at equal numbers that of the first; all runs stay if no two share a board.
     Raises RunFileError if fewer than two of several can be opened.
     """
-    from ttt_batch.games.board import parse_board
-    from ttt_batch.runs.lookup import find_run
-
     entries: list[tuple[Entrant, str]] = []
     left_out: list[str] = []
     try:

@@ -33,8 +33,9 @@ from ttt_batch.app.commands.shared import (
 )
 from ttt_batch.core.console import is_live
 from ttt_batch.core.errors import UsageError, quoted
+from ttt_batch.core.outputs import check_distinct
 from ttt_batch.core.text import ALL_LEARNERS, PATTERN_LEARNERS, choose, count_text
-from ttt_batch.games.board import BOARDS
+from ttt_batch.games.board import BOARDS, parse_board
 from ttt_batch.runs.options import SWITCH
 
 MORE = "ttt-batch learners NAME tells more; ttt-batch train --learner NAME trains one"
@@ -74,7 +75,6 @@ def boards(
     """List boards with their positions, memory and value, or count and solve one."""
     from ttt_batch.analysis.boards import check_solution, known_boards, measure, write_solution
     from ttt_batch.app.reports.catalogues import board_information, board_text, boards_text
-    from ttt_batch.games.board import parse_board
 
     if name is None:
         if solution is not None:
@@ -142,7 +142,6 @@ def page(
     """
     from ttt_batch.app.web import export_page
     from ttt_batch.app.web.packing import check_learns
-    from ttt_batch.games.board import parse_board
     from ttt_batch.runs.formats import check_targets
 
     where = parse_board(board)
@@ -256,7 +255,6 @@ def _draw(
 
     from ttt_batch.app.plots import draw_runs as draw
     from ttt_batch.app.plots import plot_study, study_to_draw
-    from ttt_batch.core.outputs import check_distinct
 
     if out is not None:
         check_distinct([("--out", out)], [("FILE", path) for path in paths])

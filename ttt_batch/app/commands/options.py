@@ -24,14 +24,13 @@ from ttt_batch.core.errors import UsageError, dashed, quoted
 from ttt_batch.core.files import EVERYWHERE, is_file, with_ending
 from ttt_batch.core.named_code import is_callable_name
 from ttt_batch.core.text import AGENT_NAMES, ILLEGAL, SEATS, TIES, F, choose_seat, find_name, with_options
-from ttt_batch.games.board import BOARD, BOARDS
-from ttt_batch.runs.options import OPTIONS, NumberOptions, OwnOptions, PatternOptions
+from ttt_batch.games.board import BOARD, BOARDS, parse_board
+from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_agent_or_run, find_run, name_or_run
+from ttt_batch.runs.options import OPPONENTS, OPTIONS, NumberOptions, OwnOptions, PatternOptions
 
 
 def find_named_run(path: File) -> File:
     """Return the named run file, with or without `.h5`."""
-    from ttt_batch.runs.lookup import find_run
-
     return None if path is None else find_run(path)
 
 
@@ -42,8 +41,6 @@ def new_run(path: File) -> File:
 
 def find_named_runs(paths: list[Path] | None) -> list[Path]:
     """Return the named run files, with or without `.h5`."""
-    from ttt_batch.runs.lookup import find_run
-
     return [find_run(path) for path in paths or []]
 
 
@@ -253,23 +250,17 @@ class AgentOptions(NamedTuple):
 
 def is_named(given: str | Path) -> bool:
     """Return whether this names an agent other than a run file."""
-    from ttt_batch.runs.lookup import find_agent_or_run
-
     return isinstance(find_agent_or_run(given), str)
 
 
 def called(given: str | Path) -> str:
     """Return the name of an entrant in results and messages."""
-    from ttt_batch.runs.lookup import find_agent_or_run
-
     meant = find_agent_or_run(given)
     return one_line(meant) if isinstance(meant, str) else run_name(meant)
 
 
 def file_stem(given: str | Path) -> str:
     """Return the name of a new file of an entrant, without its ending."""
-    from ttt_batch.runs.lookup import find_agent_or_run
-
     meant = find_agent_or_run(given)
     if isinstance(meant, Path):
         return meant.stem
@@ -289,8 +280,6 @@ def entrants(
 
     The board of agents is that of `rules`, then `board`, then that of the first loaded run, then 3x3: load runs first.
     """
-    from ttt_batch.games.board import parse_board
-
     whose = parse_board(rules.board) if rules.board is not None else board
     with ExitStack() as stack:
 
@@ -298,8 +287,6 @@ def entrants(
         def load(given: str | Path) -> "Entrant":
             nonlocal whose
             if not is_named(given):
-                from ttt_batch.runs.lookup import find_run
-
                 run = load_any_run(find_run(given), trust, report)
                 whose = whose or run.board
                 return run
@@ -326,7 +313,6 @@ def both_players(path: str, given: str | None, load: Load) -> "tuple[Entrant, Pa
 def _second(given: str, first: "Entrant", load: Load) -> "tuple[Participant, str]":
     """Return the second player and its name."""
     from ttt_batch.agents.builtin import ScriptedPlayer
-    from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
 
     if is_named(given) and find_name(given, SCRIPTED) is None:
         return load(given), called(given)
@@ -353,7 +339,6 @@ def fixed_opponent(
     board: the board, unless the run to `resume` has another one.
     """
     from ttt_batch.runs.loading import load_any
-    from ttt_batch.runs.options import OPPONENTS
     from ttt_batch.training.train import seated_opponent
 
     if given is None or not is_named(given) or find_name(given, OPPONENTS) is not None:

@@ -45,7 +45,11 @@ from ttt_batch.app.commands.shared import (
 )
 from ttt_batch.core.console import is_live, print_message
 from ttt_batch.core.errors import BoardError, RunFileError, UsageError
-from ttt_batch.core.text import SEATS, check_ties, choose_person
+from ttt_batch.core.files import exists
+from ttt_batch.core.outputs import check_distinct
+from ttt_batch.core.text import SEATS, check_ties, choose_person, parse_seed
+from ttt_batch.games.board import MAX_TABLE_CELLS, parse_board
+from ttt_batch.runs.lookup import find_run
 
 if TYPE_CHECKING:
     from ttt_batch.games.transcripts import GameRecord
@@ -102,9 +106,6 @@ def play_command(
 
     With its usual ties the agent may leave a line in which evaluate, whose ties are any, beats it.
     """
-    from ttt_batch.core.files import exists
-    from ttt_batch.core.text import parse_seed
-
     rule = None if ties is None else check_ties(ties)
     if seat is not None:
         choose_person(seat)
@@ -148,8 +149,6 @@ def play_command(
 
 def _who(run: str | None, rules: AgentOptions, *, learn: bool) -> tuple[Path | None, str]:
     """Return the player: a run's file, None for one still to be found, or the name of an agent.  Raises UsageError."""
-    from ttt_batch.runs.lookup import find_run
-
     if run is not None and is_named(run):
         if learn:
             raise UsageError(f"--learn is for a run, and {called(run)} is none; leave it out")
@@ -256,7 +255,6 @@ def _told_later() -> Iterator[list[str]]:
 
 def _check_files(path: Path | None, *, learn: bool, out: Path | None, record: Path | None) -> None:
     """Check the files to write.  path: the run to play against; None for one that is trained first."""
-    from ttt_batch.core.outputs import check_distinct
     from ttt_batch.games.transcript_reader import GameFile
     from ttt_batch.runs.storage.writing import RUN_FILE
 
@@ -289,7 +287,6 @@ def _learning_agent(agent: "AnyRun", path: Path | None, out: Path | None, warn: 
 
 def _newest(board: Text, trust: bool) -> Path | None:
     """Return the newest run here, of `board` if given; None without one.  Raises BoardError."""
-    from ttt_batch.games.board import parse_board
     from ttt_batch.runs.loading import load_any
     from ttt_batch.runs.storage.reading import find_newest_run, is_run_file
 
@@ -313,7 +310,6 @@ def _say_newest(path: Path | None, doing: str) -> None:
 
 def _trained(board: Text) -> "Run":
     """Train an agent for a board of which no run is here, and say so.  Raises BoardError for one that is too large."""
-    from ttt_batch.games.board import MAX_TABLE_CELLS, parse_board
     from ttt_batch.training.train import train_table
 
     where = parse_board(board or "3x3")

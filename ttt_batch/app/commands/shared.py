@@ -14,6 +14,7 @@ import typer
 from ttt_batch.app.commands.usage import manual
 from ttt_batch.core import console
 from ttt_batch.core.errors import NameTakenError, TttBatchError, UsageError
+from ttt_batch.core.files import reason, shown, unused_paths, with_ending
 
 if TYPE_CHECKING:
     from ttt_batch.app.progress import Reporter
@@ -130,8 +131,6 @@ def _say_notes(path: Path, run: "AnyRun", report: "Reporter | None") -> None:
 
 def run_name(path: Path) -> str:
     """Return the name of a run in results and messages: its file, on one line."""
-    from ttt_batch.core.files import shown
-
     return shown(path)
 
 
@@ -160,7 +159,6 @@ def print_result(json: bool, plain: Callable[[], Any], text: Callable[[], str], 
     Raises TttBatchError if the result cannot be printed for another reason.
     """
     from ttt_batch.app.reports.layout import to_json
-    from ttt_batch.core.files import reason
 
     result = to_json(plain()) if json else text()
     try:
@@ -215,8 +213,6 @@ def in_new_files(paths: list[Path], names: list[str], work: Callable[[list[Path]
     A new name without an ending in `paths` gets that of `names`.
     work: raises NameTakenError if another process has taken a name; it is then done again with the next ones.
     """
-    from ttt_batch.core.files import unused_paths, with_ending
-
     if paths:
         endings = [Path(name).suffix for name in names]
         return work([with_ending(path, endings[min(i, len(endings) - 1)]) for i, path in enumerate(paths)])

@@ -32,7 +32,9 @@ from ttt_batch.app.commands.shared import (
 )
 from ttt_batch.app.commands.usage import SWEPT
 from ttt_batch.core.errors import ClusterError, InterruptedTraining, TttBatchError, display_name
+from ttt_batch.core.files import command_text
 from ttt_batch.core.named_code import is_callable_name
+from ttt_batch.core.resources import thread_count
 from ttt_batch.core.text import ALL_LEARNERS, count_text, duration_text, size_text
 
 if TYPE_CHECKING:
@@ -167,8 +169,6 @@ def _study(
 
 
 def _go_on(path: Path) -> str:
-    from ttt_batch.core.files import command_text
-
     return f"go on with {command_text('study', '--resume', path)}"
 
 
@@ -216,7 +216,6 @@ def _say_plan(
 ) -> None:
     """Print what a study would learn."""
     from ttt_batch.cluster.config import cluster_config
-    from ttt_batch.core.resources import thread_count
     from ttt_batch.studies.designs.values import listed
     from ttt_batch.studies.study import designed, estimated, more_of, snapshot_tables
 

@@ -35,8 +35,10 @@ from ttt_batch.app.commands.shared import (
 )
 from ttt_batch.core.console import print_message
 from ttt_batch.core.errors import InterruptedTraining, RunFileError
+from ttt_batch.core.files import command_text, exists
 from ttt_batch.core.text import ALL_LEARNERS, DIGITS_MEAN, LEARNER_NAMES, PATTERN_LEARNERS, count_text
 from ttt_batch.games.board import parse_board
+from ttt_batch.runs.lookup import find_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -189,7 +191,6 @@ def _followers(interrupt: "Interrupt", report: "Reporter", *, watch: bool) -> di
 def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compiled: bool) -> None:
     """Print what was learnt.  Raises RunFileError if the table was full, and InterruptedTraining after Ctrl-C."""
     from ttt_batch.app.reports.training import training_summary, training_text
-    from ttt_batch.core.files import command_text
 
     learnt = count_text(run.games, "game learnt so far is", "games learnt so far are")
     saved = f"the {learnt} saved in {run_name(target)}" if run.games and target is not None else "nothing was written"
@@ -211,8 +212,6 @@ def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compil
 
 def _origin(path: Path | None, learner: str, board: "Board", trust: bool) -> "Run | None":
     """Return the run to start from, loaded from a run file or another program's table."""
-    from ttt_batch.core.files import exists
-    from ttt_batch.runs.lookup import find_run
     from ttt_batch.runs.storage.reading import is_run_file
     from ttt_batch.training.plan import check_networks
 

@@ -23,6 +23,8 @@ from ttt_batch.core.console import for_shell
 from ttt_batch.core.errors import UsageError, command_line_messages, dashed, quoted
 from ttt_batch.core.files import exists, has_ending, is_file, shown
 from ttt_batch.core.text import SEAT_WORDS, either, find_name, fold_case, suggested_name, whole_number
+from ttt_batch.games.board import NAMED
+from ttt_batch.runs.lookup import find_agent_or_run, find_run
 from ttt_batch.runs.options import OPTIONS
 
 COMMANDS = {
@@ -196,8 +198,6 @@ def meant_argument(word: str, options: Mapping[str, Any], ctx: Any) -> str | Non
             any(item.value == one for item in param.shell_complete(ctx, one)) for one in word.split(",")
         ):
             return f"{opt} {word}"
-    from ttt_batch.runs.lookup import find_run
-
     shapes = {
         "--games": whole_number(word) is not None,
         "--seconds": whole_number(word) is not None,
@@ -219,8 +219,6 @@ def without_brackets(words: Sequence[str]) -> list[str]:
 
 def in_one_word(command: str, option: str, metavar: str, words: Sequence[str]) -> str | None:
     """Return several words after an option as the one word that it takes; None if it takes no such value."""
-    from ttt_batch.games.board import NAMED
-
     if option == "--board" and (named := NAMED.get(fold_case("".join(words)))):
         return named
     digits = all(re.fullmatch(r"\d+", word, re.ASCII) for word in words)
@@ -428,8 +426,6 @@ class Program(_Taking, TyperGroup):
 
     def _meant(self, ctx: Any, word: str) -> str:
         """Return the end of a message about a word in the place of a command: what it probably means."""
-        from ttt_batch.runs.lookup import find_run
-
         if fold_case(word) == fold_case(PROGRAM):
             return "; the program's name is there twice"
         if exists(path := find_run(word or " ")):
@@ -464,8 +460,6 @@ def _instead_of_word(word: str, ctx: Any) -> str:
 
 def _refuse_words(words: typing.Sequence[str], ctx: Any) -> None:
     """Raise UsageError for a word in the place of a file, such as `play first`, that means an option."""
-    from ttt_batch.runs.lookup import find_agent_or_run
-
     for word in words:
         ending = has_ending(Path(word)) and not word.lower().endswith(PICTURE_ENDINGS)
         letter = len(word) == 1 and fold_case(word) not in SEAT_WORDS

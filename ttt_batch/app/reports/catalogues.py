@@ -6,7 +6,7 @@ from typing import Any
 
 from ttt_batch.analysis.boards import Entry
 from ttt_batch.app.reports.layout import NAME_WIDTH, facts_text, hanging, paragraphs
-from ttt_batch.core.errors import display_name
+from ttt_batch.core.errors import dashed
 from ttt_batch.core.resources import parse_memory
 from ttt_batch.core.text import PATTERN_LEARNERS, count_text, size_text
 from ttt_batch.games.board import MAX_TABLE_CELLS
@@ -15,8 +15,8 @@ from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner
 from ttt_batch.ntuple.network import SHARING
 from ttt_batch.ntuple.objectives import OBJECTIVES
-from ttt_batch.runs.config import make_pattern_config
-from ttt_batch.runs.options import OWN
+from ttt_batch.runs.config import make_pattern_config, own_default
+from ttt_batch.runs.options import OPTIONS, OWN
 from ttt_batch.training.network_trainer import GAMES
 
 NOTHING = "-"
@@ -130,7 +130,7 @@ def learner_description(name: str) -> dict[str, Any]:
         "alpha": defaults.alpha,
         "gamma": defaults.gamma,
         "draw_worth": list(defaults.draw_worth),
-        **{name: value for name, value in _own(learner).items() if value is not None},
+        **_own(learner),
         "games": learner.games,
         "choice": choice_text(learner),
         "tables": {name: {"axes": axes, "meaning": meaning} for name, (axes, meaning) in learner.fields.items()},
@@ -195,7 +195,7 @@ def _table_text(learner: Learner) -> tuple[list[str], Options]:
         *([] if learner.boxes else [(f"--alpha {d.alpha:g}", f"{falling}, 1/n, 1/n^0.8")]),
         *([] if learner.undiscounted else [(f"--gamma {d.gamma:g}", "")]),
         *([] if learner.boxes else [(f"--draw-worth {_draw_worth(learner)}", "")]),
-        *((_own_option(name, value), "") for name, value in _own(learner).items() if value is not None),
+        *((_own_option(name, value), "") for name, value in _own(learner).items()),
     ]
     lines = [*paragraphs(sys.modules[learner.tables.__module__].__doc__ or ""), ""]
     lines += hanging("greedy moves", choice_text(learner), 16)
@@ -224,14 +224,14 @@ def _network_text(name: str) -> tuple[list[str], Options]:
 
 
 def _own(learner: Learner) -> dict[str, Any]:
-    """Return the learner's defaults of options that only some learners have; None for those that it lacks."""
-    return {name: getattr(learner if name == "start_value" else learner.defaults, name) for name in OWN}
+    """Return the learner's defaults of options that only some learners have."""
+    return {name: value for name in OWN if (value := own_default(learner, name)) is not None}
 
 
 def _own_option(name: str, value: Any) -> str:
     """Return an option of some learners with its default, as on the command line; a switch has no value."""
-    word = f"--{display_name(name).replace(' ', '-')}"
-    return word if isinstance(value, bool) else f"{word} {value if isinstance(value, str) else format(value, 'g')}"
+    plain = "" if OPTIONS[name].switch else f" {value:g}" if isinstance(value, float) else f" {value}"
+    return f"{dashed(name)}{plain}"
 
 
 def _draw_worth(learner: Learner) -> str:
