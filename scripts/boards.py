@@ -23,7 +23,7 @@ import numpy as np
 from page_writer import add_page_options, fill, markdown_table, measured_on, write_from, write_json, write_page
 
 import ttt_batch as ttt
-from ttt_batch.analysis.matches import evaluate_sampled
+from ttt_batch.analysis.judge import evaluate_sampled
 from ttt_batch.analysis.warmup import environment_info
 from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.games.board import parse_board

@@ -4,7 +4,7 @@ import pytest
 from oracle.streams import below, drawn
 
 import ttt_batch as ttt
-from ttt_batch.analysis.compare import GAMES, SEED, compare_networks
+from ttt_batch.analysis.compare import GAMES, SEED, compare_runs
 from ttt_batch.app.reports.training import comparison_text
 from ttt_batch.compiler.numerics import MEETINGS, stream_key
 from ttt_batch.core.errors import BoardError
@@ -13,7 +13,7 @@ from ttt_batch.runs.network_run import PatternRun
 
 
 def test_a_run_is_like_itself(pattern_run: PatternRun) -> None:
-    found = compare_networks(pattern_run, pattern_run)
+    found = compare_runs(pattern_run, pattern_run)
     assert found["tables"]["differing"] == found["policies"]["differing"] == 0 and found["examples"] == []
     assert found["tables"]["entries"] > 100 and found["policies"]["positions"] > 5000
 
@@ -29,7 +29,7 @@ def test_positions_and_moves_are_those_of_random_games() -> None:
             position = board.after(position, free[below(drawn(key, game, ply), len(free))])
             ply += 1
     differing = [position for position in positions if one.candidates(position) != other.candidates(position)]
-    found = compare_networks(one, other)
+    found = compare_runs(one, other)
     assert found["policies"] == {"positions": len(positions), "differing": len(differing), "games": 1000, "seed": 0}
     weights = one.agent.weights != other.agent.weights
     assert 0 < found["tables"]["differing"] <= weights.sum() and found["tables"]["largest_difference"] > 0
@@ -39,7 +39,7 @@ def test_positions_and_moves_are_those_of_random_games() -> None:
 
 def test_others_have_moves_to_compare(pattern_run: PatternRun) -> None:
     table = ttt.train(100, board="3x3")
-    found = compare_networks(ttt.train(64, learner="patterns", board="3x3", prove_every=0), table)
+    found = compare_runs(ttt.train(64, learner="patterns", board="3x3", prove_every=0), table)
     assert found["tables"] is None and found["policies"]["differing"] > 0
     with pytest.raises(BoardError, match="one run plays 4x4x4, the other 3x3"):
-        compare_networks(pattern_run, table)
+        compare_runs(pattern_run, table)

@@ -18,12 +18,13 @@ from oracle.streams import below, drawn
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
-from ttt_batch.agents.builtin import PLAYERS, scripted_edges, scripted_policy
+from ttt_batch.agents.builtin import policy_over, scripted_edges
 from ttt_batch.analysis import matches
-from ttt_batch.analysis.matches import Tally, evaluate_sampled, play_scripted, scripted_evaluation, wilson
+from ttt_batch.analysis.judge import evaluate_sampled, judge_agent
+from ttt_batch.analysis.matches import Tally, play_scripted, wilson
 from ttt_batch.compiler.numerics import stream_key
 from ttt_batch.core.errors import BoardError, UsageError
-from ttt_batch.core.text import RESULTS, SEATS
+from ttt_batch.core.text import RESULTS, SCRIPTED, SEATS
 from ttt_batch.games.bitboards import make_lines
 from ttt_batch.games.board import UNFINISHED, parse_board
 from ttt_batch.games.enumeration import enumerate_graph
@@ -70,14 +71,14 @@ def naive_cells(board: VariantBoard, position: naive.Position, player: str) -> l
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize("player", PLAYERS)
+@pytest.mark.parametrize("player", SCRIPTED)
 @pytest.mark.parametrize("name", BOARDS)
 def test_scripted_players_pick_among_the_cells_of_their_description(name: str, player: str) -> None:
     board = parse_board(name)
     oracle = VariantBoard(board.rows, board.cols, board.k, misere=board.misere, exact=board.exact)
     graph = enumerate_graph(board)
     allowed = np.zeros(graph.child.size, np.bool_)
-    scripted_edges(make_lines(board), graph, PLAYERS.index(player), allowed)
+    scripted_edges(make_lines(board), graph, SCRIPTED.index(player), allowed)
     for row in range(0, graph.first_edge.size - 1, 3):
         edges = slice(int(graph.first_edge[row]), int(graph.first_edge[row + 1]))
         chosen = graph.cell[edges][allowed[edges]].tolist()
@@ -98,13 +99,13 @@ def test_wins_are_taken_and_wins_of_the_other_blocked(position: str, cells: dict
     marks = read_position(position, board)
     row = int(np.flatnonzero(graph.code == board.encode(marks))[0])
     for player, expected in cells.items():
-        policy = scripted_policy(small_run(), player)
+        policy = policy_over(small_run().graph, small_run().board, SCRIPTED.index(player))
         edges = policy.ordered[graph.first_edge[row] :][: policy.best[row]]
         assert sorted(graph.cell[edges].tolist()) == expected
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("player", PLAYERS)
+@pytest.mark.parametrize("player", SCRIPTED)
 @pytest.mark.parametrize("learner", ["td", "minimax-q"])
 def test_exact_results_are_those_of_the_oracle(learner: str, player: str) -> None:
     run, board = small_run(learner), VariantBoard()
@@ -118,7 +119,7 @@ def test_exact_results_are_those_of_the_oracle(learner: str, player: str) -> Non
     def scripted(position: naive.Position) -> dict[int, float]:
         return chances(naive_cells(board, position, player))
 
-    found = scripted_evaluation(run, player)
+    found = judge_agent(run, player)
     assert found.against == player
     assert found.first == pytest.approx(naive.result(board, agent, scripted), abs=1e-12)
     assert found.second == pytest.approx(naive.result(board, scripted, agent)[::-1], abs=1e-12)
@@ -130,8 +131,8 @@ def test_exact_results_are_those_of_the_oracle(learner: str, player: str) -> Non
 @pytest.mark.parametrize(("learner", "board"), [("td", "3x3"), ("minimax-q", "3x3"), ("td", "3x3-misere")])
 def test_matches_are_won_as_often_as_they_should_be(learner: str, board: str) -> None:
     run = small_run(learner, board=board)
-    for player in PLAYERS:
-        exact = scripted_evaluation(run, player)
+    for player in SCRIPTED:
+        exact = judge_agent(run, player)
         for seat, expected in zip(SEATS, (exact.first, exact.second), strict=True):
             tally = play_scripted(run, player, seat, games=40_000)
             assert tally.games == 40_000
@@ -146,7 +147,7 @@ def test_matches_depend_on_the_seed_and_on_nothing_else(monkeypatch: pytest.Monk
     before = run.grown.used, run.grown.lost, run.tables.value.tobytes(), run.grown.compact()[1].value.tobytes()
     tallies = {
         (player, seat, seed): play_scripted(run, player, seat, games=500, seed=seed)
-        for player in PLAYERS
+        for player in SCRIPTED
         for seat in SEATS
         for seed in (0, 1)
     }
@@ -159,11 +160,11 @@ def test_matches_depend_on_the_seed_and_on_nothing_else(monkeypatch: pytest.Monk
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("player", PLAYERS)
+@pytest.mark.parametrize("player", SCRIPTED)
 @pytest.mark.parametrize("seat", SEATS)
 def test_matches_on_a_large_board_go_as_played_by_hand(seat: str, player: str) -> None:
     run, board, number = large_run(), VariantBoard(5, 5, 5), SEATS.index(seat)
-    key = int(stream_key(5, 16 + 2 * PLAYERS.index(player) + number))
+    key = int(stream_key(5, 16 + 2 * SCRIPTED.index(player) + number))
     results = dict.fromkeys((1 + number, naive.DRAW, 2 - number), 0)
     for game in range(25):
         position: naive.Position = board.empty
@@ -180,7 +181,7 @@ def by_hand(run: PatternRun, player: str, seat: str, games: int, seed: int) -> T
     """A match, from its description."""
     board, number = run.board, SEATS.index(seat)
     oracle = VariantBoard(board.rows, board.cols, board.k, misere=board.misere)
-    key = int(stream_key(seed, 16 + 2 * PLAYERS.index(player) + number))
+    key = int(stream_key(seed, 16 + 2 * SCRIPTED.index(player) + number))
     results = dict.fromkeys((1 + number, naive.DRAW, 2 - number), 0)
     for game in range(games):
         position: naive.Position = oracle.empty
@@ -283,7 +284,7 @@ def test_evaluate_searches_and_plays_on_a_large_board(large: Path) -> None:
         moves = " ".join(f"{'XO'[ply % 2]}{large_run().board.cell_name(cell)}" for ply, cell in enumerate(line))
         assert f"can be beaten as {seat}:\n  {moves}\n" in done.stdout
     assert "\n1,000 games each, seed 2, with 95 % confidence intervals\n" in done.stdout
-    for player in PLAYERS:
+    for player in SCRIPTED:
         for seat in SEATS:
             share, low, high = expected.matches[player][seat].share("win")
             shown = rf"{share:.4f} \({low:.4f}-{high:.4f}\) "
@@ -344,9 +345,9 @@ def test_evaluate_on_a_small_board_is_exact_against_scripted_players(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = str(small_run().save(tmp_path / "small.h5"))
-    for player in PLAYERS:
+    for player in SCRIPTED:
         assert run_here(["evaluate", path, "--against", player, "--json"]) == 0
-        assert json.loads(capsys.readouterr().out) == scripted_evaluation(small_run(), player).to_dict()
+        assert json.loads(capsys.readouterr().out) == judge_agent(small_run(), player).to_dict()
     assert run_here(["evaluate", path, "--against", "two-ply"]) == 0
     assert "against two-ply, exactly" in capsys.readouterr().out
     for option in ("games", "seed", "budget"):
@@ -366,4 +367,4 @@ def test_bad_players_seats_and_boards_are_refused() -> None:
     with pytest.raises(UsageError, match="unknown seat 'third'"):
         play_scripted(small_run(), "random", "third")
     with pytest.raises(BoardError, match="too large to enumerate"):
-        scripted_evaluation(large_run(), "one-ply")
+        judge_agent(large_run(), "one-ply")

@@ -17,7 +17,7 @@ from oracle import naive
 import ttt_batch as ttt
 from ttt_batch.agents.builtin import ScriptedPlayer
 from ttt_batch.agents.external import at_board
-from ttt_batch.analysis.compare import compare_networks, compare_runs
+from ttt_batch.analysis.compare import compare_runs
 from ttt_batch.analysis.tournament import all_play_all, series
 from ttt_batch.app.reports.tournament import series_text, tournament_text
 from ttt_batch.compiler.numerics import MEETINGS, stream_key
@@ -226,7 +226,7 @@ def test_compare_counts_real_positions_of_seats_that_both_play() -> None:
         found = compare_runs(MAKE[one](), MAKE[other]())["policies"]
         assert found["positions"] == len(common)
         assert found["differing"] == sum(set(mine(position)) != set(theirs(position)) for position in common)
-    found = compare_networks(MAKE["network"](), MAKE["menace"]())
+    found = compare_runs(MAKE["network"](), MAKE["menace"]())
     key, seen = int(stream_key(0, MEETINGS)), found["policies"]
     assert key and seen["differing"] <= seen["positions"]
     for example in found["examples"]:

@@ -10,9 +10,8 @@ from oracle import naive
 from oracle.boards import VariantBoard
 
 import ttt_batch as ttt
-from ttt_batch.agents.builtin import TablePlayer, table_player
-from ttt_batch.analysis import proving as searching
-from ttt_batch.analysis.proving import SearchResult, search
+from ttt_batch.analysis import judge as searching
+from ttt_batch.analysis.judge import SearchResult, search
 from ttt_batch.core.errors import UsageError
 from ttt_batch.core.text import SEATS
 from ttt_batch.evaluation import prover
@@ -27,18 +26,12 @@ def trained(learner: str, board: str = "3x3", games: int = 20_000, seed: int = 0
     return ttt.train(games, learner=learner, board=board, seed=seed, symmetry=symmetry)
 
 
-@functools.cache
-def agent_of(run_id: int) -> TablePlayer:
-    return table_player(RUNS[run_id])
-
-
 RUNS: dict[int, Run] = {}
 
 
 def found(run: Run, seat: str, **options: int) -> SearchResult:
-    """The verdict, with the agent made once a run."""
     RUNS[id(run)] = run
-    return search(run, seat, agent=agent_of(id(run)), **options)
+    return search(run, seat, **options)
 
 
 def naive_board(run: Run) -> VariantBoard:

@@ -12,14 +12,14 @@ from helpers.support import mostly_slow
 from oracle.streams import below, drawn
 
 import ttt_batch as ttt
-from ttt_batch.agents.builtin import PLAYERS, ScriptedPlayer, table_player
+from ttt_batch.agents.builtin import ScriptedPlayer, table_player
 from ttt_batch.analysis import matches
+from ttt_batch.analysis.judge import judge_agent
 from ttt_batch.analysis.matches import (
     DEVIATIONS,
     Tally,
     play_agents,
     play_walk,
-    scripted_evaluation,
     walk_games,
     wilson,
 )
@@ -27,7 +27,7 @@ from ttt_batch.analysis.tournament import GAMES, Meeting, Series, Tournament, al
 from ttt_batch.app.reports.tournament import cut, series_text, tournament_text
 from ttt_batch.compiler.numerics import MEETINGS, stream_key
 from ttt_batch.core.errors import BoardError, UsageError
-from ttt_batch.core.text import RESULTS
+from ttt_batch.core.text import RESULTS, SCRIPTED
 from ttt_batch.games.bitboards import make_lines
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Position
 from ttt_batch.games.enumeration import enumerate_graph
@@ -250,9 +250,9 @@ def test_tables_and_networks_meet_on_one_board():
         all_play_all([weak(), ttt.train(16, learner="patterns", board="4x4x4", prove_every=0)], ["a", "b"])
 
 
-@pytest.mark.parametrize("name", PLAYERS)
+@pytest.mark.parametrize("name", SCRIPTED)
 def test_a_scripted_player_can_be_met(name):
-    exact = scripted_evaluation(weak(), name)
+    exact = judge_agent(weak(), name)
     found = series(weak(), ScriptedPlayer(name, weak()), ["a", name], games=20_000, seed=1)
     assert [one.exact for one in found.meetings] == [pytest.approx(exact.first), pytest.approx(exact.second[::-1])]
     assert all(abs(z) < 4.5 for one in found.meetings for z in one.deviations)
@@ -262,7 +262,7 @@ def test_a_scripted_player_picks_what_kernels_do():
     """It shows what its opponent knows of the moves."""
     agent = weak()
     marks = (1, 1, 0, 2, 2, 0, 0, 0, 0)
-    picked = {name: ScriptedPlayer(name, agent).candidates(marks) for name in PLAYERS}
+    picked = {name: ScriptedPlayer(name, agent).candidates(marks) for name in SCRIPTED}
     assert picked == {"random": [2, 5, 6, 7, 8], "one-ply": [2], "two-ply": [2]}
     assert ScriptedPlayer("two-ply", agent).candidates((1, 1, 0, 2, 0, 0, 0, 0, 0)) == [2]
     assert ScriptedPlayer("random", agent).move_values(marks) == agent.move_values(marks)

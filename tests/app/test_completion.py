@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from ttt_batch.agents.builtin import PLAYERS
 from ttt_batch.analysis.boards import known_boards
 from ttt_batch.app.commands import shared
 from ttt_batch.app.plots import KINDS, MOVIE, STUDY_KINDS
@@ -30,7 +29,6 @@ def test_what_is_offered_is_what_there_is():
     assert tuple(RANKS) == shared.RANKS
     assert set(shared.RIVALS) == set(RIVALS)
     assert (SWEEPS, KEEPS) == (shared.SWEEPS, shared.KEEPS)
-    assert set(shared.AGAINST) == {*PLAYERS, "optimal", "self"}
     assert list(BOARDS) == [entry.board.name for entry in known_boards() if entry.space is not None]
     assert list(shared.BEYOND_TABLES) == [entry.board.name for entry in known_boards() if entry.space is None]
 

@@ -8,7 +8,8 @@ import pytest
 from helpers.support import command
 
 import ttt_batch as ttt
-from ttt_batch.analysis.matches import SampledEvaluation, Tally
+from ttt_batch.analysis.judge import SampledEvaluation
+from ttt_batch.analysis.matches import Tally
 from ttt_batch.app.reports.catalogues import learner_text, learners_text
 from ttt_batch.app.reports.evaluation import grown_evaluation_text
 from ttt_batch.app.reports.layout import REPORT_WIDTH, draw_labels, hanging, to_json

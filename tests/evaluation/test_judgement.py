@@ -17,11 +17,9 @@ from ttt_batch.evaluation.judgement import (
     Judgement,
     ProofSpace,
     exact_judge,
-    exact_prover,
     judge_tables,
     make_judgement,
     make_proof_space,
-    prove_tables,
 )
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
 from ttt_batch.games.enumeration import enumerate_graph
@@ -449,17 +447,15 @@ def noisy(learner: Learner, graph: Graph, worth: np.ndarray, rng: np.random.Gene
 
 
 def assert_judged_alike(learner: Learner, graph: Graph, space: ProofSpace, tables: Any) -> Judgement:
-    """The kernel's judgement of tables is that of whole sweeps, whoever lists the best moves; so are the flags."""
+    """The kernel's judgement of tables is that of whole sweeps, whoever lists the best moves."""
     policy = empty_policy(graph)
     expected = sweeps.judgement(tables, graph, learner, space.worth, space.solution)
     order_rows(tables, graph, learner.choice, policy)
     for listed, one in ((False, space), (True, space._replace(policy=policy))):
-        verdict, flags = make_judgement(), np.ones(2, np.bool_)
+        verdict = make_judgement()
         judge_tables(tables, graph, learner.choice, one, listed, verdict)
-        prove_tables(tables, graph, learner.choice, one, listed, flags)
         for name, found, known in zip(verdict._fields, verdict, expected, strict=True):
             assert found.dtype == known.dtype and found.tobytes() == known.tobytes(), (name, found, known)
-        assert flags.tobytes() == expected.unbeatable.tobytes()
     return expected
 
 
@@ -490,11 +486,3 @@ def compare_judgements(name: str, tables: int, games: tuple[int, ...]) -> None:
         for batch in (1, 64):
             run = ttt.train(n, learner=name, seed=n, batch=batch, gamma=gamma, draw_worth=(0.3, 0.4))
             assert_judged_alike(learner, run.graph, make_proof_space(run.graph, run.worth), run.tables)
-
-
-def test_the_prover_is_the_judge_of_the_flags_alone() -> None:
-    one = agent(("td", 1))
-    proved, truth = exact_prover(one.graph, one.learner), TdTables(true_table())
-    assert proved(truth).tolist() == [True, True]
-    assert proved(one.tables).tolist() == judged("td", one.graph, one.tables).unbeatable.tolist()
-    assert proved(truth).tolist() == [True, True], "nothing is left of the table before"

@@ -14,7 +14,7 @@ from helpers.proof_agents import Oracle, Weigher, assert_lost, naive_picks, spoi
 
 from ttt_batch.compiler.jit import kernel
 from ttt_batch.evaluation import prover as proving
-from ttt_batch.evaluation.prover import ALWAYS_WINS, CANNOT_LOSE, Goal, Proof, Prover, prove_agent
+from ttt_batch.evaluation.prover import ALWAYS_WINS, CANNOT_LOSE, Goal, Proof, Prover
 from ttt_batch.evaluation.search import enter_position, make_positions
 from ttt_batch.games import board as boards
 from ttt_batch.games.board import Board, Position, parse_board
@@ -183,12 +183,12 @@ def test_boards_of_more_than_forty_cells(monkeypatch: pytest.MonkeyPatch) -> Non
         oracle = Oracle.__new__(Oracle)  # not the tree, only what a lost game needs
         oracle.board, oracle.seat, oracle.must_win = board, 1, False
         oracle.policy = functools.partial(naive_picks, agent, board)
-        proof = prove_agent(agent, board, 1, budget=200_000)
+        proof = Prover(board).prove(agent, 1, budget=200_000)
         assert proof.status == "refuted" and proof.line is not None
         assert_lost(oracle, proof.line)
     long = Board(1, 45, 23)  # who wastes a move can fill no line any more
     agent = weigher(long, 1)
-    proof = prove_agent(agent, long, 1)
+    proof = Prover(long).prove(agent, 1)
     assert proof.status == "proved" and proof.positions == 47
     assert_agrees(proof, oracle_of(agent, long, 1, CANNOT_LOSE))
 

@@ -17,10 +17,10 @@ from oracle import naive
 from oracle.boards import VariantBoard
 
 import ttt_batch as ttt
-from ttt_batch.agents.builtin import agent_cells, table_player
-from ttt_batch.analysis.matches import evaluate_sampled
+from ttt_batch.agents.base import batch_at
+from ttt_batch.agents.builtin import agent_of_run
+from ttt_batch.analysis.judge import evaluate_sampled, search
 from ttt_batch.analysis.position import describe_position
-from ttt_batch.analysis.proving import search
 from ttt_batch.analysis.review import HandicappedAgent
 from ttt_batch.analysis.tournament import all_play_all, series
 from ttt_batch.app.reports.evaluation import evaluation_text
@@ -209,13 +209,13 @@ def test_single_positions_are_those_of_the_policy(name: str) -> None:
 
 def test_agents_in_kernels_play_the_same() -> None:
     for run in (hopeful("3x3"), hopeful("3x3", symmetry="on")):
-        agents, fewer = {name: table_player(run, name) for name in TIES}, 0
+        agents, fewer = {name: agent_of_run(run, name) for name in TIES}, 0
         for position in some_positions(run.board, 10):
-            code, ply = run.board.encode(position), run.board.cells - position.count(EMPTY)
-            bits = {name: agent_cells(agent, code, ply) for name, agent in agents.items()}
+            batch = batch_at(run.board, position)
+            cells = {name: np.flatnonzero(agent.ask(batch)[0]).tolist() for name, agent in agents.items()}
             for name in TIES:
-                assert [cell for cell in range(9) if bits[name] >> cell & 1] == run.candidates(position, name)
-            fewer += bits["soonest"] != bits["any"] and bits["sharp"] != bits["any"]
+                assert cells[name] == run.candidates(position, name)
+            fewer += cells["soonest"] != cells["any"] and cells["sharp"] != cells["any"]
         assert fewer
 
 
@@ -225,13 +225,12 @@ def test_boards_too_large_to_enumerate_know_wins_in_one(board: str) -> None:
     run, ones = ttt.train(3, board=board), 0
     assert run.grown is not None
     run.grown.tables.value[...] = 0.0  # every move is as good as any other
-    agent = table_player(run, "soonest")
+    agent = agent_of_run(run, "soonest")
     for position in some_positions(run.board, 20):
         before, after = run.candidates(position), run.candidates(position, "soonest")
         ready = wins_at_once(run.board, position, before)
         assert after == (ready or before)
-        bits = agent_cells(agent, run.board.encode(position), run.board.cells - position.count(EMPTY))
-        assert [cell for cell in range(25) if bits >> cell & 1] == after
+        assert np.flatnonzero(agent.ask(batch_at(run.board, position))[0]).tolist() == after
         ones += len(ready) < len(before) and bool(ready)
     assert (ones == 0) == run.board.misere
 
@@ -251,7 +250,7 @@ def test_an_unknown_rule_is_refused() -> None:
     for ask in (
         lambda: run.candidates(0, "first"),
         lambda: run.evaluation("random", "first"),
-        lambda: table_player(run, "first"),  # type: ignore[arg-type]
+        lambda: agent_of_run(run, "first"),  # type: ignore[arg-type]
         lambda: HandicappedAgent(run, ties="first"),  # type: ignore[arg-type]
         lambda: all_play_all([run, run], ["", ""], ties="first"),  # type: ignore[arg-type]
         lambda: describe_position(run, 0, ties="first"),  # type: ignore[arg-type]
@@ -278,7 +277,7 @@ def test_boards_too_large_and_networks_are_never_sharp(tmp_path: Any, monkeypatc
     )
     for run, error, reason in ((large, BoardError, too_large), (networks, UsageError, no_table)):
         for ask in (
-            lambda run: table_player(run, "sharp"),
+            lambda run: agent_of_run(run, "sharp"),
             lambda run: evaluate_sampled(run, ties="sharp"),
             lambda run: ttt.evaluate(run, ties="sharp"),
             lambda run: ttt.prove(run, ties="sharp"),

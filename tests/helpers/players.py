@@ -16,7 +16,7 @@ RESULTS = {FIRST_WINS: 1, DRAW: 0, SECOND_WINS: -1}
 class FakeAgent:
     """Plays the first free cell, or the cells it is told; values are a tenth of the cell, one unseen."""
 
-    own_ties = sharpens = False
+    own_ties = sharpens = outside = False
     gives = "value"
 
     def __init__(self, board: Board | None = None, choose: Callable[[Position], list[int]] | None = None) -> None:
@@ -31,6 +31,9 @@ class FakeAgent:
 
     def move_values(self, position: Position) -> dict[int, float]:
         return {cell: math.nan if cell == 3 else (cell - 4) / 10 for cell, mark in enumerate(position) if mark == EMPTY}
+
+    def drawn_shares(self, position: Position) -> None:
+        return None
 
     def sharp_cells(self, position: Position) -> list[int]:
         raise NotImplementedError

@@ -9,9 +9,9 @@ import pytest
 from helpers.support import BY_EPSILON
 from oracle.streams import below, drawn, drawn_set, plies_of
 
-from ttt_batch.agents.builtin import PLAYERS
 from ttt_batch.compiler import numerics
 from ttt_batch.compiler.numerics import stream_key
+from ttt_batch.core.text import SCRIPTED
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, Board
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.games.graph import Graph
@@ -283,7 +283,7 @@ def test_purposes_have_streams_of_their_own() -> None:
     meetings = [numerics.MEETINGS + (first << 20) + second for first in range(40) for second in range(40)]
     purposes = [numerics.PLAY, numerics.FLOW, numerics.NEW_ROWS, *numerics.MATCHES, *meetings, numerics.RANDOM_PLAY]
     assert len({int(stream_key(7, purpose)) for purpose in purposes}) == len(purposes)
-    assert len(numerics.MATCHES) >= 2 * len(PLAYERS)
+    assert len(numerics.MATCHES) >= 2 * len(SCRIPTED)
     # What earlier versions drew stays what it is.
     assert (numerics.PLAY, numerics.FLOW, numerics.NEW_ROWS, numerics.RANDOM_PLAY) == (0, 1, 2, 0x52414E44)
     assert (numerics.MATCHES[0], numerics.MEETINGS) == (16, 64)

@@ -12,9 +12,9 @@ threads, and a resumed training compares the policy's digest.
 """
 
 import csv
-import functools
 import io
 import json
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -39,7 +39,7 @@ from ttt_batch.agents.base import (
 from ttt_batch.agents.layers import LayerRules, Reached, shares
 from ttt_batch.core.errors import AgentError, BoardError
 from ttt_batch.core.text import SEATS
-from ttt_batch.games.board import EMPTY, FIRST_WINS, MAX_TABLE_CELLS, SECOND_WINS, UNFINISHED, Board, Position
+from ttt_batch.games.board import EMPTY, MAX_TABLE_CELLS, UNFINISHED, Board, Position
 from ttt_batch.games.enumeration import check_enumerable
 from ttt_batch.games.graph import Graph, rows_of_edges
 from ttt_batch.games.notation import rows_text
@@ -79,14 +79,21 @@ def watched(tell: Callable[[int], None] | None) -> Iterator[None]:
         _listeners.remove(listen)
 
 
-class Player:
-    """Agent at a board, which answers with probabilities.
+class AgentAdapter(SolvedBoard):
+    """Agent at a board with the interface of a run; it answers with probabilities, and the solver serves small boards.
 
     symmetric: the agent sees one image of each position, and its answer holds for all images.
     loses: an occupied cell loses instead of being an error; None if the user cannot choose that here.
     samples: answers per position, whose shares are its probabilities; 0 for a deterministic agent.
     asked: number of different positions queried so far.
     """
+
+    outside = True
+    own_ties = True
+    """The agent breaks ties itself."""
+
+    gives = "chance"
+    """It returns probabilities of moves, not values."""
 
     def __init__(
         self, agent: Agent, board: Board, *, symmetric: bool = False, loses: bool | None = False, samples: int = 0
@@ -212,42 +219,14 @@ class Player:
         again = batch.picked(some)
         disagreement(self.board, self.name, again, before[some], self._answered(again))
 
-
-class AgentAdapter(SolvedBoard, Player):
-    """Agent at a board with the interface of a run; the solver serves enumerated boards."""
-
-    own_ties = True
-    """The agent breaks ties itself."""
-
-    gives = "chance"
-    """It returns probabilities of moves, not values."""
-
-    def __init__(
-        self, agent: Agent, board: Board, *, symmetric: bool = False, loses: bool | None = False, samples: int = 0
-    ) -> None:
-        """Bind an agent to a board; symmetric, loses, samples: as for `Player`."""
-        Player.__init__(self, agent, board, symmetric=symmetric, loses=loses, samples=samples)
-
-    def sampled(self, samples: int) -> "AgentAdapter":
+    def sampled(self, samples: int) -> Self:
         """Return the same agent with `samples` queries per position."""
-        return AgentAdapter(self.agent, self.board, symmetric=self.symmetric, loses=self._loses, samples=samples)
+        return type(self)(self.agent, self.board, symmetric=self.symmetric, loses=self._loses, samples=samples)
 
     @property
     def judged(self) -> JudgedAgent:
         """Return what reports say of the agent."""
         return JudgedAgent(self.name, self.board, self.symmetric, None if self.agent.own else self.asked)
-
-    @property
-    def exact(self) -> bool:
-        """Return True if its results are exact, because its board is enumerated."""
-        return self.enumerated
-
-    @functools.cached_property
-    def worth(self) -> NDArray[np.float64]:
-        """Return the worth of each outcome to each player (float64[P, 4]): a win 1, a loss -1."""
-        worth = np.zeros((2, 4))
-        worth[:, [FIRST_WINS, SECOND_WINS]] = [[1.0, -1.0], [-1.0, 1.0]]
-        return worth
 
     def shares(self, position: str | int | Position) -> dict[int, float]:
         """Return the probability of each cell that it may choose.  Raises BoardError, AgentError."""
@@ -257,6 +236,12 @@ class AgentAdapter(SolvedBoard, Player):
         own, other = mover_words(batch_at(self.board, marks))
         chances = self.answers(own, other, self.board.cells - marks.count(EMPTY))[0]
         return {cell: float(chances[cell]) for cell in np.flatnonzero(chances).tolist()}
+
+    drawn_shares = shares
+
+    def value(self, _position: str | int | Position) -> float:
+        """Return NaN: the agent has no values."""
+        return math.nan
 
     def candidates(self, position: str | int | Position) -> list[int]:
         """Return the cells that it may choose; `shares` has their probabilities."""
@@ -268,7 +253,7 @@ class AgentAdapter(SolvedBoard, Player):
         return {cell: found.get(cell, 0.0) for cell in self.board.open_cells(marks)}
 
 
-def judge_exactly(player: AgentAdapter, against: Player, *, called: str = "") -> Evaluation:
+def judge_exactly(player: AgentAdapter, against: AgentAdapter, *, called: str = "") -> Evaluation:
     """Return exact results of an agent against an opponent, and a losing line if it can be beaten.
 
     against: the opponent; the same player for the agent itself.  called: the opponent's name in results, if another.
@@ -309,8 +294,11 @@ class Choices(NamedTuple):
     chances: Answered
 
 
-def choices_of(agent: AgentAdapter) -> Choices:
-    """Return an agent's choices in both seats.  Raises BoardError on a board too large to enumerate, and AgentError."""
+def choices_of(agent: AgentAdapter, symmetric: bool) -> Choices:
+    """Return an agent's choices in both seats.  symmetric: only one image of each position is queried.
+
+    Raises BoardError on a board too large to enumerate, and AgentError.
+    """
     board = agent.board
     check_enumerable(board, not agent.exact, "a table of an agent's choices")
     code, chances = list[NDArray[np.int64]](), list[Answered]()
@@ -322,7 +310,7 @@ def choices_of(agent: AgentAdapter) -> Choices:
         return found
 
     for seat in (0, 1):
-        Reached(LayerRules(board, agent.symmetric), answers, seat)
+        Reached(LayerRules(board, symmetric), answers, seat)
     agent.ask_again()
     codes, first = np.unique(np.concatenate(code), return_index=True)
     return Choices(codes, np.concatenate(chances)[first])
@@ -330,7 +318,7 @@ def choices_of(agent: AgentAdapter) -> Choices:
 
 def as_json(agent: AgentAdapter) -> bytes:
     """Return the table as JSON: board, agent, symmetric, and positions, each with code, position and chances."""
-    found = choices_of(agent)
+    found = choices_of(agent, agent.symmetric)
     positions = [
         {"code": code, "position": rows_text(agent.board, agent.board.decode(code)), "chances": row}
         for code, row in zip(found.code.tolist(), found.chances.tolist(), strict=True)
@@ -341,7 +329,7 @@ def as_json(agent: AgentAdapter) -> bytes:
 
 def as_csv(agent: AgentAdapter) -> bytes:
     """Return the table as CSV: code, position, and a column for each cell, counted from 0."""
-    found, text = choices_of(agent), io.StringIO()
+    found, text = choices_of(agent, agent.symmetric), io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["code", "position", *range(agent.board.cells)])
     for code, row in zip(found.code.tolist(), found.chances.tolist(), strict=True):
@@ -389,30 +377,9 @@ def edge_chances(agent: AgentAdapter, graph: Graph, symmetry: bool) -> NDArray[n
 
     symmetry: as for `opponent_policy`.  Raises AgentError.
     """
-    rules, cells = LayerRules(agent.board, symmetry), agent.board.cells
-    code, cell, chance = list[NDArray[np.int64]](), list[NDArray[np.int64]](), list[NDArray[np.float64]]()
-
-    def answers(own: Words, other: Words, ply: int) -> Answered:
-        chances = agent.answers(own, other, ply)
-        source, moves = np.nonzero(chances)
-        code.append(position_codes(*((other, own) if ply % 2 else (own, other)), cells)[source])
-        cell.append(moves)
-        chance.append(chances[source, moves])
-        return chances
-
-    for seat in (0, 1):
-        Reached(rules, answers, seat)
-    agent.ask_again()
-    return _on_edges(agent, graph, np.concatenate(code), np.concatenate(cell), np.concatenate(chance))
-
-
-def _on_edges(
-    agent: AgentAdapter, graph: Graph, code: NDArray[np.int64], cell: NDArray[np.int64], chance: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return probabilities of edges (float64[E]) from codes of positions and cells; even ones in rows without any.
-
-    Raises AgentError for an occupied cell.
-    """
+    found = choices_of(agent, symmetry)
+    source, cell = np.nonzero(found.chances)
+    code = found.code[source]
     n_open = graph.first_edge.size - 1
     row = rows_of_edges(graph)
     order = np.argsort(graph.code[:n_open])
@@ -427,7 +394,7 @@ def _on_edges(
             "does so cannot be an opponent or have a page"
         )
     chances = np.zeros(row.size)
-    chances[places] = chance
+    chances[places] = found.chances[source, cell]
     legal = legal_edges(graph) & (np.bincount(row, chances, n_open) == 0)[row]
     chances[legal] = (1 / np.bincount(row[legal], minlength=n_open).clip(1))[row[legal]]
     return chances

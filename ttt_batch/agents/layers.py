@@ -145,9 +145,9 @@ class LayerRules:
             number, kept = distinct(first, second)
             first, second, made = first[kept], second[kept], child >= 0
             child[made] = number[child[made]]
-        return child, Layer(first, second, self._outcome(first, second, ply))
+        return child, Layer(first, second, self.outcome(first, second, ply))
 
-    def _outcome(self, first: Words, second: Words, ply: int) -> NDArray[np.int8]:
+    def outcome(self, first: Words, second: Words, ply: int) -> NDArray[np.int8]:
         """Return the outcome of positions after the move of `ply`."""
         own, mover = (second, 1) if ply % 2 else (first, 0)
         outcome = np.full(own.size, DRAW if ply + 1 == self.board.cells else UNFINISHED, np.int8)
@@ -351,19 +351,7 @@ class Reached:
             cells = np.flatnonzero(as_cells(allowed[source : source + 1], self._rules.board.cells)[0])
             line.append(int(cells[move - passed[source]]))
             position = int(np.flatnonzero(layer.outcome == UNFINISHED)[source])
-        return self._real(line[::-1])
-
-    def _real(self, line: list[int]) -> list[int]:
-        """Return a game given as cells of images as cells of one board."""
-        board, real = self._rules.board, list[int]()
-        if not self._rules.symmetric:
-            return line
-        marks = [np.zeros(1, np.uint64), np.zeros(1, np.uint64)]
-        for ply, cell in enumerate(line):
-            image = board.symmetries[int(self._rules.folded(*marks)[2][0])]
-            real.append(image[cell])
-            marks[ply % 2] = marks[ply % 2] | np.uint64(1 << image[cell])
-        return real
+        return self._rules.board.real_line(line[::-1], self._rules.symmetric)
 
 
 def _ends(seat: int, mover: int, child: NDArray[np.int32], after: Layer) -> NDArray[np.bool_]:

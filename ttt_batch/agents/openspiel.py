@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.agents.adapter import Player
+from ttt_batch.agents.adapter import AgentAdapter
 from ttt_batch.agents.base import SUM_TOLERANCE, Agent, Positions, batch_at, mover_words, where
 from ttt_batch.agents.builtin import agent_of_run
 from ttt_batch.agents.external import AgentLike, is_agent, make_agent
@@ -42,7 +42,7 @@ def from_openspiel(policy: Any, game: Any = None) -> Agent:
     return _FromOpenSpiel(policy, game)
 
 
-def to_openspiel(agent: AgentLike | AnyRun | Path | Player, board: Board | str | None = None) -> Any:
+def to_openspiel(agent: AgentLike | AnyRun | Path | AgentAdapter, board: Board | str | None = None) -> Any:
     """Return an agent of any kind, or a run, as an `open_spiel.python.policy.Policy` of the same board.
 
     agent: as for `ttt_batch.judge`, or what `ttt_batch.agents.at_board` returns.
@@ -50,14 +50,14 @@ def to_openspiel(agent: AgentLike | AnyRun | Path | Player, board: Board | str |
     Raises BoardError for a variant that OpenSpiel lacks, AgentError if it is not installed, and UsageError.
     """
     wanted = None if board is None else parse_board(board)
-    if isinstance(agent, Player):
+    if isinstance(agent, AgentAdapter):
         player = agent
     elif is_agent(agent):
         wanted = wanted or Board()
-        player = Player(make_agent(agent, wanted), wanted)
+        player = AgentAdapter(make_agent(agent, wanted), wanted)
     else:
         run = any_run(agent)
-        player = Player(agent_of_run(run), run.board)
+        player = AgentAdapter(agent_of_run(run), run.board)
     if wanted not in (None, player.board):
         raise UsageError(f"the agent plays {player.board.name}, not {wanted.name}; leave board out")
     return _policy_class()(_game_of(player.board), player)
@@ -250,7 +250,7 @@ def _policy_class() -> Any:
     class AgentPolicy(policy.Policy):  # type: ignore[misc]
         """Pyspiel policy that plays like an agent.  Each position is queried once."""
 
-        def __init__(self, game: Any, player: Player) -> None:
+        def __init__(self, game: Any, player: AgentAdapter) -> None:
             super().__init__(game, list(range(game.num_players())))
             self._player = player
             self._found: dict[Position, dict[int, float]] = {}

@@ -11,41 +11,30 @@ Journal of the American Statistical Association 22, 1927).  It stays within [0, 
 game was lost.
 """
 
-import dataclasses
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.agents.adapter import Player
+from ttt_batch.agents.adapter import AgentAdapter
 from ttt_batch.agents.builtin import (
-    PLAYERS,
+    KernelPlayer,
     Scripted,
-    TablePlayer,
     cells_of,
+    kernel_player,
     player_number,
-    scripted_policy,
     seat_number,
-    table_player,
 )
 from ttt_batch.agents.layers import distinct
-from ttt_batch.analysis.proving import MAX_SEARCH_BUDGET, SEARCH_BUDGET, SearchResult, prove, search
 from ttt_batch.compiler.bits import NONE, nth_member, popcount, single
 from ttt_batch.compiler.jit import Float64Array, Int8Array, Int64, Int64Array, Uint64Array, kernel
 from ttt_batch.compiler.numerics import MATCHES, below, draw, game_base, stream_key
-from ttt_batch.core.results import Printable
-from ttt_batch.core.text import RESULTS, SEATS, Number, Ties, choose, parse_int, parse_seed
-from ttt_batch.evaluation.exact_results import match
-from ttt_batch.evaluation.prover import ALWAYS_WINS, CANNOT_LOSE, Goal
+from ttt_batch.core.text import RESULTS, Number, Ties, parse_int, parse_seed
 from ttt_batch.games.bitboards import Lines, make_lines, view_of
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.games.graph import Graph, n_unfinished
-from ttt_batch.ntuple.network import NetAgent
-from ttt_batch.runs.evaluation import Evaluation, JudgedAgent
 from ttt_batch.runs.loading import AnyRun
-from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy
 
 MAX_MATCH_GAMES = 10**9
@@ -135,8 +124,8 @@ def list_cells(player: Any, lines: Lines, ply: Int64, games: GameBlock) -> None:
             games.cells[game] = cells_of(player, lines, games.marks[mover, game], games.marks[1 - mover, game], ply)
 
 
-def draw_answers(player: Player, ply: int, key: Any, first_game: int, games: GameBlock) -> None:
-    """Draw the moves of a `Player` at `ply`, in place; where it resigns, the game ends.
+def draw_answers(player: AgentAdapter, ply: int, key: Any, first_game: int, games: GameBlock) -> None:
+    """Draw the moves of a `AgentAdapter` at `ply`, in place; where it resigns, the game ends.
 
     The player answers once for each distinct position, or in every game if `samples` > 0.
     key, first_game: as for `play_ply`.
@@ -221,7 +210,7 @@ def play_agents(
 ) -> Tally:
     """Play two players of one board, enumerated or not, against each other; return the tally of the first player.
 
-    first, second: a `Player`, or an object of a class registered for `builtin.cells_of`.
+    first, second: a `AgentAdapter`, or an object of a class registered for `builtin.cells_of`.
     key: uint64, the key of the games' random numbers.  seen: called after each ply with its number and the games.
     """
     counts = np.zeros(4, np.int64)
@@ -230,7 +219,7 @@ def play_agents(
         block, ply, left = start_block(size), 0, size
         while left:
             mover = second if ply & 1 else first
-            if isinstance(mover, Player):
+            if isinstance(mover, AgentAdapter):
                 draw_answers(mover, ply, key, start, block)
             else:
                 list_cells(mover, lines, ply, block)
@@ -247,157 +236,30 @@ def _tally(counts: NDArray[np.int64]) -> Tally:
     return Tally(int(counts[FIRST_WINS]), int(counts[DRAW]), int(counts[SECOND_WINS]))
 
 
-NETWORK_BUDGET = 20_000_000
-"""Default limit of the positions in a proof of networks: half a minute."""
-
 GAMES = 10_000
 """Default number of games in a match: shares have a 95 % interval of about +-1 percentage point."""
 
 
 def play_scripted(
-    run: AnyRun,
+    run: AnyRun | AgentAdapter,
     player: str,
     seat: str,
     *,
     games: Number = GAMES,
     seed: Number = 0,
     ties: Ties = "any",
-    agent: TablePlayer | NetAgent | None = None,
+    agent: KernelPlayer | AgentAdapter | None = None,
+    seen: Callable[[int, GameBlock], None] | None = None,
 ) -> Tally:
-    """Play a run's agent in a seat, `first` or `second`, against a scripted player.
+    """Play a run's agent or another one in a seat, `first` or `second`, against a scripted player.
 
     games: 1 to 10**9.  seed: any integer of 64 bits.  ties: as for `Run.candidates`.
-    agent: result of `table_player` for the run and these ties, if available.
+    agent: result of `kernel_player` for the run and these ties, if available.  seen: as for `play_agents`.
     Raises UsageError.  The run does not change.
     """
     games, plies, number = parse_int("games", games, 1, MAX_MATCH_GAMES), player_number(player), seat_number(seat)
     key = stream_key(parse_seed(seed), MATCHES[2 * plies + number])
-    agent, opponent, lines = agent or table_player(run, ties), Scripted(plies), make_lines(run.board)
+    agent, opponent, lines = agent or kernel_player(run, ties), Scripted(plies), make_lines(run.board)
     if number == 0:
-        return play_agents(agent, opponent, lines, games, key)
-    return Tally(*play_agents(opponent, agent, lines, games, key)[::-1])
-
-
-@dataclass(frozen=True)
-class SampledEvaluation(Printable):
-    """Evaluation of an agent on a board too large to enumerate, or of networks.
-
-    verdicts: by seat, whether the agent can be beaten.  matches: by scripted player, then by seat.
-    wins: by seat, whether it always wins; only for seats trained with that goal.
-    budget, games, seed, ties: parameters of search and matches.  run: the agent if it is a run.  agent: any other one.
-    samples: answers sampled in each position of the search if the agent is random; else None.
-    """
-
-    verdicts: dict[str, SearchResult]
-    matches: dict[str, dict[str, Tally]]
-    budget: int
-    games: int
-    seed: int
-    ties: Ties = "any"
-    run: AnyRun | None = dataclasses.field(default=None, repr=False, compare=False)
-    wins: dict[str, SearchResult] = dataclasses.field(default_factory=dict)
-    agent: JudgedAgent | None = dataclasses.field(default=None, compare=False)
-    samples: int | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values with stable keys, as `--json` prints them; keys mean the same as in exact evaluations."""
-        keys = {"unbeatable": "unbeatable", "losing_line": "line", "verdict": "status", "positions": "positions"}
-        return {
-            **({} if self.agent is None else {"symmetric": self.agent.symmetric, "asked": self.agent.asked}),
-            **({} if self.samples is None else {"samples": self.samples}),
-            "ties": self.ties,
-            **{
-                key: {seat: getattr(verdict, name) for seat, verdict in self.verdicts.items()}
-                for key, name in keys.items()
-            },
-            **({"always_wins": {seat: found.unbeatable for seat, found in self.wins.items()}} if self.wins else {}),
-            "budget": self.budget,
-            "games": self.games,
-            "seed": self.seed,
-            "confidence": CONFIDENCE,
-            "matches": {
-                player: {seat: tally.to_dict() for seat, tally in tallies.items()}
-                for player, tallies in self.matches.items()
-            },
-        }
-
-    def records(self) -> tuple[list[dict[str, Any]], str]:
-        """Return a row for each opponent and seat."""
-        rows = [
-            {
-                "against": player,
-                "seat": seat,
-                **tally.to_dict(),
-                "verdict": self.verdicts[seat].status,
-                "losing_line": self.verdicts[seat].line,
-            }
-            for player, tallies in self.matches.items()
-            for seat, tally in tallies.items()
-        ]
-        return rows, "against"
-
-
-def evaluate_sampled(
-    run: AnyRun,
-    players: Sequence[str] = PLAYERS,
-    *,
-    games: Number = GAMES,
-    seed: Number = 0,
-    budget: Number | None = None,
-    ties: Ties = "any",
-) -> SampledEvaluation:
-    """Search for losses and play matches against scripted players, in both seats.  Raises UsageError.
-
-    budget: most positions of a search; None for SEARCH_BUDGET, or NETWORK_BUDGET with networks.
-    ties: as for `Run.candidates`.  For enumerated boards, `Run.evaluation` is exact.
-    """
-    # Check first: a search may take minutes.
-    games, seed = parse_int("games", games, 1, MAX_MATCH_GAMES), parse_seed(seed)
-    budget = (SEARCH_BUDGET if isinstance(run, Run) else NETWORK_BUDGET) if budget is None else budget
-    players, budget = (
-        [choose("player", player, PLAYERS) for player in players],
-        parse_int("budget", budget, 1, MAX_SEARCH_BUDGET),
-    )
-    agent = table_player(run, ties)
-    wins = _wins(run, budget)
-    verdicts = {seat: _verdict(run, seat, budget, agent, wins.get(seat)) for seat in SEATS}
-    matches = {
-        player: {seat: play_scripted(run, player, seat, games=games, seed=seed, agent=agent) for seat in SEATS}
-        for player in players
-    }
-    return SampledEvaluation(verdicts, matches, budget, games, seed, ties, run, wins)
-
-
-def _wins(run: AnyRun, budget: int) -> dict[str, SearchResult]:
-    """Return whether networks always win, for each seat trained with that goal."""
-    if isinstance(run, Run) or not run.config.always_wins:
-        return {}
-    return {SEATS[seat]: _proved(run, SEATS[seat], ALWAYS_WINS, budget) for seat in run.config.seats}
-
-
-def _verdict(
-    run: AnyRun, seat: str, budget: int, agent: TablePlayer | NetAgent, wins: SearchResult | None
-) -> SearchResult:
-    """Return whether an agent can be beaten in a seat.  wins: whether it always wins there, if known."""
-    if isinstance(agent, TablePlayer):
-        assert isinstance(run, Run)
-        return search(run, seat, budget=budget, agent=agent)
-    if wins is not None and wins.unbeatable:
-        return wins
-    return _proved(run, seat, CANNOT_LOSE, budget)
-
-
-def _proved(run: AnyRun, seat: str, goal: Goal, budget: int) -> SearchResult:
-    """Return the verdict of a proof of networks.  One thread makes a refutation reproducible."""
-    found = prove(run, seat=seat, goal=goal, budget=budget, threads=1).found[seat]
-    return SearchResult(found.status, found.positions, found.line)
-
-
-def scripted_evaluation(run: Run, player: str, ties: Ties = "any") -> Evaluation:
-    """Return a run's exact results against a scripted player on an enumerated board; raise UsageError or BoardError."""
-    player = choose("player", player, PLAYERS)
-    opponent, agent = scripted_policy(run, player), run.policy_on(run.graph, ties)
-    second = match(run.graph, opponent, agent)
-    return dataclasses.replace(
-        run.evaluation(ties=ties), against=player, first=match(run.graph, agent, opponent), second=second[::-1]
-    )
+        return play_agents(agent, opponent, lines, games, key, seen)
+    return Tally(*play_agents(opponent, agent, lines, games, key, seen)[::-1])

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.agents.adapter import AgentAdapter
 from ttt_batch.agents.base import Words, as_words
-from ttt_batch.agents.layers import distinct
+from ttt_batch.agents.layers import LayerRules, distinct
 from ttt_batch.core.errors import GamesError
 from ttt_batch.core.results import Printable
 from ttt_batch.core.text import RESULTS, SEATS, Ties, check_ties
@@ -121,14 +121,14 @@ def _compared(agent: AnyRun | AgentAdapter, given: LabelledPositions, file: str)
             sign = -1 if _mover(row.marks) else 1  # counts are by the mover's result
             counts[WORDS[sign * min(right)]][WORDS[sign * min(right & value or value)]] += 1
     return LabelledEvaluation(
-        agent=agent.name if isinstance(agent, AgentAdapter) else agent.config.learner,
+        agent=agent.name,
         board=board,
         file=file,
         positions=len(rows),
         final=sum(board.outcome(row.marks) != UNFINISHED for row in rows),
         left_out=given.left_out,
         left_out_example=given.shown,
-        judged_by="play" if isinstance(agent, AgentAdapter) else "values",
+        judged_by="play" if agent.outside else "values",
         unvalued=sum(not value for value in valued),
         value_truth=_agreement(valued, truth),
         value_label=_agreement(valued, labels),
@@ -149,7 +149,7 @@ def _mover(marks: Position) -> int:
     return sum(mark != EMPTY for mark in marks) % 2
 
 
-def _by_value(run: AnyRun, marks: Position) -> Results:
+def _by_value(run: AnyRun | AgentAdapter, marks: Position) -> Results:
     """Return the first player's results whose worth is nearest to a position's value; empty without a value."""
     value, mover = run.value(marks), _mover(marks)
     if value != value:
@@ -166,33 +166,31 @@ def _by_play(agent: AgentAdapter, rows: list[Labelled]) -> list[Results]:
     marks = np.array([row.marks for row in rows])
     outcome = np.array([board.outcome(row.marks) for row in rows], np.int8)
     ply = (marks != EMPTY).sum(1)
-    sides = [as_words(marks == FIRST), as_words(marks == SECOND)]
+    rules, sides = LayerRules(board), [as_words(marks == FIRST), as_words(marks == SECOND)]
     for now in range(int(ply.min()), board.cells):
         going = np.flatnonzero((ply <= now) & (outcome == UNFINISHED))
         if going.size:
-            outcome[going] = _moved(agent, sides, going, now)
+            outcome[going] = _moved(agent, rules, sides, going, now)
     agent.ask_again()
     results = {FIRST_WINS: 1, SECOND_WINS: -1, DRAW: 0}
     return [frozenset({results[int(end)]}) for end in outcome]
 
 
-def _moved(agent: AgentAdapter, sides: list[Words], going: NDArray[np.int64], ply: int) -> NDArray[np.int8]:
+def _moved(
+    agent: AgentAdapter, rules: LayerRules, sides: list[Words], going: NDArray[np.int64], ply: int
+) -> NDArray[np.int8]:
     """Make the agent's moves in the positions `going`, all with `ply` marks, and return their new outcomes.
 
     sides: uint64[n] for each player, changed in place.
     """
-    board, mover = agent.board, ply % 2
+    mover = ply % 2
     own, other = sides[mover][going], sides[1 - mover][going]
     number, kept = distinct(own, other)
     chosen = agent.answers(own[kept], other[kept], ply).argmax(1)[number]
     mark = np.uint64(1) << chosen.astype(np.uint64)
     forfeits = (own | other) & mark != 0
-    sides[mover][going] = own = own | np.where(forfeits, np.uint64(0), mark)
-    wins = np.zeros(own.size, np.bool_)
-    for line, fence in board.line_masks:
-        wins |= own & np.uint64(line | fence) == np.uint64(line)
-    outcome = np.full(own.size, DRAW if ply + 1 == board.cells else UNFINISHED, np.int8)
-    outcome[wins] = FIRST_WINS + (mover ^ board.misere)
+    sides[mover][going] = own | np.where(forfeits, np.uint64(0), mark)
+    outcome = rules.outcome(sides[0][going], sides[1][going], ply)
     outcome[forfeits] = SECOND_WINS - mover
     return outcome
 
@@ -336,16 +334,16 @@ def describe_position(
     check_gravity(run.board, "show")
     board, marks, ties = run.board, read_position(position, run.board), check_ties(ties)
     outcome, mover = board.outcome(marks), (board.cells - marks.count(EMPTY)) % 2
-    value, truth = _value(run, marks), run.truth(marks)
+    value, truth = run.value(marks) + 0.0, run.truth(marks)  # 0 instead of -0
     chosen = run.candidates(marks) if outcome == UNFINISHED else []
-    if ties == "sharp" and not isinstance(run, AgentAdapter):
+    if ties == "sharp" and not run.outside:
         check_sharp(run)
     resigns = chosen == [board.resignation]
     chosen = best_cells(run, marks, chosen, ties) if chosen and not resigns else []
     moves = _moves(run, marks, mover, chosen, truth) if outcome == UNFINISHED else ()
     return PositionReport(
         board=board,
-        learner=run.name if isinstance(run, AgentAdapter) else run.config.learner,
+        learner=run.name,
         worth=tuple((run.worth[mover] + 0.0)[[FIRST_WINS + mover, DRAW, SECOND_WINS - mover]].tolist()),
         position=marks,
         player=mover if outcome == UNFINISHED else None,
@@ -358,10 +356,10 @@ def describe_position(
         line=None if truth is None else best_play(run, marks),
         images=_images(run, marks) if symmetric else None,
         ties=ties,
-        outside=isinstance(run, AgentAdapter),
+        outside=run.outside,
         resigns=resigns,
-        boxless=bool(moves) and isinstance(run, Run) and run.learner.boxes and mover == 1,
-        beads=_beads(run, marks) if moves and isinstance(run, Run) and run.learner.boxes and mover == 0 else None,
+        boxless=bool(moves) and SEATS[mover] not in run.seats,
+        beads=_beads(run, marks) if moves and isinstance(run, Run) and run.resigns and mover == 0 else None,
     )
 
 
@@ -371,11 +369,6 @@ def _beads(run: Run, marks: Position) -> float | None:
     edges = slice(int(run.graph.first_edge[row]), int(run.graph.first_edge[row + 1]))
     beads = run.tables.q[edges][np.unique(run.graph.child[edges], return_index=True)[1]]
     return None if np.isnan(beads).any() else float(beads.sum())
-
-
-def _value(run: AnyRun | AgentAdapter, marks: Position) -> float:
-    """Return a run's value of a position, or nan for a third-party agent."""
-    return math.nan if isinstance(run, AgentAdapter) else run.value(marks) + 0.0  # 0 instead of -0
 
 
 def best_play(run: SolverAccess, position: Position) -> tuple[int, ...]:
@@ -405,12 +398,7 @@ def _moves(
     run: AnyRun | AgentAdapter, marks: Position, mover: int, chosen: list[int], truth: SolvedResult | None
 ) -> tuple[Move, ...]:
     """Return the report on every free cell."""
-    if isinstance(run, AgentAdapter):
-        shares = run.shares(marks)
-        values = {cell: math.nan for cell, mark in enumerate(marks) if mark == EMPTY}
-    else:
-        drawn = run.drawn_shares(marks) if isinstance(run, Run) else None
-        shares, values = drawn or {cell: 1 / len(chosen) for cell in chosen}, run.move_values(marks)
+    shares, values = run.drawn_shares(marks) or {cell: 1 / len(chosen) for cell in chosen}, run.move_values(marks)
     preferences = run.move_preferences(marks) if isinstance(run, Run) and run.gives == "chance" else {}
     after, visits = run.true_moves(marks) or {}, _visits(run, marks, mover) if isinstance(run, Run) else {}
     truths = {cell: then.a_ply_earlier for cell, then in after.items()}
@@ -418,7 +406,7 @@ def _moves(
         Move(
             cell=cell,
             name=run.board.cell_name(cell),
-            value=math.nan if preferences else value + 0.0,
+            value=math.nan if run.gives == "chance" else value + 0.0,
             probability=shares.get(cell, 0.0),
             visits=visits.get(cell),
             truth=truths.get(cell),
@@ -467,8 +455,8 @@ def _images(run: AnyRun | AgentAdapter, marks: Position) -> tuple[PositionImage,
     board = run.board
     lowest = board.encode(board.representative(marks)[0])
     positions = {tuple(marks[cell] for cell in image) for image in board.symmetries}
-    every = isinstance(run, Run) and not run.config.symmetry
+    tables, every = isinstance(run, Run), not run.images_share
     return tuple(
-        PositionImage(code, image, _value(run, image), None if not isinstance(run, Run) else every or code == lowest)
+        PositionImage(code, image, run.value(image) + 0.0, every or code == lowest if tables else None)
         for code, image in sorted((board.encode(position), position) for position in positions)
     )

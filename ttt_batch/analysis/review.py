@@ -17,7 +17,6 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ttt_batch.agents.adapter import AgentAdapter
 from ttt_batch.compiler.numerics import softmax_probabilities
 from ttt_batch.core.text import Number, Ties, check_ties, parse_share
 from ttt_batch.evaluation.ties import SolvedAgent, best_cells, check_sharp
@@ -56,7 +55,7 @@ class HandicappedAgent(AgentProxy):
         self.epsilon = parse_share("epsilon", epsilon, "it is the share of random moves")
         super().__init__(agent)
         self._ties, self._rng = check_ties(ties), rng or random.Random()
-        if self._ties == "sharp" and not isinstance(agent, AgentAdapter):
+        if self._ties == "sharp" and not agent.outside:
             check_sharp(agent)
 
     def candidates(self, position: Position) -> list[int]:
@@ -66,16 +65,12 @@ class HandicappedAgent(AgentProxy):
             return [self._rng.choice(free)]
         if self.level < 1 and self._rng.random() >= self.level:
             shares = self.move_values(position)
-            if self.gives == "value" or isinstance(
-                self._agent, AgentAdapter
-            ):  # an adapter's probabilities may be 0 or 1
+            if self.gives == "value" or self._agent.outside:  # an adapter's probabilities may be 0 or 1
                 shares = softmax_probabilities(shares, TEMPERATURE * result_range(self._agent, position))
             return self._rng.choices(list(shares), list(shares.values()))
-        if isinstance(self._agent, AgentAdapter):
-            shares = self._agent.shares(position)
-            return self._rng.choices(list(shares), list(shares.values())) if len(shares) > 1 else list(shares)
-        if (drawn := self.drawn_shares(position)) is not None:
-            return self._rng.choices(list(drawn), list(drawn.values()))
+        if (drawn := self._agent.drawn_shares(position)) is not None:
+            certain = self._agent.outside and len(drawn) == 1
+            return list(drawn) if certain else self._rng.choices(list(drawn), list(drawn.values()))
         cells = self._agent.candidates(position)
         return best_cells(self._agent, position, cells, self._ties)
 

@@ -10,16 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ttt_batch.agents.adapter import AgentAdapter, Player
-from ttt_batch.agents.builtin import (
-    PLAYERS,
-    Scripted,
-    ScriptedPlayer,
-    agent_of_run,
-    named_agent,
-    playing_agent,
-    policy_over,
-)
+from ttt_batch.agents.adapter import AgentAdapter
+from ttt_batch.agents.builtin import ScriptedPlayer, Seated, adapter_of, kernel_player
 from ttt_batch.agents.layers import LayerRules, shares
 from ttt_batch.analysis.matches import CONFIDENCE, DEVIATIONS, MAX_MATCH_GAMES, Tally, play_agents, play_walk
 from ttt_batch.compiler.numerics import MEETINGS, stream_key
@@ -34,7 +26,7 @@ from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy
 
-Participant = AnyRun | ScriptedPlayer | AgentAdapter
+Participant = Seated
 """Participant: a run of any kind, an adapter of a third-party agent or, in a series, a scripted player."""
 
 Shares = tuple[float, float, float]
@@ -124,17 +116,12 @@ def deviation(share: float, exact: float, games: int) -> float:
 
 def enumerated(runs: Sequence[Participant]) -> bool:
     """Return whether every participant has a policy over all positions of its board."""
-    return all(
-        isinstance(run, ScriptedPlayer)
-        or (isinstance(run, Run) and run.grown is None)
-        or (isinstance(run, AgentAdapter) and run.exact)
-        for run in runs
-    )
+    return all(run.exact for run in runs)
 
 
 def seats_of(player: object) -> tuple[str, ...]:
     """Return the seats that a participant can play: both, except for a run of a learner with boxes."""
-    return player.seats if isinstance(player, Run) else SEATS
+    return getattr(player, "seats", SEATS)
 
 
 class Participants:
@@ -154,40 +141,24 @@ class Participants:
             if run.board != runs[0].board:
                 one, other = runs[0].board.name, run.board.name
                 raise BoardError(f"{names[0]} plays {one}, {name} plays {other}; choose runs of one board")
-        tables = [run for run in runs if isinstance(run, Run)]
         self._asks = any(isinstance(run, AgentAdapter) for run in runs)
         self.exact, self._seats = enumerated(runs), [seats_of(run) for run in runs]
         if self.exact and not self._asks:
             # A learner that may choose occupied cells needs edges for them; such a move loses.
-            occupied, resigns = any(run.learner.occupied for run in tables), any(run.learner.boxes for run in tables)
-            symmetry = all(run.config.symmetry for run in tables)
+            occupied, resigns = any(run.occupied for run in runs), any(run.resigns for run in runs)
+            symmetry = all(run.images_share for run in runs)
             self._graph = enumerate_graph(runs[0].board, occupied, symmetry, resigns=resigns)
 
         @functools.cache
         def policy(number: int) -> Policy:
             run = runs[number]
-            if isinstance(run, ScriptedPlayer):
-                return policy_over(self._graph, run.board, run.plies)
-            assert isinstance(run, Run), "others are not exact"
+            assert isinstance(run, Run | ScriptedPlayer), "others are not exact"
             return run.policy_on(self._graph, ties)
 
-        @functools.cache
-        def player(number: int) -> Player:
-            run = runs[number]
-            if isinstance(run, AgentAdapter):
-                return run
-            if isinstance(run, ScriptedPlayer):
-                return Player(named_agent(PLAYERS[run.plies], run.board), run.board)
-            return Player(agent_of_run(run, ties), run.board)
-
-        @functools.cache
-        def agent(number: int) -> Any:
-            run = runs[number]
-            if isinstance(run, AgentAdapter):
-                return run
-            return Scripted(run.plies) if isinstance(run, ScriptedPlayer) else playing_agent(run, ties)
-
-        self._policy, self._player, self._agent, self._lines = policy, player, agent, make_lines(runs[0].board)
+        self._policy = policy
+        self._player = functools.cache(lambda number: adapter_of(runs[number], runs[number].board, ties))
+        self._agent = functools.cache(lambda number: kernel_player(runs[number], ties))
+        self._lines = make_lines(runs[0].board)
 
     def can_meet(self, first: int, second: int) -> bool:
         """Return whether these two can play in these seats."""
@@ -323,7 +294,7 @@ def all_play_all(
 def check_seconds(runs: Sequence[Participant]) -> None:
     """Raise UsageError if no run can play second."""
     if not any(SEATS[1] in seats_of(run) for run in runs):
-        name = next(run.config.learner for run in runs if isinstance(run, Run))
+        name = next(run.name for run in runs if isinstance(run, Run))
         raise cannot_play_second_error(name, "a meeting of two such runs", "add a run that plays second")
 
 

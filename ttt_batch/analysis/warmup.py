@@ -31,9 +31,8 @@ import numpy as np
 
 from ttt_batch.agents.adapter import AgentAdapter
 from ttt_batch.agents.builtin import named_agent
-from ttt_batch.analysis.matches import evaluate_sampled, play_walk
-from ttt_batch.analysis.outsiders import judge_adapter
-from ttt_batch.analysis.proving import prove
+from ttt_batch.analysis.judge import evaluate_sampled, judge_agent, prove
+from ttt_batch.analysis.matches import play_walk
 from ttt_batch.analysis.tournament import series
 from ttt_batch.compiler.kernel_cache import JIT_DISABLED, cached_kernels, check_cache, on_compile
 from ttt_batch.compiler.numerics import stream_key
@@ -134,7 +133,7 @@ def _learn(learner: str, folder: Path, *, large: bool) -> None:
 def _judge_agents() -> None:
     """Run every feature that takes third-party agents."""
     agent = AgentAdapter(named_agent("two-ply", Board()), Board())
-    judge_adapter(agent)
+    judge_agent(agent, "optimal")
     series(agent, agent, ("", ""), games=1)
 
 

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.adapter import AgentAdapter
+from ttt_batch.analysis.judge import prove
 from ttt_batch.analysis.position import PositionReport
 from ttt_batch.analysis.position import describe_position as show_position
-from ttt_batch.analysis.proving import prove
 from ttt_batch.analysis.tournament import Tournament
 from ttt_batch.analysis.tournament import all_play_all as hold_tournament
 from ttt_batch.app.judging import (

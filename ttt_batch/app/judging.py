@@ -4,31 +4,28 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypedDict, Unpack, cast, overload
+from typing import Any, Literal, Protocol, TypedDict, Unpack, overload
 
 from numpy.typing import NDArray
 
 from ttt_batch.agents.adapter import AgentAdapter, as_csv, as_json, watched
-from ttt_batch.agents.builtin import PLAYERS, agent_of_run
+from ttt_batch.agents.builtin import adapter_of
 from ttt_batch.agents.external import AgentLike, at_board, is_agent
-from ttt_batch.analysis.matches import SampledEvaluation, evaluate_sampled, scripted_evaluation
-from ttt_batch.analysis.outsiders import checked_samples, evaluate_against_adapter, judge_adapter
+from ttt_batch.analysis.judge import SampledEvaluation, judge_agent
 from ttt_batch.analysis.position import LabelledEvaluation, Positions, evaluate_positions, position_source
-from ttt_batch.core.errors import BoardError, UsageError, flag, quoted, with_option
+from ttt_batch.core.errors import UsageError, flag, quoted, with_option
 from ttt_batch.core.files import shown
 from ttt_batch.core.outputs import check_distinct, named_file
 from ttt_batch.core.results import progress_callback
-from ttt_batch.core.text import Number, Ties, check_ties, choose, either, find_name
+from ttt_batch.core.text import AGAINST, SCRIPTED, Number, Ties, check_ties, choose, find_name
 from ttt_batch.games.board import Board, parse_board
-from ttt_batch.games.enumeration import too_large
 from ttt_batch.games.game_files import board_meant
 from ttt_batch.runs import importing
-from ttt_batch.runs.evaluation import EXACT_OPPONENTS, Evaluation, PlayedEvaluation, evaluate_as_played
+from ttt_batch.runs.evaluation import Evaluation, PlayedEvaluation, evaluate_as_played
 from ttt_batch.runs.formats import EXPORT, FORMATS, check_targets
 from ttt_batch.runs.loading import AnyRun, any_run, load_any, with_table
 from ttt_batch.runs.loading import load as load_table
 from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_run, name_or_run
-from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.options import LearnerOptions
 from ttt_batch.runs.run import Run
 
@@ -41,22 +38,19 @@ Player = AnyRunOrPath | AgentAdapter | AgentLike
 AnswerProgress = Callable[[int], None] | bool | None
 """Callback that receives the number of the agents' answers so far, or True for a line on a terminal."""
 
-AGAINST = tuple(dict.fromkeys((*PLAYERS, *EXACT_OPPONENTS)))
-"""Opponents by name."""
-
 
 @contextmanager
-def open_players(players: Sequence[object]) -> Iterator[list[AnyRun | AgentAdapter]]:
-    """Yield the players: runs, and agents on the board of the first player that has one, else on 3x3.
+def open_players(players: Sequence[object], board: Board | str | None = None) -> Iterator[list[AnyRun | AgentAdapter]]:
+    """Yield the players: runs, and agents on `board`, else on that of the first player that has one, else on 3x3.
 
     Programs that were started for agents end with the block.
     Raises UsageError for a player that is neither a run nor an agent, RunFileError and AgentError.
     """
     read = [one if isinstance(one, AgentAdapter) else None if is_agent(one) else any_run(one) for one in players]
-    board = next((one.board for one in read if one is not None), parse_board("3x3"))
+    whose = board or next((one.board for one in read if one is not None), "3x3")
     with ExitStack() as stack:
         yield [
-            stack.enter_context(at_board(given, board)) if one is None else one
+            stack.enter_context(at_board(given, whose)) if one is None else one
             for given, one in zip(players, read, strict=True)
         ]
 
@@ -104,23 +98,32 @@ def judge(
     progress: called with the number of answers so far; True shows it on standard error if that is a terminal.
     Raises AgentError for an invalid answer, an exception or an exceeded time limit; UsageError and BoardError.
     """
-    options: dict[str, Any] = {"games": games, "seed": seed, "budget": budget, "samples": samples}
-    options["ties"] = check_ties(ties)
-    with progress_callback(progress, "asking") as tell, watched(tell):
-        if isinstance(agent, AgentAdapter):
-            return _judged(agent, against, **options)
-        if not is_agent(agent):
+    with progress_callback(progress, "asking") as tell, watched(tell), ExitStack() as stack:
+        if not isinstance(agent, AgentAdapter) and not is_agent(agent):
             run = load_any(agent) if isinstance(agent, str | Path) else agent
-            if isinstance(run, AnyRun):  # networks, too: their answers are evaluated exactly
-                if isinstance(run, Run) and run.learner.boxes:  # plays one seat and may resign, which no answer can
-                    return cast("Evaluation", evaluate(run, against, **options))
+            if isinstance(run, AnyRun):  # its answers are judged, exactly also those of networks
                 if board is not None and parse_board(board) != run.board:
                     name = parse_board(board).name
                     raise UsageError(f"the run plays {run.board.name}, not {name}; leave {flag('board')} out")
-                agent, board = agent_of_run(run, options["ties"]), run.board
-        board = "3x3" if board is None else board
-        with at_board(agent, board, symmetric=symmetric, illegal=illegal, time_limit=time_limit) as player:
-            return _judged(player, against, **options)
+                # One that may resign is judged as a run, because no answer says so.
+                agent = run if run.resigns else adapter_of(run, run.board, check_ties(ties))
+        player: Any = agent
+        if not isinstance(agent, AnyRun | AgentAdapter):
+            how: dict[str, Any] = {"symmetric": symmetric, "illegal": illegal, "time_limit": time_limit}
+            player = stack.enter_context(at_board(agent, "3x3" if board is None else board, **how))
+        opponent = stack.enter_context(open_opponent(against, player))
+        return judge_agent(player, opponent, games=games, seed=seed, budget=budget, samples=samples, ties=ties)
+
+
+class EvaluationOptions(TypedDict, total=False):
+    """Options of `evaluate` that any player has."""
+
+    games: Number | None
+    seed: Number | None
+    budget: Number | None
+    samples: Number | None
+    ties: Ties
+    progress: AnswerProgress
 
 
 @overload
@@ -128,13 +131,8 @@ def evaluate(
     run: Player,
     against: Player | None = None,
     *,
-    games: Number | None = None,
-    seed: Number | None = None,
-    budget: Number | None = None,
-    samples: Number | None = None,
-    ties: Ties = "any",
     as_played: Literal[False] = False,
-    progress: AnswerProgress = None,
+    **options: Unpack[EvaluationOptions],
 ) -> Evaluation | SampledEvaluation: ...
 @overload
 def evaluate(run: Player, *, as_played: Literal[True], progress: AnswerProgress = None) -> PlayedEvaluation: ...
@@ -145,14 +143,9 @@ def evaluate(
     run: Player,
     against: Player | None = None,
     *,
-    games: Number | None = None,
-    seed: Number | None = None,
-    budget: Number | None = None,
-    samples: Number | None = None,
-    ties: Ties = "any",
     as_played: bool,
     positions: Positions | None = None,
-    progress: AnswerProgress = None,
+    **options: Unpack[EvaluationOptions],
 ) -> Evaluation | SampledEvaluation | PlayedEvaluation | LabelledEvaluation: ...
 def evaluate(
     run: Player,
@@ -180,127 +173,60 @@ def evaluate(
     positions: a file of labelled positions, or its lines; compares values, labels and exact results.
     Raises GamesError for a file without positions, UsageError, BoardError and RunFileError.
     """
-    ties = check_ties(ties)
     options = {"games": games, "seed": seed, "budget": budget, "samples": samples}
     excess = [name for name, value in {"against": against, **options}.items() if value is not None]
-    if as_played and positions is None:
-        return _as_played(run, excess, ties)
+    excess += ["ties"] if check_ties(ties) != "any" else []
     with progress_callback(progress, "asking") as tell, watched(tell):
         if positions is not None:
-            return _by_positions(run, positions, [*excess, *(["as_played"] if as_played else [])], ties)
-        return _evaluated(run, against, options | {"ties": ties})
-
-
-def _evaluated(run: Player, against: Player | None, options: dict[str, Any]) -> Evaluation | SampledEvaluation:
-    """Do the work of `evaluate`.  options: those of `judge_adapter`."""
-    if isinstance(run, AgentAdapter):
-        return _judged(run, against, **options)
-    if is_agent(run):  # plays on the opponent's board if it has one
+            return _by_positions(run, positions, [*excess, *(["as_played"] if as_played else [])])
+        if as_played:
+            return _as_played(run, excess)
+        # An agent plays on the opponent's board if it has one.
         named = against is None or find_name(against, AGAINST) is not None
-        with open_players([run] if named else [run, against]) as (player, *others):
-            return _evaluated(player, others[0] if others else against, options)
-    agent, samples, ties = any_run(run), options["samples"], options["ties"]
-    if samples is not None and not (agent.enumerated and _is_outside(against)):
-        checked_samples(samples)
-    given = {name: options[name] for name in ("games", "seed", "budget") if options[name] is not None}
-    if isinstance(agent, PatternRun) and agent.enumerated and against is not None and not _is_scripted(against):
-        return judge(agent, against=against, **options)
-    if isinstance(agent, PatternRun) or agent.grown is not None:
-        return evaluate_sampled(agent, PLAYERS if against is None else [_scripted(against, agent)], ties=ties, **given)
-    if unfit := [name for name in given if name != "seed" or samples is None]:
-        raise UsageError(
-            f"{flag(unfit[0])} is for boards too large to enumerate; {agent.board.name} is evaluated exactly; "
-            "leave it out"
-        )
-    opponent: Any = against if against is not None else "random"
-    if _is_outside(opponent):
-        with _seated(opponent, agent.board) as opponent_agent:
-            return evaluate_against_adapter(agent, opponent_agent, ties, samples=samples, seed=options["seed"])
-    if not isinstance(opponent, AnyRun):
-        opponent = name_or_run("opponent", opponent, AGAINST, others=RUNS_OR_AGENTS)
-    if isinstance(opponent, Path):
-        opponent = load_any(opponent)
-    if isinstance(opponent, PatternRun):
-        return evaluate_against_adapter(agent, opponent, ties)
-    if isinstance(opponent, Run) or opponent in EXACT_OPPONENTS:
-        return agent.evaluation(opponent, ties)
-    return scripted_evaluation(agent, opponent, ties)
+        given = [run] if named or not is_agent(run) else [run, against]
+        with open_players(given) as (player, *others), open_opponent([*others, against][0], player) as opponent:
+            return judge_agent(player, opponent, **options, ties=ties)
 
 
-def _by_positions(run: Any, positions: Positions, given: list[str], ties: Ties) -> LabelledEvaluation:
-    """Compare a run or an agent with a file of positions.  given: names of other options, which must be empty."""
-    if given or ties != "any":
-        first = flag(given[0] if given else "ties")
-        raise UsageError(f"{flag('positions')} compares values of positions; leave {first} out")
-    if isinstance(run, AgentAdapter) or not is_agent(run):
-        return evaluate_positions(run if isinstance(run, AgentAdapter) else any_run(run), positions)
-    with at_board(run, board_meant(position_source(positions).beginning()) or "3x3") as player:
+def _by_positions(run: Any, positions: Positions, excess: list[str]) -> LabelledEvaluation:
+    """Compare a run or an agent with a file of positions.  excess: names of other options, which must be empty."""
+    if excess:
+        raise UsageError(f"{flag('positions')} compares values of positions; leave {flag(excess[0])} out")
+    board = board_meant(position_source(positions).beginning()) if is_agent(run) else None
+    with open_players([run], board) as (player,):
         return evaluate_positions(player, positions)
 
 
-def _as_played(run: Any, given: list[str], ties: Ties) -> PlayedEvaluation:
-    """Evaluate a run as it plays while it learns.  given: names of other options, which must be empty; ties: `any`."""
+def _as_played(run: Any, excess: list[str]) -> PlayedEvaluation:
+    """Evaluate a run as it plays while it learns.  excess: names of other options, which must be empty."""
     switched = flag("as_played", True)
-    if given or ties != "any":
-        first = flag(given[0] if given else "ties")
-        raise UsageError(f"{switched} is against random moves and the best opponent; leave {first} out")
+    if excess:
+        raise UsageError(f"{switched} is against random moves and the best opponent; leave {flag(excess[0])} out")
     agent = run if isinstance(run, AgentAdapter) or is_agent(run) else any_run(run)
     if not isinstance(agent, Run):
         raise UsageError(f"{switched} is for runs of tables, which explore; leave it out")
     return evaluate_as_played(agent)
 
 
-def _judged(agent: AgentAdapter, against: Player | None, **options: Any) -> Evaluation | SampledEvaluation:
-    """Evaluate an agent on its board; see `judge`.  Raises UsageError for ties without an opponent that is a run."""
-    if options["ties"] != "any" and (against is None or _is_outside(against) or find_name(against, AGAINST)):
-        raise UsageError(
-            f"{flag('ties', options['ties'])} is for runs, and {agent.name} makes its own choices; leave it out"
-        )
-    if against is None:
-        return judge_adapter(agent, None, **options)
-    if _is_outside(against):
-        with _seated(against, agent.board) as opponent_agent:
-            return judge_adapter(agent, opponent_agent, **options)
-    if isinstance(against, AnyRun):
-        return judge_adapter(agent, against, **options)
-    if not isinstance(against, str | Path):
-        raise UsageError(f"unknown opponent {quoted(against)}; give a run, a name or an agent")
-    meant = name_or_run("opponent", against, AGAINST, others=RUNS_OR_AGENTS)
-    return judge_adapter(agent, load_any(meant) if isinstance(meant, Path) else meant, **options)
-
-
-def _is_outside(given: object) -> bool:
-    """Return whether an opponent is a third-party agent, neither a run nor the name of a built-in opponent."""
-    return isinstance(given, AgentAdapter) or (is_agent(given) and find_name(given, AGAINST) is None)
-
-
-def _is_scripted(given: object) -> bool:
-    """Return whether an opponent is a scripted player's name; networks play matches against these on any board."""
-    return isinstance(given, str) and find_name(given, PLAYERS) is not None
-
-
 @contextmanager
-def _seated(opponent: Any, board: Board) -> Iterator[AgentAdapter]:
-    """Yield an opponent on a board; programs started for it end with the block."""
-    if isinstance(opponent, AgentAdapter):
-        yield opponent
-        return
-    with at_board(opponent, board) as opponent_agent:
-        yield opponent_agent
+def open_opponent(against: Player | None, agent: AnyRun | AgentAdapter) -> Iterator[AnyRun | AgentAdapter | str | None]:
+    """Yield the opponent of an agent: a name of `AGAINST`, a run, or an agent on the same board.
 
-
-def _scripted(against: Player, agent: AnyRun) -> str:
-    """Return the name of a scripted player.  Raises BoardError, UsageError and RunFileError for other opponents."""
-    what = "an agent" if _is_outside(against) else "another run"
-    if isinstance(against, str | Path) and not _is_outside(against):
-        if (known := find_name(against, EXACT_OPPONENTS)) is not None and known not in PLAYERS:
-            what = flag("against", known)
-        elif isinstance(found := name_or_run("opponent", against, PLAYERS, others=""), str):
-            return found
-    remedy = f"choose {either(PLAYERS)}"
-    if isinstance(agent, PatternRun):
-        raise BoardError(f"{what} needs a table of all positions, which networks do not have; {remedy}")
-    raise too_large(what, agent.board, remedy)
+    Programs that were started for it end with the block.
+    Raises UsageError for an unknown name, RunFileError and AgentError.
+    """
+    if against is None or isinstance(against, AnyRun | AgentAdapter):
+        yield against
+    elif is_agent(against) and find_name(against, AGAINST) is None:
+        with at_board(against, agent.board) as opponent:
+            yield opponent
+    elif isinstance(against, str | Path):
+        any_name = agent.enumerated or find_name(against, AGAINST) is not None
+        names, others = (AGAINST, RUNS_OR_AGENTS) if any_name else (SCRIPTED, "")
+        meant = name_or_run("opponent", against, names, others=others)
+        yield load_any(meant) if isinstance(meant, Path) else meant
+    else:
+        raise UsageError(f"unknown opponent {quoted(against)}; give a run, a name or an agent")
 
 
 WHOLE = {"html": "a page", "boxes": "a kit", "hdf5": "a plain HDF5 file"}

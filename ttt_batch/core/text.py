@@ -40,8 +40,15 @@ PATTERN_LEARNERS: tuple[str, ...] = get_args(NetworkLearner)
 
 ALL_LEARNERS = (*LEARNER_NAMES, *PATTERN_LEARNERS)
 
-AGENT_NAMES = ("random", "one-ply", "two-ply", "optimal")
-"""Agents that need no file: three scripted players, and one that plays uniformly among the best moves."""
+SCRIPTED = ("random", "one-ply", "two-ply")
+"""Scripted players, by the number of plies that they look ahead."""
+
+_AGENTS = sorted(Path(__file__).parents[1].glob("agents/play_*.py"))
+AGENT_NAMES = (*SCRIPTED, *(path.stem.removeprefix("play_").replace("_", "-") for path in _AGENTS))
+"""Agents that need no run: the scripted players, and a file each in `agents`; found without loading them."""
+
+AGAINST = (*AGENT_NAMES, "self")
+"""Opponents by name."""
 
 ILLEGAL = ("error", "loses")
 """Treatments of an agent's move to an occupied cell."""

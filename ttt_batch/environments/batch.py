@@ -1,10 +1,9 @@
 """`Batch`: thousands of games at once, stepped by one call, with opponents inside the kernel.
 
-Opponents that move inside the kernel: scripted players, best play, and runs.
-On an enumerated board best play and a run's table are a set of cells for each row.  A position is found by its code:
-within a ply rows are in the order of codes.
+Opponents that move inside the kernel are built-in agents and runs, as `agents.builtin` gives them to kernels.
 """
 
+import math
 from collections.abc import Mapping
 from copy import deepcopy
 from itertools import combinations
@@ -14,14 +13,15 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ttt_batch.agents.builtin import PLAYERS, Scripted, TablePlayer, cells_of, player_number, table_player
-from ttt_batch.compiler.bits import NONE, ONE, lowest_bit
+from ttt_batch.agents.builtin import cells_of, named_agent, table_player
+from ttt_batch.compiler.bits import NONE
 from ttt_batch.compiler.intrinsics import zeros
-from ttt_batch.compiler.jit import Int8Array, Int64, Int64Array, Uint64Array, entry_point, kernel
+from ttt_batch.compiler.jit import Int64, entry_point
 from ttt_batch.compiler.numerics import OPPONENT, SAMPLED, stream_key
 from ttt_batch.core.errors import BoardError, UsageError, quoted
 from ttt_batch.core.resources import check_memory
 from ttt_batch.core.text import (
+    AGENT_NAMES,
     Number,
     Ties,
     check_switches,
@@ -55,16 +55,10 @@ from ttt_batch.environments.rules import (
     write_boards,
     write_codes,
 )
-from ttt_batch.games.bitboards import Lines, make_lines, make_places
-from ttt_batch.games.board import MAX_CODED_CELLS, MAX_TABLE_CELLS, Board, parse_board
-from ttt_batch.games.enumeration import choose_space, enumerate_graph, too_large
-from ttt_batch.games.graph import Graph, edges_of, n_unfinished
-from ttt_batch.games.solution import solve
-from ttt_batch.ntuple.network import NetAgent
+from ttt_batch.games.bitboards import Lines, make_lines
+from ttt_batch.games.board import MAX_CODED_CELLS, Board, parse_board
 from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.lookup import name_or_run
-from ttt_batch.runs.run import Run
-from ttt_batch.simulation.policy import Policy, optimal_policy
 
 NAMES = ("planes", "mask", "rewards", "terminated")
 
@@ -88,7 +82,7 @@ def output_arrays(shapes: Shapes, given: Mapping[str, NDArray[Any]] | None, more
     for (one, first), (other, second) in combinations(given.items(), 2):
         if np.may_share_memory(first, second):
             raise UsageError(f"{one} and {other} overlap; give arrays that share no memory")
-    missing = [size(shape, dtype) for name, (shape, dtype) in shapes.items() if name not in given]
+    missing = [math.prod(shape) * dtype.itemsize for name, (shape, dtype) in shapes.items() if name not in given]
     check_memory(sum(missing) + more, "the batch")
     return {name: given[name] if name in given else zeros(*wanted) for name, wanted in shapes.items()}
 
@@ -148,52 +142,25 @@ def is_plain(array: NDArray[Any], dtype: np.dtype[Any]) -> bool:
     return array.dtype == dtype and array.flags.c_contiguous and array.flags.aligned
 
 
-def size(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
-    """Return the bytes of an array."""
-    count = 1
-    for length in shape:
-        count *= length
-    return count * dtype.itemsize
-
-
 def check_array(name: str, array: object, shape: tuple[int, ...], dtype: DTypeLike) -> None:
     """Raise UsageError unless `array` is one that kernels can write to."""
     wanted = f"give a contiguous, writable array of {np.dtype(dtype)} with the shape {shape}"
     if not is_array(array):
         raise UsageError(f"{name} is {quoted(type(array).__name__)}, not an array: {wanted}")
-    if array.dtype != dtype:
-        raise UsageError(f"{name} has the dtype {array.dtype}: {wanted}")
-    if array.shape != shape:
-        raise UsageError(f"{name} has the shape {array.shape}: {wanted}")
-    if not array.flags.c_contiguous:
-        raise UsageError(f"{name} is not contiguous: {wanted}")
-    if not array.flags.writeable:
-        raise UsageError(f"{name} is read-only: {wanted}")
+    faults = {
+        f"has the dtype {array.dtype}": array.dtype != dtype,
+        f"has the shape {array.shape}": array.shape != shape,
+        "is not contiguous": not array.flags.c_contiguous,
+        "is read-only": not array.flags.writeable,
+    }
+    if fault := next((fault for fault, there in faults.items() if there), None):
+        raise UsageError(f"{name} {fault}: {wanted}")
 
 
 def flat(array: NDArray[Any]) -> NDArray[Any]:
     """Return the same memory in one dimension, bool as uint8."""
     line = array.reshape(-1)
     return line.view(np.uint8) if line.dtype == np.bool_ else line
-
-
-OPTIMAL = "optimal"
-
-
-class Listed(NamedTuple):
-    """A player that has a set of cells for each row of an enumerated board.
-
-    code: int64[U], ply_start: as in `Graph`.  cells: uint64[U], what it picks among in a row.
-    power: int64[cells, images], see `Places`.  origin: int8[images, cells], where an image's cells come from.
-    images: int64[images], scratch.
-    """
-
-    code: Int64Array
-    ply_start: Int64Array
-    cells: Uint64Array
-    power: Int64Array
-    origin: Int8Array
-    images: Int64Array
 
 
 class Nobody(NamedTuple):
@@ -204,86 +171,14 @@ class Nobody(NamedTuple):
 
 NOBODY = Nobody()
 
-Player = Nobody | Scripted | Listed | TablePlayer | NetAgent
-
 
 @cells_of.register(Nobody)
 def _cells_of_nobody(player: Nobody, lines: Lines, own: np.uint64, other: np.uint64, ply: Int64) -> np.uint64:
     return NONE
 
 
-@kernel
-def opponent_cells(graph: Graph, policy: Policy, cells: Uint64Array) -> None:
-    """Write the cells that a policy may pick in each unfinished row to `cells` (uint64[U], zeros)."""
-    for row in range(n_unfinished(graph)):
-        lo, _ = edges_of(graph, row)
-        for slot in range(lo, lo + np.int64(policy.best[row])):
-            cells[row] |= ONE << np.uint64(graph.cell[policy.ordered[slot]])
-
-
-@cells_of.register(Listed)
-def _cells_of_listed(player: Listed, lines: Lines, own: np.uint64, other: np.uint64, ply: Int64) -> np.uint64:
-    images = player.images
-    images[:] = 0
-    for number in range(2):
-        marks, worth = (other, 2 - (ply & 1)) if number else (own, 1 + (ply & 1))
-        while marks != NONE:
-            cell = lowest_bit(marks)
-            for image in range(images.shape[0]):
-                images[image] += worth * player.power[cell, image]
-            marks &= marks - ONE
-    code, image = images[0], 0
-    for number in range(1, images.shape[0]):
-        if images[number] < code:
-            code, image = images[number], number
-    low, high = np.int64(player.ply_start[ply]), np.int64(player.ply_start[ply + 1])
-    while high - low > 1:
-        middle = (low + high) // 2
-        if player.code[middle] <= code:
-            low = middle
-        else:
-            high = middle
-    found, cells = player.cells[low], NONE
-    while found != NONE:
-        cells |= ONE << np.uint64(player.origin[image, lowest_bit(found)])
-        found &= found - ONE
-    return cells
-
-
-def opponent_list(board: Board, graph: Graph, policy: Policy, symmetry: bool) -> Listed:
-    """Return a policy over the rows of an enumerated board as a player."""
-    n_open = graph.first_edge.size - 1
-    cells = np.zeros(n_open, np.uint64)
-    opponent_cells(graph, policy, cells)
-    images = board.images(symmetry)
-    return Listed(
-        graph.code[:n_open].copy(),
-        graph.ply_start.astype(np.int64),
-        cells,
-        make_places(board, symmetry).power,
-        np.array(images, np.int8),
-        np.zeros(len(images), np.int64),
-    )
-
-
-def best_player(board: Board) -> Listed:
-    """Return the uniform policy over moves that keep the game's value.  Raises BoardError on too large boards."""
-    space = None if board.cells > MAX_TABLE_CELLS else choose_space(board, "auto", prefers=False)
-    if space is None or space.grown:
-        raise too_large(f"opponent {OPTIMAL}", board, "choose random, one-ply, two-ply or a run")
-    graph = enumerate_graph(board, symmetry=space.symmetry)
-    return opponent_list(board, graph, optimal_policy(graph, solve(graph)), space.symmetry)
-
-
-def player_of(run: AnyRun, ties: Ties) -> Player:
-    """Return a run as a player."""
-    if isinstance(run, Run) and run.grown is None:
-        return opponent_list(run.board, run.graph, run.policy_on(run.graph, ties), run.config.symmetry)
-    return table_player(run, ties)
-
-
-def make_opponent(given: AnyRun | str | Path, board: Board, ties: Ties = "any") -> Player:
-    """Return the player of a name, `random`, `one-ply`, `two-ply` or `optimal`, or of a run or its file.
+def make_opponent(given: AnyRun | str | Path, board: Board, ties: Ties = "any") -> Any:
+    """Return what kernels play for a built-in agent, by its name, or for a run or its file.
 
     Raises UsageError, also for a run of another board, RunFileError for its file, and BoardError, also for games of
     one move.
@@ -291,13 +186,13 @@ def make_opponent(given: AnyRun | str | Path, board: Board, ties: Ties = "any") 
     if board.k == 1 or board.cells == 1:
         raise BoardError(f"a game on {board.name} is over after one move; choose a larger k for an opponent")
     if not isinstance(given, AnyRun):
-        named = name_or_run("opponent", given, (*PLAYERS, OPTIMAL))
+        named = name_or_run("opponent", given, AGENT_NAMES)
         if isinstance(named, str):
-            return best_player(board) if named == OPTIMAL else Scripted(player_number(named))
+            return named_agent(named, board).player
         given = load_any(named)
     if given.board != board:
         raise UsageError(f"the opponent plays {given.board.name}, and the boards are {board.name}; give a run of these")
-    return player_of(given, ties)
+    return table_player(given, ties)
 
 
 MAX_BOARDS = 2**31 - 1

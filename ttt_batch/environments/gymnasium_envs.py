@@ -95,8 +95,7 @@ def spaces_of(batch: Batch) -> tuple[Box, Discrete]:
 
 def picture_of(batch: Batch, env: int, mode: str | None) -> Any:
     """Return an environment's game in a render mode."""
-    first, second = batch.bitboards[env]
-    position = tuple((int(first) >> cell & 1) + 2 * (int(second) >> cell & 1) for cell in range(batch.board.cells))
+    position = batch.board.position_of(*batch.bitboards[env])
     going = batch.mask[env].any()  # an unfinished game has a legal action
     ending = "" if going else ENDINGS[int(batch.rewards[env, 0])]
     return rendered(batch.board, position, ending, mode)

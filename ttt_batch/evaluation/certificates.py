@@ -42,7 +42,7 @@ from ttt_batch.evaluation.search import (
     tied_cells,
 )
 from ttt_batch.games.bitboards import Lines, can_fill, make_lines, view_of
-from ttt_batch.games.board import EMPTY, FIRST, SECOND, Board
+from ttt_batch.games.board import Board
 from ttt_batch.games.notation import rows_text
 
 AT_ONCE = 1 << 14
@@ -420,9 +420,7 @@ def _said(board: Board, layer: ClosureLayer, moves: NDArray[np.uint8], fault: Fa
 
 def _rows(board: Board, first: Any, second: Any) -> str:
     """Format a position as `X.O/.X./...`."""
-    here = range(board.cells)
-    marks = (FIRST if int(first) >> cell & 1 else SECOND if int(second) >> cell & 1 else EMPTY for cell in here)
-    return rows_text(board, tuple(marks))
+    return rows_text(board, board.position_of(first, second))
 
 
 _NUMBERS = {"format": (), "board": (5,), "seat": (), "goal": ()}

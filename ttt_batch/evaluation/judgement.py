@@ -26,7 +26,6 @@ from ttt_batch.compiler.jit import (
     inlined,
     kernel,
 )
-from ttt_batch.evaluation.exact_results import worst_results
 from ttt_batch.games.board import DRAW, FIRST_WINS, UNFINISHED
 from ttt_batch.games.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.games.solution import ends_alone, solve
@@ -35,7 +34,7 @@ from ttt_batch.simulation.policy import Choice, Policy, empty_policy, list_best
 
 
 class ProofSpace(NamedTuple):
-    """Workspace of `prove_tables` and `judge_tables` for a graph.
+    """Workspace of `judge_tables` for a graph.
 
     policy: the best moves of each reached row.
     solution: int8[S], as `solution.solve` returns it.  worth: float64[P, 4].
@@ -43,7 +42,6 @@ class ProofSpace(NamedTuple):
     second wins, against random moves; and the first player's expectation against the best opponent.  The seats
     use it in turn, so that it fits into the second-level cache.
     forfeits: int64[P], the row in which each player forfeits; S, whose numbers are unused, if there is none.
-    safe: uint8[P, U], 1 for rows from which no agent can lose: a quarter of the rows that td's tables reach.
     rows: uint32[U + 1], the rows reached, in order.  seen: uint8[P, S], 1 for rows that games reach.
     """
 
@@ -52,35 +50,32 @@ class ProofSpace(NamedTuple):
     worth: Float64Array
     results: Float64Array
     forfeits: Int64Array
-    safe: Uint8Array
     rows: Uint32Array
     seen: Uint8Array
 
 
 @inlined
-def list_seen(graph: Graph, space: ProofSpace, seat: Int64, ply: Int64, unsafe: Bool, n: np.int64) -> np.int64:
+def list_seen(graph: Graph, space: ProofSpace, seat: Int64, ply: Int64, n: np.int64) -> np.int64:
     """Append the rows of `ply` that were seen, in order, to the first `n` of `space.rows`; return their new number.
 
-    unsafe: leave out safe rows.  No branch: it would often be mispredicted.
+    No branch: it would often be mispredicted.
     """
-    rows, seen, safe = space.rows, space.seen[seat], space.safe[seat]
+    rows, seen = space.rows, space.seen[seat]
     for number in range(np.int64(graph.ply_start[ply]), np.int64(graph.ply_start[ply + 1])):
         row = np.uint64(number)
         rows[np.uint64(n)] = number
-        n += np.int64(seen[row]) & (1 - np.int64(safe[row])) if unsafe else np.int64(seen[row])
+        n += np.int64(seen[row])
     return n
 
 
 @inlined
 def reach(
-    tables: Tables, graph: Graph, choice: Choice, space: ProofSpace, seat: Int64, listed: Bool, proving: Bool
+    tables: Tables, graph: Graph, choice: Choice, space: ProofSpace, seat: Int64, listed: Bool
 ) -> tuple[np.int64, np.int64, np.int64]:
     """List in `space.rows` the rows that games can reach.
 
     Return (number of rows, number with the agent to move, number of these that it plays optimally).
     seat: the agent's, 0 or 1.  listed: `space.policy` already holds the best moves of these rows.
-    proving: stop at the first move by which the agent may lose against best play; the number of rows is then -1.  Safe
-    rows are left out unless `listed`, because listing their moves takes longest.
 
     Rows are marked first and listed ply by ply.  To list each row when it is found takes twice as long, because the
     processor must know a row's place in the list before it can test the next one.
@@ -92,7 +87,7 @@ def reach(
     sign = np.int64(1 - 2 * seat)
     n, own, optimal = np.int64(0), np.int64(0), np.int64(0)
     for ply in range(graph.ply_start.shape[0] - 1):
-        first, n = n, list_seen(graph, space, seat, ply, proving and not listed, n)
+        first, n = n, list_seen(graph, space, seat, ply, n)
         if ply & 1 != seat:
             for i in range(first, n):
                 lo, hi = edges_of(graph, rows[np.uint64(i)])
@@ -111,54 +106,18 @@ def reach(
                 child = np.uint64(graph.child[policy.ordered[np.uint64(slot)]])
                 worst = min(worst, sign * np.int64(solution[child]))
                 seen[child] = 1
-            if proving and worst < 0:
-                return np.int64(-1), own, optimal
             optimal += worst == sign * np.int64(solution[row])
     return n, own, optimal
 
 
-@kernel
-def prove_tables(tables: Any, graph: Graph, choice: Choice, space: ProofSpace, listed: bool, unbeatable: Any) -> None:
-    """Fill `unbeatable` (bool[P], in place) with what `judgement.judge_tables` writes there.
-
-    space: modified in place.  listed: as for `reach`.
-    An agent can be beaten if, and only if, a move that it may pick leads from a position that its games reach to one
-    that is lost by the solution.  At the first such move the search ends.
-    """
-    for seat in range(2):
-        lost = np.int64(space.solution[0]) * (1 - 2 * seat) < 0
-        unbeatable[seat] = not lost and reach(tables, graph, choice, space, seat, listed, True)[0] >= 0
-
-
-def exact_prover(
-    graph: Graph, learner: Learner, solution: NDArray[np.int8] | None = None
-) -> Callable[[Any], NDArray[np.bool_]]:
-    """Return a function that computes only `Judgement.unbeatable` of a learner's tables.
-
-    graph: of an enumerated board.  solution: int8[S], see `solution.solve`; solved here if not given.
-    """
-    space = make_proof_space(graph, np.zeros((2, 4)), solution)
-
-    def proved(tables: Any) -> NDArray[np.bool_]:
-        unbeatable = np.zeros(2, np.bool_)
-        prove_tables(tables, graph, learner.choice, space, False, unbeatable)
-        return unbeatable
-
-    return proved
-
-
 def make_proof_space(graph: Graph, worth: NDArray[np.float64], solution: NDArray[np.int8] | None = None) -> ProofSpace:
     """Return the workspace of a graph; worth: float64[P, 4].  solution: int8[S], solved here if not given."""
-    policy, worst = empty_policy(graph), np.zeros((2, graph.code.size), np.int8)
-    for seat in range(2):
-        worst_results(graph, policy, seat, worst[seat])
     return ProofSpace(
-        policy=policy,
+        policy=empty_policy(graph),
         solution=solve(graph) if solution is None else solution,
         worth=worth,
         results=_results_of_ends(graph),
         forfeits=np.array([np.append(graph.code, player).tolist().index(player) for player in (-1, -2)]),
-        safe=(worst[:, : graph.first_edge.size - 1] >= 0).astype(np.uint8),
         rows=np.zeros(graph.first_edge.size, np.uint32),
         seen=np.zeros((2, graph.code.size), np.uint8),
     )
@@ -307,7 +266,7 @@ def judge_tables(
     """
     n = np.int64(0)
     for seat in range(2):
-        n, own, optimal = reach(tables, graph, choice, space, seat, listed, False)
+        n, own, optimal = reach(tables, graph, choice, space, seat, listed)
         judge_seat(graph, space, seat, n, verdict)
         verdict.optimal_share[seat] = optimal / own if own else 1.0
     judge_self_play(graph, space, n, verdict)

@@ -140,13 +140,6 @@ class Prover:
         return free_memory() // 2 if self._memory is None else self._memory
 
 
-def prove_agent(
-    agent: Any, board: Board, seat: int, goal: Goal = CANNOT_LOSE, *, memory: int | None = None, **how: Any
-) -> Proof:
-    """Call `Prover.prove` on a new prover."""
-    return Prover(board, memory).prove(agent, seat, goal, **how)
-
-
 class _Hunt:
     """Search by several threads, in rounds; between rounds the slots grow and idle threads receive moves."""
 

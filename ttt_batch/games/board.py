@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from numbers import Integral
+from typing import SupportsInt
 
 from ttt_batch.core.errors import BoardError, quoted
 from ttt_batch.core.text import fold_case
@@ -136,6 +137,20 @@ class Board:
         images = [(tuple(position[cell] for cell in image), image) for image in self.images(symmetry)]
         return min(images, key=lambda found: self.encode(found[0]))
 
+    def real_line(self, line: list[int], symmetry: bool) -> list[int]:
+        """Return the cells of a game from its cells in the images with the lowest codes; unchanged without `symmetry`.
+
+        Its last cell may be occupied, or `resignation`.
+        """
+        marks: Position = (EMPTY,) * self.cells
+        cells: list[int] = []
+        for cell in line:
+            image = (*self.representative(marks, symmetry)[1], self.resignation)
+            cells.append(image[cell])
+            if cell != self.resignation:
+                marks = self.after(marks, image[cell])
+        return cells
+
     def encode(self, position: Position) -> int:
         """Return the code of a position."""
         return sum(mark * 3**cell for cell, mark in enumerate(position))
@@ -145,6 +160,10 @@ class Board:
         if not 0 <= code < 3**self.cells:
             raise BoardError(f"code {code} is outside 0 .. {3**self.cells - 1}, the codes of board {self.name}")
         return tuple(code // 3**cell % 3 for cell in range(self.cells))
+
+    def position_of(self, first: SupportsInt, second: SupportsInt) -> Position:
+        """Return the position with these sets of cells of both players, bit i for cell i."""
+        return tuple((int(first) >> cell & 1) + 2 * (int(second) >> cell & 1) for cell in range(self.cells))
 
     def after(self, position: Position, cell: int) -> Position:
         """Return the position after the player to move marks a free cell, without a check of legality."""

@@ -55,9 +55,14 @@ class SolverAccess:
     """Board with the results of best play; on a board too large to enumerate only final positions have one.
 
     Subclasses define the graph.
+
+    generalises: True if the agent has values for all positions, not only those in a table.
+    outside: True if the agent is not a run: it has no values, and its moves are asked for.
     """
 
     board: Board
+    generalises: ClassVar[bool] = False
+    outside: ClassVar[bool] = False
 
     @property
     def seats(self) -> tuple[str, ...]:
@@ -75,9 +80,18 @@ class SolverAccess:
         return False
 
     @property
+    def exact(self) -> bool:
+        """Return whether an evaluation of the agent is exact: it has moves for all positions of an enumerated board."""
+        return self.enumerated and not self.generalises
+
+    @property
     def gives(self) -> str:
         """Return the kind of `move_values`: `value`, or `chance` for the probability of each move."""
         return "value"
+
+    def drawn_shares(self, position: str | int | Position) -> dict[int, float] | None:
+        """Return the probability of each cell if the agent always draws from them; None for other agents."""
+        return None
 
     @property
     def sharpens(self) -> bool:
@@ -190,6 +204,13 @@ class SolvedBoard(SolverAccess):
         return self._space.symmetry
 
     @functools.cached_property
+    def worth(self) -> NDArray[np.float64]:
+        """Return the worth of each outcome to each player, float64[P, 4]: a win 1, a loss -1."""
+        worth = np.zeros((2, 4))
+        worth[:, [FIRST_WINS, SECOND_WINS]] = [[1.0, -1.0], [-1.0, 1.0]]
+        return worth
+
+    @functools.cached_property
     def _space(self) -> Space:
         return choose_space(self.board, "auto", prefers=False)
 
@@ -223,13 +244,11 @@ class StoredRun(SolverAccess, RunFacts):
 
     config: `Config` or `PatternConfig`.  games: games learnt from.
     statistics: recorded points, an array per column (see `runs.storage`).
-    generalises: True if the agent has values for all positions, not only those in a table.
     """
 
     config: Any
     games: int
     statistics: dict[str, NDArray[Any]]
-    generalises: ClassVar[bool] = False
 
     def __repr__(self) -> str:
         """Return one line without the arrays."""
@@ -257,6 +276,16 @@ class StoredRun(SolverAccess, RunFacts):
         """Return the configuration's board."""
         board: Board = self.config.board
         return board
+
+    @property
+    def name(self) -> str:
+        """Return the name of the learner."""
+        return str(self.config.learner)
+
+    @property
+    def winning_seats(self) -> tuple[str, ...]:
+        """Return the seats in which it was trained to always win; only networks may have some."""
+        return ()
 
     @abstractmethod
     def verdict(self) -> str:

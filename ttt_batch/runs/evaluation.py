@@ -22,7 +22,15 @@ from ttt_batch.runs.config import Config, can_meet, check_meeting
 from ttt_batch.runs.q_values import LearntTables
 from ttt_batch.runs.schedules import value_at
 from ttt_batch.simulation.action_probabilities import BY_BEADS, Exploring, Probabilities, Softmax, even_chances
-from ttt_batch.simulation.policy import Policy, chosen_edges, legal_edges, optimal_policy, policy_among, random_policy
+from ttt_batch.simulation.policy import (
+    Policy,
+    cell_sets,
+    chosen_edges,
+    legal_edges,
+    optimal_policy,
+    policy_among,
+    random_policy,
+)
 
 AT_ONCE = 1 << 18
 """Rows that are transferred together: on 4x4 with eight images they take 100 MB."""
@@ -38,8 +46,7 @@ def transfer_policy(
     Returns bool[E], the edges picked in `graph`, and bool[U], its rows that lack an edge for some picked move.
     """
     n_own, n_rows = own.first_edge.size - 1, graph.first_edge.size - 1
-    cells = np.zeros(n_own, np.uint64)  # a set for each row
-    np.bitwise_or.at(cells, rows_of_edges(own)[picked], np.uint64(1) << own.cell[picked].astype(np.uint64))
+    cells = cell_sets(own, picked)
     order = np.argsort(own.code[:n_own])
     codes, powers = own.code[:n_own][order], 3 ** np.arange(board.cells, dtype=np.int64)
     # Position of each cell in each image.
@@ -130,10 +137,6 @@ class Evaluation(Printable):
     agent: JudgedAgent | None = field(default=None, compare=False)
     samples: Samples | None = None
 
-    def __post_init__(self) -> None:
-        if self.run is not None and self.run.learner.boxes:
-            object.__setattr__(self, "second", NO_SHARES)
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain values with stable keys, as `--json` prints them.
 
@@ -196,22 +199,6 @@ class AnyEvaluation(LearntTables):
                 return None
             marks = self.board.after(marks, cell)  # the last cell may be occupied
         return None
-
-    def _real(self, line: list[int] | None) -> list[int] | None:
-        """Return a game in cells of one board, from its cells in the images that rows represent."""
-        if line is None or not self.config.symmetry:
-            return line
-        resignation = self.board.resignation
-        marks: Position = (EMPTY,) * self.board.cells
-        cells = []
-        for cell in line:
-            if cell == resignation:
-                cells.append(cell)
-                break
-            _, image = self.board.representative(marks)
-            cells.append(image[cell])
-            marks = self.board.after(marks, image[cell])
-        return cells
 
     def common_graph(self, other: "AnyEvaluation") -> Graph:
         """Return a graph for both runs, of classes of images if both use symmetry, else of real positions.
@@ -282,13 +269,19 @@ class AnyEvaluation(LearntTables):
                 opponent = random_policy(graph) if name == "random" else optimal_policy(graph, self.solution)
         seats = against.seats if isinstance(against, AnyEvaluation) else self.seats if name == "self" else SEATS
         check_meeting(self.config.learner, self.seats, name, seats)
-        own, agent = self.policy_on(self.graph, ties), self.policy_on(graph, ties)
-        lines = {seat: self._real(losing_line(self.graph, own, SEATS.index(seat))) for seat in self.seats}
-        first, second = (match(graph, *pair) for pair in ((agent, opponent), (opponent, agent)))
+        agent = self.policy_on(graph, ties)
+        first = match(graph, agent, opponent) if can_meet(self.seats, seats) else NO_SHARES
+        return self.evaluated(name, first, match(graph, opponent, agent)[::-1], ties)
+
+    def evaluated(self, against: str, first: Shares, second: Shares, ties: Ties) -> Evaluation:
+        """Return the evaluation with these shares in both seats against an opponent, and losing lines of its own."""
+        own = self.policy_on(self.graph, ties)
+        found = {seat: losing_line(self.graph, own, SEATS.index(seat)) for seat in self.seats}
+        lines = {seat: line and self.board.real_line(line, self.images_share) for seat, line in found.items()}
         return Evaluation(
-            against=name,
-            first=first if can_meet(self.seats, seats) else NO_SHARES,
-            second=second[::-1] if can_meet(seats, self.seats) else NO_SHARES,
+            against=against,
+            first=first,
+            second=second if SEATS[1] in self.seats else NO_SHARES,
             unbeatable={seat: line is None for seat, line in lines.items()},
             losing_line=lines,
             ties=ties,

@@ -179,6 +179,11 @@ class PatternRun(SolvedBoard, StoredRun):
         """Return the agent for kernels; only one thread at a time may use it."""
         return make_network_agent(self.network, np.stack([self.weights_of(seat)[self.network.kind] for seat in (0, 1)]))
 
+    @property
+    def winning_seats(self) -> tuple[str, ...]:
+        """Return the seats in which it was trained to always win."""
+        return tuple(SEATS[seat] for seat in self.config.seats) if self.config.always_wins else ()
+
     def plays_proved(self, seat: int) -> bool:
         """Return whether a seat (0 or 1) plays with the weights of its last proof instead of the latest weights."""
         return self.config.keep == "proved" and self.proved_after(seat) > 0
@@ -189,13 +194,6 @@ class PatternRun(SolvedBoard, StoredRun):
             return self.proved[:, seat]
         weights: NDArray[np.int32] = self.learnt.weights[-seat, :, seat]  # the first network, or the last one
         return weights
-
-    @functools.cached_property
-    def worth(self) -> NDArray[np.float64]:
-        """Return the worth of each outcome to each player, float64[P, 4], on the scale of its values."""
-        worth = np.zeros((2, 4))
-        worth[:, [FIRST_WINS, SECOND_WINS]] = [[1.0, -1.0], [-1.0, 1.0]]
-        return worth
 
     def _read(self, position: str | int | Position) -> NetworkView:
         return network_view(self._lines, self.agent, self.position_asked(position))

@@ -1,7 +1,7 @@
 """Learnt tables with their board and learner: policies, values and preferences of positions and moves."""
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -237,6 +237,13 @@ class PlayingAgent(SolvedAgent, Protocol):
     def gives(self) -> str:
         """Return the kind of `move_values`: `value` or `chance`."""
 
+    @property
+    def outside(self) -> bool:
+        """Return True if it is not a run: it has no values, and its moves are asked for."""
+
+    def drawn_shares(self, position: Position) -> dict[int, float] | None:
+        """Return the probability of each cell if it always draws from them; None for other agents."""
+
     def move_values(self, position: Position) -> dict[int, float]:
         """Return the value or probability of each free cell for the player to move; NaN if never seen."""
 
@@ -246,7 +253,7 @@ class AgentProxy:
 
     def __init__(self, agent: PlayingAgent) -> None:
         self._agent, self.board, self.worth, self.own_ties = agent, agent.board, agent.worth, agent.own_ties
-        self.sharpens, self.gives = agent.sharpens, agent.gives
+        self.sharpens, self.gives, self.outside = agent.sharpens, agent.gives, agent.outside
 
     def candidates(self, position: Position) -> list[int]:
         """Return the cells that the agent's rule may pick."""
@@ -256,10 +263,8 @@ class AgentProxy:
         """Return the agent's value of each free cell."""
         return self._agent.move_values(position)
 
-    def drawn_shares(self, position: Position) -> dict[int, float] | None:
-        """Return the action probabilities of an agent that always draws from them; None for any other agent."""
-        shares: Callable[[Position], dict[int, float] | None] | None = getattr(self._agent, "drawn_shares", None)
-        return None if shares is None else shares(position)
+    def drawn_shares(self, _position: Position) -> None:
+        """Return None: `candidates` has drawn already."""
 
     def sharp_cells(self, position: Position) -> list[int]:
         """Return the cells that the agent may pick with ties `sharp`."""

@@ -298,6 +298,13 @@ def chosen_edges(graph: Graph, policy: Policy) -> NDArray[np.bool_]:
     return chosen
 
 
+def cell_sets(graph: Graph, chosen: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Return the cells of the `chosen` edges (bool[E]) of each unfinished row, a bit each (uint64[U])."""
+    cells = np.zeros(graph.first_edge.size - 1, np.uint64)
+    np.bitwise_or.at(cells, rows_of_edges(graph)[chosen], np.uint64(1) << graph.cell[chosen].astype(np.uint64))
+    return cells
+
+
 def legal_edges(graph: Graph) -> NDArray[np.bool_]:
     """Return the edges that are legal moves (bool[E]), all except those of occupied cells."""
     return np.asarray(graph.code[graph.child] >= 0)

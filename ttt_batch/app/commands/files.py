@@ -127,7 +127,7 @@ def check_command(
 
             findings, notes, (verified, trusted) = check_study(path)
         elif certificate:
-            from ttt_batch.analysis.proving import check_certificate
+            from ttt_batch.analysis.judge import check_certificate
 
             claim, findings = check_certificate(path, None if of is None else load_any_run(of, False))
             notes, claims = (), [f"{run_name(path)} claims: {claim}"] if claim else []

@@ -29,7 +29,6 @@ from ttt_batch.app.commands.options import (
     is_named,
 )
 from ttt_batch.app.commands.shared import (
-    AGAINST,
     CLAIMS,
     File,
     Text,
@@ -46,7 +45,7 @@ from ttt_batch.app.commands.shared import (
 from ttt_batch.core.console import is_live, print_message
 from ttt_batch.core.errors import RunFileError, UsageError
 from ttt_batch.core.files import exists
-from ttt_batch.core.text import SEATS, check_ties, count_text, find_name
+from ttt_batch.core.text import AGAINST, SEATS, check_ties, count_text, find_name
 from ttt_batch.games.board import parse_board
 from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_run, name_or_run
 
@@ -153,9 +152,8 @@ def evaluate_command(
             return table.get(str([*marks[:cell], 1, *marks[cell + 1 :]]), 0)
         return max((cell for cell in range(9) if not marks[cell]), key=worth)
     """
-    from ttt_batch.agents.adapter import AgentAdapter
-    from ttt_batch.app import api
     from ttt_batch.app.hooks import hook
+    from ttt_batch.app.judging import evaluate
 
     rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit, symmetric)
     outside = against is not None and is_named(against) and find_name(against, AGAINST) is None
@@ -164,15 +162,12 @@ def evaluate_command(
     with working(quiet=quiet) as report, entrants(rules, trust, board=_board_of(positions)) as load:
         run = load(path)
         opponent: Any = against
-        exact = run.exact if isinstance(run, AgentAdapter) else run.enumerated
-        if against is not None and outside:
-            opponent = load(against)
-        elif against is not None and exact:
-            found = name_or_run("opponent", against, AGAINST, others=RUNS_OR_AGENTS)
-            opponent = load_any_run(found, trust) if isinstance(found, Path) else found
+        if against is not None and (outside or run.enumerated):
+            meant = against if outside else name_or_run("opponent", against, AGAINST, others=RUNS_OR_AGENTS)
+            opponent = load(meant) if outside or isinstance(meant, Path) else meant
         options: dict[str, Any] = {"games": games, "seed": seed, "budget": budget, "samples": samples, "ties": rule}
         options |= {"as_played": as_played, "positions": positions, "progress": report.asking}
-        result = api.evaluate(run, opponent, **options)
+        result = evaluate(run, opponent, **options)
     print_result(json, result.to_dict, lambda: hook(type(result).__name__)(result, called(path)))
 
 
@@ -194,16 +189,12 @@ def compare(
     json: Json = False,
 ) -> None:
     """Say where two runs' tables and policies differ; with networks, in positions of random games."""
-    from ttt_batch.analysis.compare import compare_networks, compare_runs
+    from ttt_batch.analysis.compare import compare_runs
     from ttt_batch.app.reports.training import comparison_text
-    from ttt_batch.runs.run import Run
 
     with working(quiet=quiet):
         run, second = load_any_run(path, trust), load_any_run(other, trust)
-        if isinstance(run, Run) and isinstance(second, Run):
-            differences = compare_runs(run, second)
-        else:
-            differences = compare_networks(run, second)
+        differences = compare_runs(run, second)
     print_result(
         json, lambda: differences, lambda: comparison_text(differences, run_name(path), run_name(other), run.board)
     )
@@ -387,7 +378,7 @@ def prove_command(
     json: Json = False,
 ) -> None:
     """Prove by exhaustive search that an agent cannot lose, or always wins: status 0 if it is proved, 1 if not."""
-    from ttt_batch.analysis.proving import prove as prove_run
+    from ttt_batch.analysis.judge import prove as prove_run
     from ttt_batch.app.reports.evaluation import proofs_text
 
     rule = check_ties(ties)

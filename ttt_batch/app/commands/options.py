@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from ttt_batch.app.commands.shared import (
-    SCRIPTED,
     File,
     Text,
     argument,
@@ -23,7 +22,7 @@ from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import UsageError, dashed, quoted
 from ttt_batch.core.files import EVERYWHERE, is_file, with_ending
 from ttt_batch.core.named_code import is_callable_name
-from ttt_batch.core.text import AGENT_NAMES, ILLEGAL, SEATS, TIES, F, choose_seat, find_name, with_options
+from ttt_batch.core.text import AGENT_NAMES, ILLEGAL, SCRIPTED, SEATS, TIES, F, choose_seat, find_name, with_options
 from ttt_batch.games.board import BOARD, BOARDS, parse_board
 from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_agent_or_run, find_run, name_or_run
 from ttt_batch.runs.options import OPPONENTS, OPTIONS, NumberOptions, OwnOptions, PatternOptions

@@ -31,7 +31,6 @@ from ttt_batch.app.commands.options import (
     refuse_boxes,
 )
 from ttt_batch.app.commands.shared import (
-    SCRIPTED,
     File,
     Text,
     argument,
@@ -47,12 +46,11 @@ from ttt_batch.core.console import is_live, print_message
 from ttt_batch.core.errors import BoardError, RunFileError, UsageError
 from ttt_batch.core.files import exists
 from ttt_batch.core.outputs import check_distinct
-from ttt_batch.core.text import SEATS, check_ties, choose_person, parse_seed
+from ttt_batch.core.text import SCRIPTED, SEATS, check_ties, choose_person, parse_seed
 from ttt_batch.games.board import MAX_TABLE_CELLS, parse_board
 from ttt_batch.runs.lookup import find_run
 
 if TYPE_CHECKING:
-    from ttt_batch.games.transcripts import GameRecord
     from ttt_batch.runs.loading import AnyRun
     from ttt_batch.runs.run import Run
     from ttt_batch.training.from_games import LearningRun
@@ -121,16 +119,19 @@ def play_command(
         entrants(rules, trust, report) as load,
     ):
         from ttt_batch.app.terminal import loop
+        from ttt_batch.games.transcripts import GameRecord
 
         path = path or (None if named else _newest(board, trust))
         _check_files(path, learn=learn, out=out, record=record)
         if run is None:
             report.clear()
-            _say_newest(path, "teaching" if learn and out is None else "playing")
+            if path is not None:
+                doing = "teaching" if learn and out is None else "playing"
+                print_message(f"{doing} {run_name(path)}, the newest run here")
         agent = load(named) if named else _trained(board) if path is None else load_any_run(path, trust, report)
         report.clear()
         person = loop.persons_seat(agent, seat)
-        keeper = None if record is None else _keeper(record, agent.board.resignation)
+        keeper = None if record is None else GameRecord(record, agent.board.resignation)
         pupil = _learning_agent(cast("AnyRun", agent), path, out, later.append) if learn else None
         loop.play_in_terminal(
             pupil or agent,
@@ -158,13 +159,6 @@ def _who(run: str | None, rules: AgentOptions, *, learn: bool) -> tuple[Path | N
         return None, ""
     rules.refuse(f"{called(run)} is a run")
     return find_run(run), ""
-
-
-def _keeper(record: Path, resignation: int) -> "GameRecord":
-    """Return a writer of finished games."""
-    from ttt_batch.games.transcripts import GameRecord
-
-    return GameRecord(record, resignation)
 
 
 Other = Annotated[
@@ -300,12 +294,6 @@ def _newest(board: Text, trust: bool) -> Path | None:
         return False
 
     return find_newest_run(Path(), fits)
-
-
-def _say_newest(path: Path | None, doing: str) -> None:
-    """Print the name of the run, if any."""
-    if path is not None:
-        print_message(f"{doing} {run_name(path)}, the newest run here")
 
 
 def _trained(board: Text) -> "Run":

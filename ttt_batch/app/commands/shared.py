@@ -29,8 +29,6 @@ File = Path | None
 
 BEYOND_TABLES = ("7x7x5", "8x8x5")
 FORMATS = (*("html", "boxes", "hdf5", "csv", "npy", "raw", "pickle", "pickle-text", "npz", "json", "jsonl", "parquet"),)
-AGAINST = ("random", "one-ply", "two-ply", "optimal", "self")
-SCRIPTED = AGAINST[:3]
 PLOTS = ("curves", "opening", "coverage", "movie", "sensitivity", "settling", "heat")
 METRICS = (
     *("proof", "settling", "proved", "unbeatable", "first", "second", "loss", "error", "optimal", "response"),

@@ -8,8 +8,8 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from ttt_batch.analysis.judge import Proofs
 from ttt_batch.analysis.position import Move, PositionReport
-from ttt_batch.analysis.proving import Proofs
 from ttt_batch.app.reports.layout import (
     REPORT_WIDTH,
     draw_labels,
@@ -31,7 +31,7 @@ from ttt_batch.games.notation import moves_text, rows_text
 from ttt_batch.runs.evaluation import PLAYED_AGAINST, AnyEvaluation, Evaluation, PlayedEvaluation
 
 if TYPE_CHECKING:
-    from ttt_batch.analysis.matches import SampledEvaluation
+    from ttt_batch.analysis.judge import SampledEvaluation
     from ttt_batch.analysis.position import LabelledEvaluation
 
 

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.agents.adapter import AgentAdapter, Player, are_even, edge_chances, judge_exactly
+from ttt_batch.agents.adapter import AgentAdapter, are_even, edge_chances, judge_exactly
 from ttt_batch.agents.builtin import named_agent
 from ttt_batch.app.web.texts import PROOF, known_facts, rules_text
 from ttt_batch.core.errors import BoardError
@@ -219,7 +219,7 @@ def _seated(agent: AgentAdapter) -> AgentAdapter:
 
 def about_agent(agent: AgentAdapter) -> dict[str, Any]:
     """Return plain values for the page, as `texts.about` does for a table."""
-    evaluation = judge_exactly(_seated(agent), Player(named_agent("random", agent.board), agent.board))
+    evaluation = judge_exactly(_seated(agent), AgentAdapter(named_agent("random", agent.board), agent.board))
     verdict = [f"{'unbeatable' if good else 'can be beaten'} as {seat}" for seat, good in evaluation.unbeatable.items()]
     alike = "one image of each position, for all of them" if agent.images_share else "every position"
     return {

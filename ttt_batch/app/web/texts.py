@@ -7,8 +7,8 @@ are those of the agent on the page.
 from collections.abc import Mapping
 from typing import Any
 
-from ttt_batch.analysis.matches import GAMES, SampledEvaluation, evaluate_sampled
-from ttt_batch.analysis.proving import SEARCH_BUDGET
+from ttt_batch.analysis.judge import SEARCH_BUDGET, SampledEvaluation, evaluate_sampled
+from ttt_batch.analysis.matches import GAMES
 from ttt_batch.app.reports.catalogues import RULES, SOURCES, choice_text
 from ttt_batch.app.reports.training import proof_text
 from ttt_batch.core.console import one_line

@@ -1,0 +1,580 @@
+"""Evaluation of any agent on its board: a run, a built-in agent or one of another program.
+
+It is exact on an enumerated board: by the policies of tables, or by an agent's answers in all positions that its play
+reaches.  On larger boards, and for networks, a search looks for a lost game, and matches are played.
+
+A proof is a search that exhausts all games which the agent allows, on boards of any size; certificates list its moves.
+
+The search queries an agent layer by layer: all positions with equally many marks in one call.  It stops after the first
+layer in which the agent has lost.
+
+A random agent is sampled N times in each position; the frequencies of its answers serve as its move probabilities.  The
+expected shares of such an evaluation are the agent's true ones, because no game visits a position twice.  Their
+variance is at most that of N played games: the evaluation is the average over all ways to assign the answers to N
+games, each answer used once.  So Wilson's interval for N games is wide enough.
+"""
+
+import dataclasses
+import itertools
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ttt_batch.agents.adapter import AgentAdapter, judge_exactly
+from ttt_batch.agents.base import Words
+from ttt_batch.agents.builtin import adapter_of, policy_over, seat_number, table_player
+from ttt_batch.agents.layers import LayerRules, Reached, shares
+from ttt_batch.analysis.matches import (
+    CONFIDENCE,
+    GAMES,
+    MAX_MATCH_GAMES,
+    GameBlock,
+    Tally,
+    play_scripted,
+    wilson,
+)
+from ttt_batch.core.errors import BoardError, CertificateError, UsageError, flag
+from ttt_batch.core.outputs import check_distinct, named_file
+from ttt_batch.core.resources import free_memory, thread_count
+from ttt_batch.core.results import Printable, progress_callback
+from ttt_batch.core.text import (
+    SCRIPTED,
+    SEATS,
+    Number,
+    Ties,
+    check_ties,
+    choose,
+    choose_seat,
+    either,
+    parse_int,
+    parse_seed,
+)
+from ttt_batch.evaluation.certificates import (
+    Certificate,
+    certify,
+    check_holds,
+    check_match,
+    check_name,
+    check_path,
+    goal_of_certificate,
+    load_certificate,
+    write_certificate,
+)
+from ttt_batch.evaluation.exact_results import match
+from ttt_batch.evaluation.prover import (
+    ALWAYS_WINS,
+    BUDGET,
+    CANNOT_LOSE,
+    GOALS,
+    Goal,
+    Proof,
+    Prover,
+    Status,
+)
+from ttt_batch.games.board import FIRST_WINS, Board
+from ttt_batch.games.enumeration import too_large
+from ttt_batch.runs.config import cannot_play_second_error
+from ttt_batch.runs.evaluation import EXACT_OPPONENTS, NO_SHARES, Evaluation, JudgedAgent, Samples
+from ttt_batch.runs.loading import AnyRun, load_any
+from ttt_batch.runs.lookup import find_run
+from ttt_batch.runs.network_run import PatternRun
+from ttt_batch.runs.run import Run
+from ttt_batch.runs.state import table_digest
+
+SEARCH_BUDGET = 2_000_000
+"""Default limit of the positions that a search enters: some seconds and 32 MB."""
+
+NETWORK_BUDGET = 20_000_000
+"""The same for networks: half a minute."""
+
+MAX_SEARCH_BUDGET = 500_000_000
+
+LEAST_MEMORY = 1 << 20
+"""Least bytes for the positions of a search: it lists more positions than it enters, even with a tiny budget."""
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """Result of a search for an agent in one seat.
+
+    status: `proved` (no opponent and no tie-break beats it), `refuted`, or `undecided` within the budget.
+    positions: number of entered positions.  line: if refuted, the cells of a game that the agent can lose; else None.
+    """
+
+    status: Status
+    positions: int
+    line: list[int] | None
+
+    @property
+    def unbeatable(self) -> bool | None:
+        """Return whether the agent is unbeatable in this seat; None if undecided."""
+        return None if self.status == "undecided" else self.status == "proved"
+
+
+def _check_searchable(run: AnyRun) -> None:
+    """Raise UsageError for a run that may resign: a search knows moves alone."""
+    if run.resigns:
+        raise cannot_play_second_error(run.name, "a match in both seats, or a search,", "evaluate judges it exactly")
+
+
+def search(
+    run: AnyRun,
+    seat: str,
+    *,
+    goal: Goal = CANNOT_LOSE,
+    budget: Number = SEARCH_BUDGET,
+    ties: Ties = "any",
+    agent: Any = None,
+) -> SearchResult:
+    """Search for a game in which a run's agent misses its goal in a seat, `first` or `second`.
+
+    One thread makes a refutation reproducible.
+    budget: most positions to enter, 1 to 500,000,000; each takes up to 32 bytes.
+    ties: as for `Run.candidates`.  agent: result of `table_player` for the run and these ties, if available.
+    Raises UsageError.  The run does not change.
+    """
+    _check_searchable(run)
+    budget, number = parse_int("budget", budget, 1, MAX_SEARCH_BUDGET), seat_number(seat)
+    size = 8 << (2 * budget).bit_length()
+    if size > free_memory() and not run.generalises:
+        raise UsageError(
+            f"budget {budget:,} takes {size / 1e9:.1f} GB of memory, {free_memory() / 1e9:.1f} GB are free; "
+            "give a smaller one"
+        )
+    prover = Prover(run.board, None if run.generalises else max(2 * size, LEAST_MEMORY))
+    player = agent or table_player(run, ties)
+    symmetric, occupied = _merges_images(run), run.occupied
+    proof = prover.prove(player, number, goal, budget=budget, symmetric=symmetric, occupied=occupied)
+    return SearchResult(proof.status, proof.positions, proof.line)
+
+
+@dataclass(frozen=True)
+class SampledEvaluation(Printable):
+    """Evaluation of an agent on a board too large to enumerate, or of networks.
+
+    verdicts: by seat, whether the agent can be beaten.  matches: by scripted player, then by seat.
+    wins: by seat, whether it always wins; only for seats trained with that goal.
+    budget, games, seed, ties: parameters of search and matches.  run: the agent if it is a run.  agent: any other one.
+    samples: answers sampled in each position of the search if the agent is random; else None.
+    """
+
+    verdicts: dict[str, SearchResult]
+    matches: dict[str, dict[str, Tally]]
+    budget: int
+    games: int
+    seed: int
+    ties: Ties = "any"
+    run: AnyRun | None = dataclasses.field(default=None, repr=False, compare=False)
+    wins: dict[str, SearchResult] = dataclasses.field(default_factory=dict)
+    agent: JudgedAgent | None = dataclasses.field(default=None, compare=False)
+    samples: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values with stable keys, as `--json` prints them; keys mean the same as in exact evaluations."""
+        keys = {"unbeatable": "unbeatable", "losing_line": "line", "verdict": "status", "positions": "positions"}
+        return {
+            **({} if self.agent is None else {"symmetric": self.agent.symmetric, "asked": self.agent.asked}),
+            **({} if self.samples is None else {"samples": self.samples}),
+            "ties": self.ties,
+            **{
+                key: {seat: getattr(verdict, name) for seat, verdict in self.verdicts.items()}
+                for key, name in keys.items()
+            },
+            **({"always_wins": {seat: found.unbeatable for seat, found in self.wins.items()}} if self.wins else {}),
+            "budget": self.budget,
+            "games": self.games,
+            "seed": self.seed,
+            "confidence": CONFIDENCE,
+            "matches": {
+                player: {seat: tally.to_dict() for seat, tally in tallies.items()}
+                for player, tallies in self.matches.items()
+            },
+        }
+
+    def records(self) -> tuple[list[dict[str, Any]], str]:
+        """Return a row for each opponent and seat."""
+        rows = [
+            {
+                "against": player,
+                "seat": seat,
+                **tally.to_dict(),
+                "verdict": self.verdicts[seat].status,
+                "losing_line": self.verdicts[seat].line,
+            }
+            for player, tallies in self.matches.items()
+            for seat, tally in tallies.items()
+        ]
+        return rows, "against"
+
+
+MAX_SAMPLES = 1_000_000
+
+SAMPLED_CELLS = 12
+"""Cells of the largest board where every position is sampled; larger boards use matches instead."""
+
+Judged = AnyRun | AgentAdapter
+"""A run, or any other agent at a board."""
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Seed Python's and NumPy's global generators, which agents may use, and restore their states on exit."""
+    before, before_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002
+    try:
+        yield
+    finally:
+        random.setstate(before)
+        np.random.set_state(before_numpy)  # noqa: NPY002
+
+
+def judge_agent(
+    agent: Judged,
+    against: Judged | str | None = None,
+    *,
+    games: Number | None = None,
+    seed: Number | None = None,
+    budget: Number | None = None,
+    samples: Number | None = None,
+    ties: Ties = "any",
+) -> Evaluation | SampledEvaluation:
+    """Evaluate an agent, exactly unless its board is too large to enumerate or its answers are sampled.
+
+    against: `random` (default), `one-ply`, `two-ply`, `optimal`, `self`, a run or another agent.
+    On boards too large to enumerate: one of the first three, by default all three.  Networks play matches against these
+    three, and have exact results against the others.
+    games, seed, budget: as for `evaluate_sampled`, where matches are played.  ties: tie rule of runs.
+    samples: answers sampled in each position of a random agent; `seed` then applies on any board.
+    Raises UsageError, BoardError and AgentError.
+    """
+    ties = check_ties(ties)
+    if agent.generalises and agent.enumerated and against is not None and against not in SCRIPTED:
+        agent = adapter_of(agent, agent.board, ties)
+    if agent.outside and ties != "any" and not isinstance(against, AnyRun):
+        raise UsageError(f"{flag('ties', ties)} is for runs, and {agent.name} makes its own choices; leave it out")
+    number = 0 if samples is None else checked_samples(samples, agent, *([against] if agent.enumerated else []))
+    given = {name: value for name, value in (("games", games), ("seed", seed), ("budget", budget)) if value is not None}
+    with seeded(parse_seed(0 if seed is None else seed)) if number else nullcontext():
+        agent = agent.sampled(number) if isinstance(agent, AgentAdapter) and number else agent
+        large = agent.outside and number > 0 and agent.board.cells > SAMPLED_CELLS
+        if large or not agent.exact:
+            _check_scripted(agent, against)
+            return evaluate_sampled(agent, SCRIPTED if against is None else [str(against)], ties=ties, **given)
+        for name in ("games", "budget") if number else given:
+            if name in given:
+                raise UsageError(
+                    f"{flag(name)} is for boards too large to enumerate; {agent.board.name} is evaluated "
+                    f"{'in each position' if number else 'exactly'}; leave it out"
+                )
+        against = "random" if against is None else against
+        against = against.sampled(number) if isinstance(against, AgentAdapter) else against
+        if isinstance(agent, AgentAdapter):
+            other = agent if against == "self" else adapter_of(against, agent.board, ties)
+            found = judge_exactly(agent, other, called="self" if against == "self" else "")
+        else:
+            assert isinstance(agent, Run), "networks are not exact"
+            found = _judge_tables(agent, against, ties)
+    return with_intervals(found, number, given.get("seed", 0)) if number else found
+
+
+def _check_scripted(agent: Judged, against: Judged | str | None) -> None:
+    """Raise BoardError for an opponent other than scripted players, for an agent that is judged by matches."""
+    if against is None or against in SCRIPTED:
+        return
+    what = "another agent" if isinstance(against, AgentAdapter) else "another run"
+    what, remedy = flag("against", against) if isinstance(against, str) else what, f"choose {either(SCRIPTED)}"
+    if agent.generalises:
+        raise BoardError(f"{what} needs a table of all positions, which networks do not have; {remedy}")
+    if agent.exact:
+        raise BoardError(f"{what} is for boards of up to {SAMPLED_CELLS} cells with samples; {remedy}")
+    raise too_large(what, agent.board, remedy)
+
+
+def _judge_tables(run: Run, against: Judged | str, ties: Ties) -> Evaluation:
+    """Return the exact results of a run on an enumerated board, by policies if the opponent has one."""
+    if isinstance(against, Run) or (isinstance(against, str) and against in EXACT_OPPONENTS):
+        return run.evaluation(against, ties)
+    if isinstance(against, str) and against in SCRIPTED:
+        policies = run.policy_on(run.graph, ties), policy_over(run.graph, run.board, SCRIPTED.index(against))
+        return run.evaluated(against, match(run.graph, *policies), match(run.graph, *policies[::-1])[::-1], ties)
+    opponent, own, rules = adapter_of(against, run.board, ties), adapter_of(run, run.board, ties), LayerRules(run.board)
+    first = shares(rules, own.answers, opponent.answers)
+    second = shares(rules, opponent.answers, own.answers)[::-1] if SEATS[1] in run.seats else NO_SHARES
+    opponent.ask_again()
+    return run.evaluated(opponent.name, first, second, ties)
+
+
+def checked_samples(samples: Number, *players: object) -> int:
+    """Return the validated number of answers per position.  Raises UsageError if no player's moves are random."""
+    number = parse_int("samples", samples, 1, MAX_SAMPLES)
+    if all(not isinstance(player, AgentAdapter) or player.agent.own for player in players):
+        raise UsageError(
+            f"{flag('samples', number)} is for your own agents with random moves; the move probabilities of these "
+            "players are known; leave it out"
+        )
+    return number
+
+
+def with_intervals(found: Evaluation, samples: int, seed: Number) -> Evaluation:
+    """Add confidence intervals to an evaluation by samples: those of `samples` games, as the module explains."""
+    intervals = {seat: list[tuple[float, float]]() for seat in SEATS}
+    for seat, ends in intervals.items():
+        for share in getattr(found, seat):
+            low, high = wilson(share * samples, samples)
+            ends.append((float(low), float(high)))
+    return dataclasses.replace(found, samples=Samples(samples, parse_seed(seed), CONFIDENCE, intervals))
+
+
+def evaluate_sampled(
+    agent: Judged,
+    players: Sequence[str] = SCRIPTED,
+    *,
+    games: Number | None = None,
+    seed: Number = 0,
+    budget: Number | None = None,
+    ties: Ties = "any",
+) -> SampledEvaluation:
+    """Search for losses and play matches against scripted players, in both seats.  Raises UsageError and AgentError.
+
+    games: of each match; None for GAMES.  budget: most positions of a search; None for SEARCH_BUDGET, or NETWORK_BUDGET
+    with networks.  A random agent gives a new answer for each move of a match; by default it plays as many games as it
+    has samples, and its answers share the budget.
+    ties: as for `Run.candidates`.  For enumerated boards, `Run.evaluation` is exact.
+    """
+    # Check first: a search may take minutes.
+    samples = agent.samples if isinstance(agent, AgentAdapter) else 0
+    usual = NETWORK_BUDGET if agent.generalises else max(1, SEARCH_BUDGET // (samples or 1))
+    games, seed = parse_int("games", samples or GAMES if games is None else games, 1, MAX_MATCH_GAMES), parse_seed(seed)
+    most = parse_int("budget", usual if budget is None else budget, 1, MAX_SEARCH_BUDGET)
+    players = [choose("player", player, SCRIPTED) for player in players]
+    player = agent if isinstance(agent, AgentAdapter) else table_player(agent, ties)
+    if isinstance(agent, AgentAdapter):
+        wins, verdicts = {}, {seat: _searched(agent, number, most) for number, seat in enumerate(SEATS)}
+        agent.ask_again()
+    else:
+        wins = {seat: search(agent, seat, goal=ALWAYS_WINS, budget=most) for seat in agent.winning_seats}
+        won = {seat: verdict for seat, verdict in wins.items() if verdict.unbeatable}
+        verdicts = {seat: won.get(seat) or search(agent, seat, budget=most, agent=player) for seat in SEATS}
+    lost = {seat: LostGame(number) for number, seat in enumerate(SEATS)} if samples else {}
+    matches = {
+        name: {
+            seat: play_scripted(agent, name, seat, games=games, seed=seed, agent=player, seen=lost.get(seat))
+            for seat in SEATS
+        }
+        for name in players
+    }
+    verdicts |= {seat: observed.told(verdicts[seat]) for seat, observed in lost.items()}
+    if isinstance(agent, AgentAdapter):
+        agent.ask_again()
+        return SampledEvaluation(verdicts, matches, most, games, seed, agent=agent.judged, samples=samples or None)
+    return SampledEvaluation(verdicts, matches, most, games, seed, ties, agent, wins)
+
+
+def _searched(agent: AgentAdapter, seat: int, budget: int) -> SearchResult:
+    """Search all positions that an agent can reach in a seat; return whether it can be beaten."""
+    rules = LayerRules(agent.board, agent.symmetric)
+    reached = Reached(rules, agent.answers, seat, most=budget, stop=True)
+    line = reached.losing_line()
+    if line is not None:
+        return SearchResult("refuted", reached.positions, line)
+    return SearchResult("proved" if reached.whole and not agent.samples else "undecided", reached.positions, None)
+
+
+class LostGame:
+    """Observer of matches that keeps the agent's shortest lost game.  line: its cells; None before the first loss."""
+
+    def __init__(self, seat: int) -> None:
+        self.seat = seat
+        self.line: list[int] | None = None
+        self._taken = list[Words]()
+
+    def __call__(self, ply: int, games: GameBlock) -> None:
+        """Check the games after a move for losses, as `seen` of `play_agents`."""
+        if ply == 0:
+            self._taken = [np.zeros_like(games.cells)]
+        self._taken.append(games.marks[0] | games.marks[1])
+        lost = np.flatnonzero(games.outcome == FIRST_WINS + 1 - self.seat)
+        if lost.size and (self.line is None or ply + 1 < len(self.line)):
+            taken = [int(cells[lost[0]]) for cells in self._taken]
+            marks = [after ^ before for before, after in itertools.pairwise(taken)]
+            # The last move may be a forfeit: the agent chose an occupied cell, so no mark is new.
+            self.line = [(mark or int(games.cells[lost[0]])).bit_length() - 1 for mark in marks]
+
+    def told(self, verdict: SearchResult) -> SearchResult:
+        """Return the verdict of a search, or `refuted` with the lost game if only the matches show a loss."""
+        if self.line is None or verdict.line is not None:
+            return verdict
+        return SearchResult("refuted", verdict.positions, self.line)
+
+
+MAX_BUDGET = 10**12
+
+
+@dataclass(frozen=True)
+class Proofs(Printable):
+    """Results of the proofs of a run.
+
+    goal: `cannot-lose` or `always-wins`.  ties: the rule of play, see `ties`.
+    found: proofs by seat.  certificates: by seat, the file and the number of positions that it lists.
+    """
+
+    goal: Goal
+    ties: Ties
+    found: dict[str, Proof]
+    certificates: dict[str, tuple[Path, int]]
+    run: AnyRun = field(repr=False, compare=False)
+
+    @property
+    def board(self) -> Board:
+        """Return the run's board."""
+        return self.run.board
+
+    @property
+    def proved(self) -> bool:
+        """Return whether the agent provably reaches its goal in every seat."""
+        return all(proof.status == "proved" for proof in self.found.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values with stable keys, as `--json` prints them."""
+        return {
+            "goal": self.goal,
+            "ties": self.ties,
+            "verdict": {seat: proof.status for seat, proof in self.found.items()},
+            "positions": {seat: proof.positions for seat, proof in self.found.items()},
+            "losing_line": {seat: proof.line for seat, proof in self.found.items()},
+            "seconds": {seat: proof.seconds for seat, proof in self.found.items()},
+            "certificate": {seat: str(path) for seat, (path, _) in self.certificates.items()},
+            "certificate_positions": {seat: size for seat, (_, size) in self.certificates.items()},
+        }
+
+    def records(self) -> tuple[list[dict[str, Any]], str]:
+        """Return a row for each seat."""
+        rows = [
+            {"seat": seat, "verdict": proof.status, "positions": proof.positions, "losing_line": proof.line}
+            for seat, proof in self.found.items()
+        ]
+        return rows, "seat"
+
+
+def prove(
+    run: AnyRun | str | Path,
+    *,
+    seat: str | None = None,
+    goal: str | None = None,
+    budget: Number = BUDGET,
+    ties: Ties = "any",
+    threads: Number | None = None,
+    certificate: str | Path | None = None,
+    overwrite: bool = False,
+    trust: bool = False,
+    progress: Callable[[int, int], None] | bool | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Proofs:
+    """Prove that a run's agent reaches its goal against every opponent, or find a game in which it misses it.
+
+    run: a run or the name of its file.
+    seat: `first`, `second` or `both`.  goal: `cannot-lose` or `always-wins`.  By default networks take the seat and
+    goal of their training, and tables take `both` and `cannot-lose`.
+    budget: most positions to enter in each seat.  ties: as for `Run.candidates`.  threads: None for all processors.
+    certificate: an `.npz` to write if a seat is proved; with two seats `-first` and `-second` are added to its name.
+    trust: read a file that another program has changed.
+    progress: True for a line on standard error, or a function as for `Prover.prove`.  stop: as there.
+    Raises RunFileError, CertificateError if a certificate cannot be written, and UsageError, also if a certificate
+    would replace the run.
+    """
+    source = None
+    if not isinstance(run, AnyRun):
+        source = find_run(run)
+        run = load_any(source, trust=trust)
+    wanted, aim = _seats(run, seat), _goal(run, goal)
+    most, at_once = parse_int("budget", budget, 1, MAX_BUDGET), thread_count(threads)
+    files = _files(certificate, wanted, source, overwrite=overwrite)
+    _check_searchable(run)
+    player = table_player(run, ties)
+    prover, found, written = Prover(run.board), dict[str, Proof](), dict[str, tuple[Path, int]]()
+    how = {"symmetric": _merges_images(run), "occupied": run.occupied}
+    for name in wanted:
+        number = SEATS.index(name)
+        with progress_callback(progress, "proving") as follow:
+            found[name] = prover.prove(
+                player, number, aim, budget=most, threads=at_once, progress=follow, stop=stop, **how
+            )
+        if found[name].status == "proved" and name in files:
+            listed = _certificate(run, player, number, aim)
+            write_certificate(listed, files[name], overwrite=overwrite)
+            written[name] = files[name], int(listed.move.size)
+    return Proofs(aim, ties, found, written, run)
+
+
+def _seats(run: AnyRun, seat: str | None) -> tuple[str, ...]:
+    if seat is None:
+        seat = run.config.seat if run.generalises else "both"
+    seat = choose_seat(seat, "both")
+    return SEATS if seat == "both" else (seat,)
+
+
+def _goal(run: AnyRun, goal: str | None) -> Goal:
+    if goal is None:
+        return ALWAYS_WINS if run.winning_seats else CANNOT_LOSE
+    return GOALS[GOALS.index(choose("goal", goal, GOALS))]
+
+
+def _merges_images(run: AnyRun) -> bool:
+    """Return whether the agent makes the same moves in all images of a position."""
+    return run.config.sharing != "none" if isinstance(run, PatternRun) else run.config.symmetry
+
+
+def _files(
+    given: str | Path | None, seats: tuple[str, ...], source: Path | None, *, overwrite: bool
+) -> dict[str, Path]:
+    """Return the certificate file of each seat, checked before the proof begins.  source: the run's file, if any."""
+    if given is None:
+        return {}
+    path = named_file("certificate", given)
+    check_name(path)
+    files = {seat: path if len(seats) == 1 else path.with_name(f"{path.stem}-{seat}{path.suffix}") for seat in seats}
+    check_distinct(
+        [(flag("certificate"), file) for file in files.values()], [] if source is None else [("run", source)]
+    )
+    for file in files.values():
+        check_path(file, overwrite=overwrite)
+    return files
+
+
+def check_certificate(path: Path, run: AnyRun | None) -> tuple[str, list[str]]:
+    """Return a certificate's claim and a list of its errors, at most one.
+
+    run: the run that it must belong to, if given.  The claim is empty if the file cannot be read as a certificate.
+    """
+    claim = ""
+    try:
+        certificate = load_certificate(path)
+        claim = goal_of_certificate(certificate)
+        check_holds(certificate, path)
+        if run is not None:
+            check_match(certificate, run.board, _source(run))
+    except CertificateError as error:
+        return claim, [str(error)]
+    return claim, []
+
+
+def _certificate(run: AnyRun, player: Any, seat: int, goal: Goal) -> Certificate:
+    return certify(player, run.board, seat, goal, symmetric=_merges_images(run), source=_source(run))
+
+
+def _source(run: AnyRun) -> dict[str, Any]:
+    """Return the facts by which a certificate identifies its run."""
+    arrays = run.tables if isinstance(run, Run) else run.agent.weights
+    return {
+        "learner": run.config.learner,
+        "board": run.board.name,
+        "games": run.games,
+        "seed": run.config.seed,
+        "digest": table_digest(arrays),
+    }
