@@ -31,33 +31,6 @@ COMPILING, COMPILING_ALL = "compiling kernels (once)", "compiling all kernels (o
 FIRST_LINE = 8  # kernels until the first line about them off a terminal
 
 
-class CompiledKernels:
-    """Counter of compiled kernels.  since: `time.perf_counter` at the first; None before it."""
-
-    def __init__(self) -> None:
-        self.since: float | None = None
-        self._done, self._next_line, self._ended = 0, FIRST_LINE, False
-
-    def count(self) -> bool:
-        """Count one kernel; return whether to print a line: at doubling numbers."""
-        self._done += 1
-        if self._ended or self._done < self._next_line:
-            return False
-        self._next_line = 2 * self._done
-        return True
-
-    def text(self) -> str:
-        """Return a line with the number of compiled kernels."""
-        return f"{COMPILING}: {self._done} done" if self._done else COMPILING
-
-    def end(self) -> str:
-        """Return the last line at the first call; empty later, and if nothing was compiled."""
-        if self.since is None or self._ended:
-            return ""
-        self._ended = True
-        return f"{self.text()} in {time.perf_counter() - self.since:.0f} s"
-
-
 RECENT_SECONDS, LEAST_SECONDS = 10.0, 0.5
 """Seconds of recent speed that estimate the time left, and the fewest seconds for an estimate."""
 
@@ -80,13 +53,14 @@ class Reporter:
         self._display: Any = None
         self._first: Progress | GamesLearnt | None = None
         self._recent: deque[tuple[int, float]] = deque()
-        self._kernels, self._warming_since = CompiledKernels(), 0.0
+        self._compiling_since: float | None = None
+        self._kernels, self._next_kernels, self._kernels_said, self._warming_since = 0, FIRST_LINE, False, 0.0
         self._answers, self._asking_since, self._spins = 0, 0.0, False
 
     @property
     def compiled(self) -> bool:
         """Return whether kernels were compiled inside the block."""
-        return self._kernels.since is not None
+        return self._compiling_since is not None
 
     def __enter__(self) -> Self:
         self._forget = on_compile(self.compiling, self.clear, self.compiled_one)
@@ -97,8 +71,8 @@ class Reporter:
     ) -> None:
         self._forget()
         self.clear()
-        if kind is None and not self._live and (end := self._kernels.end()):
-            self._print(end)
+        if kind is None:
+            self._end_compiling()
 
     def note(self, line: str) -> None:
         """Print a permanent line."""
@@ -112,8 +86,7 @@ class Reporter:
 
     def _say(self, line: str) -> None:
         """Print a line of progress, after the compiler's last line."""
-        if not self._live and (end := self._kernels.end()):
-            self._print(end)
+        self._end_compiling()
         self._print(line)
 
     def _print(self, line: str) -> None:
@@ -132,20 +105,31 @@ class Reporter:
 
     def compiling(self) -> None:
         """Show that a kernel is being compiled, until `clear`."""
-        first = self._kernels.since is None
+        first = self._compiling_since is None
         if first:
-            self._kernels.since = time.perf_counter()
+            self._compiling_since = time.perf_counter()
             # The program postpones garbage collection for a fast start, but the compiler leaves 25 MB of cycles.
             gc.set_threshold(200, 5, 5)
         if self._live:
-            self.spin(self._kernels.text, self._kernels.since)
+            self.spin(self._compiled_text, self._compiling_since)
         elif first:
-            self._print(f"{self._kernels.text()} ...")
+            self._print(f"{COMPILING} ...")
 
     def compiled_one(self) -> None:
-        """Count a compiled kernel; without a terminal, print a line from time to time."""
-        if self._kernels.count() and not self._live:
-            self._print(f"{self._kernels.text()} ...")
+        """Count a compiled kernel; without a terminal, print a line at doubling numbers."""
+        self._kernels += 1
+        if self._kernels >= self._next_kernels and not (self._live or self._kernels_said):
+            self._next_kernels = 2 * self._kernels
+            self._print(f"{self._compiled_text()} ...")
+
+    def _compiled_text(self) -> str:
+        return f"{COMPILING}: {self._kernels} done" if self._kernels else COMPILING
+
+    def _end_compiling(self) -> None:
+        """Print the compiler's last line once, without a terminal and if anything was compiled."""
+        if self._compiling_since is not None and not (self._live or self._kernels_said):
+            self._kernels_said = True
+            self._print(f"{self._compiled_text()} in {time.perf_counter() - self._compiling_since:.0f} s")
 
     def spin(self, text: Callable[[], str], since: float | None = None) -> None:
         """Show a spinner, a text and the elapsed seconds until `clear`, in place of the current display.
@@ -183,7 +167,7 @@ class Reporter:
         Draws between measurements only: an animated display would slow them down.
         """
         if self._live:
-            self._draw(done, total, moving=False)
+            self._draw(done, total)
             self._display.refresh()
             if done == total:
                 self.clear()
@@ -203,8 +187,7 @@ class Reporter:
         self._first = self._first or now
         pace = pace_text(now, self._first)
         if self._live:
-            left = self._time_left(now.read, now.size, now.seconds) if now.size else ""
-            self._draw(now.read, now.size, f"{count_text(now.games, 'game')}{left}", pace)
+            self._draw(now.read, now.size, count_text(now.games, "game"), pace, seconds=now.seconds)
         elif now.games >= self._next_line and (now.size == 0 or now.read < now.size):
             self._next_line = 2 * now.games
             done = f"  {100 * now.read // now.size}% of the file" if now.size else ""
@@ -217,7 +200,7 @@ class Reporter:
         learners += f", {now.failed:,} failed" if now.failed else ""
         pace += f"  {count_text(now.workers, 'worker')}" if now.workers is not None else ""
         if self._live:
-            self._draw(now.done, now.total, f"{learners}{self._time_left(now.done, now.total, now.seconds)}", pace)
+            self._draw(now.done, now.total, learners, pace, seconds=now.seconds)
         elif now.done >= max(self._next_line, 1):
             self._next_line = 2 * now.done
             self._say(f"{learners}  {pace}".rstrip())
@@ -227,10 +210,8 @@ class Reporter:
         self._first = self._first or now
         line = progress_text(now, self._first)
         if self._live:
-            left = self._time_left(now.games, now.total, now.seconds)
-            self._draw(
-                now.games, now.total, f"{now.games:,} of {count_text(now.total, 'game')}{left}", line, *beside(now)
-            )
+            games = f"{now.games:,} of {count_text(now.total, 'game')}"
+            self._draw(now.games, now.total, games, line, *beside(now), seconds=now.seconds)
         if now.recorded and (now.games >= self._next_line or now.games == now.total):
             self._next_line = 2 * now.games
             point = f"{count_text(now.games, 'game'):>19}  {line}"  # 80 columns up to 10**10 games
@@ -239,8 +220,11 @@ class Reporter:
             else:
                 self._say(point)
 
-    def _draw(self, done: int, total: int, *lines: str, moving: bool = True) -> None:
-        """Draw a bar and lines below it; without a total only the lines."""
+    def _draw(self, done: int, total: int, *lines: str, seconds: float | None = None) -> None:
+        """Draw a bar and lines below it, the first with the time left; without a total only the lines.
+
+        seconds: since the start of the work; None for a display that does not move.
+        """
         # Imported here: rich takes 0.1 s to load, and only a terminal needs it.
         from rich.console import Group
         from rich.padding import Padding
@@ -250,9 +234,10 @@ class Reporter:
         if self._spins:
             self.clear()
         if self._display is None:
-            self._display = _live_display(moving=moving)
+            self._display = _live_display(moving=seconds is not None)
         bar = [Padding(ProgressBar(total=total, completed=done, width=38), 0)] if total else []  # on a line of its own
-        self._display.update(Group(*bar, *map(Text, lines)))
+        left = self._time_left(done, total, seconds) if seconds is not None and total else ""
+        self._display.update(Group(*bar, *(Text(f"{line}{left if n == 0 else ''}") for n, line in enumerate(lines))))
 
     def _time_left(self, done: int, total: int, seconds: float) -> str:
         """Return a text with the time left at the speed of the last seconds; empty while unknown."""
