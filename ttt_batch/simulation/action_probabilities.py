@@ -66,26 +66,6 @@ def write_chances(how: Any, tables: Tables, graph: Graph, choice: Choice, row: I
     """Write the probabilities of the slots of `row` into `chance` (float64[2 * WIDEST])."""
 
 
-@inlined
-def _write_slots(
-    tables: Tables, graph: Graph, choice: Choice, row: Integer, chance: Float64Array, total: float
-) -> None:
-    """Turn the weights in the greedy slots of `row`, of this sum, into the probabilities of its slots, in place.
-
-    If all weights are 0, the moves that a greedy player may pick are equally likely.
-    """
-    lo, hi = edges_of(graph, row)
-    mover = mover_of(graph, row)
-    n, best, first, last = best_moves(tables, graph, choice, lo, hi, mover)
-    for edge in range(lo, hi):
-        slot = 2 * (edge - lo)
-        good = edge >= first and edge <= last and ties(choice, score(tables, graph, np.uint64(edge), mover), best)
-        greedy = good or n == 0
-        share = chance[slot] / total if total > 0.0 else (1.0 / (n if n else hi - lo) if greedy else 0.0)
-        chance[slot] = share if greedy else 0.0
-        chance[slot + 1] = 0.0 if greedy else share
-
-
 @write_chances.register(Softmax)
 def _softmax(how: Softmax, tables: Tables, graph: Graph, choice: Choice, row: Integer, chance: Float64Array) -> None:
     lo, hi = edges_of(graph, row)
@@ -100,7 +80,14 @@ def _softmax(how: Softmax, tables: Tables, graph: Graph, choice: Choice, row: In
     for even in range(0, 2 * (hi - lo), 2):
         chance[even] = exponential((chance[even] - highest) / temperature)
         total += chance[even]
-    _write_slots(tables, graph, choice, row, chance, total)
+    n, best, first, last = best_moves(tables, graph, choice, lo, hi, mover)
+    for edge in range(lo, hi):
+        slot = 2 * (edge - lo)
+        share = chance[slot] / total
+        good = edge >= first and edge <= last and ties(choice, score(tables, graph, np.uint64(edge), mover), best)
+        greedy = good or n == 0
+        chance[slot] = share if greedy else 0.0
+        chance[slot + 1] = 0.0 if greedy else share
 
 
 @write_chances.register(Beads)
@@ -113,7 +100,14 @@ def _beads(how: Beads, tables: Any, graph: Graph, choice: Choice, row: Integer, 
             alike += graph.child[other] == graph.child[edge]
         chance[2 * (edge - lo)] = s / alike if s > least else 0.0
         total += chance[2 * (edge - lo)]
-    _write_slots(tables, graph, choice, row, chance, total)
+    n, best, first, last = best_moves(tables, graph, choice, lo, hi, mover)
+    for edge in range(lo, hi):
+        slot = 2 * (edge - lo)
+        good = edge >= first and edge <= last and ties(choice, score(tables, graph, np.uint64(edge), mover), best)
+        greedy = good or n == 0
+        share = chance[slot] / total if total > 0.0 else (1.0 / (n if n else hi - lo) if greedy else 0.0)
+        chance[slot] = share if greedy else 0.0
+        chance[slot + 1] = 0.0 if greedy else share
 
 
 @write_chances.register(Exploring)
