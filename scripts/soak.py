@@ -76,7 +76,7 @@ def settings_of(rng: random.Random) -> dict[str, Any]:
     alpha = rng.choice(ALPHAS)
     settings: dict[str, Any] = {
         "games": games + rng.choice((0, 0, 12_345)),  # now and then an end inside a batch
-        "learner": rng.choice([name for name, learner in LEARNERS.items() if not learner.boxes]),
+        "learner": rng.choice([name for name, learner in LEARNERS.items() if not learner.by_beads]),
         "engine": engine,
         "batch": batch,
         "seed": rng.randrange(-(2**63), 2**63),

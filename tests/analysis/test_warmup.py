@@ -24,7 +24,7 @@ from ttt_batch.__main__ import run
 from ttt_batch.compiler.kernel_cache import KernelCache
 from ttt_batch.analysis.warmup import BEYOND, LEARNERS, OTHERS, run_job
 
-LEARNERS = [name for name, learner in LEARNERS.items() if not learner.boxes]  # those of the options below
+LEARNERS = [name for name, learner in LEARNERS.items() if not learner.by_beads]  # those of the options below
 for name in (*LEARNERS, *OTHERS, *(name + BEYOND for name in LEARNERS)):
     run_job(name)
 

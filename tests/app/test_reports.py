@@ -87,7 +87,7 @@ def test_options_of_a_learner_stand_in_two_columns(name):
     lines = learner_text(name).splitlines()
     options = lines[lines.index("options and defaults") + 1 :]
     scheduled = {line.index("or 0.3") for line in options if "or 0.3" in line}
-    assert len(scheduled) == (0 if LEARNERS[name].boxes else 1)
+    assert len(scheduled) == (0 if LEARNERS[name].by_beads else 1)
     assert all(re.match(r"  --[a-z-]+ \S+(  +or .*)?$|  --cut$", line) for line in options)
 
 

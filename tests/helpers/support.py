@@ -30,7 +30,7 @@ from ttt_batch.training.kernels.games import learn_given
 BOARD = Board()
 BY_EPSILON = [name for name, learner in LEARNERS.items() if not learner.by_chances]
 """Learners that play their best moves unless they explore; the others draw by chances that they learn."""
-BOTH_SEATS = [name for name, learner in LEARNERS.items() if not learner.boxes]
+BOTH_SEATS = [name for name, learner in LEARNERS.items() if not learner.by_beads]
 """Learners that play in either seat and on any board."""
 
 

@@ -522,8 +522,8 @@ def test_learners_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -
         for line, there in (
             (f"--epsilon {d.epsilon:g}", not learner.by_chances),
             (f"--gamma {d.gamma:g}", not learner.undiscounted),
-            (f"--alpha {d.alpha:g}", not learner.boxes),
-            ("--draw-worth", not learner.boxes),
+            (f"--alpha {d.alpha:g}", not learner.by_beads),
+            ("--draw-worth", not learner.by_beads),
         ):
             assert (line in text) == there
         assert f"--games {learner.games}" in text

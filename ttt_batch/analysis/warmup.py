@@ -166,7 +166,7 @@ def run_job(name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         if name == NETWORKS:
             _learn_networks(Path(folder))
-        elif learner_named(learner).boxes:
+        elif learner_named(learner).by_beads:
             _learn_boxes(learner)
         else:
             _learn(learner, Path(folder), large=bool(beyond))
@@ -207,7 +207,7 @@ def warm_up(
     folder = check_cache()
     named = LEARNERS if learners is None else learners
     wanted = larger if isinstance(larger, Collection) else named if larger else ()
-    beyond = [*([NETWORKS] if wanted else []), *(name + BEYOND for name in wanted if not LEARNERS[name].boxes)]
+    beyond = [*([NETWORKS] if wanted else []), *(name + BEYOND for name in wanted if not LEARNERS[name].by_beads)]
     # Longest first, so that no long job runs alone at the end while other processors are idle.
     missing = [name for name in (*beyond, *named, *OTHERS) if not _is_warm(name)]
     if missing:

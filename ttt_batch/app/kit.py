@@ -314,7 +314,7 @@ def export_boxes(run: AnyRun, path: str | Path, *, overwrite: bool = False) -> P
     FormatError if the file cannot be written or exists already (unless `overwrite`).
     """
     path = Path(path)
-    if not isinstance(run, Run) or not run.learner.boxes:
+    if not isinstance(run, Run) or not run.by_beads:
         raise lacks_boxes_error(run.config.learner)
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"cannot print boxes into {shown(path)}: a kit is a .pdf or an .html file; name one of these")

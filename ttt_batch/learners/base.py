@@ -27,6 +27,7 @@ from ttt_batch.compiler.jit import (
     kernel,
 )
 from ttt_batch.compiler.kernel_cache import in_package
+from ttt_batch.core.text import SEATS
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.games.graph import (
     EDGES,
@@ -357,9 +358,7 @@ class Learner:
     undiscounted: its rule has no discount, so gamma is 1.
     start_value: the start of unfinished positions or moves; None if it is not one number.
     loss: worth of a loss.
-    boxes: True for MENACE, which plays first, on 3x3 only.  It has one box for all images of a position and draws moves
-    by beads; an empty box resigns.  It has rewards instead of worths and no step size, so a game may change
-    values by any amount.
+    seats: those that it can play; with one alone it needs an opponent.  resigns: it may resign instead of moving.
     """
 
     name: str
@@ -385,7 +384,8 @@ class Learner:
     undiscounted: bool = False
     start_value: float | None = None
     loss: float = 0.0
-    boxes: bool = False
+    seats: tuple[str, ...] = SEATS
+    resigns: bool = False
     start_by: Callable[[Graph, Settings], Any] | None = None
 
     def fresh(self, graph: Graph, settings: Settings, rng: np.random.Generator) -> Any:
@@ -395,9 +395,17 @@ class Learner:
         return self.start(graph, self.worth(settings), rng)
 
     @property
+    def by_beads(self) -> bool:
+        """Return True for MENACE: on 3x3, with one box for all images of a position, it draws moves by beads.
+
+        It has rewards instead of worths and no step size, so a game may change values by any amount.
+        """
+        return self.defaults.beads is not None
+
+    @property
     def by_chances(self) -> bool:
         """Return True if it always draws its moves from learnt probabilities."""
-        return self.temperature is not None or self.boxes
+        return self.temperature is not None or self.by_beads
 
     @property
     def by_moves(self) -> bool:

@@ -75,6 +75,11 @@ class SolverAccess:
         return False
 
     @property
+    def by_beads(self) -> bool:
+        """Return whether the agent draws its moves by beads from boxes."""
+        return False
+
+    @property
     def occupied(self) -> bool:
         """Return whether the agent may choose occupied cells, which loses."""
         return False

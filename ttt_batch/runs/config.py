@@ -105,7 +105,7 @@ def check_numbers(config: "Config") -> None:
                 f"{learner.name} draws its moves from probabilities that it learns; leave {flag('epsilon')} out"
             )
         raise UsageError(f"{flag('explore')} takes the place of {flag('epsilon')}; leave one of them out")
-    if learner.boxes:
+    if learner.by_beads:
         _check_beads(config)
     if learner.undiscounted and config.gamma != 1.0:
         raise UsageError(
@@ -260,7 +260,7 @@ class Config(Configuration, OwnNumbers):
         """Return the enumerated board, checked against `counts` of positions by ply (see `enumerate_graph`)."""
         check_enumerable(self.board, self.grown, "this")
         learner = learner_named(self.learner)
-        return enumerate_graph(self.board, learner.occupied, self.symmetry, counts, resigns=learner.boxes)
+        return enumerate_graph(self.board, learner.occupied, self.symmetry, counts, resigns=learner.resigns)
 
     @property
     def temperature(self) -> float | None:
@@ -308,7 +308,7 @@ def make_config(
     given = {**vars(learner.defaults), **given}
     engine = given["engine"] if given["engine"] == GIVEN else OPTIONS["engine"].parse(given["engine"])
     board = OPTIONS["board"].parse(given["board"])
-    if learner.boxes:
+    if learner.by_beads:
         check_boxes(learner.name, board, given["symmetry"], seat)
         given["symmetry"] = "on"
         if engine != GIVEN:
@@ -326,7 +326,7 @@ def make_config(
         board=board,
         learner=learner.name,
         batch=check_batch(
-            given.get("batch", 1 if (space.grown or learner.boxes) and engine == "walk" else DEFAULT_BATCH), engine
+            given.get("batch", 1 if (space.grown or learner.by_beads) and engine == "walk" else DEFAULT_BATCH), engine
         ),
         engine=engine,
         horizon=horizon_of(read["epsilon"], read["alpha"], parse_int("horizon", horizon, 0, MAX_GAMES)),

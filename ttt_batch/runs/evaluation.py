@@ -211,9 +211,7 @@ class AnyEvaluation(LearntTables):
             )
         for run in (self, other):
             run._needs_all("a comparison")
-        occupied, resigns = (
-            getattr(self.learner, name) or getattr(other.learner, name) for name in ("occupied", "boxes")
-        )
+        occupied, resigns = self.occupied or other.occupied, self.resigns or other.resigns
         return enumerate_graph(self.board, occupied, self.config.symmetry and other.config.symmetry, resigns=resigns)
 
     def policy_on(self, graph: Graph, ties: Ties = "any") -> Policy:
@@ -226,21 +224,21 @@ class AnyEvaluation(LearntTables):
         policy = self.policy if ties == "any" else self.sharp if ties == "sharp" else self.soonest
         if graph is self.graph:
             return policy
-        own, boxes = self.graph, self.learner.boxes
+        own = self.graph
         picked = chosen_edges(own, policy)
-        if boxes and self.board.resignation not in graph.cell:
+        if self.resigns and self.board.resignation not in graph.cell:
             picked &= _may_come(own, picked)  # a resignation in an unreachable position does not matter
         allowed, lacks = transfer_policy(self.board, own, picked, graph, symmetry=self.config.symmetry)
         if lacks.any():
             code = int(graph.code[lacks.argmax()])
-            does = "resigns" if boxes else "still chooses occupied cells"
+            does = "resigns" if self.resigns else "still chooses occupied cells"
             raise UsageError(
                 f"this run of {self.config.learner} {does}, e.g. in position "
                 f"{self.board.format_position(self.board.decode(code))!r}, which only "
-                f"{'its own' if boxes else 'minimax-q' + chr(39) + 's'} rules allow; train it for more "
+                f"{'its own' if self.resigns else 'minimax-q' + chr(39) + 's'} rules allow; train it for more "
                 "games, or choose another opponent"
             )
-        if boxes:  # in unreachable positions every move is allowed
+        if self.resigns:  # in unreachable positions every move is allowed
             without = ~np.logical_or.reduceat(allowed, graph.first_edge[:-1])
             allowed |= without[rows_of_edges(graph)] & legal_edges(graph)
         return policy_among(graph, allowed)
@@ -328,7 +326,7 @@ class PlayedEvaluation(Printable):
 
 def exploration_of(config: Config, games: int = 0) -> Any:
     """Return the exploration of a learner after `games` games, for `action_probabilities.write_chances`."""
-    if learner_named(config.learner).boxes:
+    if learner_named(config.learner).by_beads:
         return BY_BEADS
     if config.temperature is not None:
         return Softmax(np.array([config.temperature]))
@@ -347,7 +345,7 @@ def evaluate_as_played(run: AnyEvaluation) -> PlayedEvaluation:
     """
     run._needs_all("an exact evaluation")
     graph, agent, config = run.graph, played_chances(run), run.config
-    seats = range(1 if run.learner.boxes else 2)
+    seats = range(len(run.seats))
     opponents = even_chances(graph, random_policy(graph)), None
     random, best = (tuple(shares_against(graph, agent, opponent, seat) for seat in seats) for opponent in opponents)
     epsilon = float(exploration_of(config, max(run.games - 1, 0))[0][0])

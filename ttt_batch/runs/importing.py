@@ -108,7 +108,7 @@ def check_export(config: Config, to: str) -> None:
 
     Raises UsageError for a page (`html`) of boxes, which play only one seat.
     """
-    if to == "html" and learner_named(config.learner).boxes:
+    if to == "html" and len(learner_named(config.learner).seats) == 1:
         raise cannot_play_second_error(
             config.learner, "a page on which either player begins", "choose json or another format"
         )
@@ -156,7 +156,7 @@ def _background(run: Run) -> NDArray[np.float64]:
     """Return the numbers of a full table, float64[codes, cells], where the run has no number of its own."""
     if run.background is not None:
         return run.background
-    if run.learner.boxes:
+    if run.by_beads:
         return np.zeros((3**run.board.cells, run.board.cells))
     if run.learner.occupied:  # every cell is an action, and every row starts with random numbers
         rng = np.random.default_rng([run.config.seed % 2**64, 1])
@@ -345,7 +345,7 @@ def _import_contents(
     warn: Callable[[str], None],
 ) -> Run:
     """Read tables and recognise the numbering of their keys."""
-    if learner is not None and learner_named(learner).boxes:
+    if learner is not None and learner_named(learner).by_beads:
         raise UsageError(f"{learner} has boxes, which only a .json file saved by a page holds; name such a file")
     if len(contents) > 2:
         raise UsageError(f"{len(contents)} files are given; a table is in 1 file, or in 2 (first and second player)")
@@ -433,8 +433,8 @@ def _import_format(
     if learnt.get("learner") == used.name:
         settings |= {name: learnt[name] for name in ("alpha", "epsilon", "seed") if name in learnt}
     settings |= {name: value for name, value in options.items() if value is not None}
-    config = make_config(symmetry="on" if used.boxes else "off", **settings)
-    if used.boxes and STATES not in form_used.kinds:
+    config = make_config(symmetry="on" if used.by_beads else "off", **settings)
+    if used.by_beads and STATES not in form_used.kinds:
         raise UsageError(
             f"import is not applicable to {config.learner} from {form_used.name}, which has no boxes; name a .json file"
         )
@@ -508,7 +508,7 @@ def _fill(run: Run, table: Table, *, only_second: bool) -> None:
         raise FormatError(
             f"the file holds {found}, which do not fit {run.config.learner}; name another file or learner"
         )
-    if run.learner.boxes:
+    if run.by_beads:
         run.tables.q[:] = beads_from(run.graph, table, run.tables.q)
         return
     if table.kind == ACTION_VALUES:

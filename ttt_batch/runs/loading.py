@@ -276,9 +276,9 @@ def table_misfits(
             if name == "q" and learner.by_chances:  # a game changes preferences or beads by at most this range
                 limit *= 1 + 2 * data.games
             own = not config.start and config.engine != "given"
-            if learner.boxes and np.nanmin(found) < 0:
+            if learner.by_beads and np.nanmin(found) < 0:
                 yield f"table {prefix + name!r} holds a number of beads below 0; {_FOREIGN}"
-            if learner.boxes and config.batch == 1 and own and (np.nan_to_num(found) % 1 != 0).any():
+            if learner.by_beads and config.batch == 1 and own and (np.nan_to_num(found) % 1 != 0).any():
                 yield f"table {prefix + name!r} holds a fraction of a bead, which no game adds; {_FOREIGN}"
             if own and np.nanmax(np.abs(found), initial=0.0) > limit:
                 beyond = f"holds a value beyond {limit:.6g}, which training never reaches"

@@ -289,7 +289,7 @@ def _choices(layout: _Layout) -> dict[str, Dataset]:
     policy = empty_policy(graph)
     order_rows(run.tables, graph, run.learner.choice, policy)
     best = chosen_edges(graph, policy)
-    if run.learner.boxes:
+    if run.by_beads:
         chance = chances_of(BY_BEADS, run.tables, graph, run.learner.choice).chance
         plays = graph.ply[layout.edge_row] % 2 == 0
         best, chance = best & plays, np.where(plays, chance, np.nan)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.compiler.numerics import softmax_probabilities
 from ttt_batch.core.errors import BoardError, UsageError
-from ttt_batch.core.text import SEATS, Ties, check_ties
+from ttt_batch.core.text import Ties, check_ties
 from ttt_batch.evaluation.exact_results import chances_of
 from ttt_batch.evaluation.ties import SolvedAgent, best_cells, check_sharp, sharp_edges, soonest_policy
 from ttt_batch.games.board import EMPTY, UNFINISHED, Position
@@ -66,13 +66,18 @@ class LearntTables(SolverAccess):
 
     @property
     def seats(self) -> tuple[str, ...]:
-        """Return the seats in which the agent can play; a learner with boxes plays only first."""
-        return SEATS[:1] if self.learner.boxes else SEATS
+        """Return the seats in which the agent can play."""
+        return self.learner.seats
 
     @property
     def resigns(self) -> bool:
         """Return whether the agent may resign, as a learner with boxes does when a box is empty."""
-        return self.learner.boxes
+        return self.learner.resigns
+
+    @property
+    def by_beads(self) -> bool:
+        """Return whether the agent draws its moves by beads from boxes."""
+        return self.learner.by_beads
 
     @property
     def occupied(self) -> bool:
@@ -192,7 +197,7 @@ class LearntTables(SolverAccess):
 
     def drawn_shares(self, position: str | int | Position) -> dict[int, float] | None:
         """Return the probability of each cell in an unfinished position for a learner with boxes; None for others."""
-        if not self.learner.boxes:
+        if not self.by_beads:
             return None
         asked = self._row(position)
         shares = dict(zip(asked.cells, self._bead_chances[asked.edges].tolist(), strict=True))

@@ -216,8 +216,8 @@ def has_proofs(study: StudyFile) -> NDArray[np.bool_]:
 def plays(study: StudyFile) -> NDArray[np.bool_]:
     """Return bool[settings, seats]: the seats that learners play.  Learners with boxes do not play the second one."""
     names = study.array("learner")
-    boxes = [name for name in np.unique(names).tolist() if name in LEARNERS and LEARNERS[name].boxes]
-    return np.stack([np.ones(names.size, np.bool_), ~np.isin(names, boxes)], axis=1)
+    known = {name: LEARNERS[name].seats if name in LEARNERS else SEATS for name in np.unique(names).tolist()}
+    return np.array([[seat in known[name] for seat in SEATS] for name in names.tolist()])
 
 
 def _asked(study: StudyFile) -> NDArray[np.bool_]:

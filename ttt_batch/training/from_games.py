@@ -120,7 +120,7 @@ def learn_from(
             follow(GamesLearnt(0, 0, source.size, clock.seconds))
         pupil = games_learner(config, origin)
         rule = learner_named(config.learner) if isinstance(config, Config) else None
-        may = {"occupied": rule is not None and rule.occupied, "resigns": rule is not None and rule.boxes}
+        may = {"occupied": rule is not None and rule.occupied, "resigns": rule is not None and rule.resigns}
         asks = isinstance(source, GameFile)
         found = find_games(source, config.board, name=name, moves=moves, cells_from=cells_from, asks=asks, **may)
         if found.said:
@@ -238,9 +238,7 @@ class LearningRun(AgentProxy):
         words = [RESIGNS if cell == self.board.resignation else str(cell) for cell in cells]
         line, before, clock = " ".join(words), self.run, Clock()
         try:
-            rule = before.learner if isinstance(before, Run) else None
-            occupied, resigns = rule is not None and rule.occupied, rule is not None and rule.boxes
-            if not (moves := parse_line(line, self.board, occupied=occupied, resigns=resigns)):
+            if not (moves := parse_line(line, self.board, occupied=before.occupied, resigns=before.resigns)):
                 raise GamesError("a game needs a move")
         except GamesError as error:
             raise GamesError(f"the game: {error}; nothing was learnt") from None
@@ -297,7 +295,7 @@ def _changed_positions(before: AnyRun, after: AnyRun, cells: Sequence[int]) -> i
     if not (isinstance(before, Run) and isinstance(after, Run)):
         return _changed_moves(before, after, cells)
     # Tables of moves and of positions together, or of moves of which several change together.
-    mixed = len({table.shape[-1] for table in after.tables}) > 1 or after.learner.boxes
+    mixed = len({table.shape[-1] for table in after.tables}) > 1 or after.by_beads
     if any(old.shape != new.shape for old, new in zip(before.tables, after.tables, strict=True)) or (
         mixed and after.grown is not None
     ):

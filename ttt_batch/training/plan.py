@@ -161,9 +161,10 @@ def _fresh_plan(
     """Return the plan of a new run, which starts with the tables of `origin` if given."""
     learner = learner_named({**DEFAULTS, **options}["learner"])
     total = parse_int("games", learner.games if games is None else games, 1, MAX_GAMES)
-    meant = OPPONENTS[0] if learner.boxes and meant is None else meant  # one seat only: no self-play
-    start, usual = "" if origin is None else table_digest(origin.tables), "first" if learner.boxes else "both"
-    if isinstance(meant, Run) and meant.learner.boxes and not learner.boxes:
+    alone = len(learner.seats) == 1
+    meant = OPPONENTS[0] if alone and meant is None else meant  # one seat only: no self-play
+    start, usual = "" if origin is None else table_digest(origin.tables), learner.seats[0] if alone else "both"
+    if isinstance(meant, Run) and len(meant.seats) == 1 and not alone:
         usual = "second"  # boxes always play first
     opponent = None if meant is None else _resolve_opponent(meant, make_config(**options, horizon=total, start=start))
     against, seat = ("", seat) if opponent is None else (_opponent_name(opponent), seat or usual)

@@ -326,7 +326,7 @@ def refuse_boxes(player: object, what: str, remedy: str) -> None:
     from ttt_batch.runs.config import cannot_play_second_error
     from ttt_batch.runs.run import Run
 
-    if isinstance(player, Run) and player.learner.boxes:
+    if isinstance(player, Run) and len(player.seats) == 1:
         raise cannot_play_second_error(player.config.learner, what, remedy)
 
 

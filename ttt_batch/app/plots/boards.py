@@ -126,7 +126,7 @@ def gives(run: AnyRun) -> str:
 
 def _numbers(run: AnyRun, position: Position) -> dict[int, float]:
     """Return the number of each free cell."""
-    shares = run.drawn_shares(position) if isinstance(run, Run) else None
+    shares = run.drawn_shares(position)
     if shares is None:
         return run.move_values(position)
     return {cell: shares.get(cell, 0.0) for cell in run.board.open_cells(position)}
@@ -464,7 +464,7 @@ def _said(run: Run, cover: Coverage, *, narrow: bool) -> str:
         return f"updates in {games}" if narrow else f"updates of the table in {games}, as counted"
     how = f"epsilon {end_epsilon(run):g}"
     if run.config.by_chances:
-        how = "by its beads" if run.learner.boxes else run.config.explore or "by softmax"
+        how = "by its beads" if run.by_beads else run.config.explore or "by softmax"
     if narrow:
         return f"{games}, {how}"
     whom = "of self-play" if run.seats == SEATS else "against random moves"

@@ -252,7 +252,7 @@ def curve_of(data: RunData) -> tuple[str, list[Curve]]:
 
 def _seats(data: RunData) -> tuple[str, ...]:
     """Return the seats that a run of a table plays."""
-    return SEATS[:1] if learner_named(data.config["learner"]).boxes else SEATS
+    return learner_named(data.config["learner"]).seats
 
 
 def status_lines(snapshot: Snapshot, now: float | None = None) -> list[str]:

@@ -167,7 +167,7 @@ def _summary(learner: Learner) -> tuple[str, str, str]:
     d = learner.defaults
     played = "softmax of preferences" if learner.by_chances else f"epsilon {d.epsilon:g}"
     numbers = f"{played}, alpha {d.alpha:g}, gamma {d.gamma:g}, draw worth {_draw_worth(learner)}"
-    if learner.boxes:
+    if learner.by_beads:
         numbers = f"beads {d.beads}, rewards {d.rewards}, against random moves"
     numbers += f", lambda {d.lambda_:g}" if d.lambda_ is not None else ""
     return learner.source, learner.rule, f"{numbers}, {count_text(learner.games, 'game')}"
@@ -192,9 +192,9 @@ def _table_text(learner: Learner) -> tuple[list[str], Options]:
     options = [
         (f"--games {learner.games}", ""),
         *([] if learner.by_chances else [(f"--epsilon {d.epsilon:g}", falling)]),
-        *([] if learner.boxes else [(f"--alpha {d.alpha:g}", f"{falling}, 1/n, 1/n^0.8")]),
+        *([] if learner.by_beads else [(f"--alpha {d.alpha:g}", f"{falling}, 1/n, 1/n^0.8")]),
         *([] if learner.undiscounted else [(f"--gamma {d.gamma:g}", "")]),
-        *([] if learner.boxes else [(f"--draw-worth {_draw_worth(learner)}", "")]),
+        *([] if learner.by_beads else [(f"--draw-worth {_draw_worth(learner)}", "")]),
         *((_own_option(name, value), "") for name, value in _own(learner).items()),
     ]
     lines = [*paragraphs(sys.modules[learner.tables.__module__].__doc__ or ""), ""]

@@ -261,7 +261,7 @@ def _table_facts(information: dict[str, Any], run: Run) -> tuple[str, Facts, str
         run.learner.source,
         [("rule", run.learner.rule), ("board", f"{config['board']}: {size}")],
         played,
-        ", ".join(own if run.learner.boxes else [*(f"{key} {config[key]}" for key in keys), worth, *own]),
+        ", ".join(own if run.learner.by_beads else [*(f"{key} {config[key]}" for key in keys), worth, *own]),
         [
             ("ties", meaning("any") if run.grown is None else ""),
             *(

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ttt_batch.compiler.jit import Bool, BoolArray, Float64Array, Int64, Integer, Tables, inlined
+from ttt_batch.core.text import SEATS
 from ttt_batch.games.board import UNFINISHED
 from ttt_batch.games.graph import Graph, edges_of, mover_of, rows_of_edges
 from ttt_batch.learners.base import Learner, Settings, Step, Trajectory, fold, learn, state_value
@@ -116,6 +117,7 @@ LEARNER = Learner(
     fields={"q": ("E", "beads of the move's kind; 0 to resign, NaN for moves of which no box has beads")},
     start=lambda graph, worth, _: _start(graph, DEFAULTS),
     start_by=_start,
-    boxes=True,
+    seats=SEATS[:1],
+    resigns=True,
     undiscounted=True,
 )

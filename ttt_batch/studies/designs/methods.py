@@ -272,16 +272,16 @@ class Tables(Method):
     def base(self, given: dict[str, Any]) -> Setting:
         """Return the setting with these values of the first options."""
         options = dict(given)
-        boxes = learner_named(str(given.get("learner", self.default_learner))).boxes
-        opponent = options.pop("opponent", OPPONENTS[0] if boxes else SELF)
-        if boxes and opponent == SELF:
+        alone = len(learner_named(str(given.get("learner", self.default_learner))).seats) == 1
+        opponent = options.pop("opponent", OPPONENTS[0] if alone else SELF)
+        if alone and opponent == SELF:
             raise UsageError(
                 f"opponent self is not applicable to {given['learner']}, which plays first alone; choose random, "
                 "optimal or a run"
             )
         met = None if opponent == SELF else opponent
         against = "" if met is None else met.digest if isinstance(met, RunOpponent) else met
-        seat = options.pop("seat", "" if met is None else "first" if boxes else "both")
+        seat = options.pop("seat", "" if met is None else "first" if alone else "both")
         config = make_config(**options, opponent=against, seat=seat)
         played = met.given if isinstance(met, RunOpponent) else met
         if played is not None:

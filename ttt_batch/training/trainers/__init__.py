@@ -45,7 +45,7 @@ def make_trainer(
 
     A learner without self-play meets the opponent named in its configuration, unless `opponent` is given.
     """
-    if opponent is None and learner_named(config.learner).boxes and config.opponent in OPPONENTS:
+    if opponent is None and len(learner_named(config.learner).seats) == 1 and config.opponent in OPPONENTS:
         opponent = policy_of_opponent(config.opponent, config)
     return choose_trainer(config, opponent)(
         TrainerOptions(config, opponent, state, record, threads, block, max_rows, games, shares)

@@ -152,7 +152,7 @@ class TableTrainer(Trainer):
         config, state = task.config, task.state
         self.games = 0 if state is None else state.games
         self.learner = learner_named(config.learner)
-        self.seats = 1 if self.learner.boxes else 2
+        self.seats = len(self.learner.seats)
         if config.grown:
             self._held: GrowingTable | Enumerated = _grown(task)
             self.grown = self._held
@@ -307,8 +307,8 @@ def check_opponent(opponent: Run | OpponentPolicy | str, config: Config) -> None
         )
     if opponent != "random":
         check_enumerable(config.board, config.grown, "an opponent that is not random")
-    if isinstance(opponent, Run) and opponent.learner.boxes and config.seat != "second":
-        able = "" if learner_named(config.learner).boxes else f"give {flag('seat', 'second')}, or "
+    if isinstance(opponent, Run) and len(opponent.seats) == 1 and config.seat != "second":
+        able = "" if len(learner_named(config.learner).seats) == 1 else f"give {flag('seat', 'second')}, or "
         remedy = f"{able}choose another opponent"
         raise cannot_play_second_error(
             opponent.config.learner, "an opponent's part against a learner that plays first", remedy
