@@ -29,11 +29,12 @@ from ttt_batch.app.plots.style import (
 from ttt_batch.core.errors import TttBatchError, UsageError
 from ttt_batch.core.text import short_number
 from ttt_batch.games.board import EMPTY, Board
+from ttt_batch.runs.base import unbeatable_since
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.importing import export_table, import_tables
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.options import opponent_text
-from ttt_batch.runs.run import Run, unbeatable_since
+from ttt_batch.runs.run import Run
 from ttt_batch.training.from_games import LearningRun
 
 pytest.importorskip("matplotlib")

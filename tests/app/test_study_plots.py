@@ -19,7 +19,7 @@ from ttt_batch.app.plots.studies.canvas import LINES, METRICS, SHARE, TIME, Sele
 from ttt_batch.app.plots.studies.panels import ABOVE, horizontal_axis, steps_of
 from ttt_batch.app.plots.style import package_style
 from ttt_batch.core.errors import StudyFileError, UsageError
-from ttt_batch.runs.run import unbeatable_since
+from ttt_batch.runs.base import unbeatable_since
 from ttt_batch.studies.designs.design import make_design
 from ttt_batch.studies.storage.reading import StudyFile, open_study
 from ttt_batch.studies.storage.writing import StudyWriter, create_study

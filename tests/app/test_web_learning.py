@@ -14,8 +14,9 @@ from ttt_batch.app import web
 from ttt_batch.app.web.packing import LEARNERS, check_learns
 from ttt_batch.core.errors import BoardError
 from ttt_batch.games.board import parse_board
+from ttt_batch.runs.base import unbeatable_since
 from ttt_batch.runs.importing import export_table, import_tables
-from ttt_batch.runs.run import Run, unbeatable_since
+from ttt_batch.runs.run import Run
 
 NAMES = [name.replace("_", "-") for name in LEARNERS]
 DEFAULTS = {

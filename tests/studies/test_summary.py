@@ -13,7 +13,7 @@ from ttt_batch.app.plots.studies.canvas import METRICS as PICTURED
 from ttt_batch.app.plots.studies.canvas import at_end
 from ttt_batch.app.reports.study import study_text
 from ttt_batch.core.errors import TttBatchError, UsageError
-from ttt_batch.runs.run import unbeatable_since
+from ttt_batch.runs.base import unbeatable_since
 from ttt_batch.studies import statistics
 from ttt_batch.studies.designs.description import description_text, parse_description
 from ttt_batch.studies.designs.design import make_design

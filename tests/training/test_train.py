@@ -14,8 +14,9 @@ import ttt_batch as ttt
 from ttt_batch.core.errors import BoardError, RunFileError, UsageError
 from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.learners import LEARNERS
+from ttt_batch.runs.base import unbeatable_since
 from ttt_batch.runs.config import make_config
-from ttt_batch.runs.run import Run, unbeatable_since
+from ttt_batch.runs.run import Run
 from ttt_batch.runs.schedules import batch_bounds, make_batches, record_schedule
 from ttt_batch.training.kernels.batch import run_batches
 from ttt_batch.training.trainers import batched, choose_trainer, make_trainer

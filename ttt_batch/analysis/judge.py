@@ -82,7 +82,6 @@ from ttt_batch.runs.config import cannot_play_second_error
 from ttt_batch.runs.evaluation import EXACT_OPPONENTS, NO_SHARES, Evaluation, JudgedAgent, Samples
 from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.lookup import find_run
-from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.state import table_digest
 
@@ -148,7 +147,7 @@ def search(
         )
     prover = Prover(run.board, None if run.generalises else max(2 * size, LEAST_MEMORY))
     player = agent or table_player(run, ties)
-    symmetric, occupied = _merges_images(run), run.occupied
+    symmetric, occupied = run.symmetric, run.occupied
     proof = prover.prove(player, number, goal, budget=budget, symmetric=symmetric, occupied=occupied)
     return SearchResult(proof.status, proof.positions, proof.line)
 
@@ -498,7 +497,7 @@ def prove(
     _check_searchable(run)
     player = table_player(run, ties)
     prover, found, written = Prover(run.board), dict[str, Proof](), dict[str, tuple[Path, int]]()
-    how = {"symmetric": _merges_images(run), "occupied": run.occupied}
+    how = {"symmetric": run.symmetric, "occupied": run.occupied}
     for name in wanted:
         number = SEATS.index(name)
         with progress_callback(progress, "proving") as follow:
@@ -523,11 +522,6 @@ def _goal(run: AnyRun, goal: str | None) -> Goal:
     if goal is None:
         return ALWAYS_WINS if run.winning_seats else CANNOT_LOSE
     return GOALS[GOALS.index(choose("goal", goal, GOALS))]
-
-
-def _merges_images(run: AnyRun) -> bool:
-    """Return whether the agent makes the same moves in all images of a position."""
-    return run.config.sharing != "none" if isinstance(run, PatternRun) else run.config.symmetry
 
 
 def _files(
@@ -565,7 +559,7 @@ def check_certificate(path: Path, run: AnyRun | None) -> tuple[str, list[str]]:
 
 
 def _certificate(run: AnyRun, player: Any, seat: int, goal: Goal) -> Certificate:
-    return certify(player, run.board, seat, goal, symmetric=_merges_images(run), source=_source(run))
+    return certify(player, run.board, seat, goal, symmetric=run.symmetric, source=_source(run))
 
 
 def _source(run: AnyRun) -> dict[str, Any]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
+    from ttt_batch.runs.growing_table import GrowingTable
 
 MOST_TEXT = 10_000
 """Characters stored of a text such as the command: a very long one must not make saving fail."""
@@ -220,6 +221,13 @@ class SolvedBoard(SolverAccess):
         return choose_space(self.board, "auto", prefers=False)
 
 
+def unbeatable_since(games: NDArray[np.int64], unbeatable: NDArray[np.bool_]) -> int | None:
+    """Return the games at the first point from which all of `unbeatable` (bool[T, P]) is True, or None."""
+    failing = np.flatnonzero(~unbeatable.all(axis=1))
+    first = int(failing[-1]) + 1 if failing.size else 0
+    return int(games[first]) if first < games.size else None
+
+
 @dataclass(repr=False, eq=False, kw_only=True)
 class RunFacts:
     """Facts about the training and the file of a run.
@@ -249,11 +257,13 @@ class StoredRun(SolverAccess, RunFacts):
 
     config: `Config` or `PatternConfig`.  games: games learnt from.
     statistics: recorded points, an array per column (see `runs.storage`).
+    grown: the table of a board too large to enumerate; None on others, and for networks.
     """
 
     config: Any
     games: int
     statistics: dict[str, NDArray[Any]]
+    grown: "GrowingTable | None" = None
 
     def __repr__(self) -> str:
         """Return one line without the arrays."""
@@ -291,6 +301,26 @@ class StoredRun(SolverAccess, RunFacts):
     def winning_seats(self) -> tuple[str, ...]:
         """Return the seats in which it was trained to always win; only networks may have some."""
         return ()
+
+    @property
+    @abstractmethod
+    def holds(self) -> NDArray[np.bool_] | None:
+        """Return bool[T, seats]: the verdicts at the recorded points; None if there are none."""
+
+    @property
+    def since(self) -> int | None:
+        """Return the games at the first point from which on a run is unbeatable in its seats, or proved; else None."""
+        return None if self.holds is None else unbeatable_since(self.statistics["games"], self.holds)
+
+    @property
+    @abstractmethod
+    def from_games(self) -> bool:
+        """Return whether the run learnt from given games."""
+
+    @property
+    @abstractmethod
+    def symmetric(self) -> bool:
+        """Return whether the agent plays alike in all images of a position."""
 
     @abstractmethod
     def verdict(self) -> str:

@@ -165,6 +165,22 @@ class PatternRun(SolvedBoard, StoredRun):
     own_ties: ClassVar[bool] = True
     """True: the agent takes wins in one, and its verdicts and proofs hold for each of the tied best moves."""
 
+    @property
+    def holds(self) -> NDArray[np.bool_] | None:
+        """Return at which recorded points each configured seat was proved."""
+        found: NDArray[np.bool_] = self.statistics["proof"][:, list(self.config.seats)] == PROVED
+        return found
+
+    @property
+    def from_games(self) -> bool:
+        """Return whether the run learnt from given games."""
+        return self.config.start != ""
+
+    @property
+    def symmetric(self) -> bool:
+        """Return whether the agent plays alike in all images of a position."""
+        return self.config.sharing != "none"
+
     @functools.cached_property
     def network(self) -> Network:
         """Return the shape of the networks."""

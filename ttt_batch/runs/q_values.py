@@ -1,7 +1,6 @@
 """Learnt tables with their board and learner: policies, values and preferences of positions and moves."""
 
 import functools
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -14,7 +13,6 @@ from ttt_batch.evaluation.exact_results import chances_of
 from ttt_batch.evaluation.ties import SolvedAgent, best_cells, check_sharp, sharp_edges, soonest_policy
 from ttt_batch.games.board import EMPTY, UNFINISHED, Position
 from ttt_batch.games.graph import Graph
-from ttt_batch.games.solution import SolvedResult
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import PREFERENCE, VALUE, Learner, row_at
 from ttt_batch.runs.base import SolverAccess
@@ -258,23 +256,11 @@ class AgentProxy:
 
     def __init__(self, agent: PlayingAgent) -> None:
         self._agent, self.board, self.worth, self.own_ties = agent, agent.board, agent.worth, agent.own_ties
-        self.sharpens, self.gives, self.outside = agent.sharpens, agent.gives, agent.outside
 
-    def candidates(self, position: Position) -> list[int]:
-        """Return the cells that the agent's rule may pick."""
-        return self._agent.candidates(position)
-
-    def move_values(self, position: Position) -> dict[int, float]:
-        """Return the agent's value of each free cell."""
-        return self._agent.move_values(position)
+    def __getattr__(self, name: str) -> Any:
+        if name == "_agent":  # not set yet, in a copy
+            raise AttributeError(name)
+        return getattr(self._agent, name)
 
     def drawn_shares(self, _position: Position) -> None:
         """Return None: `candidates` has drawn already."""
-
-    def sharp_cells(self, position: Position) -> list[int]:
-        """Return the cells that the agent may pick with ties `sharp`."""
-        return self._agent.sharp_cells(position)
-
-    def true_moves(self, position: Position) -> Mapping[int, SolvedResult] | None:
-        """Return the exact value after each move; None if unknown."""
-        return self._agent.true_moves(position)

@@ -58,6 +58,22 @@ class Run(AnyEvaluation, StoredRun):
         return f"{words[0]} in both seats" if len(self.seats) == 2 else f"{words[0]} as {self.seats[0]}"
 
     @property
+    def holds(self) -> NDArray[np.bool_] | None:
+        """Return at which recorded points the agent is unbeatable in each of its seats; None on a growing board."""
+        found = self.statistics.get("unbeatable")
+        return None if found is None else found[:, : len(self.seats)]
+
+    @property
+    def from_games(self) -> bool:
+        """Return whether the run learnt from given games."""
+        return self.config.engine == "given"
+
+    @property
+    def symmetric(self) -> bool:
+        """Return whether the agent plays alike in all images of a position."""
+        return self.config.symmetry
+
+    @property
     def made_elsewhere(self) -> bool:
         """Return whether the table was imported and has learnt from no game since then."""
         return not self.statistics["outcomes"][-1:].any()
@@ -72,10 +88,6 @@ class Run(AnyEvaluation, StoredRun):
         return {**self.tables._asdict(), **dict(zip(("code", "outcome"), self.positions, strict=True))} | {
             "visits": self.visits
         }
-
-    def visits_or_zeros(self) -> NDArray[np.float64]:
-        """Return the updates so far of every entry of the table, zeros if they were not counted."""
-        return self.visits if self.visits.size else np.zeros(self.tables[0].size)
 
     def data(self) -> RunData:
         """Return the contents of the run file."""
@@ -110,13 +122,6 @@ TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 Provenance = dict[str, str | int | float]
 """Times, duration, command and versions of a run; they do not affect results."""
-
-
-def unbeatable_since(games: NDArray[np.int64], unbeatable: NDArray[np.bool_]) -> int | None:
-    """Return the games at the first point from which all of `unbeatable` (bool[T, P]) is True, or None."""
-    failing = np.flatnonzero(~unbeatable.all(axis=1))
-    first = int(failing[-1]) + 1 if failing.size else 0
-    return int(games[first]) if first < games.size else None
 
 
 class Recorder:

@@ -431,7 +431,8 @@ def study(
                 )
             more = more_of(resume, out, description, seeds, sweep, keep, options)
             crew = _worker_pool(place, more.wider, warn, stack)
-            writer = extend_study(more.path, more.wider, command=command) if more.is_wider else resume_study(more.path)
+            same = (more.wider.settings, more.wider.seeds) == (more.known.settings, more.known.seeds)
+            writer = resume_study(more.path) if same else extend_study(more.path, more.wider, command=command)
             if (writer.keys, writer.seeds.tolist()) == (more.keys, list(more.wider.seeds)):  # not extended since then
                 writer.design = more.wider  # with opponents' runs as given
         else:
@@ -508,11 +509,6 @@ class More(NamedTuple):
     wider: Design
     keep: str
     done: NDArray[np.int64]
-
-    @property
-    def is_wider(self) -> bool:
-        """Return whether the design was extended."""
-        return (self.wider.settings, self.wider.seeds) != (self.known.settings, self.known.seeds)
 
     @property
     def keys(self) -> list[str]:

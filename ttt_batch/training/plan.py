@@ -177,7 +177,8 @@ def _fresh_plan(
 
 def state_of(origin: Run, games: int) -> State:
     """Return a training's start state with the tables of a run, counted as `games` games learnt."""
-    return State(games, origin.tables, origin.visits_or_zeros(), np.zeros(3, np.int64), *origin.positions)
+    visits = origin.visits if origin.visits.size else np.zeros(origin.tables[0].size)
+    return State(games, origin.tables, visits, np.zeros(3, np.int64), *origin.positions)
 
 
 def _opponent(opponent: Opposing, *, trust: bool) -> Run | Agent | AgentAdapter | str | None:
@@ -240,7 +241,7 @@ def resumable_state(run: Run, name: str) -> State:
 
     Raises UsageError if the run learnt from given games, and RunFileError if its parts contradict each other.
     """
-    if run.config.engine == "given":
+    if run.from_games:
         raise UsageError(
             f"{name} learnt from given games or was imported; continue with {command_with('learn-from', 'run')}, or "
             f"start a new run with {command_with('train', 'start')}"
@@ -323,7 +324,7 @@ def plan_networks(length: Length, runs: RunSources, options: dict[str, Any], sea
         return Plan(config, last_game(config, games))
     assert isinstance(before, PatternRun)
     config, name = before.config, runs.name
-    if config.start:
+    if before.from_games:
         raise UsageError(
             f"{name} learnt from given games, which a training does not repeat; continue with "
             f"{command_with('learn-from', 'run')}, or train a new run"

@@ -265,13 +265,11 @@ def _learning_agent(agent: "AnyRun", path: Path | None, out: Path | None, warn: 
 
     Warn about properties that the run will lose.
     """
-    from ttt_batch.runs.run import Run
     from ttt_batch.training.from_games import LearningRun
 
     pupil = LearningRun(agent, out or path, overwrite=out is None, command=command_line(), warn=warn)
-    given = agent.config.engine == "given" if isinstance(agent, Run) else agent.config.start != ""
-    if out is None and not given:
-        unproved = "" if isinstance(agent, Run) or not agent.verdict() else ", and no proof of it holds any more"
+    if out is None and not agent.from_games:
+        unproved = ", and no proof of it holds any more" if agent.generalises and agent.verdict() else ""
         print_message(
             "ttt-batch: after an update this is a run of given games, which train --resume does not go on with"
             f"{unproved}; --out FILE leaves RUN as it is"

@@ -34,7 +34,6 @@ from ttt_batch.app.plots.style import (
     marked_points,
     new_figure,
     put_legend,
-    safe_since,
     unbeatable_text,
     verdict,
 )
@@ -385,7 +384,7 @@ def _draw_panel(axes: Any, panel: Panel, look: Look, runs: Sequence[AnyRun]) -> 
 def _proofs(runs: Sequence[AnyRun]) -> Iterator[tuple[int, int]]:
     """Yield the number of each run that is unbeatable in all its seats for good, or proved, and since which game."""
     for number, run in enumerate(runs):
-        since = safe_since(run)
+        since = run.since
         if since is not None:  # an imported run has a point before its first game, which is not drawn
             yield number, max(since, int(after_games(run.statistics)["games"][0]))
 
@@ -398,7 +397,7 @@ def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[AnyRun])
         return _line_style(Line(run, seat, what, np.zeros(0, np.int64), np.zeros(0)), look)
 
     seats = sorted({line.seat for panel in panels for line in panel.lines if line.seat >= 0})
-    networks = all(isinstance(run, PatternRun) for run in runs)
+    networks = all(run.generalises for run in runs)
     one, entries = len(runs) == 1, []
     if one:
         there = any(panel.name == "versus_random" for panel in panels)
@@ -429,6 +428,6 @@ def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[AnyRun])
             entries.append((star, f"{held} from here on"))
     exact = ["unbeatable" in run.statistics for run in runs]
     if not networks and not all(exact):
-        which = NO_EXACT if not any(isinstance(run, PatternRun) for run in runs) else NO_EXACT_NETWORKS
+        which = NO_EXACT if not any(run.generalises for run in runs) else NO_EXACT_NETWORKS
         entries.append((line_sign(linestyle=""), which + (": only what all runs have" if any(exact) else "")))
     return entries

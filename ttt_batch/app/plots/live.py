@@ -28,11 +28,11 @@ from ttt_batch.core.errors import RunFileError, TttBatchError, command_with
 from ttt_batch.core.files import file_identity, reason, shown
 from ttt_batch.core.text import SEATS, count_text, duration_text, short_number
 from ttt_batch.learners import learner_named
+from ttt_batch.runs.base import unbeatable_since
 from ttt_batch.runs.config import pattern_config_from
 from ttt_batch.runs.loading import course_misfits, is_pattern_run
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.network_run import PROVED, REFUTED, UNDECIDED
-from ttt_batch.runs.run import unbeatable_since
 from ttt_batch.runs.storage.declaration import EXACT_COLUMNS, RunData
 from ttt_batch.runs.storage.reading import load_run
 

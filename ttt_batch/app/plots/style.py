@@ -18,9 +18,8 @@ from ttt_batch.core.errors import TttBatchError
 from ttt_batch.core.text import SEATS, count_text, short_number
 from ttt_batch.runs.config import make_config, make_pattern_config
 from ttt_batch.runs.loading import AnyRun
-from ttt_batch.runs.network_run import PROVED, PatternRun
+from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.options import OPTIONS, option_text
-from ttt_batch.runs.run import unbeatable_since
 
 SETTINGS = tuple(name for name in OPTIONS if name not in ("learner", "games", "seed", "keep"))
 """Configuration keys that a legend may name beside learner and seed, in its order."""
@@ -112,16 +111,6 @@ def make_look(runs: Sequence[AnyRun], legend: Legend, most: int) -> Look:
     return Look([groups.index(setting) for setting in legend.settings], entries)
 
 
-def safe_since(run: AnyRun) -> int | None:
-    """Return the games at the first point from which on a run is unbeatable in its seats, or proved; else None."""
-    if isinstance(run, PatternRun):
-        proved = run.statistics["proof"][:, list(run.config.seats)] == PROVED
-        return unbeatable_since(run.statistics["games"], proved)
-    if "unbeatable" not in run.statistics:
-        return None
-    return unbeatable_since(run.statistics["games"], run.statistics["unbeatable"][:, : len(run.seats)])
-
-
 def unbeatable_text(runs: Sequence[AnyRun]) -> str:
     """Return the words for runs that no opponent beats in any seat that they play."""
     seats = {run.seats for run in runs}
@@ -142,7 +131,7 @@ def verdict(runs: Sequence[AnyRun]) -> str:
     if len(runs) == 1:
         run = runs[0]
         parts = []
-        since = safe_since(run)
+        since = run.since
         if isinstance(run, PatternRun):
             if run.config.prove_every:
                 parts.append("not proved at the end" if since is None else f"proved since game {since:,}")
@@ -151,10 +140,10 @@ def verdict(runs: Sequence[AnyRun]) -> str:
         if run.interrupted:
             parts.append(f"stopped at {short_number(run.games)} of {short_number(run.goal)} games")
         return "\n".join(parts)
-    networks = all(isinstance(run, PatternRun) for run in runs)
+    networks = all(run.generalises for run in runs)
     if not networks and any("unbeatable" not in run.statistics for run in runs):
         return ""
-    proved = sum(safe_since(run) is not None for run in runs)
+    proved = sum(run.since is not None for run in runs)
     return f"{proved} of {len(runs)} {'proved' if networks else 'unbeatable'} at the end"
 
 

@@ -18,7 +18,7 @@ from ttt_batch.games.board import Board
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.network_run import REFUTED, PatternRun
 from ttt_batch.runs.options import OWN, option_text
-from ttt_batch.runs.run import Run, unbeatable_since
+from ttt_batch.runs.run import Run
 from ttt_batch.runs.storage.declaration import version_text
 
 
@@ -79,17 +79,12 @@ def proof_text(run: Run, unbeatable: Mapping[str, bool | None]) -> str:
 
     Training records verdicts for ties `any`; a run that is unbeatable with these is unbeatable with all.
     """
-    since = _since(run)
+    since = run.since
     if since is not None:
         points = f" at every recorded point since game {since:,}" if since else " from its start" if run.games else ""
         return f"unbeatable {'in both seats' if run.seats == SEATS else f'as {SEATS[0]}'}{points}"
     verdicts = {seat: "unbeatable" if unbeatable[seat] else "can be beaten" for seat in run.seats}
     return ", ".join(f"{verdict} as {seat}" for seat, verdict in verdicts.items())
-
-
-def _since(run: Run) -> int | None:
-    """Return the games since which a run is unbeatable in every seat that it plays, None if it is not."""
-    return unbeatable_since(run.statistics["games"], run.statistics["unbeatable"][:, : len(run.seats)])
 
 
 def verdict_facts(run: Run) -> dict[str, Any]:
@@ -98,7 +93,7 @@ def verdict_facts(run: Run) -> dict[str, Any]:
     return {
         "unbeatable": {seat: good if seat in run.seats else None for seat, good in found},
         "ties": "any",
-        "unbeatable_since": _since(run),
+        "unbeatable_since": run.since,
     }
 
 
@@ -338,7 +333,7 @@ def run_html(run: AnyRun) -> str:
 
     Every text is escaped: a file may hold anything.
     """
-    grown = isinstance(run, Run) and run.grown is not None
+    grown = run.grown is not None
     facts = {
         "learner": run.config.learner,
         "board": run.board.name,

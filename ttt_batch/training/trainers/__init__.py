@@ -1,17 +1,12 @@
 """Trainers that continue a run by games or by batches; board, batch and engine select one."""
 
-from collections.abc import Callable
 from typing import Any
 
-from ttt_batch.games.graph import MAX_ROWS
-from ttt_batch.games.transcripts import Games
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.options import OPPONENTS
-from ttt_batch.runs.state import State
 from ttt_batch.simulation.action_probabilities import Probabilities
 from ttt_batch.simulation.policy import Policy
-from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.trainers.base import TableTrainer, TrainerOptions, draws_by_chance, policy_of_opponent
 from ttt_batch.training.trainers.batched import Flowing, InLockstep, MixtureWalking, Walking
 from ttt_batch.training.trainers.ply_by_ply import Growing, GrowingFlow, OneByOne, PlyByPly
@@ -29,24 +24,11 @@ def choose_trainer(config: Config, opponent: Policy | Probabilities | None = Non
     return MixtureWalking if by_chances else Walking if config.small else InLockstep
 
 
-def make_trainer(
-    config: Config,
-    *,
-    opponent: Policy | Probabilities | None = None,
-    state: State | None = None,
-    record: Callable[[Games], None] | None = None,
-    threads: int = 1,
-    block: int = BLOCK,
-    max_rows: int = MAX_ROWS,
-    games: int = 0,
-    shares: Any = None,
-) -> TableTrainer:
-    """Return a trainer for `config`, new or from `state`; for the parameters see `TrainerOptions`.
+def make_trainer(config: Config, *, opponent: Policy | Probabilities | None = None, **options: Any) -> TableTrainer:
+    """Return a trainer for `config`, new or from a `state`; options: see `TrainerOptions`.
 
     A learner without self-play meets the opponent named in its configuration, unless `opponent` is given.
     """
     if opponent is None and len(learner_named(config.learner).seats) == 1 and config.opponent in OPPONENTS:
         opponent = policy_of_opponent(config.opponent, config)
-    return choose_trainer(config, opponent)(
-        TrainerOptions(config, opponent, state, record, threads, block, max_rows, games, shares)
-    )
+    return choose_trainer(config, opponent)(TrainerOptions(config, opponent, **options))

@@ -72,15 +72,6 @@ def draws_by_chance(config: Config, opponent: Policy | Probabilities | None) -> 
     return config.by_chances or isinstance(opponent, Probabilities)
 
 
-@dataclass(frozen=True)
-class Enumerated:
-    """Enumerated board with the learner's tables and visits; `GrowingTable` is the counterpart for growing boards."""
-
-    graph: Graph
-    tables: Any
-    visits: NDArray[np.float64]
-
-
 class Trainer(ABC):
     """Trainer of one new or continued run by any method; `advance` plays and learns, `judge` evaluates.
 
@@ -146,6 +137,8 @@ class TableTrainer(Trainer):
     Subclasses define `_learn`, which learns from the next games, and `_played`, which counts outcomes.
 
     learner, worth, batches: of the run.
+    graph, tables: positions and moves, and the learner's tables, with spare capacity on a growing board.
+    visits: float64, the updates so far of every table entry; empty unless the step size depends on visits.
     """
 
     def __init__(self, task: TrainerOptions) -> None:
@@ -154,15 +147,27 @@ class TableTrainer(Trainer):
         self.learner = learner_named(config.learner)
         self.seats = len(self.learner.seats)
         if config.grown:
-            self._held: GrowingTable | Enumerated = _grown(task)
-            self.grown = self._held
+            self.grown = grow(config)
+            if state is not None and state.code.size:
+                self.grown.restore(state.code, state.outcome, state.tables, state.visits)
+            self.grown.limit(task.max_rows)
+            self._hold(self.grown)
         else:
-            self._held = _enumerated(task)
+            self.graph: Graph = config.graph
+            start = start_tables(config, self.graph, [config.seed])[0] if state is None else state.tables
+            self.tables = self.learner.tables(*(array.copy() for array in start))
+            self.visits = np.zeros(self.tables[0].size if config.alpha.power else 0)
+            if state is not None and state.visits.size and self.visits.size:
+                self.visits[:] = state.visits
         self._take(config)
         self._seats = SEATS_IN_TURN[config.seat]
         self._record = task.record
         self._at_once = RECORDED_AT_ONCE if config.small else RECORDED_AT_ONCE // 4
         self._outcomes_before = np.zeros(3, np.int64) if state is None else state.outcomes.copy()
+
+    def _hold(self, grown: GrowingTable) -> None:
+        """Use the arrays of a growing board, which replaces them when it grows."""
+        self.graph, self.tables, self.visits = grown.graph, grown.tables, grown.visits
 
     def _take(self, config: Config) -> None:
         """Set the numbers of a configuration; learner and board must already match it."""
@@ -183,21 +188,6 @@ class TableTrainer(Trainer):
         self._decays = make_decays(alpha.over(config.horizon), epsilon.over(config.horizon))
         self._stream = FLOW if config.engine == "flow" else PLAY
         self._key = stream_key(config.seed, self._stream)
-
-    @property
-    def graph(self) -> Graph:
-        """Return the positions and moves, with spare capacity on a growing board."""
-        return self._held.graph
-
-    @property
-    def tables(self) -> Any:
-        """Return the learner's tables, with spare capacity on a growing board."""
-        return self._held.tables
-
-    @property
-    def visits(self) -> NDArray[np.float64]:
-        """Return the updates so far of every table entry; empty unless the step size depends on visits."""
-        return self._held.visits
 
     def bounds(self, game: int) -> tuple[int, int]:
         """Return the bounds of the batch that contains `game`."""
@@ -263,16 +253,7 @@ class TableTrainer(Trainer):
     @property
     def _learning(self) -> Learning:
         """Return the common arguments of the kernels that play and learn."""
-        return Learning(self._held.tables, self._held.graph, self.learner.choice, self._step, self._decays)
-
-
-def _grown(task: TrainerOptions) -> GrowingTable:
-    """Return the growing board of a training, with the positions of the start state."""
-    grown, state = grow(task.config), task.state
-    if state is not None and state.code.size:
-        grown.restore(state.code, state.outcome, state.tables, state.visits)
-    grown.limit(task.max_rows)
-    return grown
+        return Learning(self.tables, self.graph, self.learner.choice, self._step, self._decays)
 
 
 def start_tables(config: Config, graph: Graph, seeds: Sequence[int]) -> list[Any]:
@@ -285,18 +266,6 @@ def start_tables(config: Config, graph: Graph, seeds: Sequence[int]) -> list[Any
         if rng.bit_generator.state == before:
             break
     return tables
-
-
-def _enumerated(task: TrainerOptions) -> Enumerated:
-    """Return the enumerated board of a training, with its start tables and visits."""
-    config, state = task.config, task.state
-    learner, graph = learner_named(config.learner), config.graph
-    start = start_tables(config, graph, [config.seed])[0] if state is None else state.tables
-    tables = learner.tables(*(array.copy() for array in start))
-    visits = np.zeros(tables[0].size if config.alpha.power else 0)
-    if state is not None and state.visits.size and visits.size:
-        visits[:] = state.visits
-    return Enumerated(graph, tables, visits)
 
 
 def check_opponent(opponent: Run | OpponentPolicy | str, config: Config) -> None:

@@ -56,7 +56,7 @@ from ttt_batch.training.kernels.batch import (
 )
 from ttt_batch.training.kernels.sampled import lay_out_rows
 from ttt_batch.training.kernels.train_many import SeedBatch, judge_now, train_learners
-from ttt_batch.training.trainers.base import Enumerated, TableTrainer, TrainerOptions, start_tables
+from ttt_batch.training.trainers.base import TableTrainer, TrainerOptions, start_tables
 
 
 class TrainedLearner(NamedTuple):
@@ -84,7 +84,7 @@ class Batched(TableTrainer):
 
     def take(self, config: Config) -> None:
         """Set another configuration for `train_learners`, with the same learner, board, opponent and engine."""
-        self._held = Enumerated(self.graph, self.tables, np.zeros(self.tables[0].size if config.alpha.power else 0))
+        self.visits = np.zeros(self.tables[0].size if config.alpha.power else 0)
         self._take(config)
         for sampler, work in zip(self._samplers, self._works, strict=True):
             self._retake(sampler, work)
@@ -273,7 +273,9 @@ class ChunkedWalk(Batched):
     def _batch_in_pieces(self, turn: int, last: int, stop: Callable[[], bool]) -> bool:
         """Learn from the batch of games `self.games` to `last - 1`; return False if `stop()` became true before."""
         if self._helpers and self._pool is None:
-            self._start_pool()
+            # As many as the system allows; their number does not affect the result.
+            del self._helpers[startable_threads(len(self._helpers)) :]
+            self._pool = ThreadPoolExecutor(len(self._helpers)) if self._helpers else None
         threads = max(1, min(len(self._helpers) + 1, (last - self.games) // self._each))
         step = self._begin(turn, threads)
         walked = self._walk_elsewhere(turn, last, stop)
@@ -292,11 +294,6 @@ class ChunkedWalk(Batched):
     def _end(self, turn: int, step: Step, games: int, _threads: int) -> None:
         """Learn from a batch that was walked."""
         end_walk(self._samplers[turn], self.tables, self.graph, step, self._works[turn], games)
-
-    def _start_pool(self) -> None:
-        """Start the helping threads, or as many as the system allows; their number does not affect the result."""
-        del self._helpers[startable_threads(len(self._helpers)) :]
-        self._pool = ThreadPoolExecutor(len(self._helpers)) if self._helpers else None
 
     def _share(self, function: Callable[..., Any], parts: Sequence[tuple[Any, ...]]) -> None:
         """Call `function` with each of `parts`; helping threads start at the front, this thread at the end."""

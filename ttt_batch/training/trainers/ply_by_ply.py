@@ -105,6 +105,7 @@ class PlyByPly(TableTrainer):
     def _make_room(self, grown: GrowingTable) -> None:
         """Enlarge the board's tables."""
         grown.enlarge()
+        self._hold(grown)
         self._step = self._step._replace(visits=grown.visits)
 
 
@@ -229,6 +230,7 @@ class GrowingFlow(Growing):
             while (first := arrive(grown.tables, grown.graph, grown.growth, counts, first, until, self.worth)) < until:
                 if not grown.may_grow:
                     grown.go_back(before.rows, before.finals)
+                    self._hold(grown)
                     return None
                 self._make_room(grown)
                 assert self._counts is not None
@@ -247,13 +249,10 @@ class GrowingFlow(Growing):
             draw_mixed_ply(self._streams, self._learning, not opponent, *batch, first, last)
             return
         if self._policy.ordered.size != self.graph.child.size:
-            self._policy = _scratch_policy(self.graph)
+            # Space for the moves of rows, which are listed when games arrive there.
+            rows = np.zeros(self.graph.first_edge.size - 1, np.uint32)
+            self._policy = Policy(np.zeros(self.graph.child.size, np.uint32), rows)
         draw_ply(self._learning, self._policy, opponent, *batch, self._rows, first, last)
-
-
-def _scratch_policy(graph: Graph) -> Policy:
-    """Return space for the moves of rows, which are listed when games arrive there."""
-    return Policy(np.zeros(graph.child.size, np.uint32), np.zeros(graph.first_edge.size - 1, np.uint32))
 
 
 def _moved(counts: Counts, graph: Graph) -> Counts:
