@@ -31,7 +31,7 @@ from ttt_batch.games.enumeration import GRAPHS, enumerate_graph
 from ttt_batch.games.solution import solve
 from ttt_batch.runs.config import make_config
 from ttt_batch.training.trainers import make_trainer
-from ttt_batch.training.trainers.base import Trainer
+from ttt_batch.training.trainers.base import TableTrainer
 
 BOARD, GROWN = "4x4x4", "5x5x5"
 REPEATS = 5
@@ -96,7 +96,7 @@ def walking() -> dict[str, float]:
         trainer.advance(2_000_000 // batch * batch, lambda: False)
         games = 8 * batch if batch > 100_000 else 32 * batch
 
-        def go(trainer: Trainer = trainer, games: int = games) -> None:
+        def go(trainer: TableTrainer = trainer, games: int = games) -> None:
             trainer.advance(trainer.games + games, lambda: False)
 
         found[f"4x4x4, td, walk and fold, batch {batch:,}, games/s"] = games / timed(go)

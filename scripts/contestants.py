@@ -36,7 +36,7 @@ from ttt_batch.studies.designs.methods import points_of
 from ttt_batch.studies.statistics import first_proof, games_at, settled_since
 from ttt_batch.studies.study import study
 from ttt_batch.training.trainers import make_trainer
-from ttt_batch.training.trainers.base import Trainer
+from ttt_batch.training.trainers.base import TableTrainer
 
 TEXTBOOK = Path(__file__).with_name("textbook.c")
 PEERS_SCRIPT = Path(__file__).with_name("peers.py")
@@ -227,7 +227,7 @@ def kernel_alone(engine: str, batch: int, seeds: int) -> Contestant:
     return Contestant(prepare)
 
 
-def stretch(trainer: Trainer) -> Callable[[int], float]:
+def stretch(trainer: TableTrainer) -> Callable[[int], float]:
     """Return a function that times the next games of `trainer`, always from its present state."""
     state, batch = trainer.state(), int(trainer.config.batch)
 
@@ -486,7 +486,7 @@ def warm_trainer(
     engine: str = "walk",
     explore: str | None = None,
     board: str = "3x3",
-) -> Trainer:
+) -> TableTrainer:
     """A trainer with compiled kernels, past the first batches, whose tables change most."""
     config = make_config(learner=learner, epsilon=epsilon, batch=batch, engine=engine, explore=explore, board=board)
     trainer = make_trainer(config)
@@ -494,19 +494,19 @@ def warm_trainer(
     return trainer
 
 
-def batches_to_warm(trainer: Trainer) -> int:
+def batches_to_warm(trainer: TableTrainer) -> int:
     """Batches that settle the tables: so many games, or steps of flow, whose batches may be of any size."""
     return 20 if trainer.config.engine == "flow" else math.ceil(WARM_GAMES / int(trainer.config.batch))
 
 
-def advance(trainer: Trainer, games: int) -> float:
+def advance(trainer: TableTrainer, games: int) -> float:
     """Learn from `games` more games; return the seconds."""
     start = time.perf_counter()
     trainer.advance(trainer.games + games, lambda: False)
     return time.perf_counter() - start
 
 
-def games_in(trainer: Trainer, seconds: float) -> int:
+def games_in(trainer: TableTrainer, seconds: float) -> int:
     """Games, in whole batches, that `trainer` learns from in about `seconds`."""
     batch, batches = int(trainer.config.batch), batches_to_warm(trainer)
     return max(1, int(batches * seconds / advance(trainer, batches * batch))) * batch

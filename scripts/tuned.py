@@ -21,7 +21,7 @@ from ttt_batch.runs.config import make_config
 from ttt_batch.simulation.policy import outcomes_of
 from ttt_batch.simulation.walk import make_explorations
 from ttt_batch.training.trainers import make_trainer
-from ttt_batch.training.trainers.base import Trainer
+from ttt_batch.training.trainers.base import TableTrainer
 
 SOURCE = Path(__file__).with_suffix(".c")
 FLAGS = ("-O3", "-march=native", "-mprefer-vector-width=512", "-ffp-contract=off")
@@ -47,7 +47,7 @@ def build(folder: Path) -> Path:
     return program
 
 
-def write_input(path: Path, trainer: Trainer) -> None:
+def write_input(path: Path, trainer: TableTrainer) -> None:
     """Write what the program reads: settings, alias table, weights, tables and graph of a trainer at its start."""
     config, graph = trainer.config, trainer.graph
     if config.board.rows != 3 or graph.code.size != 5478 or config.learner not in LEARNERS:
@@ -71,7 +71,7 @@ def write_input(path: Path, trainer: Trainer) -> None:
     path.write_bytes(b"".join(np.ascontiguousarray(part).tobytes() for part in parts))
 
 
-def run(program: Path, trainer: Trainer, batches: int, warm: int = 0) -> Outcome:
+def run(program: Path, trainer: TableTrainer, batches: int, warm: int = 0) -> Outcome:
     """Learn from `warm` and then `batches` timed batches, from the settings and tables of a trainer at its start."""
     source, target = program.with_name("tuned.in"), program.with_name("tuned.out")
     write_input(source, trainer)

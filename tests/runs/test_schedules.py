@@ -15,7 +15,7 @@ from ttt_batch.runs.config import make_config
 from ttt_batch.runs.options import parse_schedule
 from ttt_batch.runs.schedules import value_at
 from ttt_batch.training.trainers import make_trainer
-from ttt_batch.training.trainers.base import Trainer
+from ttt_batch.training.trainers.base import TableTrainer
 from ttt_batch.training.trainers.batched import Walking
 
 
@@ -190,7 +190,7 @@ BY_GAMES = {"alpha": "0.9->0.1:exp", "epsilon": "0.5->0.1:linear"}
 BY_VISITS = {"alpha": "1/n^0.8", "epsilon": "0.5->0.1:exp"}
 
 
-def learnt(stops: list[int], batch: int, threads: int = 1, block: int = 1024, **changes: Any) -> Trainer:
+def learnt(stops: list[int], batch: int, threads: int = 1, block: int = 1024, **changes: Any) -> TableTrainer:
     trainer = make_trainer(make_config(batch=batch, seed=7, horizon=20_000, **changes), threads=threads, block=block)
     for stop in stops:
         trainer.advance(stop, never)

@@ -41,7 +41,7 @@ from ttt_batch.simulation.walk import (
     walk_from_queue,
 )
 from ttt_batch.training.trainers import make_trainer
-from ttt_batch.training.trainers.base import Trainer
+from ttt_batch.training.trainers.base import TableTrainer
 
 EPSILONS = [0.0, 1e-9, 0.01, 0.1, 0.3, 0.5, 0.6, 0.999, 1.0]
 BLOCKS = [1, 7, 1024]
@@ -100,7 +100,7 @@ def assert_arrivals_add_up(graph: Graph, counts: Counts, games: int) -> None:
     assert (counts.visited[: counts.n_visited[0]] == np.flatnonzero(arrived[: left.size])).all()
 
 
-def trained(name: str, games: int = 20_000) -> tuple[Graph, Policy, Trainer]:
+def trained(name: str, games: int = 20_000) -> tuple[Graph, Policy, TableTrainer]:
     """A learner's policy after some training."""
     trainer = make_trainer(make_config(learner=name, batch=1000, seed=5))
     trainer.advance(games, lambda: False)

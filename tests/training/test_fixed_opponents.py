@@ -20,7 +20,7 @@ from ttt_batch.runs.config import make_config
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import chosen_edges, optimal_policy, random_policy
 from ttt_batch.training.trainers import make_trainer
-from ttt_batch.training.trainers.base import Trainer
+from ttt_batch.training.trainers.base import TableTrainer
 from ttt_batch.training.trainers.batched import Walking
 
 TAUGHT = [(name, batch) for name in ("sarsa", "expected-sarsa", "q-learning") for batch in (1, 50)]
@@ -231,7 +231,7 @@ def test_greedy_td_takes_the_first_of_equals() -> None:
 def raised(name: str, cells: dict[int, float]) -> Any:
     """Set the first player's values of first moves."""
 
-    def change(trainer: Trainer) -> None:
+    def change(trainer: TableTrainer) -> None:
         graph = trainer.graph
         for edge in range(9):
             cell = int(graph.cell[edge])

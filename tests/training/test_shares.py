@@ -17,7 +17,7 @@ from ttt_batch.simulation.policy import Policy
 from ttt_batch.training import remote as shares_module
 from ttt_batch.training.remote import RemoteBatches
 from ttt_batch.training.trainers import make_trainer
-from ttt_batch.training.trainers.base import Trainer, policy_of_opponent
+from ttt_batch.training.trainers.base import TableTrainer, policy_of_opponent
 from ttt_batch.training.trainers.batched import InLockstep, Walking
 
 
@@ -55,7 +55,7 @@ def small_batches_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     shares_module._own.__dict__.clear()
 
 
-def learnt(games: int, crew: Any = None, rival: Policy | None = None, said: Any = None, **options: Any) -> Trainer:
+def learnt(games: int, crew: Any = None, rival: Policy | None = None, said: Any = None, **options: Any) -> TableTrainer:
     config = make_config(**{"seed": 5, **options})
     shares = None if crew is None else RemoteBatches(crew, config, (said if said is not None else []).append)
     trainer = make_trainer(config, opponent=rival, games=games, shares=shares)
@@ -64,7 +64,7 @@ def learnt(games: int, crew: Any = None, rival: Policy | None = None, said: Any 
     return trainer
 
 
-def assert_same(one: Trainer, other: Trainer) -> None:
+def assert_same(one: TableTrainer, other: TableTrainer) -> None:
     assert [array.tobytes() for array in one.tables] == [array.tobytes() for array in other.tables]
     assert one.outcomes.tolist() == other.outcomes.tolist()
 

@@ -20,7 +20,7 @@ from ttt_batch.runs.run import Run
 from ttt_batch.runs.schedules import batch_bounds, make_batches, record_schedule
 from ttt_batch.training.kernels.batch import run_batches
 from ttt_batch.training.trainers import batched, choose_trainer, make_trainer
-from ttt_batch.training.trainers.base import Trainer
+from ttt_batch.training.trainers.base import TableTrainer
 from ttt_batch.training.trainers.batched import Walking
 
 
@@ -32,7 +32,7 @@ def bytes_of(tables: Any) -> list[bytes]:
     return [array.tobytes() for array in tables]
 
 
-def learnt(name: str, games: int, *, threads: int = 1, block: int = 1024, **changes: Any) -> Trainer:
+def learnt(name: str, games: int, *, threads: int = 1, block: int = 1024, **changes: Any) -> TableTrainer:
     """A trainer after `games` games."""
     trainer = make_trainer(make_config(learner=name, **{"seed": 7, **changes}), threads=threads, block=block)
     trainer.advance(games, never)
@@ -40,7 +40,7 @@ def learnt(name: str, games: int, *, threads: int = 1, block: int = 1024, **chan
     return trainer
 
 
-def assert_same(one: Trainer, other: Trainer) -> None:
+def assert_same(one: TableTrainer, other: TableTrainer) -> None:
     assert bytes_of(one.tables) == bytes_of(other.tables)
     assert one.outcomes.tolist() == other.outcomes.tolist()
     assert one.outcomes.sum() == one.games

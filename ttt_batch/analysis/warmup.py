@@ -57,7 +57,7 @@ from ttt_batch.studies.study import study
 from ttt_batch.training.from_games import learn_from
 from ttt_batch.training.train import train, train_table
 from ttt_batch.training.trainers import make_trainer
-from ttt_batch.training.trainers.base import TableTrainer, Trainer
+from ttt_batch.training.trainers.base import TableTrainer
 from ttt_batch.training.trainers.batched import Walking
 
 ENUMERATED, GROWN = "2x5x3", "5x5x5"
@@ -402,7 +402,7 @@ def thread_counts(most: int) -> list[int]:
     return powers if powers[-1] == most else [*powers, most]
 
 
-def _learning(trainer: Trainer) -> Steps:
+def _learning(trainer: TableTrainer) -> Steps:
     """Return a function that trains the given number of further batches."""
     return lambda n: trainer.advance(trainer.games + n * int(trainer.config.batch), lambda: False)
 
