@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -302,29 +302,30 @@ def run_study(
     return bool((study.state == DONE).all())
 
 
+@dataclass
 class _Work:
-    """Run of a study's chunks on a pool, which stores their results."""
+    """Run of a study's chunks on a pool, which stores their results.
 
-    def __init__(
-        self,
-        study: StudyWriter,
-        pool: ThreadPool | WorkerPool,
-        tasks: LocalTasks | RemoteTasks,
-        progress: Callable[[StudyProgress], None] | None,
-        stop: Callable[[], bool],
-        say: Callable[[str], None],
-    ) -> None:
-        self._study, self._pool, self._tasks = study, pool, tasks
-        self._progress, self._stop, self._say = progress, stop, say
-        self._began, self._games, self._moved = time.perf_counter(), 0, False
+    games: learnt from since it began.  moved: the study has a new file, without learners that the old one had.
+    """
+
+    study: StudyWriter
+    pool: ThreadPool | WorkerPool
+    tasks: LocalTasks | RemoteTasks
+    progress: Callable[[StudyProgress], None] | None
+    stop: Callable[[], bool]
+    say: Callable[[str], None]
+    began: float = field(default_factory=time.perf_counter)
+    games: int = 0
+    moved: bool = False
 
     def go_on(self) -> None:
         """Train and store all missing learners, until all are done or `stop` ends it."""
         while True:
-            self._moved = False
+            self.moved = False
             self._learn_missing()
-            self._keep(self._study.sync)
-            if not self._moved or self._stop():  # after a move, train lost learners again
+            self._keep(self.study.sync)
+            if not self.moved or self.stop():  # after a move, train lost learners again
                 return
 
     def _keep(self, store: Callable[[], object]) -> None:
@@ -332,35 +333,35 @@ class _Work:
         try:
             store()
         except LostStudyError as error:
-            lost, self._moved = move_aside(self._study), True
+            lost, self.moved = move_aside(self.study), True
             again = f"; {count_text(lost, 'learner')} that it had {'is' if lost == 1 else 'are'} trained again"
-            self._say(f"{error}; it is saved in {shown(self._study.path)} from now on{again if lost else ''}")
+            self.say(f"{error}; it is saved in {shown(self.study.path)} from now on{again if lost else ''}")
             store()
             self._report()  # the caller may have to name the file
 
     def _learn_missing(self) -> None:
-        pool = self._pool
-        chunks = Chunks(self._study, pool)
-        todo, more, look = iter(chunks), True, self._began
+        pool = self.pool
+        chunks = Chunks(self.study, pool)
+        todo, more, look = iter(chunks), True, self.began
         while more or pool.busy:
             if time.perf_counter() >= look:  # a report for each of 100,000 short chunks would be slow
                 look = time.perf_counter() + LOOK_SECONDS
                 self._report()
-            if self._stop():
+            if self.stop():
                 more = False
                 pool.give_up()
             while more and chunks.wanted > 0:
                 chunk = next(todo, None)
                 more = chunk is not None
                 if chunk is not None:
-                    pool.begin(chunk, self._tasks.task(chunk))
+                    pool.begin(chunk, self.tasks.task(chunk))
             for ended in pool.ended(LOOK_SECONDS):
                 chunks.took(*self._store(ended))
         self._report()
 
     def _report(self) -> None:
-        if self._progress is not None:
-            self._progress(self._now())
+        if self.progress is not None:
+            self.progress(self._now())
 
     def _store(self, ended: TaskResult) -> tuple[int, float]:
         """Store the results of a chunk; return its games, and the seconds that it took."""
@@ -370,23 +371,23 @@ class _Work:
         games, alike = 0, dict[Any, list[tuple[Part, LearnerResults]]]()
         for part, found in zip(chunk, map(LearnerResults._make, learnt), strict=True):
             if found.learners:
-                games += found.learners * self._study.design.settings[part.setting].games
+                games += found.learners * self.study.design.settings[part.setting].games
                 alike.setdefault(found.shapes, []).append((part, found))
             if found.failure is not None:
                 # Record the failure for the other seeds of the part, too.  `--resume` tries all of them again.
                 for seed in part.seeds[found.learners :]:
-                    self._keep(partial(self._study.fail, part.setting, seed, found.failure))
+                    self._keep(partial(self.study.fail, part.setting, seed, found.failure))
         for several in alike.values():  # together, because a store takes 0.3 ms
             settings = [part.setting for part, found in several for _ in range(found.learners)]
             seeds = [seed for part, found in several for seed in part.seeds[: found.learners]]
             statistics = joined_results([found.statistics for _, found in several])
             tables = joined_results([found.tables for _, found in several])
-            self._keep(partial(self._study.store_many, settings, seeds, statistics, tables))
-        self._games += games
+            self._keep(partial(self.study.store_many, settings, seeds, statistics, tables))
+        self.games += games
         return games, seconds
 
     def _now(self) -> StudyProgress:
-        state = self._study.state
+        state = self.study.state
         done, failed = int(np.count_nonzero(state == DONE)), int(np.count_nonzero(state == FAILED))
-        seconds = time.perf_counter() - self._began
-        return StudyProgress(done, failed, state.size, self._games, seconds, self._study.path, self._pool.workers)
+        seconds = time.perf_counter() - self.began
+        return StudyProgress(done, failed, state.size, self.games, seconds, self.study.path, self.pool.workers)

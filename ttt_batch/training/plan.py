@@ -88,11 +88,6 @@ class Plan:
     lacks_point: bool = False
 
     @property
-    def games(self) -> int:
-        """Return the number of games learnt from before the start."""
-        return 0 if self.state is None else self.state.games
-
-    @property
     def seconds(self) -> float:
         """Return the seconds of earlier training."""
         return float(self.provenance.get("seconds", 0.0))

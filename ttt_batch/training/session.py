@@ -14,7 +14,7 @@ from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ttt_batch.core.files import shown, unused_paths
 from ttt_batch.core.outputs import Lock
 from ttt_batch.core.text import count_text, exact_number, fold_case, parse_int, size_text
 from ttt_batch.games.transcripts import GamesWriter
+from ttt_batch.runs.base import StoredRun
 from ttt_batch.runs.options import MAX_GAMES
 from ttt_batch.runs.run import Clock, Recorder, Run, resumed_provenance
 from ttt_batch.runs.schedules import record_schedule
@@ -35,19 +36,6 @@ from ttt_batch.training.trainers.base import Trainer
 DEFAULT_EVERY = "30s"
 
 Say = Callable[[str], None]
-
-
-class Storable(Protocol):
-    """Run that can be saved: a table of positions or pattern networks."""
-
-    games: int
-    file: Path | None
-
-    def data(self) -> RunData:
-        """Return the contents of its file."""
-
-    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the run to `path`."""
 
 
 class RewrittenRun:
@@ -88,7 +76,7 @@ class RewrittenRun:
     def __exit__(self, *_: object) -> None:
         self._locks.close()
 
-    def write(self, run: Storable) -> None:
+    def write(self, run: StoredRun) -> None:
         """Write the run, and set its `file`.
 
         Raises RunFileError if neither this file nor one beside it can be written, TakenError if another process is
@@ -143,7 +131,7 @@ class RewrittenRun:
                 return None
             return False
 
-    def _write_beside(self, run: Storable, data: RunData) -> None:
+    def _write_beside(self, run: StoredRun, data: RunData) -> None:
         """Write the run into a new file beside the first one, and use that from now on."""
         for path in unused_paths(self._first):
             if path == self._first:
@@ -210,7 +198,7 @@ class Checkpoints(RewrittenRun):
         """Return whether the next checkpoint is due at `games` games."""
         return games >= self.next_games() or time.perf_counter() - self._last_time >= self._every.seconds
 
-    def attempt(self, run: Storable) -> None:
+    def attempt(self, run: StoredRun) -> None:
         """Write a checkpoint; if that fails, warn once and continue."""
         try:
             self.write(run)
@@ -224,7 +212,7 @@ class Checkpoints(RewrittenRun):
             self._failing = False
         self.begin(run.games)  # after the write, so that a slow disk does not take all the time
 
-    def finish(self, run: Storable, elsewhere: Callable[[RunFileError], Path | None] | None = None) -> None:
+    def finish(self, run: StoredRun, elsewhere: Callable[[RunFileError], Path | None] | None = None) -> None:
         """Write the finished run, and set its `file`.
 
         elsewhere: called after each failure for another new file, until a write succeeds or it returns None.
@@ -302,7 +290,8 @@ def make_snapshot_store(plan: Plan, tables: Any, limit: int, note: Callable[[str
         stays = np.isin(past.games, plan.earlier["games"])
         past = KeptPoints(past.games[stays], type(past.tables)(*(array[stays] for array in past.tables)))
     due = takewhile(lambda games: games < plan.total, record_schedule(plan.config.batches))
-    room = sum(games > plan.games for games in due) + 1 + (0 if past is None else past.games.size)
+    began = 0 if plan.state is None else plan.state.games
+    room = sum(games > began for games in due) + 1 + (0 if past is None else past.games.size)
     one = sum(array.nbytes for array in tables)
     size = f"{count_text(room, 'recorded point')} with tables of {_bytes(one)} each"
     if room * one > limit:

@@ -22,7 +22,7 @@ from ttt_batch.compiler.numerics import RULE, stream_key
 from ttt_batch.core.resources import free_memory, startable_threads
 from ttt_batch.evaluation.judgement import Judgement, ProofSpace, make_judgement, make_proof_space
 from ttt_batch.games.graph import Graph
-from ttt_batch.games.transcripts import games_space
+from ttt_batch.games.transcripts import Games, games_space
 from ttt_batch.learners.base import Learner, Step
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.evaluation import exploration_of
@@ -160,13 +160,17 @@ class Batched(TableTrainer):
         """Record the batch just played, which began with `self.games`; its policy is still in the workspace."""
         if self._record is None:
             return
-        work, explorations = self._works[turn], getattr(self._samplers[turn], "explorations", None)
-        epsilon = value_at(self._decays.epsilon, self.games)
         for start in range(self.games, last, self._at_once):
             end = min(last, start + self._at_once)
             space = games_space(end - start, self.config.board.cells)
-            replay(self.graph, work.policy, explorations, epsilon, work.seat, self._key, start, end, space)
+            self._replay(turn, start, end, space)
             self._record(trimmed(space))
+
+    def _replay(self, turn: int, first: int, last: int, space: Games) -> None:
+        """Write games `first` to `last - 1` of the batch to `space`."""
+        work, explorations = self._works[turn], getattr(self._samplers[turn], "explorations", None)
+        epsilon = value_at(self._decays.epsilon, self.games)
+        replay(self.graph, work.policy, explorations, epsilon, work.seat, self._key, first, last, space)
 
 
 def opponent_probabilities(task: TrainerOptions, graph: Graph) -> Probabilities:
@@ -526,11 +530,5 @@ class MixtureWalking(ChunkedWalk):
         sampler.how[0][0] = exploration_of(self.config)[0][0]
         sampler.dirty[:] = True
 
-    def _record_batch(self, turn: int, last: int) -> None:
-        if self._record is None:
-            return
-        for start in range(self.games, last, self._at_once):
-            end = min(last, start + self._at_once)
-            space = games_space(end - start, self.config.board.cells)
-            replay_mixture(self.graph, self._samplers[turn], self._key, start, end, space)
-            self._record(trimmed(space))
+    def _replay(self, turn: int, first: int, last: int, space: Games) -> None:
+        replay_mixture(self.graph, self._samplers[turn], self._key, first, last, space)
