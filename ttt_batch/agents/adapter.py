@@ -43,7 +43,7 @@ from ttt_batch.games.board import EMPTY, MAX_TABLE_CELLS, UNFINISHED, Board, Pos
 from ttt_batch.games.enumeration import check_enumerable
 from ttt_batch.games.graph import Graph, rows_of_edges
 from ttt_batch.games.notation import rows_text
-from ttt_batch.runs.base import SolvedBoard
+from ttt_batch.runs.base import SolverAccess
 from ttt_batch.runs.evaluation import NO_SHARES, Evaluation, JudgedAgent
 from ttt_batch.runs.state import table_digest
 from ttt_batch.simulation.action_probabilities import Probabilities, make_chances
@@ -79,7 +79,7 @@ def watched(tell: Callable[[int], None] | None) -> Iterator[None]:
         _listeners.remove(listen)
 
 
-class AgentAdapter(SolvedBoard):
+class AgentAdapter(SolverAccess):
     """Agent at a board with the interface of a run; it answers with probabilities, and the solver serves small boards.
 
     symmetric: the agent sees one image of each position, and its answer holds for all images.

@@ -55,7 +55,7 @@ def played(name: str, array: NDArray[Any], own: NDArray[np.bool_], blank: float)
 class SolverAccess:
     """Board with the results of best play; on a board too large to enumerate only final positions have one.
 
-    Subclasses define the graph.
+    Agents without a table, such as networks and third-party agents, use the positions that tables of the board have.
 
     generalises: True if the agent has values for all positions, not only those in a table.
     outside: True if the agent is not a run: it has no values, and its moves are asked for.
@@ -108,20 +108,32 @@ class SolverAccess:
         """Return the cells that the agent may pick with ties `sharp`, if it can play by them."""
         raise NotImplementedError
 
-    @property
+    @functools.cached_property
     def graph(self) -> Graph:
-        """Return positions and moves of the board."""
-        raise NotImplementedError
+        """Return positions and moves of the board, as tables of that board have them.  Raises BoardError."""
+        self._needs_all("a list of positions")
+        return enumerate_graph(self.board, symmetry=self.images_share)
 
     @property
     def enumerated(self) -> bool:
-        """Return whether the graph has every position."""
-        raise NotImplementedError
+        """Return whether the board is small enough for a list of all positions."""
+        return self.board.cells <= MAX_TABLE_CELLS and not self._space.grown
 
     @property
     def images_share(self) -> bool:
-        """Return whether a row of the graph stands for all images of a position."""
-        raise NotImplementedError
+        """Return whether a row of the list stands for all images of a position."""
+        return self._space.symmetry
+
+    @functools.cached_property
+    def worth(self) -> NDArray[np.float64]:
+        """Return the worth of each outcome to each player, float64[P, 4]: a win 1, a loss -1."""
+        worth = np.zeros((2, 4))
+        worth[:, [FIRST_WINS, SECOND_WINS]] = [[1.0, -1.0], [-1.0, 1.0]]
+        return worth
+
+    @functools.cached_property
+    def _space(self) -> Space:
+        return choose_space(self.board, "auto", prefers=False)
 
     @functools.cached_property
     def solution(self) -> NDArray[np.int8]:
@@ -188,37 +200,6 @@ class SolverAccess:
         """Return the result of best play from a position: 1 first wins, 0 draw, -1 second wins; None if unknown."""
         truth = self.truth(position)
         return None if truth is None else truth.result
-
-
-class SolvedBoard(SolverAccess):
-    """Solver access for agents without a table, such as networks and third-party agents."""
-
-    @functools.cached_property
-    def graph(self) -> Graph:
-        """Return positions and moves of the board, as tables of that board have them.  Raises BoardError."""
-        self._needs_all("a list of positions")
-        return enumerate_graph(self.board, symmetry=self.images_share)
-
-    @property
-    def enumerated(self) -> bool:
-        """Return whether the board is small enough for a list of all positions."""
-        return self.board.cells <= MAX_TABLE_CELLS and not self._space.grown
-
-    @property
-    def images_share(self) -> bool:
-        """Return whether a row of the list stands for all images of a position."""
-        return self._space.symmetry
-
-    @functools.cached_property
-    def worth(self) -> NDArray[np.float64]:
-        """Return the worth of each outcome to each player, float64[P, 4]: a win 1, a loss -1."""
-        worth = np.zeros((2, 4))
-        worth[:, [FIRST_WINS, SECOND_WINS]] = [[1.0, -1.0], [-1.0, 1.0]]
-        return worth
-
-    @functools.cached_property
-    def _space(self) -> Space:
-        return choose_space(self.board, "auto", prefers=False)
 
 
 def unbeatable_since(games: NDArray[np.int64], unbeatable: NDArray[np.bool_]) -> int | None:

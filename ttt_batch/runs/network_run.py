@@ -20,7 +20,7 @@ from ttt_batch.ntuple.games import NetworkView, network_view
 from ttt_batch.ntuple.learning import LARGEST
 from ttt_batch.ntuple.network import NetAgent, Network, make_network_agent
 from ttt_batch.ntuple.objectives import BOTH
-from ttt_batch.runs.base import SolvedBoard, StoredRun
+from ttt_batch.runs.base import StoredRun
 from ttt_batch.runs.config import PatternConfig, pattern_config_from
 from ttt_batch.runs.storage.declaration import NETWORK_COLUMNS, RunData
 
@@ -148,7 +148,7 @@ PROVED, UNDECIDED, REFUTED = 1, 0, -1
 
 
 @dataclass(repr=False, eq=False)
-class PatternRun(SolvedBoard, StoredRun):
+class PatternRun(StoredRun):
     """Result of training pattern networks, in memory or read from a file; equal runs, other fields: see `StoredRun`.
 
     learnt: the state from which training resumes.

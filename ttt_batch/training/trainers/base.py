@@ -20,7 +20,7 @@ from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.games.enumeration import check_enumerable
 from ttt_batch.games.graph import MAX_ROWS, Graph
 from ttt_batch.games.solution import solve
-from ttt_batch.games.transcripts import Games
+from ttt_batch.games.transcripts import Games, games_space
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import make_step
 from ttt_batch.runs.config import SEATS_IN_TURN, Config, cannot_play_second_error
@@ -29,6 +29,7 @@ from ttt_batch.runs.run import Run
 from ttt_batch.runs.schedules import batch_bounds, record_schedule
 from ttt_batch.runs.state import State
 from ttt_batch.simulation.action_probabilities import Probabilities
+from ttt_batch.simulation.lockstep import trimmed
 from ttt_batch.simulation.policy import UNLISTED, Policy, optimal_policy, random_policy
 from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.kernels.batch import Learning, make_decays
@@ -238,6 +239,15 @@ class TableTrainer(Trainer):
             self._learn(last, stop)
             if self.games == before or stop():
                 return
+
+    def _record_games(self, last: int, write: Callable[[int, int, Games], None]) -> None:
+        """Record games `self.games` to `last - 1` in pieces; `write` writes the games from one number up to another."""
+        assert self._record is not None
+        for start in range(self.games, last, self._at_once):
+            end = min(last, start + self._at_once)
+            space = games_space(end - start, self.config.board.cells)
+            write(start, end, space)
+            self._record(trimmed(space))
 
     @abstractmethod
     def _learn(self, last: int, stop: Callable[[], bool]) -> None:

@@ -22,7 +22,7 @@ from ttt_batch.compiler.numerics import RULE, stream_key
 from ttt_batch.core.resources import free_memory, startable_threads
 from ttt_batch.evaluation.judgement import Judgement, ProofSpace, make_judgement, make_proof_space
 from ttt_batch.games.graph import Graph
-from ttt_batch.games.transcripts import Games, games_space
+from ttt_batch.games.transcripts import Games
 from ttt_batch.learners.base import Learner, Step
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.evaluation import exploration_of
@@ -30,7 +30,7 @@ from ttt_batch.runs.options import MAX_GAMES
 from ttt_batch.runs.schedules import batch_bounds, batch_parity, first_game_of_size, value_at
 from ttt_batch.simulation.action_probabilities import NO_CHANCES, Probabilities, even_chances
 from ttt_batch.simulation.flow import make_rows
-from ttt_batch.simulation.lockstep import Lockstep, make_lockstep, replay, trimmed
+from ttt_batch.simulation.lockstep import Lockstep, make_lockstep, replay
 from ttt_batch.simulation.policy import Policy, empty_policy, outcomes_of
 from ttt_batch.simulation.sampled import Mixture, Streams, make_mixture, make_streams, replay_mixture
 from ttt_batch.simulation.walk import (
@@ -158,13 +158,8 @@ class Batched(TableTrainer):
 
     def _record_batch(self, turn: int, last: int) -> None:
         """Record the batch just played, which began with `self.games`; its policy is still in the workspace."""
-        if self._record is None:
-            return
-        for start in range(self.games, last, self._at_once):
-            end = min(last, start + self._at_once)
-            space = games_space(end - start, self.config.board.cells)
-            self._replay(turn, start, end, space)
-            self._record(trimmed(space))
+        if self._record is not None:
+            self._record_games(last, functools.partial(self._replay, turn))
 
     def _replay(self, turn: int, first: int, last: int, space: Games) -> None:
         """Write games `first` to `last - 1` of the batch to `space`."""

@@ -4,6 +4,7 @@ Batch trainers for growing boards, which count games played ply by ply, or draw 
 Drawn counts need room for every position of the batch.  A batch without this room is not learnt from.
 """
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -17,7 +18,6 @@ from ttt_batch.runs.evaluation import exploration_of
 from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.runs.schedules import batch_bounds, batch_parity
 from ttt_batch.simulation.flow import make_rows
-from ttt_batch.simulation.lockstep import trimmed
 from ttt_batch.simulation.policy import UNLISTED, Counts, Policy, empty_counts
 from ttt_batch.simulation.sampled import Streams, make_streams
 from ttt_batch.simulation.walk import make_explorations
@@ -72,15 +72,11 @@ class PlyByPly(TableTrainer):
     def _play(self, last: int, players: Seats) -> None:
         """Play games `self.games` to `last - 1`; count or learn from them, and record them in pieces."""
         if self._record is None:
-            self._play_piece(self.games, last, players, games_space(0, 0))
-            return
-        for start in range(self.games, last, self._at_once):
-            end = min(last, start + self._at_once)
-            space = games_space(end - start, self.config.board.cells)
-            self._play_piece(start, end, players, space)
-            self._record(trimmed(space))
+            self._play_piece(players, self.games, last, games_space(0, 0))
+        else:
+            self._record_games(last, functools.partial(self._play_piece, players))
 
-    def _play_piece(self, first: int, last: int, players: Seats, space: Games) -> None:
+    def _play_piece(self, players: Seats, first: int, last: int, space: Games) -> None:
         """Play games `first` to `last - 1`, and write them to `space` unless it is empty."""
         grown, game = self.grown, first
         while True:
