@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from ttt_batch.agents.adapter import AgentAdapter, OpponentPolicy, opponent_policy
 from ttt_batch.agents.base import Agent
 from ttt_batch.agents.external import agent_of
-from ttt_batch.core.errors import RunFileError, UsageError, command_name, command_with, flag, quoted, with_option
+from ttt_batch.core.errors import RunFileError, UsageError, command_with, flag, quoted, with_option
 from ttt_batch.core.files import shown
-from ttt_batch.core.text import PATTERN_LEARNERS, Number, choose_seat, count_text, find_name, parse_int
+from ttt_batch.core.text import PATTERN_LEARNERS, Number, choose_seat, count_text, parse_int
 from ttt_batch.games.enumeration import check_enumerable
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import DEFAULTS, Config, PatternConfig, make_config, make_pattern_config, replace_exploration
@@ -136,7 +136,6 @@ def make_plan(
     if changes and not fork:
         remedy = f"leave that out, or add {flag('fork', True)} and {flag('out')} for a new run"
         raise UsageError(f"{name} was trained with {changes}; {remedy}")
-    _check_engine(config)
     if fork:
         past |= {"parent": table_digest(run.tables), "parent_games": run.games}
     if changes:
@@ -164,7 +163,6 @@ def _fresh_plan(
     opponent = None if meant is None else _resolve_opponent(meant, make_config(**options, horizon=total, start=start))
     against, seat = ("", seat) if opponent is None else (_opponent_name(opponent), seat or usual)
     config = make_config(**options, horizon=total, start=start, opponent=against, seat=seat)
-    _check_engine(config)
     if origin is not None:
         check_origin(origin, config)
     return Plan(config, total, opponent, None if origin is None else state_of(origin, 0), None, {})
@@ -214,11 +212,6 @@ def _opponent_name(opponent: Run | OpponentPolicy | str) -> str:
     if isinstance(opponent, OpponentPolicy):
         return opponent.digest
     return opponent if isinstance(opponent, str) else table_digest(opponent.tables)
-
-
-def _check_engine(config: Config) -> None:
-    if config.engine == "given":
-        raise UsageError(f"engine 'given' belongs to {command_name('learn-from')}; choose walk or flow")
 
 
 def check_origin(origin: Run, config: Config) -> None:
@@ -332,11 +325,6 @@ def plan_networks(length: Length, runs: RunSources, options: dict[str, Any], sea
     earlier = {name: column[kept] for name, column in before.statistics.items()}
     lacks_point = before.games > 0 and before.games == next_point(config, before.games - 1) and not kept[-1:].all()
     return Plan(config, total, None, None, earlier, before.provenance, before, lacks_point)
-
-
-def is_network(learner: object) -> bool:
-    """Return whether a learner, in any spelling, uses pattern networks."""
-    return find_name(learner, PATTERN_LEARNERS) is not None
 
 
 def network_options(options: Mapping[str, Any]) -> dict[str, Any]:

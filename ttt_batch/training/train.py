@@ -13,7 +13,7 @@ from typing import Any, Unpack, overload
 from ttt_batch.agents.external import is_agent, make_agent
 from ttt_batch.cluster.config import ClusterConfig, cluster_config
 from ttt_batch.cluster.worker_pool import WorkerPool
-from ttt_batch.core.errors import GamesError, RunFileError, UsageError, flag, warn_python
+from ttt_batch.core.errors import GamesError, RunFileError, UsageError, command_name, flag, warn_python
 from ttt_batch.core.files import shown
 from ttt_batch.core.outputs import check_distinct, named_file
 from ttt_batch.core.resources import parse_memory, thread_count
@@ -50,7 +50,6 @@ from ttt_batch.training.plan import (
     RunSources,
     check_networks,
     check_tables,
-    is_network,
     make_plan,
     network_options,
     plan_networks,
@@ -115,7 +114,11 @@ def check_files(
     written = {"resume": resume, "record": record} if out is None else {"out": out, "record": record}
     read = {"resume": None if out is None else resume, "start": start, "opponent": opponent}
     read["tuples"] = file_of_tuples(tuples)
-    check_distinct(_paths(written), _paths(read))
+    outputs, inputs = (
+        [(flag(name), Path(path)) for name, path in named.items() if isinstance(path, str | Path)]
+        for named in (written, read)
+    )
+    check_distinct(outputs, inputs)
 
 
 @contextmanager
@@ -133,11 +136,6 @@ def seated_opponent(
     board = board if before is None else before.board
     with closing(make_agent(opponent, parse_board(board or "3x3"), time_limit=time_limit)) as agent:
         yield agent
-
-
-def _paths(named: dict[str, Any]) -> list[tuple[str, Path]]:
-    """Return the options that name files, with their paths."""
-    return [(flag(name), Path(path)) for name, path in named.items() if isinstance(path, str | Path)]
 
 
 class Arguments(PlayOptions, PatternOptions, total=False):
@@ -282,7 +280,8 @@ def train(
         if target is not None:
             checkpoints = stack.enter_context(Checkpoints(target, overwrite=replaces, every=every, say=say))
         before = load_any(resume, trust=trust) if isinstance(resume, Path) else resume
-        if is_network(given.get("learner")) if before is None else before.generalises:
+        networks = find_name(given.get("learner"), PATTERN_LEARNERS) is not None
+        if networks if before is None else before.generalises:
             others = {"start": start, "opponent": opponent, "fork": fork, "record": record, "max_memory": max_memory}
             others |= {"keep_points": keep_points, "workers": workers, "scheduler": scheduler}
             check_networks(given := network_options(given), others)
@@ -321,6 +320,8 @@ class Means:
 def table_session(plan: Plan, means: Means, hooks: Hooks, checkpoints: Checkpoints | None, stack: ExitStack) -> Session:
     """Return the session that trains a table; `stack` closes the workers and the writer of games."""
     config, limit, record = plan.config, parse_memory(means.max_memory), means.record
+    if config.engine == "given":
+        raise UsageError(f"engine 'given' belongs to {command_name('learn-from')}; choose walk or flow")
     check_space(config, limit, uneven=isinstance(plan.agent_policy, Probabilities))
     shares = None if means.cluster is None else stack.enter_context(_shared(means.cluster, plan, means.warn))
     writer = None
