@@ -18,6 +18,7 @@ from ttt_batch.games.enumeration import Space, check_enumerable, choose_space, e
 from ttt_batch.games.graph import Graph, row_of
 from ttt_batch.games.notation import lettered, read_position
 from ttt_batch.games.solution import SolvedResult, solve_in_plies, solved_result
+from ttt_batch.runs.state import KeptPoints
 from ttt_batch.runs.storage.declaration import FORMAT, RunData
 from ttt_batch.runs.storage.writing import RUN_FILE, save_run
 
@@ -238,13 +239,15 @@ class StoredRun(SolverAccess, RunFacts):
 
     config: `Config` or `PatternConfig`.  games: games learnt from.
     statistics: recorded points, an array per column (see `runs.storage`).
-    grown: the table of a board too large to enumerate; None on others, and for networks.
+    grown, points, background: as in `Run`; None for networks.
     """
 
     config: Any
     games: int
     statistics: dict[str, NDArray[Any]]
     grown: "GrowingTable | None" = None
+    points: KeptPoints | None = None
+    background: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         """Return one line without the arrays."""

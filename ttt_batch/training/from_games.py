@@ -246,8 +246,7 @@ class LearningRun(AgentProxy):
         taken, exploring = (np.array(column) for column in zip(*moves, strict=True))
         pupil.learn(Games(np.array([0, len(moves)]), taken.astype(np.int8), exploring))
         run = run_of_games(pupil, clock.seconds)
-        if isinstance(run, Run) and isinstance(before, Run):
-            run.background = before.background
+        run.background = before.background
         self._describe(run, clock)
         changed = _changed_positions(before, run, cells)
         self._go_on_with(run, before=before)
@@ -275,11 +274,10 @@ class LearningRun(AgentProxy):
         seconds, point, past = time.perf_counter() - self._began, run.statistics, self._start.statistics
         if past.keys() == point.keys() and past["games"].size:
             point["seconds"] = past["seconds"][-1:] + seconds
-            if isinstance(run, Run):  # networks already count the earlier games
+            if not run.generalises:  # networks already count the earlier games
                 point["outcomes"] = point["outcomes"] + self.run.statistics["outcomes"][-1]
             run.statistics = {name: np.concatenate([past[name], point[name]]) for name in point}
-            if isinstance(run, Run) and isinstance(self._start, Run):
-                run.points = self._start.points
+            run.points = self._start.points
         origin = self._start.provenance
         now = clock.provenance(self._command)
         run.provenance = resumed_provenance(

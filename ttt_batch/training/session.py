@@ -449,6 +449,8 @@ class Session:
     def _end_of_slice(self) -> int:
         """Return the games at the end of the next slice, which is the end of a batch or of the run."""
         games, bounds = self.trainer.games, self.trainer.bounds
+        if self._point <= games:  # its evaluation was stopped
+            self._point = self.trainer.next_point(games)
         until = min(self.plan.total, self._point, max(bounds(games)[1], bounds(games + self._slice_games)[0]))
         due = math.inf if self.checkpoints is None else self.checkpoints.next_games()
         if due < until:
