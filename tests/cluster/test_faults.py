@@ -67,7 +67,7 @@ def test_what_kills_its_workers_has_failed(
     deadly.touch()
     (tmp_path / "deadly_learner.py").write_text(DEADLY.replace("ALIVE", repr(str(deadly))))
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr("ttt_batch.studies.designs.methods.homes_of", lambda _: ("deadly_learner",))
+    monkeypatch.setattr("ttt_batch.studies.work.homes_of", lambda _: ("deadly_learner",))
     found = ttt.study(out=tmp_path / "s.h5", workers=2, warn=told.append, **asked)
     assert (found.state[1] == FAILED).all() and not (found.state == MISSING).any()
     assert (found.state == DONE).sum() >= 4, "but for what was in the same chunks"
