@@ -8,8 +8,9 @@ import pytest
 
 import ttt_batch as ttt
 from ttt_batch.games.board import Board
+from ttt_batch.learners.base import OwnNumbers
 from ttt_batch.runs.config import DEFAULTS, Config, config_from_dict, make_config
-from ttt_batch.runs.options import EXPONENTIAL, VISITS, LearnerOptions, Options, Schedule
+from ttt_batch.runs.options import EXPONENTIAL, OWN, VISITS, LearnerOptions, Options, Schedule
 
 GIVEN = {"board": "3X4x3-misere", "epsilon": "30%->0.01:EXP", "alpha": "1/n^0.8", "draw_worth": "0.2,0.7"}
 WRITTEN = {
@@ -81,6 +82,7 @@ def test_older_files_may_lack_the_newer_keys(config: Config):
 
 def test_every_option_is_a_field_and_has_a_default():
     assert Options.__annotations__.keys() <= {field.name for field in fields(Config)}
+    assert list(OWN) == [field.name for field in fields(OwnNumbers)]
     assert make_config() == make_config(**DEFAULTS) == make_config(**dict.fromkeys(Options.__annotations__))
     assert replace(make_config(), seed=3) == make_config(seed=3)
 

@@ -264,6 +264,13 @@ def _one_of(what: str, names: Sequence[str]) -> Callable[[Any], str]:
     return read
 
 
+def _choice(what: str, names: tuple[str, ...], meaning: str, *, networks: bool = False, **more: Any) -> Option:
+    """Return an option of tables, or of `networks`, that takes one of `names`.  meaning: its help."""
+    read = _one_of(what, names)
+    readers: dict[str, Any] = {"networks" if networks else "read": read}
+    return Option("|".join(names), meaning, offers=names, **readers, **more)
+
+
 def _seat(given: Any) -> str:
     return choose_seat(given, "both")
 
@@ -334,10 +341,7 @@ class OwnOptions(TypedDict, total=False):
     start_value: Annotated[
         Number | None,
         Option(
-            "NUMBER",
-            "Start value of unfinished positions or moves.",
-            _start_value,
-            default="the learner's own start",
+            "NUMBER", "Start value of unfinished positions or moves.", _start_value, default="the learner's own start"
         ),
     ]
     lambda_: Annotated[
@@ -362,12 +366,7 @@ class OwnOptions(TypedDict, total=False):
     ]
     beta: Annotated[
         Number | None,
-        Option(
-            "NUMBER",
-            "reinforce, actor-critic: step size of their values, above 0 up to 1.",
-            _beta,
-            default="0.1",
-        ),
+        Option("NUMBER", "reinforce, actor-critic: step size of their values, above 0 up to 1.", _beta, default="0.1"),
     ]
     explore: Annotated[
         str | None,
@@ -418,13 +417,12 @@ class GameOptions(TypedDict, total=False):
     ]
     engine: Annotated[
         str | None,
-        Option(
-            "walk|flow",
+        _choice(
+            "engine",
+            ENGINES,
             "walk plays every game; flow draws how many take each move, at any number of games.",
-            _one_of("engine", ENGINES),
             default="walk",
             panel="Advanced",
-            offers=ENGINES,
         ),
     ]
 
@@ -446,13 +444,12 @@ class LearnerOptions(NumberOptions, OwnOptions, total=False):
     ]
     symmetry: Annotated[
         bool | str | None,
-        Option(
-            "on|off|auto",
+        _choice(
+            "symmetry",
+            SWITCH,
             "One row for all images of a position; auto where that pays.",
-            _one_of("symmetry", SWITCH),
             default="auto",
             panel="Advanced",
-            offers=SWITCH,
             label=lambda on: "symmetric" if on else "not symmetric",
         ),
     ]
@@ -484,22 +481,16 @@ class PatternOptions(TypedDict, total=False):
     ]
     sharing: Annotated[
         str | None,
-        Option(
-            "|".join(SHARINGS),
-            "Networks: which tuples share weights.",
-            networks=_one_of("sharing", SHARINGS),
-            default="symmetry",
-            offers=SHARINGS,
-        ),
+        _choice("sharing", SHARINGS, "Networks: which tuples share weights.", networks=True, default="symmetry"),
     ]
     objective: Annotated[
         str | None,
-        Option(
-            "|".join(OBJECTIVES),
+        _choice(
+            "objective",
+            tuple(OBJECTIVES),
             f"Networks: {either([one.offered for one in OBJECTIVES.values()])}.",
-            networks=_one_of("objective", tuple(OBJECTIVES)),
+            networks=True,
             default="win on boards that the first player wins, else safe; plain for ntuple-td",
-            offers=tuple(OBJECTIVES),
         ),
     ]
     trace: Annotated[Number | None, Option(networks=lambda given: parse_share("lambda", given, "0.5 is usual"))]
@@ -516,12 +507,12 @@ class PatternOptions(TypedDict, total=False):
     ]
     keep: Annotated[
         str | None,
-        Option(
-            "|".join(KEPT),
+        _choice(
+            "keep",
+            KEPT,
             "Networks: the weights to play with.",
-            networks=_one_of("keep", KEPT),
+            networks=True,
             default="proved, with proofs",
-            offers=KEPT,
             swept=False,
         ),
     ]
