@@ -15,8 +15,8 @@ from ttt_batch.analysis.boards import known_boards, measure, write_solution
 from ttt_batch.app.reports.catalogues import board_text
 from ttt_batch.core.errors import BoardError, UsageError
 from ttt_batch.core.resources import parse_memory
-from ttt_batch.games.board import MAX_TABLE_CELLS, parse_board
-from ttt_batch.games.enumeration import choose_space, enumerate_graph, most_positions
+from ttt_batch.games.board import MAX_TABLE_CELLS, most_positions, parse_board
+from ttt_batch.games.enumeration import choose_space, enumerate_graph
 from ttt_batch.games.solution import CERTIFIED, DRAWN, KNOWN, SOLVED, WON, solve
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.growing_table import bytes_needed, check_space, rows_within

@@ -9,8 +9,8 @@ from oracle import naive
 from oracle.boards import VariantBoard
 
 from ttt_batch.games.bitboards import EMPTY_SLOT, make_places
-from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, parse_board
-from ttt_batch.games.enumeration import _plies, _plies_of_small, enumerate_graph, next_ply, positions_of_ply
+from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, parse_board, positions_of_ply
+from ttt_batch.games.enumeration import _plies, _plies_of_small, enumerate_graph, next_ply
 from ttt_batch.games.graph import Graph
 from ttt_batch.games.solution import solve
 

@@ -69,10 +69,7 @@ def position_codes(first: Words, second: Words, cells: int) -> NDArray[np.int64]
 
 def legal_cells(board: Board, taken: Words) -> NDArray[np.bool_]:
     """Return the cells that may be marked (bool[n, cells]) where those of `taken` are occupied."""
-    legal = ~as_cells(taken, board.cells)
-    if board.gravity:
-        # A mark falls onto the lowest free cell of its column.
-        legal[:, : -board.cols] &= ~legal[:, board.cols :]
+    legal: NDArray[np.bool_] = board.open_among(~as_cells(taken, board.cells))
     return legal
 
 

@@ -16,8 +16,7 @@ from ttt_batch.agents.base import Answered, Words, as_cells, as_words
 from ttt_batch.compiler.bits import NONE, ONE, lowest_bit, single
 from ttt_batch.compiler.jit import Float64Array, Int32Array, Int64, Int64Array, Integer, Uint64Array, kernel
 from ttt_batch.games.bitboards import hash_of
-from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
-from ttt_batch.games.enumeration import positions_of_ply
+from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, positions_of_ply
 
 
 class Layer(NamedTuple):
@@ -121,10 +120,7 @@ class LayerRules:
     def legal(self, layer: Layer) -> Words:
         """Return the cells that may be marked in the unfinished positions of a layer."""
         going = layer.outcome == UNFINISHED
-        free: Words = self._all & ~(layer.first[going] | layer.second[going])
-        # With gravity a mark falls onto the lowest free cell of its column; the next row's cells have higher bits.
-        if self.board.gravity:
-            free &= ~(free >> np.uint64(self.board.cols))
+        free: Words = self.board.open_among(self._all & ~(layer.first[going] | layer.second[going]))
         return free
 
     def after(self, layer: Layer, ply: int, allowed: Words) -> tuple[NDArray[np.int32], Layer]:
@@ -154,7 +150,7 @@ class LayerRules:
         won = np.zeros(own.size, np.bool_)
         for line, fence in self._masks:
             won |= own & (line | fence) == line
-        outcome[won] = FIRST_WINS + (mover ^ self.board.misere)
+        outcome[won] = self.board.won_by_line_of(mover)
         return outcome
 
     def folded(self, first: Words, second: Words) -> tuple[Words, Words, NDArray[np.int64]]:

@@ -209,8 +209,8 @@ def _load_game(name: str) -> Any:
 
 def _game_of(board: Board) -> Any:
     """Return the pyspiel game of a board.  Raises BoardError."""
-    if board.exact:
-        raise BoardError(f"OpenSpiel has no game for board {board.name}; choose one without -exact")
+    for rule in set(board.rules) - {"misere", "gravity"}:
+        raise BoardError(f"OpenSpiel has no game for board {board.name}; choose one without -{rule}")
     rows, cols, k = board.rows, board.cols, board.k
     name = f"mnk(m={cols},n={rows},k={k})"
     if board.gravity:  # older versions of OpenSpiel know this size alone

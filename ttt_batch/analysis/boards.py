@@ -16,8 +16,8 @@ from ttt_batch.core.files import shown
 from ttt_batch.core.outputs import OutputKind
 from ttt_batch.core.resources import free_memory
 from ttt_batch.core.text import SWITCH_WORDS, choose
-from ttt_batch.games.board import MAX_TABLE_CELLS, Board, parse_board
-from ttt_batch.games.enumeration import WORDS, Space, check_enumerable, enumerate_graph, most_positions
+from ttt_batch.games.board import MAX_TABLE_CELLS, Board, most_positions, parse_board
+from ttt_batch.games.enumeration import WORDS, Space, check_enumerable, enumerate_graph
 from ttt_batch.games.solution import KNOWN, SOLVED, Known, known_board, solve
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.growing_table import bytes_needed, check_space

@@ -26,7 +26,7 @@ from ttt_batch.core.results import Printable
 from ttt_batch.core.text import RESULTS, SEATS, Ties, check_ties
 from ttt_batch.evaluation.ties import best_cells, check_sharp
 from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND, SECOND_WINS, UNFINISHED, Board, Position
-from ttt_batch.games.enumeration import check_gravity
+from ttt_batch.games.enumeration import check_any_cell
 from ttt_batch.games.game_files import Labelled, LabelledPositions, read_positions
 from ttt_batch.games.notation import read_position, rows_text
 from ttt_batch.games.solution import WORDS, SolvedResult
@@ -331,7 +331,7 @@ def describe_position(
     Raises BoardError for a position that no game reaches, UsageError for unknown ties, and either of them if `sharp`
     does not apply.  The run does not change.
     """
-    check_gravity(run.board, "show")
+    check_any_cell(run.board, "show")
     board, marks, ties = run.board, read_position(position, run.board), check_ties(ties)
     outcome, mover = board.outcome(marks), (board.cells - marks.count(EMPTY)) % 2
     value, truth = run.value(marks) + 0.0, run.truth(marks)  # 0 instead of -0

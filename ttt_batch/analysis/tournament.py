@@ -20,7 +20,7 @@ from ttt_batch.core.results import Printable
 from ttt_batch.core.text import RESULTS, SEATS, Number, Ties, check_ties, parse_int, parse_seed
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.games.bitboards import make_lines
-from ttt_batch.games.enumeration import check_gravity, enumerate_graph
+from ttt_batch.games.enumeration import check_any_cell, enumerate_graph
 from ttt_batch.runs.config import can_meet, cannot_play_second_error, check_meeting
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
@@ -134,7 +134,7 @@ class Participants:
         """Check the participants and their names.  ties: as for `Run.candidates`.  Raises UsageError and BoardError."""
         ties = check_ties(ties)
         for run in runs:
-            check_gravity(run.board, "a meeting of two agents")
+            check_any_cell(run.board, "a meeting of two agents")
         if len(runs) != len(names):
             raise UsageError(f"{len(runs)} runs, but {len(names)} names; give one for each")
         for run, name in zip(runs, names, strict=True):

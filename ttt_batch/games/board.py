@@ -5,16 +5,17 @@ a position is `sum(mark[i] * 3**i)`.
 """
 
 import functools
+import math
 import re
 import string
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from numbers import Integral
-from typing import SupportsInt
+from typing import Any, NamedTuple, SupportsInt
 
 from ttt_batch.core.errors import BoardError, quoted
-from ttt_batch.core.text import fold_case
+from ttt_batch.core.text import either, fold_case
 
 EMPTY, FIRST, SECOND = 0, 1, 2
 RESIGNS = "resigns"
@@ -35,6 +36,26 @@ MAX_TABLE_CELLS = 36
 
 Position = tuple[int, ...]
 """The marks of all cells, in cell order."""
+
+
+class Rule(NamedTuple):
+    """Variant of the rules: a field of `Board`, and a word after a dash in the board's name.
+
+    meaning: in a list of facts.  sentence: the end of a sentence that says who wins, if that is another.
+    moves: some free cells may not be marked, so kernels that mark any free cell refuse the board (`check_any_cell`).
+    """
+
+    meaning: str
+    sentence: str = ""
+    moves: bool = False
+
+
+BOARD_RULES = {
+    "misere": Rule("the player who completes a line loses"),
+    "exact": Rule("a longer line does not count", "longer lines count for nothing"),
+    "gravity": Rule("a mark falls to the lowest free cell of its column", moves=True),
+}
+"""Rules by the names of their fields, in their order in a board's name."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +93,12 @@ class Board:
         """Return the usual name: `3x4x3`, `5x5x4-exact`, and `3x3` for the classic."""
         full = f"{self.rows}x{self.cols}x{self.k}"
         shape = "3x3" if full == "3x3x3" else full
-        variants = {"-misere": self.misere, "-exact": self.exact, "-gravity": self.gravity}
-        return shape + "".join(name for name, chosen in variants.items() if chosen)
+        return "-".join([shape, *self.rules])
+
+    @property
+    def rules(self) -> list[str]:
+        """Return the names of the board's `BOARD_RULES`."""
+        return [name for name in BOARD_RULES if getattr(self, name)]
 
     @functools.cached_property
     def lines(self) -> tuple[tuple[int, ...], ...]:
@@ -178,10 +203,23 @@ class Board:
         """Return whether the board has gravity and the cell below is free."""
         return self.gravity and cell + self.cols < self.cells and position[cell + self.cols] == EMPTY
 
+    def open_among(self, free: Any) -> Any:
+        """Return which of the free cells may be marked: bool[N, cells], changed in place, or sets of cells as bits."""
+        if not self.gravity:
+            return free
+        if getattr(free, "ndim", 0) < 2:
+            return free & ~(free >> self.cols)
+        free[:, : -self.cols] &= ~free[:, self.cols :]
+        return free
+
+    def won_by_line_of(self, player: int) -> int:
+        """Return FIRST_WINS or SECOND_WINS for a line of player 0 or 1."""
+        return FIRST_WINS + (player ^ self.misere)
+
     def outcome(self, position: Position) -> int:
         """Return UNFINISHED, FIRST_WINS, SECOND_WINS or DRAW."""
         for line in self.completed_lines(position):
-            return SECOND + FIRST - position[line[0]] if self.misere else position[line[0]]
+            return self.won_by_line_of(position[line[0]] - FIRST)
         return UNFINISHED if EMPTY in position else DRAW
 
     def winning_cells(self, position: Position) -> frozenset[int]:
@@ -215,6 +253,26 @@ def column_name(col: int) -> str:
     """Return the letters of a column, counted from 0: `aa` follows `z`, and `ba` follows `az`."""
     before, last = divmod(col, 26)
     return (LETTERS[before - 1] if before else "") + LETTERS[last]
+
+
+def most_positions(board: Board) -> int:
+    """Return the number of positions with as many X as O, or one more, an upper bound of those that play can reach."""
+    return sum(positions_of_ply(board, ply) for ply in range(board.cells + 1))
+
+
+def positions_of_ply(board: Board, ply: int) -> int:
+    """Return the number of positions with `ply` marks, reachable or not."""
+    return _places_of(board, ply) * math.comb(ply, ply // 2)
+
+
+def _places_of(board: Board, ply: int) -> int:
+    """Return the number of sets of `ply` cells; with gravity only sets without a free cell below a marked one."""
+    if not board.gravity:
+        return math.comb(board.cells, ply)
+    ways = [1] + ply * [0]
+    for _ in range(board.cols):
+        ways = [sum(ways[max(0, marks - board.rows) : marks + 1]) for marks in range(ply + 1)]
+    return ways[ply]
 
 
 @dataclass(frozen=True)
@@ -307,6 +365,9 @@ def _board_meant(text: str) -> str:
     return ""
 
 
+_SUFFIXES = "".join(rf"(?:[-_\s]+(?P<{name}>{name}))?" for name in BOARD_RULES)
+
+
 def parse_board(text: str | Board) -> Board:
     """Read `RxC` or `RxCxK` (k defaults to the shorter side), with `-misere`, `-exact` and `-gravity` appended or not.
 
@@ -315,7 +376,7 @@ def parse_board(text: str | Board) -> Board:
     if isinstance(text, Board):
         return text
     match = re.fullmatch(
-        r"\s*(\d{1,3})\s*[x×]\s*(\d{1,3})(?:\s*[x×]\s*(\d{1,3}))?(?:[-_\s]+(misere))?(?:[-_\s]+(exact))?(?:[-_\s]+(gravity))?\s*",
+        rf"\s*(\d{{1,3}})\s*[x×]\s*(\d{{1,3}})(?:\s*[x×]\s*(\d{{1,3}}))?{_SUFFIXES}\s*",
         text if isinstance(text, str) else "",
         re.IGNORECASE | re.ASCII,
     )
@@ -324,12 +385,12 @@ def parse_board(text: str | Board) -> Board:
         form = f"board {quoted(text)} is not of the form ROWSxCOLUMNS or ROWSxCOLUMNSxK"
         if meant:
             raise BoardError(f"{form}; did you mean {meant}?")
-        variants = "with -misere, -exact or -gravity appended for a variant, in this order"
+        variants = f"with {either([f'-{name}' for name in BOARD_RULES])} appended for a variant, in this order"
         raise BoardError(f"{form}, e.g. 3x3 or 4x4x3, {variants}")
     rows, cols = int(match[1]), int(match[2])
     k = int(match[3]) if match[3] else max(1, min(rows, cols))
     _check_sides(" ".join(text.split()), rows, cols, k)
-    return Board(rows, cols, k, *(match[variant] is not None for variant in (4, 5, 6)))
+    return Board(rows, cols, k, **{name: match[name] is not None for name in BOARD_RULES})
 
 
 def _check_sides(name: str, rows: int, cols: int, k: int) -> None:

@@ -10,7 +10,6 @@ How a board's positions are kept: enumerated, enumerated up to symmetry, or adde
 The board alone decides, before any work: counting marks gives the greatest possible number of positions.
 """
 
-import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -31,7 +30,17 @@ from ttt_batch.games.bitboards import (
     outcome_after,
     slot_of,
 )
-from ttt_batch.games.board import DRAW, FIRST_WINS, MAX_TABLE_CELLS, SECOND_WINS, UNFINISHED, Board
+from ttt_batch.games.board import (
+    BOARD_RULES,
+    DRAW,
+    FIRST_WINS,
+    MAX_TABLE_CELLS,
+    SECOND_WINS,
+    UNFINISHED,
+    Board,
+    most_positions,
+    positions_of_ply,
+)
 from ttt_batch.games.graph import Graph
 
 PLAIN = 1_000_000
@@ -48,11 +57,6 @@ class Space(NamedTuple):
 
     grown: bool
     symmetry: bool
-
-
-def most_positions(board: Board) -> int:
-    """Return the number of positions with as many X as O, or one more, an upper bound of those that play can reach."""
-    return sum(positions_of_ply(board, ply) for ply in range(board.cells + 1))
 
 
 def choose_space(board: Board, symmetry: bool | str, *, prefers: bool) -> Space:
@@ -101,25 +105,11 @@ def too_large(what: str, board: Board, remedy: str) -> BoardError:
     )
 
 
-def positions_of_ply(board: Board, ply: int) -> int:
-    """Return the number of positions with `ply` marks, reachable or not."""
-    return _places_of(board, ply) * math.comb(ply, ply // 2)
-
-
-def _places_of(board: Board, ply: int) -> int:
-    """Return the number of sets of `ply` cells; with gravity only sets without a free cell below a marked one."""
-    if not board.gravity:
-        return math.comb(board.cells, ply)
-    ways = [1] + ply * [0]
-    for _ in range(board.cols):
-        ways = [sum(ways[max(0, marks - board.rows) : marks + 1]) for marks in range(ply + 1)]
-    return ways[ply]
-
-
-def check_gravity(board: Board, what: str) -> None:
-    """Raise BoardError if the board has gravity, which `what` does not support."""
-    if board.gravity:
-        raise BoardError(f"{what} does not take gravity yet, and the board is {board.name}; choose another board")
+def check_any_cell(board: Board, what: str) -> None:
+    """Raise BoardError if a rule of the board forbids free cells, which `what` does not support."""
+    for rule in board.rules:
+        if BOARD_RULES[rule].moves:
+            raise BoardError(f"{what} does not take {rule} yet, and the board is {board.name}; choose another board")
 
 
 MAX_ROWS = 20_000_000
@@ -231,10 +221,8 @@ def _plies_of_small(board: Board) -> Iterator[_Ply]:
         outcome = np.full(code.size, UNFINISHED if ply < board.cells else DRAW, np.int8)
         for player in range(2):
             for line, fence in board.line_masks:
-                outcome[masks[:, player] & (line | fence) == line] = FIRST_WINS + (player ^ board.misere)
-        free = ((masks[:, :1] | masks[:, 1:]) >> np.arange(board.cells)) & 1 == 0
-        if board.gravity:
-            free[:, : -board.cols] &= ~free[:, board.cols :]
+                outcome[masks[:, player] & (line | fence) == line] = board.won_by_line_of(player)
+        free = board.open_among(((masks[:, :1] | masks[:, 1:]) >> np.arange(board.cells)) & 1 == 0)
         free &= (outcome == UNFINISHED)[:, None]
         source, cell = np.nonzero(free)
         width = np.count_nonzero(free[outcome == UNFINISHED], axis=1).astype(np.uint32)

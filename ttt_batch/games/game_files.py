@@ -93,8 +93,7 @@ def with_a_game_a_line(pieces: Iterable[bytes], board: Board) -> tuple[Iterator[
         return _joined(whole, _of_json), "JSON with a game a line"
     if (table := _table(first[0])) is not None:
         by_moves = _by_moves(table, first[1:])
-        part = _MovesOfRows(table) if by_moves else _GamesOfRows(table)
-        return _joined(whole, part), f"a table with a {'move' if by_moves else 'game'} a line"
+        return _joined(whole, _Rows(table, by_moves)), f"a table with a {'move' if by_moves else 'game'} a line"
     if is_header(first[0]) or begins_numbered(first[0]):
         return _joined(whole, _numbered), "numbered moves"
     if board.k > 1 and len(first) > 1 and all(_is_one_move(line, board) for line in first[:2]):
@@ -212,48 +211,31 @@ def _by_moves(table: GamesTable, rows: list[str]) -> bool:
 
 
 class _Rows:
-    """Reader of the rows of a table; the header is skipped."""
+    """Reader of the rows of a table, which are games or, `by_moves`, moves; the header is skipped."""
 
-    def __init__(self, table: GamesTable) -> None:
-        self._table, self._begun = table, False
+    def __init__(self, table: GamesTable, by_moves: bool) -> None:
+        self._table, self._by_moves, self._begun = table, by_moves, False
+        self._last = "", float("inf")
 
     def __call__(self, line: str) -> tuple[bool, str]:
         if not line.strip() or line.lstrip().startswith("#"):
-            return self.gap()
+            return not self._by_moves, ""  # an empty line may be within a game
         if not self._begun:
             self._begun = True
             return True, ""
         fields = _fields(line, self._table.delimiter)
-        return self.row(fields) if len(fields) > max(self._table.columns.values(), default=0) else (True, line)
+        if len(fields) <= max(self._table.columns.values(), default=0):
+            return True, line
+        return self._move(fields) if self._by_moves else (True, self._game(fields))
 
-    def gap(self) -> tuple[bool, str]:
-        """Return the meaning of an empty line."""
-        return True, ""
-
-    def row(self, fields: list[str]) -> tuple[bool, str]:
-        """Return the meaning of a row."""
-        raise NotImplementedError
-
-
-class _GamesOfRows(_Rows):
-    """Reader of rows that are games; results are checked, too."""
-
-    def row(self, fields: list[str]) -> tuple[bool, str]:
+    def _game(self, fields: list[str]) -> str:
+        """Return the moves and the result of a game."""
         columns, moves = self._table.columns, self._table.moves or [self._table.columns[CELL]]
         text = " ".join(fields[number] for number in moves if number < len(fields))
-        return True, f"{text} {_claim(fields[columns[RESULT]]) if RESULT in columns else ''}"
+        return f"{text} {_claim(fields[columns[RESULT]]) if RESULT in columns else ''}"
 
-
-class _MovesOfRows(_Rows):
-    """Reader of rows that are moves; a game begins where its number changes or moves count from the start again."""
-
-    _last: tuple[str, float] = "", float("inf")
-
-    def gap(self) -> tuple[bool, str]:
-        """Ignore an empty line, which may be within a game."""
-        return False, ""
-
-    def row(self, fields: list[str]) -> tuple[bool, str]:
+    def _move(self, fields: list[str]) -> tuple[bool, str]:
+        """Return a move; it begins a game if the game's number changes or moves count from the start again."""
         columns = self._table.columns
         game = fields[columns[GAME]] if GAME in columns else ""
         ply = fields[columns[PLY]] if PLY in columns else ""

@@ -166,7 +166,7 @@ def check_possible(position: Position, board: Board) -> Position:
     first, second = position.count(FIRST), position.count(SECOND)
     if first - second not in (0, 1):
         raise BoardError(f"{first} X and {second} O: X moves first, so X has as many marks as O or one more")
-    if board.gravity and any(mark != EMPTY and board.floats(position, cell) for cell, mark in enumerate(position)):
+    if any(mark != EMPTY and board.floats(position, cell) for cell, mark in enumerate(position)):
         raise BoardError("a mark stands above a free cell, and on this board marks fall")
     lines = board.completed_lines(position)
     if lines:

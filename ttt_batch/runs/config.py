@@ -22,7 +22,7 @@ from ttt_batch.core.text import (
     with_options,
 )
 from ttt_batch.games.board import Board
-from ttt_batch.games.enumeration import check_enumerable, check_gravity, choose_space, enumerate_graph, space_of
+from ttt_batch.games.enumeration import check_any_cell, check_enumerable, choose_space, enumerate_graph, space_of
 from ttt_batch.games.graph import Graph
 from ttt_batch.games.solution import WON, known_value
 from ttt_batch.learners import LEARNERS, check_begins, foreign_learner, learner_named
@@ -315,10 +315,10 @@ def make_config(
             opponent, seat = opponent or OPPONENTS[0], "first"
     space = choose_space(board, given["symmetry"], prefers=learner.prefers_symmetry)
     if space.grown:
-        check_gravity(board, "a table that grows")
+        check_any_cell(board, "a table that grows")
         check_begins(learner, board.name)
     if learner.occupied:
-        check_gravity(board, f"learner {learner.name}")
+        check_any_cell(board, f"learner {learner.name}")
     seat = choose_seat(seat, "both") if seat else ""
     _check_opponent(start, opponent, seat)
     read = {name: OPTIONS[name].parse(given[name]) for name in ("epsilon", "alpha", "gamma", "draw_worth", "seed")}
@@ -460,7 +460,7 @@ def make_pattern_config(*, files: bool = True, start: str = "", **options: Any) 
         return OPTIONS[name].parse(given.get(name, default), networks=True)
 
     learner, board = read("learner", "patterns"), read("board", "3x3")
-    check_gravity(board, f"learner {learner}")
+    check_any_cell(board, f"learner {learner}")
     baseline, won = learner == "ntuple-td", known_value(board) == WON
     name = read("objective", next(name for name, one in OBJECTIVES.items() if one.is_default(learner, won)))
     objective = OBJECTIVES[name]

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from ttt_batch.compiler.numerics import NEW_ROWS, stream_key
 from ttt_batch.core.errors import BoardError, flag
 from ttt_batch.games.bitboards import make_places
-from ttt_batch.games.board import UNFINISHED, Board
-from ttt_batch.games.enumeration import most_positions, positions_of_ply
+from ttt_batch.games.board import UNFINISHED, Board, most_positions, positions_of_ply
 from ttt_batch.games.graph import (
     EDGES,
     LOST,

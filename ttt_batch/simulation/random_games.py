@@ -28,7 +28,7 @@ from ttt_batch.compiler.numerics import GOLDEN, RANDOM_PLAY, S32, mix, stream_ke
 from ttt_batch.core.errors import BoardError, UsageError
 from ttt_batch.core.resources import startable_threads
 from ttt_batch.games.board import Board
-from ttt_batch.games.enumeration import check_gravity, check_table_cells
+from ttt_batch.games.enumeration import check_any_cell, check_table_cells
 
 MAX_PRODUCT = 1024
 """Largest number of outcomes that are drawn with one 32-bit fraction; see `radices`."""
@@ -291,9 +291,9 @@ def play_random_games(
     and if longer lines do not count: whether a line counts then depends on the marks around it.
     """
     check_table_cells(board, "random games")
-    check_gravity(board, "playing random games in bulk")
-    if board.exact:
-        raise BoardError(f"random games on {board.name} cannot be played in bulk; choose a board without -exact")
+    check_any_cell(board, "playing random games in bulk")
+    for rule in set(board.rules) - {"misere"}:
+        raise BoardError(f"random games on {board.name} cannot be played in bulk; choose a board without -{rule}")
     if not 0 <= games <= MAX_RANDOM_GAMES:
         raise UsageError(f"{games} random games: the number must be from 0 to {MAX_RANDOM_GAMES:,}")
     if threads < 1 or block < 1:

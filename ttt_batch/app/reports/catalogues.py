@@ -9,7 +9,7 @@ from ttt_batch.app.reports.layout import NAME_WIDTH, facts_text, hanging, paragr
 from ttt_batch.core.errors import dashed
 from ttt_batch.core.resources import parse_memory
 from ttt_batch.core.text import PATTERN_LEARNERS, count_text, size_text
-from ttt_batch.games.board import MAX_TABLE_CELLS
+from ttt_batch.games.board import BOARD_RULES, MAX_TABLE_CELLS
 from ttt_batch.games.solution import DRAWN, SOLVED, WON, is_certified
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner
@@ -97,8 +97,7 @@ def board_text(entry: Entry) -> str:
     """Return the text of `boards BOARD`."""
     board, images = entry.board, len(entry.board.symmetries)
     grown, symmetric = entry.space or (False, False)
-    variant = "; a longer line does not count" if board.exact else ""
-    variant += "; the player who completes a line loses" if board.misere else ""
+    variant = "".join(f"; {BOARD_RULES[name].meaning}" for name in board.rules)
     rows = [
         ("board", f"{board.rows} rows, {board.cols} columns, {board.k} in a line{variant}"),
         ("symmetries", f"{images}"),

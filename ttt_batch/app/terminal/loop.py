@@ -44,7 +44,7 @@ from ttt_batch.core.errors import BoardError, TttBatchError, UsageError, flag
 from ttt_batch.core.text import SEATS, Number, Ties, check_ties, choose_person, count_text, parse_float, parse_seed
 from ttt_batch.evaluation.ties import default_ties, meaning
 from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, MARKS, SECOND, UNFINISHED, Game, column_name
-from ttt_batch.games.enumeration import check_gravity
+from ttt_batch.games.enumeration import check_any_cell
 from ttt_batch.runs.config import cannot_play_second_error
 from ttt_batch.runs.q_values import PlayingAgent
 from ttt_batch.runs.run import Run
@@ -336,7 +336,7 @@ def watch_game(
     pace = parse_float("pace", (PACE if live else 0.0) if pace is None else pace, "seconds per move, e.g. 0.5")
     if not 0 <= pace <= 3600:
         raise UsageError(f"pace {pace:g} is outside 0 to 3600 seconds per move; give 0 for no pause")
-    check_gravity(first.board, "watch")
+    check_any_cell(first.board, "watch")
     if first.board != second.board:
         raise BoardError(
             f"one run plays {first.board.name}, the other {second.board.name}; choose two runs of one board"

@@ -34,7 +34,7 @@ from ttt_batch.core.errors import BoardError, flag
 from ttt_batch.core.text import Ties, check_ties
 from ttt_batch.evaluation.ties import check_sharp, default_ties
 from ttt_batch.games.board import MAX_TABLE_CELLS, Board
-from ttt_batch.games.enumeration import check_gravity, choose_space, enumerate_graph
+from ttt_batch.games.enumeration import check_any_cell, choose_space, enumerate_graph
 from ttt_batch.games.solution import solve_in_plies
 from ttt_batch.runs.formats import EXPORT, check_targets
 from ttt_batch.runs.importing import check_export
@@ -62,7 +62,7 @@ def export_page(
     for an agent of more than `MAX_BYTES`, and FormatError if the file cannot be written or exists already (unless
     `overwrite`).
     """
-    check_gravity(run.board, "a page")
+    check_any_cell(run.board, "a page")
     path = Path(path)
     check_targets([path], overwrite=overwrite)
     EXPORT.write([path], [page_text(run, ties, opens).encode()], overwrite=overwrite)

@@ -13,7 +13,7 @@ from ttt_batch.app.reports.catalogues import RULES, SOURCES, choice_text
 from ttt_batch.app.reports.training import proof_text
 from ttt_batch.core.console import one_line
 from ttt_batch.core.text import RESULTS, SEATS, Ties, count_text
-from ttt_batch.games.board import Board
+from ttt_batch.games.board import BOARD_RULES, Board
 from ttt_batch.games.solution import DRAWN, known_board
 from ttt_batch.ntuple.objectives import OBJECTIVES
 from ttt_batch.runs.config import PatternConfig
@@ -80,8 +80,8 @@ def _introduction(run: Run) -> str:
 def rules_text(board: Board) -> str:
     """Return a sentence about how the game is won and lost."""
     line = f"completes a line of {board.k} (row, column or diagonal)" if board.k > 1 else "makes a mark"
-    exact = "; longer lines count for nothing" if board.exact else ""
-    return f"The player who first {line} {'loses' if board.misere else 'wins'}{exact}."
+    also = "".join(f"; {BOARD_RULES[name].sentence}" for name in board.rules if BOARD_RULES[name].sentence)
+    return f"The player who first {line} {'loses' if board.misere else 'wins'}{also}."
 
 
 def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
