@@ -14,7 +14,7 @@ from ttt_batch.app.plots.studies.canvas import METRICS
 from ttt_batch.core.text import LEARNER_NAMES
 from ttt_batch.games.board import BOARDS
 from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.formats import FORMATS
+from ttt_batch.runs.formats import FORMATS, WHOLE
 from ttt_batch.studies.designs.design import SWEEPS
 from ttt_batch.studies.designs.methods import NAMES as RIVALS
 from ttt_batch.studies.storage.layout import KEEPS
@@ -23,7 +23,7 @@ from ttt_batch.studies.summary import METRICS as RANKS
 
 def test_what_is_offered_is_what_there_is():
     assert LEARNER_NAMES == tuple(LEARNERS) == tuple(learner.name for learner in LEARNERS.values())
-    assert set(shared.FORMATS) >= set(FORMATS)
+    assert (*WHOLE, *FORMATS) == shared.FORMATS
     assert tuple(dict.fromkeys([*KINDS, MOVIE, *STUDY_KINDS])) == shared.PLOTS
     assert tuple(METRICS) == shared.METRICS
     assert tuple(RANKS) == shared.RANKS

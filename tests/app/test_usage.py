@@ -366,7 +366,7 @@ def test_misuse_is_told_before_what_is_wrong_with_files(here, capsys, words, lin
 
 def test_a_format_of_the_other_kind_names_every_one_that_holds_the_table(here, capsys):
     err = misused(capsys, "export", "td-3x3", "--to", "raw")
-    assert err.endswith("formats that do: csv, npy, pickle, pickle-text, npz, json, jsonl, parquet\n")
+    assert err.endswith("formats that do: csv, json, jsonl, pickle, pickle-text, npy, npz, parquet\n")
 
 
 def test_a_file_of_a_page_names_its_learner(here, capsys):

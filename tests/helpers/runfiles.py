@@ -14,8 +14,8 @@ import h5py
 import numpy as np
 
 from ttt_batch.runs.storage.declaration import RunData
-from ttt_batch.runs.storage.header import user_block
-from ttt_batch.runs.storage.reading import unpack
+from ttt_batch.runs.storage.reading import from_answer, unpack
+from ttt_batch.runs.storage.writing import user_block
 
 
 def example(*, action=False, points=3, rows=40, seed=0):
@@ -132,7 +132,7 @@ SERVER = """
 import os, resource, signal, struct
 import h5py
 from ttt_batch.runs.storage.reading import parse_image
-from ttt_batch.runs.storage.reading import limit_memory, pack
+from ttt_batch.runs.storage.reading import limit_memory, pack, to_answer
 
 def take(size):
     parts = []
@@ -156,7 +156,7 @@ while os.WEXITSTATUS(status) != 9 or os.WIFSIGNALED(status):
         for _ in range(50):
             content = take(int.from_bytes(take(8), "little"))
             signal.alarm(10)
-            data = bytes(pack(*parse_image(content, None)))
+            data = bytes(pack(*to_answer(*parse_image(content, None))))
             signal.alarm(0)
             reply(0, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, data)
         os._exit(0)
@@ -189,4 +189,4 @@ class Readers:
         reply = self._process.stdout.read(size)
         if status:
             return Outcome(status, peak / 1024, None, [])
-        return Outcome(0, peak / 1024, *unpack(reply))
+        return Outcome(0, peak / 1024, *from_answer(*unpack(reply)))

@@ -25,14 +25,10 @@ from ttt_batch.runs.formats.base import (
     STATES,
     FormatError,
     Table,
-    action_by_code,
-    edges_from,
     marks_of_states,
-    states_of_rows,
     texts_of,
-    value_by_code,
-    values_from,
 )
+from ttt_batch.runs.formats.numbering import action_by_code, edges_from, states_of_rows, value_by_code, values_from
 from ttt_batch.simulation.policy import Policy, chosen_edges
 
 BOARD = Board()
@@ -605,7 +601,7 @@ HOSTILE = {
     "getattr": lambda: b"cbuiltins\ngetattr\n(cnumpy\ndtype\nS'type'\ntR.",
     "dotted": lambda: numpy_call("numpy", "dtype.__class__", 1),
     "dotted through ours": lambda: numpy_call("numpy.core.multiarray", "scalar.__globals__", 1),
-    "our own module": lambda: numpy_call("ttt_batch.runs.formats.pickles", "BytesIO", 1),
+    "our own module": lambda: numpy_call("ttt_batch.runs.formats.format_pickles", "BytesIO", 1),
     "numpy.save": lambda: numpy_call("numpy", "save", TOUCH, 1),
     "numpy.fromfile": lambda: numpy_call("numpy._core.multiarray", "fromfile", "/etc/passwd"),
     "numpy array": lambda: pickle.dumps(np.zeros(3)),

@@ -16,12 +16,11 @@ from helpers.runfiles import changed, example, sealed
 
 from ttt_batch.core.errors import RunFileError
 from ttt_batch.runs.loading import check_run, load_any
-from ttt_batch.runs.storage import header
+from ttt_batch.runs.storage import writing
 from ttt_batch.runs.storage.declaration import FIELDS, RunData, format_documentation
-from ttt_batch.runs.storage.header import SIGNATURE, user_block
-from ttt_batch.runs.storage.header import rewrite_message as superblock_says
 from ttt_batch.runs.storage.reading import find_newest_run, load_run
-from ttt_batch.runs.storage.writing import RUN_FILE, save_run
+from ttt_batch.runs.storage.writing import RUN_FILE, SIGNATURE, save_run, user_block
+from ttt_batch.runs.storage.writing import rewrite_message as superblock_says
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -622,7 +621,7 @@ def rewritten(content, *, block=True):
 def test_what_another_program_did_to_a_whole_run_is_said(tmp_path, monkeypatch, name, large):
     """A process killed while h5py had the file open, and h5repack: the data is whole, and `check` spoke of damage."""
     if large:
-        monkeypatch.setattr(header, "SMALL_BYTES", 1000)
+        monkeypatch.setattr(writing, "SMALL_BYTES", 1000)
     content, path = (DATA / name).read_bytes(), tmp_path / "run.h5"
     marked = bytearray(content)
     marked[512 + 20] = 1

@@ -26,10 +26,9 @@ from ttt_batch.core.errors import RunFileError
 from ttt_batch.runs.loading import check_run
 from ttt_batch.runs.storage import reading
 from ttt_batch.runs.storage.declaration import FORMAT, value_findings
-from ttt_batch.runs.storage.header import MAX_BYTES, SMALL_BYTES
 from ttt_batch.runs.storage.reading import examine_run, load_run
 from ttt_batch.runs.storage.reading import one_line as one_spelt
-from ttt_batch.runs.storage.writing import save_run
+from ttt_batch.runs.storage.writing import MAX_BYTES, SMALL_BYTES, save_run
 
 DATA = Path(__file__).parents[2] / "data"
 STORED = (DATA / "run-1.0.h5").read_bytes()
@@ -635,12 +634,9 @@ def test_a_child_that_dies_is_one_line(path, monkeypatch, code, words):
 
 
 def test_a_child_that_wants_too_much_memory_is_one_line():
-    script = (
-        "from ttt_batch.runs.storage.reading import pack, run_child\n"
-        "run_child(lambda content: bytearray(1 << 30), lambda finding: pack(None, [finding]))"
-    )
+    script = "from ttt_batch.runs.storage.reading import run_child\nrun_child(lambda content: bytearray(1 << 30))"
     done = subprocess.run([sys.executable, "-c", script], input=b"", stdout=subprocess.PIPE, check=True)
-    assert reading.unpack(done.stdout) == (None, ["reading it takes more than 400 MiB of memory"])
+    assert reading.unpack(done.stdout) == reading.finding("reading it takes more than 400 MiB of memory")
 
 
 # Anything at all.

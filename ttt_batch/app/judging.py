@@ -22,7 +22,7 @@ from ttt_batch.games.board import Board, parse_board
 from ttt_batch.games.game_files import board_meant
 from ttt_batch.runs import importing
 from ttt_batch.runs.evaluation import Evaluation, PlayedEvaluation, evaluate_as_played
-from ttt_batch.runs.formats import EXPORT, FORMATS, check_targets
+from ttt_batch.runs.formats import ENDINGS, EXPORT, FORMATS, WHOLE, check_targets
 from ttt_batch.runs.loading import AnyRun, any_run, load_any, with_table
 from ttt_batch.runs.loading import load as load_table
 from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_run, name_or_run
@@ -228,16 +228,6 @@ def open_opponent(against: Player | None, agent: AnyRun | AgentAdapter) -> Itera
     else:
         raise UsageError(f"unknown opponent {quoted(against)}; give a run, a name or an agent")
 
-
-WHOLE = {"html": "a page", "boxes": "a kit", "hdf5": "a plain HDF5 file"}
-"""Formats that take a whole run, also one of networks, and the word for such a file in messages."""
-
-ENDINGS = {
-    **{".html": "html", ".htm": "html", ".pdf": "boxes", ".h5": "hdf5", ".hdf5": "hdf5", ".csv": "csv", ".txt": "csv"},
-    **{".npy": "npy", ".npz": "npz", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet", ".pq": "parquet"},
-    **{".pkl": "pickle-text", ".pickle": "pickle-text"},
-}
-"""Format by the suffix of a file's name; `.bin` is left out, since several formats use it."""
 
 AGENT_FORMATS = ("html", "json", "csv")
 """Formats for a third-party agent."""

@@ -348,7 +348,7 @@ BOARDS = (
     *("4x5x4", "5x5x4", "5x5x5", "6x5x4", "6x6x4"),
 )
 """Boards that the shell offers, those of the catalogue that tables can learn."""
-BOARD = "ROWSxCOLUMNS or ROWSxCOLUMNSxK, and -misere, -exact, -gravity"
+BOARD = f"ROWSxCOLUMNS or ROWSxCOLUMNSxK, and {', '.join(f'-{name}' for name in BOARD_RULES)}"
 
 
 def _board_meant(text: str) -> str:

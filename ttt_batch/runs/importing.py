@@ -1,11 +1,11 @@
 """Import of other programs' tables as runs: recognition of the file, choice of a learner, and defaults."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISH
 from ttt_batch.games.enumeration import enumerate_graph, too_large
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
-from ttt_batch.runs.config import Config, cannot_play_second_error, make_config
+from ttt_batch.runs.config import GIVEN, Config, cannot_play_second_error, make_config
 from ttt_batch.runs.formats import FORMATS, check_use, format_named, read, read_file, write
 from ttt_batch.runs.formats.base import (
     ACTION_VALUES,
@@ -27,18 +27,20 @@ from ttt_batch.runs.formats.base import (
     Format,
     FormatError,
     Table,
+    marks_of_states,
+)
+from ttt_batch.runs.formats.keys import KeyReading, parse_reading
+from ttt_batch.runs.formats.numbering import (
     action_by_code,
     beads_from,
     edges_from,
     is_symmetry_reduced,
-    marks_of_states,
     possible,
     state_values_from,
     states_of_rows,
     value_by_code,
     values_from,
 )
-from ttt_batch.runs.formats.keys import KeyReading, parse_reading
 from ttt_batch.runs.formats.recognising import (
     OF_FINAL_VALUES,
     OF_OWN_VALUES,
@@ -201,6 +203,35 @@ def import_form(name: str) -> str:
     return choose("format", name, (*FORMATS, PLAIN), words={"h5": PLAIN})
 
 
+class _Request(NamedTuple):
+    """A table to import, as the caller describes it.
+
+    files: empty for a table in memory.  keys: the reading of its keys, if named.  named: the user named the format.
+    options: those of `Config`.  The others are parameters of `import_tables`.
+    """
+
+    files: Sequence[Path]
+    learner: str | None
+    board: Board
+    player: str | None
+    keys: KeyReading | None
+    named: bool
+    command: str
+    options: Mapping[str, Any]
+    warn: Callable[[str], None]
+
+    @property
+    def own(self) -> int | None:
+        """Return the player of a single file, 0 or 1, or None."""
+        return None if self.player is None else SEATS.index(choose_seat(self.player, what="player"))
+
+    def config(self, symmetry: str, **settings: Any) -> Config:
+        """Return the configuration of a run with the caller's options, and else with `settings`."""
+        given = {name: value for name, value in self.options.items() if value is not None}
+        settings = {"symmetry": symmetry, **settings, **given}
+        return make_config(board=self.board, batch=1, engine=GIVEN, **settings)
+
+
 def import_tables(
     paths: Sequence[str | Path],
     learner: str | None = None,
@@ -223,75 +254,66 @@ def import_tables(
     keeps step size, exploration and seed.
     Entries that the files lack keep the learner's start values.  Raises UsageError and FormatError.
     """
-    files = [Path(path) for path in paths]
-    if keys is not None:
-        parse_reading(keys)
+    files, reading = [Path(path) for path in paths], None if keys is None else parse_reading(keys)
     for file in files:
         if is_run_file(file):
             raise FormatError(f"{shown(file)} is a run already; use it as it is, or export it first")
         if form is None and file.suffix.lower() in (".html", ".htm"):
             raise UsageError(f"{shown(file)} is a page; import the .json file that Download on a learning page saves")
     form = None if form is None else import_form(form)
+    ask = _Request(files, learner, parse_board(board), player, reading, form is not None, command, options, warn)
     try:
         if form == PLAIN or (form is None and begins_with(files[0], SIGNATURE)):
-            return _import_plain(files, learner, board, command, {"player": player, "keys": keys, **options})
-        return _import_files(files, learner, form, board, player, keys, command, options, warn)
+            return _import_plain(ask)
+        if form is not None and keys is not None:
+            raise UsageError(f"{flag('form', form)} fixes how keys are read; leave {flag('keys')} out")
+        return _import_format(ask, form) if form is not None else _import_files(ask)
     except FormatError as error:
         raise _with_remedy(files[0], error) from None
 
 
-def _import_files(
-    files: Sequence[Path],
-    learner: str | None,
-    form: str | None,
-    board: str | Board,
-    player: str | None,
-    keys: str | None,
-    command: str,
-    options: dict[str, Any],
-    warn: Callable[[str], None],
-) -> Run:
-    """Read files in the named format, or in the format recognised from their content."""
-    if form is not None and keys is not None:
-        raise UsageError(f"{flag('form', form)} fixes how keys are read; leave {flag('keys')} out")
-    if form is not None:
-        return _import_format(
-            files, format_named(form).name, learner, board, player, command, options, warn, named=True
-        )
-    parsed = parse_board(board)
+def _import_files(ask: _Request) -> Run:
+    """Read files in the format recognised from their content."""
     contents = []
-    for file in files:
+    for file in ask.files:
         try:
-            contents.append(content_of(read_file(file, most_bytes(parsed)), parsed, file.suffix.lower()))
+            content = read_file(file, most_bytes(ask.board))
+            marked = next((one for one in FORMATS.values() if one.mark and one.mark in content), None)
+            contents.append(
+                Content(f"{marked.name} of ttt-batch", form=marked.name)
+                if marked is not None
+                else content_of(content, ask.board, file.suffix.lower())
+            )
         except FormatError as error:
             raise _with_remedy(file, error) from None
     if len({content.form for content in contents}) > 1:
-        raise UsageError(f"{', '.join(map(shown, files))} are of two kinds; give two files of one kind, a player each")
-    if contents[0].form and keys is not None:
-        table = read(contents[0].form, files, parsed, None, player=player)
+        names = ", ".join(map(shown, ask.files))
+        raise UsageError(f"{names} are of two kinds; give two files of one kind, a player each")
+    form, first = contents[0].form, shown(ask.files[0])
+    if form and ask.keys is None:
+        return _import_format(ask, form)
+    if form:
+        table = read(form, ask.files, ask.board, None, player=ask.player)
         if table.kind != ACTION_VALUES:
-            raise UsageError(f"{shown(files[0])} says which positions it holds; leave {flag('keys')} out")
-        contents = [Content(contents[0].form, data=table.q)]
-    if contents[0].form:
-        return _import_format(files, contents[0].form, learner, board, player, command, options, warn)
+            raise UsageError(f"{first} says which positions it holds; leave {flag('keys')} out")
+        contents = [Content(form, data=table.q)]
     try:
-        return _import_contents(contents, learner, parsed, player, keys, command, options, warn)
+        return _import_contents(ask, contents)
     except UsageError as error:
-        raise type(error)(f"{shown(files[0])}: {error}") from None
+        raise type(error)(f"{first}: {error}") from None
 
 
-def _import_plain(
-    files: Sequence[Path], learner: str | None, board: str | Board, command: str, options: dict[str, Any]
-) -> Run:
+def _import_plain(ask: _Request) -> Run:
     """Read a plain HDF5 table, which holds its own settings.  Raises UsageError for options that contradict them."""
-    name = shown(files[0])
-    if len(files) > 1:
-        raise UsageError(f"{len(files)} files are given, but {name} holds both players; give only that one")
-    run = run_from_plain(read_file(files[0], _MOST_PLAIN), command=command)
-    if learner is not None and learner_named(learner) is not run.learner:
+    name = shown(ask.files[0])
+    if len(ask.files) > 1:
+        raise UsageError(f"{len(ask.files)} files are given, but {name} holds both players; give only that one")
+    run = run_from_plain(read_file(ask.files[0], _MOST_PLAIN), command=ask.command)
+    if ask.learner is not None and learner_named(ask.learner) is not run.learner:
         raise UsageError(f"{name} holds a table of {run.config.learner}; leave {flag('learner')} out")
-    if parse_board(board) not in (parse_board("3x3"), run.board):
+    if ask.board not in (Board(), run.board):
         raise UsageError(f"{name} holds a table of {run.board.name}; leave {flag('board')} out")
+    options = {"player": ask.player, "keys": ask.keys, **ask.options}
     if given := next((key for key, value in options.items() if value is not None), None):
         raise UsageError(f"{name} holds a table with its settings; leave {flag(given)} out")
     run.notes = (f"taken for a plain HDF5 table of {run.config.learner} on {run.board.name}",)
@@ -321,8 +343,10 @@ def import_object(
     parsed = parse_board(board)
     if isinstance(found, str | bytes | Path):
         raise UsageError(f"table {quoted(found)} is not a table in memory; import_run reads files")
+    reading = None if keys is None else parse_reading(keys)
     try:
-        return _import_contents([Content("", data=found)], learner, parsed, player, keys, "", options, warn)
+        ask = _Request((), learner, parsed, player, reading, False, "", options, warn)
+        return _import_contents(ask, [Content("", data=found)])
     except FormatError as error:
         raise FormatError(f"the table: {error}; {AS_AGENT}") from None
 
@@ -334,52 +358,44 @@ def _with_remedy(file: Path, error: FormatError) -> FormatError:
     return FormatError(text if AS_AGENT in text or "cannot read" in text else f"{text}; {AS_AGENT}")
 
 
-def _import_contents(
-    contents: Sequence[Content],
-    learner: str | None,
-    board: Board,
-    player: str | None,
-    keys: str | None,
-    command: str,
-    options: dict[str, Any],
-    warn: Callable[[str], None],
-) -> Run:
+def _import_contents(ask: _Request, contents: Sequence[Content]) -> Run:
     """Read tables and recognise the numbering of their keys."""
+    learner, own = ask.learner, ask.own
     if learner is not None and learner_named(learner).by_beads:
         raise UsageError(f"{learner} has boxes, which only a .json file saved by a page holds; name such a file")
     if len(contents) > 2:
         raise UsageError(f"{len(contents)} files are given; a table is in 1 file, or in 2 (first and second player)")
-    own = None if player is None else SEATS.index(choose_seat(player, what="player"))
     if own is not None and len(contents) == 2:
-        raise UsageError(f"player {player} is named, but the files hold both players; leave the player out")
-    reading: KeyReading | None = None if keys is None else parse_reading(keys)
-    plain = make_config(learner=OF_VALUES, board=board, symmetry="off", engine="given", batch=1)
+        raise UsageError(f"player {ask.player} is named, but the files hold both players; leave the player out")
+    plain = make_config(learner=OF_VALUES, board=ask.board, symmetry="off", engine=GIVEN, batch=1)
     if plain.grown:
-        raise too_large("import", board, "choose a smaller one, such as 4x4x4")
-    found = recognised(contents, board, plain.graph, reading, own)
+        raise too_large("import", ask.board, "choose a smaller one, such as 4x4x4")
+    found = recognised(contents, ask.board, plain.graph, ask.keys, own)
     fitting = learner_for(found.table, found.middle)
-    used = learner_named(fitting if learner is None else learner)
-    settings: dict[str, Any] = {"learner": used.name, "board": board, "batch": 1, "engine": "given"}
+    settings: dict[str, Any] = {"learner": learner_named(fitting if learner is None else learner).name}
     if learner is None and fitting == OF_VALUES and found.middle:
         settings |= {"draw_worth": (found.middle, -found.middle), "start_value": found.middle}
     if learner is None and fitting == OF_OWN_VALUES and not found.middle:
         settings |= {"draw_worth": (0.0, 0.0), "start_value": 0.0}
-    settings |= {name: value for name, value in options.items() if value is not None}
-    run = _fresh(make_config(symmetry="off", **settings), 0)
+    run = _fresh(ask.config("off", **settings), 0)
     for line in found.warnings:
-        warn(line)
+        ask.warn(line)
     only_second = own == 1 or (found.table.value is not None and bool(np.isnan(found.table.value[0]).all()))
     _fill(run, found.table, only_second=only_second)
     fed_back = learner is None and fitting == OF_FINAL_VALUES
     if fed_back:
         np.nan_to_num(run.tables.value, copy=False)  # its program treats missing values as 0, not as moves to avoid
-    _finish(run, command)
-    named = "" if learner is not None else f"; imported as {used.name}, whose table fits"
+    _finish(run, ask.command)
     run.notes = (
-        f"{found.taken}{named}",
-        *_lacking(run, found, "count as 0" if fed_back else "keep start values", warn),
+        f"{found.taken}{_fitting(run, learner)}",
+        *_lacking(run, found, "count as 0" if fed_back else "keep start values", ask.warn),
     )
     return run
+
+
+def _fitting(run: Run, told: str | None) -> str:
+    """Return the end of a note about the learner, if nobody `told` which one it is."""
+    return "" if told is not None else f"; imported as {run.config.learner}, whose table fits"
 
 
 def _lacking(run: Run, found: Recognised, instead: str, warn: Callable[[str], None]) -> tuple[str, ...]:
@@ -408,63 +424,45 @@ def _lacking(run: Run, found: Recognised, instead: str, warn: Callable[[str], No
     return ("; ".join(lines),) if lines else ()
 
 
-def _import_format(
-    files: Sequence[Path],
-    form: str,
-    learner: str | None,
-    board: str | Board,
-    player: str | None,
-    command: str,
-    options: dict[str, Any],
-    warn: Callable[[str], None],
-    *,
-    named: bool = False,
-) -> Run:
-    """Read a table in one of our formats.  named: True if the user named the format, so its numbering is ours."""
-    learnt = _learnt_in(files[0], form, board)
-    told = learner if learner is not None else learnt.get("learner")
-    form_used = format_named(form)
-    table = None
-    if not isinstance(told, str):
-        table = read(form, files, parse_board(board), None, player=player)
-        told = learner_for(table)
-    used = learner_named(told)
-    settings: dict[str, Any] = {"learner": told, "board": board, "batch": 1, "engine": "given"}
+def _import_format(ask: _Request, form_name: str) -> Run:
+    """Read a table in one of our formats, whose numbering is ours if the user named the format."""
+    form, file = format_named(form_name), ask.files[0]
+    learnt = _learnt_in(file, form, ask.board)
+    told = ask.learner if ask.learner is not None else learnt.get("learner")
+    table = None if isinstance(told, str) else read(form.name, ask.files, ask.board, None, player=ask.player)
+    used = learner_named(str(told) if table is None else learner_for(table))
+    settings: dict[str, Any] = {"learner": used.name}
+    told = ask.learner
     if learnt.get("learner") == used.name:
+        told = used.name
         settings |= {name: learnt[name] for name in ("alpha", "epsilon", "seed") if name in learnt}
-    settings |= {name: value for name, value in options.items() if value is not None}
-    config = make_config(symmetry="on" if used.by_beads else "off", **settings)
-    if used.by_beads and STATES not in form_used.kinds:
+    config = ask.config("on" if used.by_beads else "off", **settings)
+    if used.by_beads and STATES not in form.kinds:
         raise UsageError(
-            f"import is not applicable to {config.learner} from {form_used.name}, which has no boxes; name a .json file"
+            f"import is not applicable to {config.learner} from {form.name}, which has no boxes; name a .json file"
         )
-    kind = kind_in(form_used, used)
-    table = read(form, files, config.board, kind, player=player) if table is None else table
+    if table is None:
+        table = read(form.name, ask.files, config.board, kind_in(form, used), player=ask.player)
     if table.kind == STATES and is_symmetry_reduced(table, config.board):
-        config = make_config(symmetry="on", **settings)
+        config = ask.config("on", **settings)
     if table.kind == ACTION_VALUES and not in_our_numbering(table.q, config.board, enumerate_graph(config.board)):
-        if not named:
-            found = [Content(f"{form} by another code", data=table.q)]
-            return _import_contents(found, learner, config.board, player, None, command, options, warn)
-        warn(f"the table plays better in another numbering than that of {form}; leave {flag('form')} out to find it")
-    run = _fresh(config, _games_in(files[0], learnt))
-    only_second = len(files) == 1 and player is not None and choose_seat(player) == "second"
+        if not ask.named:
+            return _import_contents(ask, [Content(f"{form.name} by another code", data=table.q)])
+        ask.warn(
+            f"the table plays better in another numbering than that of {form.name}; leave {flag('form')} out to find it"
+        )
+    run = _fresh(config, _games_in(file, learnt))
     try:
         if table.kind == STATES:
             table, left_out, example = possible(run.graph, table, config.board.cells)
             if left_out:
                 entries = count_text(left_out, "position")
-                warn(f"{shown(files[0])}: {entries} left out that cannot occur, {example} for one")
-        _fill(run, table, only_second=only_second)
+                ask.warn(f"{shown(file)}: {entries} left out that cannot occur, {example} for one")
+        _fill(run, table, only_second=len(ask.files) == 1 and ask.own == 1)
     except FormatError as error:
-        raise FormatError(f"{shown(files[0])}: {error}") from None
-    _finish(run, command)
-    said = (
-        ""
-        if learner is not None or learnt.get("learner") == used.name
-        else f"; imported as {used.name}, whose table fits"
-    )
-    run.notes = (f"taken for the format {form}{said}",)
+        raise FormatError(f"{shown(file)}: {error}") from None
+    _finish(run, ask.command)
+    run.notes = (f"taken for the format {form.name}{_fitting(run, told)}",)
     return run
 
 
@@ -480,10 +478,10 @@ def _finish(run: Run, command: str) -> None:
     run.provenance = Clock().provenance(command)
 
 
-def _learnt_in(file: Path, form: str, board: str | Board) -> dict[str, Any]:
+def _learnt_in(file: Path, form: Format, board: Board) -> dict[str, Any]:
     """Return the training settings in a file that a page saved; empty for other files.  Raises FormatError."""
-    if form == "json":
-        content = read_file(file, format_named(form).max_bytes(parse_board(board)))
+    if form.name == "json":
+        content = read_file(file, form.max_bytes(board))
         with suppress(ValueError, RecursionError):  # reading the table reports the fault
             whole = json.loads(content)
             learnt = whole.get("learnt") if isinstance(whole, dict) else None

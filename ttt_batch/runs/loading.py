@@ -23,8 +23,8 @@ from ttt_batch.runs.run import Run
 from ttt_batch.runs.schedules import batch_bounds
 from ttt_batch.runs.state import KeptPoints, State
 from ttt_batch.runs.storage.declaration import EXACT_COLUMNS, FORMAT, RESUME_SINCE, RunData
-from ttt_batch.runs.storage.header import DamagedRun, verify
 from ttt_batch.runs.storage.reading import examine_run, load_run, parse_image
+from ttt_batch.runs.storage.writing import DamagedRun, verify
 
 _TOLERANCE = 1e-9
 """Allowed difference between a recorded and a recomputed number: processors may round differently."""

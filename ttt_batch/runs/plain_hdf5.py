@@ -9,9 +9,7 @@ A child process parses the file, because a damaged one can crash the HDF5 librar
 
 import io
 import json
-import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +30,7 @@ from ttt_batch.runs.growing_table import grow
 from ttt_batch.runs.network_run import PatternRun, table_fields
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.state import LARGEST
-from ttt_batch.runs.storage.reading import in_child, memory_limit, run_child
+from ttt_batch.runs.storage.reading import Answer, finding, in_child, memory_limit, run_child
 from ttt_batch.simulation.action_probabilities import BY_BEADS, even_chances
 from ttt_batch.simulation.policy import chosen_edges, edge_scores, empty_policy, order_rows
 
@@ -112,7 +110,6 @@ def _write(file: Any, name: str, column: Dataset) -> None:
 
 def _attributes(run: Run | PatternRun) -> dict[str, Any]:
     board, config = run.board, run.config
-    variants = {"misere": board.misere, "exact": board.exact, "gravity": board.gravity}
     verdicts = dict.fromkeys(SEATS, "not judged")
     if isinstance(run, PatternRun):
         verdicts = {seat: "proved" if run.proved_after(number) else "not proved" for number, seat in enumerate(SEATS)}
@@ -126,7 +123,7 @@ def _attributes(run: Run | PatternRun) -> dict[str, Any]:
         "rows": board.rows,
         "columns": board.cols,
         "in_a_row": board.k,
-        "rules": ", ".join(name for name, chosen in variants.items() if chosen) or "normal",
+        "rules": ", ".join(board.rules) or "normal",
         "learner": config.learner,
         "seed": config.seed,
         "games": run.games,
@@ -269,11 +266,7 @@ def _rules_columns(layout: _Layout) -> dict[str, Dataset]:
     marks = marks_of_states(layout.code, layout.cells)
     open_ = layout.outcome == UNFINISHED
     mover = np.where(open_, np.where(np.count_nonzero(marks, axis=1) % 2, SECOND, FIRST), EMPTY).astype(np.int8)
-    free = marks == EMPTY
-    if (board := layout.run.board).gravity:
-        below = np.ones_like(free)
-        below[:, : -board.cols] = marks[:, board.cols :] != EMPTY
-        free &= below
+    free = layout.run.board.open_among(marks == EMPTY)
     outcomes = "0 unfinished, 1 the first player wins, 2 the second player wins, 3 draw, -1 cannot occur"
     return {
         "legal": Dataset((free & open_[:, None]).astype(np.int8), (ROWS, CELLS), "1", "1 if the cell may be marked"),
@@ -355,31 +348,17 @@ def run_without_statistics(content: bytes) -> Run:
 
     The caller checks that its parts fit together.  Raises FormatError, without the file's name.
     """
-    packed, finding = in_child(__name__, content)
-    if packed is None:
-        raise FormatError(f"{finding}; export the table again")
-    attributes, arrays = _unpacked(packed)
+    attributes, arrays = in_child(__name__, content)
+    for found in attributes.get("findings", ()):
+        raise FormatError(found if ";" in found else f"{found}; export the table again")
     config, games = _config_of(attributes)
     run = Run(config, None, games, {})
     tables = _Tables(run, arrays)
     if config.grown:
         tables.grow()
     else:
-        run.tables, run.visits = tables.learnt(), tables.visits()
+        run.tables, run.visits = tables.learnt()
     return run
-
-
-def _unpacked(packed: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the attributes and arrays in the child's answer.  Raises FormatError for a finding or a bad answer."""
-    with suppress(ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile):
-        with np.load(io.BytesIO(packed), allow_pickle=False) as found:
-            arrays = dict(found)
-        attributes = json.loads(arrays.pop("attributes").tobytes())
-        if "finding" in attributes:
-            finding = attributes["finding"]
-            raise FormatError(finding if ";" in finding else f"{finding}; export the table again")
-        return attributes, arrays
-    raise FormatError("the HDF5 library fails on it; export the table again")
 
 
 def _config_of(attributes: dict[str, Any]) -> tuple[Config, int]:
@@ -415,30 +394,38 @@ class _Tables:
             raise FormatError(f"dataset {name!r} holds a number beyond {LARGEST:g}; export the table again")
         return found
 
-    def learnt(self) -> Any:
-        """Return the learner's tables for the rows and edges of the run's graph."""
-        learner = self._run.learner
-        return learner.tables(*(self._table(name, name) for name in learner.tables._fields))
+    def learnt(self) -> tuple[Any, NDArray[np.float64]]:
+        """Return the learner's tables for the rows and edges of the run's graph, and the number of their updates."""
+        graph, rows = self._run.graph, self._rows()
 
-    def visits(self) -> NDArray[np.float64]:
-        """Return the number of updates of each entry if the step size depends on it, else an empty array."""
-        if not self._run.config.alpha.power:
-            return np.zeros(0)
-        return self._table(self._run.learner.tables._fields[0], "visits").ravel()
+        def by_edge(found: NDArray[Any]) -> NDArray[Any]:
+            with_resignation = np.append(found, np.zeros((len(found), 1)), axis=1)
+            return with_resignation[rows[rows_of_edges(graph)], graph.cell]
 
-    def _table(self, field: str, named: str) -> NDArray[np.float64]:
-        """Return one table of the learner from the datasets whose names derive from `named`."""
-        graph, cells = self._run.graph, self._run.board.cells
-        axes = self._run.learner.fields[field][0]
-        parts, size = [], self._code.size
-        for name, _ in datasets_of(named, axes):
-            if axes.endswith("E"):
-                found = np.append(self._column(name, (size, cells)), np.zeros((size, 1)), axis=1)  # to resign
-                parts.append(found[self._rows()[rows_of_edges(graph)], graph.cell])
-            else:
-                shape = (size, 2) if axes == "P,S" else (size,)
-                parts.append(np.moveaxis(self._column(name, shape)[self._rows()], 0, -1))
-        return np.ascontiguousarray(parts[0] if len(parts) == 1 else np.stack(parts))
+        return self._tables(by_edge, lambda found, _: found[..., rows])
+
+    def _tables(
+        self, by_edge: Callable[[NDArray[Any]], NDArray[Any]], by_row: Callable[[NDArray[Any], str], NDArray[Any]]
+    ) -> tuple[Any, NDArray[np.float64]]:
+        """Return the learner's tables, and the number of updates if the step size depends on it, else an empty array.
+
+        by_edge: returns a column with a number for each cell by edges.  by_row: the same for a column of positions,
+        with these on the last axis, and the field whose numbers it holds; "" for updates.
+        """
+        learner, cells, size = self._run.learner, self._run.board.cells, self._code.size
+
+        def table(field: str, named: str) -> NDArray[np.float64]:
+            axes, parts = learner.fields[field][0], []
+            for name, _ in datasets_of(named or "visits", axes):
+                if axes.endswith("E"):
+                    parts.append(by_edge(self._column(name, (size, cells))))
+                else:
+                    shape = (size, 2) if axes == "P,S" else (size,)
+                    parts.append(by_row(np.moveaxis(self._column(name, shape), 0, -1), named))
+            return np.ascontiguousarray(parts[0] if len(parts) == 1 else np.stack(parts))
+
+        visits = table(learner.tables._fields[0], "").ravel() if self._run.config.alpha.power else np.zeros(0)
+        return learner.tables(*(table(name, name) for name in learner.tables._fields)), visits
 
     def _rows(self) -> NDArray[np.int64]:
         """Return int64[S], the file's row for each row of the graph.  Raises FormatError if one is missing."""
@@ -468,29 +455,21 @@ class _Tables:
         grown = grow(run.config)
         start = learner.start(shared_rows(), run.worth, np.random.default_rng(0))._asdict()
 
-        def by_entry(name: str, field: str) -> NDArray[np.float64]:
-            axes, parts = learner.fields[field][0], []
-            for dataset, _ in datasets_of(name, axes):
-                if axes.endswith("E"):
-                    parts.append(self._column(dataset, (row.size, cells))[order[:open_]][marked])
-                else:
-                    shape = (row.size, 2) if axes == "P,S" else (row.size,)
-                    own = np.moveaxis(self._column(dataset, shape)[order], 0, -1)
-                    shared = np.zeros((*own.shape[:-1], N_SHARED)) if name != field else start[field]
-                    parts.append(np.concatenate([own[..., :open_], shared, own[..., open_:]], axis=-1))
-            return np.ascontiguousarray(parts[0] if len(parts) == 1 else np.stack(parts))
+        def by_row(found: NDArray[Any], field: str) -> NDArray[Any]:
+            own = found[..., order]
+            shared = start[field] if field else np.zeros((*own.shape[:-1], N_SHARED))
+            return np.concatenate([own[..., :open_], shared, own[..., open_:]], axis=-1)
 
-        first = learner.tables._fields[0]
-        visits = by_entry("visits", first).ravel() if run.config.alpha.power else np.zeros(0)
+        tables, visits = self._tables(lambda found: found[order[:open_]][marked], by_row)
         try:
-            grown.restore(codes, outcomes, learner.tables(*(by_entry(name, name) for name in start)), visits)
+            grown.restore(codes, outcomes, tables, visits)
         except BoardError as error:
             raise FormatError(f"{error}; export the table again") from None
         run.grown = grown
         run.tables, run.visits = grown.compact()[1:]
 
 
-def _read(content: bytes) -> memoryview:
+def _read(content: bytes) -> Answer:
     """Parse a file in the child process.  Raises MemoryError for arrays that do not fit into the child's memory."""
     import h5py
 
@@ -498,48 +477,35 @@ def _read(content: bytes) -> memoryview:
     with h5py.File(io.BytesIO(content), "r") as file:
         kind = file.attrs.get("format", "")
         if kind != TABLE_TYPE:
-            return _finding("it is HDF5, but not a table of this package; save a dictionary or an array instead")
+            return finding("it is HDF5, but not a table of this package; save a dictionary or an array instead")
         if "weight" in file:
-            return _finding("it holds networks, which can only be read from their run file")
+            return finding("it holds networks, which can only be read from their run file")
         attributes = {name: file.attrs[name] for name in ("config", "games")}
         arrays = {}
         for name in list(file)[:_MOST_DATASETS]:
             dataset = file[name] if type(file.get(name, getlink=True)) is h5py.HardLink else None
             if not isinstance(dataset, h5py.Dataset) or dataset.external or dataset.is_virtual:
-                return _finding(f"{name[:40]!r} is not a dataset of this file")
+                return finding(f"{name[:40]!r} is not a dataset of this file")
             settings = dataset.id.get_create_plist()
             if any(settings.get_filter(i)[0] not in _FILTERS for i in range(settings.get_nfilters())):
-                return _finding(f"dataset {name[:40]!r} has a compression other than gzip")
+                return finding(f"dataset {name[:40]!r} has a compression other than gzip")
             if name in (ROWS, "row", "outcome") or name.startswith("visits") or dataset.attrs.get("source") == "table":
                 room -= 2 * dataset.nbytes  # the array, and its copy for the parent
                 if room < 0:  # checked here, because the library calls a lack of memory a damaged file
                     raise MemoryError
                 arrays[name] = dataset[()]
-    return _packed(
-        {name: value.item() if hasattr(value, "item") else value for name, value in attributes.items()}, arrays
-    )
+    return {name: value.item() if hasattr(value, "item") else value for name, value in attributes.items()}, arrays
 
 
-def _finding(text: str) -> memoryview:
-    return _packed({"finding": text}, {})
-
-
-def _packed(attributes: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> memoryview:
-    """Return attributes and arrays as bytes for the parent."""
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, attributes=np.frombuffer(json.dumps(attributes).encode(), np.uint8), **arrays)
-    return buffer.getbuffer()
-
-
-def _work(content: bytes) -> memoryview:
+def _work(content: bytes) -> Answer:
     """Return the answer of `_read`, or a finding if the library raises an error."""
     try:
         return _read(content)
     except MemoryError:
         raise
     except Exception:  # h5py raises many types of errors for foreign or damaged files
-        return _finding("its HDF5 is damaged")
+        return finding("its HDF5 is damaged")
 
 
 if __name__ == "__main__":
-    run_child(_work, _finding)
+    run_child(_work)

@@ -31,6 +31,7 @@ from ttt_batch.app.commands.options import (
 )
 from ttt_batch.app.commands.shared import (
     FORMATS,
+    TABLE_FORMATS,
     File,
     Text,
     argument,
@@ -49,7 +50,7 @@ from ttt_batch.app.commands.shared import (
 from ttt_batch.core.errors import UsageError
 from ttt_batch.core.files import command_text
 from ttt_batch.core.outputs import check_distinct
-from ttt_batch.core.text import LEARNER_NAMES, SEATS, TIES, check_ties
+from ttt_batch.core.text import LEARNER_NAMES, SEATS, TIES, check_ties, either
 from ttt_batch.games.board import BOARD, BOARDS
 from ttt_batch.runs.lookup import find_run
 
@@ -162,8 +163,8 @@ def export_(
         Text,
         option(
             "FORMAT",
-            "html, a page to play on; boxes, menace's to print; hdf5, arrays that say what they are; or csv, npy, raw, "
-            "pickle, pickle-text, npz, json, jsonl, parquet.",
+            "html, a page to play on; boxes, menace's to print; hdf5, arrays that say what they are; or "
+            f"{', '.join(TABLE_FORMATS)}.",
             default="as FILE ends",
             offers=FORMATS,
         ),
@@ -188,9 +189,9 @@ def export_(
 
     Of an agent (see evaluate) html, or as json and csv the probability of each cell where it may come.
     """
-    from ttt_batch.app.judging import WHOLE, export_whole, resolve_format
-    from ttt_batch.runs.importing import check_export, export_table
-    from ttt_batch.runs.loading import with_table
+    from ttt_batch.app.judging import export_run, resolve_format
+    from ttt_batch.runs.formats import WHOLE
+    from ttt_batch.runs.importing import check_export
 
     rules = AgentOptions(board, illegal, time_limit)
     if is_named(run):
@@ -210,10 +211,10 @@ def export_(
         load = load_any_run if to in WHOLE else load_named_run
         table = load(path, trust, check=lambda config: check_export(config, to))
 
+        given: dict[str, Any] = {"ties": rule} if to in WHOLE else {"warn": report.warn}
+
         def work(paths: list[Path]) -> list[Path]:
-            if to not in WHOLE:
-                return export_table(with_table(table), to, paths, player=player, overwrite=overwrite, warn=report.warn)
-            return [export_whole(table, to, paths[0], ties=rule, overwrite=overwrite)]
+            return export_run(table, paths, to, player=player, overwrite=overwrite, **given)
 
         files = in_new_files(out or [], _new_names(path, to, player), work)
     _say_written(files, json=json)
@@ -265,7 +266,7 @@ ImportFormat = Annotated[
     Text,
     option(
         "FORMAT",
-        "csv, npy, raw, pickle, pickle-text, npz, json, jsonl, parquet or hdf5, exactly as export writes it.",
+        f"{either((*TABLE_FORMATS, 'hdf5'))}, exactly as export writes it.",
         "--format",
         offers=FORMATS[2:],
     ),
@@ -354,12 +355,9 @@ def _new_names(path: Path, to: str, player: str | None) -> list[str]:
     """Return new names for the files of a table: after its run, one per player if there are two."""
     from ttt_batch.runs.formats import format_named
 
-    if to == "html":
-        return [f"{path.stem}.html"]
-    if to == "hdf5":
-        return [f"{path.stem}-table.h5"]
-    if to == "boxes":
-        return [f"{path.stem}-boxes.pdf"]
+    ends = {"html": ".html", "hdf5": "-table.h5", "boxes": "-boxes.pdf"}
+    if to in ends:
+        return [f"{path.stem}{ends[to]}"]
     form = format_named(to)
     if not form.per_player:
         return [f"{path.stem}{form.suffix}"]

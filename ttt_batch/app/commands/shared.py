@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Collection, Iterator
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
+import ttt_batch
 from ttt_batch.app.commands.usage import manual
 from ttt_batch.core import console
 from ttt_batch.core.errors import NameTakenError, TttBatchError, UsageError
@@ -28,7 +30,13 @@ File = Path | None
 """Types of the values of options that may be left out."""
 
 BEYOND_TABLES = ("7x7x5", "8x8x5")
-FORMATS = (*("html", "boxes", "hdf5", "csv", "npy", "raw", "pickle", "pickle-text", "npz", "json", "jsonl", "parquet"),)
+TABLE_FORMATS = tuple(
+    name
+    for file in sorted((Path(ttt_batch.__file__).parent / "runs" / "formats").glob("format_*.py"), reverse=True)
+    for name in re.findall('^    name="(.+)",$', file.read_text("utf-8"), re.MULTILINE)
+)
+"""Names of formats, read from the files that declare them: importing these takes time."""
+FORMATS = ("html", "boxes", "hdf5", *TABLE_FORMATS)
 PLOTS = ("curves", "opening", "coverage", "movie", "sensitivity", "settling", "heat")
 METRICS = (
     *("proof", "settling", "proved", "unbeatable", "first", "second", "loss", "error", "optimal", "response"),

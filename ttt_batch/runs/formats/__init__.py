@@ -1,8 +1,10 @@
 """Readers and writers of tables in other programs' formats.
 
-They use arrays and position codes, but no runs or learners.  A new format needs a `Format` and a line in `FORMATS`.
+They use arrays and position codes, but no runs or learners.  A new format is a `Format` in a module of this folder
+whose name begins with `format_`; nothing else names it.
 """
 
+import importlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +15,6 @@ from ttt_batch.core.files import NotOrdinaryError, open_ordinary, reason, shown,
 from ttt_batch.core.outputs import OutputKind, check_distinct
 from ttt_batch.core.text import SEATS, choose, choose_seat
 from ttt_batch.games.board import Board
-from ttt_batch.runs.formats import pickles, records
 from ttt_batch.runs.formats.base import (
     ACTION_VALUES,
     MAX_CELLS,
@@ -31,19 +32,20 @@ EXPORT = OutputKind(FormatError, taken=TakenFormatError)
 
 FORMATS: dict[str, Format] = {
     one.name: one
-    for one in (
-        records.TEXT,
-        records.ARRAY,
-        records.DOUBLES,
-        pickles.NUMBERS,
-        pickles.TEXT,
-        records.ARRAYS,
-        records.FORMAT,
-        records.LINES,
-        records.COLUMNS,
-    )
+    for module in sorted(Path(__file__).parent.glob("format_*.py"), reverse=True)
+    for one in vars(importlib.import_module(f"{__name__}.{module.stem}")).values()
+    if isinstance(one, Format)
 }
-"""All formats by name."""
+"""All formats by name, those of text first."""
+
+WHOLE = {"html": "a page", "boxes": "a kit", "hdf5": "a plain HDF5 file"}
+"""Formats that take a whole run, also one of networks, and the word for such a file in messages."""
+
+ENDINGS = {
+    **{".html": "html", ".htm": "html", ".pdf": "boxes", ".h5": "hdf5", ".hdf5": "hdf5"},
+    **{ending: one.name for one in FORMATS.values() for ending in one.endings},
+}
+"""Format by the suffix of a file's name; `.bin` is left out, since several formats use it."""
 
 
 def format_named(name: str) -> Format:

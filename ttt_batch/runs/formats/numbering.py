@@ -1,11 +1,14 @@
-"""Search for the numbering of a table's keys by means of the table itself.
+"""Conversion between tables and the rows and edges of a graph, and search for the numbering of a table's keys.
+
+Rows with codes below 0 (a player has resigned) have no position and are left out.  The graph's rows must be single
+positions, not classes under symmetry.  Axes as in `graph` and `formats.base`.
 
 A reading of the keys fits if the keys are positions that occur and the moves go to free cells.  Of several that fit,
 the search takes the one by which the table plays best: its greedy play scores more against random moves, and its
 numbers agree better with optimal play.  If the best ones are too close, the error lists the choices for the user.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,23 +18,228 @@ from numpy.typing import NDArray
 from ttt_batch.core.errors import UsageError, flag, quoted
 from ttt_batch.core.text import SEATS, count_text
 from ttt_batch.evaluation.exact_results import match
-from ttt_batch.games.board import Board
+from ttt_batch.games.board import FIRST_WINS, SECOND_WINS, Board
 from ttt_batch.games.graph import Graph, rows_of_edges
 from ttt_batch.games.solution import solve
-from ttt_batch.runs.formats.base import MOST_IMPOSSIBLE, FormatError, Table, row_finder, texts_of
+from ttt_batch.runs.formats.base import MORE, OUTCOMES, UNSAID, FormatError, Table, marks_of_states, texts_of
 from ttt_batch.runs.formats.keys import KeyReading, Symbols, key_codes, readings, symbols_of
 from ttt_batch.runs.formats.shapes import Entries
 from ttt_batch.simulation.policy import policy_among, random_policy
+
+Finder = Callable[[NDArray[np.int64]], NDArray[np.int64]]
+"""Function from position codes to rows of the graph; -1 for positions that do not occur."""
+
+MOST_IMPOSSIBLE = 0.2
+"""Largest share of impossible positions that is taken for a mistake of a program; above it, the board is another."""
+
+
+def value_by_code(graph: Graph, values: NDArray[np.float64], cells: int) -> Table:
+    """Return values by row, float64[P, S], as a table by code, with nan where there is no entry."""
+    real = graph.code >= 0
+    value = np.full((2, 3**cells), np.nan)
+    value[:, graph.code[real]] = values[:, real]
+    return Table(value)
+
+
+def values_from(graph: Graph, table: Table, fill: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a table's values by row, float64[P, S], with those of `fill`, float64[P, S], for missing entries.
+
+    Raises FormatError if the table has an entry for a position that does not occur, or is of other rules.
+    """
+    values = np.array(fill, dtype=np.float64)
+    by_code = table.code is None
+    if by_code:
+        code = np.flatnonzero(~np.isnan(table.value).all(axis=0))
+        cells = round(np.log(table.value.shape[1]) / np.log(3))
+        best = np.zeros((code.size, cells), np.bool_)
+        table = Table(table.value[:, code], code=code, outcome=np.full(code.size, UNSAID, np.int8), best=best)
+    found, rows = table.value, _rows_of(graph, table)
+    if by_code:
+        _check_rules(found, graph.outcome[rows])
+    values[:, rows] = np.where(np.isnan(found), values[:, rows], found)
+    return values
+
+
+def _check_rules(value: NDArray[np.float64], outcome: NDArray[np.int8]) -> None:
+    """Raise FormatError if all won positions of a player have lower values than all lost ones.
+
+    A table by code does not name its board, so only this shows that it is of other rules.
+    """
+    for own, won, lost in zip(value, (FIRST_WINS, SECOND_WINS), (SECOND_WINS, FIRST_WINS), strict=True):
+        first, second = (own[(outcome == which) & ~np.isnan(own)] for which in (won, lost))
+        if first.size and second.size and first.max() < second.min():
+            raise FormatError(
+                "the table's won positions are worth less than its lost ones, so it is of a board with other rules; "
+                "give the table's own board, such as 3x3-misere"
+            )
+
+
+def action_by_code(
+    graph: Graph, marks: NDArray[np.bool_], q: NDArray[np.float64], background: NDArray[np.float64]
+) -> Table:
+    """Return action values by edge, float64[E], as a table by code.
+
+    marks: bool[E], the edges that mark a cell.  background: float64[C, cells], the numbers of all other entries.
+    """
+    by_code = np.array(background, dtype=np.float64)
+    by_code[graph.code[rows_of_edges(graph)[marks]], graph.cell[marks]] = q[marks]
+    return Table(q=by_code)
+
+
+def edges_from(graph: Graph, table: Table, fill: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a table's action values by edge, float64[E], with those of `fill`, float64[E], for missing entries.
+
+    Raises FormatError if a state of a list does not occur, or has another outcome.
+    """
+    if table.code is not None:
+        q = by_edge(graph, _rows_of(graph, table), table.q)
+    else:
+        q = table.q[graph.code][rows_of_edges(graph), graph.cell]  # codes below 0 have no edges
+    return np.where(np.isnan(q), fill, q)
+
+
+def by_edge(graph: Graph, rows: NDArray[np.int64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return numbers of rows and cells, float64[N, cells], by edge (float64[E]), with nan for other rows."""
+    by_row = np.full((graph.code.size, q.shape[1]), np.nan)
+    by_row[rows] = q
+    return np.asarray(by_row[rows_of_edges(graph), graph.cell])
+
+
+def beads_from(graph: Graph, table: Table, start: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the beads of a list of states by edge, float64[E], with NaN where `start` is NaN (no box has beads).
+
+    Edges that resign get 0.  Moves to the same child are one kind of bead.
+    Raises FormatError as `edges_from` does, and if the moves of a kind do not have the same number of beads, 0 or more.
+    """
+    cells, rows = table.q.shape[1], rows_of_edges(graph)
+    by_row = np.zeros((graph.code.size, cells + 1))
+    by_row[:, :cells] = np.nan
+    by_row[_rows_of(graph, table), :cells] = table.q
+    q = np.where(np.isnan(start), np.nan, by_row[rows, graph.cell])
+    _, first, kind = np.unique(rows * graph.code.size + graph.child, return_index=True, return_inverse=True)
+    wrong = ~np.isnan(start) & ~((q >= 0.0) & (q < np.inf) & (q == q[first][kind]))
+    if wrong.any():
+        edge = int(np.flatnonzero(wrong)[0])
+        text = texts_of(graph.code[rows[edge : edge + 1]], cells)[0]
+        raise FormatError(
+            f"box {text} has {q[edge]:g} beads for cell {graph.cell[edge]}; a kind must have 0 or more, the same in "
+            "all its cells; export the table again"
+        )
+    return q
+
+
+def state_values_from(graph: Graph, table: Table, fill: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a list's `value` array by row, float64[S], with the numbers of `fill` for missing entries."""
+    values = np.array(fill, dtype=np.float64)
+    rows, found = _rows_of(graph, table), table.more["value"]
+    values[rows] = np.where(np.isnan(found), values[rows], found)
+    return values
+
+
+def is_symmetry_reduced(table: Table, board: Board) -> bool:
+    """Return whether a board has symmetries and each state of a list has the lowest code of its images."""
+    powers = 3 ** np.arange(board.cells, dtype=np.int64)
+    marks = marks_of_states(table.code, board.cells)
+    return len(board.symmetries) > 1 and all(
+        bool((marks[:, image] @ powers >= table.code).all()) for image in board.symmetries
+    )
+
+
+def _rows_of(graph: Graph, table: Table) -> NDArray[np.int64]:
+    """Return the rows of a list.  Raises FormatError for a state that does not occur or ends differently."""
+    code, outcome, cells = table.code, table.outcome, table.best.shape[1]
+    rows = row_finder(graph)(code)
+    foreign = np.flatnonzero(rows < 0)
+    if foreign.size:
+        text = texts_of(code[foreign[:1]], cells)[0]
+        raise FormatError(
+            f"{foreign.size:,} of the table's positions do not occur in play, such as {text}; "
+            "give the table's own board"
+        )
+    # Boards of other rules can have the same positions: a finished line wins on one and loses on the other.
+    differing = np.flatnonzero((outcome != graph.outcome[rows]) & (outcome != UNSAID))
+    if differing.size:
+        first = differing[:1]
+        text = texts_of(code[first], cells)[0]
+        here, there = (_outcome_text(found[0]) for found in (graph.outcome[rows[first]], outcome[first]))
+        raise FormatError(
+            f"{differing.size:,} of the table's positions end differently under this board's rules, such as {text}: "
+            f"{there} in the table, {here} here; give the table's own board, such as 3x3-misere"
+        )
+    return rows
+
+
+def possible(graph: Graph, table: Table, cells: int) -> tuple[Table, int, str]:
+    """Return a list without the positions that do not occur, the number of these, and one of them as text.
+
+    If their share is above `MOST_IMPOSSIBLE`, the list is of another board and is returned unchanged.
+    """
+    foreign = np.flatnonzero(row_finder(graph)(table.code) < 0)
+    if not 0 < foreign.size <= MOST_IMPOSSIBLE * table.code.size:
+        return table, 0, ""
+    kept = np.delete(np.arange(table.code.size), foreign)
+    names = [name for name in ("q", "code", "outcome", "best") if getattr(table, name) is not None]
+    parts: dict[str, Any] = {name: getattr(table, name)[kept] for name in names}
+    parts |= {"value": table.value[:, kept]} if table.value is not None else {}
+    parts["more"] = {name: array[kept] for name, array in table.more.items()}
+    return replace(table, **parts), int(foreign.size), texts_of(table.code[foreign[:1]], cells)[0]
+
+
+def row_finder(graph: Graph) -> Finder:
+    """Return a function from position codes to the rows of the graph, -1 for positions that do not occur."""
+    order = np.argsort(graph.code)
+    known = graph.code[order]
+
+    def rows_of(code: NDArray[np.int64]) -> NDArray[np.int64]:
+        at = np.minimum(np.searchsorted(known, code), order.size - 1)
+        rows: NDArray[np.int64] = np.where((known[at] == code) & (code >= 0), order[at], -1)
+        return rows
+
+    return rows_of
+
+
+def _outcome_text(outcome: int) -> str:
+    return OUTCOMES[outcome] if 0 <= outcome < len(OUTCOMES) else f"outcome {outcome}"
+
+
+def states_of_rows(
+    graph: Graph,
+    chosen: NDArray[np.bool_],
+    cells: int,
+    *,
+    values: NDArray[np.float64] | None = None,
+    q: NDArray[np.float64] | None = None,
+    more: Mapping[str, NDArray[np.float64]] | None = None,
+) -> Table:
+    """Return the positions of a graph as a list of states with either values or action values.
+
+    chosen: bool[E], the edges that a greedy agent may pick (`policy.chosen_edges`).  cells: number of cells.
+    values: float64[P, S].  q: float64[E].  more: arrays by the names of `base.MORE`, float64[E], or float64[S] if a
+    number belongs to a state.
+    """
+    real = np.flatnonzero(graph.code >= 0)
+    best = np.zeros((graph.code.size, cells), dtype=np.bool_)
+    marks = graph.cell < cells  # without the edges that resign
+    rows, columns = rows_of_edges(graph)[marks], graph.cell[marks]
+    best[rows, columns] = chosen[marks]
+
+    def by_cell(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        table = np.full(best.shape, np.nan)
+        table[rows, columns] = numbers[marks]
+        return table[real]
+
+    numbers: dict[str, Any] = {"value": values[:, real]} if values is not None else {}
+    if q is not None:
+        found = {name: by_cell(array) if MORE[name] else array[real] for name, array in (more or {}).items()}
+        numbers = {"q": by_cell(q), "more": found}
+    return Table(**numbers, code=graph.code[real], outcome=graph.outcome[real], best=best[real])
+
 
 CLEARLY = 0.05
 """Least lead of the chosen reading's gain over that of the next one, and over chance."""
 
 _SIGNS = (1, -1)
 """Value to each player of a result worth 1 to the first player."""
-
-
-Finder = Callable[[NDArray[np.int64]], NDArray[np.int64]]
-"""Function from position codes to rows of the graph; -1 for positions that do not occur."""
 
 
 @dataclass(frozen=True)
@@ -65,18 +273,25 @@ class NumberedEntries:
 
 
 def find_reading(
-    tables: Sequence[Entries], board: Board, graph: Graph, given: KeyReading | None, *, own: Sequence[int] = ()
+    tables: Sequence[Entries],
+    board: Board,
+    graph: Graph,
+    given: KeyReading | None,
+    *,
+    own: Sequence[int] = (),
+    low: bool = True,
 ) -> tuple[list[NumberedEntries], str]:
     """Return the entries of each table under the reading that fits all of them, and the reason for it as text.
 
     given: the reading that the user names.  own: for each table the player whose values it holds, if known.
+    low: see `keys.readings`, `low_first`.
     Raises FormatError if no reading fits, and UsageError if several fit equally well.
     """
     symbols = [symbols_of(table.keys, board) for table in tables]
     tried = (
         [replace(given, numbers=symbols[0].numbers)]
         if given is not None
-        else readings(symbols[0], board, low_first=tables[0].low, by_moves=tables[0].values is None)
+        else readings(symbols[0], board, low_first=low, by_moves=tables[0].values is None)
     )
     finder = row_finder(graph)
     placed = [
@@ -264,11 +479,8 @@ def _agreement(one: NumberedEntries, graph: Graph, solution: NDArray[np.int8], s
         numbers = one.value[min(seat, one.value.shape[0] - 1)]
         numbers, truth = numbers[after], solution[one.rows][after]
     else:
-        by_row = np.full((graph.code.size, one.q.shape[1]), np.nan)
-        by_row[one.rows] = one.q
-        row = rows_of_edges(graph)
-        numbers = by_row[row, graph.cell]
-        there = (graph.ply[row] % 2 == seat) & ~np.isnan(numbers)
+        numbers = by_edge(graph, one.rows, one.q)
+        there = (graph.ply[rows_of_edges(graph)] % 2 == seat) & ~np.isnan(numbers)
         numbers, truth = numbers[there], solution[graph.child][there] * _SIGNS[seat]
     if numbers.size < 2 or not np.isfinite(numbers).all() or np.ptp(numbers) == 0 or np.ptp(truth) == 0:
         return 0.0
@@ -282,9 +494,7 @@ def _played(one: NumberedEntries, graph: Graph, seat: int, sign: int) -> float:
     sign: see `NumberedEntries.signs`; for values of both players it is 1 for the first player and -1 for the second.
     """
     if one.q is not None:
-        by_row = np.full((graph.code.size, one.q.shape[1]), np.nan)
-        by_row[one.rows] = sign * one.q
-        return _score_of(graph, np.nan_to_num(by_row[rows_of_edges(graph), graph.cell]), seat)
+        return _score_of(graph, np.nan_to_num(by_edge(graph, one.rows, sign * one.q)), seat)
     assert one.value is not None
     value = one.value[min(seat, one.value.shape[0] - 1)]
     of_first = start_values(graph, value)

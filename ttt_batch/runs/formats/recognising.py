@@ -5,12 +5,7 @@ Kinds, mostly by the first bytes: HDF5, NumPy arrays, parquet, JSON, pickles, do
 """
 
 import csv
-import io
-import json
-import math
 import re
-import zipfile
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,23 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.core.errors import UsageError, quoted
-from ttt_batch.core.files import unpacked_size
 from ttt_batch.core.text import count_text
-from ttt_batch.games.board import FIRST_WINS, SECOND_WINS, Board
+from ttt_batch.games.board import FIRST_WINS, SECOND_WINS, Board, most_positions
 from ttt_batch.games.graph import Graph, rows_of_edges
 from ttt_batch.runs.formats import base
-from ttt_batch.runs.formats.base import FormatError, Table, marks_of_states, row_finder, validated_table
+from ttt_batch.runs.formats.base import FormatError, Table, marks_of_states, validated_table
+from ttt_batch.runs.formats.format_arrays import array_in, arrays_in, columns_in
+from ttt_batch.runs.formats.format_pickles import read_plain
+from ttt_batch.runs.formats.format_text import HEADER, json_in
 from ttt_batch.runs.formats.keys import OURS, KeyReading, is_position
 from ttt_batch.runs.formats.numbering import (
     CLEARLY,
     NumberedEntries,
     as_table,
+    by_edge,
     find_reading,
     middle_of,
     perspective_text,
+    row_finder,
 )
-from ttt_batch.runs.formats.pickles import read_plain
-from ttt_batch.runs.formats.records import HEADER, array_head, pyarrow, reject_constant
 from ttt_batch.runs.formats.shapes import CELL_SIGNS, Columns, Entries, Players, entries_of, is_column_header, unwrap
 from ttt_batch.runs.state import LARGEST
 
@@ -53,7 +50,7 @@ class Content:
     """Content of a file as detected.
 
     kind: a description.  form: the name of our format, or empty.  data: the data if `form` is empty.
-    low: see `shapes.Entries`.
+    low: the first cell is usually the lowest digit of number keys in this kind of file, see `keys.readings`.
     """
 
     kind: str
@@ -64,7 +61,7 @@ class Content:
 
 def most_bytes(board: Board) -> int:
     """Return the largest file size that is read: 25 characters for a number and 25 for a key, for each move."""
-    return _SAYS_MORE + 50 * (board.cells + 4) * int(min(3**board.cells, 4 * base.most_states(board)))
+    return _SAYS_MORE + 50 * (board.cells + 4) * int(min(3**board.cells, 4 * most_positions(board)))
 
 
 def content_of(content: bytes, board: Board, suffix: str) -> Content:
@@ -80,7 +77,7 @@ def content_of(content: bytes, board: Board, suffix: str) -> Content:
         if content.startswith(start):
             raise FormatError(f"the file is packed by {program}; unpack it first")
     if content.startswith(_NPY):
-        return Content("a NumPy array", data=_npy(content, board))
+        return Content("a NumPy array", data=_plain(array_in(content, "the array"), board))
     if content.startswith(_ZIP):
         return _npz(content, board)
     if content.startswith(_PARQUET):
@@ -107,102 +104,42 @@ def _is_csv(head: bytes) -> bool:
     return head.startswith(b"[") and line.count(b"[") == line.count(b"]") > 0 and line[-1:] not in (b"]", b",")
 
 
-def _npy(content: bytes, board: Board) -> Any:
-    """Return the array of a .npy file; a pickled object in it is read as plain data."""
-    stream = io.BytesIO(content)
-    try:
-        shape, dtype = array_head(stream)
-    except ValueError:
-        raise base.unreadable_error("the file is not a NumPy array") from None
-    if dtype.hasobject:
-        return read_plain(content[stream.tell() :], 3**board.cells)
-    # An axis of length 0, or text without letters, takes no bytes, so the header could declare any number of items.
-    whole = dtype.itemsize > 0 and 0 not in shape and dtype.itemsize * math.prod(shape) == len(content) - stream.tell()
-    if dtype.kind not in "fiuU" or not whole:
-        raise base.unreadable_error(f"the file holds an array of {dtype.name}, not of numbers")
-    stream.seek(0)
-    try:
-        return np.load(stream, allow_pickle=False)
-    except (ValueError, OSError, EOFError, MemoryError):
-        raise base.unreadable_error("the file is not a NumPy array") from None
-
-
 def _npz(content: bytes, board: Board) -> Content:
-    """Return the arrays of a .npz file, or only the format's name for our own `npz`."""
-    damaged = base.unreadable_error("the file does not hold NumPy arrays")
-    try:
-        size = unpacked_size(io.BytesIO(content))
-        with zipfile.ZipFile(io.BytesIO(content)) as packed:
-            names = packed.namelist()
-            if "rows_cols_k.npy" in names or not any(name.endswith(".npy") for name in names):
-                return Content("NumPy arrays of ttt-batch", form="npz")
-            if size > (most := most_bytes(board)):  # a few packed bytes can unpack to a huge size
-                raise FormatError(f"its arrays take {size:,} bytes; those of this board take at most {most:,}")
-            arrays = {
-                name.removesuffix(".npy"): _npy(packed.read(name), board) for name in names if name.endswith(".npy")
-            }
-    except (OSError, ValueError, EOFError, KeyError, MemoryError, NotImplementedError, zipfile.BadZipFile, zlib.error):
-        raise damaged from None
+    """Return the arrays of a .npz file."""
+    arrays = {name: _plain(found, board) for name, found in arrays_in(content, most_bytes(board)).items()}
+    if not arrays:
+        raise base.unreadable_error("the file does not hold NumPy arrays")
     return Content("NumPy arrays", data=next(iter(arrays.values())) if len(arrays) == 1 else arrays)
 
 
+def _plain(found: Any, board: Board) -> Any:
+    """Return an array; a pickled object in it is read as plain data."""
+    return read_plain(found, 3**board.cells) if isinstance(found, bytes) else found
+
+
 def _parquet(content: bytes, board: Board) -> Content:
-    """Return the columns of a parquet file, or only the format's name for our own `parquet`."""
-    pa, pq = pyarrow()
-    try:
-        file = pq.ParquetFile(pa.BufferReader(content))
-        if b"ttt-batch board" in (file.metadata.metadata or {}):
-            return Content("columns of ttt-batch", form="parquet")
-        if file.metadata.num_rows > (most := 3**board.cells * board.cells):
-            raise FormatError(f"it has {file.metadata.num_rows:,} rows; this board has at most {most:,} moves")
-        texts = _parquet_texts(file.metadata, most_bytes(board))
-        table = pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts).read()
-        return Content("parquet columns", data=Columns({name: _listed(table[name]) for name in table.column_names}))
-    except (pa.ArrowException, OSError, ValueError):
-        raise base.unreadable_error("the file is not parquet") from None
-
-
-def _parquet_texts(metadata: Any, most: int) -> list[str]:
-    """Return the names of the text columns.  Raises FormatError if columns hold too much, or texts in lists.
-
-    The check protects memory: a few packed bytes can unpack to a long list or to many long texts.
-    """
-    texts = set()
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        for chunk in map(group.column, range(group.num_columns)):
-            name, text = chunk.path_in_schema, "BYTE_ARRAY" in chunk.physical_type
-            if 8 * chunk.num_values > most or chunk.total_uncompressed_size > most or (text and "." in name):
-                raise FormatError(f"its column {quoted(name)} holds more than a table of this board, or texts in lists")
-            if text:
-                texts.add(name)
-    return sorted(texts)
-
-
-def _listed(column: Any) -> list[Any]:
-    """Return the values of a parquet column; equal texts share one object."""
-    chunks = column.combine_chunks()
-    if not hasattr(chunks, "dictionary"):
-        return list(chunks.to_pylist())
-    words = chunks.dictionary.to_pylist()
-    return [None if at is None else words[at] for at in chunks.indices.to_pylist()]
+    """Return the columns of a parquet file; equal texts share one object."""
+    table = columns_in(content, 3**board.cells * board.cells, most_bytes(board))
+    columns = {name: table[name].combine_chunks() for name in table.column_names}
+    for name, chunks in columns.items():
+        if hasattr(chunks, "dictionary"):
+            words = chunks.dictionary.to_pylist()
+            columns[name] = [None if at is None else words[at] for at in chunks.indices.to_pylist()]
+        else:
+            columns[name] = chunks.to_pylist()
+    return Content("parquet columns", data=Columns(columns))
 
 
 def _json(content: bytes) -> Content:
-    text = ""
     try:
         text = content.decode("utf-8-sig")
-        if "\n{" in text.strip() and text.lstrip().startswith("{"):  # perhaps JSON lines
-            lines = [line for line in text.splitlines() if line.strip()]
-            if len(lines) > 1 and all(line.rstrip().endswith("}") for line in lines):
-                return Content("JSON lines", data=[json.loads(line, parse_constant=reject_constant) for line in lines])
-        found = json.loads(text, parse_constant=reject_constant)
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise FormatError(f"the file is not valid JSON from {place} on; export it again") from None
-    except (ValueError, RecursionError):
-        if re.search(r"[:,\[]\s*(?:NaN|-?Infinity)", text):
-            raise FormatError("it holds NaN or Infinity, which JSON does not have; save null instead") from None
+    except ValueError:
         raise base.unreadable_error("the file is not valid JSON") from None
+    if "\n{" in text.strip() and text.lstrip().startswith("{"):  # perhaps JSON lines
+        lines = [line for line in text.splitlines() if line.strip()]
+        if len(lines) > 1 and all(line.rstrip().endswith("}") for line in lines):
+            return Content("JSON lines", data=[json_in(line) for line in lines])
+    found = json_in(text)
     states = found.get("states") if isinstance(found, dict) else None
     first = states[0] if isinstance(states, list) and states else {"code": 0}
     if isinstance(states, list) and isinstance(first, dict) and {"code", "value", "q"} & first.keys():
@@ -345,16 +282,17 @@ def recognised(
     Raises FormatError for a table that does not fit, and UsageError if several numberings fit equally well.
     """
     found = [unwrap(content.data, board) for content in contents]
-    low = contents[0].low
+    # In an array with an axis for each cell, the first cell is the highest digit.
+    low = contents[0].low and getattr(found[0], "ndim", 0) <= 2
     if len(found) == 1 and isinstance(found[0], Players):
         found = list(found[0])
-    tables = [entries_of(each, board, low=low) for each in found]
+    tables = [entries_of(each, board) for each in found]
     players: tuple[int, ...] = (0, 1) if len(tables) == 2 else () if own is None else (own,)
     if players and any(table.values is None for table in tables):
         if len(tables) == 1:
             raise UsageError("a player is named, but the file holds the values of moves; leave the player out")
         tables, players = [_joined(tables)], ()
-    placed, why = find_reading(tables, board, graph, reading, own=players)
+    placed, why = find_reading(tables, board, graph, reading, own=players, low=low)
     parts = [
         as_table(one, graph, board.cells, players[number] if players else None) for number, one in enumerate(placed)
     ]
@@ -405,7 +343,7 @@ def _feeds_back(table: Table) -> bool:
 def in_our_numbering(q: NDArray[np.float64], board: Board, graph: Graph) -> bool:
     """Return whether no other numbering than ours fits a table by code, float64[codes, cells], clearly better."""
     try:
-        tables = [entries_of(q, board, low=True)]
+        tables = [entries_of(q, board)]
         (found,), _ = find_reading(tables, board, graph, None)
     except (FormatError, UsageError):  # an untrained table, or several numberings fit equally well
         return True
@@ -440,7 +378,6 @@ def _joined(tables: Sequence[Entries]) -> Entries:
         q=np.concatenate([first.q, second.q]),
         shifts=first.shifts,
         listed=first.listed and second.listed,
-        low=first.low,
     )
 
 
@@ -461,9 +398,7 @@ def missing_moves(graph: Graph, table: Table) -> NDArray[np.bool_]:
     rows = row_finder(graph)(table.code)
     kept = rows >= 0
     if table.q is not None:
-        by_row = np.full((graph.code.size, table.q.shape[1]), np.nan)
-        by_row[rows[kept]] = table.q[kept]
-        return np.asarray(np.isnan(by_row[rows_of_edges(graph), graph.cell]))
+        return np.isnan(by_edge(graph, rows[kept], table.q[kept]))
     there = np.zeros((2, graph.code.size), np.bool_)
     there[:, rows[kept]] = ~np.isnan(table.value[:, kept])
     for player in (0, 1):

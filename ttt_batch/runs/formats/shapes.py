@@ -6,7 +6,7 @@ They come from a file or from an object in memory: a dictionary, an array, colum
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +32,6 @@ class Entries:
     rows, moves, q: int64[M], int64[M] and float64[M]: index of a key, cell, and value of that move.
     shifts: the possible numbers of the first cell in `moves`: (0,), (1,), or both if unknown.
     listed: every key has a number for each cell, so the numbers of occupied cells carry no information.
-    low: the first cell is usually the lowest digit of number keys in this kind of file, see `keys.readings`.
     told: bool[K], for an array with all keys: the keys whose numbers differ from the commonest ones.
     shape: a description of the table, for messages.
     """
@@ -45,7 +44,6 @@ class Entries:
     q: Any = None
     shifts: tuple[int, ...] = (0,)
     listed: bool = False
-    low: bool = False
     told: Any = None
 
 
@@ -69,10 +67,10 @@ def number_of(value: Any) -> float:
         raise FormatError("it holds a number too large for a float; save numbers such as 0.5") from None
 
 
-def listed_entries(keys: Any, q: NDArray[np.float64], shape: str, *, low: bool, told: Any = None) -> Entries:
+def listed_entries(keys: Any, q: NDArray[np.float64], shape: str, told: Any = None) -> Entries:
     """Return the entries of a table with a number for each cell, float64[K, cells]."""
     rows, moves = np.nonzero(~np.isnan(q))
-    return Entries(keys, shape, rows=rows, moves=moves, q=q[rows, moves], listed=True, low=low, told=told)
+    return Entries(keys, shape, rows=rows, moves=moves, q=q[rows, moves], listed=True, told=told)
 
 
 def numbers_of(values: Iterable[Any], keys: Sequence[Any]) -> NDArray[np.float64]:
@@ -113,7 +111,7 @@ def split_move(key: Any, board: Board) -> tuple[Any, Any] | None:
 
 
 def by_moves(
-    keys: Sequence[Any], moves: Sequence[Any], numbers: NDArray[np.float64], board: Board, shape: str, *, low: bool
+    keys: Sequence[Any], moves: Sequence[Any], numbers: NDArray[np.float64], board: Board, shape: str
 ) -> Entries:
     """Return the entries of a table with a number for each pair of position and move."""
     place: dict[Any, int] = {}
@@ -150,7 +148,6 @@ def by_moves(
         q=numbers,
         shifts=tuple(shift),
         listed=len(rows) >= 0.99 * board.cells * len(kept),
-        low=low,
     )
 
 
@@ -226,30 +223,32 @@ def unwrap(found: Any, board: Board) -> Any:
     return found
 
 
-def entries_of(found: Any, board: Board, *, low: bool) -> Entries:
+def entries_of(found: Any, board: Board) -> Entries:
     """Return the entries of an unwrapped object.  Raises FormatError if it is not a table of a known shape."""
     if hasattr(found, "to_numpy") and hasattr(found, "columns"):  # a frame of pandas or the like
-        return _of_frame(found, board, low=low)
+        return _of_frame(found, board)
     if isinstance(found, Columns):
-        return entries_of_columns(found, board, low=low)
+        return entries_of_columns(found, board)
     if isinstance(found, np.ndarray):
-        return _of_array(found, board, low=low)
+        return _of_array(found, board)
     if isinstance(found, Mapping):
         if found and all(isinstance(key, str) for key in found) and not any(is_position(key, board) for key in found):
             columns = {name: value for name, value in found.items() if isinstance(value, list | tuple | np.ndarray)}
             if len(columns) > 1:
-                return entries_of_columns(columns, board, low=low)
+                return entries_of_columns(columns, board)
             if not any(split_move(key, board) for key in list(found)[:9]):
                 raise FormatError(f"its keys, such as {quoted(next(iter(found)))}, are not positions")
-        return _of_dictionary(found, board, low=low)
+        if not found:
+            raise FormatError("the dictionary is empty; name a file of a trained table")
+        return _of_pairs(list(found), list(found.values()), board)
     if isinstance(found, list) and found:
         if all(isinstance(one, Mapping) for one in found):
             names = list(found[0])
-            return entries_of_columns({name: [one.get(name) for one in found] for name in names}, board, low=low)
+            return entries_of_columns({name: [one.get(name) for one in found] for name in names}, board)
         if all(isinstance(one, list | tuple) and len(one) == 2 for one in found):
-            return _of_pairs([one[0] for one in found], [one[1] for one in found], board, low=low)
+            return _of_pairs([one[0] for one in found], [one[1] for one in found], board)
         if (array := _as_array(found)) is not None:
-            return _of_array(array, board, low=low)
+            return _of_array(array, board)
     raise FormatError(f"it holds {described(found)}, which cannot be read as a table")
 
 
@@ -281,19 +280,18 @@ def _as_array(found: Any) -> NDArray[np.float64] | None:
     return array
 
 
-def _of_array(array: NDArray[Any], board: Board, *, low: bool) -> Entries:
+def _of_array(array: NDArray[Any], board: Board) -> Entries:
     """Return the entries of an array: numbers by position code (and cell), or rows of marks followed by numbers."""
     if array.dtype.kind not in "fiu":
         raise FormatError(f"its array holds {array.dtype.name}, not numbers")
     codes, cells = 3**board.cells, board.cells
-    low = low and array.ndim <= 2  # with an axis for each cell, the first cell is the highest digit
     if array.size == codes and array.shape in ((codes,), (codes, 1), (3,) * cells):
         numbers = array.reshape(codes).astype(np.float64)
         told = ~np.isnan(numbers) & (numbers != _commonest(numbers))
         if not told.any():
             raise FormatError("all its numbers are the same, so the table is untrained; name another file")
         shape = "an array with a value for each position"
-        return Entries(np.arange(codes), shape, numbers[None], low=low, told=told)
+        return Entries(np.arange(codes), shape, numbers[None], told=told)
     if array.size == codes * cells and (array.shape == (codes, cells) or array.shape[:-1] == (3,) * cells):
         q = array.reshape(codes, cells).astype(np.float64)
         plain = np.array([_commonest(q[:, cell]) for cell in range(cells)])
@@ -301,12 +299,12 @@ def _of_array(array: NDArray[Any], board: Board, *, low: bool) -> Entries:
         if not told.any():
             raise FormatError("all its rows are the same, so the table is untrained; name another file")
         shape = "an array with a number for each position and cell"
-        return listed_entries(np.arange(codes), q, shape, low=low, told=told)
+        return listed_entries(np.arange(codes), q, shape, told=told)
     if array.ndim == 2 and array.shape[1] in (cells + 1, 2 * cells):
         keys = [tuple(row) for row in array[:, :cells].tolist()]
         if array.shape[1] == cells + 1:
             return Entries(keys, "rows of marks and a value", array[:, cells].astype(np.float64)[None])
-        return listed_entries(keys, array[:, cells:].astype(np.float64), "rows of marks and numbers", low=low)
+        return listed_entries(keys, array[:, cells:].astype(np.float64), "rows of marks and numbers")
     raise FormatError(
         f"its array has shape {list(array.shape)}; board {board.name} needs {[codes]} or {[codes, cells]}; "
         f"give the table's own board"
@@ -318,21 +316,14 @@ def _commonest(numbers: NDArray[np.float64]) -> float:
     return float(found[counts.argmax()]) if found.size else float("nan")
 
 
-def _of_dictionary(found: Mapping[Any, Any], board: Board, *, low: bool) -> Entries:
-    keys = list(found)
-    if not keys:
-        raise FormatError("the dictionary is empty; name a file of a trained table")
-    return _of_pairs(keys, list(found.values()), board, low=low)
-
-
-def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, low: bool) -> Entries:
+def _of_pairs(keys: list[Any], values: list[Any], board: Board) -> Entries:
     """Return the entries of keys and their values: a number, a number for each cell, or numbers by move."""
     first = next((value for value in values if value is not None), None)
     if isinstance(first, Mapping):
         if (name := named("value", first)) and not any(is_move(each, board) for each in first):
             values = [value.get(name[0]) if isinstance(value, Mapping) else value for value in values]
-            return _of_pairs(keys, values, board, low=low)
-        return _by_move_dictionaries(keys, values, board, low=low)
+            return _of_pairs(keys, values, board)
+        return _by_move_dictionaries(keys, values, board)
     if isinstance(first, list | tuple | np.ndarray):
         try:
             lists = [_flat(value, board.cells) for value in values]
@@ -348,7 +339,7 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, low: bool) ->
             )
         if width == board.cells:
             shape = "a dictionary of position to a number for each cell"
-            return listed_entries(keys, np.array(lists), shape, low=low)
+            return listed_entries(keys, np.array(lists), shape)
         values = [one[0] for one in lists]  # a second number is a count of visits
     numbers = numbers_of(values, keys)
     split = [split_move(key, board) for key in keys] if not is_position(keys[0], board) else [None]
@@ -360,9 +351,8 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, low: bool) ->
             numbers,
             board,
             "a dictionary of position and move to a number",
-            low=low,
         )
-    return Entries(keys, "a dictionary of position to value", numbers[None], low=low)
+    return Entries(keys, "a dictionary of position to value", numbers[None])
 
 
 def _flat(value: Any, cells: int) -> list[float]:
@@ -382,7 +372,7 @@ def _flat(value: Any, cells: int) -> list[float]:
     return [number_of(each) for each in flat]
 
 
-def _by_move_dictionaries(keys: list[Any], values: list[Any], board: Board, *, low: bool) -> Entries:
+def _by_move_dictionaries(keys: list[Any], values: list[Any], board: Board) -> Entries:
     """Return the entries of a dictionary from positions to dictionaries from moves to numbers."""
     rows, moves, numbers = [], [], []
     for row, (key, value) in enumerate(zip(keys, values, strict=True)):
@@ -392,17 +382,9 @@ def _by_move_dictionaries(keys: list[Any], values: list[Any], board: Board, *, l
             rows.append(row)
             moves.append(move)
             numbers.append(number)
-    found = by_moves(rows, moves, numbers_of(numbers, moves), board, "", low=low)
-    return Entries(
-        keys,
-        "a dictionary of position to a number for each move",
-        rows=np.array(rows, np.int64),
-        moves=found.moves,
-        q=found.q,
-        shifts=found.shifts,
-        listed=found.listed,
-        low=low,
-    )
+    shape = "a dictionary of position to a number for each move"
+    found = by_moves(rows, moves, numbers_of(numbers, moves), board, shape)
+    return replace(found, keys=keys, rows=np.array(rows, np.int64))
 
 
 _COLUMNS = {
@@ -431,7 +413,7 @@ def is_column_header(fields: Iterable[str]) -> bool:
     return any(named(meaning, known) for meaning in ("key", "move", "value"))
 
 
-def entries_of_columns(columns: Mapping[Any, Any], board: Board, *, low: bool) -> Entries:
+def entries_of_columns(columns: Mapping[Any, Any], board: Board) -> Entries:
     """Return the entries of named columns.  Raises FormatError if no column holds positions, or none holds numbers."""
     lists = {name: column.tolist() if hasattr(column, "tolist") else list(column) for name, column in columns.items()}
     positions, rest = _positions(lists, board)
@@ -440,15 +422,15 @@ def entries_of_columns(columns: Mapping[Any, Any], board: Board, *, low: bool) -
         moves, lists["move"] = ["move"], list(zip(lists[row[0]], lists[column[0]], strict=True))
     if moves and value:
         numbers = numbers_of(lists[value[0]], positions)
-        return by_moves(positions, lists[moves[0]], numbers, board, "columns of position, move and number", low=low)
+        return by_moves(positions, lists[moves[0]], numbers, board, "columns of position, move and number")
     if (one := named("first", rest)) and (two := named("second", rest)):
         both = np.array([numbers_of(lists[name], positions) for name in (one[0], two[0])])
-        return Entries(positions, "columns of position and both players' values", both, low=low)
+        return Entries(positions, "columns of position and both players' values", both)
     if len(rest) >= board.cells:
         q = np.array([numbers_of(_occupied(lists[name]), positions) for name in rest[-board.cells :]]).T
-        return listed_entries(positions, q, "columns of position and a number for each cell", low=low)
+        return listed_entries(positions, q, "columns of position and a number for each cell")
     for name in [*value, *rest]:
-        return _of_pairs(positions, lists[name], board, low=low)
+        return _of_pairs(positions, lists[name], board)
     raise FormatError(f"none of its columns {quoted(list(columns))} holds values; name one `value`")
 
 
@@ -475,7 +457,7 @@ def _occupied(column: list[Any]) -> list[Any]:
     return [None if isinstance(each, str) and each.strip() in CELL_SIGNS else each for each in column]
 
 
-def _of_frame(frame: Any, board: Board, *, low: bool) -> Entries:
+def _of_frame(frame: Any, board: Board) -> Entries:
     """Return the entries of a frame: of its columns, or of its index as positions with columns of numbers."""
     names = [str(name) for name in frame.columns]
     columns = {name: frame.iloc[:, number].tolist() for number, name in enumerate(names)}
@@ -487,4 +469,4 @@ def _of_frame(frame: Any, board: Board, *, low: bool) -> Entries:
                 columns["value"] = columns.pop(names[0])
         elif is_position(index[0], board):
             columns = {"state": index} | columns
-    return entries_of_columns(columns, board, low=low)
+    return entries_of_columns(columns, board)

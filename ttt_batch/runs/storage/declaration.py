@@ -333,18 +333,12 @@ def table_field(name: str, dtype: Any, axes: Any, meaning: Any) -> Field:
     return Field(f"tables/{name}", str(dtype), axes, TABLE_UNIT, meaning)
 
 
-def resume_field(name: str, fields: Mapping[str, Field]) -> Field:
-    """Return the declaration of a table in `resume`: that of the learner's table with another path."""
+def copy_field(group: str, name: str, fields: Mapping[str, Field]) -> Field:
+    """Return the declaration of a table in `resume` or `points`: the learner's with another path, or also an axis K."""
     if name not in fields:
-        raise Invalid(f"{RESUME}/{name[:40]} has no table of this name")
-    return fields[name]._replace(path=f"{RESUME}/{name}")
-
-
-def snapshot_field(name: str, fields: Mapping[str, Field]) -> Field:
-    """Return the declaration of a table in `points`: that of the learner's table with another path and an axis K."""
-    if name not in fields:
-        raise Invalid(f"{POINTS}/{name[:40]} has no table of this name")
-    return fields[name]._replace(path=f"{POINTS}/{name}", axes=f"K,{fields[name].axes}".rstrip(","))
+        raise Invalid(f"{group}/{name[:40]} has no table of this name")
+    axes = f"K,{fields[name].axes}".rstrip(",") if group == POINTS else fields[name].axes
+    return fields[name]._replace(path=f"{group}/{name}", axes=axes)
 
 
 def _declared_groups(data: RunData) -> dict[str, dict[str, NDArray[Any]]]:
@@ -365,10 +359,8 @@ def checked_datasets(data: RunData) -> list[tuple[Field, NDArray[Any]]]:
         array = np.asarray(data.tables[name])
         found.append((table_field(name, array.dtype, *data.table_fields[name]), array))
     fields = {field.name: field for field, _ in found[-len(data.tables) :]}
-    for name in sorted(data.resume):
-        found.append((resume_field(name, fields), np.asarray(data.resume[name])))
-    for name in sorted(data.points):
-        found.append((snapshot_field(name, fields), np.asarray(data.points[name])))
+    for group, copies in ((RESUME, data.resume), (POINTS, data.points)):
+        found += [(copy_field(group, name, fields), np.asarray(copies[name])) for name in sorted(copies)]
     sizes = {"P": 2}
     for field, array in found:
         check_shape(field, array.dtype, array.shape, sizes)

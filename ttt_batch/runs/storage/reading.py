@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -44,13 +44,12 @@ from ttt_batch.runs.storage.declaration import (
     RunData,
     check_names,
     check_shape,
-    resume_field,
-    snapshot_field,
+    copy_field,
     table_field,
     value_findings,
     version_text,
 )
-from ttt_batch.runs.storage.header import MAGIC, DamagedRun, holds_hdf5, read_bytes, verify
+from ttt_batch.runs.storage.writing import MAGIC, DamagedRun, holds_hdf5, read_bytes, verify
 
 # h5py is imported inside the functions that need it: it costs 0.1 s at start-up.
 
@@ -114,8 +113,7 @@ def _parse(file: Any, size: int, version: tuple[int, int] | None, found: Finding
     progress, states, statistics = (reader.declared(group) for group in ("progress", "states", "statistics"))
     tables = reader.each("tables", reader.table)
     fields = {name: field for name, (_, field) in tables.items()}
-    resume = reader.each(RESUME, lambda name: reader.array(resume_field(name, fields)))
-    points = reader.each(POINTS, lambda name: reader.array(snapshot_field(name, fields)))
+    resume, points = reader.copies(RESUME, fields), reader.copies(POINTS, fields)
     provenance = reader.provenance()
     games = int(progress.pop("games", np.int64(0)))
     if found:
@@ -237,6 +235,10 @@ class _Reader:
                     with self.found.about(f"{group}/{name[:40]}"):
                         items[name] = read(name)
         return items
+
+    def copies(self, group: str, fields: Mapping[str, Field]) -> dict[str, NDArray[Any]]:
+        """Return the tables of `resume` or `points` by name.  fields: the learner's."""
+        return self.each(group, lambda name: self.array(copy_field(group, name, fields)))
 
     def declared(self, group: str) -> dict[str, NDArray[Any]]:
         """Return all declared datasets of a group, by name."""
@@ -380,18 +382,22 @@ _PLAIN = ("config", "games", "table_fields", "provenance", "notes", "version")
 _PARTS = ("states", "tables", "statistics", "progress", "resume", "points")
 
 
+Answer = tuple[dict[str, Any], dict[str, NDArray[Any]]]
+"""Answer of a child: values for JSON, and arrays; of a file that it cannot read {"findings": [...]}."""
+
+_FAULTY = (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile)
+"""Errors of reading the answer of a faulty child."""
+
+
 def parse_in_child(content: bytes) -> tuple[RunData | None, list[str]]:
     """Run `parse_image` without a known version in a child process; its failures become findings."""
-    packed, finding = in_child(__name__, content)
-    if packed is not None:
-        with suppress(ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile):
-            return unpack(packed)
-        finding = "the HDF5 library fails on it (status 0)"
-    return None, [finding]
+    with suppress(*_FAULTY):
+        return from_answer(*in_child(__name__, content))
+    return None, ["the HDF5 library fails on it (status 0)"]
 
 
-def in_child(module: str, content: bytes) -> tuple[bytes | None, str]:
-    """Pass `content` to a child process that runs `module`; return its output and "", or None and a finding."""
+def in_child(module: str, content: bytes) -> Answer:
+    """Pass `content` to a child process that runs `module` with `run_child`; return its answer, or a finding."""
     try:
         done = subprocess.run(
             [sys.executable, "-m", module],
@@ -403,30 +409,44 @@ def in_child(module: str, content: bytes) -> tuple[bytes | None, str]:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return None, f"the HDF5 library does not finish reading it in {SECONDS:g} s"
+        return finding(f"the HDF5 library does not finish reading it in {SECONDS:g} s")
     if done.returncode == 0:
-        return done.stdout, ""
+        with suppress(*_FAULTY):
+            return unpack(done.stdout)
     how = signal.Signals(-done.returncode).name if done.returncode < 0 else f"status {done.returncode}"
-    return None, f"the HDF5 library fails on it ({how})"
+    return finding(f"the HDF5 library fails on it ({how})")
 
 
-def pack(data: RunData | None, findings: list[str]) -> memoryview:
-    """Return a result as the bytes of an npz file, in which one array is a JSON text."""
-    arrays: dict[str, Any] = {}
-    text: dict[str, Any] = {"findings": findings}
-    if data is not None:
-        arrays = {f"{part}/{name}": array for part in _PARTS for name, array in getattr(data, part).items()}
-        text["data"] = {name: getattr(data, name) for name in _PLAIN}
+def finding(text: str) -> Answer:
+    """Return the answer about a file that cannot be read."""
+    return {"findings": [text]}, {}
+
+
+def pack(text: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> memoryview:
+    """Return an answer as the bytes of an npz file, in which one array is a JSON text."""
     buffer = io.BytesIO()
-    np.savez(buffer, text=np.frombuffer(json.dumps(text).encode(), np.uint8), **arrays)
+    text_bytes = np.frombuffer(json.dumps(text).encode(), np.uint8)
+    np.savez(buffer, allow_pickle=False, text=text_bytes, **arrays)
     return buffer.getbuffer()
 
 
-def unpack(packed: bytes) -> tuple[RunData | None, list[str]]:
-    """Return the result packed by `pack`.  Raises ValueError and similar errors for bytes from a faulty child."""
-    with np.load(io.BytesIO(packed), allow_pickle=False) as arrays:
-        found = dict(arrays)
-    text = json.loads(found.pop("text").tobytes())
+def unpack(packed: bytes) -> Answer:
+    """Return the answer packed by `pack`.  Raises ValueError and similar errors for bytes from a faulty child."""
+    with np.load(io.BytesIO(packed), allow_pickle=False) as found:
+        arrays = dict(found)
+    return json.loads(arrays.pop("text").tobytes()), arrays
+
+
+def to_answer(data: RunData | None, findings: list[str]) -> Answer:
+    """Return the result of `parse_image` as an answer."""
+    if data is None:
+        return {"findings": findings}, {}
+    arrays = {f"{part}/{name}": array for part in _PARTS for name, array in getattr(data, part).items()}
+    return {"findings": findings, "data": {name: getattr(data, name) for name in _PLAIN}}, arrays
+
+
+def from_answer(text: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> tuple[RunData | None, list[str]]:
+    """Return the result in an answer.  Raises ValueError and similar errors for one from a faulty child."""
     findings = [str(finding) for finding in text["findings"]]
     if "data" not in text:
         return None, findings or ["HDF5 cannot read it"]
@@ -434,7 +454,7 @@ def unpack(packed: bytes) -> tuple[RunData | None, list[str]]:
     values["table_fields"] = {name: (axes, meaning) for name, (axes, meaning) in values["table_fields"].items()}
     values |= {"notes": tuple(values["notes"]), "version": tuple(values["version"])}
     parts: dict[str, Any] = {part: {} for part in _PARTS}
-    for path, array in found.items():
+    for path, array in arrays.items():
         part, _, name = path.partition("/")
         parts[part][name] = array
     return RunData(**values, **parts), findings
@@ -455,17 +475,14 @@ def limit_memory(size: int = 0) -> None:
                 resource.setrlimit(kind, (limit, limit))
 
 
-def run_child(work: Callable[[bytes], bytes | memoryview], too_large: Callable[[str], bytes | memoryview]) -> None:
-    """Run the child: read a file's bytes from standard input and write the result of `work` to standard output.
-
-    too_large: called with a finding instead if `work` runs out of memory.
-    """
+def run_child(work: Callable[[bytes], Answer]) -> None:
+    """Run the child: read a file's bytes from standard input and write the answer of `work` to standard output."""
     content = sys.stdin.buffer.read()
     limit_memory(len(content))
     try:
-        packed = work(content)
+        packed = pack(*work(content))
     except MemoryError:
-        packed = too_large(f"reading it takes more than {memory_limit(len(content)) >> 20} MiB of memory")
+        packed = pack(*finding(f"reading it takes more than {memory_limit(len(content)) >> 20} MiB of memory"))
     sys.stdout.buffer.write(packed)
     sys.stdout.buffer.flush()
     # Skip the clean-up, since the library may have left a corrupt state.
@@ -473,4 +490,4 @@ def run_child(work: Callable[[bytes], bytes | memoryview], too_large: Callable[[
 
 
 if __name__ == "__main__":
-    run_child(lambda content: pack(*parse_image(content, None)), lambda finding: pack(None, [finding]))
+    run_child(lambda content: to_answer(*parse_image(content, None)))

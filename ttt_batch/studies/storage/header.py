@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ttt_batch.core.errors import StudyFileError
 from ttt_batch.core.text import count_text
 from ttt_batch.runs.storage.declaration import STUDY_TYPE, TABLE_DTYPES, version_text
-from ttt_batch.runs.storage.header import MARKED, SIGNATURE, SIZE, clear_flag_message, rewrite_message, unmarked
+from ttt_batch.runs.storage.writing import MARKED, SIGNATURE, SIZE, clear_flag_message, rewrite_message, unmarked
 
 FORMAT = (1, 2)
 """Major and minor version of the format; a reader opens every minor version of its own major version.

@@ -488,5 +488,6 @@ TEXT = replace(
     name="pickle-text",
     meaning="a dict from NumPy's text of the cells to value for each player; the file of the program behind value-feed",
     suffix=".pkl",
+    endings=(".pkl", ".pickle"),
     encode=_encode_text,
 )
