@@ -69,8 +69,7 @@ def position_codes(first: Words, second: Words, cells: int) -> NDArray[np.int64]
 
 def legal_cells(board: Board, taken: Words) -> NDArray[np.bool_]:
     """Return the cells that may be marked (bool[n, cells]) where those of `taken` are occupied."""
-    legal: NDArray[np.bool_] = board.open_among(~as_cells(taken, board.cells))
-    return legal
+    return board.open_among(~as_cells(taken, board.cells))
 
 
 def batch_of(board: Board, own: Words, other: Words, mover: int | NDArray[np.integer]) -> Positions:

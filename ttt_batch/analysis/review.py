@@ -182,7 +182,7 @@ def _closing(board: Board, own: int, other: int) -> int:
 
 def _open(board: Board, taken: int) -> int:
     """Return the legal cells, as bits, if the cells `taken` are marked."""
-    return int(board.open_among(~taken & (1 << board.cells) - 1))
+    return board.open_among(~taken & (1 << board.cells) - 1)
 
 
 def oversights_text(

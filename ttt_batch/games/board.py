@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from numbers import Integral
-from typing import Any, NamedTuple, SupportsInt
+from typing import Any, NamedTuple, SupportsInt, TypeVar
 
 from ttt_batch.core.errors import BoardError, quoted
 from ttt_batch.core.text import either, fold_case
@@ -36,6 +36,9 @@ MAX_TABLE_CELLS = 36
 
 Position = tuple[int, ...]
 """The marks of all cells, in cell order."""
+
+
+Cells = TypeVar("Cells")
 
 
 class Rule(NamedTuple):
@@ -203,14 +206,15 @@ class Board:
         """Return whether the board has gravity and the cell below is free."""
         return self.gravity and cell + self.cols < self.cells and position[cell + self.cols] == EMPTY
 
-    def open_among(self, free: Any) -> Any:
+    def open_among(self, free: Cells) -> Cells:
         """Return which of the free cells may be marked: bool[N, cells], changed in place, or sets of cells as bits."""
-        if not self.gravity:
-            return free
-        if getattr(free, "ndim", 0) < 2:
-            return free & ~(free >> self.cols)
-        free[:, : -self.cols] &= ~free[:, self.cols :]
-        return free
+        found: Any = free
+        if self.gravity and getattr(found, "ndim", 0) < 2:
+            found = found & ~(found >> self.cols)
+        elif self.gravity:
+            found[:, : -self.cols] &= ~found[:, self.cols :]
+        opened: Cells = found
+        return opened
 
     def won_by_line_of(self, player: int) -> int:
         """Return FIRST_WINS or SECOND_WINS for a line of player 0 or 1."""
