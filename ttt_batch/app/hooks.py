@@ -29,7 +29,7 @@ def hook(name: str) -> Callable[..., Any]:
     if name in ("Repetition", "Study", "Summary"):
         from ttt_batch.app.reports import study
 
-        texts = {"Repetition": study.confirmation_text, "Study": study.file_text, "Summary": study.study_text}
+        texts = {"Repetition": study.confirmation_text, "Study": study.saved_text, "Summary": study.study_text}
         return texts[name]
     from ttt_batch.app.reports import evaluation, tournament
 

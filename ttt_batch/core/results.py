@@ -85,22 +85,26 @@ def make_frame(records: Iterable[Mapping[str, Any]], index: str) -> "DataFrame":
 
 
 def point_records(statistics: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return one record per recorded point of a run; seats and results become nested mappings.
+    """Return one record per recorded point of a run; a statistic of several numbers has several keys.
 
     statistics: arrays of shape [T], [T, seats], [T, 3] or [T, seats, 3], as the run file declares them.
     """
-    return [
-        {name: _nested(column[row]) for name, column in statistics.items()} for row in range(len(statistics["games"]))
-    ]
+    columns: dict[str, Any] = {}
+    for name, array in statistics.items():
+        labels = SEATS if array.shape[1:2] == (len(SEATS),) else SELF_PLAY, RESULTS
+        columns |= labelled(name, array, labels[: array.ndim - 1])
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def _nested(value: Any) -> Any:
-    plain = value.tolist()
-    if value.ndim == 0:
-        return plain
-    if value.ndim == 2:
-        plain = [dict(zip(RESULTS, shares, strict=True)) for shares in plain]
-    return dict(zip(SEATS if len(value) == len(SEATS) else SELF_PLAY, plain, strict=True))
+def labelled(name: str, array: Any, labels: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Return an array [n, ...] as columns [n], with the labels of its other axes in their names: `unbeatable.first`."""
+    if not labels:
+        return {name: array}
+    columns: dict[str, Any] = {}
+    for number, label in enumerate(labels[0]):
+        columns |= labelled(f"{name}.{label}", array[:, number], labels[1:])
+    return columns
 
 
 def flattened(record: Mapping[str, Any], before: str = "") -> dict[str, Any]:

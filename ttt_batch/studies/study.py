@@ -17,7 +17,7 @@ from ttt_batch.core.errors import StudyFileError, TttBatchError, UsageError, fla
 from ttt_batch.core.files import reason
 from ttt_batch.core.outputs import check_distinct, named_file
 from ttt_batch.core.resources import thread_count
-from ttt_batch.core.results import Printable, progress_callback
+from ttt_batch.core.results import Printable, labelled, progress_callback
 from ttt_batch.core.text import Number, check_switches, choose, count_text
 from ttt_batch.learners import homes_of
 from ttt_batch.ntuple.network import FileText
@@ -90,7 +90,7 @@ def to_dataframe(study: StudyFile, *, last: bool = False) -> Any:
     column("seed", np.int64)
     for name in study.options:
         values = study.array(name)
-        for label, part in _split(name, values, study.header.arrays[name].axes[1:]):
+        for label, part in labelled(name, values, _labels(study, name, 1)).items():
             if part.dtype.kind == "U":
                 kinds, codes = np.unique(part, return_inverse=True)
                 columns[label] = pd.Categorical.from_codes(codes[columns["setting"]], list(map(str, kinds)))
@@ -101,8 +101,8 @@ def to_dataframe(study: StudyFile, *, last: bool = False) -> Any:
     for name in names:
         place = study.header.arrays[name]
         if name != "games":
-            for label, part in _split(name, np.zeros((0, *place.shape[3:]), place.dtype), place.axes[3:]):
-                column(label, part.dtype)
+            for label in labelled(name, np.zeros((0, *place.shape[3:])), _labels(study, name, 3)):
+                column(label, place.dtype)
     return pd.DataFrame(columns)
 
 
@@ -120,19 +120,13 @@ def _rows(study: StudyFile, block: Block, *, last: bool) -> dict[str, NDArray[An
         blank = np.nan if column.dtype.kind == "f" else 0
         column = played(name, column, plays(study)[block.settings], blank).astype(column.dtype)
         kept = column[:, points].reshape(-1, *column.shape[2:])
-        rows |= dict(_split(name, kept, study.header.arrays[name].axes[3:]))
+        rows |= labelled(name, kept, _labels(study, name, 3))
     return rows
 
 
-def _split(name: str, array: NDArray[Any], axes: tuple[str, ...]) -> list[tuple[str, NDArray[Any]]]:
-    """Return an array [n, ...] as named columns [n].  The names contain the labels of the other `axes`."""
-    if not axes:
-        return [(name, array)]
-    return [
-        column
-        for number, label in enumerate(LABELS[axes[0]])
-        for column in _split(f"{name}.{label}", array[:, number], axes[1:])
-    ]
+def _labels(study: StudyFile, name: str, first: int) -> list[Sequence[str]]:
+    """Return the labels of an array's axes from number `first` on."""
+    return [LABELS[axis] for axis in study.header.arrays[name].axes[first:]]
 
 
 def to_xarray(study: StudyFile) -> Any:

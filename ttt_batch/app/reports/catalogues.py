@@ -174,14 +174,21 @@ def _summary(learner: Learner) -> tuple[str, str, str]:
 
 def learner_text(name: str) -> str:
     """Return the text of `learners NAME`: description of its file, choice rule, tables and options."""
-    lines, options = _network_text(name) if name in PATTERN_LEARNERS else _table_text(LEARNERS[name])
+    lines, given = _network_text(name) if name in PATTERN_LEARNERS else _table_text(LEARNERS[name])
+    options = [(_option(name, value), also) for name, value, also in given if value is not None]
     width = max(len(option) for option, _ in options) + 2
     lines += ["", "options and defaults", *(f"  {option:<{width}}{also}".rstrip() for option, also in options)]
     return "\n".join(lines)
 
 
-Options = list[tuple[str, str]]
-"""Options with their defaults, and other values that they take."""
+def _option(name: str, value: Any) -> str:
+    """Return an option with its default, as on the command line; a switch has no value."""
+    plain = "" if OPTIONS[name].switch else f" {value:g}" if isinstance(value, float) else f" {value}"
+    return f"{dashed(name)}{plain}"
+
+
+Options = list[tuple[str, Any, str]]
+"""Names of options, their defaults (None: the learner does not have it), and other values that they take."""
 
 
 def _table_text(learner: Learner) -> tuple[list[str], Options]:
@@ -189,12 +196,12 @@ def _table_text(learner: Learner) -> tuple[list[str], Options]:
     d = learner.defaults
     falling = "or 0.3->0.01:linear, 0.3->0.01:exp"
     options = [
-        (f"--games {learner.games}", ""),
-        *([] if learner.by_chances else [(f"--epsilon {d.epsilon:g}", falling)]),
-        *([] if learner.by_beads else [(f"--alpha {d.alpha:g}", f"{falling}, 1/n, 1/n^0.8")]),
-        *([] if learner.undiscounted else [(f"--gamma {d.gamma:g}", "")]),
-        *([] if learner.by_beads else [(f"--draw-worth {_draw_worth(learner)}", "")]),
-        *((_own_option(name, value), "") for name, value in _own(learner).items()),
+        ("games", learner.games, ""),
+        ("epsilon", None if learner.by_chances else d.epsilon, falling),
+        ("alpha", None if learner.by_beads else d.alpha, f"{falling}, 1/n, 1/n^0.8"),
+        ("gamma", None if learner.undiscounted else d.gamma, ""),
+        ("draw_worth", None if learner.by_beads else _draw_worth(learner), ""),
+        *((name, value, "") for name, value in _own(learner).items()),
     ]
     lines = [*paragraphs(sys.modules[learner.tables.__module__].__doc__ or ""), ""]
     lines += hanging("greedy moves", choice_text(learner), 16)
@@ -206,31 +213,16 @@ def _table_text(learner: Learner) -> tuple[list[str], Options]:
 def _network_text(name: str) -> tuple[list[str], Options]:
     """Return the description and the options of a learner of networks."""
     config = make_pattern_config(learner=name)
-    options = [
-        f"--games {GAMES}",
-        f"--epsilon {config.epsilon:g}",
-        f"--alpha {config.alpha:g}",
-        f"--gamma {config.gamma:g}",
-        f"--lambda {config.trace:g}",
-        f"--batch {config.batch}",
-        f"--prove-every {config.prove_every}",
-        "--tuples lines|segments|segments:N|blocks:RxC|FILE",
-        f"--sharing {'|'.join(SHARING)}",
-        f"--objective {'|'.join(OBJECTIVES)}",
-    ]
+    own = {name: getattr(config, name) for name in ("epsilon", "alpha", "gamma", "trace", "batch", "prove_every")}
+    words = {"tuples": "lines|segments|segments:N|blocks:RxC|FILE", "sharing": "|".join(SHARING)}
+    options = {"games": GAMES, **own, **words, "objective": "|".join(OBJECTIVES)}
     head = [*hanging(name, SOURCES[name], 14), *hanging("", RULES[name], 14)]
-    return [*head, "", *paragraphs(_EXPLAINED)], [(option, "") for option in options]
+    return [*head, "", *paragraphs(_EXPLAINED)], [(name, value, "") for name, value in options.items()]
 
 
 def _own(learner: Learner) -> dict[str, Any]:
     """Return the learner's defaults of options that only some learners have."""
     return {name: value for name in OWN if (value := own_default(learner, name)) is not None}
-
-
-def _own_option(name: str, value: Any) -> str:
-    """Return an option of some learners with its default, as on the command line; a switch has no value."""
-    plain = "" if OPTIONS[name].switch else f" {value:g}" if isinstance(value, float) else f" {value}"
-    return f"{dashed(name)}{plain}"
 
 
 def _draw_worth(learner: Learner) -> str:

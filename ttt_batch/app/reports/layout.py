@@ -4,11 +4,11 @@ import itertools
 import json
 import math
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ttt_batch.core.console import one_line
-from ttt_batch.core.text import ALL_LEARNERS
+from ttt_batch.core.text import ALL_LEARNERS, count_text
 from ttt_batch.games.board import EMPTY, FIRST, MARKS, SECOND, Board, Game, Position, column_name
 from ttt_batch.games.notation import moves_text
 
@@ -142,7 +142,11 @@ def line_of_play(board: Board, cells: Sequence[int]) -> list[str]:
     return [f"  {line}".rstrip() for line in lines]
 
 
-def facts_text(facts: Iterable[tuple[str, str | int | float]]) -> str:
+Facts = Iterable[tuple[str, str | int | float]]
+"""Facts with their names."""
+
+
+def facts_text(facts: Facts) -> str:
     """Return facts with their names, a block of lines each, without empty ones; fractions have two decimals."""
     lines = [(one_line(name), one_line(_shown(value))) for name, value in facts]
     width = max(len(name) for name, _ in lines) + 2
@@ -151,6 +155,20 @@ def facts_text(facts: Iterable[tuple[str, str | int | float]]) -> str:
         [f"{name:<{width}}{text}"] if name in whole else hanging(name, text, width) for name, text in lines if text
     ]
     return "\n".join(line for block in blocks for line in block)
+
+
+def file_text(information: Mapping[str, Any], facts: Facts, more: Facts = ()) -> str:
+    """Return the text of `info`: the file, facts about it, its recorded points with `more` of them, and provenance."""
+    size = f"{count_text(information['bytes'], 'byte')}, format {information['format']}"
+    return facts_text(
+        [
+            ("file", f"{information['file']} ({size})"),
+            *facts,
+            ("statistics", count_text(information["recorded_points"], "recorded point")),
+            *more,
+            *((name.replace("_", " "), value) for name, value in information["provenance"].items()),
+        ]
+    )
 
 
 def _shown(value: str | int | float) -> str:

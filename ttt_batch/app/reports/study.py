@@ -7,7 +7,7 @@ belong together share a title, and are not torn apart.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ttt_batch.app.reports.layout import REPORT_WIDTH, aligned, facts_text, hanging
+from ttt_batch.app.reports.layout import REPORT_WIDTH, aligned, file_text, hanging
 from ttt_batch.app.reports.tournament import cut
 from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import display_name, flag
@@ -244,7 +244,7 @@ def study_text(summary: Summary, best: str | None = None, *, name: str = "", wid
     return "\n".join([*lines, *_end(summary, columns, width)])
 
 
-def file_text(study: Study) -> str:
+def saved_text(study: Study) -> str:
     """Return the output of `study`, without the path if the study is in memory."""
     saved = "" if study.path == MEMORY else f"\nsaved:   {one_line(str(study.path))}"
     return f"{study_text(study.summary())}{saved}"
@@ -346,19 +346,12 @@ def study_information_text(information: dict[str, Any]) -> str:
     """Return the text of `info` for a study."""
     learners = information["learners"]
     rest = "".join(f", {learners[name]:,} {name}" for name in ("failed", "missing") if learners[name])
-    return facts_text(
-        [
-            (
-                "file",
-                f"{information['file']} ({count_text(information['bytes'], 'byte')}, format {information['format']})",
-            ),
-            ("settings", information["settings"]),
-            *((f"  {display_name(name)}", listed(values)) for name, values in information["options"].items()),
-            *((display_name(name), listed([value])) for name, value in information["shared"].items()),
-            ("seeds", listed(information["seeds"], MOST_RUNS)),
-            ("learners", f"{learners['done']:,} done{rest}"),
-            ("tables", f"{information['keep']} kept"),
-            ("statistics", count_text(information["recorded_points"], "recorded point")),
-            *((name.replace("_", " "), value) for name, value in information["provenance"].items()),
-        ]
-    )
+    facts = [
+        ("settings", information["settings"]),
+        *((f"  {display_name(name)}", listed(values)) for name, values in information["options"].items()),
+        *((display_name(name), listed([value])) for name, value in information["shared"].items()),
+        ("seeds", listed(information["seeds"], MOST_RUNS)),
+        ("learners", f"{learners['done']:,} done{rest}"),
+        ("tables", f"{information['keep']} kept"),
+    ]
+    return file_text(information, facts)

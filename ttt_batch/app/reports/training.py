@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ttt_batch.app.reports.catalogues import SOURCES
-from ttt_batch.app.reports.layout import facts_text, hanging, row
+from ttt_batch.app.reports.layout import Facts, file_text, hanging, row
 from ttt_batch.core.console import one_line
 from ttt_batch.core.files import command_text
 from ttt_batch.core.results import SELF_PLAY
@@ -215,16 +215,12 @@ def _network_information(run: PatternRun) -> dict[str, Any]:
     }
 
 
-Facts = list[tuple[str, str]]
-
-
 def information_text(information: dict[str, Any], run: AnyRun) -> str:
     """Return the text of `info`."""
     goal = f" of {information['goal']:,}" if information["goal"] > information["games"] else ""
     own = _network_facts(information, run) if isinstance(run, PatternRun) else _table_facts(information, run)
     source, above, played, numbers, below = own
-    facts = [
-        ("file", f"{information['file']} ({count_text(information['bytes'], 'byte')}, format {information['format']})"),
+    facts: Facts = [
         ("learner", f"{run.config.learner}: {source}"),
         *above,
         ("games", f"{information['games']:,}{goal}, {played}"),
@@ -232,11 +228,8 @@ def information_text(information: dict[str, Any], run: AnyRun) -> str:
         ("seed", str(run.config.seed)),
         *(("verdict", line) for line in verdict_lines(run)),
         *below,
-        ("statistics", count_text(information["recorded_points"], "recorded point")),
-        ("points", _kept_text(run) if isinstance(run, Run) else ""),
-        *((key.replace("_", " "), value) for key, value in information["provenance"].items()),
     ]
-    return facts_text(facts)
+    return file_text(information, facts, [("points", _kept_text(run))] if isinstance(run, Run) else ())
 
 
 def _table_facts(information: dict[str, Any], run: Run) -> tuple[str, Facts, str, str, Facts]:
