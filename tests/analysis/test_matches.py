@@ -367,4 +367,4 @@ def test_bad_players_seats_and_boards_are_refused() -> None:
     with pytest.raises(UsageError, match="unknown seat 'third'"):
         play_scripted(small_run(), "random", "third")
     with pytest.raises(BoardError, match="too large to enumerate"):
-        judge_agent(large_run(), "one-ply")
+        large_run().evaluation("random")

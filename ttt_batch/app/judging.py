@@ -46,7 +46,8 @@ def open_players(players: Sequence[object], board: Board | str | None = None) ->
     Programs that were started for agents end with the block.
     Raises UsageError for a player that is neither a run nor an agent, RunFileError and AgentError.
     """
-    read = [one if isinstance(one, AgentAdapter) else None if is_agent(one) else any_run(one) for one in players]
+    seated = AnyRun | AgentAdapter
+    read = [one if isinstance(one, seated) else None if is_agent(one) else any_run(one) for one in players]
     whose = board or next((one.board for one in read if one is not None), "3x3")
     with ExitStack() as stack:
         yield [
