@@ -19,7 +19,7 @@ import pytest
 from helpers.support import command
 
 import ttt_batch as ttt
-from ttt_batch.app import api
+from ttt_batch.api import public
 from ttt_batch.app.hooks import hook
 from ttt_batch.app.terminal.faces import Score
 from ttt_batch.core.results import Printable
@@ -72,10 +72,10 @@ def test_importing_the_package_and_its_exceptions_loads_no_library():
 def test_the_public_list_is_in_one_place():
     names: dict[str, Any] = {}
     exec("from ttt_batch import *", names)  # what `__all__` names is there, and nothing else comes along
-    assert set(api.__all__) == set(names) - {"__builtins__"}
-    assert {name for name in dir(ttt) if name not in vars(ttt)} == set(api.__all__)
+    assert set(public.__all__) == set(names) - {"__builtins__"}
+    assert {name for name in dir(ttt) if name not in vars(ttt)} == set(public.__all__)
     with pytest.raises(AttributeError, match="no attribute 'thread_count'"):
-        ttt.thread_count  # noqa: B018 - `app.api` has it for itself
+        ttt.thread_count  # noqa: B018 - `api.public` has it for itself
 
 
 def test_random_games_give_their_results_by_board_and_seed():

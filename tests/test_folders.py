@@ -27,6 +27,7 @@ FOLDERS = [
     "studies",
     "analysis",
     "environments",
+    "api",
     "app",
 ]
 """From the ground up."""
@@ -79,6 +80,23 @@ def test_every_folder_reads_only_those_below_it():
         if len(parts) > 1 and FOLDERS.index(other[0]) > FOLDERS.index(parts[0])
     ]
     assert not upward
+
+
+BEHIND_THE_API = {"all_play_all", "describe_position", "evaluate_positions", "export_table", "judge_agent"}
+"""Functions that only the public functions of `api` call."""
+
+
+def test_what_people_see_stands_on_the_public_functions():
+    beside = [
+        f"{path.name} imports {alias.name}"
+        for parts, path in MODULES.items()
+        if parts[0] == "app"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name in BEHIND_THE_API
+    ]
+    assert not beside
 
 
 @pytest.mark.parametrize("folder", INSIDE, ids=".".join)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from ttt_batch import agents as agents
     from ttt_batch import learners as learners
-    from ttt_batch.app.api import *  # noqa: F403 - the list is there
-    from ttt_batch.app.api import __all__ as __all__
+    from ttt_batch.api.public import *  # noqa: F403 - the list is there
+    from ttt_batch.api.public import __all__ as __all__
 else:
 
     def __getattr__(name: str) -> object:
@@ -40,10 +40,10 @@ else:
             check_compiler_settings()
             if name in ("agents", "learners"):
                 return importlib.import_module(f"ttt_batch.{name}")
-            from ttt_batch.app import api
+            from ttt_batch.api import public
 
-            if name == "__all__" or name in api.__all__:
-                return getattr(api, name)
+            if name == "__all__" or name in public.__all__:
+                return getattr(public, name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:

@@ -1,15 +1,21 @@
-"""Notebook output: a run as a small table above its learning curve, and the pictures of `plot`."""
+"""Notebook output: a run as a small table above its learning curve, and the pictures of `api.public.plot`."""
 
 import base64
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ttt_batch.app.plots import figure
+from ttt_batch.api.judging import check_names, name_of
+from ttt_batch.app.plots import draw_runs, figure, plot_study, study_to_draw
 from ttt_batch.app.plots.style import package_style, render
 from ttt_batch.app.reports.training import run_html
-from ttt_batch.core.errors import TttBatchError
-from ttt_batch.runs.loading import AnyRun
+from ttt_batch.core.errors import TttBatchError, UsageError, flag
+from ttt_batch.core.files import unused_paths
+from ttt_batch.core.outputs import check_distinct, named_file
+from ttt_batch.runs.loading import AnyRun, any_run
+from ttt_batch.runs.lookup import find_run
+from ttt_batch.studies.study import MEMORY, Study
 
 LEAST_POINTS = 2
 """Fewest recorded points for a curve; an imported table has one."""
@@ -39,6 +45,45 @@ class Picture(_Path):
     def _repr_html_(self) -> str | None:
         content = self._content(".gif")
         return None if content is None else f'<img alt="movie" src="{_data("gif", content)}"/>'
+
+
+def plot_files(
+    given: list[Any],
+    names: Sequence[str] | None,
+    out: str | Path | None,
+    kind: str,
+    metric: str | None,
+    only: Mapping[str, object] | None,
+    *,
+    overwrite: bool,
+) -> Picture:
+    """Plot runs or a study into a file.  given: runs or files, or one study.  The rest is as for `api.public.plot`."""
+    check_names(names)
+    files = [one if isinstance(one, Study) else None if isinstance(one, AnyRun) else find_run(one) for one in given]
+    called = names if names is not None else [_name(one) for one in given]
+    study, kind = study_to_draw(files, kind)
+    wrong = {"names": names} if study else {"metric": metric, "only": only}
+    for name, value in wrong.items():
+        if value is not None:
+            raise UsageError(f"{flag(name)} is for {'runs' if study else 'a study'}; leave it out")
+    if out is not None:
+        out = named_file("out", out)
+    else:
+        stem = f"{Path(_name(given[0])).stem}-{kind}" if len(given) == 1 else kind
+        out = next(unused_paths(Path(f"{stem}{'.gif' if kind == 'movie' else '.png'}")))
+    paths = [one.path if isinstance(one, Study) else one for one in files]
+    read = [("study" if study else "run", path) for path in paths if path is not None and path != MEMORY]
+    check_distinct([(flag("out"), Path(out))], read)
+    if study:
+        return Picture(plot_study(study, out, kind, metric=metric, only=only, overwrite=overwrite))
+    return Picture(draw_runs([any_run(run) for run in given], called, out, kind, overwrite=overwrite))
+
+
+def _name(given: object) -> str:
+    """Return the name of a run or a study: its file, or the learner of a run in memory."""
+    if isinstance(given, Study):
+        return "study" if given.path == MEMORY else str(given.path)
+    return name_of(given)
 
 
 def _data(kind: str, content: bytes) -> str:

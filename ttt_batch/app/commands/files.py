@@ -23,7 +23,6 @@ from ttt_batch.app.commands.options import (
     entrants,
     file_stem,
     find_named_run,
-    first_given,
     is_named,
     learner_meant,
     learning_options,
@@ -189,66 +188,35 @@ def export_(
 
     Of an agent (see evaluate) html, or as json and csv the probability of each cell where it may come.
     """
-    from ttt_batch.app.judging import export_run, resolve_format
+    from ttt_batch.agents.adapter import watched
+    from ttt_batch.api.tables import AGENT_FORMATS, check_export_options, export_run, resolve_format
     from ttt_batch.runs.formats import WHOLE
     from ttt_batch.runs.importing import check_export
 
-    rules = AgentOptions(board, illegal, time_limit)
-    if is_named(run):
-        _export_agent(
-            run, to, out or [], rules, {"--player": player, "--ties": ties}, overwrite, quiet=quiet, json=json
-        )
-        return
-    rules.refuse(f"{called(run)} is a run")
-    path, to = find_run(run), resolve_format(to, out or [], FORMATS)
-    if to in WHOLE and (len(out or "1") != 1 or player is not None):
-        raise UsageError(f"{WHOLE[to]} is one file for both players; give one --out FILE and no --player")
-    if to != "html" and ties is not None:
-        raise UsageError(f"--ties {ties} is for a page to play on; {to} holds the table as it is: leave it out")
-    check_distinct([("--out", file) for file in out or []], [("RUN", path)])
-    rule = None if ties is None else check_ties(ties)
-    with working(quiet=quiet) as report:
-        load = load_any_run if to in WHOLE else load_named_run
-        table = load(path, trust, check=lambda config: check_export(config, to))
-
-        given: dict[str, Any] = {"ties": rule} if to in WHOLE else {"warn": report.warn}
-
-        def work(paths: list[Path]) -> list[Path]:
-            return export_run(table, paths, to, player=player, overwrite=overwrite, **given)
-
-        files = in_new_files(out or [], _new_names(path, to, player), work)
-    _say_written(files, json=json)
-
-
-def _export_agent(
-    agent: str,
-    to: str | None,
-    out: list[Path],
-    rules: AgentOptions,
-    refused: dict[str, str | None],
-    overwrite: bool,
-    *,
-    quiet: bool,
-    json: bool,
-) -> None:
-    """Write an agent's choices.  refused: options that are for runs alone, as given."""
-    from ttt_batch.agents.adapter import watched
-    from ttt_batch.app.judging import AGENT_FORMATS, export_agent, resolve_format
-
-    to = resolve_format(to, out, AGENT_FORMATS)
-    if extra := first_given({name: value is not None for name, value in refused.items()}):
-        raise UsageError(f"{extra} is for runs; leave it out")
-    if to == "html" and rules.illegal is not None:
+    rules, of_agent = AgentOptions(board, illegal, time_limit), is_named(run)
+    if not of_agent:
+        rules.refuse(f"{called(run)} is a run")
+    to = resolve_format(to, out or [], AGENT_FORMATS if of_agent else FORMATS)
+    if of_agent and to == "html" and illegal is not None:
         raise UsageError("--illegal is for json and csv: on a page every move is to a free cell; leave it out")
-    if len(out) > 1:
-        raise UsageError("an agent's choices are one file for both players; give one --out FILE")
-    with working(quiet=quiet) as report, watched(report.asking), entrants(rules, False) as load:
-        seated = load(agent)
+    if not of_agent:
+        check_distinct([("--out", file) for file in out or []], [("RUN", find_run(run))])
+    options: dict[str, Any] = {"ties": None if ties is None else check_ties(ties), "overwrite": overwrite}
+    check_export_options(to, len(out or []), player, ties, of_agent=of_agent)
+    with working(quiet=quiet) as report, watched(report.asking), entrants(rules, trust) as load_agent:
+        if of_agent:
+            table, names = load_agent(run), [f"{file_stem(run)}.{to}"]
+        else:
+            load = load_any_run if to in WHOLE else load_named_run
+            path = find_run(run)
+            table = load(path, trust, check=lambda config: check_export(config, to))
+            names = _new_names(path, to, player)
+            options["warn"] = report.warn
 
         def work(paths: list[Path]) -> list[Path]:
-            return export_agent(seated, paths[0], to, overwrite=overwrite)  # type: ignore[arg-type]
+            return export_run(table, paths, to, player=player, **options)
 
-        files = in_new_files(out, [f"{file_stem(agent)}.{to}"], work)
+        files = in_new_files(out or [], names, work)
     _say_written(files, json=json)
 
 

@@ -152,8 +152,8 @@ def evaluate_command(
             return table.get(str([*marks[:cell], 1, *marks[cell + 1 :]]), 0)
         return max((cell for cell in range(9) if not marks[cell]), key=worth)
     """
+    from ttt_batch.api.judging import evaluate
     from ttt_batch.app.hooks import hook
-    from ttt_batch.app.judging import evaluate
 
     rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit, symmetric)
     outside = against is not None and is_named(against) and find_name(against, AGAINST) is None
@@ -224,7 +224,7 @@ def show_command(
     json: Json = False,
 ) -> None:
     """Say everything about a position: its value, each move's value and visits, the truth, the best replies."""
-    from ttt_batch.analysis.position import describe_position as look_up
+    from ttt_batch.api.judging import show
     from ttt_batch.app.reports.evaluation import show_text
 
     rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit)
@@ -235,7 +235,7 @@ def show_command(
         rules.refuse(f"{called(path)} is a run")
     with working(quiet=quiet), entrants(rules, trust) as load:
         asked = " ".join(position or []).strip() or 0
-        shown = look_up(load(path), asked, symmetric=symmetric, ties=rule)
+        shown = show(load(path), asked, symmetric=symmetric, ties=rule)
     print_result(json, shown.to_dict, lambda: show_text(shown, "" if is_named(path) else called(path)))
 
 
@@ -272,8 +272,8 @@ def tournament_command(
     are two or more; the status is 1 then.
     """
     from ttt_batch.agents.adapter import watched
-    from ttt_batch.analysis.tournament import all_play_all as hold
     from ttt_batch.analysis.tournament import enumerated
+    from ttt_batch.api.judging import tournament
     from ttt_batch.app.reports.tournament import tournament_text
 
     rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit)
@@ -283,7 +283,7 @@ def tournament_command(
         runs, names = _openable(paths, trust, rules, stack)
         if seed is not None and games is None and enumerated(runs):
             raise UsageError(f"--seed {seed} is for games that are played; results here are exact: leave it out")
-        result = hold(runs, names, games=games, seed=0 if seed is None else seed, ties=rule)
+        result = tournament(runs, names, games=games, seed=0 if seed is None else seed, ties=rule)
     print_result(json, result.to_dict, lambda: tournament_text(result))
     if len(runs) < len(paths):
         raise typer.Exit(1)

@@ -10,8 +10,9 @@ each position in place of the previous one, at a readable pace; other outputs pr
 
 import contextlib
 import random
+import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from ttt_batch.agents.builtin import ScriptedPlayer
 from ttt_batch.analysis.review import HandicappedAgent, oversights, oversights_text, review, review_text
@@ -238,6 +239,11 @@ def persons_seat(agent: object, seat: str | None) -> int | None:
         what = f"a game in which you move {'first' if person == 0 else 'first in turn'}"
         raise cannot_play_second_error(agent.config.learner, what, f"choose {flag('seat', 'second')}, or leave it out")
     return person
+
+
+def play_here(agent: PlayingAgent, *, seat: str | None, **how: Any) -> Score:
+    """Play games on this process's terminal.  seat: see `persons_seat`.  how, errors: as for `play_in_terminal`."""
+    return play_in_terminal(agent, person=persons_seat(agent, seat), stdin=sys.stdin, stdout=sys.stdout, **how)
 
 
 def play_in_terminal(
