@@ -257,7 +257,7 @@ def tournament(
     """
     if isinstance(runs, AnyRunOrPath):
         raise UsageError("a tournament takes two runs or more; use evaluate for one")
-    check_names(names)
+    check_names_of_runs(names)
     given = as_list(runs)
     with open_players(given) as entrants:
         called = names if names is not None else list(map(name_of, given, entrants))
@@ -269,7 +269,7 @@ def as_list(runs: Any) -> list[Any]:
     return list(runs) if isinstance(runs, Iterable) and not isinstance(runs, AnyRunOrPath) else [runs]
 
 
-def check_names(names: object) -> None:
+def check_names_of_runs(names: object) -> None:
     """Raise UsageError if the names of runs are a single string, whose letters would become the names."""
     if isinstance(names, str):
         raise UsageError(f"names {quoted(names)} is one string; give a list with a name for each run, or leave it out")

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ttt_batch.api.judging import check_names, name_of
+from ttt_batch.api.judging import check_names_of_runs, name_of
 from ttt_batch.app.plots import draw_runs, figure, plot_study, study_to_draw
 from ttt_batch.app.plots.style import package_style, render
 from ttt_batch.app.reports.training import run_html
@@ -58,7 +58,7 @@ def plot_files(
     overwrite: bool,
 ) -> Picture:
     """Plot runs or a study into a file.  given: runs or files, or one study.  The rest is as for `api.public.plot`."""
-    check_names(names)
+    check_names_of_runs(names)
     files = [one if isinstance(one, Study) else None if isinstance(one, AnyRun) else find_run(one) for one in given]
     called = names if names is not None else [_name(one) for one in given]
     study, kind = study_to_draw(files, kind)
