@@ -27,7 +27,7 @@ import numpy as np
 
 from ttt_batch.agents.adapter import AgentAdapter, judge_exactly
 from ttt_batch.agents.base import Words
-from ttt_batch.agents.builtin import adapter_of, policy_over, seat_number, table_player
+from ttt_batch.agents.builtin import WHAT_SEARCHES, adapter_of, policy_over, seat_number, table_player
 from ttt_batch.agents.layers import LayerRules, Reached, shares
 from ttt_batch.analysis.matches import (
     CONFIDENCE,
@@ -77,7 +77,7 @@ from ttt_batch.evaluation.prover import (
     Status,
 )
 from ttt_batch.games.board import FIRST_WINS, Board
-from ttt_batch.games.enumeration import too_large
+from ttt_batch.games.enumeration import check_any_cell, too_large
 from ttt_batch.runs.config import cannot_play_second_error
 from ttt_batch.runs.evaluation import EXACT_OPPONENTS, NO_SHARES, Evaluation, JudgedAgent, Samples
 from ttt_batch.runs.loading import AnyRun, load_any
@@ -116,7 +116,8 @@ class SearchResult:
 
 
 def _check_searchable(run: AnyRun) -> None:
-    """Raise UsageError for a run that may resign: a search knows moves alone."""
+    """Raise UsageError for a run that may resign, or whose board forbids free cells: a search enters any free cell."""
+    check_any_cell(run.board, WHAT_SEARCHES)
     if run.resigns:
         raise cannot_play_second_error(run.name, "a match in both seats, or a search,", "evaluate judges it exactly")
 

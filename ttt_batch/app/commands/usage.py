@@ -532,7 +532,7 @@ def _kind(hint: Any) -> Any:
 def _is_option(ctx: Any, value: Any) -> bool:
     """Return whether a value is an option of the command, so that the value itself is missing."""
     words = value if isinstance(value, list | tuple) else (value,)
-    return any(str(word).startswith("--") and word in param.opts for word in words for param in ctx.command.params)
+    return any(str(word).startswith("-") and word in param.opts for word in words for param in ctx.command.params)
 
 
 def _as_typed(param: Any, kind: Any, usual: Any, ctx: Any, value: Any) -> Any:
