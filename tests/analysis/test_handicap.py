@@ -14,6 +14,7 @@ from ttt_batch.analysis.review import TEMPERATURE, HandicappedAgent, result_rang
 from ttt_batch.core.errors import UsageError
 from ttt_batch.games.board import Board
 from ttt_batch.learners import LEARNERS
+from ttt_batch.training.from_games import LearningRun
 
 EMPTY_BOARD = Board().decode(0)
 N = 20_000
@@ -115,3 +116,11 @@ def test_a_share_outside_0_to_1_is_refused_in_a_line(name, value):
     with pytest.raises(UsageError, match=f"^{name} .* is outside 0 to 1; ") as caught:
         HandicappedAgent(FakeAgent(), **{name: value})
     assert "\n" not in str(caught.value)
+
+
+def test_boxes_are_drawn_from_alike_while_they_learn():
+    run = ttt.train(300, learner="menace", seed=1)
+    empty = (0,) * 9
+    drawn = [HandicappedAgent(agent, rng=random.Random(0)) for agent in (run, LearningRun(run))]
+    first, second = ([agent.candidates(empty) for _ in range(50)] for agent in drawn)
+    assert first == second and len(set(map(tuple, first))) > 4

@@ -17,7 +17,7 @@ games, each answer used once.  So Wilson's interval for N games is wide enough.
 import dataclasses
 import itertools
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,6 +43,7 @@ from ttt_batch.core.outputs import check_distinct, named_file
 from ttt_batch.core.resources import free_memory, thread_count
 from ttt_batch.core.results import Printable, progress_callback
 from ttt_batch.core.text import (
+    AGAINST,
     SCRIPTED,
     SEATS,
     Number,
@@ -51,6 +52,7 @@ from ttt_batch.core.text import (
     choose,
     choose_seat,
     either,
+    find_name,
     parse_int,
     parse_seed,
 )
@@ -264,14 +266,10 @@ def judge_agent(
         agent = agent.sampled(number) if isinstance(agent, AgentAdapter) and number else agent
         large = agent.outside and number > 0 and agent.board.cells > SAMPLED_CELLS
         if large or not agent.exact:
-            _check_scripted(agent, against)
+            check_scripted(agent, against)
             return evaluate_sampled(agent, SCRIPTED if against is None else [str(against)], ties=ties, **given)
-        for name in ("games", "budget") if number else given:
-            if name in given:
-                raise UsageError(
-                    f"{flag(name)} is for boards too large to enumerate; {agent.board.name} is evaluated "
-                    f"{'in each position' if number else 'exactly'}; leave it out"
-                )
+        refused, how = (("games", "budget"), "in each position") if number else ([*given], "exactly")
+        check_lengths(agent, refused, given, how)
         against = "random" if against is None else against
         against = against.sampled(number) if isinstance(against, AgentAdapter) else against
         if isinstance(agent, AgentAdapter):
@@ -283,12 +281,29 @@ def judge_agent(
     return with_intervals(found, number, given.get("seed", 0)) if number else found
 
 
-def _check_scripted(agent: Judged, against: Judged | str | None) -> None:
-    """Raise BoardError for an opponent other than scripted players, for an agent that is judged by matches."""
+def check_lengths(agent: Judged, refused: Collection[str], given: Collection[str], how: str) -> None:
+    """Raise UsageError for an option of matches, `refused` and `given`, of an agent that is evaluated without them.
+
+    how: words for its evaluation.
+    """
+    for name in refused:
+        if name in given:
+            raise UsageError(
+                f"{flag(name)} is for boards too large to enumerate; "
+                f"{agent.board.name} is evaluated {how}; leave it out"
+            )
+
+
+def check_scripted(agent: Judged, against: object, *, run: bool = False) -> None:
+    """Raise BoardError for an opponent other than scripted players, for an agent that is judged by matches.
+
+    against: an opponent, or what names one.  run: True if it names the file of a run.
+    """
     if against is None or against in SCRIPTED:
         return
-    what = "another agent" if isinstance(against, AgentAdapter) else "another run"
-    what, remedy = flag("against", against) if isinstance(against, str) else what, f"choose {either(SCRIPTED)}"
+    named = isinstance(against, str) and find_name(against, AGAINST) is not None
+    other = "another run" if run or isinstance(against, AnyRun) else "another agent"
+    what, remedy = flag("against", against) if named else other, f"choose {either(SCRIPTED)}"
     if agent.generalises:
         raise BoardError(f"{what} needs a table of all positions, which networks do not have; {remedy}")
     if agent.exact:

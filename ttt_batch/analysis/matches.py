@@ -34,6 +34,7 @@ from ttt_batch.core.text import RESULTS, Number, Ties, parse_int, parse_seed
 from ttt_batch.games.bitboards import Lines, make_lines, view_of
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.games.graph import Graph, n_unfinished
+from ttt_batch.runs.config import cannot_play_second_error
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.simulation.policy import Policy
 
@@ -258,6 +259,8 @@ def play_scripted(
     Raises UsageError.  The run does not change.
     """
     games, plies, number = parse_int("games", games, 1, MAX_MATCH_GAMES), player_number(player), seat_number(seat)
+    if isinstance(run, AnyRun) and run.resigns:
+        raise cannot_play_second_error(run.name, "a match in both seats, or a search,", "evaluate judges it exactly")
     key = stream_key(parse_seed(seed), MATCHES[2 * plies + number])
     agent, opponent, lines = agent or kernel_player(run, ties), Scripted(plies), make_lines(run.board)
     if number == 0:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from ttt_batch.agents.adapter import AgentAdapter, watched
-from ttt_batch.agents.builtin import adapter_of
+from ttt_batch.agents.builtin import agent_of_run
 from ttt_batch.agents.external import AgentLike, at_board, is_agent
-from ttt_batch.analysis.judge import SampledEvaluation, judge_agent
+from ttt_batch.analysis.judge import SampledEvaluation, check_lengths, check_scripted, judge_agent
 from ttt_batch.analysis.position import (
     LabelledEvaluation,
     PositionReport,
@@ -98,6 +98,7 @@ def judge(
     progress: called with the number of answers so far; True shows it on standard error if that is a terminal.
     Raises AgentError for an invalid answer, an exception or an exceeded time limit; UsageError and BoardError.
     """
+    ties = check_ties(ties)
     with progress_callback(progress, "asking") as tell, watched(tell), ExitStack() as stack:
         if not isinstance(agent, AgentAdapter) and not is_agent(agent):
             run = load_any(agent) if isinstance(agent, str | Path) else agent
@@ -106,7 +107,7 @@ def judge(
                     name = parse_board(board).name
                     raise UsageError(f"the run plays {run.board.name}, not {name}; leave {flag('board')} out")
                 # One that may resign is judged as a run, because no answer says so.
-                agent = run if run.resigns else adapter_of(run, run.board, check_ties(ties))
+                agent, board = run if run.resigns else agent_of_run(run, ties), run.board
         player: Any = agent
         if not isinstance(agent, AnyRun | AgentAdapter):
             how: dict[str, Any] = {"symmetric": symmetric, "illegal": illegal, "time_limit": time_limit}
@@ -184,8 +185,12 @@ def evaluate(
         # An agent plays on the opponent's board if it has one.
         named = against is None or find_name(against, AGAINST) is not None
         given = [run] if named or not is_agent(run) else [run, against]
-        with open_players(given) as (player, *others), open_opponent([*others, against][0], player) as opponent:
-            return judge_agent(player, opponent, **options, ties=ties)
+        with open_players(given) as (player, *others):
+            if isinstance(player, AnyRun) and player.exact and samples is None:
+                lengths = [name for name in ("games", "seed", "budget") if options[name] is not None]
+                check_lengths(player, lengths, lengths, "exactly")
+            with open_opponent([*others, against][0], player) as opponent:
+                return judge_agent(player, opponent, **options, ties=ties)
 
 
 def _by_positions(run: Any, positions: Positions, excess: list[str]) -> LabelledEvaluation:
@@ -218,12 +223,16 @@ def open_opponent(against: Player | None, agent: AnyRun | AgentAdapter) -> Itera
     if against is None or isinstance(against, AnyRun | AgentAdapter):
         yield against
     elif is_agent(against) and find_name(against, AGAINST) is None:
+        if not agent.enumerated:  # before its program starts
+            check_scripted(agent, against)
         with at_board(against, agent.board) as opponent:
             yield opponent
     elif isinstance(against, str | Path):
         any_name = agent.enumerated or find_name(against, AGAINST) is not None
         names, others = (AGAINST, RUNS_OR_AGENTS) if any_name else (SCRIPTED, "")
         meant = name_or_run("opponent", against, names, others=others)
+        if isinstance(meant, Path) and not agent.enumerated:
+            check_scripted(agent, against, run=True)
         yield load_any(meant) if isinstance(meant, Path) else meant
     else:
         raise UsageError(f"unknown opponent {quoted(against)}; give a run, a name or an agent")

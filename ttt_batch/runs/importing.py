@@ -278,7 +278,8 @@ def _import_files(ask: _Request) -> Run:
     for file in ask.files:
         try:
             content = read_file(file, most_bytes(ask.board))
-            marked = next((one for one in FORMATS.values() if one.mark and one.mark in content), None)
+            packed = content.startswith((b"PK\x03\x04", b"PAR1"))
+            marked = next((one for one in FORMATS.values() if packed and one.mark and one.mark in content), None)
             contents.append(
                 Content(f"{marked.name} of ttt-batch", form=marked.name)
                 if marked is not None

@@ -262,5 +262,6 @@ class AgentProxy:
             raise AttributeError(name)
         return getattr(self._agent, name)
 
-    def drawn_shares(self, _position: Position) -> None:
+    def drawn_shares(self, position: Position) -> dict[int, float] | None:
         """Return None: `candidates` has drawn already."""
+        return None

@@ -21,7 +21,7 @@ from ttt_batch.core.outputs import check_distinct, named_file
 from ttt_batch.core.resources import parse_memory
 from ttt_batch.core.results import progress_callback
 from ttt_batch.core.text import PATTERN_LEARNERS, Number, check_switches, find_name, given_options, with_options
-from ttt_batch.games.board import EMPTY, FIRST, RESIGNS
+from ttt_batch.games.board import EMPTY, FIRST, RESIGNS, Position
 from ttt_batch.games.game_files import find_games, refuse_positions
 from ttt_batch.games.graph import rows_of_edges
 from ttt_batch.games.transcript_reader import GameFile, GameLines, GameReader, Skipped
@@ -227,6 +227,10 @@ class LearningRun(AgentProxy):
         # No lock between updates: a training may write the file while the person thinks, and its work must not be lost.
         self._file = None if path is None else RewrittenRun(Path(path), overwrite=overwrite, hold=False, say=warn)
         self._config = config_from_games(None, run)
+
+    def drawn_shares(self, position: Position) -> dict[int, float] | None:
+        """Return the probability of each cell if the run always draws from them, as `menace` does; else None."""
+        return self.run.drawn_shares(position)
 
     def update(self, cells: Sequence[int]) -> int:
         """Learn from a finished game and save; return the number of positions whose value changed.

@@ -339,7 +339,7 @@ def check_networks(options: Mapping[str, object], given: Mapping[str, object] = 
 
     options: `TrainOptions`.  given: parameters of `train` that networks do not support.
     """
-    others = [name for name in options if OPTIONS[name].networks is None]
+    others = [name for name in options if name not in OPTIONS or OPTIONS[name].networks is None]
     for name in [*(name for name, value in given.items() if value), *others]:
         raise UsageError(f"{flag(name)} is for tables of positions, which pattern networks are not; leave it out")
 
@@ -347,7 +347,7 @@ def check_networks(options: Mapping[str, object], given: Mapping[str, object] = 
 def check_tables(options: Mapping[str, object]) -> None:
     """Raise UsageError for options that only pattern networks support."""
     for name in options:
-        if OPTIONS[name].read is None:
+        if name in OPTIONS and OPTIONS[name].read is None and OPTIONS[name].networks is not None:
             remedy = f"add {flag('learner', 'patterns')}, or leave it out"
             raise UsageError(f"{flag(name)} is for pattern networks; {remedy}")
 

@@ -289,6 +289,7 @@ def train(
             clock, network_trainer = Clock(plan.seconds), PatternTrainer(plan.config, plan.resumed, n_threads)
             session = Session(plan, stack.enter_context(network_trainer), clock, hooks, checkpoints)
         else:
+            check_tables(given)  # before an opponent's program is started
             opponent = stack.enter_context(seated_opponent(opponent, given.get("board"), before))
             sources = RunSources(before, start, opponent, trust, file, in_place=out is None and file is not None)
             plan = make_plan(length, sources, given, seat=seat, fork=fork)

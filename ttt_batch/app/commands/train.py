@@ -138,13 +138,15 @@ def _train(*, out: Path | None, watch: bool, quiet: bool, json: bool, time_limit
     from ttt_batch.app.interrupt import Interrupt
     from ttt_batch.app.progress import Reporter
     from ttt_batch.learners import any_learner
-    from ttt_batch.runs.config import DEFAULTS
+    from ttt_batch.runs.config import DEFAULTS, make_config
     from ttt_batch.training.train import check_files
     from ttt_batch.training.train import train as train_run
 
     resume = options["resume"]
     learner = any_learner(options["learner"] or DEFAULTS["learner"])
     board = parse_board(options["board"] or DEFAULTS["board"] or "")
+    if learner not in PATTERN_LEARNERS:  # refused before an opponent starts or a file is opened
+        make_config(learner=learner, board=board)
     nothing = "interrupted; nothing was written" if resume is None else "interrupted; nothing more was written"
     with Interrupt(nothing) as interrupt, Reporter(quiet=quiet) as report, ExitStack() as stack:
         stack.enter_context(watched(report.asking))

@@ -114,16 +114,17 @@ def array_in(content: bytes, what: str) -> Any:
     return np.load(io.BytesIO(content), allow_pickle=False)
 
 
-def arrays_in(content: bytes, most: int) -> dict[str, Any]:
-    """Return the arrays of a .npz file by name, each as from `array_in`.  most: bytes of all together.
+def arrays_in(content: bytes, most: int, wanted: Collection[str] | None = None) -> dict[str, Any]:
+    """Return the arrays of a .npz file by name, each as from `array_in`.
 
-    Raises FormatError.
+    most: bytes of all together.  wanted: names of the arrays to read; None for all.  Raises FormatError.
     """
     try:
         if (size := unpacked_size(io.BytesIO(content))) > most:  # a few packed bytes can unpack to a huge size
             raise FormatError(f"its arrays take {size:,} bytes; those of this board take at most {most:,}")
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
-            files = {name: packed.read(name) for name in packed.namelist() if name.endswith(".npy")}
+            names = [name for name in packed.namelist() if name.endswith(".npy")]
+            files = {name: packed.read(name) for name in names if wanted is None or name[:-4] in wanted}
     except (OSError, ValueError, EOFError, KeyError, MemoryError, NotImplementedError, zipfile.BadZipFile, zlib.error):
         raise unreadable_error("the file does not hold NumPy arrays") from None
     return {name.removesuffix(".npy"): array_in(file, f"its array {name[:40]!r}") for name, file in files.items()}
@@ -163,7 +164,10 @@ def _encode_arrays(table: Table, board: Board) -> bytes:
 
 
 def _decode_arrays(content: bytes, board: Board) -> Table:
-    found = arrays_in(content, ARRAYS.max_bytes(board))
+    wanted = {"rows_cols_k", "code", "outcome", "best", "q", *VALUES, *MORE}
+    found = arrays_in(content, ARRAYS.max_bytes(board), wanted)
+    if any(isinstance(one, bytes) for one in found.values()):  # pickled objects
+        raise unreadable_error("the file does not hold NumPy arrays")
     columns = _checked(found, "array", "npz", "rows_cols_k")
     shape = columns["rows_cols_k"].ravel().tolist()
     if shape != [board.rows, board.cols, board.k]:
@@ -240,8 +244,10 @@ def _decode_columns(content: bytes, board: Board) -> Table:
     wanted = {"code", "outcome", "best", *VALUES}.union(*wide.values())
     table = columns_in(content, most_positions(board), COLUMNS.max_bytes(board), wanted)
     check_board((table.schema.metadata or {}).get(BOARD, b"").decode("utf-8", "replace"), board)
-    names = table.column_names
-    found = {name: table[name] for name in names if names.count(name) == 1 and name in ("code", "outcome", "best")}
+    names = [name for name in table.column_names if table.column_names.count(name) == 1]
+    if "q0" in table.column_names and (lacking := [part for part in wide["q"] if part not in names]):
+        raise FormatError(f"the file lacks column {lacking[0]}; name one that was exported as parquet")
+    found = {name: table[name] for name in ("code", "outcome", "best") if name in names}
     try:
         found |= {name: _numbers(table, [name], pa)[0] for name in VALUES if name in names}
         for name, parts in wide.items():

@@ -483,6 +483,8 @@ def run_child(work: Callable[[bytes], Answer]) -> None:
         packed = pack(*work(content))
     except MemoryError:
         packed = pack(*finding(f"reading it takes more than {memory_limit(len(content)) >> 20} MiB of memory"))
+    except Exception:  # what it read cannot be packed: objects, or text that JSON lacks
+        packed = pack(*finding("its HDF5 is damaged"))
     sys.stdout.buffer.write(packed)
     sys.stdout.buffer.flush()
     # Skip the clean-up, since the library may have left a corrupt state.
