@@ -89,9 +89,13 @@ Session = Generator[Question, Answer, Score]
 """Games as they are played: yields questions, is sent their answers, and returns the score."""
 
 
-def drive(session: Session, question: Question, ask: Callable[[Question], Answer]) -> Score:
-    """Answer the questions of a session, from `question` on, until it ends; return its score."""
+def drive(session: Session, ask: Callable[[Question], Answer], question: Question | None = None) -> Score:
+    """Answer the questions of a session until it ends; return its score.
+
+    question: the one that is open; None for a session that has not begun.
+    """
     try:
+        question = next(session) if question is None else question
         while True:
             question = session.send(ask(question))
     except StopIteration as end:

@@ -286,8 +286,7 @@ def play_in_terminal(
 
     if plain or not has_screen(stdin, stdout):
         lines = Plain(stdin, stdout)
-        games = session(lines)
-        return drive(games, next(games), lines.ask)
+        return drive(session(lines), lines.ask)
     query_once(agent, ties)
     view = ScreenFace(agent.board, colour=wants_colour(stdout))
     return play_on_screen(view, session(view), stdin, stdout, colour=wants_colour(stdout))

@@ -395,7 +395,7 @@ def _run(view: ScreenFace, session: Session, source: Any, target: Any) -> tuple[
     try:
         score = asyncio.run(app.run_async(pre_run=listen))  # older releases of app.run leave their loop open
     except EOFError:
-        score = drive(session, view.question, lambda question: question.leave)
+        score = drive(session, lambda question: question.leave, view.question)
     finally:
         for number, handler in before.items():
             with contextlib.suppress(ValueError, TypeError):
