@@ -189,14 +189,17 @@ class TableTrainer(Trainer):
         self._decays = make_decays(alpha.over(config.horizon), epsilon.over(config.horizon))
         self._stream = FLOW if config.engine == "flow" else PLAY
         self._key = stream_key(config.seed, self._stream)
+        self._points, self._point = record_schedule(self.batches), 0
 
     def bounds(self, game: int) -> tuple[int, int]:
         """Return the bounds of the batch that contains `game`."""
         return batch_bounds(self.batches, game)
 
     def next_point(self, games: int) -> int:
-        """Return the number of games at the first recorded point after `games`."""
-        return next(point for point in record_schedule(self.batches) if point > games)
+        """Return the number of games at the first recorded point after `games`, which no later call may undercut."""
+        while self._point <= games:
+            self._point = next(self._points)
+        return self._point
 
     @functools.cached_property
     def evaluate(self) -> Callable[[Any], Any]:
