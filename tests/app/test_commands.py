@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -251,3 +252,18 @@ def test_help_has_a_short_name(capsys):
 
 def test_a_run_says_in_a_line_what_it_is(here):
     assert repr(ttt.load("good.h5")) == "<Run: td on 3x3, 100,000 games, seed 0; unbeatable in both seats>"
+
+
+def test_no_output_is_its_input_though_its_name_lacks_the_ending(folder, capsys):
+    for name in ("good.h5", "movie.png"):
+        shutil.copy(folder / "good.h5", name)
+    Path("agent.py").write_text("def agent(board):\n    return int((board.ravel() == 0).argmax())\n")
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    for words in (
+        "export good.h5 --to hdf5 --out good",
+        "plot movie.png --out movie",
+        "export agent.py:agent --board 2x2 --to csv --out agent.py",
+    ):
+        status, _, err = command(capsys, *words.split(), "--overwrite")
+        assert status == 2 and "is read, too" in err, words
+    assert before == {path: path.read_bytes() for path in Path().iterdir()}

@@ -12,6 +12,7 @@ from ttt_batch.agents.external import is_agent
 from ttt_batch.api.judging import Player, open_players
 from ttt_batch.core.errors import UsageError, flag, with_option, worded
 from ttt_batch.core.files import shown
+from ttt_batch.core.named_code import is_callable_name
 from ttt_batch.core.outputs import check_distinct, named_file
 from ttt_batch.core.results import call_hook
 from ttt_batch.core.text import Ties, choose
@@ -103,10 +104,12 @@ def export_run(
     files, of_agent = _named("out", out), isinstance(run, AgentAdapter) or is_agent(run)
     to = resolve_format(to, files, AGENT_FORMATS if of_agent else (*WHOLE, *FORMATS))
     check_export_options(to, len(files), player, options.get("ties"), of_agent=of_agent)
+    written = [(flag("out"), file) for file in files]
     if of_agent:
+        source = [("run", Path(run.rpartition(":")[0]))] if isinstance(run, str) and is_callable_name(run) else []
+        check_distinct(written, source)
         with open_players([run]) as (agent,):
             return [_export_whole(agent, to, files[0], options)]
-    written = [(flag("out"), file) for file in files]
     check_distinct(written, [("run", find_run(run))] if isinstance(run, str | Path) else [])
     if isinstance(run, str | Path):
         load = load_any if to in WHOLE else load_table

@@ -44,10 +44,12 @@ from ttt_batch.app.commands.shared import (
     run_name,
     say,
     switch,
+    with_endings,
     working,
 )
 from ttt_batch.core.errors import UsageError
 from ttt_batch.core.files import command_text
+from ttt_batch.core.named_code import is_callable_name
 from ttt_batch.core.outputs import check_distinct
 from ttt_batch.core.text import LEARNER_NAMES, SEATS, TIES, check_ties, either
 from ttt_batch.games.board import BOARD, BOARDS
@@ -199,18 +201,18 @@ def export_(
     to = resolve_format(to, out or [], AGENT_FORMATS if of_agent else FORMATS)
     if of_agent and to == "html" and illegal is not None:
         raise UsageError("--illegal is for json and csv: on a page every move is to a free cell; leave it out")
-    if not of_agent:
-        check_distinct([("--out", file) for file in out or []], [("RUN", find_run(run))])
+    path = Path(run.rpartition(":")[0]) if is_callable_name(run) else find_run(run)
+    names = [f"{file_stem(run)}.{to}"] if of_agent else _new_names(path, to, player)
+    if not of_agent or is_callable_name(run):
+        check_distinct([("--out", file) for file in with_endings(out or [], names)], [("RUN", path)])
     options: dict[str, Any] = {"ties": None if ties is None else check_ties(ties), "overwrite": overwrite}
     check_export_options(to, len(out or []), player, ties, of_agent=of_agent)
     with working(quiet=quiet) as report, watched(report.asking), entrants(rules, trust) as load_agent:
         if of_agent:
-            table, names = load_agent(run), [f"{file_stem(run)}.{to}"]
+            table = load_agent(run)
         else:
             load = load_any_run if to in WHOLE else load_named_run
-            path = find_run(run)
             table = load(path, trust, check=lambda config: check_export(config, to))
-            names = _new_names(path, to, player)
             options["warn"] = report.warn
 
         def work(paths: list[Path]) -> list[Path]:

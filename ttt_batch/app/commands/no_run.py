@@ -29,6 +29,7 @@ from ttt_batch.app.commands.shared import (
     print_result,
     run_name,
     switch,
+    with_endings,
     working,
 )
 from ttt_batch.core.console import is_live
@@ -256,9 +257,10 @@ def _draw(
     from ttt_batch.app.plots import draw_runs as draw
     from ttt_batch.app.plots import plot_study, study_to_draw
 
-    if out is not None:
-        check_distinct([("--out", out)], [("FILE", path) for path in paths])
     study, kind = study_to_draw(paths, kind)
+    name = f"{f'{paths[0].stem}-{kind}' if len(paths) == 1 else kind}{'.gif' if kind == 'movie' else '.png'}"
+    outs = [] if out is None else with_endings([out], [name])
+    check_distinct([("--out", file) for file in outs], [("FILE", path) for path in paths])
     wrong = {"--trust": trust} if study else {"--metric": metric is not None, "--only": bool(only)}
     if extra := first_given(wrong):
         raise UsageError(f"{extra} is for {'runs' if study else 'a study'}; leave it out")
@@ -281,8 +283,7 @@ def _draw(
             names = [run_name(path) for path in paths]
             return draw(runs, names, files[0], kind, overwrite=overwrite, progress=progress)
 
-        stem = f"{paths[0].stem}-{kind}" if len(paths) == 1 else kind
-        written = in_new_files([] if out is None else [out], [f"{stem}{'.gif' if kind == 'movie' else '.png'}"], work)
+        written = in_new_files(outs, [name], work)
     print_result(
         json,
         lambda: (

@@ -213,6 +213,12 @@ def in_new_file(path: Path | None, stem: str, work: Callable[[Path], Result]) ->
     return in_new_files([] if path is None else [path], [f"{stem}.h5"], lambda paths: work(paths[0]))
 
 
+def with_endings(paths: list[Path], names: list[str]) -> list[Path]:
+    """Return `paths`, in which new names without an ending get those of `names`; the last one serves all others."""
+    endings = [Path(name).suffix for name in names]
+    return [with_ending(path, endings[min(i, len(endings) - 1)]) for i, path in enumerate(paths)]
+
+
 def in_new_files(paths: list[Path], names: list[str], work: Callable[[list[Path]], Result]) -> Result:
     """Do work that writes files: `paths`, or if empty for each of `names` the first of a.png, a-2.png ... that is free.
 
@@ -220,8 +226,7 @@ def in_new_files(paths: list[Path], names: list[str], work: Callable[[list[Path]
     work: raises NameTakenError if another process has taken a name; it is then done again with the next ones.
     """
     if paths:
-        endings = [Path(name).suffix for name in names]
-        return work([with_ending(path, endings[min(i, len(endings) - 1)]) for i, path in enumerate(paths)])
+        return work(with_endings(paths, names))
     for free in zip(*(unused_paths(Path(name.replace(os.sep, "_"))) for name in names), strict=True):
         with suppress(NameTakenError):
             return work(list(free))
