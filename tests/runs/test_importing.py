@@ -526,3 +526,15 @@ def test_damaged_tables_meet_no_other_error(tables: ModuleType, known: Known, tm
         except ttt.TttBatchError as error:
             assert "\n" not in str(error)
     assert 10 < read < 200
+
+
+@pytest.mark.parametrize("shape", [b"(-2, -4)", b"(3, -1)"])
+@pytest.mark.parametrize("version", [(1, 0), (4, 0)])
+def test_a_header_of_numpy_that_lies_is_named_in_one_line(version: tuple[int, int], shape: bytes, tmp_path: Path):
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': " + shape + b"}"
+    size = len(header).to_bytes(2 if version == (1, 0) else 4, "little")
+    path = tmp_path / "table.npy"
+    path.write_bytes(b"\x93NUMPY" + bytes(version) + size + header + b"\0" * 64)
+    with pytest.raises(ttt.FormatError) as error:
+        ttt.import_run(path, "td")
+    assert "\n" not in str(error.value)

@@ -84,7 +84,7 @@ class Format:
     kinds: the kinds it holds, of POSITION_VALUES, ACTION_VALUES and STATES.
     per_player: a file holds the values of one player, so a table takes one or two files; `encode` and `decode` then
         work on the values of one player, float64[1, C].
-    encode: returns a file's bytes.  decode: returns the table in a file's bytes, not yet checked by `checked`.
+    encode: returns a file's bytes.  decode: returns the table in a file's bytes, not yet checked by `validated_table`.
     Both raise FormatError without the file's name, which `write` and `read` add in front.
     max_bytes: size of the largest file that is read.
     """

@@ -111,7 +111,10 @@ def array_in(content: bytes, what: str) -> Any:
         raise FormatError(f"{what} is larger than any of this board, or cut off; name another file")
     if dtype.kind not in "fiuUb":
         raise unreadable_error(f"{what} holds {dtype.name}, not numbers")
-    return np.load(io.BytesIO(content), allow_pickle=False)
+    try:
+        return np.load(io.BytesIO(content), allow_pickle=False)
+    except (ValueError, OSError, EOFError, MemoryError):  # such as an unknown version, or lengths below 0
+        raise unreadable_error("the file is not a NumPy array") from None
 
 
 def arrays_in(content: bytes, most: int, wanted: Collection[str] | None = None) -> dict[str, Any]:
@@ -210,7 +213,8 @@ def columns_in(content: bytes, most: int, room: int, wanted: Collection[str] | N
                 path, text = chunk.path_in_schema, "BYTE_ARRAY" in chunk.physical_type
                 name = path.split(".")[0]
                 large = 8 * chunk.num_values > room or chunk.total_uncompressed_size > room
-                if name in names and (large or (text and "." in path)):
+                read = wanted is None or name in wanted
+                if read and (large or (text and "." in path and path not in names)):
                     raise FormatError(
                         f"its column {name[:40]} holds more than this board has, or texts in lists; name another file"
                     )
