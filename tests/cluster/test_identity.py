@@ -18,7 +18,9 @@ def test_any_source_counts_and_nothing_else(tmp_path: Path) -> None:
     assert sources_hash(copy) == plain and worker_identity().ttt_batch == f"{VERSION} ({plain})"
     (copy / "notes.txt").write_text("new")
     assert sources_hash(copy) == plain
-    (copy / "learners" / "tabular" / "td.py").write_bytes((ROOT / "learners" / "tabular" / "td.py").read_bytes() + b"\n")
+    (copy / "learners" / "tabular" / "td.py").write_bytes(
+        (ROOT / "learners" / "tabular" / "td.py").read_bytes() + b"\n"
+    )
     changed = sources_hash(copy)
     (copy / "learners" / "tabular" / "td.py").rename(copy / "learners" / "tabular" / "tdd.py")
     assert len({plain, changed, sources_hash(copy)}) == 3

@@ -35,6 +35,7 @@ from ttt_batch.analysis.matches import (
     MAX_MATCH_GAMES,
     GameBlock,
     Tally,
+    check_both_seats,
     play_scripted,
     wilson,
 )
@@ -80,7 +81,6 @@ from ttt_batch.evaluation.prover import (
 )
 from ttt_batch.games.board import FIRST_WINS, Board
 from ttt_batch.games.enumeration import check_any_cell, too_large
-from ttt_batch.runs.config import cannot_play_second_error
 from ttt_batch.runs.evaluation import EXACT_OPPONENTS, NO_SHARES, Evaluation, JudgedAgent, Samples
 from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.lookup import find_run
@@ -120,8 +120,7 @@ class SearchResult:
 def _check_searchable(run: AnyRun) -> None:
     """Raise UsageError for a run that may resign, or whose board forbids free cells: a search enters any free cell."""
     check_any_cell(run.board, WHAT_SEARCHES)
-    if run.resigns:
-        raise cannot_play_second_error(run.name, "a match in both seats, or a search,", "evaluate judges it exactly")
+    check_both_seats(run)
 
 
 def search(
@@ -507,7 +506,7 @@ def prove(
     if not isinstance(run, AnyRun):
         source = find_run(run)
         run = load_any(source, trust=trust)
-    wanted, aim = _seats(run, seat), _goal(run, goal)
+    wanted, aim, ties = _seats(run, seat), _goal(run, goal), check_ties(ties)
     most, at_once = parse_int("budget", budget, 1, MAX_BUDGET), thread_count(threads)
     files = _files(certificate, wanted, source, overwrite=overwrite)
     _check_searchable(run)

@@ -126,7 +126,7 @@ def list_cells(player: Any, lines: Lines, ply: Int64, games: GameBlock) -> None:
 
 
 def draw_answers(player: AgentAdapter, ply: int, key: Any, first_game: int, games: GameBlock) -> None:
-    """Draw the moves of a `AgentAdapter` at `ply`, in place; where it resigns, the game ends.
+    """Draw the moves of an `AgentAdapter` at `ply`, in place; where it resigns, the game ends.
 
     The player answers once for each distinct position, or in every game if `samples` > 0.
     key, first_game: as for `play_ply`.
@@ -211,7 +211,7 @@ def play_agents(
 ) -> Tally:
     """Play two players of one board, enumerated or not, against each other; return the tally of the first player.
 
-    first, second: a `AgentAdapter`, or an object of a class registered for `builtin.cells_of`.
+    first, second: an `AgentAdapter`, or an object of a class registered for `builtin.cells_of`.
     key: uint64, the key of the games' random numbers.  seen: called after each ply with its number and the games.
     """
     counts = np.zeros(4, np.int64)
@@ -241,6 +241,12 @@ GAMES = 10_000
 """Default number of games in a match: shares have a 95 % interval of about +-1 percentage point."""
 
 
+def check_both_seats(agent: AnyRun | AgentAdapter) -> None:
+    """Raise UsageError for a run that may resign, as it plays in one seat only."""
+    if agent.resigns:
+        raise cannot_play_second_error(agent.name, "a match in both seats, or a search,", "evaluate judges it exactly")
+
+
 def play_scripted(
     run: AnyRun | AgentAdapter,
     player: str,
@@ -259,8 +265,7 @@ def play_scripted(
     Raises UsageError.  The run does not change.
     """
     games, plies, number = parse_int("games", games, 1, MAX_MATCH_GAMES), player_number(player), seat_number(seat)
-    if isinstance(run, AnyRun) and run.resigns:
-        raise cannot_play_second_error(run.name, "a match in both seats, or a search,", "evaluate judges it exactly")
+    check_both_seats(run)
     key = stream_key(parse_seed(seed), MATCHES[2 * plies + number])
     agent, opponent, lines = agent or kernel_player(run, ties), Scripted(plies), make_lines(run.board)
     if number == 0:

@@ -288,5 +288,5 @@ def name_of(given: object, read: AnyRun | AgentAdapter | None = None) -> str:
     """Return the name of a run or an agent.  read: the run or agent itself, if `given` is not one."""
     if isinstance(given, str | Path):
         return str(given)
-    meant = given if read is None else read
-    return meant.config.learner if isinstance(meant, AnyRun) else getattr(meant, "name", "")
+    name: str = getattr(given if read is None else read, "name", "")
+    return name

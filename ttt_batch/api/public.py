@@ -91,9 +91,6 @@ __all__ = [
     "train",
 ]
 
-RunOrPath = Run | str | Path
-"""A run, or the name of its file."""
-
 
 def play(
     run: Player,

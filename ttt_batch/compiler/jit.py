@@ -22,7 +22,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 BoolArray = NDArray[np.bool_]
 Int8Array = NDArray[np.int8]
-Int16Array = NDArray[np.int16]
 Int32Array = NDArray[np.int32]
 Int64Array = NDArray[np.int64]
 Uint8Array = NDArray[np.uint8]

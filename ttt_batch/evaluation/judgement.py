@@ -117,7 +117,7 @@ def make_proof_space(graph: Graph, worth: NDArray[np.float64], solution: NDArray
         solution=solve(graph) if solution is None else solution,
         worth=worth,
         results=_results_of_ends(graph),
-        forfeits=np.array([np.append(graph.code, player).tolist().index(player) for player in (-1, -2)]),
+        forfeits=np.array([np.argmax(np.append(graph.code, player) == player) for player in (-1, -2)]),
         rows=np.zeros(graph.first_edge.size, np.uint32),
         seen=np.zeros((2, graph.code.size), np.uint8),
     )

@@ -261,7 +261,7 @@ class StoredRun(SolverAccess, RunFacts):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):
             return NotImplemented
-        return (self.config, self.games, self._bytes()) == (other.config, other.games, other._bytes())
+        return (self.config, self.games) == (other.config, other.games) and self._bytes() == other._bytes()
 
     __hash__ = None  # type: ignore[assignment]  # its arrays can change
 

@@ -1,6 +1,6 @@
 """Checked configuration of a run: board, learner and its numbers, batch, engine and seed.
 
-Options that only some learners have: parsing, and errors for learners that lack one.
+Checks of options that only some learners have, with errors for learners that lack one.
 A learner has an option if its defaults hold a value.  A configuration contains only options whose value is not None.
 """
 
@@ -199,9 +199,7 @@ class Configuration:
 
     def to_report(self) -> dict[str, Any]:
         """Return plain values, as `--json` prints them: epsilon and alpha are numbers unless they change."""
-        given = {name: getattr(self, name) for name in self.written}
-        changing = {name: value.plain for name, value in given.items() if isinstance(value, Schedule)}
-        return {**self.to_dict(), **changing}
+        return self.to_dict() | {name: value.plain for name, value in vars(self).items() if isinstance(value, Schedule)}
 
 
 def _written(value: Any) -> Any:
@@ -513,12 +511,12 @@ def config_from_dict(values: dict[str, Any]) -> Config:
     return _read_back(Config, make_config, values)
 
 
-def pattern_config_from(values: dict[str, Any]) -> "PatternConfig":
+def pattern_config_from(values: dict[str, Any]) -> PatternConfig:
     """Return the configuration of a run file of networks.  Raises RunFileError if this version cannot use it."""
     return _read_back(PatternConfig, functools.partial(make_pattern_config, files=False), values)
 
 
-C = TypeVar("C", "Config", "PatternConfig")
+C = TypeVar("C", Config, PatternConfig)
 
 
 def _read_back(kind: type[C], make: Callable[..., C], values: dict[str, Any]) -> C:

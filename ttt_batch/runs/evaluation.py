@@ -324,13 +324,18 @@ class PlayedEvaluation(Printable):
         return rows, "seat"
 
 
+def epsilon_after(config: Config, games: int) -> float:
+    """Return the probability of an exploratory move after `games` games."""
+    return float(value_at(config.epsilon.over(config.horizon), games))
+
+
 def exploration_of(config: Config, games: int = 0) -> Any:
     """Return the exploration of a learner after `games` games, for `action_probabilities.write_chances`."""
     if learner_named(config.learner).by_beads:
         return BY_BEADS
     if config.temperature is not None:
         return Softmax(np.array([config.temperature]))
-    return Exploring(np.array([value_at(config.epsilon.over(config.horizon), games)]))
+    return Exploring(np.array([epsilon_after(config, games)]))
 
 
 def played_chances(run: AnyEvaluation) -> Probabilities:
@@ -348,6 +353,6 @@ def evaluate_as_played(run: AnyEvaluation) -> PlayedEvaluation:
     seats = range(len(run.seats))
     opponents = even_chances(graph, random_policy(graph)), None
     random, best = (tuple(shares_against(graph, agent, opponent, seat) for seat in seats) for opponent in opponents)
-    epsilon = float(exploration_of(config, max(run.games - 1, 0))[0][0])
+    epsilon = epsilon_after(config, max(run.games - 1, 0))
     how = config.explore or ("chances" if config.by_chances else f"epsilon {epsilon:g}")
     return PlayedEvaluation(how, random, best, run)

@@ -57,9 +57,10 @@ from ttt_batch.runs.formats.recognising import (
 )
 from ttt_batch.runs.loading import Parts, misfits
 from ttt_batch.runs.options import MAX_GAMES
-from ttt_batch.runs.plain_hdf5 import SIGNATURE, run_without_statistics
+from ttt_batch.runs.plain_hdf5 import run_without_statistics
 from ttt_batch.runs.run import Clock, Run, record_once
 from ttt_batch.runs.storage.reading import is_run_file
+from ttt_batch.runs.storage.writing import SIGNATURE
 from ttt_batch.simulation.policy import chosen_edges
 
 ILLEGAL = -1.0

@@ -42,12 +42,14 @@ class Grounds(NamedTuple):
 def statistics_contradictions(run: Run) -> Iterator[str]:
     """Yield the recorded results of a run that its tables or the game's value contradict."""
     games = run.statistics["games"]
-    if run.games in games[-1:]:
-        verdict = run.judgement()._asdict() if run.grown is None else {"positions": run.grown.positions}
-        yield from _unlike(run, games.size - 1, verdict, "the tables give")
+    judged = run.games in games[-1:]
     if run.grown is not None:
+        if judged:
+            yield from _unlike(run, games.size - 1, {"positions": run.grown.positions}, "the tables give")
         return
     judge = exact_judge(run.graph, run.learner, run.worth, run.solution)
+    if judged:
+        yield from _unlike(run, games.size - 1, judge(run.tables)._asdict(), "the tables give")
     for number, tables in _earlier(run):
         for row in np.flatnonzero(games == number):
             yield from _unlike(run, int(row), judge(tables)._asdict(), "the tables of that point give")
@@ -63,12 +65,8 @@ def _earlier(run: Run) -> Iterator[tuple[int, Any]]:
         yield run.batch_start.games, run.batch_start.tables
     if run.points is not None:
         for number, games in enumerate(run.points.games.tolist()):
-            yield (
-                games,
-                run.points.tables._replace(
-                    **{name: np.ascontiguousarray(array[number]) for name, array in run.points.tables._asdict().items()}
-                ),
-            )
+            kept = run.points.tables
+            yield games, type(kept)(*(np.ascontiguousarray(array[number]) for array in kept))
 
 
 def _unlike(run: Run, row: int, verdict: dict[str, Any], what: str) -> Iterator[str]:
@@ -156,7 +154,7 @@ def _grown_of(config: Config, data: RunData) -> GrowingTable:
 def misfits(data: RunData, parts: Parts) -> Iterator[str]:
     """Yield a message for each contradiction, in order; `data` has passed the checks of `runs.storage`."""
     config, graph, grown = parts
-    yield from course_misfits(data)
+    yield from course_misfits(data, config)
     learner = learner_named(config.learner)
     wanted: dict[str, Any] = {
         "code": graph.code,
@@ -187,10 +185,13 @@ def misfits(data: RunData, parts: Parts) -> Iterator[str]:
             yield f"progress/batch_positions are not among those of the run; {FOREIGN}"
 
 
-def course_misfits(data: RunData) -> Iterator[str]:
-    """Yield contradictions between configuration, games, recorded points and batches: the quick part of `misfits`."""
+def course_misfits(data: RunData, config: Config | None = None) -> Iterator[str]:
+    """Yield contradictions between configuration, games, recorded points and batches: the quick part of `misfits`.
+
+    config: made from the data, if that was done already.
+    """
     try:
-        config = config_from_dict(data.config)
+        config = config or config_from_dict(data.config)
     except RunFileError as error:
         yield str(error)
         return

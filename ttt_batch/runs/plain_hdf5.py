@@ -3,7 +3,7 @@
 `export_columns` defines the datasets, and attributes in the file describe them.  Boards of up to 12 cells have a row
 for every code.  Larger boards have a row for each position of the table, in order of code.
 
-Reader of plain HDF5 tables (see `plain_hdf5`), which restores runs bit for bit.
+Reader of these tables, which restores runs bit for bit.
 A child process parses the file, because a damaged one can crash the HDF5 library.
 """
 
@@ -330,9 +330,6 @@ def _network_columns(run: PatternRun) -> dict[str, Dataset]:
         columns[f"training/{name}"] = Dataset(data.tables[name], dims, "1", meaning, "table")
     return columns
 
-
-SIGNATURE = b"\x89HDF\r\n\x1a\n"
-"""The first bytes of a plain HDF5 file."""
 
 _MOST_DATASETS = 100
 

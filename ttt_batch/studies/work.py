@@ -5,7 +5,6 @@ Workers get a chunk as plain data, and its results return as arrays.  A task's n
 so a scheduler that receives it twice runs it once.
 """
 
-import functools
 import hashlib
 import threading
 import time
@@ -13,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -188,7 +187,7 @@ def _setting(part: Sent) -> Setting:
     return Setting(family, config, part.games, RunOpponent(digest, digest, _opponent(opponent)))
 
 
-@functools.lru_cache(maxsize=4)
+@lru_cache(maxsize=4)
 def _opponent(content: bytes) -> Run:
     return run_from(content)
 

@@ -104,8 +104,8 @@ def learn_from(
     source = GameFile(games) if isinstance(games, str | Path) else GameLines(games)
     for line in source.beginning():
         refuse_positions(line, source.name)
-    if run is None:
-        config_from_games(learner, None, **options)  # report bad options before bad files
+    # Report bad options before bad files.
+    config = config_from_games(learner, None, **options) if run is None else None
     say = warn or warn_python
     if out is not None:
         check_distinct([(flag("out"), out := named_file("out", out))], source.places())
@@ -113,7 +113,7 @@ def learn_from(
     held = None if out is None else RewrittenRun(Path(out), overwrite=overwrite, hold=True, say=say)
     with held or nullcontext(), progress_callback(progress, "reading") as follow:
         origin = run if run is None or isinstance(run, AnyRun) else load_any(run, trust=trust)
-        config, clock = config_from_games(learner, origin, **options), Clock()
+        config, clock = config or config_from_games(learner, origin, **options), Clock()
         source.check()  # before any kernel is compiled
         name = name or source.name
         if follow is not None:

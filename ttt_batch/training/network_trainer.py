@@ -308,7 +308,7 @@ def _wrong_points(run: PatternRun) -> Iterator[str]:
     """Yield a line if the recorded points differ from those that follow from the configuration."""
     games = [0, *run.statistics["games"].tolist()]
     due = [next_point(run.config, before) for before in games[:-1]]
-    if not run.config.start and run.games and (games[1:-1] != due[:-1] or games[-1] > due[-1]):
+    if not run.from_games and run.games and (games[1:-1] != due[:-1] or games[-1] > due[-1]):
         yield "statistics/games are not the recorded points that follow from its configuration"
 
 
@@ -322,7 +322,7 @@ def _proved_again(run: PatternRun) -> Iterator[str]:
         recorded = run.proved_positions(seat)
         if not run.proved_after(seat):
             continue
-        again = prover.prove(agent, seat, goal, budget=max(recorded, 1), symmetric=run.config.sharing != "none")
+        again = prover.prove(agent, seat, goal, budget=max(recorded, 1), symmetric=run.symmetric)
         if (again.status, again.positions) != ("proved", recorded):
             yield (
                 f"statistics/proof has {SEATS[seat]} proved with {count_text(recorded, 'position')}; "
@@ -333,7 +333,7 @@ def _proved_again(run: PatternRun) -> Iterator[str]:
 def _last_again(run: PatternRun) -> Iterator[str]:
     """Repeat the proofs of the last recorded point from the last weights; yield a line for each difference."""
     proof = run.statistics["proof"][-1:].ravel()
-    if run.config.start or not proof.any():
+    if run.from_games or not proof.any():
         return
     trainer = PatternTrainer(run.config, run, 1)
     found = trainer.prove(lambda: False) or {}

@@ -105,7 +105,6 @@ def make_plan(
 
     Raises UsageError, BoardError and RunFileError.
     """
-    check_tables(options)
     meant = _opponent(runs.opponent, trust=runs.trust)
     origin = load(runs.start) if isinstance(runs.start, str | Path) else runs.start
     origin = origin if origin is None else with_table(origin)

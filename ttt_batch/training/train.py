@@ -266,7 +266,7 @@ def train(
     given, say, length = given_options(train, options), warn or warn_python, Length(games, more, until)
     every, place = parse_every(checkpoint_every), cluster_config(workers, scheduler, threads)
     n_threads = thread_count(threads)
-    means = Means(n_threads, block, place, max_memory, record, overwrite, keep_points, note, warn)
+    means = Means(block, place, max_memory, record, overwrite, keep_points, note, warn)
     check_switches(fork=fork, trust=trust, keep_points=keep_points)
     check_request(length, block, resume=resume is not None, fork=fork)
     resume = resume if resume is None or isinstance(resume, AnyRun) else find_run(resume)
@@ -304,10 +304,9 @@ def train(
 class Means:
     """Means of the training of a table, which do not affect what it learns; as for `train`.
 
-    threads: their number.  cluster: workers that share the games of batches, instead.
+    cluster: workers that share the games of batches, instead of threads.
     """
 
-    threads: int
     block: int
     cluster: ClusterConfig | None
     max_memory: Number | None
@@ -338,7 +337,7 @@ def table_session(plan: Plan, means: Means, hooks: Hooks, checkpoints: Checkpoin
         opponent=None if plan.opponent is None else policy_of_opponent(plan.opponent, config),
         state=plan.state,
         record=None if writer is None else functools.partial(writer.write, graph=graph),
-        threads=means.threads,
+        threads=hooks.threads,
         block=means.block,
         max_rows=rows_within(config, limit) if config.grown else 0,
         games=plan.total,

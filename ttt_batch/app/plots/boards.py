@@ -41,10 +41,9 @@ from ttt_batch.core.text import SEATS, count_text, short_number
 from ttt_batch.evaluation.exact_results import chances_of
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, MARKS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.games.graph import rows_of_edges
-from ttt_batch.runs.evaluation import exploration_of
+from ttt_batch.runs.evaluation import epsilon_after, exploration_of
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
-from ttt_batch.runs.schedules import value_at
 
 BOARDS = 4
 """Boards of a single run: the empty one and after three first moves."""
@@ -363,11 +362,6 @@ def reach_probabilities(run: Run) -> NDArray[np.float64]:
     return reach
 
 
-def end_epsilon(run: Run) -> float:
-    """Return the probability of an exploratory move in a game after the run's last."""
-    return float(value_at(run.config.epsilon.over(run.config.horizon), run.games))
-
-
 def coverage_of(run: Run) -> Coverage:
     """Return the frequencies of visits by the number of moves made."""
     if run.grown is not None:
@@ -462,7 +456,7 @@ def _said(run: Run, cover: Coverage, *, narrow: bool) -> str:
         return f"{count_text(int(cover.shares.sum()), 'position')} visited in {games}"
     if cover.kind == "updates":
         return f"updates in {games}" if narrow else f"updates of the table in {games}, as counted"
-    how = f"epsilon {end_epsilon(run):g}"
+    how = f"epsilon {epsilon_after(run.config, run.games):g}"
     if run.config.by_chances:
         how = "by its beads" if run.by_beads else run.config.explore or "by softmax"
     if narrow:

@@ -96,7 +96,8 @@ def _points(run: Run, lines: Sequence[Sequence[int]]) -> list[Point]:
     found = []
     for number, games in enumerate(kept.games.tolist()):
         tables = type(kept.tables)(*(array[number] for array in kept.tables))
-        record = {name: column[run.statistics["games"] == games] for name, column in run.statistics.items()}
+        here = run.statistics["games"] == games
+        record = {name: column[here] for name, column in run.statistics.items()}
         then = replace(run, tables=tables, games=games, statistics=record)
         unbeatable = bool(record["unbeatable"][-1, : len(run.seats)].all())
         found.append(Point(games, openings(then, lines=lines), then.verdict(), unbeatable))

@@ -75,18 +75,17 @@ def _told_apart(texts: list[str], more: list[str]) -> list[str]:
 
 def _values(run: AnyRun, *, plain: bool) -> dict[str, Any]:
     """Return the run's settings as the configuration has them; unless `plain`, None for the defaults."""
+    all_values = run.config.to_dict() if isinstance(run, PatternRun) else run.config.written
+    values = {key: all_values.get(key) for key in SETTINGS}
+    if plain:
+        return values
     if isinstance(run, PatternRun):
-        all_values = run.config.to_dict()
         default = make_pattern_config(learner=run.config.learner, board=run.board).to_dict()
     else:
         config = run.config
-        all_values = config.written
         default = make_config(learner=config.learner, board=config.board, engine=config.engine).written
         default["engine"] = "walk" if config.engine == "walk" else None
-    values = {key: all_values.get(key) for key in SETTINGS}
-    if not plain:
-        values |= {key: None for key in SETTINGS if key != "board" and values[key] == default.get(key)}
-    return values
+    return values | {key: None for key in SETTINGS if key != "board" and values[key] == default.get(key)}
 
 
 class Look(NamedTuple):

@@ -150,7 +150,7 @@ def read_bytes(path: Path, *, trust: bool) -> bytes:
 
 
 def _check_digest(name: str, digest: str, file: BinaryIO) -> None:
-    """Raise Damaged unless the digest matches the bytes after the user block."""
+    """Raise DamagedRun unless the digest matches the bytes after the user block."""
     file.seek(USER_BLOCK)
     start = file.read(SIZE)
     if _digest(start, file) == digest:
@@ -176,7 +176,7 @@ def _changed(finding: str) -> DamagedRun:
 def verify(name: str, content: bytes) -> tuple[int, int]:
     """Check the length and digest of a run file, and return its format version.
 
-    Raises Damaged if either is wrong, and RunFileError for a newer format.
+    Raises DamagedRun if either is wrong, and RunFileError for a newer format.
     """
     size = len(content)
     version, digest, length = parse_header(name, content[: USER_BLOCK + 8], size)
@@ -209,7 +209,7 @@ def parse_header(name: str, start: bytes, size: int) -> RunHeader:
     """Parse the first bytes of a file of `size` bytes.
 
     start: the user block and 8 more bytes, or fewer in a shorter file.
-    Raises Damaged if it is not an intact run file, and RunFileError for a study or a newer format.
+    Raises DamagedRun if it is not an intact run file, and RunFileError for a study or a newer format.
     """
     block = start[:USER_BLOCK]
     if not block:

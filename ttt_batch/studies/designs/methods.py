@@ -241,10 +241,8 @@ def _table_learner(given: Any) -> str:
     return learner_named(given).name
 
 
-TABLE_NAMES = (
-    *("learner", "board", "symmetry", "engine", "opponent", "seat", *OWN),
-    *("batch", "epsilon", "alpha", "gamma", "draw_worth", "games"),
-)
+TABLE_NUMBERS = ("batch", "epsilon", "alpha", "gamma", "draw_worth", "games")
+TABLE_NAMES = ("learner", "board", "symmetry", "engine", "opponent", "seat", *OWN, *TABLE_NUMBERS)
 TABLE_OPTIONS: Mapping[str, Option] = {name: OPTIONS[name] for name in TABLE_NAMES} | {
     "learner": replace(OPTIONS["learner"], read=_table_learner),
     "opponent": replace(OPTIONS["opponent"], read=read_opponent),
@@ -263,7 +261,7 @@ class Tables(Method):
     """Learners with tables."""
 
     name, default_learner, options = "tables", str(DEFAULTS["learner"]), TABLE_OPTIONS
-    numbers = ("batch", "epsilon", "alpha", "gamma", "draw_worth", "games")
+    numbers = TABLE_NUMBERS
     checked = ("batch", "epsilon", "gamma")  # they depend on the engine, the exploration and the learner
     config_from, refuse = staticmethod(config_from_dict), staticmethod(check_tables)
     exact_columns: tuple[str, ...] = EXACT_COLUMNS
@@ -346,10 +344,8 @@ def _network_learner(given: Any) -> str:
     return str(OPTIONS["learner"].parse(given, networks=True))
 
 
-NETWORK_NAMES = (
-    *("learner", "board", "tuples", "sharing", "objective", "seat"),
-    *("batch", "prove_every", "epsilon", "alpha", "gamma", "trace", "games"),
-)
+NETWORK_NUMBERS = ("batch", "prove_every", "epsilon", "alpha", "gamma", "trace", "games")
+NETWORK_NAMES = ("learner", "board", "tuples", "sharing", "objective", "seat", *NETWORK_NUMBERS)
 NETWORK_OPTIONS: Mapping[str, Option] = {
     name: replace(OPTIONS[name], read=OPTIONS[name].networks) for name in NETWORK_NAMES
 } | {
@@ -365,7 +361,7 @@ class Networks(Method):
     """
 
     name, default_learner, options = "networks", PATTERN_LEARNERS[0], NETWORK_OPTIONS
-    numbers = ("batch", "prove_every", "epsilon", "alpha", "gamma", "trace", "games")
+    numbers = NETWORK_NUMBERS
     checked = ("batch", "prove_every", "games")
     config_from, refuse = staticmethod(pattern_config_from), staticmethod(check_networks)
     other_columns = NETWORK_COLUMNS

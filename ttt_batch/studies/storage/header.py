@@ -118,7 +118,7 @@ def header_size(header: StudyHeader) -> int:
 def read_header(name: str, file: io.FileIO, size: int) -> StudyHeader:
     """Return the checked header of an open file of `size` bytes, without a comparison of the digest.
 
-    name: for messages.  Raises Damaged for an invalid header, and StudyFileError for a newer format.
+    name: for messages.  Raises DamagedStudy for an invalid header, and StudyFileError for a newer format.
     """
     file.seek(0)
     start = file.read(min(size, LEAST_HEADER))
@@ -135,7 +135,7 @@ def read_header(name: str, file: io.FileIO, size: int) -> StudyHeader:
 
 
 def check_digest(name: str, file: io.FileIO, header: StudyHeader) -> None:
-    """Raise Damaged if the constant bytes do not match the digest."""
+    """Raise DamagedStudy if the constant bytes do not match the digest."""
     if digest_of(file, header) != header.digest:
         if digest_of(file, header, marked=True) == header.digest:
             raise DamagedStudy(f"{name}: {MARKED}; {clear_flag_message(name)}")

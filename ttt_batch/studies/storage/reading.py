@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from ttt_batch.runs.options import MAX_GAMES
 from ttt_batch.runs.state import MOST_SECONDS
 from ttt_batch.runs.storage.declaration import NETWORK_COLUMNS
 from ttt_batch.studies.designs.description import parse_description
-from ttt_batch.studies.designs.design import MAX_LEARNERS
+from ttt_batch.studies.designs.design import MAX_LEARNERS, Design
 from ttt_batch.studies.designs.methods import NETWORKS, TABLES, TALLIES, Method
 from ttt_batch.studies.storage.header import (
     KEY_BYTES,
@@ -55,10 +55,6 @@ from ttt_batch.studies.storage.layout import (
     statistic_axes,
     study_layout,
 )
-
-if TYPE_CHECKING:
-    from ttt_batch.studies.designs.design import Design
-
 
 GROUPS = "tables/"
 MEMBERS = "/table_setting"
@@ -295,7 +291,7 @@ class StudyFile:
         return str(self.array("provenance/design"))
 
     @cached_property
-    def design(self) -> "Design":
+    def design(self) -> Design:
         """Return the study's design, with settings and seeds in the order of the file.  Raises StudyFileError."""
         for name in dict.fromkeys(self.array("learner").tolist()) if "learner" in self.header.arrays else ():
             if foreign := foreign_learner(name):
@@ -413,7 +409,7 @@ def open_study(path: str | Path) -> StudyFile:
 
 
 def check_derived(study: StudyFile) -> None:
-    """Raise Damaged unless a study's file has the arrays that follow from its design."""
+    """Raise DamagedStudy unless a study's file has the arrays that follow from its design."""
     for finding in underived(study):
         raise DamagedStudy(f"{shown(study.path)} cannot continue: {finding}; restore a backup")
 

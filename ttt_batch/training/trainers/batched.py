@@ -94,11 +94,13 @@ class Batched(TableTrainer):
         """Return the evaluation function; in self-play it reuses the batch's best moves and takes half the time."""
         if self._works[0].seat >= 0:
             return super().evaluate
-        (work,), space = self._works, make_proof_space(self.graph, self.worth)._replace(policy=self._works[0].policy)
+        # The function does not refer to `self`: a cycle would keep the trainer in memory after its training.
+        (work,), graph, choice = self._works, self.graph, self.learner.choice
+        space = make_proof_space(graph, self.worth)._replace(policy=work.policy)
 
         def evaluate(tables: Any) -> Judgement:
             verdict = make_judgement()
-            judge_now(tables, self.graph, self.learner.choice, work, space, verdict)
+            judge_now(tables, graph, choice, work, space, verdict)
             return verdict
 
         return evaluate
