@@ -24,7 +24,7 @@ from ttt_batch.learners.base import Learner, Settings, fold, make_step, make_tra
 from ttt_batch.runs.options import OWN
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import EXPLORING, GREEDY, Counts, empty_counts
-from ttt_batch.training.from_games import config_from_games, games_learner
+from ttt_batch.training.from_games import config_from_games, games_learner, run_of_games
 from ttt_batch.training.kernels.games import learn_given
 
 BOARD = Board()
@@ -67,7 +67,7 @@ def games_of(lines: Iterable[str], graph: Graph, board: Board = BOARD) -> Games:
 
 def untaught(learner: str | None = None, run: Run | None = None, **options: Any) -> Run:
     """Return the tables with which `ttt.learn_from` begins."""
-    return games_learner(config_from_games(learner, run, **options), run).run(0.0)
+    return run_of_games(games_learner(config_from_games(learner, run, **options), run), 0.0)
 
 
 def assert_same_run(one: Run, other: Run) -> None:
