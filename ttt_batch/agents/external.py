@@ -26,8 +26,8 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ from ttt_batch.core.files import reason, shown
 from ttt_batch.core.named_code import is_callable_name, named_object, reason_of
 from ttt_batch.core.text import AGENT_NAMES, ILLEGAL, Number, check_switches, choose, count_text, parse_float
 from ttt_batch.games.board import Board, parse_board
-from ttt_batch.runs.loading import AnyRun
+from ttt_batch.runs.loading import AnyRun, any_run
 from ttt_batch.runs.lookup import PROGRAM, find_agent_or_run, is_program
 
 TIME_LIMIT = 10.0
@@ -454,6 +454,30 @@ def at_board(
     check_switches(symmetric=symmetric)
     whose, loses = parse_board(board), choose("illegal", illegal, ILLEGAL) == "loses"
     return AgentAdapter(make_agent(agent, whose, time_limit=time_limit), whose, symmetric=symmetric, loses=loses)
+
+
+@contextmanager
+def open_players(
+    players: Sequence[object],
+    board: Board | str | None = None,
+    *,
+    load: Callable[[Any], AnyRun] = any_run,
+    **rules: Any,
+) -> Iterator[list[AnyRun | AgentAdapter]]:
+    """Yield the players: runs, and agents on `board`, else on that of the first player that has one, else on 3x3.
+
+    load: opens the file of a run.  rules: options of `at_board`, for agents.
+    Programs that were started for agents end with the block.
+    Raises UsageError for a player that is neither a run nor an agent, RunFileError and AgentError.
+    """
+    seated = AnyRun | AgentAdapter
+    read = [one if isinstance(one, seated) else None if is_agent(one) else load(one) for one in players]
+    whose = board or next((one.board for one in read if one is not None), "3x3")
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(at_board(given, whose, **rules)) if one is None else one
+            for given, one in zip(players, read, strict=True)
+        ]
 
 
 def checked_limit(time_limit: Number | None) -> float:

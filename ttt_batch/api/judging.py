@@ -1,14 +1,14 @@
 """Judging and comparing of runs and agents: `evaluate`, `judge`, `show` and `tournament`."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from ttt_batch.agents.adapter import AgentAdapter, watched
 from ttt_batch.agents.builtin import agent_of_run
-from ttt_batch.agents.external import AgentLike, at_board, is_agent
-from ttt_batch.analysis.judge import SampledEvaluation, check_lengths, check_scripted, judge_agent
+from ttt_batch.agents.external import AgentLike, at_board, is_agent, open_players
+from ttt_batch.analysis.judge import SampledEvaluation, check_scripted, judge_agent
 from ttt_batch.analysis.position import (
     LabelledEvaluation,
     PositionReport,
@@ -38,21 +38,15 @@ AnswerProgress = Callable[[int], None] | bool | None
 """Callback that receives the number of the agents' answers so far, or True for a line on a terminal."""
 
 
-@contextmanager
-def open_players(players: Sequence[object], board: Board | str | None = None) -> Iterator[list[AnyRun | AgentAdapter]]:
-    """Yield the players: runs, and agents on `board`, else on that of the first player that has one, else on 3x3.
+class EvaluationOptions(TypedDict, total=False):
+    """Options of `judge` and `evaluate`."""
 
-    Programs that were started for agents end with the block.
-    Raises UsageError for a player that is neither a run nor an agent, RunFileError and AgentError.
-    """
-    seated = AnyRun | AgentAdapter
-    read = [one if isinstance(one, seated) else None if is_agent(one) else any_run(one) for one in players]
-    whose = board or next((one.board for one in read if one is not None), "3x3")
-    with ExitStack() as stack:
-        yield [
-            stack.enter_context(at_board(given, whose)) if one is None else one
-            for given, one in zip(players, read, strict=True)
-        ]
+    games: Number | None
+    seed: Number | None
+    budget: Number | None
+    samples: Number | None
+    ties: Ties
+    progress: AnswerProgress
 
 
 def judge(
@@ -63,12 +57,7 @@ def judge(
     symmetric: bool = False,
     illegal: str = "error",
     time_limit: Number | None = None,
-    games: Number | None = None,
-    seed: Number | None = None,
-    budget: Number | None = None,
-    samples: Number | None = None,
-    ties: Ties = "any",
-    progress: AnswerProgress = None,
+    **options: Unpack[EvaluationOptions],
 ) -> Evaluation | SampledEvaluation:
     """Evaluate your own agent, exactly unless the board is too large to enumerate or its answers are sampled.
 
@@ -98,33 +87,20 @@ def judge(
     progress: called with the number of answers so far; True shows it on standard error if that is a terminal.
     Raises AgentError for an invalid answer, an exception or an exceeded time limit; UsageError and BoardError.
     """
-    ties = check_ties(ties)
-    with progress_callback(progress, "asking") as tell, watched(tell), ExitStack() as stack:
-        if not isinstance(agent, AgentAdapter) and not is_agent(agent):
-            run = load_any(agent) if isinstance(agent, str | Path) else agent
-            if isinstance(run, AnyRun):  # its answers are judged, exactly also those of networks
-                if board is not None and parse_board(board) != run.board:
-                    name = parse_board(board).name
-                    raise UsageError(f"the run plays {run.board.name}, not {name}; leave {flag('board')} out")
-                # One that may resign is judged as a run, because no answer says so.
-                agent, board = run if run.resigns else agent_of_run(run, ties), run.board
-        player: Any = agent
-        if not isinstance(agent, AnyRun | AgentAdapter):
+    if not isinstance(agent, AgentAdapter) and not is_agent(agent):
+        run = load_any(agent) if isinstance(agent, str | Path) else agent
+        if isinstance(run, AnyRun):  # its answers are judged, exactly also those of networks
+            if board is not None and parse_board(board) != run.board:
+                name = parse_board(board).name
+                raise UsageError(f"the run plays {run.board.name}, not {name}; leave {flag('board')} out")
+            if run.resigns:  # no answer says so
+                return evaluate(run, against, **options)
+            agent, board = agent_of_run(run, options.get("ties", "any")), run.board
+    with ExitStack() as stack:
+        if not isinstance(agent, AgentAdapter):
             how: dict[str, Any] = {"symmetric": symmetric, "illegal": illegal, "time_limit": time_limit}
-            player = stack.enter_context(at_board(agent, "3x3" if board is None else board, **how))
-        opponent = stack.enter_context(open_opponent(against, player))
-        return judge_agent(player, opponent, games=games, seed=seed, budget=budget, samples=samples, ties=ties)
-
-
-class EvaluationOptions(TypedDict, total=False):
-    """Options of `evaluate` that any player has."""
-
-    games: Number | None
-    seed: Number | None
-    budget: Number | None
-    samples: Number | None
-    ties: Ties
-    progress: AnswerProgress
+            agent = stack.enter_context(at_board(agent, board or "3x3", **how))
+        return evaluate(agent, against, **options)
 
 
 @overload
@@ -152,14 +128,9 @@ def evaluate(
     run: Player,
     against: Player | None = None,
     *,
-    games: Number | None = None,
-    seed: Number | None = None,
-    budget: Number | None = None,
-    samples: Number | None = None,
-    ties: Ties = "any",
     as_played: bool = False,
     positions: Positions | None = None,
-    progress: AnswerProgress = None,
+    **options: Unpack[EvaluationOptions],
 ) -> Evaluation | SampledEvaluation | PlayedEvaluation | LabelledEvaluation:
     """Evaluate a run, exactly unless its board is too large to enumerate or it has networks; an agent as `judge` does.
 
@@ -174,50 +145,61 @@ def evaluate(
     positions: a file of labelled positions, or its lines; compares values, labels and exact results.
     Raises GamesError for a file without positions, UsageError, BoardError and RunFileError.
     """
-    options = {"games": games, "seed": seed, "budget": budget, "samples": samples}
-    excess = [name for name, value in {"against": against, **options}.items() if value is not None]
-    excess += ["ties"] if check_ties(ties) != "any" else []
+    return evaluate_players(run, against, as_played=as_played, positions=positions, **options)
+
+
+def evaluate_players(
+    run: Player,
+    against: Player | None,
+    *,
+    board: Board | str | None = None,
+    load: Callable[[Any], AnyRun] = any_run,
+    rules: Mapping[str, Any] | None = None,
+    as_played: bool = False,
+    positions: Positions | None = None,
+    progress: AnswerProgress = None,
+    ties: Ties = "any",
+    **options: Any,
+) -> Evaluation | SampledEvaluation | PlayedEvaluation | LabelledEvaluation:
+    """Evaluate as `evaluate` does.  board, load, rules: as for `open_players`."""
+    given = {"against": against, **options, "ties": None if check_ties(ties) == "any" else ties}
+    excess = [name for name, value in given.items() if value is not None]
     with progress_callback(progress, "asking") as tell, watched(tell):
         if positions is not None:
-            return _by_positions(run, positions, [*excess, *(["as_played"] if as_played else [])])
+            excess += ["as_played"] if as_played else []
+            if excess:
+                raise UsageError(f"{flag('positions')} compares values of positions; leave {flag(excess[0])} out")
+            if is_agent(run):
+                board = board or board_meant(position_source(positions).beginning())
+            with open_players([run], board, load=load, **(rules or {})) as (player,):
+                return evaluate_positions(player, positions)
         if as_played:
-            return _as_played(run, excess)
+            switched = flag("as_played", True)
+            if excess:
+                raise UsageError(
+                    f"{switched} is against random moves and the best opponent; leave {flag(excess[0])} out"
+                )
+            learnt = None if isinstance(run, AgentAdapter) or is_agent(run) else load(run)
+            if not isinstance(learnt, Run):
+                raise UsageError(f"{switched} is for runs of tables, which explore; leave it out")
+            return evaluate_as_played(learnt)
         # An agent plays on the opponent's board if it has one.
         named = against is None or find_name(against, AGAINST) is not None
-        given = [run] if named or not is_agent(run) else [run, against]
-        with open_players(given) as (player, *others):
-            if isinstance(player, AnyRun) and player.exact and samples is None:
-                lengths = [name for name in ("games", "seed", "budget") if options[name] is not None]
-                check_lengths(player, lengths, lengths, "exactly")
-            with open_opponent([*others, against][0], player) as opponent:
-                return judge_agent(player, opponent, **options, ties=ties)
-
-
-def _by_positions(run: Any, positions: Positions, excess: list[str]) -> LabelledEvaluation:
-    """Compare a run or an agent with a file of positions.  excess: names of other options, which must be empty."""
-    if excess:
-        raise UsageError(f"{flag('positions')} compares values of positions; leave {flag(excess[0])} out")
-    board = board_meant(position_source(positions).beginning()) if is_agent(run) else None
-    with open_players([run], board) as (player,):
-        return evaluate_positions(player, positions)
-
-
-def _as_played(run: Any, excess: list[str]) -> PlayedEvaluation:
-    """Evaluate a run as it plays while it learns.  excess: names of other options, which must be empty."""
-    switched = flag("as_played", True)
-    if excess:
-        raise UsageError(f"{switched} is against random moves and the best opponent; leave {flag(excess[0])} out")
-    agent = run if isinstance(run, AgentAdapter) or is_agent(run) else any_run(run)
-    if not isinstance(agent, Run):
-        raise UsageError(f"{switched} is for runs of tables, which explore; leave it out")
-    return evaluate_as_played(agent)
+        both = [run] if named or not is_agent(run) else [run, against]
+        with (
+            open_players(both, board, load=load, **(rules or {})) as (player, *others),
+            open_opponent([*others, against][0], player, load=load, **(rules or {})) as opponent,
+        ):
+            return judge_agent(player, opponent, **options, ties=ties)
 
 
 @contextmanager
-def open_opponent(against: Player | None, agent: AnyRun | AgentAdapter) -> Iterator[AnyRun | AgentAdapter | str | None]:
+def open_opponent(
+    against: Player | None, agent: AnyRun | AgentAdapter, *, load: Callable[[Any], AnyRun], **rules: Any
+) -> Iterator[AnyRun | AgentAdapter | str | None]:
     """Yield the opponent of an agent: a name of `AGAINST`, a run, or an agent on the same board.
 
-    Programs that were started for it end with the block.
+    load, rules: as for `open_players`.  Programs that were started for it end with the block.
     Raises UsageError for an unknown name, RunFileError and AgentError.
     """
     if against is None or isinstance(against, AnyRun | AgentAdapter):
@@ -225,7 +207,7 @@ def open_opponent(against: Player | None, agent: AnyRun | AgentAdapter) -> Itera
     elif is_agent(against) and find_name(against, AGAINST) is None:
         if not agent.enumerated:  # before its program starts
             check_scripted(agent, against)
-        with at_board(against, agent.board) as opponent:
+        with at_board(against, agent.board, **rules) as opponent:
             yield opponent
     elif isinstance(against, str | Path):
         any_name = agent.enumerated or find_name(against, AGAINST) is not None
@@ -233,7 +215,7 @@ def open_opponent(against: Player | None, agent: AnyRun | AgentAdapter) -> Itera
         meant = name_or_run("opponent", against, names, others=others)
         if isinstance(meant, Path) and not agent.enumerated:
             check_scripted(agent, against, run=True)
-        yield load_any(meant) if isinstance(meant, Path) else meant
+        yield load(meant) if isinstance(meant, Path) else meant
     else:
         raise UsageError(f"unknown opponent {quoted(against)}; give a run, a name or an agent")
 

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.agents.external import open_players
 from ttt_batch.analysis.judge import prove
-from ttt_batch.api.judging import AnyRunOrPath, Player, as_list, evaluate, judge, open_players, show, tournament
+from ttt_batch.api.judging import AnyRunOrPath, Player, as_list, evaluate, judge, show, tournament
 from ttt_batch.api.tables import export_run, import_run, import_table
 from ttt_batch.core.errors import (
     AgentError,

@@ -8,8 +8,8 @@ from typing import Any, Protocol, TypedDict, Unpack
 from numpy.typing import NDArray
 
 from ttt_batch.agents.adapter import AgentAdapter, as_csv, as_json
-from ttt_batch.agents.external import is_agent
-from ttt_batch.api.judging import Player, open_players
+from ttt_batch.agents.external import is_agent, open_players
+from ttt_batch.api.judging import Player
 from ttt_batch.core.errors import UsageError, flag, with_option, worded
 from ttt_batch.core.files import shown
 from ttt_batch.core.named_code import is_callable_name

@@ -1,5 +1,6 @@
 """Run files and tables of other programs: `info`, `check`, `export`, `import`."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +21,6 @@ from ttt_batch.app.commands.options import (
     TimeLimit,
     Trust,
     called,
-    entrants,
     file_stem,
     find_named_run,
     is_named,
@@ -207,9 +207,9 @@ def export_(
         check_distinct([("--out", file) for file in with_endings(out or [], names)], [("RUN", path)])
     options: dict[str, Any] = {"ties": None if ties is None else check_ties(ties), "overwrite": overwrite}
     check_export_options(to, len(out or []), player, ties, of_agent=of_agent)
-    with working(quiet=quiet) as report, watched(report.asking), entrants(rules, trust) as load_agent:
+    with working(quiet=quiet) as report, watched(report.asking), ExitStack() as stack:
         if of_agent:
-            table = load_agent(run)
+            (table,) = stack.enter_context(rules.open([run], trust))
         else:
             load = load_any_run if to in WHOLE else load_named_run
             table = load(path, trust, check=lambda config: check_export(config, to))

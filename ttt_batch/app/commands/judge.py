@@ -2,7 +2,6 @@
 
 import sys
 from collections import Counter
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,7 +23,6 @@ from ttt_batch.app.commands.options import (
     TimeLimit,
     Trust,
     called,
-    entrants,
     find_named_run,
     is_named,
 )
@@ -47,11 +45,10 @@ from ttt_batch.core.errors import RunFileError, UsageError
 from ttt_batch.core.files import exists
 from ttt_batch.core.text import AGAINST, SEATS, check_ties, count_text, find_name
 from ttt_batch.games.board import parse_board
-from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_run, name_or_run
+from ttt_batch.runs.lookup import find_run
 
 if TYPE_CHECKING:
-    from ttt_batch.app.commands.options import Entrant
-    from ttt_batch.games.board import Board
+    from ttt_batch.runs.loading import AnyRun
 
 
 NAMED = 10
@@ -152,32 +149,19 @@ def evaluate_command(
             return table.get(str([*marks[:cell], 1, *marks[cell + 1 :]]), 0)
         return max((cell for cell in range(9) if not marks[cell]), key=worth)
     """
-    from ttt_batch.api.judging import evaluate
+    from ttt_batch.api.judging import evaluate_players
     from ttt_batch.app.hooks import hook
 
     rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit, symmetric)
     outside = against is not None and is_named(against) and find_name(against, AGAINST) is None
     if not is_named(path) and not outside:
         rules.refuse("none is named")
-    with working(quiet=quiet) as report, entrants(rules, trust, board=_board_of(positions)) as load:
-        run = load(path)
-        opponent: Any = against
-        if against is not None and (outside or run.enumerated):
-            meant = against if outside else name_or_run("opponent", against, AGAINST, others=RUNS_OR_AGENTS)
-            opponent = load(meant) if outside or isinstance(meant, Path) else meant
-        options: dict[str, Any] = {"games": games, "seed": seed, "budget": budget, "samples": samples, "ties": rule}
+    options: dict[str, Any] = {"games": games, "seed": seed, "budget": budget, "samples": samples, "ties": rule}
+    with working(quiet=quiet) as report:
+        load, how = rules.loader(trust, report)
         options |= {"as_played": as_played, "positions": positions, "progress": report.asking}
-        result = evaluate(run, opponent, **options)
+        result = evaluate_players(path, against, board=board, load=load, rules=how, **options)
     print_result(json, result.to_dict, lambda: hook(type(result).__name__)(result, called(path)))
-
-
-def _board_of(positions: Path | None) -> "Board | None":
-    """Return the board of a public set of positions, on which agents play; None for another file."""
-    from ttt_batch.games.game_files import board_meant
-    from ttt_batch.games.transcript_reader import GameFile
-
-    meant = None if positions is None else board_meant(GameFile(positions).beginning())
-    return None if meant is None else parse_board(meant)
 
 
 def compare(
@@ -224,7 +208,7 @@ def show_command(
     json: Json = False,
 ) -> None:
     """Say everything about a position: its value, each move's value and visits, the truth, the best replies."""
-    from ttt_batch.api.judging import show
+    from ttt_batch.analysis.position import describe_position
     from ttt_batch.app.reports.evaluation import show_text
 
     rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit)
@@ -233,9 +217,9 @@ def show_command(
         path = str(newest_file("show"))
     if not is_named(path):
         rules.refuse(f"{called(path)} is a run")
-    with working(quiet=quiet), entrants(rules, trust) as load:
+    with working(quiet=quiet), rules.open([path], trust) as (player,):
         asked = " ".join(position or []).strip() or 0
-        shown = show(load(path), asked, symmetric=symmetric, ties=rule)
+        shown = describe_position(player, asked, symmetric=symmetric, ties=rule)
     print_result(json, shown.to_dict, lambda: show_text(shown, "" if is_named(path) else called(path)))
 
 
@@ -272,65 +256,58 @@ def tournament_command(
     are two or more; the status is 1 then.
     """
     from ttt_batch.agents.adapter import watched
-    from ttt_batch.analysis.tournament import enumerated
-    from ttt_batch.api.judging import tournament
+    from ttt_batch.analysis.tournament import all_play_all
     from ttt_batch.app.reports.tournament import tournament_text
 
     rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit)
     if not any(map(is_named, paths)):
         rules.refuse("none is named")
-    with working(quiet=quiet) as report, watched(report.asking), ExitStack() as stack:
-        runs, names = _openable(paths, trust, rules, stack)
-        if seed is not None and games is None and enumerated(runs):
-            raise UsageError(f"--seed {seed} is for games that are played; results here are exact: leave it out")
-        result = tournament(runs, names, games=games, seed=0 if seed is None else seed, ties=rule)
+    with working(quiet=quiet) as report, watched(report.asking):
+        names, given, played = _openable(paths, trust, board)
+        with rules._replace(board=played).open(given, trust) as runs:
+            if seed is not None and games is None and all(run.exact for run in runs):
+                raise UsageError(f"--seed {seed} is for games that are played; results here are exact: leave it out")
+            result = all_play_all(runs, names, games=games, seed=0 if seed is None else seed, ties=rule)
     print_result(json, result.to_dict, lambda: tournament_text(result))
-    if len(runs) < len(paths):
+    if len(names) < len(paths):
         raise typer.Exit(1)
 
 
-def _openable(
-    paths: list[str], trust: bool, rules: AgentOptions, stack: ExitStack
-) -> tuple[list["Entrant"], list[str]]:
-    """Return the runs of one board that can be opened, with their names; print the others on standard error.
+def _openable(paths: list[str], trust: bool, board: str | None) -> tuple[list[str], list["AnyRun | str"], str]:
+    """Return names of the players, the runs of one board that can be opened and names of agents, and that board.
 
-    Agents play on that board, or on that of `rules`; their programs end with `stack`.
-
+    Print the other runs on standard error.  board: of agents, if it is given.
     The board is that of most runs, at equal numbers that of the first; all runs stay if no two share a board.
     Raises RunFileError if fewer than two of several can be opened.
     """
-    entries: list[tuple[Entrant, str]] = []
+    read: list[tuple[str, AnyRun | str]] = []
     left_out: list[str] = []
     try:
-        files = [path for path in paths if not is_named(path)]
-        agents = [path for path in paths if is_named(path)]
-        for path in files:
+        for path in paths:
             try:
-                entries.append((load_any_run(find_run(path), trust), called(path)))
+                read.append((called(path), path if is_named(path) else load_any_run(find_run(path), trust)))
             except RunFileError as error:
                 left_out.append(str(error))
-        if len(entries) + len(agents) < min(2, len(paths)):
+        boards = Counter(one.board.name for _, one in read if not isinstance(one, str))
+        agents = len(read) - boards.total()
+        if len(read) < min(2, len(paths)):
             raise RunFileError(
-                f"{len(entries)} of {len(paths)} files can be opened; a tournament takes two runs or more"
+                f"{boards.total()} of {len(paths)} files can be opened; a tournament takes two runs or more"
             )
-        boards = Counter(run.board.name for run, _ in entries).most_common(1)
+        played, most = boards.most_common(1)[0] if boards else ("3x3", 0)
         if agents:
-            played = parse_board(rules.board or (boards[0][0] if boards else "3x3"))
-            load = stack.enter_context(entrants(rules, trust, board=played))
-            entries += [(load(path), called(path)) for path in agents]
-            entries.sort(key=lambda entry: list(map(called, paths)).index(entry[1]))
-            boards = [(played.name, len(entries))]
-        board, most = boards[0]
+            played, most = parse_board(board or played).name, len(read)
         if most > 1:
-            others = [(run, name) for run, name in entries if run.board.name != board]
-            left_out += [f"{name} plays {run.board.name}, most runs {board}" for run, name in others]
-            entries = [(run, name) for run, name in entries if run.board.name == board]
+            for name, one in read:
+                if not isinstance(one, str) and one.board.name != played:
+                    left_out.append(f"{name} plays {one.board.name}, most runs {played}")
+            read = [(name, one) for name, one in read if isinstance(one, str) or one.board.name == played]
     finally:
         for reason in left_out[:NAMED]:
             print_message(f"ttt-batch: left out: {reason}")
         if len(left_out) > NAMED:
             print_message(f"ttt-batch: left out: {count_text(len(left_out) - NAMED, 'more file')}")
-    return [run for run, _ in entries], [name for _, name in entries]
+    return [name for name, _ in read], [one for _, one in read], played
 
 
 Seat = Annotated[

@@ -1,7 +1,6 @@
 """Options and arguments that several commands share, and who plays."""
 
-import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -22,9 +21,9 @@ from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import UsageError, dashed, quoted
 from ttt_batch.core.files import EVERYWHERE, is_file, with_ending
 from ttt_batch.core.named_code import is_callable_name
-from ttt_batch.core.text import AGENT_NAMES, ILLEGAL, SCRIPTED, SEATS, TIES, F, choose_seat, find_name, with_options
-from ttt_batch.games.board import BOARD, BOARDS, parse_board
-from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_agent_or_run, find_run, name_or_run
+from ttt_batch.core.text import ILLEGAL, SEATS, TIES, F, choose_seat, find_name, with_options
+from ttt_batch.games.board import BOARD, BOARDS
+from ttt_batch.runs.lookup import find_agent_or_run, find_run
 from ttt_batch.runs.options import OPPONENTS, OPTIONS, NumberOptions, OwnOptions, PatternOptions
 
 
@@ -213,13 +212,10 @@ PlayTies = Annotated[
 
 if TYPE_CHECKING:
     from ttt_batch.agents.adapter import AgentAdapter
-    from ttt_batch.analysis.tournament import Participant
     from ttt_batch.app.progress import Reporter
     from ttt_batch.games.board import Board
     from ttt_batch.runs.loading import AnyRun
     from ttt_batch.training.plan import Opposing
-
-    Entrant = AnyRun | AgentAdapter
 
 
 class AgentOptions(NamedTuple):
@@ -232,6 +228,22 @@ class AgentOptions(NamedTuple):
     illegal: str | None = None
     time_limit: str | None = None
     symmetric: bool = False
+
+    @contextmanager
+    def open(
+        self, players: Sequence[object], trust: bool, report: "Reporter | None" = None
+    ) -> "Iterator[list[AnyRun | AgentAdapter]]":
+        """Yield players as `agents.external.open_players` does, with notes about run files on standard error."""
+        from ttt_batch.agents.external import open_players
+
+        load, rules = self.loader(trust, report)
+        with open_players(players, self.board, load=load, **rules) as opened:
+            yield opened
+
+    def loader(self, trust: bool, report: "Reporter | None") -> "tuple[Callable[[str], AnyRun], dict[str, Any]]":
+        """Return the function that opens a run file, and the options of agents at a board."""
+        rules = {"symmetric": self.symmetric, "illegal": self.illegal or "error", "time_limit": self.time_limit}
+        return lambda given: load_any_run(find_run(given), trust, report), rules
 
     def refuse(self, why: str) -> None:
         """Raise UsageError if any was given."""
@@ -253,81 +265,18 @@ def is_named(given: str | Path) -> bool:
 
 
 def called(given: str | Path) -> str:
-    """Return the name of an entrant in results and messages."""
+    """Return the name of a player in results and messages."""
     meant = find_agent_or_run(given)
     return one_line(meant) if isinstance(meant, str) else run_name(meant)
 
 
 def file_stem(given: str | Path) -> str:
-    """Return the name of a new file of an entrant, without its ending."""
+    """Return the name of a new file of a player, without its ending."""
     meant = find_agent_or_run(given)
     if isinstance(meant, Path):
         return meant.stem
     words = meant.removeprefix("cmd:").split()
     return Path(words[0]).stem if words else meant
-
-
-Load = Callable[[str | Path], "Entrant"]
-"""Reads a run file, or seats an agent at the board that is played."""
-
-
-@contextmanager
-def entrants(
-    rules: AgentOptions, trust: bool, report: "Reporter | None" = None, board: "Board | None" = None
-) -> Iterator[Load]:
-    """Yield a loader of players, whose programs end with the block.
-
-    The board of agents is that of `rules`, then `board`, then that of the first loaded run, then 3x3: load runs first.
-    """
-    whose = parse_board(rules.board) if rules.board is not None else board
-    with ExitStack() as stack:
-
-        @functools.cache
-        def load(given: str | Path) -> "Entrant":
-            nonlocal whose
-            if not is_named(given):
-                run = load_any_run(find_run(given), trust, report)
-                whose = whose or run.board
-                return run
-            from ttt_batch.agents.external import at_board
-
-            illegal = rules.illegal or "error"
-            limit = rules.time_limit
-            return stack.enter_context(
-                at_board(str(given), whose or "3x3", symmetric=rules.symmetric, illegal=illegal, time_limit=limit)
-            )
-
-        yield load
-
-
-def both_players(path: str, given: str | None, load: Load) -> "tuple[Entrant, Participant, tuple[str, str]]":
-    """Return both players and their names."""
-    if given is not None and is_named(path) and not is_named(given):
-        load(given)  # it says which board is played
-    first = load(path)
-    second, name = (first, called(path)) if given is None else _second(given, first, load)
-    return first, second, (called(path), name)
-
-
-def _second(given: str, first: "Entrant", load: Load) -> "tuple[Participant, str]":
-    """Return the second player and its name."""
-    from ttt_batch.agents.builtin import ScriptedPlayer
-
-    if is_named(given) and find_name(given, SCRIPTED) is None:
-        return load(given), called(given)
-    meant = name_or_run("player", given, AGENT_NAMES, others=RUNS_OR_AGENTS)
-    if isinstance(meant, str):
-        return ScriptedPlayer(meant, first), meant
-    return load(meant), run_name(meant)
-
-
-def refuse_boxes(player: object, what: str, remedy: str) -> None:
-    """Raise UsageError for a run with boxes for the first player alone in `what`, which needs the second seat."""
-    from ttt_batch.runs.config import cannot_play_second_error
-    from ttt_batch.runs.run import Run
-
-    if isinstance(player, Run) and len(player.seats) == 1:
-        raise cannot_play_second_error(player.config.learner, what, remedy)
 
 
 def fixed_opponent(

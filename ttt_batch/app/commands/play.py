@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -22,20 +22,16 @@ from ttt_batch.app.commands.options import (
     TiesRule,
     TimeLimit,
     Trust,
-    both_players,
     called,
-    entrants,
     first_given,
     is_named,
     new_run,
-    refuse_boxes,
 )
 from ttt_batch.app.commands.shared import (
     File,
     Text,
     argument,
     command_line,
-    load_any_run,
     option,
     print_result,
     run_name,
@@ -46,11 +42,12 @@ from ttt_batch.core.console import is_live, print_message
 from ttt_batch.core.errors import BoardError, RunFileError, UsageError
 from ttt_batch.core.files import exists
 from ttt_batch.core.outputs import check_distinct
-from ttt_batch.core.text import SCRIPTED, SEATS, check_ties, choose_person, parse_seed
+from ttt_batch.core.text import AGENT_NAMES, SCRIPTED, SEATS, check_ties, choose_person, find_name, parse_seed
 from ttt_batch.games.board import MAX_TABLE_CELLS, parse_board
-from ttt_batch.runs.lookup import find_run
+from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_run, name_or_run
 
 if TYPE_CHECKING:
+    from ttt_batch.agents.adapter import AgentAdapter
     from ttt_batch.runs.loading import AnyRun
     from ttt_batch.runs.run import Run
     from ttt_batch.training.from_games import LearningRun
@@ -116,7 +113,7 @@ def play_command(
     with (
         _told_later() as later,
         working(quiet=quiet, doing=f"asking {named}" if named else _reading(path), keys=keys) as report,
-        entrants(rules, trust, report) as load,
+        ExitStack() as stack,
     ):
         from ttt_batch.app.terminal import loop
         from ttt_batch.games.transcripts import GameRecord
@@ -128,7 +125,10 @@ def play_command(
             if path is not None:
                 doing = "teaching" if learn and out is None else "playing"
                 print_message(f"{doing} {run_name(path)}, the newest run here")
-        agent = load(named) if named else _trained(board) if path is None else load_any_run(path, trust, report)
+        if path is None and not named:
+            agent: AnyRun | AgentAdapter = _trained(board)
+        else:
+            (agent,) = stack.enter_context(rules.open([named or path], trust, report))
         report.clear()
         person = loop.persons_seat(agent, seat)
         keeper = None if record is None else GameRecord(record, agent.board.resignation)
@@ -194,14 +194,25 @@ def watch_command(
     if not is_named(path) and (other is None or other in SCRIPTED or not is_named(other)):
         rules.refuse("none is named")
     keys = games is None and _at_a_terminal()
+    scripted = find_name(other, SCRIPTED) if other is not None and is_named(other) else None
+    players: list[str | Path] = [path]
+    if other is not None and other != path and not scripted:
+        players.append(other if is_named(other) else name_or_run("player", other, AGENT_NAMES, others=RUNS_OR_AGENTS))
+    names = called(path), scripted or called(other or path)
     with (
         working(quiet=quiet, doing=f"reading {called(path)}", keys=keys) as report,
-        entrants(rules, trust, report) as load,
+        rules.open(players, trust, report) as (first, *others),
     ):
-        first, second, names = both_players(path, other, load)
+        from ttt_batch.agents.builtin import ScriptedPlayer
+
+        second = ScriptedPlayer(scripted, first) if scripted else [first, *others][-1]
         report.clear()
         if games is None:
-            refuse_boxes(second, "the second player's part", "name it first, and another player second")
+            if SEATS[1] not in second.seats:
+                from ttt_batch.runs.config import cannot_play_second_error
+
+                what, remedy = "the second player's part", "name it first, and another player second"
+                raise cannot_play_second_error(second.name, what, remedy)
             from ttt_batch.app.terminal.loop import watch_game as show
 
             show(
