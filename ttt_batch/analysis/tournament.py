@@ -4,7 +4,6 @@ In a meeting one agent is the first player and one the second.  Results are exac
 boards, or on request, games are played (see `matches`).
 """
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -114,83 +113,60 @@ def deviation(share: float, exact: float, games: int) -> float:
     return (share - exact) / spread if spread > 1e-9 else math.copysign(math.inf, share - exact)
 
 
-def enumerated(runs: Sequence[Participant]) -> bool:
-    """Return whether every participant has a policy over all positions of its board."""
-    return all(run.exact for run in runs)
-
-
-def seats_of(player: object) -> tuple[str, ...]:
-    """Return the seats that a participant can play: both, except for a run of a learner with boxes."""
-    return getattr(player, "seats", SEATS)
-
-
 class Participants:
     """Participants of a tournament or a series.
 
     exact: True if all have a policy over all positions, so that results are exact.
     """
 
-    def __init__(self, runs: Sequence[Participant], names: Sequence[str], ties: Ties = "any") -> None:
+    def __init__(self, runs: Sequence[Participant], names: Sequence[str], ties: Ties) -> None:
         """Check the participants and their names.  ties: as for `Run.candidates`.  Raises UsageError and BoardError."""
-        ties = check_ties(ties)
         for run in runs:
             check_any_cell(run.board, "a meeting of two agents")
         if len(runs) != len(names):
             raise UsageError(f"{len(runs)} runs, but {len(names)} names; give one for each")
+        board = runs[0].board
         for run, name in zip(runs, names, strict=True):
-            if run.board != runs[0].board:
-                one, other = runs[0].board.name, run.board.name
-                raise BoardError(f"{names[0]} plays {one}, {name} plays {other}; choose runs of one board")
-        self._asks = any(isinstance(run, AgentAdapter) for run in runs)
-        self.exact, self._seats = enumerated(runs), [seats_of(run) for run in runs]
-        if self.exact and not self._asks:
+            if run.board != board:
+                raise BoardError(
+                    f"{names[0]} plays {board.name}, {name} plays {run.board.name}; choose runs of one board"
+                )
+        self._runs, self._lines, self.exact = runs, make_lines(board), all(run.exact for run in runs)
+        self._policies, self._players, self._asked = list[Policy](), list[Any](), list[AgentAdapter]()
+        if self.exact and not any(isinstance(run, AgentAdapter) for run in runs):
             # A learner that may choose occupied cells needs edges for them; such a move loses.
             occupied, resigns = any(run.occupied for run in runs), any(run.resigns for run in runs)
             symmetry = all(run.images_share for run in runs)
-            self._graph = enumerate_graph(runs[0].board, occupied, symmetry, resigns=resigns)
-
-        @functools.cache
-        def policy(number: int) -> Policy:
-            run = runs[number]
-            assert isinstance(run, Run | ScriptedPlayer), "others are not exact"
-            return run.policy_on(self._graph, ties)
-
-        self._policy = policy
-        self._player = functools.cache(lambda number: adapter_of(runs[number], runs[number].board, ties))
-        self._agent = functools.cache(lambda number: kernel_player(runs[number], ties))
-        self._lines = make_lines(runs[0].board)
+            self._graph = enumerate_graph(board, occupied, symmetry, resigns=resigns)
+            self._policies = [run.policy_on(self._graph, ties) for run in runs if isinstance(run, Run | ScriptedPlayer)]
+            return
+        self._players = [kernel_player(run, ties) for run in runs]
+        if self.exact:
+            self._asked = [adapter_of(run, board, ties) for run in runs]
 
     def can_meet(self, first: int, second: int) -> bool:
         """Return whether these two can play in these seats."""
-        return can_meet(self._seats[first], self._seats[second])
+        return can_meet(self._runs[first].seats, self._runs[second].seats)
 
     def meet(self, first: int, second: int, games: int | None, seed: int) -> Meeting:
         """Return the meeting of two participants, empty if they cannot meet.  games: the number to play, or None."""
-        exact = tally = None
         if not self.can_meet(first, second):
             return Meeting(first, second, None, None)
-        key = stream_key(seed, MEETINGS + (first << 20) + second)
-        if self._asks:
-            exact, tally = self._asked(first, second, games, key)
-        elif self.exact:
-            policies = self._policy(first), self._policy(second)
+        exact = tally = None
+        key, asked = stream_key(seed, MEETINGS + (first << 20) + second), list[AgentAdapter]()
+        if self._policies:
+            policies = self._policies[first], self._policies[second]
             exact = match(self._graph, *policies)
-            if games is not None:
-                tally = play_walk(self._graph, *policies, games, key)
-        elif games is not None:
-            tally = play_agents(self._agent(first), self._agent(second), self._lines, games, key)
-        return Meeting(first, second, tally, exact)
-
-    def _asked(self, first: int, second: int, games: int | None, key: Any) -> tuple[Shares | None, Tally | None]:
-        """Return the exact shares and the tally of a meeting in which a third-party agent plays."""
-        players = self._player(first), self._player(second)
-        exact = shares(LayerRules(players[0].board), *(player.answers for player in players)) if self.exact else None
-        tally = None
+            tally = None if games is None else play_walk(self._graph, *policies, games, key)
+            return Meeting(first, second, tally, exact)
+        if self._asked:
+            asked = [self._asked[first], self._asked[second]]
+            exact = shares(LayerRules(asked[0].board), asked[0].answers, asked[1].answers)
         if games is not None:
-            tally = play_agents(self._agent(first), self._agent(second), self._lines, games, key)
-        for player in players:
+            tally = play_agents(self._players[first], self._players[second], self._lines, games, key)
+        for player in asked:
             player.ask_again()
-        return exact, tally
+        return Meeting(first, second, tally, exact)
 
 
 GAMES = 1_000
@@ -284,18 +260,13 @@ def all_play_all(
         games = parse_int("games", games, 1, MAX_MATCH_GAMES)
     elif not participants.exact:
         games = GAMES
-    check_seconds(runs)
+    if not any(SEATS[1] in run.seats for run in runs):
+        remedy = "add a run that plays second"
+        raise cannot_play_second_error(runs[0].name, "a meeting of two such runs", remedy)
     n = len(runs)
     meetings = tuple(tuple(participants.meet(i, j, games, seed) for j in range(n)) for i in range(n))
     standings = _standings(meetings, names)
     return Tournament(runs[0].board.name, tuple(names), meetings, games is None, games, seed, standings, ties)
-
-
-def check_seconds(runs: Sequence[Participant]) -> None:
-    """Raise UsageError if no run can play second."""
-    if not any(SEATS[1] in seats_of(run) for run in runs):
-        name = next(run.name for run in runs if isinstance(run, Run))
-        raise cannot_play_second_error(name, "a meeting of two such runs", "add a run that plays second")
 
 
 def _standings(meetings: Sequence[Sequence[Meeting]], names: Sequence[str]) -> tuple[Standing, ...]:
@@ -400,7 +371,7 @@ def series(
     ties, games, seed = check_ties(ties), parse_int("games", games, 1, MAX_MATCH_GAMES), parse_seed(seed)
     participants = Participants([first_run, second_run], names, ties)
     itself = first_run is second_run
-    check_meeting(names[0], seats_of(first_run), "self" if itself else names[1], seats_of(second_run))
+    check_meeting(names[0], first_run.seats, "self" if itself else names[1], second_run.seats)
     able = [(one, other) for one, other in ((0, 1), (1, 0)) if participants.can_meet(one, other)]
     seats = [(*pair, (games + len(able) - 1 - turn) // len(able)) for turn, pair in enumerate(able)]
     seats = [(0, 0, games)] if itself else seats

@@ -183,11 +183,14 @@ def evaluate_players(
             if not isinstance(learnt, Run):
                 raise UsageError(f"{switched} is for runs of tables, which explore; leave it out")
             return evaluate_as_played(learnt)
-        # An agent plays on the opponent's board if it has one.
-        named = against is None or find_name(against, AGAINST) is not None
-        both = [run] if named or not is_agent(run) else [run, against]
+        beside = list[object]()
+        if is_agent(run) and against is not None and find_name(against, AGAINST) is None:
+            # An agent plays on the opponent's board if it has one.
+            if isinstance(against, str) and not is_agent(against):
+                against = name_or_run("opponent", against, AGAINST, others=RUNS_OR_AGENTS)
+            beside = [against]
         with (
-            open_players(both, board, load=load, **(rules or {})) as (player, *others),
+            open_players([run, *beside], board, load=load, **(rules or {})) as (player, *others),
             open_opponent([*others, against][0], player, load=load, **(rules or {})) as opponent,
         ):
             return judge_agent(player, opponent, **options, ties=ties)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from ttt_batch.agents.builtin import ScriptedPlayer
 from ttt_batch.analysis.review import HandicappedAgent, oversights, oversights_text, review, review_text
-from ttt_batch.analysis.tournament import seats_of
 from ttt_batch.app.terminal.drawing import (
     NARROW,
     Hints,
@@ -48,7 +47,6 @@ from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, MARKS, SECOND,
 from ttt_batch.games.enumeration import check_any_cell
 from ttt_batch.runs.config import cannot_play_second_error
 from ttt_batch.runs.q_values import PlayingAgent
-from ttt_batch.runs.run import Run
 
 if TYPE_CHECKING:
     from ttt_batch.training.from_games import LearningRun
@@ -227,17 +225,17 @@ def _update(pupil: "LearningRun", game: Game, face: Face) -> None:
         face.tell(f"Learnt: {changed} (u: undo).")
 
 
-def persons_seat(agent: object, seat: str | None) -> int | None:
+def persons_seat(agent: Any, seat: str | None) -> int | None:
     """Return the person's seat as `choose_person` does; if none is given, one that leaves the agent a seat it plays.
 
     Raises UsageError for another one, and for a seat that leaves the agent one for which it has no moves.
     """
-    if SEATS[1] in seats_of(agent):
+    if SEATS[1] in agent.seats:
         return choose_person(SEATS[0] if seat is None else seat)
     person = 1 if seat is None else choose_person(seat)
-    if person != 1 and isinstance(agent, Run):
+    if person != 1:
         what = f"a game in which you move {'first' if person == 0 else 'first in turn'}"
-        raise cannot_play_second_error(agent.config.learner, what, f"choose {flag('seat', 'second')}, or leave it out")
+        raise cannot_play_second_error(agent.name, what, f"choose {flag('seat', 'second')}, or leave it out")
     return person
 
 
