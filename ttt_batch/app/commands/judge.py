@@ -208,7 +208,7 @@ def show_command(
     json: Json = False,
 ) -> None:
     """Say everything about a position: its value, each move's value and visits, the truth, the best replies."""
-    from ttt_batch.analysis.position import describe_position
+    from ttt_batch.api.judging import show
     from ttt_batch.app.reports.evaluation import show_text
 
     rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit)
@@ -219,7 +219,7 @@ def show_command(
         rules.refuse(f"{called(path)} is a run")
     with working(quiet=quiet), rules.open([path], trust) as (player,):
         asked = " ".join(position or []).strip() or 0
-        shown = describe_position(player, asked, symmetric=symmetric, ties=rule)
+        shown = show(player, asked, symmetric=symmetric, ties=rule)
     print_result(json, shown.to_dict, lambda: show_text(shown, "" if is_named(path) else called(path)))
 
 
@@ -256,7 +256,7 @@ def tournament_command(
     are two or more; the status is 1 then.
     """
     from ttt_batch.agents.adapter import watched
-    from ttt_batch.analysis.tournament import all_play_all
+    from ttt_batch.api.judging import tournament
     from ttt_batch.app.reports.tournament import tournament_text
 
     rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit)
@@ -267,7 +267,7 @@ def tournament_command(
         with rules._replace(board=played).open(given, trust) as runs:
             if seed is not None and games is None and all(run.exact for run in runs):
                 raise UsageError(f"--seed {seed} is for games that are played; results here are exact: leave it out")
-            result = all_play_all(runs, names, games=games, seed=0 if seed is None else seed, ties=rule)
+            result = tournament(runs, names, games=games, seed=0 if seed is None else seed, ties=rule)
     print_result(json, result.to_dict, lambda: tournament_text(result))
     if len(names) < len(paths):
         raise typer.Exit(1)

@@ -199,23 +199,20 @@ def watch_command(
     if other is not None and other != path and not scripted:
         players.append(other if is_named(other) else name_or_run("player", other, AGENT_NAMES, others=RUNS_OR_AGENTS))
     names = called(path), scripted or called(other or path)
-    with (
-        working(quiet=quiet, doing=f"reading {called(path)}", keys=keys) as report,
-        rules.open(players, trust, report) as (first, *others),
-    ):
+    doing = f"reading {called(path)}"
+    with working(quiet=quiet, doing=doing, keys=keys) as report, rules.open(players, trust, report) as opened:
         from ttt_batch.agents.builtin import ScriptedPlayer
+        from ttt_batch.runs.config import cannot_play_second_error
 
-        second = ScriptedPlayer(scripted, first) if scripted else [first, *others][-1]
+        first, second = opened[0], ScriptedPlayer(scripted, opened[0]) if scripted else opened[-1]
         report.clear()
         if games is None:
             if SEATS[1] not in second.seats:
-                from ttt_batch.runs.config import cannot_play_second_error
-
                 what, remedy = "the second player's part", "name it first, and another player second"
                 raise cannot_play_second_error(second.name, what, remedy)
-            from ttt_batch.app.terminal.loop import watch_game as show
+            from ttt_batch.app.terminal.loop import watch_game
 
-            show(
+            watch_game(
                 first,
                 second,
                 names=names,
