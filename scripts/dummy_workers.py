@@ -5,6 +5,7 @@ python scripts/dummy_workers.py ADDRESS WORKERS
 
 import asyncio
 import functools
+import pickle
 import random
 import sys
 import tempfile
@@ -15,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.learning import Arrays, Worker
-from ttt_batch.studies.work import Sent
+from ttt_batch.studies.learning import Arrays, LearnerResults, Worker
 
 
 @functools.cache
@@ -26,16 +26,17 @@ def sample(games: int, batch: int) -> Arrays:
     return Worker(keep=False, stop=lambda: False).learn(setting, [0]).statistics
 
 
-def seem_to_learn(seconds: float, hurry: bool, parts: Sequence[Any], _keep: bool) -> tuple[list[Any], float]:
-    """Return the result of `learn_parts` after about the time that it takes.
+def seem_to_learn(seconds: float, hurry: bool, parts: bytes, _keep: bool) -> tuple[list[Any], float]:
+    """Return the result of `learn_remotely` after about the time that it takes.
 
     seconds: that a learner takes.  hurry: whether to return at once.
     """
-    sent = [Sent(*part) for part in parts]
-    one = sample(sent[0].games, sent[0].config["batch"])
-    spent = seconds * sum(len(part.seeds) for part in sent)
+    sent = pickle.loads(parts)
+    one = sample(sent[0][0].games, sent[0][0].config.batch)
+    spent = seconds * sum(len(seeds) for _, seeds in sent)
     learnt = [
-        ({name: np.repeat(array, len(part.seeds), axis=0) for name, array in one.items()}, {}, None) for part in sent
+        LearnerResults({name: np.repeat(array, len(seeds), axis=0) for name, array in one.items()}, {})
+        for _, seeds in sent
     ]
     if not hurry:
         time.sleep(spent * random.uniform(0.9, 1.1))

@@ -140,7 +140,7 @@ def simulate(
             return bool(waves and begun and looks[-1].learners >= begun[0].learners + (waves - 1) * workers * each)
 
         task = functools.partial(seem_to_learn, learner, hurry)
-        with mock.patch.object(WorkerPool, "chunk_seconds", chunk), mock.patch.object(work, "learn_parts", task):
+        with mock.patch.object(WorkerPool, "chunk_seconds", chunk), mock.patch.object(work, "learn_remotely", task):
             run_study(study, threads=1, crew=crew, progress=look, stop=enough)
     first = begun[0]
     seconds, learners, client, its, dummy = (after - before for before, after in zip(first, looks[-1], strict=True))

@@ -264,6 +264,7 @@ class WorkerPool:
 
     say: called with a line about problems and changes of workers or scheduler.  note: called with other information.
     chunk_seconds: desired duration of a task that could be divided: long compared with its transfer.
+    begun: unfinished tasks.
     Raises ClusterError if the scheduler does not answer, or workers cannot be started.
     """
 
@@ -274,7 +275,7 @@ class WorkerPool:
     ) -> None:
         self._place, self._say = place, say
         self._roster = WorkerList(place, say, note or (lambda _: None))
-        self._begun: dict[str, _Begun] = {}
+        self.begun: dict[str, _Begun] = {}
         self._kept: dict[str, Any] = {}
         self._to_send: list[_Begun] = []
         self._lost_at: float | None = None
@@ -305,12 +306,7 @@ class WorkerPool:
     @property
     def wanted(self) -> int:
         """Return the number of further tasks to begin now."""
-        return max(AHEAD * self.slots - len(self._begun), 0)
-
-    @property
-    def busy(self) -> bool:
-        """Return whether a task is unfinished."""
-        return bool(self._begun)
+        return max(AHEAD * self.slots - len(self.begun), 0)
 
     def begin(self, tag: Any, task: RemoteTask) -> None:
         """Submit a task."""
@@ -337,8 +333,8 @@ class WorkerPool:
     def give_up(self) -> None:
         """Cancel all unfinished tasks."""
         with suppress(Exception):  # the scheduler may be gone
-            self._client.cancel([begun.future for begun in self._begun.values()])
-        self._begun.clear()
+            self._client.cancel([begun.future for begun in self.begun.values()])
+        self.begun.clear()
         self._to_send.clear()
 
     def _connect(self, stack: ExitStack, seconds: float) -> None:
@@ -352,7 +348,7 @@ class WorkerPool:
         """Submit a task, with a new name at each attempt: the earlier result may be lost."""
         self._keep_group(begun.task.key)
         if begun.future is not None:
-            self._begun.pop(begun.future.key, None)
+            self.begun.pop(begun.future.key, None)
         begun.attempt += 1
         # Restrict only if a worker must not run it: Dask does not queue restricted tasks at the scheduler.
         begun.allowed = frozenset(self._roster.accepted) if self._roster.doubtful else frozenset()
@@ -365,7 +361,7 @@ class WorkerPool:
             key=f"{task.key}-{begun.attempt}" if begun.attempt else task.key,
             workers=list(begun.allowed) or None,
         )
-        self._begun[begun.future.key] = begun
+        self.begun[begun.future.key] = begun
         self._ready.add(begun.future)
 
     def _keep_group(self, key: str) -> None:
@@ -403,7 +399,7 @@ class WorkerPool:
 
     def _send_again(self) -> None:
         """Submit lost tasks again, and tasks restricted to workers that have left."""
-        for begun in self._begun.values():
+        for begun in self.begun.values():
             if begun.allowed and not begun.allowed & self._roster.accepted.keys() and begun not in self._to_send:
                 self._to_send.append(begun)
         sent, self._to_send = self._to_send, []
@@ -412,15 +408,15 @@ class WorkerPool:
 
     def _taken(self, future: Any, result: Any) -> Iterator[TaskResult]:
         """Yield the result or failure of an ended future, if it belongs to a current task."""
-        begun = self._begun.get(future.key)
+        begun = self.begun.get(future.key)
         if self._roster.answered(future, result) or begun is None or begun.future is not future:
             return
         if future.status == "finished" and not isinstance(result, Refusal):
-            del self._begun[future.key]
+            del self.begun[future.key]
             self._roster.note_result()
             yield TaskResult(begun.tag, result)
         elif future.status == "error":
-            del self._begun[future.key]
+            del self.begun[future.key]
             yield TaskResult(begun.tag, None, _why(result[1]))
         else:  # lost with its scheduler, or refused by a worker not yet examined
             self._to_send.append(begun)
@@ -440,7 +436,7 @@ class WorkerPool:
             self._connection.close()
             with suppress(ClusterError):
                 self._connect(self._stack, max(seconds, 1.0))
-                self._to_send = list(self._begun.values())
+                self._to_send = list(self.begun.values())
         if self._client.status == "running":
             if self._lost_at is not None:
                 self._lost_at = None

@@ -112,7 +112,7 @@ class Worker:
 
     def _in_session(self, setting: Setting, seeds: Sequence[int]) -> tuple[Arrays, Arrays] | None:
         """Train one learner as `train` does; return its arrays with a first axis of length 1, None if stopped."""
-        if setting.family is NETWORKS and self._made_for is None:
+        if setting.family is NETWORKS and self._made_for is not NETWORKS:
             self._made_for, clock = NETWORKS, Clock()
             config = make_pattern_config(learner=setting.config.learner, prove_every=1)
             short = replace(setting, config=config, games=config.round)

@@ -1,18 +1,18 @@
 """Loop that trains a study: it gives chunks of learners to a pool of threads or workers and stores their results.
 
 The results do not depend on the pool or the order.  Stored learners are never trained again.
-Workers get a chunk as plain data, and its results return as arrays.  A task's name is the digest of its computation,
-so a scheduler that receives it twice runs it once.
+A task's name is the digest of its computation, so a scheduler that receives it twice runs it once.
 """
 
 import hashlib
+import pickle
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -26,11 +26,7 @@ from ttt_batch.core.files import shown
 from ttt_batch.core.resources import startable_threads
 from ttt_batch.core.text import count_text
 from ttt_batch.learners import homes_of, with_learners
-from ttt_batch.runs.loading import run_from
-from ttt_batch.runs.run import Run
-from ttt_batch.runs.storage.writing import run_bytes
-from ttt_batch.studies.designs.design import FAMILIES
-from ttt_batch.studies.designs.methods import RunOpponent, Setting
+from ttt_batch.studies.designs.methods import Setting
 from ttt_batch.studies.learning import LearnerResults, Worker, joined_results
 from ttt_batch.studies.storage.layout import DONE, FAILED, LAST
 from ttt_batch.studies.storage.writing import StudyWriter, move_aside
@@ -99,7 +95,8 @@ class ThreadPool:
     """Pool of threads of this process, with the interface of `WorkerPool`, in a `with` block.
 
     The system may start fewer threads than asked for.
-    chunk_seconds: desired duration of a chunk, short enough for frequent storing.
+    chunk_seconds: desired duration of a chunk, short enough for frequent storing.  begun: tags of unfinished tasks.
+    ending: set to make tasks end as soon as possible.
     """
 
     chunk_seconds = 0.5
@@ -107,7 +104,8 @@ class ThreadPool:
 
     def __init__(self, threads: int) -> None:
         self.slots, self.ending = max(startable_threads(threads), 1), threading.Event()
-        self._begun: dict[Future[Any], Any] = {}
+        self.begun: dict[Future[Any], Any] = {}
+        self.give_up = self.ending.set
         self._pool = ThreadPoolExecutor(self.slots)
 
     def __enter__(self) -> Self:
@@ -123,126 +121,46 @@ class ThreadPool:
     @property
     def wanted(self) -> int:
         """Return the number of further tasks to begin.  One task more than there are threads waits in the queue."""
-        return self.slots + 1 - len(self._begun)
-
-    @property
-    def busy(self) -> bool:
-        """Return whether a task is unfinished."""
-        return bool(self._begun)
+        return self.slots + 1 - len(self.begun)
 
     def begin(self, tag: Any, task: RemoteTask) -> None:
         """Start a task."""
-        self._begun[self._pool.submit(task.function, *task.arguments)] = tag
+        self.begun[self._pool.submit(task.function, *task.arguments)] = tag
 
     def ended(self, seconds: float) -> list[TaskResult]:
         """Return the finished tasks, after waiting up to `seconds` for the first one."""
-        done, _ = wait(self._begun, seconds, FIRST_COMPLETED)
-        return [TaskResult(self._begun.pop(one), one.result()) for one in done]
-
-    def give_up(self) -> None:
-        """Make tasks end as soon as possible."""
-        self.ending.set()
+        done, _ = wait(self.begun, seconds, FIRST_COMPLETED)
+        return [TaskResult(self.begun.pop(one), one.result()) for one in done]
 
 
 _own = threading.local()
 
 
-class Sent(NamedTuple):
-    """Learners of one setting for a worker.
+def never() -> bool:
+    """Return False: do not stop."""
+    return False
 
-    family: name of the family.  config: from `Config.to_dict`.
-    opponent: None in self-play, a name, or the bytes of a run's file.
+
+def learn_parts(
+    parts: Sequence[tuple[Setting, list[int]]], keep: bool, stop: Callable[[], bool]
+) -> tuple[list[LearnerResults], float]:
+    """Train the learners of a chunk; return the results of each part, and the seconds.
+
+    parts: settings with their seeds.  A thread reuses its `Worker` for the next chunk.
+    The seconds exclude the one-time loading of kernels, which would make the next chunks far too small.
     """
+    if getattr(_own, "made_for", None) != (keep, stop):
+        _own.worker, _own.made_for = Worker(keep=keep, stop=stop), (keep, stop)
+    began, prepared = time.perf_counter(), _own.worker.prepared
+    learnt = [_own.worker.learn(setting, seeds) for setting, seeds in parts]
+    return learnt, time.perf_counter() - began - (_own.worker.prepared - prepared)
 
-    family: str
-    config: dict[str, Any]
-    games: int
-    opponent: str | bytes | None
-    seeds: list[int]
 
-
-def learn_parts(parts: Sequence[Sent], keep: bool) -> tuple[list[tuple[Any, ...]], float]:
-    """Train the learners of a chunk on a worker, and return a `LearnerResults` for each part, and the seconds.
-
-    A thread reuses its `Worker` for the next chunk.  The seconds exclude the one-time loading of kernels, which would
-    make the next chunks far too small.
+def learn_remotely(parts: bytes, keep: bool) -> tuple[list[LearnerResults], float]:
+    """Train the learners of a chunk on a worker, as `learn_parts` does.  parts: pickled, for a worker of any version
+    to answer that it differs.
     """
-    made_for = parts[0][0], keep
-    room = getattr(_own, "room", None)
-    if room is None or _own.made_for != made_for:
-        room = _own.room = Worker(keep=keep, stop=lambda: False)
-        _own.made_for = made_for
-    began, prepared = time.perf_counter(), room.prepared
-    learnt = [tuple(room.learn(_setting(part), part.seeds)) for part in map(Sent._make, parts)]
-    return learnt, time.perf_counter() - began - (room.prepared - prepared)
-
-
-def _setting(part: Sent) -> Setting:
-    """Return the setting of a part, as in the study."""
-    family, opponent = FAMILIES[part.family], part.opponent
-    config = family.config_from(part.config)
-    if not isinstance(opponent, bytes):
-        return Setting(family, config, part.games, opponent)
-    digest = part.config["opponent"]
-    return Setting(family, config, part.games, RunOpponent(digest, digest, _opponent(opponent)))
-
-
-@lru_cache(maxsize=4)
-def _opponent(content: bytes) -> Run:
-    return run_from(content)
-
-
-class LocalTasks:
-    """Maker of the tasks of a study's chunks for a pool of threads."""
-
-    def __init__(self, study: StudyWriter, pool: ThreadPool) -> None:
-        self._study, self._own, self._stop = study, threading.local(), pool.ending.is_set
-
-    def task(self, chunk: Chunk) -> RemoteTask:
-        """Return the task of a chunk."""
-        return RemoteTask("", self._learn, (chunk,))
-
-    def _learn(self, chunk: Chunk) -> tuple[list[LearnerResults], float]:
-        """Train the learners of a chunk on a thread, as `learn_parts` does on a worker."""
-        if not hasattr(self._own, "room"):
-            self._own.room = Worker(keep=self._study.keep == LAST, stop=self._stop)
-        began = time.perf_counter()
-        settings, seeds = self._study.design.settings, self._study.seeds
-        learnt = [self._own.room.learn(settings[part.setting], seeds[part.seeds].tolist()) for part in chunk]
-        return learnt, time.perf_counter() - began
-
-
-class RemoteTasks:
-    """Maker of the tasks of a study's chunks for the workers of a cluster.
-
-    Raises UsageError for a learner that workers cannot import.
-    """
-
-    def __init__(self, study: StudyWriter) -> None:
-        self._study, self._keep = study, study.keep == LAST
-        self._homes = homes_of(setting.config.learner for setting in study.design.settings)
-        self._files: dict[str, bytes] = {}
-
-    def task(self, chunk: Chunk) -> RemoteTask:
-        """Return the task of a chunk."""
-        parts, names = [], []
-        for part in chunk:
-            setting, seeds = self._study.design.settings[part.setting], self._study.seeds[part.seeds].tolist()
-            opponent = self._opponent(setting)
-            sent = Sent(setting.family.name, setting.config.to_dict(), setting.games, opponent, seeds)
-            parts.append(tuple(sent))
-            names.append((setting.key, seeds))
-        digest = hashlib.sha256(repr((worker_identity(), self._keep, names)).encode()).hexdigest()[:32]
-        return RemoteTask(f"learn-{digest}", with_learners, (self._homes, learn_parts, parts, self._keep))
-
-    def _opponent(self, setting: Setting) -> str | bytes | None:
-        """Return the opponent of a setting in the form of `Sent`."""
-        opponent = setting.opponent
-        if not isinstance(opponent, RunOpponent):
-            return opponent
-        if opponent.digest not in self._files:
-            self._files[opponent.digest] = run_bytes(opponent.run.data())
-        return self._files[opponent.digest]
+    return learn_parts(pickle.loads(parts), keep, never)
 
 
 LOOK_SECONDS = 0.1
@@ -287,8 +205,7 @@ def run_study(
     Raises StudyFileError if a result cannot be stored, and ClusterError.  Earlier results are stored.
     """
     with ThreadPool(threads) if crew is None else nullcontext(crew) as pool:
-        tasks = LocalTasks(study, pool) if isinstance(pool, ThreadPool) else RemoteTasks(study)
-        work = _Work(study, pool, tasks, progress, stop, say)
+        work = _Work(study, pool, progress, stop, say)
         try:
             work.go_on()
         except BaseException:
@@ -296,8 +213,7 @@ def run_study(
                 study.sync()
             raise
         finally:
-            if crew is not None:
-                crew.give_up()
+            pool.give_up()
     return bool((study.state == DONE).all())
 
 
@@ -310,13 +226,16 @@ class _Work:
 
     study: StudyWriter
     pool: ThreadPool | WorkerPool
-    tasks: LocalTasks | RemoteTasks
     progress: Callable[[StudyProgress], None] | None
     stop: Callable[[], bool]
     say: Callable[[str], None]
     began: float = field(default_factory=time.perf_counter)
     games: int = 0
     moved: bool = False
+
+    def __post_init__(self) -> None:
+        learners = (setting.config.learner for setting in self.study.design.settings)
+        self.homes = () if isinstance(self.pool, ThreadPool) else homes_of(learners)
 
     def go_on(self) -> None:
         """Train and store all missing learners, until all are done or `stop` ends it."""
@@ -342,7 +261,7 @@ class _Work:
         pool = self.pool
         chunks = Chunks(self.study, pool)
         todo, more, look = iter(chunks), True, self.began
-        while more or pool.busy:
+        while more or pool.begun:
             if time.perf_counter() >= look:  # a report for each of 100,000 short chunks would be slow
                 look = time.perf_counter() + LOOK_SECONDS
                 self._report()
@@ -350,17 +269,31 @@ class _Work:
                 more = False
                 pool.give_up()
             while more and chunks.wanted > 0:
-                chunk = next(todo, None)
-                more = chunk is not None
-                if chunk is not None:
-                    pool.begin(chunk, self.tasks.task(chunk))
+                if (chunk := next(todo, None)) is None:
+                    more = False
+                else:
+                    pool.begin(chunk, self._task(chunk))
             for ended in pool.ended(LOOK_SECONDS):
                 chunks.took(*self._store(ended))
         self._report()
 
+    def _task(self, chunk: Chunk) -> RemoteTask:
+        """Return the task of a chunk.  Its name is the digest of what it computes."""
+        settings, seeds, keep = self.study.design.settings, self.study.seeds, self.study.keep == LAST
+        parts = [(settings[part.setting], seeds[part.seeds].tolist()) for part in chunk]
+        if isinstance(self.pool, ThreadPool):
+            return RemoteTask("", learn_parts, (parts, keep, self.pool.ending.is_set))
+        names = [(setting.key, seeds) for setting, seeds in parts]
+        digest = hashlib.sha256(repr((worker_identity(), keep, names)).encode()).hexdigest()[:32]
+        sent = self.homes, learn_remotely, pickle.dumps(parts), keep
+        return RemoteTask(f"learn-{digest}", with_learners, sent)
+
     def _report(self) -> None:
         if self.progress is not None:
-            self.progress(self._now())
+            state, seconds = self.study.state, time.perf_counter() - self.began
+            done, failed = (int(np.count_nonzero(state == found)) for found in (DONE, FAILED))
+            now = StudyProgress(done, failed, state.size, self.games, seconds, self.study.path, self.pool.workers)
+            self.progress(now)
 
     def _store(self, ended: TaskResult) -> tuple[int, float]:
         """Store the results of a chunk; return its games, and the seconds that it took."""
@@ -368,7 +301,7 @@ class _Work:
         nothing = [LearnerResults({}, {}, ended.failure) for _ in chunk], 0.0
         learnt, seconds = nothing if ended.failure else ended.result
         games, alike = 0, dict[Any, list[tuple[Part, LearnerResults]]]()
-        for part, found in zip(chunk, map(LearnerResults._make, learnt), strict=True):
+        for part, found in zip(chunk, learnt, strict=True):
             if found.learners:
                 games += found.learners * self.study.design.settings[part.setting].games
                 alike.setdefault(found.shapes, []).append((part, found))
@@ -384,9 +317,3 @@ class _Work:
             self._keep(partial(self.study.store_many, settings, seeds, statistics, tables))
         self.games += games
         return games, seconds
-
-    def _now(self) -> StudyProgress:
-        state = self.study.state
-        done, failed = int(np.count_nonzero(state == DONE)), int(np.count_nonzero(state == FAILED))
-        seconds = time.perf_counter() - self.began
-        return StudyProgress(done, failed, state.size, self.games, seconds, self.study.path, self.pool.workers)

@@ -26,20 +26,19 @@ from ttt_batch.runs.config import (
     Config,
     PatternConfig,
     check_numbers,
-    config_from_dict,
     default_weights,
     horizon_of,
     make_config,
     make_pattern_config,
-    pattern_config_from,
 )
-from ttt_batch.runs.loading import load
+from ttt_batch.runs.loading import load, run_from
 from ttt_batch.runs.lookup import name_or_run
 from ttt_batch.runs.options import OPPONENTS, OPTIONS, OWN, Schedule
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.schedules import Batches, check_batch, record_schedule
 from ttt_batch.runs.state import table_digest
 from ttt_batch.runs.storage.declaration import EXACT_COLUMNS, NETWORK_COLUMNS
+from ttt_batch.runs.storage.writing import run_bytes
 from ttt_batch.training.network_trainer import (
     GAMES,
     last_game,
@@ -83,6 +82,19 @@ class RunOpponent:
             )
         return run
 
+    @functools.cached_property
+    def _content(self) -> bytes:
+        return run_bytes(self.run.data())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the whole run, because workers do not have its file."""
+        return _unpickled, (self.digest, self._content)
+
+
+@functools.lru_cache(maxsize=4)
+def _unpickled(digest: str, content: bytes) -> RunOpponent:
+    return RunOpponent(digest, digest, run_from(content))
+
 
 Opponent = str | RunOpponent
 """Opponent: one of NAMES, or a run."""
@@ -125,7 +137,6 @@ class Method(ABC):
     options: the options of learning, in the order of a study's settings.  The last ones vary fastest.
     numbers: the last options.  Any of their values is compatible with all others, except for options in `checked`.
     checked: options whose values may be incompatible with those of others.
-    config_from: returns the configuration with plain values of `Config.to_dict`.  Raises RunFileError.
     refuse: raises UsageError for an option of the other learners.
     exact_columns, other_columns: statistics of a learner with and without exact results, besides those of all.
     """
@@ -135,10 +146,12 @@ class Method(ABC):
     options: Mapping[str, Option]
     numbers: tuple[str, ...]
     checked: tuple[str, ...]
-    config_from: Callable[[dict[str, Any]], Config | PatternConfig]
     refuse: Callable[[Mapping[str, object]], None]
     exact_columns: tuple[str, ...] = ()
     other_columns: tuple[str, ...] = ()
+
+    def __reduce__(self) -> str:
+        return self.name.upper()  # the name of the only object of its class, in this module
 
     @functools.cached_property
     def first(self) -> int:
@@ -263,7 +276,7 @@ class Tables(Method):
     name, default_learner, options = "tables", str(DEFAULTS["learner"]), TABLE_OPTIONS
     numbers = TABLE_NUMBERS
     checked = ("batch", "epsilon", "gamma")  # they depend on the engine, the exploration and the learner
-    config_from, refuse = staticmethod(config_from_dict), staticmethod(check_tables)
+    refuse = staticmethod(check_tables)
     exact_columns: tuple[str, ...] = EXACT_COLUMNS
     other_columns: tuple[str, ...] = ("positions",)
 
@@ -363,7 +376,7 @@ class Networks(Method):
     name, default_learner, options = "networks", PATTERN_LEARNERS[0], NETWORK_OPTIONS
     numbers = NETWORK_NUMBERS
     checked = ("batch", "prove_every", "games")
-    config_from, refuse = staticmethod(pattern_config_from), staticmethod(check_networks)
+    refuse = staticmethod(check_networks)
     other_columns = NETWORK_COLUMNS
 
     def named(self, options: Mapping[str, Any]) -> dict[str, Any]:
