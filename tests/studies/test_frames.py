@@ -9,9 +9,8 @@ from helpers.studyfiles import design, missing, results, store
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import TttBatchError
-from ttt_batch.studies.storage.reading import open_study
 from ttt_batch.studies.storage.writing import create_study
-from ttt_batch.studies.study import to_dataframe, to_xarray
+from ttt_batch.studies.study import Study
 
 OPTIONS = {"alpha": ["0.1", "0.3->0.01:linear"], "epsilon": "0.1,0.2", "batch": "500,20", "games": 1_000}
 
@@ -30,8 +29,8 @@ def path(tmp_path_factory):
 
 
 def test_a_table_has_a_row_for_every_point(path):
-    with open_study(path) as study:
-        frame = to_dataframe(study)
+    with Study(path) as study:
+        frame = study.to_dataframe()
         assert len(frame) == int((study.points[:, None] * (study.state == 1)).sum())
         own = frame[(frame.setting == 5) & (frame.seed == 4)]
         expected = results(study, 5, 1)
@@ -44,18 +43,19 @@ def test_a_table_has_a_row_for_every_point(path):
         assert set(own.epsilon) == {setting.config.epsilon.plain} and set(own.alpha) == {str(setting.written["alpha"])}
         assert set(own.total_games) == {1_000} and set(own["draw_worth.first"]) == {setting.config.draw_worth[0]}
         assert str(frame.alpha.dtype) == "category" and frame.epsilon.dtype == np.float64
-        ends = to_dataframe(study, last=True)
+        ends = study.to_dataframe(last=True)
         assert len(ends) == 30 and set(ends.games) == {1_000}
 
 
 def test_a_study_without_learners_is_an_empty_table(tmp_path):
-    with create_study(tmp_path / "s.h5", design()) as study:
-        assert len(to_dataframe(study)) == 0 and "value_error.first" in to_dataframe(study)
+    create_study(tmp_path / "s.h5", design()).close()
+    with Study(tmp_path / "s.h5") as study:
+        assert len(study.to_dataframe()) == 0 and "value_error.first" in study.to_dataframe()
 
 
 def test_a_dataset_has_names_on_its_axes(path):
-    with open_study(path) as study:
-        data = to_xarray(study)
+    with Study(path) as study:
+        data = study.to_xarray()
         assert dict(data.sizes) == {
             "setting": 8,
             "seed": 4,
@@ -75,8 +75,8 @@ def test_a_dataset_has_names_on_its_axes(path):
 def test_other_programs_open_the_file_with_names(path):
     xarray = pytest.importorskip("xarray")
     pytest.importorskip("h5netcdf")
-    with open_study(path) as study, xarray.open_dataset(path, engine="h5netcdf") as data:
-        ours = to_xarray(study)
+    with Study(path) as study, xarray.open_dataset(path, engine="h5netcdf") as data:
+        ours = study.to_xarray()
         assert dict(data.sizes) == dict(ours.sizes)
         assert data.unbeatable.dims == ("setting", "seed", "point", "seat") and data.unbeatable.dtype == bool
         assert data.seat.values.tolist() == ["first", "second"] and data.seed.values.tolist() == [3, 4, 5, 6]
@@ -101,17 +101,17 @@ def test_every_axis_has_its_scale(path):
         file.visititems(check)
 
 
-@pytest.mark.parametrize(("library", "make"), [("pandas", to_dataframe), ("xarray", to_xarray)])
+@pytest.mark.parametrize(("library", "make"), [("pandas", Study.to_dataframe), ("xarray", Study.to_xarray)])
 def test_what_is_missing_is_named_with_its_extra(path, monkeypatch, library, make):
     monkeypatch.setitem(sys.modules, library, None)
-    with open_study(path) as study, pytest.raises(TttBatchError, match=r"pip install 'ttt-batch\[frames\]'"):
+    with Study(path) as study, pytest.raises(TttBatchError, match=r"pip install 'ttt-batch\[frames\]'"):
         make(study)
 
 
 def test_a_seat_that_is_not_played_is_blank(tmp_path):
     ttt.study(learner="menace,td", games=50, seeds=2, out=tmp_path / "study.h5")
-    with open_study(tmp_path / "study.h5") as study:
-        frame, data = to_dataframe(study), to_xarray(study)
+    with Study(tmp_path / "study.h5") as study:
+        frame, data = study.to_dataframe(), study.to_xarray()
         first_alone = [setting.written["learner"] == "menace" for setting in study.design.settings]
         blocks = {name: study.array(name) for name in ("versus_random", "self_play", "unbeatable", "worst")}
     own = frame[frame.learner == "menace"]

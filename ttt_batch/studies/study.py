@@ -5,13 +5,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.cluster.config import ClusterConfig, cluster_config
+from ttt_batch.cluster.config import cluster_config
 from ttt_batch.cluster.worker_pool import WorkerPool
 from ttt_batch.core.errors import StudyFileError, TttBatchError, UsageError, flag, warn_python
 from ttt_batch.core.files import reason
@@ -41,7 +42,7 @@ from ttt_batch.studies.storage.layout import (
     layout_size,
     study_layout,
 )
-from ttt_batch.studies.storage.reading import Block, StudyFile, open_study
+from ttt_batch.studies.storage.reading import StudyFile, open_study
 from ttt_batch.studies.storage.writing import StudyWriter, create_study, extend_study, resume_study
 from ttt_batch.studies.summary import Confirmation, Summary, confirm, summarise
 from ttt_batch.studies.work import StudyProgress, run_study
@@ -49,111 +50,6 @@ from ttt_batch.studies.work import StudyProgress, run_study
 if TYPE_CHECKING:
     from pandas import DataFrame
     from xarray import Dataset
-
-
-_INSTALL = "install it with: pip install 'ttt-batch[frames]'"
-
-
-def to_dataframe(study: StudyFile, *, last: bool = False) -> Any:
-    """Return a pandas DataFrame with a row for each recorded point of every learner that is done.
-
-    The columns are `setting` (its number), `seed`, the setting's options (text as categories), `point`, `games` and
-    the statistics.  A statistic of several numbers has several columns: `unbeatable.first`,
-    `versus_random.second.loss`.  `seconds` are NaN at points within one kernel, never at a learner's last point.
-    Results that a growing board lacks, and those of a seat that the learner does not play, are NaN in float columns
-    and False or 0 in others.
-    last: include only the last point of each learner.
-    Raises TttBatchError if pandas is missing, and StudyFileError.
-    """
-    try:
-        import pandas as pd
-    except ImportError:
-        raise TttBatchError(f"a table needs pandas; {_INSTALL}") from None
-    pieces = [_rows(study, block, last=last) for block in study.blocks()]
-    names = [name for name in STATISTICS if name in study.header.arrays]
-    sizes = [sum(piece["setting"].size for piece in pieces)]
-    columns: dict[str, Any] = {}
-
-    def column(name: str, dtype: Any) -> None:
-        """Join a column of all pieces and remove it from them.  Fill it where a piece lacks it."""
-        whole = np.zeros(sizes, dtype)
-        whole[...] = np.nan if whole.dtype.kind == "f" else 0
-        begin = 0
-        for piece in pieces:
-            length = piece["setting"].size
-            if name in piece:
-                whole[begin : begin + length] = piece[name] if name == "setting" else piece.pop(name)
-            begin += length
-        columns[name] = whole
-
-    column("setting", np.int64)
-    column("seed", np.int64)
-    for name in study.options:
-        values = study.array(name)
-        for label, part in labelled(name, values, _labels(study, name, 1)).items():
-            if part.dtype.kind == "U":
-                kinds, codes = np.unique(part, return_inverse=True)
-                columns[label] = pd.Categorical.from_codes(codes[columns["setting"]], list(map(str, kinds)))
-            else:
-                columns[label] = part[columns["setting"]]
-    column("point", np.int64)
-    column("games", np.int64)
-    for name in names:
-        place = study.header.arrays[name]
-        if name != "games":
-            for label in labelled(name, np.zeros((0, *place.shape[3:])), _labels(study, name, 3)):
-                column(label, place.dtype)
-    return pd.DataFrame(columns)
-
-
-def _rows(study: StudyFile, block: Block, *, last: bool) -> dict[str, NDArray[Any]]:
-    """Return the rows of a block's learners, by column and without options."""
-    points = np.arange(block.kind.points)[-1 if last else 0 :]
-    n = block.settings.size
-    rows = {
-        "setting": np.repeat(block.settings, points.size),
-        "seed": np.repeat(study.seeds[block.seeds], points.size),
-        "point": np.tile(points, n),
-        "games": study.games[block.settings][:, points].reshape(-1),
-    }
-    for name, column in block.statistics.items():
-        blank = np.nan if column.dtype.kind == "f" else 0
-        column = played(name, column, plays(study)[block.settings], blank).astype(column.dtype)
-        kept = column[:, points].reshape(-1, *column.shape[2:])
-        rows |= labelled(name, kept, _labels(study, name, 3))
-    return rows
-
-
-def _labels(study: StudyFile, name: str, first: int) -> list[Sequence[str]]:
-    """Return the labels of an array's axes from number `first` on."""
-    return [LABELS[axis] for axis in study.header.arrays[name].axes[first:]]
-
-
-def to_xarray(study: StudyFile) -> Any:
-    """Return an xarray Dataset of all statistics, with axes `setting`, `seed`, `point` and others such as `seat`.
-
-    The coordinates are the options along `setting`, and `games` at each point.  `state` is 1 for learners that are
-    done.  For other learners, and after the last point of a setting, floats are NaN and other values False or 0.
-    `seconds` are also NaN at points within one kernel, never at a learner's last point.
-    Raises TttBatchError if xarray is missing, and StudyFileError.
-    """
-    try:
-        import xarray as xr
-    except ImportError:
-        raise TttBatchError(f"a Dataset needs xarray; {_INSTALL}") from None
-    arrays = study.header.arrays
-    done = study.state == DONE
-    variables: dict[str, Any] = {"state": (("setting", "seed"), study.state.copy())}
-    for name, field in STATISTICS.items():
-        if name in arrays and name != "games":
-            array = study.array(name)
-            blank = np.nan if array.dtype.kind == "f" else 0
-            array[~done] = blank
-            array = played(name, array, plays(study), blank).astype(array.dtype)
-            variables[name] = arrays[name].axes, array, {"meaning": field.meaning, "unit": field.unit}
-    labels = {axis: ((axis,), study.array(axis)) for axis in ("setting", "seed", "point", *LABELS)}
-    along = {name: (arrays[name].axes, study.array(name)) for name in (*study.options, "key", "games", "points")}
-    return xr.Dataset(variables, coords={**labels, **along}, attrs=dict(study.provenance))
 
 
 @dataclass(frozen=True, repr=False)
@@ -179,32 +75,6 @@ class Repetition(Printable):
     def records(self) -> tuple[Sequence[dict[str, Any]], str]:
         """Return a row for each setting on its fresh seeds, the winner first."""
         return self.fresh.records()
-
-
-def confirmed(
-    summary: Summary,
-    seeds: Any,
-    best: str | None = None,
-    *,
-    threads: Number | None = None,
-    workers: Number | None = None,
-    scheduler: str | None = None,
-    warn: Callable[[str], None] = warn_python,
-    progress: Callable[[StudyProgress], None] | None = None,
-    stop: Callable[[], bool] | None = None,
-) -> Repetition:
-    """Repeat the best setting of a study, and the default, on `seeds` fresh seeds as described at `confirm`.
-
-    best: a metric, `proof` by default.  The other parameters are as for `study`.
-    Raises as `confirm` does, and StudyFileError if temporary files do not fit on the disk.
-    """
-    place, n_threads = cluster_config(workers, scheduler, threads), thread_count(threads)
-    again = confirm(summary, seeds, best)
-    with ExitStack() as stack:
-        crew = None if place is None else stack.enter_context(WorkerPool(place, warn))
-        fresh = stack.enter_context(temporary(again.design, "repetition"))
-        run_study(fresh, threads=n_threads, crew=crew, progress=progress, stop=stop or (lambda: False), say=warn)
-        return Repetition(again, summarise(fresh))
 
 
 @contextmanager
@@ -297,6 +167,8 @@ def _shortened(setting: Setting, games: int) -> Setting:
     return setting if games >= setting.games else setting.family.shortened(setting, games)
 
 
+_INSTALL = "install it with: pip install 'ttt-batch[frames]'"
+
 MEMORY = Path("a study in memory")
 """Path that marks a study without a file of its own."""
 
@@ -324,6 +196,10 @@ class Study(StudyFile, Printable):
 
     def summary(self) -> Summary:
         """Return the figures of every setting over its seeds."""
+        return self._summary
+
+    @cached_property
+    def _summary(self) -> Summary:
         return summarise(self)
 
     def confirm(
@@ -335,35 +211,93 @@ class Study(StudyFile, Printable):
         workers: Number | None = None,
         scheduler: str | None = None,
         progress: Callable[[StudyProgress], None] | bool | None = None,
+        stop: Callable[[], bool] = lambda: False,
+        warn: Callable[[str], None] = warn_python,
     ) -> Repetition:
         """Repeat the best setting, and the default, on fresh seeds, because the best of many looks better than it is.
 
         seeds: number of fresh seeds.  best: the metric, `proof` by default.
-        threads, workers, scheduler, progress: as for `study`.
-        Raises UsageError, ClusterError, and TttBatchError if no setting has a usable figure of that metric.
+        threads, workers, scheduler, progress, stop, warn: as for `study`.
+        Raises UsageError, ClusterError, TttBatchError if no setting has a usable figure of that metric, and
+        StudyFileError if temporary files do not fit on the disk.
         """
-        where: dict[str, Any] = {"threads": threads, "workers": workers, "scheduler": scheduler}
-        with progress_callback(progress, "studying") as follow:
-            return confirmed(self.summary(), seeds, best, **where, progress=follow)
+        place, n_threads = cluster_config(workers, scheduler, threads), thread_count(threads)
+        again = confirm(self.summary(), seeds, best)
+        with ExitStack() as stack:
+            follow = stack.enter_context(progress_callback(progress, "studying"))
+            crew = None if place is None else stack.enter_context(WorkerPool(place, warn))
+            fresh = stack.enter_context(temporary(again.design, "repetition"))
+            run_study(fresh, threads=n_threads, crew=crew, progress=follow, stop=stop, say=warn)
+            return Repetition(again, summarise(fresh))
 
     def to_dataframe(self, *, last: bool = False) -> "DataFrame":
         """Return a pandas DataFrame with a row for each recorded point of every learner that is done.
 
-        Columns: `setting`, `seed`, the options, `point`, `games`, and the statistics, such as `seconds` (NaN at points
-        within one kernel) and `unbeatable.first`.  last: include only the last points.
-        Raises TttBatchError if pandas is missing.
+        The columns are `setting` (its number), `seed`, the setting's options (text as categories), `point`, `games`
+        and the statistics.  A statistic of several numbers has several columns: `unbeatable.first`,
+        `versus_random.second.loss`.  `seconds` are NaN at points within one kernel, never at a learner's last point.
+        Results that a growing board lacks, and those of a seat that the learner does not play, are NaN in float columns
+        and False or 0 in others.
+        last: include only the last point of each learner.
+        Raises TttBatchError if pandas is missing, and StudyFileError.
         """
-        return to_dataframe(self, last=last)
+        try:
+            import pandas as pd
+        except ImportError:
+            raise TttBatchError(f"a table needs pandas; {_INSTALL}") from None
+        points, ends = np.arange(self.games.shape[1]), self.points[:, None]
+        own = points == ends - 1 if last else points < ends
+        rows = (self.state == DONE)[:, :, None] & own[:, None]
+        setting, seed, point = np.nonzero(rows)
+        columns: dict[str, Any] = {"setting": setting, "seed": self.seeds[seed]}
+        for name in self.options:
+            for label, part in labelled(name, self.array(name), self._labels(name, 1)).items():
+                if part.dtype.kind == "U":
+                    kinds, codes = np.unique(part, return_inverse=True)
+                    columns[label] = pd.Categorical.from_codes(codes[setting], list(map(str, kinds)))
+                else:
+                    columns[label] = part[setting]
+        columns |= {"point": point, "games": self.games[setting, point]}
+        for name in self._statistics:
+            columns |= labelled(name, self._blanked(name)[rows], self._labels(name, 3))
+        return pd.DataFrame(columns)
 
     def to_xarray(self) -> "Dataset":
-        """Return an xarray Dataset of the statistics on axes `setting`, `seed`, `point` and others.
+        """Return an xarray Dataset of all statistics, with axes `setting`, `seed`, `point` and others such as `seat`.
 
-        The options are coordinates.  Where `state` is not 1, and after a setting's last point, floats are NaN and other
-        values False or 0.  `seconds` are also NaN at points within one kernel.
-        Raises TttBatchError if xarray is missing.
+        The coordinates are the options along `setting`, and `games` at each point.  `state` is 1 for learners that are
+        done.  For other learners, and after the last point of a setting, floats are NaN and other values False or 0.
+        `seconds` are also NaN at points within one kernel, never at a learner's last point.
+        Raises TttBatchError if xarray is missing, and StudyFileError.
         """
-        found: Dataset = to_xarray(self)
-        return found
+        try:
+            import xarray as xr
+        except ImportError:
+            raise TttBatchError(f"a Dataset needs xarray; {_INSTALL}") from None
+        arrays = self.header.arrays
+        variables: dict[str, Any] = {"state": (("setting", "seed"), self.state.copy())}
+        for name in self._statistics:
+            about = {"meaning": STATISTICS[name].meaning, "unit": STATISTICS[name].unit}
+            variables[name] = arrays[name].axes, self._blanked(name), about
+        labels = {axis: ((axis,), self.array(axis)) for axis in ("setting", "seed", "point", *LABELS)}
+        along = {name: (arrays[name].axes, self.array(name)) for name in (*self.options, "key", "games", "points")}
+        return xr.Dataset(variables, coords={**labels, **along}, attrs=dict(self.provenance))
+
+    @property
+    def _statistics(self) -> list[str]:
+        """Return the names of the statistics, without games."""
+        return [name for name in STATISTICS if name in self.header.arrays and name != "games"]
+
+    def _blanked(self, name: str) -> NDArray[Any]:
+        """Return a statistic with NaN, False or 0 where a learner is not done or does not play the seat."""
+        array = self.array(name)
+        blank = np.nan if array.dtype.kind == "f" else 0
+        array[self.state != DONE] = blank
+        return played(name, array, plays(self), blank).astype(array.dtype)
+
+    def _labels(self, name: str, first: int) -> list[Sequence[str]]:
+        """Return the labels of an array's axes from number `first` on."""
+        return [LABELS[axis] for axis in self.header.arrays[name].axes[first:]]
 
 
 def load_study(path: str | Path) -> Study:
@@ -413,68 +347,40 @@ def study(
     missing.  The file contains the results up to the error.
     """
     check_switches(overwrite=overwrite)
-    place, n_threads = cluster_config(workers, scheduler, threads), thread_count(threads)
-    room = ExitStack()
-    with room, ExitStack() as stack:
-        follow = stack.enter_context(progress_callback(progress, "studying"))
-        if resume is not None:
-            if overwrite:
-                raise UsageError(
-                    f"{flag('resume')} continues in the study's own file and replaces nothing; leave out "
-                    f"{flag('overwrite', True)}"
-                )
-            more = more_of(resume, out, description, seeds, sweep, keep, options)
-            crew = _worker_pool(place, more.wider, warn, stack)
-            same = (more.wider.settings, more.wider.seeds) == (more.known.settings, more.known.seeds)
-            writer = resume_study(more.path) if same else extend_study(more.path, more.wider, command=command)
-            if (writer.keys, writer.seeds.tolist()) == (more.keys, list(more.wider.seeds)):  # not extended since then
-                writer.design = more.wider  # with opponents' runs as given
-        else:
-            design, kept = designed(description, seeds, sweep, options), snapshot_tables(keep)
-            if out is not None:
-                _check_places(named_file("out", out), description, design)
-            crew = _worker_pool(place, design, warn, stack)
-            if out is None:
-                writer = room.enter_context(temporary(design, "study", kept, command=command))
-            else:
-                writer = create_study(out, design, kept, command=command, overwrite=overwrite)
-        stack.enter_context(writer)
-        clock = Clock(writer.progress.get("seconds", 0.0))
-        run_study(
-            writer,
-            threads=n_threads,
-            crew=crew,
-            progress=follow,
-            stop=stop or (lambda: False),
-            say=warn or warn_python,
+    place, n_threads, say = cluster_config(workers, scheduler, threads), thread_count(threads), warn or warn_python
+    if resume is not None and overwrite:
+        raise UsageError(
+            f"{flag('resume')} continues in the study's own file and replaces nothing; leave out "
+            f"{flag('overwrite', True)}"
         )
+    with ExitStack() as room, ExitStack() as stack:
+        follow = stack.enter_context(progress_callback(progress, "studying"))
+        plan, crew = plan_study(description, resume, out, seeds, sweep, keep, options), None
+        if out is not None:
+            _check_places(named_file("out", out), description, plan.design)
+        if place is not None:
+            homes_of(setting.config.learner for setting in plan.design.settings)
+            crew = stack.enter_context(WorkerPool(place, say, warn))
+        if out is not None:
+            writer = create_study(out, plan.design, plan.keep, command=command, overwrite=overwrite)
+        elif plan.path is None:
+            writer = room.enter_context(temporary(plan.design, "study", plan.keep, command=command))
+        elif plan.extends:
+            writer = extend_study(plan.path, plan.design, command=command)
+        else:
+            writer = resume_study(plan.path)
+        stack.enter_context(writer)
+        keys = [setting.key for setting in plan.design.settings]
+        if (writer.keys, writer.seeds.tolist()) == (keys, list(plan.design.seeds)):  # not extended since then
+            writer.design = plan.design  # with opponents' runs as given
+        clock = Clock(writer.progress.get("seconds", 0.0))
+        run_study(writer, threads=n_threads, crew=crew, progress=follow, stop=stop or (lambda: False), say=say)
         writer.note(ended=clock.now(), seconds=clock.seconds)
         stack.close()
         done = load_study(writer.path)  # a temporary file stays readable while it is open
         done.design = writer.design  # reading 100,000 settings again takes seconds and 100 MB
         done.path = MEMORY if out is None and resume is None else done.path
         return done
-
-
-def _worker_pool(
-    place: ClusterConfig | None, design: Design, warn: Callable[[str], None] | None, stack: ExitStack
-) -> WorkerPool | None:
-    """Return a cluster's worker pool, closed by `stack`, or None.  Raises UsageError and ClusterError."""
-    if place is None:
-        return None
-    homes_of(setting.config.learner for setting in design.settings)
-    return stack.enter_context(WorkerPool(place, warn or warn_python, warn))
-
-
-def designed(description: str | Path | None, seeds: Any, sweep: str | None, options: dict[str, Any]) -> Design:
-    """Return the design of a new study.  Raises UsageError, and RunFileError for a description or opponent."""
-    if description is None:
-        return make_design(options, seeds, FULL if sweep is None else sweep)
-    design = read_description(named_file("description", description), seeds=seeds)
-    given = [name for name, value in options.items() if value is not None] + (["sweep"] if sweep is not None else [])
-    if given:
-        raise UsageError(f"{flag(given[0])} cannot be combined with a description; write it into {description}")
-    return design
 
 
 def _check_places(out: Path, description: str | Path | None, design: Design) -> None:
@@ -486,55 +392,56 @@ def _check_places(out: Path, description: str | Path | None, design: Design) -> 
     check_distinct([(flag("out"), out)], [*described, *read])
 
 
-def snapshot_tables(keep: str | None) -> str:
-    """Return the choice from KEEPS for a new study.  Raises UsageError."""
-    return NONE if keep is None else choose("keep", keep, KEEPS)
+class StudyPlan(NamedTuple):
+    """Learners that a study trains.
 
-
-class More(NamedTuple):
-    """Continuation of a study.
-
-    path: its file.  known: its design.  wider: its design extended by the given options and seeds.
-    keep: the kept tables, of KEEPS.  done: int64[settings of `known`], number of learners that are done.
+    keep: the kept tables, of KEEPS.  missing: number of learners still to train, for each setting of `design`.
+    path: the file of a study to continue, None for a new one.  extends: whether it gets more settings or seeds.
     """
 
-    path: Path
-    known: Design
-    wider: Design
+    design: Design
     keep: str
-    done: NDArray[np.int64]
-
-    @property
-    def keys(self) -> list[str]:
-        """Return the keys of the settings of `wider`."""
-        return [setting.key for setting in self.wider.settings]
-
-    @property
-    def missing(self) -> list[int]:
-        """Return the number of learners still to train for each setting of `wider`, which starts with `known`'s."""
-        done = [*self.done.tolist(), *[0] * (len(self.wider.settings) - len(self.known.settings))]
-        return [len(self.wider.seeds) - n for n in done]
+    missing: list[int]
+    path: Path | None = None
+    extends: bool = False
 
 
-def more_of(
-    resume: str | Path,
-    out: str | Path | None,
+def plan_study(
     description: str | Path | None,
+    resume: str | Path | None,
+    out: str | Path | None,
     seeds: Any,
     sweep: str | None,
     keep: str | None,
     options: dict[str, Any],
-) -> More:
-    """Return the continuation of a study, extended by the given options, without writing.  Raises as `study` does."""
+) -> StudyPlan:
+    """Return the plan of a new study, or of one to continue, extended by what is given.  Raises as `study` does."""
+    if resume is None:
+        design = _designed(description, seeds, sweep, options)
+        kept = NONE if keep is None else choose("keep", keep, KEEPS)
+        return StudyPlan(design, kept, [len(design.seeds)] * len(design.settings))
     if out is not None or keep is not None:
         named = "out" if out is not None else "keep"
         raise UsageError(f"{flag('resume')} continues in the study's own file, unchanged; leave out {flag(named)}")
-    path, more = find_run(resume), {name: value for name, value in options.items() if value is not None}
+    path, name = find_run(resume), str(resume)
     with open_study(path) as before:
-        known, kept, done = before.design, before.keep, np.count_nonzero(before.state == DONE, axis=1)
+        known, kept, done = before.design, before.keep, np.count_nonzero(before.state == DONE, axis=1).tolist()
     wider = known
     if description is not None:
-        wider = known.extended_to(designed(description, seeds, sweep, options), name=str(resume))
-    elif more or seeds is not None or sweep is not None:
-        wider = known.extended(name=str(resume), seeds=seeds, sweep=sweep, **more)
-    return More(path, known, wider, kept, done)
+        wider = known.extended_to(_designed(description, seeds, sweep, options), name=name)
+    elif seeds is not None or sweep is not None or any(value is not None for value in options.values()):
+        wider = known.extended(name=name, seeds=seeds, sweep=sweep, **options)
+    done += [0] * (len(wider.settings) - len(done))  # new settings follow
+    missing = [len(wider.seeds) - n for n in done]
+    return StudyPlan(wider, kept, missing, path, (wider.settings, wider.seeds) != (known.settings, known.seeds))
+
+
+def _designed(description: str | Path | None, seeds: Any, sweep: str | None, options: dict[str, Any]) -> Design:
+    """Return the design of options or of a description.  Raises UsageError, and RunFileError."""
+    if description is None:
+        return make_design(options, seeds, FULL if sweep is None else sweep)
+    design = read_description(named_file("description", description), seeds=seeds)
+    given = [name for name, value in {**options, "sweep": sweep}.items() if value is not None]
+    if given:
+        raise UsageError(f"{flag(given[0])} cannot be combined with a description; write it into {description}")
+    return design

@@ -117,7 +117,6 @@ def _study(
     """Do what `study` was given."""
     from ttt_batch.app.interrupt import Interrupt
     from ttt_batch.app.progress import Reporter
-    from ttt_batch.studies.study import confirmed
     from ttt_batch.studies.study import study as run_study
     from ttt_batch.studies.summary import check_counted, fresh_seeds, metric_named
 
@@ -161,7 +160,7 @@ def _study(
                 with Reporter(quiet=quiet) as report:
                     watched: dict[str, Any] = {name: given[name] for name in ("threads", "workers", "scheduler")}
                     watched |= {"progress": report.studying, "stop": interrupt.requested, "warn": report.warn}
-                    again = confirmed(found, confirm, best, **watched)
+                    again = done.confirm(confirm, best, **watched)
                 failure = _unconfirmed(again, done.path)
             except TttBatchError as error:  # it is said below the study's figures
                 failure = error
@@ -217,40 +216,27 @@ def _say_plan(
     """Print what a study would learn."""
     from ttt_batch.cluster.config import cluster_config
     from ttt_batch.studies.designs.values import listed
-    from ttt_batch.studies.study import designed, estimated, more_of, snapshot_tables
+    from ttt_batch.studies.study import estimated, plan_study
 
     place = cluster_config(workers, scheduler, threads)
     at_once = place.workers if place is not None and place.workers else thread_count(threads)
-    if resume is None:
-        design, kept = designed(description, seeds, sweep, options), snapshot_tables(keep)
-        missing = [len(design.seeds)] * len(design.settings)
-    else:
-        more = more_of(resume, out, description, seeds, sweep, keep, options)
-        design, kept, missing = more.wider, more.keep, more.missing
-    done = design.learners - sum(missing)
-    games = sum(setting.games for setting in design.settings) * len(design.seeds)
-    needs = estimated(design, kept, at_once, missing)
-    numbers = {"settings": len(design.settings), "seeds": len(design.seeds), "learners": design.learners, "done": done}
+    plan = plan_study(description, resume, out, seeds, sweep, keep, options)
+    design, done = plan.design, plan.design.learners - sum(plan.missing)
+    settings, n_seeds, learners = len(design.settings), len(design.seeds), design.learners
+    games = sum(setting.games for setting in design.settings) * n_seeds
+    needs = estimated(design, plan.keep, at_once, plan.missing)
+    numbers = {"settings": settings, "seeds": n_seeds, "learners": learners, "done": done}
 
     def text() -> str:
-        takes = (
-            "unknown"
-            if needs.seconds is None
-            else f"about {duration_text(needs.seconds)} on {count_text(at_once, 'thread')}"
-        )
-        return "\n".join(
-            [
-                f"{count_text(len(design.settings), 'setting')}, {count_text(len(design.seeds), 'seed')}: "
-                f"{count_text(design.learners, 'learner')}, {count_text(games, 'game')}",
-                *(
-                    f"  {display_name(name)}: {listed([value for value in values if value != ''])}"  # '': not there
-                    for name, values in design.axes.items()
-                ),
-                *([f"done: {count_text(done, 'learner')}"] if resume is not None else []),
-                f"time: {takes}",
-                f"file: {size_text(needs.bytes)}",
-            ]
-        )
+        takes = "unknown"
+        if needs.seconds is not None:
+            takes = f"about {duration_text(needs.seconds)} on {count_text(at_once, 'thread')}"
+        several = f"{count_text(settings, 'setting')}, {count_text(n_seeds, 'seed')}"
+        lines = [f"{several}: {count_text(learners, 'learner')}, {count_text(games, 'game')}"]
+        for name, values in design.axes.items():
+            lines.append(f"  {display_name(name)}: {listed([value for value in values if value != ''])}")  # '': none
+        lines += [f"done: {count_text(done, 'learner')}"] if resume is not None else []
+        return "\n".join([*lines, f"time: {takes}", f"file: {size_text(needs.bytes)}"])
 
     print_result(json, lambda: {**numbers, "games": games, "seconds": needs.seconds, "bytes": needs.bytes}, text)
 
