@@ -278,17 +278,17 @@ def exact_number(text: str, *, shares: bool = False) -> Any:
     return Decimal(f"{digits}e{int(found[2] or 0) + power}")
 
 
-def parse_int(name: str, value: Number, low: int, high: int) -> int:
+def parse_int(name: str, value: Number, low: int, high: int, wanted: str = "") -> int:
     """Return the whole number given by `value`.
 
-    Raises UsageError with the limits and an example unless it is a whole number from `low` to `high`.
+    wanted: description of it and a remedy for what is not a whole number, by default the limits and an example.
+    Raises UsageError unless it is a whole number from `low` to `high`.
     """
     number = whole_number(value)
     if number is None:
         example = "10000, 10k or 1e4" if 0 <= low <= 10_000 <= high else str(max(low, 1))
-        raise UsageError(
-            f"{name} {number_text(value)} is not a whole number; give one from {low:,} to {high:,}, e.g. {example}"
-        )
+        wanted = wanted or f"whole number; give one from {low:,} to {high:,}, e.g. {example}"
+        raise UsageError(f"{name} {number_text(value)} is not a {wanted}")
     if not low <= number <= high:
         given = f"{number:,}" if abs(number) < 10**21 else number_text(value)
         remedy = f"give at least {low:,}" if number < low else f"give at most {high:,}"
@@ -298,9 +298,8 @@ def parse_int(name: str, value: Number, low: int, high: int) -> int:
 
 def parse_seed(value: Number) -> int:
     """Return a seed, a signed 64-bit integer.  Raises UsageError."""
-    if whole_number(value) is None:
-        raise UsageError(f"seed {number_text(value)} is not a whole number; give any, e.g. 7: it fixes the randomness")
-    return parse_int("seed", value, -(2**63), 2**63 - 1)
+    wanted = "whole number; give any, e.g. 7: it fixes the randomness"
+    return parse_int("seed", value, -(2**63), 2**63 - 1, wanted)
 
 
 def random_seed() -> int:

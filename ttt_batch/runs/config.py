@@ -40,7 +40,7 @@ from ttt_batch.runs.options import (
     Schedule,
     temperature_of,
 )
-from ttt_batch.runs.schedules import Batches, check_batch, make_batches
+from ttt_batch.runs.schedules import Batches, make_batches
 from ttt_batch.simulation.walk import MAX_WALKED
 
 BOXED_BOARD = Board(3, 3, 3)
@@ -96,35 +96,6 @@ def replace_exploration(given: Mapping[str, Any]) -> dict[str, Any]:
     return dict(given)
 
 
-def check_numbers(config: "Config") -> None:
-    """Raise UsageError for an epsilon beside play by action probabilities, and for numbers that a learner lacks."""
-    learner = learner_named(config.learner)
-    if config.by_chances and config.epsilon.text != "0.0":
-        if config.explore is None:
-            raise UsageError(
-                f"{learner.name} draws its moves from probabilities that it learns; leave {flag('epsilon')} out"
-            )
-        raise UsageError(f"{flag('explore')} takes the place of {flag('epsilon')}; leave one of them out")
-    if learner.by_beads:
-        _check_beads(config)
-    if learner.undiscounted and config.gamma != 1.0:
-        raise UsageError(
-            f"{learner.name} is not discounted: gamma {config.gamma:g} is not 1; leave {flag('gamma')} out"
-        )
-
-
-def _check_beads(config: "Config") -> None:
-    """Raise UsageError for a step size or draw worths of a learner that has beads instead."""
-    name = config.learner
-    if config.alpha.text != "1.0":
-        raise UsageError(
-            f"{name} has no step size: alpha {config.alpha.text} does not apply to whole beads; leave "
-            f"{flag('alpha')} out, and choose {flag('rewards')}"
-        )
-    if config.draw_worth != (0.0, 0.0):
-        raise UsageError(f"{name} has rewards in beads; instead of {flag('draw_worth')} give {flag('rewards')}")
-
-
 def own_default(learner: Learner, name: str) -> Any:
     """Return a learner's default of an option that only some learners have; None if it lacks the option."""
     return getattr(learner if name == "start_value" else learner.defaults, name)
@@ -174,10 +145,6 @@ SEATS_IN_TURN = {"first": (0, 0), "second": (1, 1), "both": (0, 1), "": (-1, -1)
 
 DIGEST = "[0-9a-f]{16}"
 """Pattern of a digest of a run's tables (`state.table_digest`)."""
-
-_START = rf"({DIGEST}(@[0-9]{{1,16}})?)?"
-_OPPONENT = rf"({'|'.join(OPPONENTS)}|{DIGEST})?"
-
 
 DEFAULTS: Options = {"learner": "td", "board": "3x3", "engine": "walk", "seed": 0, "symmetry": "auto"}
 """Defaults of options that neither the user nor the learner sets; that of `batch` depends on board and engine."""
@@ -238,6 +205,43 @@ class Config(Configuration, OwnNumbers):
     opponent: str = ""
     seat: str = ""
     symmetry: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for an epsilon beside play by action probabilities, and for numbers that a learner lacks."""
+        learner, name = learner_named(self.learner), self.learner
+        if self.by_chances and self.epsilon.text != "0.0":
+            if self.explore is None:
+                raise UsageError(
+                    f"{name} draws its moves from probabilities that it learns; leave {flag('epsilon')} out"
+                )
+            raise UsageError(f"{flag('explore')} takes the place of {flag('epsilon')}; leave one of them out")
+        if learner.by_beads and self.alpha.text != "1.0":
+            raise UsageError(
+                f"{name} has no step size: alpha {self.alpha.text} does not apply to whole beads; leave "
+                f"{flag('alpha')} out, and choose {flag('rewards')}"
+            )
+        if learner.by_beads and self.draw_worth != (0.0, 0.0):
+            raise UsageError(f"{name} has rewards in beads; instead of {flag('draw_worth')} give {flag('rewards')}")
+        if learner.undiscounted and self.gamma != 1.0:
+            raise UsageError(f"{name} is not discounted: gamma {self.gamma:g} is not 1; leave {flag('gamma')} out")
+        walk, flow, batch = flag("engine", "walk"), flag("engine", "flow"), self.batch
+        if batch == 1 and self.engine == "flow":
+            raise UsageError(f"batch 1 belongs to {walk}, which plays games one by one; flow takes 2 or more")
+        if self.engine == "walk" and not isinstance(batch, str) and batch > MAX_WALKED:
+            raise UsageError(
+                f"batch {batch:,} is more than the {MAX_WALKED:,} games that {walk} plays in one batch; choose {flow}"
+            )
+        start, opponent, seat = self.start, self.opponent, self.seat
+        if re.fullmatch(rf"({DIGEST}(@[0-9]{{1,16}})?)?", start) is None:
+            raise UsageError(f"start {quoted(start)} is not the digest of a table; give a run to start from")
+        if re.fullmatch(f"({DIGEST})?", opponent) is None and opponent not in OPPONENTS:
+            raise UsageError(
+                f"opponent {quoted(opponent)} is neither random, optimal nor the digest of a table; give a run"
+            )
+        if seat and not opponent:
+            raise UsageError(f"seat {seat!r} needs an opponent; name one, or leave the seat out for self-play")
+        if opponent and not seat:
+            raise UsageError(f"opponent {opponent} needs the learner's seat; choose first, second or both")
 
     @functools.cached_property
     def grown(self) -> bool:
@@ -317,45 +321,27 @@ def make_config(
         check_begins(learner, board.name)
     if learner.occupied:
         check_any_cell(board, f"learner {learner.name}")
-    seat = choose_seat(seat, "both") if seat else ""
-    _check_opponent(start, opponent, seat)
-    read = {name: OPTIONS[name].parse(given[name]) for name in ("epsilon", "alpha", "gamma", "draw_worth", "seed")}
-    config = Config(
+    one_by_one = (space.grown or learner.by_beads) and engine == "walk"
+    given = {"batch": 1 if one_by_one else DEFAULT_BATCH} | given
+    numbers = ("epsilon", "alpha", "gamma", "draw_worth", "seed", "batch")
+    read = {name: OPTIONS[name].parse(given[name]) for name in numbers}
+    return Config(
         board=board,
         learner=learner.name,
-        batch=check_batch(
-            given.get("batch", 1 if (space.grown or learner.by_beads) and engine == "walk" else DEFAULT_BATCH), engine
-        ),
         engine=engine,
         horizon=horizon_of(read["epsilon"], read["alpha"], parse_int("horizon", horizon, 0, MAX_GAMES)),
         start=start,
         opponent=opponent,
-        seat=seat,
+        seat=choose_seat(seat, "both") if seat else "",
         symmetry=space.symmetry,
         **read,
         **own_option_values(learner, given),
     )
-    check_numbers(config)
-    return config
 
 
 def horizon_of(epsilon: Schedule, alpha: Schedule, games: int) -> int:
     """Return the `horizon` of a configuration with these schedules, for a run of `games` games."""
     return games if epsilon.by_games or alpha.by_games else 0
-
-
-def _check_opponent(start: str, opponent: str, seat: str) -> None:
-    """Raise UsageError for an invalid `start` or `opponent`, or if only one of opponent and seat is given."""
-    if re.fullmatch(_START, start) is None:
-        raise UsageError(f"start {quoted(start)} is not the digest of a table; give a run to start from")
-    if re.fullmatch(_OPPONENT, opponent) is None:
-        raise UsageError(
-            f"opponent {quoted(opponent)} is neither random, optimal nor the digest of a table; give a run"
-        )
-    if seat and not opponent:
-        raise UsageError(f"seat {seat!r} needs an opponent; name one, or leave the seat out for self-play")
-    if opponent and not seat:
-        raise UsageError(f"opponent {opponent} needs the learner's seat; choose first, second or both")
 
 
 PROVE_EVERY = 2_000

@@ -133,11 +133,12 @@ def parse_schedule(name: str, value: Number | Schedule, *, positive: bool) -> Sc
     return Schedule(CONSTANT, number, number)
 
 
-def _number(name: str, value: Number, positive: bool) -> float:
+def _number(name: str, value: Number, positive: bool, expected: str = "") -> float:
+    """Return a number in [0, 1], above 0 if `positive`.  expected: by default all forms of schedules."""
     interval = "(0, 1]" if positive else "[0, 1]"
     forms = "a number such as 0.1 or 10%, or 0.3->0.01:linear" + (" or 1/n" if positive else "")
-    number = parse_float(name, value, f"{forms}, with numbers in {interval}", shares=True)
-    if not (0.0 < number <= 1.0 if positive else 0.0 <= number <= 1.0):
+    number = parse_float(name, value, expected or f"{forms}, with numbers in {interval}", shares=not expected)
+    if not 0.0 <= number <= 1.0 or (positive and number == 0.0):  # also catches NaN
         raise UsageError(f"{name} {number_text(value)} is outside {interval}; give a number in it, e.g. 0.1")
     return number
 
@@ -150,11 +151,8 @@ def parse_batch(given: Number) -> int | str:
     """Return a number of games, up to MAX_GAMES, or `auto`.  Raises UsageError."""
     if isinstance(given, str) and fold_case(given) == AUTO:
         return AUTO
-    if whole_number(given) is None:
-        raise UsageError(
-            f"batch {number_text(given)} is not a number of games; give a whole number, e.g. 16384 or 10k, or auto"
-        )
-    return parse_int("batch", given, 1, MAX_GAMES)
+    wanted = "number of games; give a whole number, e.g. 16384 or 10k, or auto"
+    return parse_int("batch", given, 1, MAX_GAMES, wanted)
 
 
 LARGEST = 1e100
@@ -204,28 +202,22 @@ def _start_value(given: Number) -> float:
     return number + 0.0  # turns -0.0 into 0.0
 
 
-def _beta(given: Number) -> float:
-    number = parse_float("beta", given, "a number above 0 up to 1, such as 0.1")
-    if not 0.0 < number <= 1.0:
-        raise UsageError(f"beta {number_text(given)} is outside (0, 1]; give a number in it, e.g. 0.1")
-    return number
-
-
 MOST_BEADS = 1_000_000
 """Largest number of beads of a kind at the start, and of a reward."""
 
 
-def _whole_numbers(name: str, given: str | Sequence[int], example: str, meaning: str, lowest: Sequence[int]) -> str:
-    """Return the canonical text of whole numbers: as many as `lowest` has, each at least the one there.
+def _whole_numbers(
+    name: str, given: str | Sequence[int], example: str, meaning: str, limits: Sequence[tuple[int, int]]
+) -> str:
+    """Return the canonical text of whole numbers, each within its limits.
 
     meaning: description of the numbers, for the message of UsageError.
     """
     parts = given.split(",") if isinstance(given, str) else list(given)
     numbers = [whole_number(part) for part in parts]
-    good = len(numbers) == len(lowest) and all(
-        number is not None and low <= number <= MOST_BEADS for number, low in zip(numbers, lowest, strict=True)
-    )
-    if not good:
+    if len(numbers) != len(limits) or not all(
+        number is not None and low <= number <= high for number, (low, high) in zip(numbers, limits, strict=True)
+    ):
         text = given if isinstance(given, str) else ",".join(map(str, parts))
         raise UsageError(f"{name} {quoted(text)} are not {meaning}; give them such as {example}")
     return ",".join(map(str, numbers))
@@ -233,17 +225,15 @@ def _whole_numbers(name: str, given: str | Sequence[int], example: str, meaning:
 
 def _beads(given: str | Sequence[int]) -> str:
     meaning = f"four whole numbers from 1 to {MOST_BEADS:,}, for the first player's turns one to four"
-    return _whole_numbers("beads", given, "4,3,2,1 or 8,4,2,1", meaning, [1, 1, 1, 1])
+    return _whole_numbers("beads", given, "4,3,2,1 or 8,4,2,1", meaning, [(1, MOST_BEADS)] * 4)
 
 
 def _rewards(given: str | Sequence[int]) -> str:
     meaning = (
         f"three whole numbers of beads up to {MOST_BEADS:,}: at least 0 for a win, any for a draw, at most 0 for a loss"
     )
-    text = _whole_numbers("rewards", given, "3,1,-1", meaning, [0, -MOST_BEADS, -MOST_BEADS])
-    if int(text.rpartition(",")[2]) > 0:
-        raise UsageError(f"rewards {quoted(text)} are not {meaning}; give them such as 3,1,-1")
-    return text
+    limits = [(0, MOST_BEADS), (-MOST_BEADS, MOST_BEADS), (-MOST_BEADS, 0)]
+    return _whole_numbers("rewards", given, "3,1,-1", meaning, limits)
 
 
 def _network_step(given: Number) -> float:
@@ -366,7 +356,12 @@ class OwnOptions(TypedDict, total=False):
     ]
     beta: Annotated[
         Number | None,
-        Option("NUMBER", "reinforce, actor-critic: step size of their values, above 0 up to 1.", _beta, default="0.1"),
+        Option(
+            "NUMBER",
+            "reinforce, actor-critic: step size of their values, above 0 up to 1.",
+            lambda given: _number("beta", given, True, "a number above 0 up to 1, such as 0.1"),
+            default="0.1",
+        ),
     ]
     explore: Annotated[
         str | None,

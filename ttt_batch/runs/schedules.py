@@ -14,10 +14,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ttt_batch.compiler.jit import Int64, inlined, kernel
-from ttt_batch.core.errors import UsageError, flag
-from ttt_batch.core.text import Number
-from ttt_batch.runs.options import AUTO, EXPONENTIAL, LINEAR, MAX_GAMES, Decay, parse_batch
-from ttt_batch.simulation.walk import MAX_WALKED
+from ttt_batch.runs.options import AUTO, EXPONENTIAL, LINEAR, MAX_GAMES, Decay
 
 
 @kernel
@@ -51,20 +48,6 @@ def make_batches(batch: int | str, most: int = MAX_GAMES) -> Batches:
     if batch == AUTO:
         return Batches(1024, 1 << (most.bit_length() - 1), 16)
     return Batches(int(batch), int(batch), 1)
-
-
-def check_batch(batch: Number, engine: str) -> int | str:
-    """Return `batch` as the configuration stores it.  Raises UsageError if the engine cannot play such batches."""
-    games = parse_batch(batch)
-    if games == 1 and engine == "flow":
-        walk = flag("engine", "walk")
-        raise UsageError(f"batch 1 belongs to {walk}, which plays games one by one; flow takes 2 or more")
-    if engine == "walk" and not isinstance(games, str) and games > MAX_WALKED:
-        raise UsageError(
-            f"batch {games:,} is more than the {MAX_WALKED:,} games that {flag('engine', 'walk')} plays in one "
-            f"batch; choose {flag('engine', 'flow')}"
-        )
-    return games
 
 
 def batch_bounds(batches: Batches, game: int) -> tuple[int, int]:

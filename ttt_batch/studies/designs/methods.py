@@ -25,7 +25,6 @@ from ttt_batch.runs.config import (
     DEFAULTS,
     Config,
     PatternConfig,
-    check_numbers,
     default_weights,
     horizon_of,
     make_config,
@@ -35,7 +34,7 @@ from ttt_batch.runs.loading import load, run_from
 from ttt_batch.runs.lookup import name_or_run
 from ttt_batch.runs.options import OPPONENTS, OPTIONS, OWN, Schedule
 from ttt_batch.runs.run import Run
-from ttt_batch.runs.schedules import Batches, check_batch, record_schedule
+from ttt_batch.runs.schedules import Batches, record_schedule
 from ttt_batch.runs.state import table_digest
 from ttt_batch.runs.storage.declaration import EXACT_COLUMNS, NETWORK_COLUMNS
 from ttt_batch.runs.storage.writing import run_bytes
@@ -303,11 +302,8 @@ class Tables(Method):
         """Return the setting with these values of `numbers`."""
         changed = dict(numbers)
         games = changed.pop("games", base.games)
-        if "batch" in changed:
-            check_batch(changed["batch"], base.config.engine)
         epsilon, alpha = (changed.get(name, getattr(base.config, name)) for name in ("epsilon", "alpha"))
         config = replace(base.config, **changed, horizon=horizon_of(epsilon, alpha, games))
-        check_numbers(config)
         return Setting(self, config, games, base.opponent)
 
     def points(self, config: Config, games: int) -> list[int]:
