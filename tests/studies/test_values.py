@@ -13,7 +13,7 @@ from ttt_batch.core.text import MAX_VALUES
 from ttt_batch.games.board import Board
 from ttt_batch.runs.options import parse_schedule
 from ttt_batch.studies.designs.methods import RunOpponent, written
-from ttt_batch.studies.designs.values import seed_runs, values_of, written_seeds
+from ttt_batch.studies.designs.values import seed_runs, seeds_of, values_of
 
 HALVES = (0.5, 0.5)
 
@@ -24,7 +24,7 @@ def read(name, given):
 
 
 def seeds(given):
-    return tuple(written_seeds(given).values())
+    return tuple(seeds_of(given))
 
 
 def nested(depth):
@@ -246,7 +246,7 @@ def test_seeds(given, values):
 )
 def test_refused_seeds(given, message):
     with pytest.raises(UsageError, match=message):
-        written_seeds(given)
+        seeds_of(given)
 
 
 def test_a_run_as_opponent(tmp_path, monkeypatch, trained):

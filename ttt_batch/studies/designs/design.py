@@ -19,15 +19,7 @@ from ttt_batch.core.errors import RunFileError, TttBatchError, UsageError, flag
 from ttt_batch.core.text import MAX_VALUES, PATTERN_LEARNERS, SWITCH_WORDS, Option, choose, count_text, unknown_name
 from ttt_batch.learners import any_learner
 from ttt_batch.studies.designs.methods import NETWORKS, TABLES, TALLIES, TALLY, Method, Setting
-from ttt_batch.studies.designs.values import (
-    MAX_SEEDS,
-    WrittenValues,
-    listed,
-    seed_runs,
-    values_of,
-    written_seeds,
-    written_values,
-)
+from ttt_batch.studies.designs.values import MAX_SEEDS, listed, seed_runs, seeds_of, values_of
 
 FULL, ONE_AT_A_TIME = SWEEPS = ("grid", "one-at-a-time")
 _SWEEP_WORDS = {"full": FULL, "fullgrid": FULL, "all": FULL}
@@ -36,11 +28,6 @@ _SWEEP_WORDS = {"full": FULL, "fullgrid": FULL, "all": FULL}
 def sweep_named(given: object) -> str:
     """Return the name in SWEEPS that `given` stands for.  Raises UsageError."""
     return choose("sweep", given, SWEEPS, words=_SWEEP_WORDS)
-
-
-def count_settings(counts: list[int], sweep: str) -> int:
-    """Return the number of settings of a grid.  counts: number of values of each option."""
-    return math.prod(counts) if sweep == FULL else 1 + sum(counts) - len(counts)
 
 
 @contextmanager
@@ -66,6 +53,12 @@ class Grid:
     values: Mapping[str, tuple[Any, ...]]
     sweep: str = FULL
 
+    @property
+    def count(self) -> int:
+        """Return the number of settings, of which some may be equal."""
+        counts = [len(values) for values in self.values.values()]
+        return math.prod(counts) if self.sweep == FULL else 1 + sum(counts) - len(counts)
+
     def combinations(self) -> Iterator[tuple[Any, ...]]:
         """Yield the value of every option of the family in order, None for a default."""
         lists = [self.values.get(name, (None,)) for name in self.family.options]
@@ -83,32 +76,23 @@ class Grid:
         family, names = self.family, [*self.family.options]
         known: dict[tuple[Any, ...], Setting] = {}
         for combination in self.combinations():
-            first = combination[: family.first]
-            with placed(functools.partial(self._combined, combination, len(first))):
+            first, given = combination[: family.first], dict(zip(names, combination, strict=True))
+            numbers = {name: value for name in family.numbers if (value := given.pop(name)) is not None}
+            with placed(functools.partial(self._combined, first)):
                 if (base := known.get(first)) is None:
-                    base = known[first] = family.base(_given(names, first))
-            with placed(functools.partial(self._combined, combination, len(names))):
-                setting = family.numbered(base, _given(names[family.first :], combination[family.first :]))
+                    others = {name: value for name, value in given.items() if value is not None}
+                    base = known[first] = family.base(others)
+            with placed(functools.partial(self._combined, combination)):
+                setting = family.numbered(base, numbers)
             yield setting
 
-    def _combined(self, values: tuple[Any, ...], count: int) -> str:
-        """Return a message prefix with values of a combination.
-
-        It names those of the first `count` options that have several values and may be incompatible.
-        """
-        named = zip(self.family.options, values[:count], strict=False)
-        checked = {*[*self.family.options][: self.family.first], *self.family.checked}
-        several = [
-            f"{name.rstrip('_')} {listed([value])}"
-            for name, value in named
-            if name in checked and len(self.values.get(name, ())) > 1
-        ]
+    def _combined(self, values: tuple[Any, ...]) -> str:
+        """Return a message prefix with values of a combination: of options with several, which may be incompatible."""
+        family, several = self.family, []
+        for number, (name, value) in enumerate(zip(family.options, values, strict=False)):
+            if (number < family.first or name in family.checked) and len(self.values.get(name, ())) > 1:
+                several.append(f"{name.rstrip('_')} {listed([value])}")
         return f"{', '.join(several)}: " if several else ""
-
-
-def _given(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
-    """Return the values that are not None, by name."""
-    return {name: value for name, value in zip(names, values, strict=False) if value is not None}
 
 
 FAMILIES: Mapping[str, Method] = {family.name: family for family in (TABLES, NETWORKS, TALLIES)}
@@ -201,23 +185,19 @@ class Design:
         Existing settings and seeds keep their places, and new ones follow.  name: name of the study in messages.
         Raises UsageError with the option's name if a value would be left out, and as `make_design` does.
         """
-        family, values, wanted_options = self.family, {}, _named(options)
-        if TALLY in wanted_options and _tallies(wanted_options) != (family is TALLIES):
+        family, new, given = self.family, dict[str, tuple[Any, ...]](), _named(options)
+        if TALLY in given and _tallies(given) != (family is TALLIES):
             has = "only counts results" if family is TALLIES else "evaluates its learners"
             raise UsageError(f"{name} {has}, which is fixed; leave {flag(TALLY, True)} out, or make another study")
-        wanted_options.pop(TALLY, None)
-        for key, given in family.named(wanted_options).items():
+        given.pop(TALLY, None)
+        for key, value in family.named(given).items():
             family.check(key)
-            values[key] = values_of(key, given, family.options)
+            new[key] = values_of(key, value, family.options)
         grids = []
         for grid in self.grids:
-            united = {key: _united(name, key, grid.values.get(key, ()), new) for key, new in values.items()}
+            united = {key: _united(name, key, grid.values.get(key, ()), values) for key, values in new.items()}
             grids.append(Grid(family, {**grid.values, **united}, sweep_named(grid.sweep if sweep is None else sweep)))
-        wanted = None if seeds is None else written_seeds(seeds)
-        settings = sum(count_settings([len(several) for several in grid.values.values()], grid.sweep) for grid in grids)
-        _check_count(settings, len(self.seeds) if wanted is None else wanted.count)
-        more = self.seeds if wanted is None else tuple(wanted.values())
-        return self.extended_to(Design(_merged(grids), more, tuple(grids)), name=name)
+        return self.extended_to(_made(grids, self.seeds if seeds is None else seeds_of(seeds)), name=name)
 
     def extended_to(self, wider: "Design", *, name: str = "the study") -> "Design":
         """Return the design `wider` with the settings and seeds of this design first.
@@ -259,63 +239,61 @@ def make_designs(requests: Sequence[Request], seeds: Any = None, place: str = ""
     The names of the options and sweeps must be exact.  place: place of the seeds, as the start of a message.
     Raises as `make_design` does.
     """
-    grids, family = [_taken_apart(request) for request in requests], _family_of(requests)
-    with placed(place):
-        wanted = written_seeds(DEFAULT_SEEDS if seeds is None else seeds)
-    settings = 0
-    for request, pieces in zip(requests, grids, strict=True):
-        settings += count_settings([several.count for several in pieces.values()], request.sweep)
-    _check_count(settings, wanted.count)
-    made = []
-    for request, pieces in zip(requests, grids, strict=True):
-        values = {}
-        for name in pieces:
-            with placed(request.place(name)):
-                values[name] = tuple(pieces[name].values())
-        made.append(Grid(family, values, request.sweep))
-    return Design(_merged(made, [request.place("") for request in requests]), tuple(wanted.values()), tuple(made))
-
-
-def _family_of(requests: Sequence[Request]) -> Method:
-    """Return the common family of all grids' learners.  Raises UsageError if they differ."""
-    families = [_family(request) for request in requests]
-    for request, family in zip(requests, families, strict=True):
-        if family is not families[0]:
+    grids: list[Grid] = []
+    for request in requests:
+        grids.append(_grid(request))
+        if grids[-1].family is not grids[0].family:
             raise UsageError(
-                f"{request.place('learner')}this grid has learners of {family.name}, the first one those of "
-                f"{families[0].name}, and their results differ; a study holds one kind: make two studies"
+                f"{request.place('learner')}this grid has learners of {grids[-1].family.name}, the first one those of "
+                f"{grids[0].family.name}, and their results differ; a study holds one kind: make two studies"
             )
-    return families[0]
+        _count(grids)  # before the values of a thousand grids are read
+    with placed(place):
+        wanted = seeds_of(DEFAULT_SEEDS if seeds is None else seeds)
+    return _made(grids, wanted, [request.place("") for request in requests])
 
 
-def _family(request: Request) -> Method:
+def _grid(request: Request) -> Grid:
+    """Return the grid that is asked for, with its values in the order of the family.  Raises UsageError."""
     with placed(request.place(TALLY)):
         tally = _tallies(request.options)
     with placed(request.place("learner")):
-        return family_for(request.options.get("learner"), tally=tally)
-
-
-def _taken_apart(request: Request) -> dict[str, WrittenValues]:
-    """Return the parsed pieces of each given option of a grid, in the order of the family.  Raises UsageError."""
-    family = _family(request)
+        family = family_for(request.options.get("learner"), tally=tally)
     given = family.named({name: value for name, value in request.options.items() if name != TALLY})
     for name in given:
         with placed(request.place(name)):
             family.check(name)
-    pieces = {}
+    values = {}
     for name in (name for name in family.options if name in given):
         with placed(request.place(name)):
-            pieces[name] = written_values(name, given[name], family.options[name])
-    return pieces
+            values[name] = values_of(name, given[name], family.options)
+    return Grid(family, values, request.sweep)
 
 
-def _merged(grids: Sequence[Grid], places: Sequence[str] = ()) -> tuple[Setting, ...]:
-    """Return the distinct settings of all grids, in order.  places: of the grids, as the start of messages."""
-    settings: dict[Setting, None] = {}
+def _made(grids: Sequence[Grid], seeds: Sequence[int], places: Sequence[str] = ()) -> Design:
+    """Return the design of grids, with equal settings merged.  places: of the grids, as the start of messages.
+
+    Raises UsageError, before any setting is made for more settings or learners than a study may have.
+    """
+    count, settings = _count(grids), dict[Setting, None]()
+    if count * len(seeds) > MAX_LEARNERS:
+        raise UsageError(
+            f"{count:,} settings with {len(seeds):,} seeds are {count * len(seeds):,} learners; a study has at most "
+            f"{MAX_LEARNERS:,}: give fewer values or seeds"
+        )
     for grid, place in zip(grids, places or [""] * len(grids), strict=True):
         with placed(place):
             settings.update(dict.fromkeys(grid.settings()))
-    return tuple(settings)
+    return Design(tuple(settings), tuple(seeds), tuple(grids))
+
+
+def _count(grids: Sequence[Grid]) -> int:
+    """Return the number of settings.  Raises UsageError for more than a study may have."""
+    count = sum(grid.count for grid in grids)
+    if count > MAX_SETTINGS:
+        number = f"{count:,}" if count < 10**15 else f"{count:.2g}" if count < 10**300 else "countless"
+        raise UsageError(f"{number} settings are too many; a study has at most {MAX_SETTINGS:,}: give fewer values")
+    return count
 
 
 def _named(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -331,23 +309,6 @@ def _tallies(options: Mapping[str, Any]) -> bool:
     """Return whether to count results without evaluating tables.  Raises UsageError."""
     given = options.get(TALLY, False)
     return given if isinstance(given, bool) else choose(TALLY, given, ("on", "off"), words=SWITCH_WORDS) == "on"
-
-
-def _check_count(settings: int, seeds: int) -> None:
-    """Raise UsageError for more settings or learners than a study may have."""
-    if settings > MAX_SETTINGS:
-        raise UsageError(
-            f"{_big(settings)} settings are too many; a study has at most {MAX_SETTINGS:,}: give fewer values"
-        )
-    if settings * seeds > MAX_LEARNERS:
-        raise UsageError(
-            f"{settings:,} settings with {seeds:,} seeds are {_big(settings * seeds)} learners; a study has at most "
-            f"{MAX_LEARNERS:,}: give fewer values or seeds"
-        )
-
-
-def _big(number: int) -> str:
-    return f"{number:,}" if number < 10**15 else f"{number:.2g}" if number < 10**300 else "countless"
 
 
 def _united(

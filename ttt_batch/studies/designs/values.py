@@ -9,7 +9,6 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -33,102 +32,36 @@ _THOUSANDS = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})*,0\d\d(?:,\d{3})*(?!\d)", 
 _SEEDS = Option(read=parse_seed, ranges=True, whole=True, most=MAX_SEEDS)
 
 
-@dataclass(frozen=True)
-class Range:
-    """Range of `count` numbers from `start` to `end`, both included, evenly spaced or with equal ratios (`log`)."""
-
-    start: Fraction
-    end: Fraction
-    count: int
-    log: bool = False
-
-    def numbers(self) -> list[float]:
-        """Return the numbers, those between the ends rounded to DIGITS digits unless that makes some equal."""
-        within = [float(f"{number:.{DIGITS}g}") for number in map(float, self._between())]
-        found = [float(self.start), *within, float(self.end)]
-        if len(set(found)) < self.count:
-            found[1:-1] = map(float, self._between())
-        return found
-
-    def whole_numbers(self) -> Sequence[int]:
-        """Return the distinct numbers, those between the ends rounded to whole numbers."""
-        start, end = int(self.start), int(self.end)
-        if self.count == abs(end - start) + 1 and not self.log:
-            step = 1 if end >= start else -1
-            return range(start, end + step, step)
-        return list(dict.fromkeys([start, *(math.floor(number + Fraction(1, 2)) for number in self._between()), end]))
-
-    def _between(self) -> list[Fraction]:
-        last = self.count - 1
-        if not self.log:
-            return [self.start + (self.end - self.start) * Fraction(i, last) for i in range(1, last)]
-        low, high = (math.log(end.numerator) - math.log(end.denominator) for end in (self.start, self.end))
-        return [Fraction(math.exp(low + (high - low) * i / last)) for i in range(1, last)]
-
-
-@dataclass(frozen=True)
-class WrittenValues:
-    """Single values and ranges given for an option, split but not yet converted.
-
-    count: number of values, of which some may be equal.
-    """
-
-    name: str
-    option: Option
-    parts: list[Any]
-
-    @property
-    def count(self) -> int:
-        """Return the number of values without making them."""
-        return sum(part.count if isinstance(part, Range) else 1 for part in self.parts)
-
-    def values(self) -> Sequence[Any]:
-        """Return the distinct values, in order.  Raises UsageError, and RunFileError for an unreadable opponent."""
-        found: list[Any] = []
-        for part in self.parts:
-            if not isinstance(part, Range):
-                found.append(self.option.parse(part))
-            elif self.option.whole:  # both ends are valid, so the numbers between them are
-                numbers = part.whole_numbers()
-                if len(self.parts) == 1:
-                    return numbers
-                found += numbers
-            else:
-                found += (_read_number(self.option, number) for number in part.numbers())
-        return list(dict.fromkeys(found))
-
-
-def _read_number(option: Option, number: float | str) -> Any:
-    """Return a number or an end of a range in its form in a configuration.  Raises UsageError."""
-    return option.parse(f"{option.prefix}{number}" if option.prefix else number)
-
-
 def values_of(name: str, given: Any, options: Mapping[str, Option] = TABLE_OPTIONS) -> tuple[Any, ...]:
     """Return the distinct values of the option `name` of `options`, in order and in their form in a configuration.
 
     Examples: schedules, boards, `on`/`off`/`auto` for symmetry, pairs of draw worths, opponents (`read_opponent`).
     given: text, a list, tuple or array of values, or one value.  Raises UsageError, and RunFileError for an opponent.
     """
-    return tuple(written_values(name, given, options[name]).values())
+    return tuple(_read(name, given, options[name]))
 
 
-def written_seeds(given: Any) -> WrittenValues:
+def seeds_of(given: Any) -> Sequence[int]:
     """Return the seeds for a number (from 0 on) or a list or range such as `0..99` or `5,7`.  Raises UsageError."""
     text = isinstance(given, str) and not re.search(r"[,;]|\.\.", given)
     if text or not (isinstance(given, str) or _is_list(given)):
-        count = parse_int("seeds", given, 1, MAX_SEEDS)
-        return WrittenValues("seeds", _SEEDS, [Range(Fraction(0), Fraction(count - 1), count)])
-    return written_values("seeds", given, _SEEDS)
+        return range(parse_int("seeds", given, 1, MAX_SEEDS))
+    return _read("seeds", given, _SEEDS)
 
 
-def written_values(name: str, given: Any, option: Option) -> WrittenValues:
-    """Split the given values of an option, and convert only ends and counts of ranges.  Raises UsageError."""
+def _read(name: str, given: Any, option: Option) -> Sequence[Any]:
+    """Return the distinct values given for an option, in order.  Raises UsageError, and RunFileError."""
     parts = _listed(name, given, option)
     if not parts:
         raise UsageError(f"{name} is an empty list; give a value, or leave {name} out")
-    pieces = WrittenValues(name, option, [_piece(name, part, option) for part in parts])
-    _check_many(name, pieces.count, option)
-    return pieces
+    if len(parts) == 1:
+        return _values(name, parts[0], option)
+    found: list[Any] = []
+    for part in parts:
+        values = _values(name, part, option)
+        _check_many(name, len(found) + len(values), option)
+        found += values
+    return list(dict.fromkeys(found))
 
 
 def _check_many(name: str, count: int, option: Option) -> None:
@@ -183,42 +116,73 @@ def _split(name: str, text: str, option: Option) -> list[str]:
     return parts
 
 
-def _piece(name: str, given: Any, option: Option) -> Any:
-    """Return a value as given, or the Range that a text describes.  Raises UsageError."""
+def _values(name: str, given: Any, option: Option) -> Sequence[Any]:
+    """Return the distinct values of one item of a list: a value, or a text that describes a range.
+
+    Raises UsageError, and RunFileError for an unreadable opponent.
+    """
     given = _plain(given)
     if isinstance(given, dict | set | frozenset) or (
         _is_list(given) and (name != "draw_worth" or any(_is_list(part) or isinstance(part, dict) for part in given))
     ):
         raise UsageError(f"{name} has a list or table within its list; give all values in one list")
-    if not isinstance(given, str):
-        return given
-    if len(given) > option.longest:
-        raise UsageError(
-            f"{name} {quoted(given)} has {len(given):,} characters; a value has at most {option.longest:,}"
-        )
-    ranged = given.strip()
-    prefixed = ranged.lower().startswith(option.prefix)
-    found = _RANGE.fullmatch(ranged[len(option.prefix) :]) if option.ranges and prefixed else None
-    return given if found is None else _range(name, given, option, found)
+    if isinstance(given, str):
+        if len(given) > option.longest:
+            raise UsageError(
+                f"{name} {quoted(given)} has {len(given):,} characters; a value has at most {option.longest:,}"
+            )
+        ranged = given.strip()
+        prefixed = option.ranges and ranged.lower().startswith(option.prefix)
+        if prefixed and (found := _RANGE.fullmatch(ranged[len(option.prefix) :])):
+            return _range(name, given, option, found)
+    return [option.parse(given)]
 
 
-def _range(name: str, text: str, option: Option, found: re.Match[str]) -> Range:
-    """Return the range with the parts of `found`.  Raises UsageError, with the option's own message for a bad end."""
+def _range(name: str, text: str, option: Option, found: re.Match[str]) -> Sequence[Any]:
+    """Return the values of the range with the parts of `found`, both ends included.
+
+    Raises UsageError, with the option's own message for a bad end.
+    """
     start, end = (_end(name, text, option, part.strip()) for part in (found[1], found[2]))
-    what, log = f"{name} {quoted(text)}", found[4] is not None
+    what, log, whole = f"{name} {quoted(text)}", found[4] is not None, int(abs(end - start)) + 1
     if found[3] is None and option is _SEEDS:
-        return Range(start, end, int(abs(end - start)) + 1)
-    if not found[3]:
+        _check_many(name, whole, option)
+        count = whole
+    elif not found[3]:
         range_ = f"{option.prefix}{found[1]}..{found[2]}"
         raise UsageError(f"{what} has no number of values; write {range_}:5, or :5log for equal ratios")
-    count = parse_int(f"{what}: its number of values", found[3], 2, option.most)
-    if start == end:
-        raise UsageError(f"{what} ends at its start; give that value alone")
+    else:
+        count = parse_int(f"{what}: its number of values", found[3], 2, option.most)
+        if start == end:
+            raise UsageError(f"{what} ends at its start; give that value alone")
     if log and min(float(start), float(end)) <= 0:
         raise UsageError(f"{what}: equal ratios need both ends above 0; begin with a small number, or leave log out")
-    if option.whole and count > abs(end - start) + 1:
-        raise UsageError(f"{what}: there are only {int(abs(end - start)) + 1:,} whole numbers; give a smaller number")
-    return Range(start, end, count, log)
+    if option.whole and count > whole:
+        raise UsageError(f"{what}: there are only {whole:,} whole numbers; give a smaller number")
+    if option.whole and count == whole and not log:
+        step = 1 if end >= start else -1
+        return range(int(start), int(end) + step, step)
+    between = _between(start, end, count, log=log)
+    if option.whole:  # both ends are valid, so the numbers between them are
+        return list(dict.fromkeys([int(start), *(math.floor(n + Fraction(1, 2)) for n in between), int(end)]))
+    inner = [float(f"{number:.{DIGITS}g}") for number in map(float, between)]
+    if len({float(start), *inner, float(end)}) < count:  # rounding has made some equal
+        inner = [*map(float, between)]
+    return list(dict.fromkeys(_read_number(option, number) for number in (float(start), *inner, float(end))))
+
+
+def _between(start: Fraction, end: Fraction, count: int, *, log: bool) -> list[Fraction]:
+    """Return the `count - 2` numbers between two ends, evenly spaced or with equal ratios (`log`)."""
+    last = count - 1
+    if not log:
+        return [start + (end - start) * Fraction(i, last) for i in range(1, last)]
+    low, high = (math.log(number.numerator) - math.log(number.denominator) for number in (start, end))
+    return [Fraction(math.exp(low + (high - low) * i / last)) for i in range(1, last)]
+
+
+def _read_number(option: Option, number: float | str) -> Any:
+    """Return a number or an end of a range in its form in a configuration.  Raises UsageError."""
+    return option.parse(f"{option.prefix}{number}" if option.prefix else number)
 
 
 def _end(name: str, text: str, option: Option, end: str) -> Fraction:
