@@ -194,9 +194,10 @@ class Method(ABC):
         """Return the setting with about `games` games, fewer than it has."""
         return replace(setting, games=games)
 
-    @abstractmethod
     def effort(self, setting: "Setting") -> tuple[Any, ...]:
         """Return the values that mainly determine a learner's training time."""
+        names = (*[*self.options][: self.first], "batch", "prove_every")
+        return *(getattr(setting.config, name, None) for name in names), setting.games
 
 
 @dataclass(frozen=True)
@@ -261,12 +262,10 @@ TABLE_OPTIONS: Mapping[str, Option] = {name: OPTIONS[name] for name in TABLE_NAM
 }
 
 
+@functools.lru_cache(maxsize=1024)
 def points_of(batches: Batches, games: int) -> list[int]:
     """Return the numbers of games at the recorded points of a learner with `games` games."""
     return [*takewhile(lambda point: point < games, record_schedule(batches)), games]
-
-
-_known_points = functools.lru_cache(maxsize=1024)(points_of)
 
 
 class Tables(Method):
@@ -308,13 +307,7 @@ class Tables(Method):
 
     def points(self, config: Config, games: int) -> list[int]:
         """Return the numbers of games at the recorded points."""
-        return _known_points(config.batches, games)
-
-    def effort(self, setting: Setting) -> tuple[Any, ...]:
-        """Return the values that mainly determine the training time."""
-        config = setting.config
-        opponent = config.opponent
-        return config.board, config.learner, config.symmetry, config.engine, config.batch, opponent, setting.games
+        return points_of(config.batches, games)
 
 
 TABLES = Tables()
@@ -406,12 +399,6 @@ class Networks(Method):
         if config.prove_every > games:
             config = replace(config, prove_every=0, keep=default_weights(0))
         return replace(setting, config=config, games=last_game(config, games))
-
-    def effort(self, setting: Setting) -> tuple[Any, ...]:
-        """Return the values that mainly determine the training time."""
-        config = setting.config
-        shape = config.board, config.learner, config.tuples, config.sharing, config.objective, config.seat
-        return *shape, config.batch, config.prove_every, setting.games
 
 
 NETWORKS = Networks()

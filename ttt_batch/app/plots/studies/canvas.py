@@ -9,7 +9,6 @@ import math
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +38,7 @@ from ttt_batch.studies.statistics import (
     settled_since,
 )
 from ttt_batch.studies.storage.layout import DONE, FAILED
-from ttt_batch.studies.storage.reading import Block, StudyFile
+from ttt_batch.studies.storage.reading import StudyFile
 
 LETTER = 0.068
 """Inches that a letter of a tick label or a legend takes, at most on average."""
@@ -59,13 +58,6 @@ BAND, BANDS = 0.2, 0.7
 """Largest opacity of a band, and of all together: eight bands must not hide each other."""
 
 
-class Canvas(NamedTuple):
-    """Panels of a figure.  panels: axes of each.  figure: with a title and the foot."""
-
-    figure: Any
-    panels: list[Any]
-
-
 def make_canvas(
     title: str,
     count: int,
@@ -75,8 +67,8 @@ def make_canvas(
     columns: int = 2,
     height: float = 2.7,
     share: bool = False,
-) -> Canvas:
-    """Return an empty figure with `count` panels.
+) -> tuple[Any, list[Any]]:
+    """Return a figure with a title and the foot, and the axes of its `count` empty panels.
 
     legend: signs with their labels, a line each.  notes: parts of a sentence below it; empty ones are left out.
     columns: most panels side by side.  height: of a row of panels, in inches.
@@ -100,7 +92,7 @@ def make_canvas(
         put_legend(figure, [sign for sign, _ in legend], labels, ncols=side, bbox_to_anchor=(left, top), borderpad=0)
     below = {"va": "top", "fontsize": 8, "color": "#444444", "linespacing": 1.35}
     figure.text(left, top - table / whole, "\n".join(text), **below).set_in_layout(False)
-    return Canvas(figure, grid[:count])
+    return figure, grid[:count]
 
 
 def keep_places(figure: Any) -> Any:
@@ -171,17 +163,13 @@ QUARTILES = 0.5, 0.25, 0.75
 PROVED, IN_SEATS = "proved", "proved_seats"
 """Statistics that follow from others: whether a learner is proved in all its seats, and in each; see `proved_seats`."""
 
-Statistics = Mapping[str, NDArray[Any]]
-Read = Callable[[Statistics, NDArray[np.int64]], Any]
-
 
 class Metric(NamedTuple):
     """Number of every learner.
 
     title: its name.  unit: for an axis.  kind: see TIME.  rising: more is better.
     column: the statistic that it needs, or PROVED or IN_SEATS.
-    read: from statistics [n, points, ...] and games int64[n, points] to float64[n, points], or float64[n, 1] if it is
-    of all points together.
+    of: an index on the last axis of that statistic, None for all, or a function of the statistic and the games.
     """
 
     title: str
@@ -189,7 +177,19 @@ class Metric(NamedTuple):
     kind: str
     rising: bool
     column: str
-    read: Read
+    of: int | Callable[[NDArray[Any], NDArray[np.int64]], Any] | None = None
+
+    def read(self, statistics: Mapping[str, NDArray[Any]], games: NDArray[np.int64]) -> Any:
+        """Return float64[n, points], the mean of the played seats, or float64[n, 1] if it is of all points together.
+
+        statistics: arrays [n, points, ...].  games: int64[n, points].
+        """
+        values = statistics[self.column]
+        if callable(self.of):
+            return self.of(values, games)
+        values = values if self.of is None else values[..., self.of]
+        scale = 100 if self.kind in (SHARE, PERCENT) else 1e3 if self.column == "seconds" else 1
+        return scale * (mean_of_seats(values) if self.column in _OF_SEATS else values)
 
     @property
     def note(self) -> str:
@@ -197,81 +197,52 @@ class Metric(NamedTuple):
         return "the two seats are averaged" if self.column in _OF_SEATS else ""
 
 
-def _value(column: str, index: int | slice = slice(None), scale: float = 1.0) -> Read:
-    """Return a reader of a statistic, of the mean of the seats that the learner plays.  index: on the last axis."""
+def _ever(proved: NDArray[Any], games: NDArray[np.int64]) -> Any:
+    return 100 * np.max(proved, axis=1, keepdims=True)
 
-    def read(statistics: Statistics, games: NDArray[np.int64]) -> Any:
-        values = statistics[column][..., index]
-        return scale * (mean_of_seats(values) if column in _OF_SEATS else values)
+
+def _until(point: Callable[[NDArray[np.bool_]], NDArray[np.float64]]) -> Any:
+    """Return a reader of the games at a point of the proofs."""
+
+    def read(proved: NDArray[Any], games: NDArray[np.int64]) -> Any:
+        return np.where(np.isnan(proved[:, :1]), np.nan, games_at(games, point(proved == 1))[:, None])
 
     return read
 
 
-def _in_play(result: int) -> Read:
-    def read(statistics: Statistics, games: NDArray[np.int64]) -> Any:
+def _in_play(what: str, result: int) -> Metric:
+    """Return the share of a result among the latest half of the games."""
+
+    def read(outcomes: NDArray[Any], games: NDArray[np.int64]) -> Any:
         distinct, which = np.unique(games, axis=0, return_inverse=True)
         found = np.full(games.shape, np.nan)
         for number, points in enumerate(distinct):
             own = which.reshape(-1) == number
-            found[own] = shares_in_play({"games": points, "outcomes": statistics["outcomes"][own]})[..., result]
+            found[own] = shares_in_play({"games": points, "outcomes": outcomes[own]})[..., result]
         return found
 
-    return read
+    return Metric(f"{what} in play (latest half of the games)", _GAMES, PERCENT, True, "outcomes", read)
 
 
-def _ever(statistics: Statistics, games: NDArray[np.int64]) -> Any:
-    return 100 * np.max(statistics[PROVED], axis=1, keepdims=True)
-
-
-def _time(of: Callable[[NDArray[np.bool_]], NDArray[np.float64]]) -> Read:
-    def read(statistics: Statistics, games: NDArray[np.int64]) -> Any:
-        proved = statistics[PROVED]
-        return np.where(np.isnan(proved[:, :1]), np.nan, games_at(games, of(proved == 1))[:, None])
-
-    return read
-
-
-def _wins(seat: str, result: int) -> Metric:
-    title = f"{seat} wins in play (latest half of the games)"
-    return Metric(title, _GAMES, PERCENT, True, "outcomes", _in_play(result))
-
-
-_SEEDS, _GAMES = "% of seeds", "% of games"
+_SEEDS, _GAMES, _REACHED = "% of seeds", "% of games", "% of those reachable"
 
 METRICS = {
-    "proof": Metric("games to the first proof", "games", TIME, False, PROVED, _time(first_proof)),
-    "settling": Metric("games to settling", "games", TIME, False, PROVED, _time(settled_since)),
+    "proof": Metric("games to the first proof", "games", TIME, False, PROVED, _until(first_proof)),
+    "settling": Metric("games to settling", "games", TIME, False, PROVED, _until(settled_since)),
     "proved": Metric("seeds proved at any point", _SEEDS, SHARE, True, PROVED, _ever),
-    "unbeatable": Metric("seeds unbeatable in every seat", _SEEDS, SHARE, True, PROVED, _value(PROVED, scale=100)),
-    "first": Metric("seeds unbeatable as first player", _SEEDS, SHARE, True, IN_SEATS, _value(IN_SEATS, 0, scale=100)),
-    "second": Metric(
-        "seeds unbeatable as second player", _SEEDS, SHARE, True, IN_SEATS, _value(IN_SEATS, 1, scale=100)
-    ),
-    "loss": Metric(
-        "losses against random play", _GAMES, PERCENT, False, "versus_random", _value("versus_random", LOSS, scale=100)
-    ),
-    "error": Metric(
-        "values: distance from the truth", "mean, on its own scale", NUMBER, False, "value_error", _value("value_error")
-    ),
-    "optimal": Metric(
-        "positions played optimally",
-        "% of those reachable",
-        PERCENT,
-        True,
-        "optimal_share",
-        _value("optimal_share", scale=100),
-    ),
-    "response": Metric(
-        "what the best opponent gets", "its wins - losses", NUMBER, False, "best_response", _value("best_response")
-    ),
-    "draws": Metric(
-        "draws in greedy self-play", _GAMES, PERCENT, True, "self_play", _value("self_play", DRAW, scale=100)
-    ),
-    "play": Metric("draws in play (latest half of the games)", _GAMES, PERCENT, True, "outcomes", _in_play(DRAW)),
-    "first-wins": _wins("first", WIN),
-    "second-wins": _wins("second", LOSS),
-    "time": Metric("time of learning", "milliseconds", NUMBER, False, "seconds", _value("seconds", scale=1e3)),
-    "positions": Metric("positions visited", "positions in the table", NUMBER, True, "positions", _value("positions")),
+    "unbeatable": Metric("seeds unbeatable in every seat", _SEEDS, SHARE, True, PROVED),
+    "first": Metric("seeds unbeatable as first player", _SEEDS, SHARE, True, IN_SEATS, 0),
+    "second": Metric("seeds unbeatable as second player", _SEEDS, SHARE, True, IN_SEATS, 1),
+    "loss": Metric("losses against random play", _GAMES, PERCENT, False, "versus_random", LOSS),
+    "error": Metric("values: distance from the truth", "mean, on its own scale", NUMBER, False, "value_error"),
+    "optimal": Metric("positions played optimally", _REACHED, PERCENT, True, "optimal_share"),
+    "response": Metric("what the best opponent gets", "its wins - losses", NUMBER, False, "best_response"),
+    "draws": Metric("draws in greedy self-play", _GAMES, PERCENT, True, "self_play", DRAW),
+    "play": _in_play("draws", DRAW),
+    "first-wins": _in_play("first wins", WIN),
+    "second-wins": _in_play("second wins", LOSS),
+    "time": Metric("time of learning", "milliseconds", NUMBER, False, "seconds"),
+    "positions": Metric("positions visited", "positions in the table", NUMBER, True, "positions"),
 }
 """Metrics by name.  Those that need no exact results come last."""
 
@@ -287,44 +258,47 @@ class SeedSpread(NamedTuple):
     high: NDArray[np.float64]
 
 
+def _read(
+    study: StudyFile, metrics: Sequence[Metric], settings: Sequence[int]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], list[Any]]]:
+    """Yield the numbers of settings and seeds (int64[n]) of learners, and their metrics [n, points], None if lacking.
+
+    settings: those to read.
+    """
+    for whole in study.blocks(tables=False):
+        own = np.isin(whole.settings, settings)
+        statistics = {name: column[own] for name, column in whole.statistics.items()}
+        block = whole._replace(settings=whole.settings[own], seeds=whole.seeds[own], statistics=statistics)
+        if (seats := proved_seats(study, block)) is not None:
+            statistics = {**statistics, PROVED: proved_in_all(seats), IN_SEATS: seats}
+        statistics = {**statistics, **in_own_seats(study, block)}
+        games = study.games[block.settings, : block.kind.points]
+        read = [metric.read(statistics, games) if metric.column in statistics else None for metric in metrics]
+        yield block.settings, block.seeds, read
+
+
 def at_end(study: StudyFile, metric: Metric) -> NDArray[np.float64]:
     """Return the metric of every learner at its last point (float64[settings, seeds]); NaN for those without it."""
     values = np.full(study.state.shape, np.nan)
-    for block in study.blocks(tables=False):
-        statistics = _statistics(study, block)
-        if metric.column in statistics:
-            values[block.settings, block.seeds] = metric.read(statistics, _games(study, block))[:, -1]
+    for settings, seeds, (read,) in _read(study, [metric], range(len(values))):
+        if read is not None:
+            values[settings, seeds] = read[:, -1]
     return values
 
 
-def over_games(
-    study: StudyFile, metrics: Sequence[Metric], settings: Sequence[int]
-) -> Iterator[tuple[int, list[SeedSpread]]]:
-    """Yield for each setting with finished seeds its number and the spread of each metric at its points."""
-
-    def parts() -> Iterator[tuple[int, list[NDArray[np.float64]]]]:
-        for block in study.blocks(tables=False):
-            whole = _statistics(study, block)
-            for setting in sorted(set(block.settings.tolist()) & set(settings)):
-                own = block.settings == setting
-                statistics = {metric.column: whole[metric.column][own] for metric in metrics}
-                games = _games(study, block)[own]
-                yield setting, [metric.read(statistics, games) for metric in metrics]
-
-    for setting, pieces in groupby(parts(), key=lambda part: part[0]):
-        columns = zip(*(values for _, values in pieces), strict=True)
-        yield setting, [spread(np.concatenate(c).T, m) for m, c in zip(metrics, columns, strict=True)]
-
-
-def _statistics(study: StudyFile, block: Block) -> dict[str, NDArray[Any]]:
-    """Return the statistics of a block, with PROVED and IN_SEATS if it has verdicts."""
-    seats = proved_seats(study, block)
-    whole = {**block.statistics, **in_own_seats(study, block)}
-    return whole if seats is None else {**whole, PROVED: proved_in_all(seats), IN_SEATS: seats}
-
-
-def _games(study: StudyFile, block: Block) -> NDArray[np.int64]:
-    return study.games[block.settings, : block.kind.points]
+def over_games(study: StudyFile, metrics: Sequence[Metric], settings: Sequence[int]) -> dict[int, list[SeedSpread]]:
+    """Return for each of `settings` with finished seeds the spread of each metric at its points."""
+    parts: dict[int, list[list[Any]]] = {}
+    for numbers, _, read in _read(study, metrics, settings):
+        for setting in np.unique(numbers).tolist():
+            parts.setdefault(setting, []).append([values[numbers == setting] for values in read])
+    return {
+        setting: [
+            spread(np.concatenate(column).T, metric)
+            for metric, column in zip(metrics, zip(*pieces, strict=True), strict=True)
+        ]
+        for setting, pieces in parts.items()
+    }
 
 
 def spread(values: NDArray[np.float64], metric: Metric) -> SeedSpread:

@@ -49,55 +49,62 @@ PANELS = (
 proofs, boards without either, and a mixture or results alone."""
 
 
+def _chosen(choice: Selection, metric: str | None, default: str) -> tuple[list[int], list[str]]:
+    """Return the settings to draw, the best by a metric if there are too many, and a note about the others."""
+    ranking = choice.metric(metric, default)
+    shown = [choice.settings[i] for i in choice.best(ranking, [[setting] for setting in choice.settings])]
+    return shown, left_out(len(shown), len(choice.settings), "settings", ranking)
+
+
 def study_curves_figure(choice: Selection, metric: str | None = None) -> Any:
     """Return a figure with a line for each setting.  metric: selects the settings if there are too many."""
-    ranking = choice.metric(metric, "proof" if choice.study.family is NETWORKS else "loss")
-    shown = [choice.settings[i] for i in choice.best(ranking, [[setting] for setting in choice.settings])]
+    shown, others = _chosen(choice, metric, "proof" if choice.study.family is NETWORKS else "loss")
     drawn = [choice.settings.index(setting) for setting in shown]
     several = [[METRICS[name] for name in names] for names in PANELS]
-    panels = next(tuple(one) for one in several if all(choice.having(metric)[drawn].all() for metric in one))
+    panels = next(one for one in several if all(choice.having(metric)[drawn].all() for metric in one))
     if not plays(choice.study)[shown].all(axis=1).any():  # boxes have no values
-        panels = tuple(name for name in panels if name is not METRICS["error"])
-    count, seeds = len(shown), choice.study.seeds.size
-    done = np.count_nonzero(choice.study.state[shown] == DONE, axis=1).tolist()
-    legend = [
-        (
-            line_sign(**line_style(i)),
-            choice.name_of(setting) + (f" ({done[i]} of {seeds} seeds)" if done[i] < seeds else ""),
-        )
-        for i, setting in enumerate(shown)
-    ]
+        panels = [panel for panel in panels if panel is not METRICS["error"]]
+    count, seeds, legend = len(shown), choice.study.seeds.size, []
+    for i, setting in enumerate(shown):
+        done = np.count_nonzero(choice.study.state[setting] == DONE)
+        some = f" ({done} of {seeds} seeds)" if done < seeds else ""
+        legend.append((line_sign(**line_style(i)), choice.name_of(setting) + some))
     notes = [
         "line: median of the seeds (a share has none), band: from quartile to quartile",
         next((choice.seats_note(panel, shown) for panel in panels if panel.note), ""),
-        *left_out(count, len(choice.settings), "settings", ranking),
+        *others,
         *choice.facts(),
     ]
-    canvas = make_canvas(f"Learning curves: {choice.title(shown)}", len(panels), legend, notes, columns=2, height=2.6)
-    ends = choice.study.games[shown, choice.study.points[shown] - 1]
-    edges = games_edges(int(choice.study.games[shown, 0].min()), int(ends.max()))
-    for axes, panel in zip(canvas.panels, panels, strict=True):
+    heading = f"Learning curves: {choice.title(shown)}"
+    figure, places = make_canvas(heading, len(panels), legend, notes, columns=2, height=2.6)
+    edges, found = _edges(choice, shown), over_games(choice.study, panels, shown)
+    for i, (axes, panel) in enumerate(zip(places, panels, strict=True)):
         axes.set_title(f"{panel.title[0].upper()}{panel.title[1:]}")
         axes.set_ylabel(panel.unit)
         games_axis(axes, *edges)
-    tops = [0.0] * len(panels)
-    for setting, spreads in over_games(choice.study, panels, shown):
-        number = shown.index(setting)
-        games = choice.study.games[setting, : choice.study.points[setting]]
-        marked = marked_points(games, *edges, number / count)
-        for i, (axes, panel, found) in enumerate(zip(canvas.panels, panels, spreads, strict=True)):
+        top = 1e-3
+        for number, setting in enumerate(shown):
+            if setting not in found:
+                continue
+            games, spread = choice.study.games[setting, : choice.study.points[setting]], found[setting][i]
             if panel.kind != SHARE:
-                axes.fill_between(games, found.low, found.high, **band_style(number, count))
-            axes.plot(games, found.middle, **line_style(number), markevery=marked, zorder=3)
-            tops[i] = max(tops[i], float(np.nanmax(found.high, initial=0)))
-    for axes, panel, top in zip(canvas.panels, panels, tops, strict=True):
+                axes.fill_between(games, spread.low, spread.high, **band_style(number, count))
+            marked = marked_points(games, *edges, number / count)
+            axes.plot(games, spread.middle, **line_style(number), markevery=marked, zorder=3)
+            top = max(top, float(np.nanmax(spread.high, initial=0)))
         if panel.kind == SHARE:
             axes.set_ylim(-3, 103)
         elif panel is METRICS["positions"]:
             log_counts(axes)
         else:
-            axes.set_ylim(-0.03 * max(top, 1e-3), 1.08 * max(top, 1e-3))
-    return canvas.figure
+            axes.set_ylim(-0.03 * top, 1.08 * top)
+    return figure
+
+
+def _edges(choice: Selection, shown: Sequence[int]) -> tuple[float, float]:
+    """Return the ends of an axis of games."""
+    games, points = choice.study.games[shown], choice.study.points[shown]
+    return games_edges(int(games[:, 0].min()), int(games[np.arange(len(shown)), points - 1].max()))
 
 
 TITLES = {"proof": "Proved by then", "settling": "Settled by then"}
@@ -107,34 +114,31 @@ def settling_figure(choice: Selection, metric: str | None = None) -> Any:
     """Draw the steps of each setting.  metric: chooses the settings to draw, if there are too many."""
     if not choice.having(METRICS["proof"]).any():
         raise UsageError(f"{choice.name} has no proofs to draw; choose {flag('kind', 'curves')}")
-    ranking = choice.metric(metric, "proof")
-    shown = [choice.settings[i] for i in choice.best(ranking, [[setting] for setting in choice.settings])]
+    shown, others = _chosen(choice, metric, "proof")
     times = {panel: at_end(choice.study, METRICS[panel])[shown] for panel in TITLES}
-    counts = [
-        f" ({np.isfinite(proof).sum()}, {np.isfinite(settling).sum()} of {(~np.isnan(proof)).sum()})"
-        for proof, settling in zip(*times.values(), strict=True)
-    ]
-    count = len(shown)
-    legend = [(line_sign(**_dash(i)), f"{choice.name_of(setting)}{counts[i]}") for i, setting in enumerate(shown)]
+    legend = []
+    for i, (setting, proof, settling) in enumerate(zip(shown, *times.values(), strict=True)):
+        counts = f"({np.isfinite(proof).sum()}, {np.isfinite(settling).sum()} of {(~np.isnan(proof)).sum()})"
+        legend.append((line_sign(**_dash(i)), f"{choice.name_of(setting)} {counts}"))
     notes = [
         "unbeatable in every seat at a recorded point: proved; at that one and all later ones: settled",
         "in brackets: seeds proved and settled up to the end, of all",
         "Kaplan-Meier with 95 % bands (log-log); seeds without are censored at the end",
-        *left_out(count, len(choice.settings), "settings", ranking),
+        *others,
         *choice.facts(),
     ]
-    canvas = make_canvas(f"Proofs over games: {choice.title(shown)}", 2, legend, notes, height=3.0)
-    ends = choice.study.games[shown, choice.study.points[shown] - 1]
-    edges = games_edges(int(choice.study.games[shown, 0].min()), int(ends.max()))
-    for axes, (panel, title) in zip(canvas.panels, TITLES.items(), strict=True):
+    figure, panels = make_canvas(f"Proofs over games: {choice.title(shown)}", 2, legend, notes, height=3.0)
+    edges = _edges(choice, shown)
+    for axes, (panel, title) in zip(panels, TITLES.items(), strict=True):
         axes.set_title(title)
         axes.set_ylabel("% of seeds")
         axes.set_ylim(-3, 103)
         games_axis(axes, *edges)
-        for i, (own, end) in enumerate(zip(times[panel], ends.tolist(), strict=True)):
+        for i, (setting, own) in enumerate(zip(shown, times[panel], strict=True)):
             if not np.isnan(own).all():
-                _draw(axes, steps_of(own, end), edges[0], end, i, count)
-    return canvas.figure
+                end = int(choice.study.games[setting, choice.study.points[setting] - 1])
+                _draw(axes, steps_of(own, end), edges[0], end, i, len(shown))
+    return figure
 
 
 def _dash(number: int) -> dict[str, Any]:
@@ -179,56 +183,48 @@ class HorizontalAxis(NamedTuple):
 
 def sensitivity_figure(choice: Selection, metric: str | None = None) -> Any:
     """Return a figure of a final metric over step size, or over the first option with several numbers or values."""
-    measured = choice.metric(metric, "proof")
-    place = horizontal_axis(choice)
+    measured, place = choice.metric(metric, "proof"), horizontal_axis(choice)
     others = [option for option in choice.axes if option != place.option]
-    groups = choice.grouped(others)
-    split = _split(choice, others, len(groups))
-    found = choice.ends(measured)
-    lines = {
-        key: own
-        for key, own in choice.grouped([option for option in others if option != split]).items()
-        if not np.isnan(found.middle[own]).all()
-    }
-    kept = choice.best(measured, list(lines.values()))
-    keys = [list(lines)[number] for number in kept]
-    drawn = [setting for key in keys for setting in lines[key]]
+    split = _split(choice, others, len(choice.grouped(others)))
     inner = [option for option in others if option != split]
-    panels = choice.values(split) if split else [None]
-    legend = (
-        [
-            (line_sign(**line_style(i), markersize=_size(i, len(keys))), choice.label(inner, key))
-            for i, key in enumerate(keys)
-        ]
-        if inner
-        else []
-    )
+    found = choice.ends(measured)
+    lines = {key: own for key, own in choice.grouped(inner).items() if not np.isnan(found.middle[own]).all()}
+    several = len(lines)
+    lines = {[*lines][number]: [*lines.values()][number] for number in choice.best(measured, [*lines.values()])}
+    drawn = [setting for own in lines.values() for setting in own]
+    # Earlier lines have larger markers, which stay visible around later ones.
+    styles = [{**line_style(i), "markersize": 4.0 + 0.5 * (len(lines) - 1 - i)} for i in range(len(lines))]
+    signs = [(line_sign(**style), choice.label(inner, key)) for style, key in zip(styles, lines, strict=True)]
     notes = [
         _axis_meaning(measured, place),
         choice.seats_note(measured, drawn),
-        *left_out(len(keys), len(lines), "lines", measured),
+        *left_out(len(lines), several, "lines", measured),
         *choice.facts(),
     ]
     heading = f"{measured.title} by {place.option.replace('_', ' ')}: {choice.title(drawn)}"
-    columns = 2 if len(panels) > 1 else 1
+    values = choice.values(split) if split else [None]
+    columns = 2 if len(values) > 1 else 1
     names, inches = [choice.value_text(place.option, value) for value in place.values], panel_inches(columns)
     height = 3.2 + (0.0 if place.numeric else room_below(names, inches))
-    canvas = make_canvas(heading, len(panels), legend, notes, columns=columns, height=height, share=True)
-    ceiling = _ceiling(choice) if measured.kind == TIME else math.inf
-    for number, (axes, value) in enumerate(zip(canvas.panels, panels, strict=True)):
-        for i, key in enumerate(keys):
-            own = [s for s in lines[key] if split is None or choice.rows[s][split] == value]
-            _draw_line(axes, place, found, {choice.rows[s][place.option]: s for s in own}, i, len(keys), ceiling)
+    legend = signs if inner else []
+    figure, panels = make_canvas(heading, len(values), legend, notes, columns=columns, height=height, share=True)
+    ceiling = ABOVE * float(choice.study.games[choice.settings].max()) if measured.kind == TIME else math.inf
+    seen = SeedSpread(*(np.minimum(part, ceiling) for part in found))
+    for number, (axes, value) in enumerate(zip(panels, values, strict=True)):
+        for i, (settings, style) in enumerate(zip(lines.values(), styles, strict=True)):
+            own = [s for s in settings if split is None or choice.rows[s][split] == value]
+            _draw_line(axes, place, seen, {choice.rows[s][place.option]: s for s in own}, style, (i, len(lines)))
         if split:
             axes.set_title(choice.label([split], [value]))
         if number % columns == 0:
             axes.set_ylabel(measured.unit)
-        if number + columns >= len(panels):
+        if number + columns >= len(values):
             axes.set_xlabel(display_name(place.option))
             axes.xaxis.set_tick_params(labelbottom=True)
-    _horizontal(canvas.panels, place, names, inches)
-    _vertical(canvas.panels, measured, _numbers([s for key in keys for s in lines[key]], found, ceiling), ceiling)
-    return canvas.figure
+    _horizontal(panels[0], place, names, inches)
+    numbers = np.concatenate([part[drawn] for part in seen])
+    _vertical(panels[0], measured, numbers[~np.isnan(numbers)], ceiling)
+    return figure
 
 
 def horizontal_axis(choice: Selection) -> HorizontalAxis:
@@ -255,14 +251,20 @@ def _split(choice: Selection, others: Sequence[str], groups: int) -> str | None:
 
 
 def _draw_line(
-    axes: Any, place: HorizontalAxis, found: SeedSpread, own: dict[Any, int], number: int, count: int, ceiling: float
+    axes: Any,
+    place: HorizontalAxis,
+    found: SeedSpread,
+    own: dict[Any, int],
+    style: dict[str, Any],
+    which: tuple[int, int],
 ) -> None:
-    """Draw one line with its band.  own: the setting of each value that has one."""
+    """Draw one line with its band.  own: the setting of each value that has one.  which: its number, and of how many.
+
+    Values that are no numbers have marks side by side instead.
+    """
     there = [i for i, value in enumerate(place.values) if value in own and not np.isnan(found.middle[own[value]])]
-    settings = [own[place.values[i]] for i in there]
-    middle, low, high = (np.minimum(part[settings], ceiling) for part in found)
-    at = np.array([place.at[i] for i in there])
-    style = {**line_style(number), "markersize": _size(number, count)}
+    middle, low, high = (part[[own[place.values[i]] for i in there]] for part in found)
+    at, (number, count) = np.array([place.at[i] for i in there]), which
     if place.numeric and len(there) > 1:
         axes.fill_between(at, low, high, **band_style(number, count))
         axes.plot(at, middle, **style, zorder=3)
@@ -273,27 +275,10 @@ def _draw_line(
     axes.plot(at, middle, **style, linestyle="", zorder=3)
 
 
-def _size(number: int, count: int) -> float:
-    """Return a marker's size: earlier lines have larger ones, which stay visible around later ones."""
-    return 4.0 + 0.5 * (count - 1 - number)
-
-
-def _numbers(settings: Sequence[int], found: SeedSpread, ceiling: float) -> NDArray[np.float64]:
-    """Return all numbers of some settings that are drawn."""
-    numbers: NDArray[np.float64] = np.concatenate([np.minimum(part[settings], ceiling) for part in found])
-    return numbers[~np.isnan(numbers)]
-
-
-def _ceiling(choice: Selection) -> float:
-    """Return the height at which missing times are drawn."""
-    return ABOVE * float(choice.study.games[choice.settings].max())
-
-
-def _horizontal(panels: Sequence[Any], place: HorizontalAxis, labels: Sequence[str], inches: float) -> None:
+def _horizontal(axes: Any, place: HorizontalAxis, labels: Sequence[str], inches: float) -> None:
     """Scale and labels of the horizontal axis; the panels share it."""
     from matplotlib.ticker import NullLocator
 
-    axes = panels[0]
     if not place.numeric:
         name_places(axes.xaxis, labels, inches)
         axes.set_xlim(-0.6 + place.at[0], place.at[-1] + 0.6)
@@ -310,21 +295,20 @@ def _horizontal(panels: Sequence[Any], place: HorizontalAxis, labels: Sequence[s
     axes.xaxis.set_minor_locator(NullLocator())
 
 
-def _vertical(panels: Sequence[Any], metric: Metric, numbers: NDArray[np.float64], ceiling: float) -> None:
+def _vertical(axes: Any, metric: Metric, numbers: NDArray[np.float64], ceiling: float) -> None:
     """Scale and labels of the vertical axis; the panels share it."""
     from matplotlib.ticker import NullLocator
 
-    axes, top, least = panels[0], float(numbers.max()), float(numbers.min())
+    top, least = float(numbers.max()), float(numbers.min())
     if metric.kind == TIME:
         axes.set_yscale("log")
         last = min(top, ceiling / ABOVE)
         low = min(least, last)
         never = top >= ceiling
-        ticks = log_ticks(low / 1.5, last * 1.05, 5)
+        ticks = dict(zip(found := log_ticks(low / 1.5, last * 1.05, 5), map(short_number, found), strict=True))
+        ticks |= {ceiling: "never"} if never else {}
         axes.set_ylim(low / 1.5, ceiling * 1.25 if never else last * 1.3)
-        axes.set_yticks(
-            [*ticks, *([ceiling] if never else [])], [*map(short_number, ticks), *(["never"] if never else [])]
-        )
+        axes.set_yticks([*ticks], [*ticks.values()])
         axes.yaxis.set_minor_locator(NullLocator())
     elif metric.kind == SHARE:
         axes.set_ylim(-3, 103)
@@ -362,76 +346,52 @@ BAR = 0.75
 NEVER, NOTHING = "#E2E2E2", "#FFFFFF"
 
 
-class HeatCells(NamedTuple):
-    """The cells of every panel, and how large they are.
-
-    across, up: the options of columns and rows.  columns, rows: their values, and how those are written.
-    side: panels side by side.  inches, high: width and height of a panel, in inches.  size: of letters, in points.
-    """
-
-    across: str
-    up: str
-    columns: dict[Any, str]
-    rows: dict[Any, str]
-    side: int
-    inches: float
-    high: float
-    size: float
-
-
 def heat_figure(choice: Selection, metric: str | None = None) -> Any:
-    """Return the two options of the cells: that of a picture of sensitivity, and another one, preferably of numbers.
+    """Return a figure with a cell for each pair of values of two options: that of sensitivity, and another one.
 
     Others that differ make panels.  Raises UsageError if fewer than two differ, or for too many panels or cells.
     """
     measured = choice.metric(metric, "proof")
     across, up = _axes(choice)
     others = [axis for axis in choice.axes if axis not in (across, up)]
-    panels = choice.grouped(others)
-    if len(panels) > MOST_HEAT_PANELS:
+    groups = choice.grouped(others)
+    if len(groups) > MOST_HEAT_PANELS:
         raise UsageError(
-            f"{choice.name} has {len(panels):,} combinations of {', '.join(others)}; a picture of {across} and {up} "
+            f"{choice.name} has {len(groups):,} combinations of {', '.join(others)}; a picture of {across} and {up} "
             f"has room for {MOST_HEAT_PANELS}: choose some with {flag('only', 'OPTION=VALUES')}"
         )
-    grid = _grid(choice, across, up, len(panels))
-    found = choice.ends(measured).middle
-    narrow = ["the cells are too narrow for numbers"] if grid.size < SMALLEST else []
-    notes = [_colour_meaning(measured), choice.seats_note(measured, choice.settings), *narrow, *choice.facts()]
-    heading = f"{measured.title} by {display_name(across)} and {display_name(up)}: {choice.title()}"
-    height = grid.high + 0.75 + room_below([*grid.columns.values()], grid.inches)
-    canvas = make_canvas(heading, len(panels), [], notes, columns=grid.side, height=height)
-    scale = _scale(measured, found[choice.settings])
-    image = None
-    for number, (axes, (key, settings)) in enumerate(zip(canvas.panels, panels.items(), strict=True)):
-        cells = np.full((len(grid.rows), len(grid.columns)), -1)
-        for setting in settings:
-            row = choice.rows[setting]
-            cells[[*grid.rows].index(row[up]), [*grid.columns].index(row[across])] = setting
-        image = _draw_cells(axes, cells, found, measured, scale, grid.size)
-        name_places(axes.xaxis, [*grid.columns.values()], grid.inches)
-        name_places(axes.yaxis, [*grid.rows.values()], grid.high, upright=True)
-        axes.set_title(choice.label(others, key))
-        axes.set_xlabel(display_name(across))
-        if number % grid.side == 0:
-            axes.set_ylabel(display_name(up))
-    _colour_bar(canvas, image, measured, scale)
-    return canvas.figure
-
-
-def _grid(choice: Selection, across: str, up: str, panels: int) -> HeatCells:
-    """Draw the cells for two options.  panels: their number.  Raises UsageError for too many cells."""
-    columns, rows = ({value: choice.value_text(axis, value) for value in choice.values(axis)} for axis in (across, up))
-    for axis, texts in ((across, columns), (up, rows)):
-        if len(texts) > MOST_CELLS:
+    columns, rows = choice.values(across), choice.values(up)
+    for axis, values in ((across, columns), (up, rows)):
+        if len(values) > MOST_CELLS:
             raise UsageError(
-                f"{len(texts):,} values of {axis} are too many for a picture, which has room for {MOST_CELLS}; choose "
+                f"{len(values):,} values of {axis} are too many for a picture, which has room for {MOST_CELLS}; choose "
                 f"some with {flag('only', f'{axis}=VALUES')}"
             )
-    side = 2 if panels > 1 and len(columns) <= WIDE else 1
-    inches = panel_inches(side) - BAR / side - LETTER * max(map(len, rows.values()))
+    names, row_names = ([choice.value_text(axis, value) for value in choice.values(axis)] for axis in (across, up))
+    side = 2 if len(groups) > 1 and len(columns) <= WIDE else 1
+    inches = panel_inches(side) - BAR / side - LETTER * max(map(len, row_names))
     size = min(LARGEST, inches / len(columns) * 72 / (0.6 * LETTERS))
     high = max(1.0, min(0.42, max(0.16, 9 / len(rows))) * len(rows))
-    return HeatCells(across, up, columns, rows, side, inches, high, size)
+    found = choice.ends(measured).middle
+    narrow = ["the cells are too narrow for numbers"] if size < SMALLEST else []
+    notes = [_colour_meaning(measured), choice.seats_note(measured, choice.settings), *narrow, *choice.facts()]
+    heading = f"{measured.title} by {display_name(across)} and {display_name(up)}: {choice.title()}"
+    height = high + 0.75 + room_below(names, inches)
+    figure, panels = make_canvas(heading, len(groups), [], notes, columns=side, height=height)
+    scale, image = _scale(measured, found[choice.settings]), None
+    for number, (axes, (key, settings)) in enumerate(zip(panels, groups.items(), strict=True)):
+        cells = np.full((len(rows), len(columns)), -1)
+        for setting in settings:
+            cells[rows.index(choice.rows[setting][up]), columns.index(choice.rows[setting][across])] = setting
+        image = _draw_cells(axes, cells, found, measured, scale, size)
+        name_places(axes.xaxis, names, inches)
+        name_places(axes.yaxis, row_names, high, upright=True)
+        axes.set_title(choice.label(others, key))
+        axes.set_xlabel(display_name(across))
+        if number % side == 0:
+            axes.set_ylabel(display_name(up))
+    _colour_bar(panels, image, measured, scale)
+    return figure
 
 
 def _axes(choice: Selection) -> tuple[str, str]:
@@ -508,10 +468,10 @@ def number_writer(metric: Metric, values: NDArray[np.float64]) -> Any:
     return lambda value: f"{value:.{decimals}f}"
 
 
-def _colour_bar(canvas: Any, image: Any, metric: Metric, scale: Any) -> None:
+def _colour_bar(panels: list[Any], image: Any, metric: Metric, scale: Any) -> None:
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-    bar = canvas.panels[0].figure.colorbar(image, ax=canvas.panels, aspect=25, pad=0.02, fraction=0.06)
+    bar = panels[0].figure.colorbar(image, ax=panels, aspect=25, pad=0.02, fraction=0.06)
     bar.outline.set_visible(False)
     if metric.kind == TIME:
         ticks = log_ticks(scale.vmin, scale.vmax, 6)
