@@ -2,10 +2,11 @@
 
 import math
 import re
+from types import SimpleNamespace
 
 import pytest
 
-from ttt_batch.app.terminal.drawing import Hints, draw_board, draw_hints, draw_replay, draw_values
+from ttt_batch.app.terminal.drawing import Hints, draw_board, draw_hints, draw_replay, draw_values, hints_of
 from ttt_batch.app.terminal.keys import draw_help
 from ttt_batch.games.board import Board, Game
 from ttt_batch.games.solution import Prospect
@@ -181,8 +182,14 @@ def test_colour_moves_nothing_on_any_board(board):
 VALUES = {1: -0.001, 2: 0.25, 3: math.nan, 5: -1.0, 6: 0.25, 7: 1 / 3}
 
 
+def hints(truths=None):
+    """Return the hints of an agent with these values after two moves."""
+    agent = SimpleNamespace(move_values=lambda _: VALUES, true_moves=lambda _: None, gives="value")
+    return hints_of(agent, Game(BOARD, (4, 0)))._replace(truths=truths)
+
+
 def test_hints():
-    lines = draw_hints(Game(BOARD, (4, 0)), Hints(VALUES))
+    lines = draw_hints(Game(BOARD, (4, 0)), hints())
     assert lines == [
         "What the agent gives each cell for X:",
         "",
@@ -203,7 +210,7 @@ TRUTHS = dict.fromkeys((1, 2, 3, 5, 6, 8), Prospect(0, 7)) | {7: Prospect(1, 3),
 
 
 def test_hints_with_the_truth():
-    lines = draw_hints(Game(BOARD, (4, 0)), Hints(VALUES, TRUTHS))
+    lines = draw_hints(Game(BOARD, (4, 0)), hints(TRUTHS))
     assert lines == [
         "What the agent gives each cell for X:",
         "",
@@ -237,7 +244,7 @@ def test_hints_with_the_truth_on_a_larger_board():
 
 
 def test_wins_are_blue_and_losses_orange():
-    lines = draw_hints(Game(BOARD, (4, 0)), Hints(VALUES, TRUTHS), True)
+    lines = draw_hints(Game(BOARD, (4, 0)), hints(TRUTHS), True)
     assert "\x1b[38;5;231;48;5;26;1m +0.33 \x1b[0m" in lines[8] and "\x1b[38;5;231;48;5;26;1m W3    \x1b[0m" in lines[9]
     assert (
         "\x1b[38;5;16;48;5;208m -1.00 \x1b[0m" in lines[5]

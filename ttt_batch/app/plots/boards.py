@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.analysis.review import move_results
 from ttt_batch.app.plots.style import (
     COLOURS,
     common_title,
@@ -39,8 +40,10 @@ from ttt_batch.app.plots.style import (
 from ttt_batch.core.errors import UsageError
 from ttt_batch.core.text import SEATS, count_text, short_number
 from ttt_batch.evaluation.exact_results import chances_of
-from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, MARKS, SECOND_WINS, UNFINISHED, Board, Position
+from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, MARKS, SECOND_WINS, UNFINISHED, Board, Game, Position
 from ttt_batch.games.graph import rows_of_edges
+from ttt_batch.games.notation import moves_text
+from ttt_batch.games.solution import WORDS
 from ttt_batch.runs.evaluation import epsilon_after, exploration_of
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
@@ -59,9 +62,6 @@ COLOUR_MAP, DARKEST = "PuOr", 0.9
 
 The ends of the map are left out: a frame would not be seen on them.
 """
-
-LETTERS = {1: "W", 0: "D", -1: "L"}
-WORDS = {1: "win", 0: "draw", -1: "loss"}
 
 
 class Opening(NamedTuple):
@@ -85,27 +85,20 @@ def first_moves(run: AnyRun) -> list[int]:
     those that it values most, then in cell order.
     """
     board = run.board
-    classes = _alike(range(board.cells), _placings(run))
     empty = (EMPTY,) * board.cells
     values = run.move_values(empty)
-    chosen = _alike((cell for cell in run.candidates(empty) if cell != board.resignation), _placings(run))
+    chosen = _alike((cell for cell in run.candidates(empty) if cell != board.resignation), board.symmetries)
 
     def rank(cell: int) -> tuple[bool, float, int]:
-        alike = {image[cell] for image in _placings(run)}
-        seen = [values[other] for other in alike if not math.isnan(values[other])]
+        seen = [value for image in board.symmetries if not math.isnan(value := values[image[cell]])]
         return cell not in chosen, -max(seen, default=-math.inf), cell
 
-    return sorted(classes, key=rank)
+    return sorted(_alike(range(board.cells), board.symmetries), key=rank)
 
 
-def _placings(run: AnyRun) -> tuple[tuple[int, ...], ...]:
-    """Return for every symmetry of the board the image of each cell."""
-    return tuple(tuple(image.index(cell) for cell in range(run.board.cells)) for image in run.board.symmetries)
-
-
-def _alike(cells: Iterable[int], placings: Sequence[Sequence[int]]) -> list[int]:
-    """Return the lowest image of each cell, each once."""
-    return sorted({min(image[cell] for image in placings) for cell in cells})
+def _alike(cells: Iterable[int], symmetries: Sequence[Sequence[int]]) -> list[int]:
+    """Return the lowest image of each cell, each once.  symmetries: a group, so its inverses are in it, too."""
+    return sorted({min(image[cell] for image in symmetries) for cell in cells})
 
 
 def shown_lines(run: AnyRun) -> list[tuple[int, ...]]:
@@ -114,7 +107,7 @@ def shown_lines(run: AnyRun) -> list[tuple[int, ...]]:
     if SEATS[1] in run.seats:
         return [(cell,) for cell in firsts]
     favourite = firsts[0]
-    kept = [image for image in _placings(run) if image[favourite] == favourite]
+    kept = [image for image in run.board.symmetries if image[favourite] == favourite]
     return [(favourite, reply) for reply in _alike(range(run.board.cells), kept) if reply != favourite]
 
 
@@ -123,42 +116,29 @@ def gives(run: AnyRun) -> str:
     return "chance" if run.resigns else run.gives
 
 
-def _numbers(run: AnyRun, position: Position) -> dict[int, float]:
-    """Return the number of each free cell."""
-    shares = run.drawn_shares(position)
-    if shares is None:
-        return run.move_values(position)
-    return {cell: shares.get(cell, 0.0) for cell in run.board.open_cells(position)}
-
-
 def openings(run: AnyRun, most: int = BOARDS, lines: Sequence[Sequence[int]] | None = None) -> list[Opening]:
     """Return the empty board and the positions after the first moves, as the run sees them.
 
     lines: these moves, as `shown_lines` gives them; up to `most - 1` of its own if not given.
     """
     board = run.board
-    empty = [EMPTY] * board.cells
-    found = [_opening(run, tuple(empty), "X begins")]
+    found = [_opening(run, (EMPTY,) * board.cells, "X begins")]
     if board.cells < 2:
         return found
     for line in shown_lines(run)[: most - 1] if lines is None else lines:
-        marks: Position = tuple(empty)
-        for cell in line:
-            marks = board.after(marks, cell)
-        names = [board.cell_name(cell) for cell in line]
-        title = f"O replies to {names[0]}" if len(names) == 1 else f"X after X{names[0]} O{names[1]}"
-        if board.outcome(marks) == UNFINISHED:
-            found.append(_opening(run, marks, title))
+        game = Game(board, tuple(line))
+        title = f"X after {moves_text(board, line)}" if len(line) > 1 else f"O replies to {board.cell_name(line[0])}"
+        if game.outcome == UNFINISHED:
+            found.append(_opening(run, game.position, title))
     return found
 
 
 def _opening(run: AnyRun, position: Position, title: str) -> Opening:
-    mover = (len(position) - position.count(EMPTY)) & 1
-    known = run.true_moves(position) or {}
-    truth = {cell: -truth.result if mover else truth.result for cell, truth in known.items()}
-    free = run.board.open_cells(position)  # it may name others, and resign
-    choices = [cell for cell in run.candidates(position) if cell in free]
-    return Opening(position, title, _numbers(run, position), choices, truth)
+    shares, free = run.drawn_shares(position), run.board.open_cells(position)
+    values = run.move_values(position) if shares is None else {cell: shares.get(cell, 0.0) for cell in free}
+    choices = [cell for cell in run.candidates(position) if cell in free]  # it may name others, and resign
+    truth = {cell: known.result for cell, known in (move_results(run, position) or {}).items()}
+    return Opening(position, title, values, choices, truth)
 
 
 def opening_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
@@ -289,7 +269,7 @@ def _texts(run: AnyRun, opening: Opening, cell: int, *, words: bool) -> list[tup
     if words and truth is not None:
         return [(0.5, WORDS[truth], 1.0)]
     number = _number(opening.values[cell], signed=_scale(run)[0] < 0)
-    return [(0.5, number, 1.0)] if truth is None else [(0.42, number, 1.0), (0.76, LETTERS[truth], 0.85)]
+    return [(0.5, number, 1.0)] if truth is None else [(0.42, number, 1.0), (0.76, WORDS[truth][0].upper(), 0.85)]
 
 
 def _number(value: float, *, signed: bool) -> str:

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ttt_batch.app.plots.boards import (
     SMALL_COLS,
@@ -26,9 +25,8 @@ from ttt_batch.app.plots.style import DRAW as DRAWN
 from ttt_batch.app.plots.style import LOSS, WIN, common_title, new_figure, unbeatable_text
 from ttt_batch.core.errors import UsageError, flag
 from ttt_batch.core.text import count_text
-from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS
+from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS
 from ttt_batch.runs.loading import AnyRun
-from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run
 
 Frames = Callable[[int, int], object]
@@ -71,22 +69,16 @@ def movie_bytes(runs: Sequence[AnyRun], names: Sequence[str], progress: Frames =
     """
     if len(runs) != 1:
         raise UsageError(f"a movie shows how one run learnt, not {len(runs)}; name one")
-    run = _with_points(runs[0], names[0])
-    check_readable([run])
-    lines = shown_lines(run)[: (4 if run.board.cols <= SMALL_COLS else 3) - 1]
-    points = _points(run, lines)
-    return _filmed(run, points, progress)
-
-
-def _with_points(run: AnyRun, name: str) -> Run:
-    """Return the same run.  Raises UsageError if it has no tables at recorded points."""
-    if isinstance(run, PatternRun):
+    run, name = runs[0], names[0]
+    if not isinstance(run, Run):
         raise UsageError(f"{name} is of {run.config.learner}, which keep no tables to show; choose a run of a table")
     if run.points is None or not run.points.games.size:
         raise UsageError(
             f"{name} keeps no points, and a movie shows the table at each; train with {flag('keep_points', True)}"
         )
-    return run
+    check_readable([run])
+    lines = shown_lines(run)[: (4 if run.board.cols <= SMALL_COLS else 3) - 1]
+    return _filmed(run, _points(run, lines), progress)
 
 
 def _points(run: Run, lines: Sequence[Sequence[int]]) -> list[Point]:
@@ -128,18 +120,14 @@ def _filmed(run: Run, points: Sequence[Point], progress: Frames) -> bytes:
     for number, frame in enumerate((frames[0], frames[len(frames) // 2], frames[-1])):
         some.paste(frame, (0, number * tall))
     colours: Any = some.quantize(PALETTE, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    corner = colours.getpixel((0, 0))
-    colours.putpalette(_with_white(colours.getpalette(), corner))
+    palette, corner = colours.getpalette(), 3 * colours.getpixel((0, 0))
+    palette[corner : corner + 3] = 255, 255, 255  # the colour chosen for the background is only nearly white
+    colours.putpalette(palette)
     drawn = [frame.quantize(palette=colours, dither=Image.Dither.NONE) for frame in frames]
     each = round(1000 / round(min(FASTEST, max(SLOWEST, len(points) / SECONDS))))
     times, film = [each] * (len(drawn) - 1) + [HELD], io.BytesIO()
     drawn[0].save(film, "GIF", save_all=True, append_images=drawn[1:], duration=times, loop=0)
     return film.getvalue()
-
-
-def _with_white(palette: list[int], number: int) -> list[int]:
-    """Return a palette whose colour `number` is white, since the one chosen for the background is only nearly white."""
-    return [*palette[: 3 * number], 255, 255, 255, *palette[3 * number + 3 :]]
 
 
 class _Screen:
@@ -199,12 +187,12 @@ class _Screen:
 
         For chances, whose truth has no number, they are only colours: 1 for a win, 1/2 for a draw.
         """
-        mover = sum(mark != 0 for mark in opening.position) & 1
-        wins, loses = (FIRST_WINS, SECOND_WINS) if mover == 0 else (SECOND_WINS, FIRST_WINS)
-        worth = dict(zip((wins, DRAW, loses), (1.0, 0.5, 0.0), strict=True))
+        worth = {1: 1.0, 0: 0.5, -1: 0.0}
         if gives(self._run) == "value":
-            worth = dict(enumerate(self._run.worth[mover].tolist()))
-        values = {cell: worth[{1: wins, 0: DRAW, -1: loses}[truth]] for cell, truth in opening.truth.items()}
+            mover = sum(mark != EMPTY for mark in opening.position) & 1
+            ends = {1: FIRST_WINS + mover, 0: DRAW, -1: SECOND_WINS - mover}
+            worth = {truth: float(self._run.worth[mover, end]) for truth, end in ends.items()}
+        values = {cell: worth[truth] for cell, truth in opening.truth.items()}
         best = max(opening.truth.values())
         return opening._replace(values=values, choices=[c for c, truth in opening.truth.items() if truth == best])
 
@@ -222,7 +210,10 @@ class _Screen:
             truths = []
         low, high = games_edges(max(points[0].games, 1), max(points[-1].games, 2))
         games_axis(axes, low, high)
-        axes.set_ylim(*_limits(np.append(self._values, [value for _, value in truths])))
+        shown = np.append(self._values, [value for _, value in truths])
+        least, most = (float(end(shown[np.isfinite(shown)], initial=0.0)) for end in (np.min, np.max))
+        room = 0.08 * max(most - least, 0.02)
+        axes.set_ylim(least - room, most + room)
         axes.set_ylabel("to who moves" if truths else "chance", fontsize=9)
         place = axes.get_xaxis_transform()
         self._proved = Rectangle((low, 0), 0, 1, transform=place, facecolor=PROVED_COLOUR, alpha=0.15, lw=0, zorder=0)
@@ -238,10 +229,3 @@ class _Screen:
             handles += axes.plot([], [], color="#444444", ls="--", lw=1, label="the truth")
         handles.append(Rectangle((0, 0), 1, 1, facecolor=PROVED_COLOUR, alpha=0.25, label=unbeatable_text([self._run])))
         axes.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=5, borderaxespad=0.1)
-
-
-def _limits(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the limits of the axis of values."""
-    low, high = (float(end(values[np.isfinite(values)], initial=0.0)) for end in (np.min, np.max))
-    room = 0.08 * max(high - low, 0.02)
-    return low - room, high + room

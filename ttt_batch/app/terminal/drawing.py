@@ -173,9 +173,8 @@ def draw_replay(game: Game) -> list[str]:
 
     Free cells are dots on every board, and the move stands above each position.
     """
-    board = game.board
-    pictures = [_picture(Game(board, game.moves[:ply])) for ply in range(len(game.moves) + 1)]
-    width = max(min(2 * board.cols + 1, WIDEST), *(len(line) for picture in pictures for line in picture))
+    pictures = [_picture(Game(game.board, game.moves[:ply])) for ply in range(len(game.moves) + 1)]
+    width = max(min(2 * game.board.cols + 1, WIDEST), *(len(line) for picture in pictures for line in picture))
     return side_by_side([[line.ljust(width) for line in picture] for picture in pictures], NARROW, "  ")
 
 
@@ -201,7 +200,7 @@ PLY = "(a ply is one move of either player)"
 class Hints(NamedTuple):
     """Values and exact results of a position's moves.
 
-    values: of free cells for the player to move, NaN or left out if never visited; or probabilities.
+    values: of the free cells that were visited, in cell order, for the player to move; or probabilities.
     truths: exact result of each free cell; None if unknown.
     gives: kind of the values, `value` or `chance`.
     """
@@ -210,10 +209,24 @@ class Hints(NamedTuple):
     truths: Mapping[int, Prospect] | None = None
     gives: str = "value"
 
+    @property
+    def best(self) -> list[int]:
+        """Return the cells of the highest value; none if no cell was visited."""
+        return [cell for cell, value in self.values.items() if value == max(self.values.values())]
+
+    def shown(self, cell: int) -> str:
+        """Return a cell's value in few columns, or its probability in per cent."""
+        value = self.values[cell]
+        if self.gives == "chance":
+            return percent(value)
+        return f"{value:+.1e}" if abs(value) >= 1000 else f"{round(value, 2) + 0.0:+.2f}"  # 0.0 adds no minus
+
 
 def hints_of(agent: PlayingAgent, game: Game) -> Hints:
     """Return an agent's values of the moves of an unfinished position, with the exact results."""
-    return Hints(agent.move_values(game.position), move_results(agent, game.position), agent.gives)
+    values = sorted(agent.move_values(game.position).items())
+    visited = {cell: value for cell, value in values if game.position[cell] == EMPTY and not math.isnan(value)}
+    return Hints(visited, move_results(agent, game.position), agent.gives)
 
 
 def query_once(agent: PlayingAgent, ties: Ties) -> None:
@@ -243,11 +256,11 @@ def draw_values(
 
     The `marked` cells stand in brackets.
     """
-    known, best = _known(game, hints), _highest(game, hints)
+    best = hints.best
     labels: list[str | tuple[str, ...]] = []
     styles = []
     for cell, mark in enumerate(game.position):
-        text = shown_number(hints, known[cell]) if cell in known else "?" if mark == EMPTY else MARKS[mark]
+        text = MARKS[mark] if mark != EMPTY else hints.shown(cell) if cell in hints.values else "?"
         truth = hints.truths.get(cell) if hints.truths is not None else None
         labels.append(text if hints.truths is None else (text, truth.short if truth is not None else ""))
         look = MARKS[mark] if mark != EMPTY else truth.word if truth is not None else ""
@@ -258,14 +271,14 @@ def draw_values(
 
 def draw_highest(game: Game, hints: Hints) -> list[str]:
     """Name the cells of the highest value, in a line; none if no cell was visited."""
-    best = _highest(game, hints)
+    best = hints.best
     cells = " ".join(game.board.cell_name(cell) for cell in best) if len(best) < 10 else f"{len(best)} cells"
     return [f"Highest: {cells}"] if best else []
 
 
 def draw_legend(game: Game, hints: Hints, colour: bool = False) -> list[str]:
     """Say what the values and the signs below them mean, in lines of at most 40 columns."""
-    lines = ["? = never seen"] if len(_known(game, hints)) < game.position.count(EMPTY) else []
+    lines = ["? = never seen"] if len(hints.values) < game.position.count(EMPTY) else []
     if hints.gives == "chance":
         lines += ["Per cent: how likely the agent is to", "take the cell; it keeps no values."]
     if hints.truths is None:
@@ -273,25 +286,3 @@ def draw_legend(game: Game, hints: Hints, colour: bool = False) -> list[str]:
     signs = (("W3", "win in 3 plies", "win"), ("D", "draw", "draw"), ("L2", "loss in 2", "loss"))
     parts = [f"{styled(sign, style) if colour else sign} {meaning}" for sign, meaning, style in signs]
     return [*lines, f"Below each {hints.gives} the truth:", ", ".join(parts), PLY]
-
-
-def _known(game: Game, hints: Hints) -> dict[int, float]:
-    """Return the values of the free cells that were visited."""
-    values = {cell: hints.values.get(cell, math.nan) for cell, mark in enumerate(game.position) if mark == EMPTY}
-    return {cell: value for cell, value in values.items() if not math.isnan(value)}
-
-
-def _highest(game: Game, hints: Hints) -> list[int]:
-    """Return the free cells of the highest value; none if none was visited."""
-    known = _known(game, hints)
-    return [cell for cell, value in known.items() if value == max(known.values())]
-
-
-def shown_number(hints: Hints, number: float) -> str:
-    """Return a cell's value, or its probability in per cent."""
-    return shown_value(number) if hints.gives == "value" else percent(number)
-
-
-def shown_value(value: float) -> str:
-    """Return a value in few columns, however large; adding 0.0 turns "-0.00" into "+0.00"."""
-    return f"{round(value, 2) + 0.0:+.2f}" if abs(value) < 1000 else f"{value:+.1e}"

@@ -25,7 +25,6 @@ from ttt_batch.app.terminal.drawing import (
     hints_of,
     move_name,
     query_once,
-    shown_number,
 )
 from ttt_batch.app.terminal.faces import Answer, Plain, Question, Result, Score, Session, drive, result_of, rule
 from ttt_batch.app.terminal.keys import (
@@ -94,7 +93,9 @@ def play_person_games(
                 with _telling(face):
                     record(game.moves)
             if pupil is not None:
-                _update(pupil, game, face)
+                with _telling(face, "This game was not learnt."):
+                    n = pupil.update(game.moves)
+                    face.tell(f"Learnt: {count_text(n, 'position') if n else 'nothing'} changed (u: undo).")
             usual = seat if person is not None else 1 - seat
             answer = yield from _ask_again(face, game, usual, pupil)
             if answer is KeyCommand.LEAVE:
@@ -160,22 +161,20 @@ def _move_question(game: Game) -> Question:
 
     def read(text: str) -> Answer:
         entry = read_entry(text, game.board)
-        if isinstance(entry, int) and game.board.gravity:
-            return _fallen(game, entry % game.board.cols)
-        if isinstance(entry, int) and game.position[entry] != EMPTY:
+        if not isinstance(entry, int):
+            return entry
+        if game.board.gravity:
+            column = entry % game.board.cols
+            for cell in game.board.open_cells(game.position):
+                if cell % game.board.cols == column:
+                    return cell
+            raise BoardError(f"column {column_name(column)} is full")
+        if game.position[entry] != EMPTY:
             raise BoardError(f"cell {game.board.cell_name(entry)} is taken by {MARKS[game.position[entry]]}")
         return entry
 
     keys = [(command.keys[0], command.label) for command in commands_for(KeyContext.GAME)]
     return Question(f"Your move ({MARKS[game.mover]}): ", read, KeyCommand.LEAVE, keys, game)
-
-
-def _fallen(game: Game, column: int) -> int:
-    """Return the cell that a mark falls to in a column.  Raises BoardError if the column is full."""
-    for cell in game.board.open_cells(game.position):
-        if cell % game.board.cols == column:
-            return cell
-    raise BoardError(f"column {column_name(column)} is full")
 
 
 def _ask_again(
@@ -216,13 +215,6 @@ def _telling(face: Face, then: str = "") -> Iterator[None]:
         yield
     except TttBatchError as error:
         face.tell(str(error), *([then] if then else []))
-
-
-def _update(pupil: "LearningRun", game: Game, face: Face) -> None:
-    with _telling(face, "This game was not learnt."):
-        n = pupil.update(game.moves)
-        changed = f"{count_text(n, 'position')} changed" if n else "nothing changed"
-        face.tell(f"Learnt: {changed} (u: undo).")
 
 
 def persons_seat(agent: Any, seat: str | None) -> int | None:
@@ -353,9 +345,9 @@ def watch_game(
     title = [f"{first.board.name}: {rule(first.board)}", f"X: {names[0]}", f"O: {names[1]}", ""]
     if ties != "any":
         title.insert(-1, f"ties: {meaning(ties)}")
-    outcome = UNFINISHED
     for agent in (first, second):
         query_once(agent, ties)
+    outcome = UNFINISHED
     with (
         contextlib.suppress(KeyboardInterrupt),
         Keyboard(stdin if live else None) as keyboard,
@@ -390,11 +382,9 @@ def _play(
 
 def _said(game: Game, hints: Hints) -> str:
     """Return the last move with its value or probability and exact result, such as `3. X b2: +0.12, W5`."""
-    cell = game.moves[-1]
-    value = hints.values.get(cell)
-    truth = hints.truths.get(cell) if hints.truths is not None else None
-    known = [shown_number(hints, value)] if value is not None and value == value else []
-    known += [truth.short] if truth is not None else []
+    cell, truths = game.moves[-1], hints.truths or {}
+    known = [hints.shown(cell)] if cell in hints.values else []
+    known += [truths[cell].short] if cell in truths else []
     return f"{move_name(game, len(game.moves) - 1)}{': ' * bool(known)}{', '.join(known)}"
 
 
