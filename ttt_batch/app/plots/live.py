@@ -10,7 +10,7 @@ curve marks its points with its own sign, so that curves differ without colours.
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -98,7 +98,10 @@ def make_chart(curves: Sequence[Curve], width: int, height: int, *, ascii: bool 
     high = max((int(curve.games[-1]) for curve in curves if curve.games.size), default=1)
     if high == low:
         low, high = max(1, low // 2), high * 2
-    top = _top(max((float(np.nanmax(curve.value, initial=0)) for curve in curves), default=0.0))
+    # A round number at or above the highest value.
+    highest = max((float(np.nanmax(curve.value, initial=0)) for curve in curves), default=0.0) or 1.0
+    power = 10.0 ** np.floor(np.log10(highest))
+    top = float(next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= highest * (1 - 1e-9)))
     canvas = _Canvas(height, width)
     shares = [(np.log(curve.games / low) / np.log(high / low), curve.value / top) for curve in curves]
     shared = _draw_curves(canvas.code[:rows, LABEL + 1 :], canvas.owner[:rows, LABEL + 1 :], shares, signs)
@@ -120,14 +123,6 @@ def make_chart(curves: Sequence[Curve], width: int, height: int, *, ascii: bool 
     if shared:
         canvas.write(rows + 2, col, f"  {signs.shared} {'both' if len(curves) == 2 else 'several'}")
     return Chart(["".join(map(chr, row)).rstrip() for row in canvas.code.tolist()], canvas.owner.tolist())
-
-
-def _top(value: float) -> float:
-    """Return a round number at or above `value`."""
-    if value <= 0:
-        return 1.0
-    power = 10.0 ** np.floor(np.log10(value))
-    return float(next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= value * (1 - 1e-9)))
 
 
 def _draw_curves(
@@ -216,22 +211,19 @@ class Snapshot:
         Rows and tables are not compared with the board, which may take seconds.
         """
         data = load_run(self.path, trust=self.trust)
-        for misfit in _config_misfits(data) if is_pattern_run(data) else course_misfits(data):
-            raise RunFileError(f"{shown(self.path)}: {misfit}")
+        try:
+            if is_pattern_run(data):
+                pattern_config_from(data.config)
+            for misfit in () if is_pattern_run(data) else course_misfits(data):
+                raise RunFileError(misfit)
+        except RunFileError as error:
+            raise RunFileError(f"{shown(self.path)}: {error}") from None
         self.data = data
 
     @property
     def done(self) -> bool:
         """Return True if the run has reached its goal."""
         return self.data is not None and self.data.games >= int(self.data.progress.get("goal", 0))
-
-
-def _config_misfits(data: RunData) -> Iterator[str]:
-    """Return the faults of the configuration of networks."""
-    try:
-        pattern_config_from(data.config)
-    except RunFileError as error:
-        yield str(error)
 
 
 def curve_of(data: RunData) -> tuple[str, list[Curve]]:
@@ -242,17 +234,12 @@ def curve_of(data: RunData) -> tuple[str, list[Curve]]:
     statistics = after_games(data.statistics)
     games = statistics["games"]
     if all(name in statistics for name in EXACT_COLUMNS):
-        lost = 100 * statistics["versus_random"][:, :, 2]
+        lost, seats = 100 * statistics["versus_random"][:, :, 2], learner_named(data.config["learner"]).seats
         return "Lost against random play, %", [
-            Curve(f"as {seat}", games, lost[:, number]) for number, seat in enumerate(_seats(data))
+            Curve(f"as {seat}", games, lost[:, number]) for number, seat in enumerate(seats)
         ]
     shares = shares_in_play(statistics)
     return "Play, latest half, %", [Curve(name, games, shares[:, i]) for i, name in enumerate(PLAYED)]
-
-
-def _seats(data: RunData) -> tuple[str, ...]:
-    """Return the seats that a run of a table plays."""
-    return learner_named(data.config["learner"]).seats
 
 
 def status_lines(snapshot: Snapshot, now: float | None = None) -> list[str]:
@@ -262,12 +249,12 @@ def status_lines(snapshot: Snapshot, now: float | None = None) -> list[str]:
     goal, statistics = int(data.progress.get("goal", 0)), data.statistics
     lines = [count_text(data.games, "game") if goal <= data.games else f"{data.games:,} of {count_text(goal, 'game')}"]
     if "unbeatable" in statistics and statistics["games"].size:
-        since = unbeatable_since(statistics["games"], statistics["unbeatable"][:, : len(_seats(data))])
-        lines.append(since_text(since))
+        seats = len(learner_named(data.config["learner"]).seats)
+        lines.append(since_text(unbeatable_since(statistics["games"], statistics["unbeatable"][:, :seats])))
     elif "proof" in statistics and statistics["games"].size:
         proofs = statistics["proof"][-1].tolist()
-        seats = pattern_config_from(data.config).seats
-        lines.append(", ".join(f"{SEATS[seat]} {VERDICTS[proofs[seat]]}" for seat in seats))
+        proved = pattern_config_from(data.config).seats
+        lines.append(", ".join(f"{SEATS[seat]} {VERDICTS[proofs[seat]]}" for seat in proved))
     elif "positions" in statistics and statistics["games"].size:
         lines.append(f"{count_text(int(statistics['positions'][-1]), 'position')} in the table")
     age = max(0.0, (time.time() if now is None else now) - snapshot.written)
@@ -355,8 +342,7 @@ def watch_curve(
 def _print(snapshot: Snapshot, stream: TextIO, *, ascii: bool) -> None:
     """Print the picture once, if there is one."""
     if snapshot.data is not None:
-        width, height = _size(stream)
-        lines = picture(snapshot, width, height, ascii=ascii).lines
+        lines = picture(snapshot, *_size(stream), ascii=ascii).lines
         print_lines("\n".join(line.rstrip() for line in lines), stream)
 
 
@@ -379,8 +365,7 @@ def _watch(
     from rich.console import Console
 
     def draw() -> None:
-        width, height = _size(stream)
-        show(_coloured(picture(snapshot, width, height, ascii=ascii, leaving=keyboard.how_to_leave)))
+        show(_coloured(picture(snapshot, *_size(stream), ascii=ascii, leaving=keyboard.how_to_leave)))
 
     console = Console(file=stream, highlight=False)
     snapshot.refresh()

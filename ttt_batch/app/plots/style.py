@@ -75,12 +75,11 @@ def _told_apart(texts: list[str], more: list[str]) -> list[str]:
 
 def _values(run: AnyRun, *, plain: bool) -> dict[str, Any]:
     """Return the run's settings as the configuration has them; unless `plain`, None for the defaults."""
-    all_values = run.config.to_dict() if isinstance(run, PatternRun) else run.config.written
-    values = {key: all_values.get(key) for key in SETTINGS}
+    values = {key: run.config.written.get(key) for key in SETTINGS}
     if plain:
         return values
     if isinstance(run, PatternRun):
-        default = make_pattern_config(learner=run.config.learner, board=run.board).to_dict()
+        default = make_pattern_config(learner=run.config.learner, board=run.board).written
     else:
         config = run.config
         default = make_config(learner=config.learner, board=config.board, engine=config.engine).written
@@ -129,11 +128,9 @@ def verdict(runs: Sequence[AnyRun]) -> str:
     """Return what a legend adds about an entry's runs: since when they are unbeatable, and how they ended."""
     if len(runs) == 1:
         run = runs[0]
-        parts = []
-        since = run.since
-        if isinstance(run, PatternRun):
-            if run.config.prove_every:
-                parts.append("not proved at the end" if since is None else f"proved since game {since:,}")
+        parts, since = list[str](), run.since
+        if isinstance(run, PatternRun) and run.config.prove_every:
+            parts.append("not proved at the end" if since is None else f"proved since game {since:,}")
         elif "unbeatable" in run.statistics:
             parts.append(since_text(since))
         if run.interrupted:

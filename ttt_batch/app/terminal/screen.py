@@ -127,8 +127,10 @@ class ScreenFace:
         if key in ("pageup", "pagedown") or (key in ("up", "down") and self._question.game is None):
             self._scroll += {"pageup": -5, "pagedown": 5, "up": -1, "down": 1}[key]
         elif key in STEPS:
-            self._slip = ""
-            self._move_cursor(*STEPS[key])
+            self._slip = self._typed = ""
+            row, col = (at + step for at, step in zip(divmod(self._cursor, self._board.cols), STEPS[key], strict=True))
+            if 0 <= row < self._board.rows and 0 <= col < self._board.cols:
+                self._cursor = row * self._board.cols + col
         elif key == "escape":
             self._typed, self._slip, self._help = "", "", []
         elif key == "backspace":
@@ -171,13 +173,6 @@ class ScreenFace:
             return True
         self._replayed = None
         return key in ("enter", "escape", " ", KeyCommand.REPLAY.keys[0])
-
-    def _move_cursor(self, down: int, right: int) -> None:
-        row, col = divmod(self._cursor, self._board.cols)
-        row, col = row + down, col + right
-        if 0 <= row < self._board.rows and 0 <= col < self._board.cols:
-            self._cursor = row * self._board.cols + col
-        self._typed = ""
 
     def _read(self, question: Question, text: str, *, entered: bool = False) -> Answer | None:
         """Read an entry; return the answer if it is one.  entered: whether Enter has ended it."""
@@ -255,7 +250,9 @@ class ScreenFace:
     def _news(self, columns: int) -> list[str]:
         """Return the lines of news: a slip, then the help, the replay, or the news with the legend of the hints."""
         if self._replayed is not None:
-            said = [_replay_said(len(self._replayed.moves))]
+            moves = count_text(len(self._replayed.moves), "move")
+            so_far = f"The game so far, {moves}: right is the next one, Enter goes back to the game."
+            said = [so_far if self._replayed.moves else "No move yet; Enter goes back."]
         elif self._help or self._hints is None:
             said = self._help or self.news
         else:
@@ -301,14 +298,7 @@ class ScreenFace:
         return styled(text, "key") if self._colour else text
 
 
-def _replay_said(moves: int) -> str:
-    """Return the line below a replay."""
-    if not moves:
-        return "No move yet; Enter goes back."
-    return f"The game so far, {count_text(moves, 'move')}: right is the next one, Enter goes back to the game."
-
-
-KEYS = ("up", "down", "left", "right", "home", "end", "pageup", "pagedown", "enter", "escape", "backspace")
+KEYS = (*STEPS, "home", "end", "pageup", "pagedown", "enter", "escape", "backspace")
 """Keys besides characters, by the names that `ScreenFace.press` shares with prompt_toolkit."""
 
 ESCAPE_SECONDS = 0.05

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.agents.adapter import AgentAdapter, are_even, edge_chances, judge_exactly
 from ttt_batch.agents.builtin import named_agent
-from ttt_batch.app.web.texts import PROOF, known_facts, rules_text
+from ttt_batch.app.web.texts import exact_texts, known_facts
 from ttt_batch.core.errors import BoardError
 from ttt_batch.core.text import SEATS, Ties
 from ttt_batch.games.board import Board
@@ -42,7 +42,7 @@ from ttt_batch.ntuple.network import UNIT, layout_of
 from ttt_batch.runs.evaluation import played_chances
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run
-from ttt_batch.simulation.policy import Policy, chosen_edges, edge_scores, legal_edges, policy_among
+from ttt_batch.simulation.policy import Policy, cell_sets, chosen_edges, edge_scores, legal_edges, policy_among
 
 
 class PagePart(NamedTuple):
@@ -81,8 +81,9 @@ def solution_part(board: Board, graph: Graph, symmetry: bool, solution: NDArray[
     solution: int8[S], as `solution.solve_in_plies` gives it.
     Its arrays are `rows`, a bit for each code, lowest first; and `truths`, int8[U], of each row.
     """
-    codes = open_codes(graph)
-    arrays = {"rows": _bits(codes, 3**board.cells), "truths": solution[np.argsort(codes)].astype("i1")}
+    codes, present = open_codes(graph), np.zeros(3**board.cells, np.bool_)
+    present[codes] = True
+    arrays = {"rows": np.packbits(present, bitorder="little"), "truths": solution[np.argsort(codes)].astype("i1")}
     return PagePart("solution", {"rows": codes.size, "quickest": QUICKEST, "images": board.images(symmetry)}, arrays)
 
 
@@ -90,13 +91,6 @@ def open_codes(graph: Graph) -> NDArray[np.int64]:
     """Return the codes of unfinished positions (int64[U]), in the order of the graph."""
     codes: NDArray[np.int64] = graph.code[: graph.first_edge.size - 1]
     return codes
-
-
-def _bits(codes: NDArray[np.int64], size: int) -> NDArray[np.uint8]:
-    """Return a bit for each number below `size`, set for those in `codes` (uint8[size / 8])."""
-    present = np.zeros(size, np.bool_)
-    present[codes] = True
-    return np.packbits(present, bitorder="little")
 
 
 VALUED_CELLS = 12
@@ -116,9 +110,15 @@ def table_part(run: Run, ties: Ties = "sharp") -> PagePart:
       candidates: uint16[U], a bit for each cell that the agent may pick, by row;
       values: int16[moves to free cells], by row and cell; chances for learners that keep no values.
     """
-    by_code = np.argsort(open_codes(run.graph))
-    values, step = _values(run, by_code) if run.board.cells <= VALUED_CELLS else (np.zeros(0, "<i2"), 0.0)
-    return moves_part(run.graph, run.policy_on(run.graph, ties), values, step)
+    graph, values, step = run.graph, np.zeros(0, "<i2"), 0.0
+    if run.board.cells <= VALUED_CELLS:
+        by_chances = run.learner.temperature is not None
+        scores = played_chances(run).chance if by_chances else edge_scores(run.tables, graph)
+        scores = scores[_by_code(graph, legal_edges(graph))]
+        seen = np.isfinite(scores)
+        step = max(STEP, float(np.abs(scores[seen]).max(initial=0.0)) / LARGEST)
+        values = np.where(seen, np.rint(np.where(seen, scores, 0.0) / step), NEVER_SEEN).astype("<i2")
+    return moves_part(graph, run.policy_on(graph, ties), values, step)
 
 
 def moves_part(
@@ -133,45 +133,17 @@ def moves_part(
     chances: float64[E], how likely each move is, if they are not equally likely; above 0 for those of the policy.
     Then there is one array more, `chances`, float32 for each bit of `candidates`, the lowest first.
     """
-    by_code = np.argsort(open_codes(graph))
-    candidates = _candidates(graph, policy)[by_code].astype("<u2")
-    arrays: dict[str, NDArray[Any]] = {"candidates": candidates, "values": values}
+    candidates = cell_sets(graph, chosen_edges(graph, policy))[np.argsort(open_codes(graph))]
+    arrays: dict[str, NDArray[Any]] = {"candidates": candidates.astype("<u2"), "values": values}
     if chances is not None:
-        likely = np.flatnonzero(chances)
-        rank = np.empty_like(by_code)
-        rank[by_code] = np.arange(by_code.size)
-        order = np.lexsort((graph.cell[likely], rank[rows_of_edges(graph)[likely]]))
-        arrays["chances"] = chances[likely[order]].astype("<f4")
+        arrays["chances"] = chances[_by_code(graph, chances != 0)].astype("<f4")
     return PagePart("table", {"step": step}, arrays)
 
 
-def _candidates(graph: Graph, policy: Policy) -> NDArray[np.int64]:
-    """Return the cells that the agent may pick as bits (int64[U]), occupied ones included."""
-    chosen = chosen_edges(graph, policy)
-    # A sum of different powers of two is their union; 2**16 is far within what a float64 counts exactly.
-    bits = 2.0 ** graph.cell[chosen].astype(np.int64)
-    return np.bincount(rows_of_edges(graph)[chosen], bits, graph.first_edge.size - 1).astype(np.int64)
-
-
-def _scores(run: Run) -> NDArray[np.float64]:
-    """Return the value of every move for its mover (float64[E]), or its probability if the agent has no values."""
-    graph = run.graph
-    if run.learner.temperature is not None:
-        chances: NDArray[np.float64] = played_chances(run).chance
-        return chances
-    return edge_scores(run.tables, graph)
-
-
-def _values(run: Run, by_code: NDArray[np.int64]) -> tuple[NDArray[np.int16], float]:
-    """Return rounded values by row (in the order `by_code`) and free cell (int16), and the worth of a unit."""
-    legal = legal_edges(run.graph)
-    rank = np.empty_like(by_code)
-    rank[by_code] = np.arange(by_code.size)
-    order = np.argsort(rank[rows_of_edges(run.graph)[legal]], kind="stable")
-    scores = _scores(run)[legal][order]
-    seen = np.isfinite(scores)
-    step = max(STEP, float(np.abs(scores[seen]).max(initial=0.0)) / LARGEST)
-    return np.where(seen, np.rint(np.where(seen, scores, 0.0) / step), NEVER_SEEN).astype("<i2"), step
+def _by_code(graph: Graph, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the `chosen` (bool[E]) edges by the codes of their positions, then by cell."""
+    edges = np.flatnonzero(chosen)
+    return edges[np.lexsort((graph.cell[edges], open_codes(graph)[rows_of_edges(graph)[edges]]))]
 
 
 def network_part(run: PatternRun) -> PagePart:
@@ -226,13 +198,8 @@ def about_agent(agent: AgentAdapter) -> dict[str, Any]:
         "learner": agent.name,
         "introduction": "The agent was asked for its moves in every position that its play lets happen, and plays them "
         "here as likely as it said.",
-        "rules": rules_text(agent.board),
-        "verdict": ", ".join(verdict),
-        "proof": PROOF,
-        "against": "Against random moves",
-        "results": {seat: list(getattr(evaluation, seat)) for seat in SEATS},
-        "losing_line": evaluation.losing_line,
-        "facts": known_facts([("Agent", agent.name), ("Board", agent.board.name), ("Asked about", alike)]),
+        **exact_texts(agent.board, evaluation, ", ".join(verdict)),
+        "facts": known_facts([("Agent", agent.name), ("Board", agent.board.name), ("Asked about", alike)], {}),
     }
 
 

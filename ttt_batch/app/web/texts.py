@@ -16,7 +16,7 @@ from ttt_batch.core.text import RESULTS, SEATS, Ties, count_text
 from ttt_batch.games.board import BOARD_RULES, Board
 from ttt_batch.games.solution import DRAWN, known_board
 from ttt_batch.ntuple.objectives import OBJECTIVES
-from ttt_batch.runs.config import PatternConfig
+from ttt_batch.runs.evaluation import Evaluation
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.options import option_text
 from ttt_batch.runs.run import Run
@@ -24,8 +24,6 @@ from ttt_batch.runs.run import Run
 AGAINST = {"": "itself", "random": "random moves", "optimal": "best play"}
 """Opponents in words, by the configuration's opponent; others are digests of a run's table."""
 
-
-PROOF = "This is a proof over all positions and every move that the agent on this page may choose, not a sample."
 
 EQUALS = {
     "sharp": "the best against random moves, of equal ones the quickest true win or the longest true loss",
@@ -44,16 +42,20 @@ def about(run: Run, ties: Ties = "sharp") -> dict[str, Any]:
     facts: label and text pairs.
     """
     evaluation = run.evaluation("random", ties)
+    found = exact_texts(run.board, evaluation, proof_text(run, evaluation.unbeatable))
+    return {"learner": run.config.learner, "introduction": _introduction(run), **found, "facts": _facts(run, ties)}
+
+
+def exact_texts(board: Board, evaluation: Evaluation, verdict: str) -> dict[str, Any]:
+    """Return the texts that follow from an exact evaluation against random moves."""
     return {
-        "learner": run.config.learner,
-        "introduction": _introduction(run),
-        "rules": rules_text(run.board),
-        "verdict": proof_text(run, evaluation.unbeatable),
-        "proof": PROOF,
+        "rules": rules_text(board),
+        "verdict": verdict,
+        "proof": "This is a proof over all positions and every move that the agent on this page may choose, not a "
+        "sample.",
         "against": "Against random moves",
         "results": {seat: list(getattr(evaluation, seat)) for seat in SEATS},
         "losing_line": evaluation.losing_line,
-        "facts": _facts(run, ties),
     }
 
 
@@ -112,7 +114,7 @@ def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
         ("Batch", f"{batch}, engine {config.engine}"),
         ("Board", f"{config.board.name}, {positions}{' up to symmetry' if config.symmetry else ''}"),
     ]
-    return known_facts([*facts, *origin_facts(origin)])
+    return known_facts(facts, origin)
 
 
 def games_text(games: int, origin: Mapping[str, str | int | float]) -> str:
@@ -121,17 +123,10 @@ def games_text(games: int, origin: Mapping[str, str | int | float]) -> str:
     return f"{games:,}{duration}"
 
 
-def origin_facts(origin: Mapping[str, str | int | float]) -> list[tuple[str, str]]:
-    """Return the program and the date of a run, as label and text.  origin: its provenance."""
-    return [
-        ("Version", str(origin.get("ttt_batch_version", ""))),
-        ("Date", str(origin.get("created", ""))[:10]),
-    ]
-
-
-def known_facts(facts: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the facts with a text, each on one line."""
-    return [(label, one_line(text)) for label, text in facts if text]
+def known_facts(facts: list[tuple[str, str]], origin: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Return the facts with a text, each on one line, and the program and the date of a run with this `origin`."""
+    made = [("Version", str(origin.get("ttt_batch_version", ""))), ("Date", str(origin.get("created", ""))[:10])]
+    return [(label, one_line(text)) for label, text in (*facts, *made) if text]
 
 
 CHOICE = "a win at once; no loss at once, if there is a way around it; then uniform among the highest sums"
@@ -192,6 +187,9 @@ def _known(run: PatternRun) -> str:
 def _network_facts(run: PatternRun) -> list[tuple[str, str]]:
     """Return labels and texts about the training of networks; unknown facts are left out."""
     config, network = run.config, run.network
+    seat = f", as {config.seat}" if config.seat in SEATS else ""
+    first, second = (run.proved_after(number) if run.plays_proved(number) else run.games for number in (0, 1))
+    apart = "" if first == second else f" as first, after {count_text(second, 'game')} as second"
     facts = [
         ("Learner", config.learner),
         ("Source", SOURCES[config.learner]),
@@ -200,10 +198,10 @@ def _network_facts(run: PatternRun) -> list[tuple[str, str]]:
         ("Ties", EQUALS["any"]),
         ("Networks", f"{len(config.aims)}, each of {count_text(network.offset.size, 'tuple')} ({config.tuples[:60]})"),
         ("Weights", f"{network.kind.size:,} a player, shared by {config.sharing}"),
-        ("Objective", f"{OBJECTIVES[config.objective].words}{_seat(config)}"),
+        ("Objective", f"{OBJECTIVES[config.objective].words}{seat}"),
         ("Games", games_text(run.games, run.provenance)),
         ("Proofs", f"every {count_text(config.prove_every, 'game')}" if config.prove_every else "none"),
-        ("Weights kept", _kept(run)),
+        ("Weights kept", f"those after {count_text(first, 'game')}{apart}"),
         ("Seed", str(config.seed)),
         ("Exploration (epsilon)", f"{config.epsilon:g}"),
         ("Step size (alpha)", f"{config.alpha:g}"),
@@ -212,15 +210,4 @@ def _network_facts(run: PatternRun) -> list[tuple[str, str]]:
         ("Batch", count_text(config.batch, "game")),
         ("Board", config.board.name),
     ]
-    return known_facts([*facts, *origin_facts(run.provenance)])
-
-
-def _seat(config: PatternConfig) -> str:
-    return f", as {config.seat}" if config.seat in SEATS else ""
-
-
-def _kept(run: PatternRun) -> str:
-    """Return the moment in training whose weights the run plays with, in words."""
-    kept = [run.proved_after(seat) if run.plays_proved(seat) else run.games for seat in (0, 1)]
-    after = [count_text(games, "game") for games in kept]
-    return f"those after {after[0]}" + ("" if kept[0] == kept[1] else f" as first, after {after[1]} as second")
+    return known_facts(facts, run.provenance)
