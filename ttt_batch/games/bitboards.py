@@ -48,10 +48,9 @@ def make_places(board: Board, symmetry: bool) -> Places:
     for number, image in enumerate(board.images(symmetry)):
         for cell, origin in enumerate(image):
             power[origin, number] = 3**cell
-    through = [[pair for pair in board.line_masks if pair[0] >> cell & 1] for cell in range(board.cells)]
-    most = max(1, *map(len, through))
+    most = max(1, *map(len, board.lines_through))
     lines, fences = np.zeros((2, board.cells, most), np.int64)
-    for cell, pairs in enumerate(through):
+    for cell, pairs in enumerate(board.lines_through):
         for number, (line, fence) in enumerate(pairs):
             lines[cell, number], fences[cell, number] = line, fence
     return Places(power, lines, fences, int(board.misere), board.cols if board.gravity else 0)

@@ -134,6 +134,11 @@ class Board:
             found.append((sum(1 << cell for cell in line), fence))
         return tuple(found)
 
+    @functools.cached_property
+    def lines_through(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """Return the `line_masks` of the lines through each cell."""
+        return tuple(tuple(pair for pair in self.line_masks if pair[0] >> cell & 1) for cell in range(self.cells))
+
     def completed_lines(self, position: Position) -> list[tuple[int, ...]]:
         """Return the lines that one player has filled; with `exact` no part of a longer one."""
         found = []
@@ -265,18 +270,14 @@ def most_positions(board: Board) -> int:
 
 
 def positions_of_ply(board: Board, ply: int) -> int:
-    """Return the number of positions with `ply` marks, reachable or not."""
-    return _places_of(board, ply) * math.comb(ply, ply // 2)
-
-
-def _places_of(board: Board, ply: int) -> int:
-    """Return the number of sets of `ply` cells; with gravity only sets without a free cell below a marked one."""
-    if not board.gravity:
-        return math.comb(board.cells, ply)
-    ways = [1] + ply * [0]
-    for _ in range(board.cols):
-        ways = [sum(ways[max(0, marks - board.rows) : marks + 1]) for marks in range(ply + 1)]
-    return ways[ply]
+    """Return the number of positions with `ply` marks, reachable or not; with gravity those that leave no gap."""
+    sets = math.comb(board.cells, ply)
+    if board.gravity:
+        ways = [1] + ply * [0]
+        for _ in range(board.cols):
+            ways = [sum(ways[max(0, marks - board.rows) : marks + 1]) for marks in range(ply + 1)]
+        sets = ways[ply]
+    return sets * math.comb(ply, ply // 2)
 
 
 @dataclass(frozen=True)

@@ -79,11 +79,6 @@ def choose_space(board: Board, symmetry: bool | str, *, prefers: bool) -> Space:
     return Space(positions > ENUMERATED * (images if wanted else 1), wanted)
 
 
-def space_of(board: Board, symmetry: bool) -> Space:
-    """Return the space of a configuration with fixed symmetry."""
-    return choose_space(board, symmetry, prefers=symmetry)
-
-
 def check_table_cells(board: Board, what: str = "tables by position") -> None:
     """Raise BoardError, in one line with the remedy, if the board has too many cells for `what`."""
     if board.cells > MAX_TABLE_CELLS:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice, tee
 from typing import NamedTuple
 
+import numpy as np
+
 from ttt_batch.core.errors import BoardError, GamesError, flag, quoted, worded
 from ttt_batch.core.text import DIGITS_MEAN, Number, choose
 from ttt_batch.games.board import EMPTY, Board, Position
@@ -84,12 +86,12 @@ def with_a_game_a_line(pieces: Iterable[bytes], board: Board) -> tuple[Iterator[
     for piece in pieces:
         begun.append(piece)
         first += islice((line for line in lines_of(piece) if line.partition("#")[0].strip()), 2)
-        if len(first) > 1 or (first and (_is_object(first[0]) or _table(first[0]))):
+        if len(first) > 1 or (first and (first[0].lstrip().startswith("{") or _table(first[0]))):
             break
     whole = chain(begun, pieces)
     if not first:
         return whole, ""
-    if _is_object(first[0]):
+    if first[0].lstrip().startswith("{"):
         return _joined(whole, _of_json), "JSON with a game a line"
     if (table := _table(first[0])) is not None:
         by_moves = _by_moves(table, first[1:])
@@ -99,10 +101,6 @@ def with_a_game_a_line(pieces: Iterable[bytes], board: Board) -> tuple[Iterator[
     if board.k > 1 and len(first) > 1 and all(_is_one_move(line, board) for line in first[:2]):
         return _joined(whole, _below), "a move a line, empty lines between games"
     return whole, ""
-
-
-def _is_object(line: str) -> bool:
-    return line.lstrip().startswith("{")
 
 
 def _is_one_move(line: str, board: Board) -> bool:
@@ -364,18 +362,18 @@ def _read_line(text: str, board: Board, name: str) -> tuple[list[int], frozenset
         raise BoardError(
             f"{name} holds positions of {cells} cells, and the board is {board.name}; name a run or an agent of {meant}"
         )
-    marks = fields[: board.cells]
+    marks, allowed = fields[: board.cells], None
     for cell, mark in enumerate(marks, 1):
         if mark not in MARKS_OF:
             raise GamesError(f"field {cell}, {quoted(mark)}, is no mark; write x, o, and b for a free cell")
-    return [MARKS_OF[mark] for mark in marks], _allowed(fields[-1]) if len(fields) > board.cells else None
-
-
-def _allowed(label: str) -> frozenset[int]:
-    found = LABELS.get(re.sub(r"\s", "", label))
-    if found is None:
-        raise GamesError(f"label {quoted(label)} is no result; write win, draw or loss of X, or positive or negative")
-    return found
+    if len(fields) > board.cells:
+        label = fields[-1]
+        allowed = LABELS.get(re.sub(r"\s", "", label))
+        if allowed is None:
+            raise GamesError(
+                f"label {quoted(label)} is no result; write win, draw or loss of X, or positive or negative"
+            )
+    return [MARKS_OF[mark] for mark in marks], allowed
 
 
 def _order(board: Board, written: list[list[int]]) -> list[int]:
@@ -384,23 +382,15 @@ def _order(board: Board, written: list[list[int]]) -> list[int]:
     With gravity the order with the fewest floating marks is taken: column by column from the bottom, as in the public
     set, or row by row.
     """
-    rows, cols = board.rows, board.cols
-    by_rows = list(range(board.cells))
-    if not board.gravity:
-        return by_rows
-    grid = [(row, col) for row in range(rows) for col in range(cols)]
-    orders = [
-        [col * rows + rows - 1 - row for row, col in grid],
-        by_rows,
-        [(rows - 1 - row) * cols + col for row, col in grid],
-        [col * rows + row for row, col in grid],
-    ]
+    places = np.arange(board.cells)
+    by_rows, by_cols = places.reshape(board.rows, board.cols), places.reshape(board.cols, board.rows).T
+    orders = [by_cols[::-1], by_rows, by_rows[::-1], by_cols] if board.gravity else [by_rows]
 
     def floating(order: list[int]) -> int:
         boards = (tuple(marks[place] for place in order) for marks in written)
         return sum(board.floats(marks, cell) for marks in boards for cell, mark in enumerate(marks) if mark != EMPTY)
 
-    return min(orders, key=floating)
+    return min((order.ravel().tolist() for order in orders), key=floating)
 
 
 LOOKED_AT = 200

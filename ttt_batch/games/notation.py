@@ -68,7 +68,13 @@ def _parsed(text: str, board: Board) -> Position:
         return check_possible(board.decode(int(number[1])), board)
     if re.search("[0-9]", text):
         return position_after(parse_moves(words, board), board)
-    return check_possible(_position_of("".join(words), board), board)
+    marks = re.sub("[-_]", ".", re.sub("[/|]", "", "".join(words).upper()))
+    for mark in marks:
+        if mark not in MARKS:
+            raise BoardError(f"{quoted(mark)} is none of X, O and '.'")
+    if len(marks) != board.cells:
+        raise BoardError(f"{len(marks)} cells; board {board.name} has {board.cells}")
+    return check_possible(tuple(map(MARKS.index, marks)), board)
 
 
 def lettered(text: str, board: Board) -> str | None:
@@ -90,17 +96,6 @@ def notations(board: Board) -> str:
     rows = "/".join(["." * board.cols] * board.rows)
     moves = moves_text(board, range(min(2, board.cells)))
     return f"write rows ({rows}), moves ({moves}) or a code (code 0)"
-
-
-def _position_of(rows: str, board: Board) -> Position:
-    """Read rows of X, O and `.` without spaces; numbers of marks are not checked."""
-    marks = re.sub("[-_]", ".", re.sub("[/|]", "", rows.upper()))
-    for mark in marks:
-        if mark not in MARKS:
-            raise BoardError(f"{quoted(mark)} is none of X, O and '.'")
-    if len(marks) != board.cells:
-        raise BoardError(f"{len(marks)} cells; board {board.name} has {board.cells}")
-    return tuple(map(MARKS.index, marks))
 
 
 def parse_moves(words: Iterable[str], board: Board) -> list[int]:

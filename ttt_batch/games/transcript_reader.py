@@ -383,9 +383,10 @@ class GameReader:
             message = f"{self._name}, line {at[LINES]}: {error}"
             if not self._skip_bad:
                 remedy = f"fix the line, or leave such lines out with {flag('skip_bad', True)}"
-                other = self._reading._replace(first=1)
-                if other != self._reading and from_one() not in message and self._is_game(line, other):
-                    remedy = f"counted from 1 it is a whole game: choose {from_one()}, {remedy}"
+                if self._reading.first != 1 and from_one() not in message:
+                    with suppress(GamesError):
+                        if self._parsed(line, self._reading._replace(first=1)):
+                            remedy = f"counted from 1 it is a whole game: choose {from_one()}, {remedy}"
                 raise GamesError(f"{message}; {remedy}") from None
             self.skipped.add(message)
             return
@@ -395,12 +396,6 @@ class GameReader:
             found.start[at[GAMES]] = first + len(moves)
             for i, (cell, explores) in enumerate(moves, first):
                 found.move[i], found.exploring[i] = cell, explores
-
-    def _is_game(self, line: str, reading: DigitReading) -> bool:
-        """Return whether a line is a whole game in another reading."""
-        with suppress(GamesError):
-            return bool(self._parsed(line, reading))
-        return False
 
     def _parsed(self, line: str, reading: DigitReading) -> Moves:
         """Return the moves of a line.  Raises GamesError."""

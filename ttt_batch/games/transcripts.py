@@ -7,12 +7,12 @@ that it cannot read are read here, with a message for each fault.
 """
 
 import codecs
-import functools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from ttt_batch.core.files import exists, flush_folder, reason, shown, unused_pat
 from ttt_batch.core.outputs import Draft, Lock, OutputKind
 from ttt_batch.core.text import Number, count_text
 from ttt_batch.games.bitboards import Places, make_places
-from ttt_batch.games.board import EMPTY, MARKS, RESIGNS, Board, Position
+from ttt_batch.games.board import MARKS, RESIGNS, Board
 from ttt_batch.games.graph import Graph, edges_of
 from ttt_batch.games.notation import CELLS, DRAWN, NUMBERS, OPEN, DigitReading, Word, line_words
 
@@ -94,28 +94,17 @@ def format_games(games: Games, graph: Graph, board: Board | None = None) -> list
     board: given if a row of `graph` stands for all images of a position.
     """
     cells = graph.cell[games.move]
-    return joined(cells if board is None else _cells_in_game(cells, games, board), games)
+    if board is None:
+        return joined(cells, games)
+    played = (board.real_line(cells[a:b].tolist(), True) for a, b in pairwise(games.start))
+    names = dict(enumerate([*map(str, range(board.cells)), RESIGNS]))
+    return joined([names[cell] for line in played for cell in line], games)
 
 
-def joined(cells: Any, games: Games) -> list[str]:
+def joined(cells: Iterable[object], games: Games) -> list[str]:
     """Return one line per game of its moves' `cells`."""
     words = [f"{cell}!" if e else str(cell) for cell, e in zip(cells, games.exploring, strict=True)]
-    return [" ".join(words[a:b]) for a, b in zip(games.start[:-1], games.start[1:], strict=True)]
-
-
-def _cells_in_game(cells: Any, games: Games, board: Board) -> list[int | str]:
-    """Return the game's cells (or the word for resigning) of moves given as cells of the rows' images."""
-    found: list[int | str] = []
-    for start, end in zip(games.start[:-1], games.start[1:], strict=True):
-        position: Position = (EMPTY,) * board.cells
-        for cell in cells[start:end]:
-            if cell == board.resignation:
-                found.append(RESIGNS)
-                continue
-            own = board.representative(position)[1][cell]
-            found.append(own)
-            position = board.after(position, own)
-    return found
+    return [" ".join(words[a:b]) for a, b in pairwise(games.start)]
 
 
 def from_one() -> str:
@@ -148,7 +137,7 @@ def moves_of(
 ) -> Iterator[tuple[int, bool]]:
     """Yield the moves of a line one by one; see `parse_line`."""
     own, other, full = 0, 0, (1 << board.cells) - 1  # cells of the player to move and of its opponent, as bits
-    through, count, winner = _lines_through(board), 0, ""
+    count, winner = 0, ""
     for word in line_words(line, board, reading):
         if winner:
             if not word.claim:
@@ -176,7 +165,7 @@ def moves_of(
             winner = waiting
         else:
             own |= 1 << cell
-            if any(own & fenced == mask for mask, fenced in through[cell]):
+            if any(own & (mask | fence) == mask for mask, fence in board.lines_through[cell]):
                 winner = waiting if board.misere else mover
             elif own | other == full:
                 winner = DRAWN
@@ -184,13 +173,6 @@ def moves_of(
         yield cell, word.explores
     if count and not winner:
         raise _unfinished(count)
-
-
-@functools.lru_cache(maxsize=16)
-def _lines_through(board: Board) -> list[list[tuple[int, int]]]:
-    """Return the lines through each cell as bits, with the cells that must not be the player's."""
-    pairs = [(mask, mask | fence) for mask, fence in board.line_masks]
-    return [[pair for pair in pairs if pair[0] >> cell & 1] for cell in range(board.cells)]
 
 
 def _cell_of(word: Word, number: int, mover: str, taken: int, board: Board, reading: DigitReading) -> int:
@@ -210,7 +192,10 @@ def _cell_of(word: Word, number: int, mover: str, taken: int, board: Board, read
         column = range(cell + board.cells - board.cols, -1, -board.cols)
         return next((free for free in column if not taken >> free & 1), cell)
     if word.column or not 0 <= cell < board.cells:
-        hint = _numbers_of_cells(board, reading.first) if word.text[0].isdigit() and reading.moves == NUMBERS else ""
+        hint, first = "", reading.first
+        if word.text[0].isdigit() and reading.moves == NUMBERS:
+            hint = f": cells count from {first} in game files, {first} to {board.cells - 1 + first}"
+            hint += f"; choose {from_one()} if these count from 1" if first == 0 else ""
         raise _not_free(word, number, hint)
     if board.gravity and cell + board.cols < board.cells and not taken >> cell + board.cols & 1:
         raise GamesError(f"move {number}, {quoted(word.text)}, has a free cell below it; with gravity a mark falls")
@@ -223,12 +208,6 @@ def _not_free(word: Word, number: int, hint: str = "") -> GamesError:
 
 def _unfinished(count: int, end: str = "") -> GamesError:
     return GamesError(f"the game is not finished after {count_text(count, 'move')}{end}")
-
-
-def _numbers_of_cells(board: Board, cells_from: int) -> str:
-    """Return the end of a message about a number without a cell."""
-    numbers = f"cells count from {cells_from} in game files, {cells_from} to {board.cells - 1 + cells_from}"
-    return f": {numbers}; choose {from_one()} if these count from 1" if cells_from == 0 else f": {numbers}"
 
 
 GAMES_FILE = OutputKind(GamesError, "record", "write games to")

@@ -22,7 +22,7 @@ from ttt_batch.core.text import (
     with_options,
 )
 from ttt_batch.games.board import Board
-from ttt_batch.games.enumeration import check_any_cell, check_enumerable, choose_space, enumerate_graph, space_of
+from ttt_batch.games.enumeration import check_any_cell, check_enumerable, choose_space, enumerate_graph
 from ttt_batch.games.graph import Graph
 from ttt_batch.games.solution import WON, known_value
 from ttt_batch.learners import LEARNERS, check_begins, foreign_learner, learner_named
@@ -246,7 +246,7 @@ class Config(Configuration, OwnNumbers):
     @functools.cached_property
     def grown(self) -> bool:
         """Return whether the table grows as play reaches positions, because there are too many to enumerate."""
-        return space_of(self.board, self.symmetry).grown
+        return choose_space(self.board, self.symmetry, prefers=self.symmetry).grown
 
     @property
     def small(self) -> bool:
