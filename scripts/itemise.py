@@ -101,7 +101,7 @@ def run_stages(started: float, folder: str) -> None:
     with watch.stage(HASH):
         cache_folder()  # every kernel looks it up when its module is imported
     with watch.stage(PACKAGE):
-        for module in ("ttt_batch.training.train", "ttt_batch.app.reports.training", "ttt_batch.runs.storage.writing"):
+        for module in ("ttt_batch.training.train", "ttt_batch.app.reports.training", "ttt_batch.runs.storage.run_file"):
             importlib.import_module(module)
     for name, calls in CALLS.items():
         for module, path in calls:

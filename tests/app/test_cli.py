@@ -31,7 +31,7 @@ from ttt_batch.compiler import kernel_cache
 from ttt_batch.core.errors import InterruptedTraining
 from ttt_batch.core.text import duration_text
 from ttt_batch.learners.base import Settings
-from ttt_batch.runs.storage.declaration import USER_BLOCK
+from ttt_batch.runs.storage.container import USER_BLOCK
 
 # pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .*is multi-threaded:DeprecationWarning")

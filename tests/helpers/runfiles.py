@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import h5py
 import numpy as np
 
+from ttt_batch.runs.storage.container import unpack
 from ttt_batch.runs.storage.declaration import RunData
-from ttt_batch.runs.storage.reading import from_answer, unpack
-from ttt_batch.runs.storage.writing import user_block
+from ttt_batch.runs.storage.run_file import from_answer, user_block
 
 
 def example(*, action=False, points=3, rows=40, seed=0):
@@ -131,8 +131,9 @@ class Outcome(NamedTuple):
 SERVER = """
 import os, resource, signal, struct
 import h5py
-from ttt_batch.runs.storage.reading import parse_image
-from ttt_batch.runs.storage.reading import limit_memory, pack, to_answer
+from ttt_batch.runs.storage.run_file import parse_image
+from ttt_batch.runs.storage.container import limit_memory, pack
+from ttt_batch.runs.storage.run_file import to_answer
 
 def take(size):
     parts = []

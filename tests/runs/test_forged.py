@@ -27,7 +27,7 @@ from ttt_batch.runs.formats import read_file
 from ttt_batch.runs.formats.base import FormatError
 from ttt_batch.runs.importing import export_table, import_tables
 from ttt_batch.runs.loading import check_run
-from ttt_batch.runs.storage import writing
+from ttt_batch.runs.storage import run_file
 
 DATA = Path(__file__).parents[2] / "data"
 STORED = DATA / "run-1.2.h5"
@@ -61,7 +61,7 @@ def test_reading_takes_the_memory_of_the_file(path: Path) -> None:
     path.write_bytes(STORED.read_bytes())
     for trust in (False, True):
         with within(1):
-            assert writing.read_bytes(path, trust=trust) == path.read_bytes()
+            assert run_file.read_content(path, trust=trust) == path.read_bytes()
     table = Path("table.bin")
     table.write_bytes(bytes(100))
     with within(1):
@@ -77,7 +77,7 @@ def test_a_file_that_grows_or_shrinks_meanwhile(path: Path, monkeypatch: pytest.
             change()
             return size
 
-        monkeypatch.setattr(writing, "size_of", size_of)
+        monkeypatch.setattr(run_file, "size_of", size_of)
 
     path.write_bytes(content)
     meanwhile(lambda: path.write_bytes(content + bytes(10**6)))

@@ -16,11 +16,11 @@ from helpers.runfiles import changed, example, sealed
 
 from ttt_batch.core.errors import RunFileError
 from ttt_batch.runs.loading import check_run, load_any
-from ttt_batch.runs.storage import writing
+from ttt_batch.runs.storage import run_file
+from ttt_batch.runs.storage.container import SIGNATURE
+from ttt_batch.runs.storage.container import rewrite_message as superblock_says
 from ttt_batch.runs.storage.declaration import FIELDS, RunData, format_documentation
-from ttt_batch.runs.storage.reading import find_newest_run, load_run
-from ttt_batch.runs.storage.writing import RUN_FILE, SIGNATURE, save_run, user_block
-from ttt_batch.runs.storage.writing import rewrite_message as superblock_says
+from ttt_batch.runs.storage.run_file import RUN_FILE, find_newest_run, load_run, save_run, user_block
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -358,7 +358,7 @@ def test_a_file_cut_off_anywhere_says_what_is_missing(saved):
 
 def test_a_file_with_more_behind_it(saved):
     saved.write_bytes(saved.read_bytes() + b"\0")
-    refused(saved, "is damaged", " 1 bytes follow")
+    refused(saved, "is damaged", " 1 byte follows")
 
 
 def test_flipped_bytes_are_noticed(saved):
@@ -621,12 +621,12 @@ def rewritten(content, *, block=True):
 def test_what_another_program_did_to_a_whole_run_is_said(tmp_path, monkeypatch, name, large):
     """A process killed while h5py had the file open, and h5repack: the data is whole, and `check` spoke of damage."""
     if large:
-        monkeypatch.setattr(writing, "SMALL_BYTES", 1000)
+        monkeypatch.setattr(run_file, "SMALL_BYTES", 1000)
     content, path = (DATA / name).read_bytes(), tmp_path / "run.h5"
     marked = bytearray(content)
     marked[512 + 20] = 1
     path.write_bytes(marked)
-    for words in ("stopped while it had the file open for writing", "h5clear -s", "trust=True opens it as it is"):
+    for words in ("stopped while it had the file open for writing", "h5clear -s", "trust=True opens it anyway"):
         refused(path, words)
     marked[-100] ^= 1
     path.write_bytes(marked)

@@ -22,13 +22,12 @@ from hypothesis import strategies as st
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
+from ttt_batch.core.console import one_line as one_spelt
 from ttt_batch.core.errors import RunFileError
 from ttt_batch.runs.loading import check_run
-from ttt_batch.runs.storage import reading
+from ttt_batch.runs.storage import container, run_file
 from ttt_batch.runs.storage.declaration import FORMAT, value_findings
-from ttt_batch.runs.storage.reading import examine_run, load_run
-from ttt_batch.runs.storage.reading import one_line as one_spelt
-from ttt_batch.runs.storage.writing import MAX_BYTES, SMALL_BYTES, save_run
+from ttt_batch.runs.storage.run_file import MAX_BYTES, SMALL_BYTES, examine_run, load_run, save_run
 
 DATA = Path(__file__).parents[2] / "data"
 STORED = (DATA / "run-1.0.h5").read_bytes()
@@ -173,7 +172,7 @@ def test_a_changed_file_says_so_and_opens_with_trust(path, monkeypatch, capsys, 
 
 
 def test_trust_changes_nothing_about_a_whole_file(monkeypatch):
-    monkeypatch.setattr(reading, "parse_in_child", None)
+    monkeypatch.setattr(run_file, "parse_in_child", None)
     assert ttt.load(DATA / "run-1.0.h5", trust=True).notes == ()
 
 
@@ -262,7 +261,7 @@ def inside_a_batch(tmp_path_factory):
         (lambda file: file.pop("resume/visits"), "resume/visits is missing"),
         (lambda file: file.pop("resume/value"), "'resume/value' is not float64"),
         (lambda file: file.create_dataset("resume/more", data=1.0), "resume/more has no table of this name"),
-        (lambda file: file.create_group("resume/deep"), "resume/deep has no table of this name"),
+        (lambda file: file.create_group("resume/deep"), "resume/deep is not a dataset"),
         (lambda file: file.create_dataset("progress/more", data=1), "progress/more is not part of the format"),
         (put("resume/value", np.nan, 3), "'resume/value' holds NaN"),
         (put("resume/value", 5.0, 3), "'resume/value' holds a value beyond 1"),
@@ -627,16 +626,16 @@ def test_a_child_that_dies_is_one_line(path, monkeypatch, code, words):
     def other(arguments, **options):
         return started([sys.executable, "-S", "-c", code], **options)
 
-    monkeypatch.setattr(reading, "SECONDS", 1.0)
+    monkeypatch.setattr(container, "SECONDS", 1.0)
     monkeypatch.setattr(subprocess, "run", other)
     path.write_bytes(changed(STORED, put("statistics/seconds", 99.0, -1)))
     refused(path, words, trust=True)
 
 
 def test_a_child_that_wants_too_much_memory_is_one_line():
-    script = "from ttt_batch.runs.storage.reading import run_child\nrun_child(lambda content: bytearray(1 << 30))"
+    script = "from ttt_batch.runs.storage.container import run_child\nrun_child(lambda content: bytearray(1 << 30))"
     done = subprocess.run([sys.executable, "-c", script], input=b"", stdout=subprocess.PIPE, check=True)
-    assert reading.unpack(done.stdout) == reading.finding("reading it takes more than 400 MiB of memory")
+    assert container.unpack(done.stdout) == container.finding("reading it takes more than 400 MiB of memory")
 
 
 # Anything at all.

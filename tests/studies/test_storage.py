@@ -30,9 +30,9 @@ from ttt_batch.runs.storage.declaration import EXACT_COLUMNS
 from ttt_batch.studies.checks import check_study
 from ttt_batch.studies.designs.methods import points_of
 from ttt_batch.studies.storage import writing
-from ttt_batch.studies.storage.header import digest_of, read_header
+from ttt_batch.studies.storage.header import STUDY_FILE, digest_of, read_header
 from ttt_batch.studies.storage.layout import DONE, FAILED, MISSING, PROGRESS_BYTES, REASONS, layout_size, study_layout
-from ttt_batch.studies.storage.reading import is_study_file, open_study
+from ttt_batch.studies.storage.reading import open_study
 from ttt_batch.studies.storage.writing import OTHER_REASON, StudyWriter, create_study, extend_study, resume_study
 
 
@@ -68,7 +68,7 @@ def test_a_new_file_has_all_settings_and_no_learner(path):
         assert missing(study) == [(i, j) for i in range(8) for j in range(6)]
         assert study.provenance["command"] == "ttt-batch study"
         assert np.isnan(study.array("best_response")).all()
-    assert is_study_file(path) and not is_study_file(path.parent)
+    assert STUDY_FILE.begins(path) and not STUDY_FILE.begins(path.parent)
     assert [name.name for name in path.parent.iterdir()] == [path.name]
     findings, notes, _ = check_study(path)
     assert not findings and notes == ("48 learners missing",)
@@ -345,7 +345,7 @@ def test_an_existing_file_is_kept_unless_it_is_to_be_replaced(path):
         create_study(path, design())
     assert path.read_text() == "mine"
     create_study(path, design(), overwrite=True).close()
-    assert is_study_file(path)
+    assert STUDY_FILE.begins(path)
 
 
 # --- more of it -------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from helpers.support import assert_same_run, command, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import RunFileError, UsageError
-from ttt_batch.runs.storage.writing import save_run
+from ttt_batch.runs.storage.run_file import save_run
 from ttt_batch.training.session import Checkpoints, Every, RewrittenRun, parse_every
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .*is multi-threaded:DeprecationWarning")

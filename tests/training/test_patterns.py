@@ -301,7 +301,7 @@ def test_damaged_files_are_refused(whole: PatternRun, tmp_path: Path) -> None:
 
     def spoilt(change: Callable[[dict[str, Any]], None]) -> str:
         from ttt_batch.runs.loading import load_any
-        from ttt_batch.runs.storage.writing import save_run
+        from ttt_batch.runs.storage.run_file import save_run
 
         tables = {name: table.copy() for name, table in data.tables.items()}
         change(tables)

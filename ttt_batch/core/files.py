@@ -1,6 +1,6 @@
 """File operations: hidden names beside a target, system locks, renames without replacement, opening ordinary files.
 
-The functions raise the system's exceptions; `outputs` turns them into messages.
+The functions raise the system's exceptions; `reading` and `outputs` turn them into messages.
 """
 
 import errno
@@ -10,13 +10,14 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
 from typing import IO
 
 from ttt_batch.core.console import for_shell
+from ttt_batch.core.errors import TttBatchError
 
 try:
     import fcntl
@@ -242,12 +243,32 @@ def identity_in(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-class NotOrdinaryError(Exception):
+class NotOrdinaryError(OSError):
     """Error for a folder, a pipe or a device; `folder` is True for a folder."""
 
     def __init__(self, mode: int) -> None:
-        super().__init__("it is not an ordinary file")
         self.folder = stat.S_ISDIR(mode)
+        super().__init__(errno.EINVAL, "it is a folder" if self.folder else "it is not an ordinary file")
+
+
+@contextmanager
+def reading(path: Path, error: type[TttBatchError], missing: Callable[[], str]) -> Iterator[None]:
+    """Turn errors of reading `path` into one-line errors.  missing: returns the message for a missing file."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise error(missing()) from None
+    except EOFError:
+        raise error(f"{shown(path)} has become shorter while it was read; restore a backup") from None
+    except (OSError, ValueError, MemoryError) as exc:
+        if isinstance(exc, TttBatchError):
+            raise
+        why, remedy = reason(exc), "check the name and its permissions"
+        if isinstance(exc, MemoryError):
+            why, remedy = "not enough memory", "free some and try again"
+        elif isinstance(exc, NotOrdinaryError):
+            remedy = "name a file in it" if exc.folder else "copy it into one first"
+        raise error(f"cannot read {shown(path)}: {why}; {remedy}") from exc
 
 
 def open_ordinary(path: Path) -> BufferedReader:
@@ -262,7 +283,7 @@ def open_ordinary(path: Path) -> BufferedReader:
 
 def begins_with(path: Path, start: bytes) -> bool:
     """Return whether the path is a readable ordinary file that begins with these bytes."""
-    with suppress(OSError, ValueError, NotOrdinaryError), open_ordinary(path) as file:
+    with suppress(OSError, ValueError), open_ordinary(path) as file:
         return file.read(len(start)) == start
     return False
 

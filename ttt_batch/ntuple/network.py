@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ttt_batch.compiler.bits import NONE, ONE, all_cells, lowest_bit, single
 from ttt_batch.compiler.jit import Int32Array, Int64, Int64Array, Uint32Array, inlined, kernel
 from ttt_batch.core.errors import UsageError, quoted
-from ttt_batch.core.files import NotOrdinaryError, exists, open_ordinary, shown
+from ttt_batch.core.files import exists, open_ordinary, shown
 from ttt_batch.evaluation.search import copy_for_thread, mark_cell, reset, tied_cells, unmark_cell
 from ttt_batch.games.bitboards import Lines, LineView
 from ttt_batch.games.board import Board
@@ -182,7 +182,7 @@ def _read(path: Path) -> str:
         with open_ordinary(path) as file:
             content = file.read(MAX_FILE + 1)
         text = content.decode("utf-8")
-    except (OSError, NotOrdinaryError, ValueError):
+    except (OSError, ValueError):
         raise UsageError(
             f"tuples {quoted(str(path))} are neither lines, segments, blocks:RxC nor a file that can be read; "
             "choose one of these, or write cells such as 'a1 b1 c1; a2 b2 c2'"

@@ -20,7 +20,7 @@ from ttt_batch.games.notation import lettered, read_position
 from ttt_batch.games.solution import SolvedResult, solve_in_plies, solved_result
 from ttt_batch.runs.state import KeptPoints
 from ttt_batch.runs.storage.declaration import FORMAT, RunData
-from ttt_batch.runs.storage.writing import RUN_FILE, save_run
+from ttt_batch.runs.storage.run_file import RUN_FILE, save_run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

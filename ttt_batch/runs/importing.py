@@ -59,8 +59,8 @@ from ttt_batch.runs.loading import Parts, misfits
 from ttt_batch.runs.options import MAX_GAMES
 from ttt_batch.runs.plain_hdf5 import run_without_statistics
 from ttt_batch.runs.run import Clock, Run, record_once
-from ttt_batch.runs.storage.reading import is_run_file
-from ttt_batch.runs.storage.writing import SIGNATURE
+from ttt_batch.runs.storage.container import SIGNATURE
+from ttt_batch.runs.storage.run_file import RUN_FILE
 from ttt_batch.simulation.policy import chosen_edges
 
 ILLEGAL = -1.0
@@ -257,7 +257,7 @@ def import_tables(
     """
     files, reading = [Path(path) for path in paths], None if keys is None else parse_reading(keys)
     for file in files:
-        if is_run_file(file):
+        if RUN_FILE.begins(file):
             raise FormatError(f"{shown(file)} is a run already; use it as it is, or export it first")
         if form is None and file.suffix.lower() in (".html", ".htm"):
             raise UsageError(f"{shown(file)} is a page; import the .json file that Download on a learning page saves")

@@ -1,5 +1,6 @@
 """Loading of run files as runs, and checks that list every fault of a file."""
 
+import io
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,9 +23,8 @@ from ttt_batch.runs.options import MAX_GAMES
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.schedules import batch_bounds
 from ttt_batch.runs.state import KeptPoints, State
-from ttt_batch.runs.storage.declaration import EXACT_COLUMNS, FORMAT, RESUME_SINCE, RunData
-from ttt_batch.runs.storage.reading import examine_run, load_run, parse_image
-from ttt_batch.runs.storage.writing import DamagedRun, verify
+from ttt_batch.runs.storage.declaration import EXACT_COLUMNS, FORMAT, GROUPS, RESUME, RunData
+from ttt_batch.runs.storage.run_file import DamagedRun, examine_run, load_run, parse_image, verify
 
 _TOLERANCE = 1e-9
 """Allowed difference between a recorded and a recomputed number: processors may round differently."""
@@ -201,7 +201,7 @@ def course_misfits(data: RunData, config: Config | None = None) -> Iterator[str]
     games, points, before = data.games, data.statistics["games"], data.progress.get("batch_games")
     if not points.size:
         yield f"it has no recorded points, but training always writes one; {FOREIGN}"
-    elif points[-1] != games and data.version >= RESUME_SINCE:
+    elif points[-1] != games and data.version >= GROUPS[RESUME]:
         yield f"its last recorded point is at {count_text(int(points[-1]), 'game')}, but it has {games:,}; {FOREIGN}"
     if config.inherited > games:
         yield f"it began with {count_text(config.inherited, 'game')}, but has {games:,}; {FOREIGN}"
@@ -343,7 +343,7 @@ def is_pattern_run(data: RunData) -> bool:
 
 def run_from(content: bytes) -> Run:
     """Return the run of a file's bytes that another process has sent.  Raises RunFileError."""
-    data, wrong = parse_image(content, verify("what was sent", content))
+    data, wrong = parse_image(content, verify("what was sent", io.BytesIO(content), len(content)))
     run, wrong = (None, wrong) if data is None else run_of(data)
     if run is None:
         raise RunFileError(f"what was sent: {wrong[0]}")

@@ -58,12 +58,12 @@ def find_agent_or_run(given: str | Path) -> str | Path:
     return find_run(given)
 
 
-def no_such_file(path: Path) -> RunFileError:
-    """Return the error for a missing file, with a suggested run file of a similar name."""
+def missing_file_text(path: Path) -> str:
+    """Return the message about a missing file, with a suggested run file of a similar name."""
     if str(path) in AGENT_NAMES or is_callable_name(str(path)) or is_program(str(path)):
-        return RunFileError(f"{shown(path)} is an agent, but a run file is needed here; name one")
+        return f"{shown(path)} is an agent, but a run file is needed here; name one"
     if path.is_symlink():
-        return RunFileError(f"{shown(path)} is a link to a file that is not there; name another file")
+        return f"{shown(path)} is a link to a file that is not there; name another file"
     names: list[str] = []
     with suppress(OSError, ValueError):
         names = sorted(other.name for other in path.parent.glob(f"*{SUFFIX}"))[:MOST_NAMES]
@@ -71,8 +71,8 @@ def no_such_file(path: Path) -> RunFileError:
     asked = f" (did you mean {shown(path.with_name(meant + SUFFIX))}?)" if meant is not None else ""
     if not asked and (learner := find_name(str(path), ALL_LEARNERS)) is not None:
         train = command_with("train", "learner", learner)
-        return RunFileError(f"there is no file {shown(path)}; {learner} is a learner, and {train} makes a run of it")
-    return RunFileError(f"there is no file {shown(path)}{asked}; check the name")
+        return f"there is no file {shown(path)}; {learner} is a learner, and {train} makes a run of it"
+    return f"there is no file {shown(path)}{asked}; check the name"
 
 
 def name_or_run(what: str, given: str | Path, names: Collection[str], *, others: str = RUNS) -> str | Path:
@@ -94,5 +94,5 @@ def name_or_run(what: str, given: str | Path, names: Collection[str], *, others:
         return meant
     a_path = path.suffix in (SUFFIX, ".hdf5") or any(mark in given for mark in (os.sep, "/"))
     if a_path or exists(path) or find_name(given, ALL_LEARNERS):
-        raise no_such_file(path)
+        raise RunFileError(missing_file_text(path))
     raise unknown_name(what, given, names, hints=OPPONENT_HINTS, others=others)

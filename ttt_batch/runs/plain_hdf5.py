@@ -30,7 +30,7 @@ from ttt_batch.runs.growing_table import grow
 from ttt_batch.runs.network_run import PatternRun, table_fields
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.state import LARGEST
-from ttt_batch.runs.storage.reading import Answer, finding, in_child, memory_limit, run_child
+from ttt_batch.runs.storage.container import Answer, finding, in_child, memory_limit, run_child
 from ttt_batch.simulation.action_probabilities import BY_BEADS, even_chances
 from ttt_batch.simulation.policy import chosen_edges, edge_scores, empty_policy, order_rows
 
@@ -467,7 +467,7 @@ class _Tables:
 
 
 def _read(content: bytes) -> Answer:
-    """Parse a file in the child process.  Raises MemoryError for arrays that do not fit into the child's memory."""
+    """Parse a file in the child process.  Raises MemoryError for arrays that do not fit into its memory, and h5py's."""
     import h5py
 
     room = memory_limit(len(content)) - len(content)
@@ -494,15 +494,5 @@ def _read(content: bytes) -> Answer:
     return {name: value.item() if hasattr(value, "item") else value for name, value in attributes.items()}, arrays
 
 
-def _work(content: bytes) -> Answer:
-    """Return the answer of `_read`, or a finding if the library raises an error."""
-    try:
-        return _read(content)
-    except MemoryError:
-        raise
-    except Exception:  # h5py raises many types of errors for foreign or damaged files
-        return finding("its HDF5 is damaged")
-
-
 if __name__ == "__main__":
-    run_child(_work)
+    run_child(_read)

@@ -29,7 +29,7 @@ from ttt_batch.runs.run import Clock, Recorder, Run, resumed_provenance
 from ttt_batch.runs.schedules import record_schedule
 from ttt_batch.runs.state import KeptPoints
 from ttt_batch.runs.storage.declaration import RunData
-from ttt_batch.runs.storage.writing import RUN_FILE, Stamp, is_unchanged, save_run, stamp_of
+from ttt_batch.runs.storage.run_file import RUN_FILE, Stamp, is_unchanged, save_run, stamp_of
 from ttt_batch.training.plan import Plan
 from ttt_batch.training.trainers.base import Trainer
 

@@ -75,9 +75,9 @@ def info(
         return
     if path is None:
         path = newest_file("info", "run or study")
-    from ttt_batch.studies.storage.reading import is_study_file
+    from ttt_batch.studies.storage.header import STUDY_FILE
 
-    if is_study_file(path):
+    if STUDY_FILE.begins(path):
         _study_info(path, trust=trust, json=json)
         return
     from ttt_batch.app.reports.training import information_text, run_information
@@ -115,9 +115,9 @@ def check_command(
     """Look for all that is wrong with the file of a run, a study or a certificate: status 0 if nothing is, else 1."""
     from ttt_batch.runs.loading import check_run, grounds_of, load_any
     from ttt_batch.runs.network_run import PatternRun
-    from ttt_batch.studies.storage.reading import is_study_file
+    from ttt_batch.studies.storage.header import STUDY_FILE
 
-    study, certificate = is_study_file(path), path.suffix == ".npz"
+    study, certificate = STUDY_FILE.begins(path), path.suffix == ".npz"
     if study or certificate:
         _no_trust(trust)
     if of is not None and not certificate:
@@ -287,7 +287,7 @@ def import_(
     from ttt_batch.app.reports.training import training_summary, verdict_text
     from ttt_batch.runs.config import make_config
     from ttt_batch.runs.importing import import_form, import_tables
-    from ttt_batch.runs.storage.writing import RUN_FILE
+    from ttt_batch.runs.storage.run_file import RUN_FILE
 
     check_distinct([("--out", out)], [("FILE", file) for file in files])
     make_config(learner=learner or None, board=board, **options)

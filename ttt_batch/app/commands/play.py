@@ -258,7 +258,7 @@ def _told_later() -> Iterator[list[str]]:
 def _check_files(path: Path | None, *, learn: bool, out: Path | None, record: Path | None) -> None:
     """Check the files to write.  path: the run to play against; None for one that is trained first."""
     from ttt_batch.games.transcript_reader import GameFile
-    from ttt_batch.runs.storage.writing import RUN_FILE
+    from ttt_batch.runs.storage.run_file import RUN_FILE
 
     if out is not None:
         RUN_FILE.check(out, overwrite=False)
@@ -288,7 +288,7 @@ def _learning_agent(agent: "AnyRun", path: Path | None, out: Path | None, warn: 
 def _newest(board: Text, trust: bool) -> Path | None:
     """Return the newest run here, of `board` if given; None without one.  Raises BoardError."""
     from ttt_batch.runs.loading import load_any
-    from ttt_batch.runs.storage.reading import find_newest_run, is_run_file
+    from ttt_batch.runs.storage.run_file import RUN_FILE, find_newest_run
 
     if board is None:
         return find_newest_run(Path())
@@ -296,7 +296,7 @@ def _newest(board: Text, trust: bool) -> Path | None:
 
     def fits(path: Path) -> bool:
         with suppress(RunFileError):
-            return is_run_file(path) and load_any(path, trust=trust).board == wanted
+            return RUN_FILE.begins(path) and load_any(path, trust=trust).board == wanted
         return False
 
     return find_newest_run(Path(), fits)

@@ -146,10 +146,10 @@ def newest_file(command: str, what: str = "run") -> Path:
     command: its user, for messages.  what: `run`, `study` or `run or study`.
     Raises UsageError without one.
     """
-    from ttt_batch.runs.storage.reading import find_newest_run, is_run_file
-    from ttt_batch.studies.storage.reading import is_study_file
+    from ttt_batch.runs.storage.run_file import RUN_FILE, find_newest_run
+    from ttt_batch.studies.storage.header import STUDY_FILE
 
-    kinds = {"run": is_run_file, "study": is_study_file}
+    kinds = {"run": RUN_FILE.begins, "study": STUDY_FILE.begins}
     path = find_newest_run(Path(), lambda file: any(kinds[kind](file) for kind in what.split(" or ")))
     if path is None:
         remedy = f"name one, or make one with ttt-batch {'study' if what == 'study' else 'train'}"

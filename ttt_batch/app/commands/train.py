@@ -214,7 +214,7 @@ def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compil
 
 def _origin(path: Path | None, learner: str, board: "Board", trust: bool) -> "Run | None":
     """Return the run to start from, loaded from a run file or another program's table."""
-    from ttt_batch.runs.storage.reading import is_run_file
+    from ttt_batch.runs.storage.run_file import RUN_FILE
     from ttt_batch.training.plan import check_networks
 
     if path is None:
@@ -222,7 +222,7 @@ def _origin(path: Path | None, learner: str, board: "Board", trust: bool) -> "Ru
     if learner in PATTERN_LEARNERS:
         check_networks({}, {"start": path})
     path = find_run(path)
-    if path.suffix.lower() in (".h5", ".hdf5") or not exists(path) or is_run_file(path):
+    if path.suffix.lower() in (".h5", ".hdf5") or not exists(path) or RUN_FILE.begins(path):
         return load_named_run(path, trust)
     from ttt_batch.runs.importing import import_tables
 

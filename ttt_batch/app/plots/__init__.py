@@ -100,10 +100,13 @@ def study_to_draw(files: "Sequence[Given]", kind: str) -> "tuple[Given, str]":
     files: also a study itself; None stands for a run without a file.
     Raises UsageError for a study that is not alone, and for a kind of picture that such files do not have.
     """
-    from ttt_batch.studies.storage.reading import StudyFile, is_study_file
+    from ttt_batch.studies.storage.header import STUDY_FILE
+    from ttt_batch.studies.storage.reading import StudyFile
 
     kind = choose("kind of plot", kind, dict.fromkeys([*KINDS, MOVIE, *STUDY_KINDS]))
-    study = next((one for one in files if isinstance(one, StudyFile) or (one is not None and is_study_file(one))), None)
+    study = next(
+        (one for one in files if isinstance(one, StudyFile) or (one is not None and STUDY_FILE.begins(one))), None
+    )
     if study is not None and len(files) > 1:
         name = shown(study) if isinstance(study, Path) else "a Study"
         raise UsageError(f"{name} is a study, and a picture shows one study alone; leave the other files out")

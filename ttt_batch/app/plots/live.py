@@ -34,7 +34,7 @@ from ttt_batch.runs.loading import course_misfits, is_pattern_run
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.network_run import PROVED, REFUTED, UNDECIDED
 from ttt_batch.runs.storage.declaration import EXACT_COLUMNS, RunData
-from ttt_batch.runs.storage.reading import load_run
+from ttt_batch.runs.storage.run_file import load_run
 
 
 class Signs(NamedTuple):

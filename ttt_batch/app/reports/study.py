@@ -13,7 +13,7 @@ from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import display_name, flag
 from ttt_batch.core.results import SELF_PLAY, flattened
 from ttt_batch.core.text import SEATS, count_text, short_number
-from ttt_batch.runs.storage.declaration import version_text
+from ttt_batch.runs.storage.container import version_text
 from ttt_batch.studies.designs.methods import written
 from ttt_batch.studies.designs.values import listed, seed_runs
 from ttt_batch.studies.statistics import CONFIDENCE

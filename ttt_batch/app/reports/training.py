@@ -19,7 +19,7 @@ from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.network_run import REFUTED, PatternRun
 from ttt_batch.runs.options import OWN, option_text
 from ttt_batch.runs.run import Run
-from ttt_batch.runs.storage.declaration import version_text
+from ttt_batch.runs.storage.container import version_text
 
 
 def verdict_lines(run: AnyRun) -> list[str]:

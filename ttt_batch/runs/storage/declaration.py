@@ -10,7 +10,7 @@ hours is never lost because of an invalid value.
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from typing import Any, NamedTuple
@@ -20,9 +20,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.core.text import count_text
 from ttt_batch.runs.state import LARGEST, MOST_SECONDS
-
-FILE_TYPE, STUDY_TYPE = "ttt-batch run", "ttt-batch study"
-"""File types of runs and studies, written in the first line and in the root attribute `file_type`."""
+from ttt_batch.runs.storage.container import FILE_TYPE, USER_BLOCK, Invalid, parse_version, version_text
 
 FORMAT = (1, 5)
 """Major and minor version of the format; a reader opens every minor version of its own major version.
@@ -33,28 +31,22 @@ with moves that resign, and the tables at recorded points.
 Each new version adds a file `data/run-MAJOR.MINOR.h5`, which all later versions must open.
 """
 
-USER_BLOCK = 512
-"""Bytes before the HDF5 part; the smallest user block that HDF5 allows."""
+RESUME, POINTS = "resume", "points"
+"""Groups of the tables before the batch within which a run ends, and at recorded points, by their names in `tables`.
 
-GROUPS = ("progress", "provenance", "states", "statistics", "tables")
-
-RESUME = "resume"
-"""Group of the tables before the batch within which a run ends, by their names in `tables`.
-
-Only runs that end within a batch have it.  A batch is played with the tables at its start, so resuming needs them.
+A batch is played with the tables at its start, so only runs that end within one need them for resuming.  Only runs that
+were trained with the option to keep them have tables at recorded points.
 """
 
-RESUME_SINCE = (1, 1)
-"""First format version with this group."""
+GROUPS = {
+    **dict.fromkeys(("progress", "provenance", "states", "statistics", "tables"), (1, 0)),
+    RESUME: (1, 1),
+    POINTS: (1, 5),
+}
+"""Groups of the file, in the order of writing, and the first version with each; none of version 1.0 may be absent."""
 
-POINTS = "points"
-"""Group of the tables at recorded points, by their names in `tables`.
-
-Only runs that were trained with the option to keep them have it.
-"""
-
-POINTS_SINCE = (1, 5)
-"""First format version with this group."""
+ARRAYS = ("progress", "states", "statistics", "tables", RESUME, POINTS)
+"""Groups with datasets, in the order of writing and reading."""
 
 TABLE_DTYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -78,12 +70,14 @@ AXES = {
 class Field(NamedTuple):
     """Declaration of a dataset.
 
-    path: its path in the file.  dtype: a NumPy name; data is stored little-endian.  axes: letters, "U+1" or numbers,
-    separated by commas; empty for a single number.  optional: the dataset may be absent.
+    group, name: make up its path in the file.  dtype: a NumPy name; data is stored little-endian.
+    axes: letters, "U+1" or numbers, separated by commas; empty for a single number.
+    optional: the dataset may be absent.
     since: the first format version with it; older files are read without it.  least, most: the range of its values.
     """
 
-    path: str
+    group: str
+    name: str
     dtype: str
     axes: str
     unit: str
@@ -94,14 +88,9 @@ class Field(NamedTuple):
     most: float = math.inf
 
     @property
-    def group(self) -> str:
-        """Return the dataset's group."""
-        return self.path.partition("/")[0]
-
-    @property
-    def name(self) -> str:
-        """Return the dataset's name in its group."""
-        return self.path.partition("/")[2]
+    def path(self) -> str:
+        """Return the dataset's path in the file."""
+        return f"{self.group}/{self.name}"
 
 
 _FIELDS = """
@@ -148,19 +137,19 @@ statistics/proof_positions | int64[T,P]   | 0..   | positions   | 1.3 | that the
 """A field in each line: path, dtype and axes, range, unit, first version with it if optional, meaning."""
 
 
-def _declared(table: str) -> Iterator[Field]:
-    """Yield the fields in a text such as `_FIELDS`."""
-    for row in table.replace("\n    ", " ").strip().splitlines():
-        path, kind, limits, unit, since, meaning = (cell.strip() for cell in row.split("|"))
-        dtype, _, axes = kind.rstrip("]").partition("[")
-        least, _, most = limits.partition("..")
-        field = Field(path, dtype, axes, TABLE_UNIT if unit == "own scale" else unit, meaning, bool(since))
-        major, _, minor = (since or "1.0").partition(".")
-        field = field._replace(since=(int(major), int(minor)))
-        yield field._replace(least=float(least or -math.inf), most=float(most or math.inf))
+def _declared(row: str) -> Field:
+    """Return the declaration in a line of `_FIELDS`."""
+    path, kind, limits, unit, since, meaning = (cell.strip() for cell in row.split("|"))
+    group, _, name = path.partition("/")
+    dtype, _, axes = kind.rstrip("]").partition("[")
+    least, _, most = limits.partition("..")
+    unit = TABLE_UNIT if unit == "own scale" else unit
+    first = parse_version(since) or (1, 0)
+    limit = float(least or -math.inf), float(most or math.inf)
+    return Field(group, name, dtype, axes, unit, meaning, bool(since), first, *limit)
 
 
-FIELDS = tuple(_declared(_FIELDS))
+FIELDS = tuple(map(_declared, _FIELDS.replace("\n    ", " ").strip().splitlines()))
 """Declarations of all fixed datasets.  A learner's tables are declared by their own attributes."""
 
 EXACT_COLUMNS = ("unbeatable", "worst", "self_play", "versus_random", "best_response", "optimal_share", "value_error")
@@ -168,6 +157,12 @@ EXACT_COLUMNS = ("unbeatable", "worst", "self_play", "versus_random", "best_resp
 
 NETWORK_COLUMNS = ("proof", "proof_positions")
 """Statistics of pattern networks."""
+
+_BY_GROUP = {
+    group: {field.name: field for field in FIELDS if field.group == group}
+    for group in ("progress", "states", "statistics")
+}
+"""Declarations by group and name."""
 
 
 def format_documentation() -> str:
@@ -190,12 +185,16 @@ def format_documentation() -> str:
         "shows as bytes.  Arrays are stored contiguously, without chunks or compression.",
         "",
     ]
-    tables = Field("tables/NAME", "any", "any", TABLE_UNIT, "one for each table of the learner; attributes describe it")
-    meaning = "the table before the batch within which the run ends"
-    before = tables._replace(path=f"{RESUME}/NAME", meaning=meaning, optional=True, since=RESUME_SINCE)
-    meaning = "the table at each of these recorded points"
-    kept = tables._replace(path=f"{POINTS}/NAME", axes="K,any", meaning=meaning, optional=True, since=POINTS_SINCE)
-    for field in (*FIELDS, tables, before, kept):
+    tables = (
+        ("tables", "any", "one for each table of the learner; attributes describe it", False),
+        (RESUME, "any", "the table before the batch within which the run ends", True),
+        (POINTS, "K,any", "the table at each of these recorded points", True),
+    )
+    learnt = (
+        Field(group, "NAME", "any", axes, TABLE_UNIT, meaning, optional, GROUPS[group])
+        for group, axes, meaning, optional in tables
+    )
+    for field in (*FIELDS, *learnt):
         kind = f"{field.dtype}[{field.axes}]" if field.axes else field.dtype
         extra = f" [{field.unit}]" if field.unit else ""
         if field.optional:
@@ -226,11 +225,6 @@ def format_information() -> dict[str, Any]:
         "datasets": fields,
         "table_dtypes": list(TABLE_DTYPES),
     }
-
-
-def version_text(version: tuple[int, int]) -> str:
-    """Return a format version as text, such as `1.5`."""
-    return f"{version[0]}.{version[1]}"
 
 
 _TOLERANCE = 1e-6
@@ -280,49 +274,84 @@ class RunData:
     version: tuple[int, int] = FORMAT
     size: int = 0
 
+    @property
+    def groups(self) -> dict[str, dict[str, NDArray[Any]]]:
+        """Return the arrays of each group in `ARRAYS`, by name."""
+        groups = {group: getattr(self, group) for group in ARRAYS}
+        return groups | {"progress": {**self.progress, "games": np.asarray(self.games)}}
 
-class Invalid(ValueError):
-    """Finding about the data, without the file's name and the remedy."""
 
+class Checker:
+    """Checker of a file's datasets against their declarations, in the order of `ARRAYS`.
 
-def check_shape(field: Field, dtype: Any, shape: tuple[int, ...], sizes: dict[str, int]) -> None:
-    """Raise Invalid unless an array's dtype and shape match its declaration.
-
-    sizes: the length of every axis seen so far, updated in place; the first use of a letter sets its length.
+    version: format version of the file.
     """
-    if dtype != np.dtype(field.dtype).newbyteorder("<"):
-        raise Invalid(f"{field.path} holds {dtype}, it must hold {field.dtype}")
-    axes = field.axes.split(",") if field.axes else []
-    if len(shape) != len(axes):
-        raise Invalid(f"{field.path} has {len(shape)} axes, it must have {len(axes)} ({field.axes or 'one number'})")
-    for axis, length in zip(axes, shape, strict=True):
-        match = re.fullmatch(r"([A-Z])(\+1)?|([0-9]{1,9})", axis)
-        if match is None or (match[1] and match[1] not in AXES):
-            raise Invalid(f"{field.path} has the unknown axis {axis[:20]!r}; known are {', '.join(AXES)} and numbers")
-        more = 1 if match[2] else 0
-        expected = int(match[3]) if match[3] else sizes.setdefault(match[1], max(length - more, 0)) + more
-        if length != expected:
-            raise Invalid(f"{field.path} has length {length} along axis {axis}, it must have {expected}")
+
+    def __init__(self, version: tuple[int, int] = FORMAT) -> None:
+        self.version = version
+        self._tables: dict[str, Field] = {}
+        self._sizes = {"P": 2}
+
+    def misnamed(self, group: str, names: Collection[str]) -> Iterator[str]:
+        """Yield findings about missing datasets and, unless `version` is newer than ours, about unknown ones."""
+        declared = _BY_GROUP.get(group, {})
+        needed = {name for name, field in declared.items() if not field.optional and field.since <= self.version}
+        if group == "statistics" and set(EXACT_COLUMNS) & set(names):
+            needed |= set(EXACT_COLUMNS)
+        if group == "states" and names:  # pattern networks have none
+            needed |= {"code", "outcome"}
+        for name in sorted(needed - set(names)):
+            yield f"{group}/{name} is missing"
+        if declared and self.version <= FORMAT:
+            known = {name for name, field in declared.items() if field.since <= self.version}
+            for name in sorted(set(names) - known):
+                yield f"{group}/{name[:40]} is not part of the format"
+        if group == "states" and ("first_edge" in names) != ("cell" in names):
+            yield "states has only one of first_edge and cell; action tables need both"
+
+    def ordered(self, group: str, names: Collection[str]) -> list[str]:
+        """Return the names that the format knows, in the order of the declaration, and tables by name."""
+        return [name for name in _BY_GROUP.get(group, sorted(names)) if name in names]
+
+    def declaration(self, group: str, name: str, array: Any, label: Callable[[str], Any]) -> Field:
+        """Return the declaration of a dataset.  Raises Invalid unless its dtype and shape match.
+
+        array: anything with dtype and shape.  label: returns the `axes` and the `meaning` of a learner's table.
+        """
+        if group == "tables":
+            field = self._tables[name] = _table_field(name, array.dtype, label("axes"), label("meaning"))
+        elif group in _BY_GROUP:
+            field = _BY_GROUP[group][name]
+        elif name in self._tables:
+            axes = self._tables[name].axes
+            field = self._tables[name]._replace(group=group, axes=f"K,{axes}".rstrip(",") if group == POINTS else axes)
+        else:
+            raise Invalid(f"{group}/{name[:40]} has no table of this name")
+        self._check_shape(field, array.dtype, array.shape)
+        return field
+
+    def _check_shape(self, field: Field, dtype: Any, shape: tuple[int, ...] | None) -> None:
+        """Raise Invalid unless dtype and shape match; the first use of an axis sets its length."""
+        if shape is None:
+            raise Invalid(f"{field.path} has no shape")
+        if dtype != np.dtype(field.dtype).newbyteorder("<"):
+            raise Invalid(f"{field.path} holds {dtype}, it must hold {field.dtype}")
+        axes = field.axes.split(",") if field.axes else []
+        if len(shape) != len(axes):
+            must = f"it must have {len(axes)} ({field.axes or 'one number'})"
+            raise Invalid(f"{field.path} has {len(shape)} axes, {must}")
+        for axis, length in zip(axes, shape, strict=True):
+            match = re.fullmatch(r"([A-Z])(\+1)?|([0-9]{1,9})", axis)
+            if match is None or (match[1] and match[1] not in AXES):
+                known = f"known are {', '.join(AXES)} and numbers"
+                raise Invalid(f"{field.path} has the unknown axis {axis[:20]!r}; {known}")
+            more = 1 if match[2] else 0
+            expected = int(match[3]) if match[3] else self._sizes.setdefault(match[1], max(length - more, 0)) + more
+            if length != expected:
+                raise Invalid(f"{field.path} has length {length} along axis {axis}, it must have {expected}")
 
 
-def check_names(group: str, names: set[str], version: tuple[int, int]) -> list[str]:
-    """Return findings about missing datasets and, unless `version` is newer than ours, about unknown ones."""
-    declared = {field.name: field for field in FIELDS if field.group == group}
-    missing = {name for name, f in declared.items() if not f.optional and f.since <= version} - names
-    findings = [f"{group}/{name} is missing" for name in sorted(missing)]
-    if version <= FORMAT:
-        known = {name for name, f in declared.items() if f.since <= version}
-        findings += [f"{group}/{name[:40]} is not part of the format" for name in sorted(names - known)]
-    if group == "statistics" and names & set(EXACT_COLUMNS):
-        findings += [f"{group}/{name} is missing" for name in sorted(set(EXACT_COLUMNS) - names)]
-    if group == "states" and names:  # pattern networks have none
-        findings += [f"{group}/{name} is missing" for name in ("code", "outcome") if name not in names]
-    if group == "states" and ("first_edge" in names) != ("cell" in names):
-        findings.append("states has only one of first_edge and cell; action tables need both")
-    return findings
-
-
-def table_field(name: str, dtype: Any, axes: Any, meaning: Any) -> Field:
+def _table_field(name: str, dtype: Any, axes: Any, meaning: Any) -> Field:
     """Return the declaration of a learner's table.  Raises Invalid for a bad name, dtype, axes or meaning."""
     if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,63}", name) is None:
         raise Invalid(f"table name {name[:80]!r} must be 1 to 64 letters, digits or underscores")
@@ -330,56 +359,41 @@ def table_field(name: str, dtype: Any, axes: Any, meaning: Any) -> Field:
         raise Invalid(f"tables/{name} holds {str(dtype)[:80]}, it must hold one of {', '.join(TABLE_DTYPES)}")
     if not isinstance(axes, str) or not isinstance(meaning, str):
         raise Invalid(f"tables/{name} does not give its axes and meaning as text")
-    return Field(f"tables/{name}", str(dtype), axes, TABLE_UNIT, meaning)
+    return Field("tables", name, str(dtype), axes, TABLE_UNIT, meaning)
 
 
-def copy_field(group: str, name: str, fields: Mapping[str, Field]) -> Field:
-    """Return the declaration of a table in `resume` or `points`: the learner's with another path, or also an axis K."""
-    if name not in fields:
-        raise Invalid(f"{group}/{name[:40]} has no table of this name")
-    axes = f"K,{fields[name].axes}".rstrip(",") if group == POINTS else fields[name].axes
-    return fields[name]._replace(path=f"{group}/{name}", axes=axes)
-
-
-def _declared_groups(data: RunData) -> dict[str, dict[str, NDArray[Any]]]:
-    progress = {**data.progress, "games": np.asarray(data.games)}
-    return {"progress": progress, "states": data.states, "statistics": data.statistics}
-
-
-def checked_datasets(data: RunData) -> list[tuple[Field, NDArray[Any]]]:
-    """Return every dataset of a run with its declaration.  Raises Invalid if one does not match it."""
+def checked_datasets(data: RunData) -> Iterator[tuple[Field, NDArray[Any]]]:
+    """Yield every dataset of a run with its declaration.  Raises Invalid if one does not match it."""
     if set(data.tables) != set(data.table_fields):
         raise Invalid(f"tables are {sorted(data.tables)}, but table_fields describes {sorted(data.table_fields)}")
-    groups = _declared_groups(data)
-    for group, arrays in groups.items():
-        for finding in check_names(group, set(arrays), FORMAT):
-            raise Invalid(finding)
-    found = [(f, np.asarray(groups[f.group][f.name])) for f in FIELDS if f.name in groups[f.group]]
-    for name in sorted(data.tables):
-        array = np.asarray(data.tables[name])
-        found.append((table_field(name, array.dtype, *data.table_fields[name]), array))
-    fields = {field.name: field for field, _ in found[-len(data.tables) :]}
-    for group, copies in ((RESUME, data.resume), (POINTS, data.points)):
-        found += [(copy_field(group, name, fields), np.asarray(copies[name])) for name in sorted(copies)]
-    sizes = {"P": 2}
-    for field, array in found:
-        check_shape(field, array.dtype, array.shape, sizes)
-    return found
+    checker = Checker()
+    for group, arrays in data.groups.items():
+        for wrong in checker.misnamed(group, arrays):
+            raise Invalid(wrong)
+        for name in checker.ordered(group, arrays):
+            array = np.asarray(arrays[name])
+            labels = dict(zip(("axes", "meaning"), data.table_fields.get(name, ()), strict=False))
+            yield checker.declaration(group, name, array, labels.get), array
 
 
 def value_findings(data: RunData) -> Iterator[str]:
     """Yield findings about the values of a run whose dtypes and shapes are right."""
-    groups = _declared_groups(data)
+    groups = data.groups
     for field in FIELDS:
-        if field.name in groups[field.group] and (wrong := _outside(groups[field.group][field.name], field)):
+        if field.name not in groups[field.group] or field.least == -math.inf:
+            continue
+        array = groups[field.group][field.name]
+        slack = _TOLERANCE if array.dtype.kind == "f" else 0
+        wrong = array[~((array >= field.least - slack) & (array <= field.most + slack))]
+        if wrong.size:
             limits = f"{field.least:g} to {field.most:g}" if field.most < math.inf else f"{field.least:g} or more"
-            yield f"{field.path} holds {wrong}, it must hold {limits}"
+            yield f"{field.path} holds {wrong.flat[0]:g}, it must hold {limits}"
     if "first_edge" in data.states:
         first, cell = data.states["first_edge"], data.states["cell"]
         if first.size == 0 or first[0] != 0 or first[-1] != cell.size or (first[1:] < first[:-1]).any():
             yield f"states/first_edge does not ascend from 0 to the {count_text(cell.size, 'edge')}"
-    for group, tables in (("tables", data.tables), (RESUME, data.resume), (POINTS, data.points)):
-        for name, array in tables.items():
+    for group in ("tables", RESUME, POINTS):
+        for name, array in groups[group].items():
             if array.dtype.kind == "f" and np.isinf(array).any():
                 yield f"{group}/{name} holds an infinite number"
             elif array.dtype == np.float64 and np.nanmax(np.abs(array), initial=0.0) > LARGEST * (1 + _TOLERANCE):
@@ -477,12 +491,3 @@ def _point_findings(data: RunData) -> Iterator[str]:
         for name, array in data.points.items():
             if array[-1].tobytes() != data.tables[name].tobytes():
                 yield f"the last table of {POINTS}/{name} is not tables/{name}; both are of the last game"
-
-
-def _outside(array: NDArray[Any], field: Field) -> str:
-    """Return the first value outside a field's range, with tolerance for rounding; "" if all values are inside."""
-    if field.least == -math.inf:
-        return ""
-    slack = _TOLERANCE if array.dtype.kind == "f" else 0
-    wrong = array[~((array >= field.least - slack) & (array <= field.most + slack))]
-    return f"{wrong.flat[0]:g}" if wrong.size else ""

@@ -16,10 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.core.errors import StudyFileError
-from ttt_batch.core.text import count_text
-from ttt_batch.runs.storage.declaration import STUDY_TYPE, TABLE_DTYPES, version_text
-from ttt_batch.runs.storage.writing import MARKED, SIGNATURE, SIZE, clear_flag_message, rewrite_message, unmarked
+from ttt_batch.core.errors import StudyFileError, StudyTakenError
+from ttt_batch.runs.storage.container import STUDY_TYPE, FileKind, Header, digest_parts, plain_json, version_text
+from ttt_batch.runs.storage.declaration import TABLE_DTYPES
 
 FORMAT = (1, 2)
 """Major and minor version of the format; a reader opens every minor version of its own major version.
@@ -27,22 +26,31 @@ FORMAT = (1, 2)
 1.0: learners of tables.  1.1: also pattern networks.  1.2: also tables of which only results are counted.
 """
 
-MAGIC = f"{STUDY_TYPE}, format ".encode()
-
-LEAST_HEADER, MOST_HEADER = 1 << 12, 1 << 20
-"""Limits of the header's bytes, a power of two, because it is an HDF5 user block."""
-
 MOST_FIXED = 1 << 30
 """Limit of the constant bytes.  100,000 settings take about 20 MB."""
 
 _NO_DIGEST = b"0" * 64
-_PIECE = 1 << 20
-_RESTORE = "restore a backup, or study it again"
 _DTYPES = {np.dtype(name).newbyteorder("<").str for name in TABLE_DTYPES}
 
 
 class DamagedStudy(StudyFileError):
     """Error for a file whose content is not that of a study."""
+
+
+STUDY_FILE = FileKind(
+    StudyFileError,
+    "out",
+    taken=StudyTakenError,
+    name=STUDY_TYPE,
+    version=FORMAT,
+    least=1 << 12,
+    most=1 << 20,
+    damaged=DamagedStudy,
+    writer="a study",
+    restore="restore a backup, or study it again",
+    anyway=lambda: "h5py and xarray may open it as it is; here, restore a backup, or study it again",
+)
+"""Kind of study files."""
 
 
 class Stored(NamedTuple):
@@ -61,10 +69,9 @@ class Stored(NamedTuple):
 
 
 class StudyHeader(NamedTuple):
-    """Contents of the header.
+    """Contents of the header: its first lines as in `Header`, and the places of the arrays by path.
 
-    digest: digest of the constant bytes.  length: bytes of the file.  size: bytes of the header.
-    provenance: start of the study.  keep: the kept tables, of KEEPS.  arrays: places by path.
+    digest: digest of the constant bytes.  provenance: start of the study.  keep: the kept tables, of KEEPS.
     """
 
     version: tuple[int, int]
@@ -78,16 +85,7 @@ class StudyHeader(NamedTuple):
 
 def compose(header: StudyHeader) -> bytes:
     """Return the header's text.  `header.size` must be at least `header_size(header)`."""
-    contents = {
-        path: {
-            "dtype": stored.dtype.str,
-            "shape": stored.shape,
-            "axes": stored.axes,
-            "offset": stored.offset,
-            "results": stored.results,
-        }
-        for path, stored in header.arrays.items()
-    }
+    contents = {path: {**stored._asdict(), "dtype": stored.dtype.str} for path, stored in header.arrays.items()}
     values = {"provenance": header.provenance, "keep": header.keep, "arrays": contents}
     text = (
         f"{STUDY_TYPE}, format {version_text(header.version)}\n"
@@ -111,8 +109,8 @@ def header_size(header: StudyHeader) -> int:
     """Return a power of two of bytes that holds the header with any offsets."""
     far = {path: stored._replace(offset=10**18) for path, stored in header.arrays.items()}
     whole = header._replace(arrays=far, digest=_NO_DIGEST.decode(), length=10**18, size=0)
-    needed = len(compose(whole)) + len(str(MOST_HEADER))
-    return max(LEAST_HEADER, 1 << (needed - 1).bit_length())
+    needed = len(compose(whole)) + len(str(STUDY_FILE.most))
+    return max(STUDY_FILE.least, 1 << (needed - 1).bit_length())
 
 
 def read_header(name: str, file: io.FileIO, size: int) -> StudyHeader:
@@ -120,28 +118,18 @@ def read_header(name: str, file: io.FileIO, size: int) -> StudyHeader:
 
     name: for messages.  Raises DamagedStudy for an invalid header, and StudyFileError for a newer format.
     """
+    first = STUDY_FILE.read_header(name, file, size)
+    STUDY_FILE.check_length(name, file, first, size)
     file.seek(0)
-    start = file.read(min(size, LEAST_HEADER))
-    version, digest, length, block = _first_lines(name, start, size, file)
-    text = start + file.read(max(0, block - len(start)))
     try:
-        header = _parse(text[:block], version, digest, length, block)
+        header = _parse(file.read(first.size), first)
         _check_places(header)
         _check_axes(header)
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as exc:
         why = f" ({exc})" if isinstance(exc, _Wrong) else ""
-        raise DamagedStudy(f"{name} is damaged in its first {block:,} bytes{why}; {_RESTORE}") from None
+        damage = f"{name} is damaged in its first {first.size:,} bytes{why}"
+        raise DamagedStudy(f"{damage}; {STUDY_FILE.restore}") from None
     return header
-
-
-def check_digest(name: str, file: io.FileIO, header: StudyHeader) -> None:
-    """Raise DamagedStudy if the constant bytes do not match the digest."""
-    if digest_of(file, header) != header.digest:
-        if digest_of(file, header, marked=True) == header.digest:
-            raise DamagedStudy(f"{name}: {MARKED}; {clear_flag_message(name)}")
-        raise DamagedStudy(
-            f"{name}: its content does not match its digest: damaged, or changed by another program; {_RESTORE}"
-        )
 
 
 def digest_of(file: io.FileIO, header: StudyHeader, *, marked: bool = False) -> str:
@@ -150,15 +138,9 @@ def digest_of(file: io.FileIO, header: StudyHeader, *, marked: bool = False) -> 
     marked: clear HDF5's mark of a file that is open for writing before hashing.
     """
     file.seek(0)
-    text = file.read(header.size)
-    place = text.find(b"\nsha256 ") + len(b"\nsha256 ")
-    digest = hashlib.sha256(text[:place] + _NO_DIGEST + text[place + len(_NO_DIGEST) :])
-    for begin, end in _fixed_parts(header):
-        file.seek(begin)
-        while begin < end and (piece := file.read(min(_PIECE, end - begin))):
-            digest.update(unmarked(piece) if marked and begin == header.size else piece)
-            begin += len(piece)
-    return digest.hexdigest()
+    before, found, after = file.read(header.size).partition(b"\nsha256 ")
+    text = before + found + _NO_DIGEST + after[len(_NO_DIGEST) :]
+    return digest_parts(file, _fixed_parts(header), header.size, marked=marked, before=text)
 
 
 def _fixed_parts(header: StudyHeader) -> Iterator[tuple[int, int]]:
@@ -175,42 +157,9 @@ class _Wrong(ValueError):
     """Error for an impossible value in the header."""
 
 
-def _first_lines(name: str, start: bytes, size: int, file: io.FileIO) -> tuple[tuple[int, int], str, int, int]:
-    """Return version, digest, and lengths of file and header.  start: the first bytes.  Raises as `read_header`."""
-    if not start:
-        raise DamagedStudy(f"{name} is empty; {_RESTORE}")
-    if not start.startswith(MAGIC[: len(start)]):
-        kind = "is an HDF5 file, but not" if SIGNATURE in (start[:8], start[512:520]) else "is not"
-        raise DamagedStudy(f"{name} {kind} a {STUDY_TYPE}; name a file that a study wrote")
-    found = re.match(rb"([0-9]{1,4})\.([0-9]{1,4})\n", start[len(MAGIC) :])
-    version = (int(found[1]), int(found[2])) if found else None
-    if version and version[0] > FORMAT[0]:
-        ours = f"this program reads {FORMAT[0]}.x; upgrade ttt-batch"
-        raise StudyFileError(f"{name} has format {version_text(version)}, but {ours}")
-    rest = re.match(
-        rb"[^\n]*\nsha256 ([0-9a-f]{64})\nlength ([1-9][0-9]{0,17}) bytes\nheader ([1-9][0-9]{0,17}) bytes\n", start
-    )
-    if version is not None and version[0] == FORMAT[0] and rest is not None:
-        length, block = int(rest[2]), int(rest[3])
-        if size != length and block <= MOST_HEADER:
-            file.seek(block)
-            if how := rewrite_message(file.read(SIZE), size, length):
-                raise DamagedStudy(f"{name}: {how}; h5py and xarray open it as it is; here, restore a backup")
-        if size < length:
-            raise DamagedStudy(f"{name} is cut off: {length - size:,} of its {length:,} bytes are missing; {_RESTORE}")
-        if size > length:
-            more = f"{count_text(size - length, 'byte follows', 'bytes follow')} its {length:,} own"
-            raise DamagedStudy(f"{name} is damaged, or changed by another program: {more}; {_RESTORE}")
-        if LEAST_HEADER <= block <= min(MOST_HEADER, length) and block.bit_count() == 1:
-            return version, rest[1].decode(), length, block
-    if size < LEAST_HEADER:
-        raise DamagedStudy(f"{name} is cut off: at least {LEAST_HEADER - size:,} bytes are missing; {_RESTORE}")
-    raise DamagedStudy(f"{name} is damaged in its first {LEAST_HEADER:,} bytes; {_RESTORE}")
-
-
-def _parse(text: bytes, version: tuple[int, int], digest: str, length: int, size: int) -> StudyHeader:
+def _parse(text: bytes, first: Header) -> StudyHeader:
     """Return the header of this text with checked types.  Raises ValueError, TypeError or KeyError."""
-    values = json.loads(text[text.index(b"\n{") :], parse_constant=no_constant)
+    values = plain_json(text[text.index(b"\n{") :])
     provenance, keep = dict(values["provenance"]), values["keep"]
     plain = all(isinstance(value, str | int) or math.isfinite(value) for value in provenance.values())
     if not plain or not isinstance(keep, str):
@@ -228,12 +177,7 @@ def _parse(text: bytes, version: tuple[int, int], digest: str, length: int, size
         if type(entry["results"]) is not bool or not all(isinstance(axis, str) for axis in axes):
             raise _Wrong(f"the axes of {path}")
         arrays[path] = Stored(np.dtype(dtype), tuple(shape), tuple(axes), offset, entry["results"])
-    return StudyHeader(version, digest, length, size, provenance, keep, arrays)
-
-
-def no_constant(text: str) -> float:
-    """Raise ValueError for `NaN` or `Infinity`, which JSON does not allow."""
-    raise _Wrong(text)
+    return StudyHeader(*first, provenance, keep, arrays)
 
 
 def _check_places(header: StudyHeader) -> None:

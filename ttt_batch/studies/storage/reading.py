@@ -2,11 +2,10 @@
 
 import io
 import itertools
-import json
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -15,26 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.core.console import one_line
-from ttt_batch.core.errors import RunFileError, StudyFileError, StudyTakenError, TttBatchError
-from ttt_batch.core.files import NotOrdinaryError, begins_with, open_ordinary, reason, shown
-from ttt_batch.core.outputs import OutputKind
+from ttt_batch.core.errors import RunFileError, StudyFileError
+from ttt_batch.core.files import open_ordinary, shown
 from ttt_batch.learners import foreign_learner
-from ttt_batch.runs.lookup import find_run, no_such_file
+from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.options import MAX_GAMES
 from ttt_batch.runs.state import MOST_SECONDS
+from ttt_batch.runs.storage.container import plain_json
 from ttt_batch.runs.storage.declaration import NETWORK_COLUMNS
 from ttt_batch.studies.designs.description import parse_description
 from ttt_batch.studies.designs.design import MAX_LEARNERS, Design
 from ttt_batch.studies.designs.methods import NETWORKS, TABLES, TALLIES, Method
 from ttt_batch.studies.storage.header import (
     KEY_BYTES,
-    MAGIC,
+    STUDY_FILE,
     DamagedStudy,
     Stored,
     StudyArrays,
-    check_digest,
     checksums,
-    no_constant,
+    digest_of,
     read_header,
 )
 from ttt_batch.studies.storage.layout import (
@@ -82,42 +80,12 @@ def _family_of(paths: Collection[str]) -> Method:
     return TALLIES if judged.isdisjoint(paths) else TABLES
 
 
-STUDY_FILE = OutputKind(StudyFileError, "out", taken=StudyTakenError)
-"""Kind of file, for messages of `outputs`."""
-
-
-def is_study_file(path: Path) -> bool:
-    """Return whether an ordinary file of any name starts like a study's file."""
-    return begins_with(path, MAGIC)
-
-
 def locked_study(path: Path, closing: ExitStack) -> None:
     """Lock an existing file against other writers until `closing` is closed.  Raises StudyFileError."""
-    with worded_errors(path):
+    with STUDY_FILE.reading(path):
         open_ordinary(path).close()
         with STUDY_FILE.refusing(path):
             closing.enter_context(STUDY_FILE.alone(path.resolve()))
-
-
-@contextmanager
-def worded_errors(path: Path) -> Iterator[None]:
-    """Turn the system's reading errors into a StudyFileError with one line about `path`."""
-    name = shown(path)
-    try:
-        yield
-    except NotOrdinaryError as found:
-        what = "a folder; name a file in it" if found.folder else "not an ordinary file; copy it into one first"
-        raise StudyFileError(f"{name} is {what}") from None
-    except FileNotFoundError:
-        raise StudyFileError(str(no_such_file(path))) from None
-    except EOFError:
-        raise StudyFileError(f"{name} has become shorter while it was read; restore a backup") from None
-    except MemoryError:
-        raise StudyFileError(f"cannot read {name}: not enough memory; free some and try again") from None
-    except (OSError, ValueError) as exc:  # a name with a zero byte is a ValueError
-        if isinstance(exc, TttBatchError):
-            raise
-        raise StudyFileError(f"cannot read {name}: {reason(exc)}; check the name and its permissions") from exc
 
 
 BLOCK = 1 << 22
@@ -157,11 +125,13 @@ class StudyFile:
     def __init__(self, path: Path, closing: ExitStack | None = None) -> None:
         """Use `open_study` instead.  closing: closed with the file, or if opening fails.  Raises StudyFileError."""
         self.path, name = path, shown(path)
-        with closing or ExitStack() as stack, worded_errors(path):
+        with closing or ExitStack() as stack, STUDY_FILE.reading(path):
             open_ordinary(path).close()
             self._file = stack.enter_context(io.FileIO(path, self._mode))
             self.header = read_header(name, self._file, os.fstat(self._file.fileno()).st_size)
-            check_digest(name, self._file, self.header)
+            STUDY_FILE.check_digest(
+                name, self.header.digest, lambda marked: digest_of(self._file, self.header, marked=marked)
+            )
             self.keep, self._places = self.header.keep, StudyArrays(self._file)
             self._read_contents()
             self.state = self.array("state")
@@ -312,7 +282,7 @@ class StudyFile:
 
         Values of learners that are not done are meaningless.
         """
-        with worded_errors(self.path):
+        with STUDY_FILE.reading(self.path):
             array = self._places.read(self.header.arrays[path])
         # NumPy ignores `errors` without an encoding.
         return np.char.decode(array, "utf-8", errors="replace") if array.dtype.kind == "S" else array
@@ -346,7 +316,7 @@ class StudyFile:
         """Return the notes as `progress` does, but None if they are malformed."""
         text = str(self.array("provenance/progress"))
         with suppress(ValueError, RecursionError):
-            noted = json.loads(text or "{}", parse_constant=no_constant)
+            noted = plain_json(text or "{}")
             if not isinstance(noted, dict) or not all(isinstance(value, str | int | float) for value in noted.values()):
                 return None
             seconds = noted.get("seconds", 0.0)
@@ -376,7 +346,7 @@ class StudyFile:
                 if not done.size:
                     continue
                 own = int(self._own[first // width]) * width + first % width
-                with worded_errors(self.path):
+                with STUDY_FILE.reading(self.path):
                     sums = read(arrays["checksum"], first, count, 2)[done]
                     found = {n: read(at, first, count, 2)[done, : kind.points] for n, at in kind.statistics.items()}
                     kept = {n: read(at, own, count, 2)[done] for n, at in kind.tables.items()} if tables else {}

@@ -22,13 +22,12 @@ from ttt_batch.core.files import allocate, is_same, reason, remove, shown, unuse
 from ttt_batch.core.text import count_text
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.run import Clock, Provenance, resumed_provenance
-from ttt_batch.runs.storage.declaration import STUDY_TYPE, version_text
-from ttt_batch.runs.storage.writing import write_attributes
+from ttt_batch.runs.storage.container import STUDY_TYPE, version_text, write_attributes
 from ttt_batch.studies.designs.description import description_text
 from ttt_batch.studies.designs.design import Design
 from ttt_batch.studies.storage.header import (
     FORMAT,
-    MOST_HEADER,
+    STUDY_FILE,
     Stored,
     StudyArrays,
     StudyHeader,
@@ -51,7 +50,6 @@ from ttt_batch.studies.storage.layout import (
 )
 from ttt_batch.studies.storage.reading import (
     BLOCK,
-    STUDY_FILE,
     ResultKind,
     StudyFile,
     check_derived,
@@ -474,7 +472,7 @@ def _build(path: Path, layout: Sequence[Array], provenance: Provenance, keep: st
     stored = {array.path: stored_as(array) for array in layout}
     header = StudyHeader(FORMAT, "0" * 64, 0, 0, provenance, keep, stored)
     header = header._replace(size=header_size(header))
-    if header.size > MOST_HEADER:
+    if header.size > STUDY_FILE.most:
         raise UsageError(
             f"a study of {len(stored):,} arrays is too large for one file; choose {flag('keep', NONE)}, or make "
             "several studies"
