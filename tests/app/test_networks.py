@@ -53,7 +53,7 @@ def test_what_networks_cannot_do_costs_a_line(file: Path, capsys: pytest.Capture
             "unknown player 'nobody'; choose one of: random, one-ply, two-ply, optimal, "
             "a run file, FILE.py:NAME or cmd:PROGRAM",
         ),
-        (("export", file, "--to", "csv"), 1, "is a run of patterns, which has no table of positions"),
+        (("export", file, "--to", "csv"), 1, "a run of patterns has no table of positions"),
         (
             ("learn-from", "games.txt", "--run", file, "--seed", 4),
             2,

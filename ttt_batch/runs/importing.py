@@ -55,7 +55,7 @@ from ttt_batch.runs.formats.recognising import (
     most_bytes,
     recognised,
 )
-from ttt_batch.runs.loading import Parts, misfits
+from ttt_batch.runs.loading import misfits
 from ttt_batch.runs.options import MAX_GAMES
 from ttt_batch.runs.plain_hdf5 import run_without_statistics
 from ttt_batch.runs.run import Clock, Run, record_once
@@ -326,7 +326,7 @@ def run_from_plain(content: bytes, *, command: str = "") -> Run:
     """Return the run of a table that `plain_hdf5.encode` wrote.  Raises FormatError, without the file's name."""
     run = run_without_statistics(content)
     _finish(run, command)
-    for wrong in misfits(run.data(), Parts(run.config, run.graph, run.grown)):
+    for wrong in misfits(run.data(), run):
         raise FormatError(f"{wrong.partition(';')[0]}; export the table again")
     return run
 
@@ -388,16 +388,14 @@ def _import_contents(ask: _Request, contents: Sequence[Content]) -> Run:
     if fed_back:
         np.nan_to_num(run.tables.value, copy=False)  # its program treats missing values as 0, not as moves to avoid
     _finish(run, ask.command)
-    run.notes = (
-        f"{found.taken}{_fitting(run, learner)}",
-        *_lacking(run, found, "count as 0" if fed_back else "keep start values", ask.warn),
-    )
+    lacking = _lacking(run, found, "count as 0" if fed_back else "keep start values", ask.warn)
+    run.notes = (_note(found.taken, run, learner), *lacking)
     return run
 
 
-def _fitting(run: Run, told: str | None) -> str:
-    """Return the end of a note about the learner, if nobody `told` which one it is."""
-    return "" if told is not None else f"; imported as {run.config.learner}, whose table fits"
+def _note(taken: str, run: Run, told: str | None) -> str:
+    """Return the note about the reading of a file, with the learner if nobody `told` which one it is."""
+    return taken if told is not None else f"{taken}; imported as {run.config.learner}, whose table fits"
 
 
 def _lacking(run: Run, found: Recognised, instead: str, warn: Callable[[str], None]) -> tuple[str, ...]:
@@ -464,7 +462,7 @@ def _import_format(ask: _Request, form_name: str) -> Run:
     except FormatError as error:
         raise FormatError(f"{shown(file)}: {error}") from None
     _finish(run, ask.command)
-    run.notes = (f"taken for the format {form.name}{_fitting(run, told)}",)
+    run.notes = (_note(f"taken for the format {form.name}", run, told),)
     return run
 
 

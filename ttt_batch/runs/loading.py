@@ -13,7 +13,7 @@ from ttt_batch.core.errors import BoardError, RunFileError, UsageError, quoted
 from ttt_batch.core.files import shown
 from ttt_batch.core.text import PATTERN_LEARNERS, SEATS, count_text
 from ttt_batch.evaluation.judgement import exact_judge
-from ttt_batch.games.graph import Graph, plies_of
+from ttt_batch.games.graph import plies_of
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import Config, config_from_dict
 from ttt_batch.runs.growing_table import GrowingTable, grow
@@ -104,76 +104,69 @@ def grounds_of(run: Run | PatternRun, *, digest: bool) -> Grounds:
     return Grounds(tuple(verified), tuple(trusted))
 
 
-class Parts(NamedTuple):
-    """Configuration, graph of positions and moves, and the growing board (None if enumerated) of a file."""
-
-    config: Config
-    graph: Graph
-    grown: GrowingTable | None
-
-
-def parts_of(data: RunData, check: Callable[[Config], None] | None = None) -> Parts:
-    """Return configuration and graph of a file's data.  Raises RunFileError if the data do not define them.
+def begun_run(data: RunData, check: Callable[[Config], None] | None = None) -> Run:
+    """Return a run with a file's configuration and positions, but without its tables.
 
     check: called with the configuration before its board is built; may raise.
+    Raises RunFileError if the data do not define them.
     """
     config = config_from_dict(data.config)
     if not data.states:
         raise RunFileError(f"states/code is missing; {FOREIGN}")
     if check is not None:
         check(config)
+    run, code = Run(config, None, data.games, data.statistics), data.states["code"]
     if config.grown:
-        grown = _grown_of(config, data)
-        return Parts(config, grown.compact()[0], grown)
-    code = data.states["code"]
+        run.grown = _grown_of(run, data)
+        return run
     plies = plies_of(code[code >= 0], config.board.cells)
     try:
         # The counts of the file's own positions limit the cost of the enumeration.
-        graph = config.graph_of(tuple(np.bincount(plies, minlength=config.board.cells + 1).tolist()))
+        run.graph = config.graph_of(tuple(np.bincount(plies, minlength=config.board.cells + 1).tolist()))
     except BoardError:
         raise RunFileError(f"its states/code is not that of board {config.board.name}; {FOREIGN}") from None
-    return Parts(config, graph, None)
+    return run
 
 
-def _grown_of(config: Config, data: RunData) -> GrowingTable:
+def _grown_of(run: Run, data: RunData) -> GrowingTable:
     """Return the growing board of a file, with its tables.  Raises RunFileError if play cannot have produced it."""
-    learner, grown, counted = learner_named(config.learner), grow(config), config.alpha.power > 0
-    code, outcome = data.states["code"], data.states["outcome"]
+    grown, visits = grow(run.config), np.zeros(0)
     try:
-        tables = learner.tables(**{name: data.tables[name] for name in learner.tables._fields})
-        visits = data.tables["visits"].ravel() if counted else np.zeros(0)
+        tables = run.learner.tables(**{name: data.tables[name] for name in run.learner.tables._fields})
+        if run.config.alpha.power:
+            visits = data.tables["visits"].ravel()
+        grown.restore(data.states["code"], data.states["outcome"], tables, visits)
     except KeyError as error:
         raise RunFileError(f"table {error} is missing; {FOREIGN}") from None
-    try:
-        grown.restore(code, outcome, tables, visits)
     except BoardError as error:
         raise RunFileError(f"{error}; {FOREIGN}") from None
     return grown
 
 
-def misfits(data: RunData, parts: Parts) -> Iterator[str]:
-    """Yield a message for each contradiction, in order; `data` has passed the checks of `runs.storage`."""
-    config, graph, grown = parts
+def misfits(data: RunData, run: Run) -> Iterator[str]:
+    """Yield a message for each contradiction, in order; `data` has passed the checks of `runs.storage`.
+
+    run: as from `begun_run`.
+    """
+    config, graph, grown = run.config, run.graph, run.grown
     yield from course_misfits(data, config)
-    learner = learner_named(config.learner)
-    wanted: dict[str, Any] = {
-        "code": graph.code,
-        "outcome": graph.outcome,
-        "cell": graph.cell,
-        "first_edge": graph.first_edge,
-    }
     for name, found in data.states.items():
-        if not np.array_equal(found, wanted[name]):
+        if not np.array_equal(found, getattr(graph, name)):
             yield f"its states/{name} is not that of board {config.board.name}; {FOREIGN}"
-    if any(found.shape != wanted[name].shape for name, found in data.states.items()):
+    if any(found.shape != getattr(graph, name).shape for name, found in data.states.items()):
         return  # the tables cannot fit either, and start tables may take far more memory than the file
     seed = np.random.default_rng(config.seed % 2**64)
-    start = learner.fresh(graph, config.settings, seed) if grown is None else grown.fresh()
+    start = run.learner.fresh(graph, config.settings, seed) if grown is None else grown.fresh()
     yield from table_misfits("", data.tables, data, config, start)
     if data.resume:
         yield from table_misfits("resume/", data.resume, data, config, start)
-    if data.points:
-        yield from _point_misfits(data, config, start)
+    if data.points and set(data.points) != set(start._fields):
+        yield f"its points/ are not the tables of {config.learner}; {FOREIGN}"
+    elif data.points and config.grown:
+        yield f"it has points/, but the table of {config.board.name} grows from point to point; {FOREIGN}"
+    for name, found in data.points.items():
+        if np.isnan(found).any() and not np.isnan(getattr(start, name, 0.0)).any():
+            yield f"table 'points/{name}' holds NaN, which {config.learner} never does; {FOREIGN}"
     if grown is not None and not data.provenance.get("positions_without_room"):
         led_to = np.bincount(graph.child, minlength=graph.code.size) > 0
         led_to[:1] = True
@@ -220,21 +213,6 @@ def course_misfits(data: RunData, config: Config | None = None) -> Iterator[str]
                 f"progress/batch_games is {before:,}, but the batch of its last game "
                 f"begins at {start:,} and ends at {end:,}; {FOREIGN}"
             )
-
-
-def _point_misfits(data: RunData, config: Config, fresh: Any) -> Iterator[str]:
-    """Yield a message for each fault of the tables at recorded points; `runs.storage` has checked their shapes.
-
-    fresh: the learner's start tables.
-    """
-    start = fresh._asdict()
-    if set(data.points) != set(start):
-        yield f"its points/ are not the tables of {config.learner}; {FOREIGN}"
-    elif config.grown:
-        yield f"it has points/, but the table of {config.board.name} grows from point to point; {FOREIGN}"
-    for name, found in data.points.items():
-        if np.isnan(found).any() and not np.isnan(start.get(name, 0.0)).any():
-            yield f"table 'points/{name}' holds NaN, which {config.learner} never does; {FOREIGN}"
 
 
 def table_misfits(
@@ -294,14 +272,11 @@ AnyRun = Run | PatternRun
 
 def load(path: str | Path, *, trust: bool = False, check: Callable[[Config], None] | None = None) -> Run:
     """Read a run file with a table of positions, as `load_any` does.  Raises RunFileError for other runs."""
-    path = find_run(path)
     run = load_any(path, trust=trust, check=check)
-    if isinstance(run, PatternRun):
-        raise RunFileError(
-            f"{shown(path)} is a run of {run.config.learner}, which has no table of positions; choose a run of another "
-            "learner"
-        )
-    return run
+    try:
+        return with_table(run)
+    except UsageError as error:
+        raise RunFileError(f"{shown(find_run(path))}: {error}") from None
 
 
 def with_table(run: AnyRun) -> Run:
@@ -359,10 +334,10 @@ def run_of(
         if is_pattern_run(data):
             run, wrong = pattern_run_of(data), [*findings]
         else:
-            parts = parts_of(data, check)
-            if wrong := [*findings, *misfits(data, parts)]:
+            run = begun_run(data, check)
+            if wrong := [*findings, *misfits(data, run)]:
                 return None, wrong
-            run = _table_run(data, parts)
+            _add_tables(run, data)
     except RunFileError as error:
         return None, [*findings, str(error)]
     run.provenance, run.notes, run.version, run.size = data.provenance, data.notes, data.version, data.size
@@ -371,30 +346,27 @@ def run_of(
     return None if wrong else run, wrong
 
 
-def _table_run(data: RunData, parts: Parts) -> Run:
-    """Return the run of a file with a table, whose data have no faults."""
-    run = Run(parts.config, None, data.games, data.statistics, background=data.tables.get("background"))
-    if parts.config.alpha.power:
-        run.visits = data.tables["visits"].ravel()
-    run.tables = run.learner.tables(**{name: data.tables[name] for name in run.learner.tables._fields})
-    if parts.grown is not None:
-        run.grown = parts.grown
+def _add_tables(run: Run, data: RunData) -> None:
+    """Add the tables of a file, whose data have no faults, to a run of `begun_run`."""
+
+    def tables(arrays: dict[str, NDArray[Any]]) -> Any:
+        return run.learner.tables(**{name: arrays[name] for name in run.learner.tables._fields})
+
+    run.background = data.tables.get("background")
+    counted = run.config.alpha.power > 0
+    if run.grown is not None:
         run.tables, run.visits = run.grown.compact()[1:]
-    run.batch_start = _batch_start(run, data)
+    else:
+        run.tables = tables(data.tables)
+        run.visits = data.tables["visits"].ravel() if counted else np.zeros(0)
+    if data.resume:  # the state before the unfinished last batch
+        visits = data.resume["visits"].ravel() if counted else np.zeros(0)
+        state = State(int(data.progress["batch_games"]), tables(data.resume), visits, data.progress["batch_outcomes"])
+        run.batch_start = (
+            state if run.grown is None else run.grown.cut(state, *data.progress["batch_positions"].tolist())
+        )
     if data.points:
-        kept = run.learner.tables(**{name: data.points[name] for name in run.learner.tables._fields})
-        run.points = KeptPoints(data.progress["point_games"], kept)
-    return run
-
-
-def _batch_start(run: Run, data: RunData) -> State | None:
-    """Return the state before the unfinished last batch of a run; None if its last batch is complete."""
-    if not data.resume:
-        return None
-    visits = data.resume["visits"].ravel() if run.visits.size else np.zeros(0)
-    tables = run.learner.tables(**{name: data.resume[name] for name in run.tables._fields})
-    state = State(int(data.progress["batch_games"]), tables, visits, data.progress["batch_outcomes"])
-    return state if run.grown is None else run.grown.cut(state, *data.progress["batch_positions"].tolist())
+        run.points = KeptPoints(data.progress["point_games"], tables(data.points))
 
 
 def check_run(path: str | Path, *, trust: bool = False) -> tuple[list[str], tuple[str, ...]]:

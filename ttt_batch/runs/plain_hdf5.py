@@ -19,7 +19,7 @@ from ttt_batch.core import VERSION
 from ttt_batch.core.errors import BoardError, UsageError
 from ttt_batch.core.text import SEATS
 from ttt_batch.evaluation.exact_results import chances_of
-from ttt_batch.games.board import EMPTY, FIRST, LETTERS, SECOND, UNFINISHED, Board
+from ttt_batch.games.board import EMPTY, FIRST, LETTERS, SECOND, UNFINISHED
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.games.graph import N_SHARED, SHARED_CODES, SHARED_OUTCOMES, rows_of_edges, shared_rows
 from ttt_batch.learners import foreign_learner
@@ -135,10 +135,6 @@ def _attributes(run: Run | PatternRun) -> dict[str, Any]:
     }
 
 
-def _cell_names(board: Board) -> str:
-    return " ".join(f"{LETTERS[cell % board.cols]}{cell // board.cols + 1}" for cell in range(board.cells))
-
-
 class _Layout:
     """Rows of a file, and conversion of a run's numbers by row and edge to columns."""
 
@@ -203,9 +199,10 @@ def export_columns(run: Run) -> dict[str, Dataset]:
     """Return all datasets of a run's table."""
     layout, graph, learner, board = _Layout(run), run.graph, run.learner, run.board
     scores = edge_scores(run.tables, graph)
+    cells = " ".join(f"{LETTERS[cell % board.cols]}{cell // board.cols + 1}" for cell in range(board.cells))
     columns = {
         ROWS: Dataset(layout.code, (ROWS,), "1", "code of the position; see the attribute code_of_a_position"),
-        CELLS: Dataset(np.arange(board.cells), (CELLS,), "1", f"cells, row by row from the top: {_cell_names(board)}"),
+        CELLS: Dataset(np.arange(board.cells), (CELLS,), "1", f"cells, row by row from the top: {cells}"),
         PLAYERS: Dataset(np.arange(2), (PLAYERS,), "1", "0 the first player (X), 1 the second player (O)"),
     }
     if not layout.dense:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ttt_batch.core.errors import UsageError, flag
-from ttt_batch.core.files import NotOrdinaryError, open_ordinary, reason, shown, size_of
+from ttt_batch.core.files import open_ordinary, reading, shown, size_of
 from ttt_batch.core.outputs import OutputKind, check_distinct
 from ttt_batch.core.text import SEATS, choose, choose_seat
 from ttt_batch.games.board import Board
@@ -155,16 +155,10 @@ def check_targets(paths: Sequence[Path], *, overwrite: bool) -> None:
 
 def read_file(path: Path, limit: int) -> bytes:
     """Return the bytes of a file.  Raises FormatError if it is not ordinary, or longer than `limit` bytes."""
-    try:
-        with open_ordinary(path) as file:
-            size = size_of(file)
-            content = file.read(size) if size <= limit else b""
-    except FileNotFoundError:
-        raise FormatError(f"cannot read {shown(path)}: there is no such file; name a file that holds a table") from None
-    except NotOrdinaryError as error:
-        raise FormatError(f"cannot read {shown(path)}: {error}; name a file that holds a table") from None
-    except (OSError, ValueError) as error:
-        raise FormatError(f"cannot read {shown(path)}: {reason(error)}; name a file that you may read") from None
+    missing = f"cannot read {shown(path)}: there is no such file; name a file that holds a table"
+    with reading(path, FormatError, lambda: missing), open_ordinary(path) as file:
+        size = size_of(file)
+        content = file.read(size) if size <= limit else b""
     if size > limit:
         raise FormatError(
             f"{shown(path)}: the file has {size:,} bytes, a table of this board at most {limit:,}; "

@@ -57,6 +57,14 @@ _ARGUMENTS = frozenset(
     )
 )
 """Operations that push their argument."""
+_POPS: dict[str, tuple[str, int | None]] = {
+    **{"EMPTY_TUPLE": ("tuple", 0), "TUPLE1": ("tuple", 1), "TUPLE2": ("tuple", 2), "TUPLE3": ("tuple", 3)},
+    **{"EMPTY_LIST": ("list", 0), "EMPTY_DICT": ("dict", 0), "APPEND": ("extend", 1), "SETITEM": ("update", 2)},
+    **{"TUPLE": ("tuple", None), "LIST": ("list", None), "DICT": ("dict", None)},
+    **{"APPENDS": ("extend", None), "SETITEMS": ("update", None)},
+    **{"STACK_GLOBAL": ("name", 2), "REDUCE": ("call", 2), "BUILD": ("build", 2)},
+}
+"""Operations on values of the stack: method, and number of values or None for all above the last mark."""
 
 
 def read_dictionary(content: bytes, most: int) -> dict[Key, float]:
@@ -134,11 +142,13 @@ class _Machine:
             stack.append(_CONSTANTS[name])
         elif name == "MARK":
             self.marks.append(len(stack))
+        elif name == "GLOBAL":
+            self.do_name(argument.split(" ", 1))
+        elif name in _POPS:
+            method, count = _POPS[name]
+            getattr(self, f"do_{method}")(self.since_mark() if count is None else self.taken(count))
         elif name not in ("PROTO", "FRAME", "STOP"):
-            operation = getattr(self, f"do_{name.lower()}", None)
-            if operation is None:
-                raise FormatError(f"the pickle uses {name}; {_REFUSED}")
-            operation(argument)
+            raise FormatError(f"the pickle uses {name}; {_REFUSED}")
 
     def result(self) -> Any:
         """Return the only value left on the stack.  Raises ValueError for more values or marks."""
@@ -164,7 +174,7 @@ class _Machine:
         del self.stack[len(self.stack) - count :]
         return items
 
-    def push_tuple(self, items: list[Any]) -> None:
+    def do_tuple(self, items: list[Any]) -> None:
         """Push a tuple.  Raises FormatError if it holds more than `_MAX_TUPLE` values."""
         weight = 1 + sum(self.weights.get(id(item), 1) for item in items)
         if weight > _MAX_TUPLE:
@@ -174,54 +184,22 @@ class _Machine:
         self.weights[id(found)] = weight
         self.stack.append(found)
 
-    def do_empty_tuple(self, _: Any) -> None:
-        self.push_tuple([])
+    def do_list(self, items: list[Any]) -> None:
+        """Push a list."""
+        self.stack.append(items)
 
-    def do_tuple1(self, _: Any) -> None:
-        self.push_tuple(self.taken(1))
-
-    def do_tuple2(self, _: Any) -> None:
-        self.push_tuple(self.taken(2))
-
-    def do_tuple3(self, _: Any) -> None:
-        self.push_tuple(self.taken(3))
-
-    def do_tuple(self, _: Any) -> None:
-        self.push_tuple(self.since_mark())
-
-    def do_empty_list(self, _: Any) -> None:
-        self.stack.append([])
-
-    def do_list(self, _: Any) -> None:
-        self.stack.append(self.since_mark())
-
-    def do_append(self, _: Any) -> None:
-        self.extend(self.taken(1))
-
-    def do_appends(self, _: Any) -> None:
-        self.extend(self.since_mark())
-
-    def extend(self, items: list[Any]) -> None:
+    def do_extend(self, items: list[Any]) -> None:
         """Append items to the list on top of the stack."""
         if type(self.stack[-1]) is not list:
             raise ValueError("not a list")
         self.stack[-1].extend(items)
 
-    def do_empty_dict(self, _: Any) -> None:
+    def do_dict(self, items: list[Any]) -> None:
+        """Push a dictionary of keys and values."""
         self.stack.append({})
+        self.do_update(items)
 
-    def do_dict(self, _: Any) -> None:
-        items = self.since_mark()
-        self.stack.append({})
-        self.update(items)
-
-    def do_setitem(self, _: Any) -> None:
-        self.update(self.taken(2))
-
-    def do_setitems(self, _: Any) -> None:
-        self.update(self.since_mark())
-
-    def update(self, items: list[Any]) -> None:
+    def do_update(self, items: list[Any]) -> None:
         """Add keys and values to the dictionary on top of the stack."""
         if type(self.stack[-1]) is not dict or len(items) % 2:
             raise ValueError("not a dictionary, or a key without a value")
@@ -230,30 +208,25 @@ class _Machine:
                 raise FormatError(f"a key of the pickle is {_described(key)}; {_REFUSED}")
             self.stack[-1][key] = value.value() if isinstance(value, _Array) else value
 
-    def do_global(self, argument: Any) -> None:
-        self.push_name(*argument.split(" ", 1))
-
-    def do_stack_global(self, _: Any) -> None:
-        self.push_name(*self.taken(2))
-
-    def push_name(self, module: Any, name: Any) -> None:
-        """Push the function for a permitted name.  Raises FormatError for other names."""
+    def do_name(self, items: list[Any]) -> None:
+        """Push the function for a permitted name, given with its module.  Raises FormatError for other names."""
+        module, name = items
         if (module, name) not in _NAMES:
             raise FormatError(f"the pickle uses {f'{module}.{name}'!r:.80}; {_REFUSED}")
         self.stack.append(_NAMES[module, name])
 
-    def do_reduce(self, _: Any) -> None:
-        function, arguments = self.taken(2)
+    def do_call(self, items: list[Any]) -> None:
+        """Push the result of a function."""
+        function, arguments = items
         if not isinstance(function, _Name) or type(arguments) is not tuple:
             raise ValueError("not a call")
         made = function.call(*arguments)
         self.spend(made)
         self.stack.append(made)
 
-    def do_build(self, _: Any) -> None:
-        target, state = self.taken(2)
-        if isinstance(target, _Name):
-            raise FormatError(f"the pickle sets the state of a function; {_REFUSED}")
+    def do_build(self, items: list[Any]) -> None:
+        """Push an array or a type with its state.  Raises FormatError for other targets."""
+        target, state = items
         if not isinstance(target, _Dtype | _Array) or type(state) is not tuple:
             raise FormatError(f"the pickle sets the state of {_described(target)}; {_REFUSED}")
         target.set_state(state)

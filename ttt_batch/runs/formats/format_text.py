@@ -189,31 +189,30 @@ def _decode(content: bytes, board: Board) -> Table:
     if not isinstance(states, list) or not all(isinstance(state, dict) for state in states):
         raise FormatError("the file has no list of states; name one that was exported as json")
     check_board(str(whole.get("board", "")), board)
-    actions = bool(states) and "q" in states[0]
-    width = board.cells if actions else 2
-    code, outcome = np.zeros(len(states), np.int64), np.zeros(len(states), np.int8)
-    table, best = np.zeros((len(states), width)), np.zeros((len(states), board.cells), np.bool_)
+    code, outcome = np.zeros(len(states), np.int64), np.full(len(states), UNSAID, np.int8)
+    best = np.zeros((len(states), board.cells), np.bool_)
     for number, state in enumerate(states):
         code[number] = _whole(state.get("code"), 3**board.cells, number)
-        table[number] = _state_numbers(state, actions, width, number)
-        outcome[number] = _outcome(state, number)
+        if (named := state.get("outcome")) is not None:
+            if named not in OUTCOMES:
+                wrong = f"outcome {named!r:.40} must be one of {', '.join(OUTCOMES)}"
+                raise FormatError(f"state {number}: {wrong}; fix the entry")
+            outcome[number] = OUTCOMES.index(named)
         listed = state.get("best", [])
         if not isinstance(listed, list):
             raise FormatError(f"state {number}: best {listed!r:.40} is not a list of cells; export the table again")
         for cell in listed:
             best[number, _whole(cell, board.cells, number)] = True
-    if not actions:
-        return Table(table.T, code=code, outcome=outcome, best=best)
-    more = {name: _beside(states, name, board.cells) for name in MORE if name in states[0]}
-    return Table(q=table, code=code, outcome=outcome, best=best, more=more)
 
+    def numbers(name: str, width: int) -> NDArray[np.float64]:
+        found = [_numbers(state, name, width, number) for number, state in enumerate(states)]
+        return np.array(found, np.float64).reshape(len(states), width)
 
-def _outcome(state: dict[str, Any], number: int) -> int:
-    """Return the outcome of a state, UNSAID if the file has none."""
-    found = state.get("outcome")
-    if found is not None and found not in OUTCOMES:
-        raise FormatError(f"state {number}: outcome {found!r:.40} must be one of {', '.join(OUTCOMES)}; fix the entry")
-    return UNSAID if found is None else OUTCOMES.index(found)
+    if not states or "q" not in states[0]:
+        return Table(numbers("value", 2).T, code=code, outcome=outcome, best=best)
+    more = {name: numbers(name, board.cells if MORE[name] else 1) for name in MORE if name in states[0]}
+    more = {name: array if MORE[name] else array[:, 0] for name, array in more.items()}
+    return Table(q=numbers("q", board.cells), code=code, outcome=outcome, best=best, more=more)
 
 
 def _whole(value: Any, end: int, state: int) -> int:
@@ -225,26 +224,14 @@ def _whole(value: Any, end: int, state: int) -> int:
     return value
 
 
-def _beside(states: list[dict[str, Any]], name: str, cells: int) -> NDArray[np.float64]:
-    """Return the array of MORE under a name: a number for each state and cell, or for each state."""
-    if MORE[name]:
-        return np.array([_state_numbers(state, True, cells, i, name) for i, state in enumerate(states)])
-    return np.array([_listed([state.get(name)], i) for i, state in enumerate(states)])[:, 0]
-
-
-def _state_numbers(state: dict[str, Any], actions: bool, width: int, number: int, name: str = "q") -> list[float]:
-    """Return the values of both players, or of every cell, with nan for null."""
-    found = state.get(name) if actions else state.get("value")
-    if not actions and isinstance(found, dict):
+def _numbers(state: dict[str, Any], name: str, width: int, number: int) -> list[float]:
+    """Return a state's number, or its numbers of both players or of every cell, with nan for null."""
+    found = [state.get(name)] if width == 1 else state.get(name)
+    if isinstance(found, dict):
         found = [found.get(player) for player in SEATS]
     if not isinstance(found, list) or len(found) != width:
-        what = f"{name}, a number for each of {width} cells" if actions else "value, a number for each player"
-        raise FormatError(f"state {number} has no {what}; export the table again")
-    return _listed(found, number)
-
-
-def _listed(found: list[Any], number: int) -> list[float]:
-    """Return the numbers of a list, with nan for null."""
+        what = "player" if name == "value" else f"of {width} cells"
+        raise FormatError(f"state {number} has no {name}, a number for each {what}; export the table again")
     if not all(each is None or (isinstance(each, int | float) and not isinstance(each, bool)) for each in found):
         raise FormatError(f"state {number} has {found!r:.60}; it must have only numbers; export the table again")
     try:
@@ -254,12 +241,9 @@ def _listed(found: list[Any], number: int) -> list[float]:
 
 
 def _or_none(numbers: NDArray[np.float64]) -> list[Any]:
-    """Return numbers, float64[N, M] or float64[N], as lists with None for nan and 0.0 for -0.0."""
-
-    def one(number: float) -> float | None:
-        return None if number != number else number + 0.0
-
-    return [[one(number) for number in row] if numbers.ndim > 1 else one(row) for row in numbers.tolist()]
+    """Return numbers as lists with None for nan and 0.0 for -0.0."""
+    found: list[Any] = np.where(np.isnan(numbers), np.array(None), numbers + 0.0).tolist()
+    return found
 
 
 def _encode_lines(table: Table, board: Board) -> bytes:

@@ -7,6 +7,7 @@ gives the symbols of an empty cell, of the first player's mark and of the second
 import functools
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -124,17 +125,10 @@ def symbols_of(keys: Sequence[Any] | NDArray[np.int64], board: Board) -> Symbols
                 rows, names = blank, _names(blank)
     if len(names) > 3:
         names = _commonest(rows)
-    number_of = {name: number for number, name in enumerate(names)}
-    unknown = [UNKNOWN] * board.cells
-    index = np.array(
-        [
-            found
-            if len(row) == board.cells and UNKNOWN not in (found := [number_of.get(s, UNKNOWN) for s in row])
-            else unknown
-            for row in rows
-        ],
-        dtype=np.int8,
-    ).reshape(len(rows), board.cells)
+    index = np.full((len(rows), board.cells), UNKNOWN, np.int8)
+    for number, row in enumerate(rows):
+        if len(row) == board.cells and set(row) <= set(names):
+            index[number] = [names.index(symbol) for symbol in row]
     return Symbols(index, names, False)
 
 
@@ -153,7 +147,7 @@ def readings(symbols: Symbols, board: Board, *, low_first: bool, by_moves: bool)
             yield KeyReading(others[0], "X", zero, usual=True)
     usual = [name for name in names if name in EMPTY_SYMBOLS]
     numeric = all(name.lstrip("-").isdigit() for name in symbols.names)
-    empties = [min(usual, key=_empty_rank)] if usual and not numeric else list(names)
+    empties = [min(usual, key=EMPTY_SYMBOLS.index)] if usual and not numeric else list(names)
     # If a half turn of the board is a symmetry, both digit orders give the same values.
     turned = tuple(range(board.cells - 1, -1, -1)) in board.symmetries and not by_moves
     for mover, empty in itertools.product((False, True), empties):
@@ -175,12 +169,11 @@ def key_codes(symbols: Symbols, reading: KeyReading, board: Board) -> NDArray[np
     marks = marks_of_symbol[index]
     wrong = (marks < 0).any(axis=1)
     n_first, n_second = np.count_nonzero(marks == FIRST, axis=1), np.count_nonzero(marks == SECOND, axis=1)
-    if reading.mover:  # the player to move has as many marks as the opponent, or one less
-        wrong |= (n_second - n_first != 0) & (n_second - n_first != 1)
-        swapped = n_second != n_first
+    lead = n_second - n_first if reading.mover else n_first - n_second  # the player to move may have one mark less
+    wrong |= (lead != 0) & (lead != 1)
+    if reading.mover:
+        swapped = lead != 0
         marks[swapped] = np.array([0, SECOND, FIRST])[np.maximum(marks[swapped], 0)]
-    else:
-        wrong |= (n_first - n_second != 0) & (n_first - n_second != 1)
     powers = 3 ** np.arange(board.cells, dtype=np.int64)
     codes: NDArray[np.int64] = np.where(wrong, -1, marks @ powers)
     return codes
@@ -311,16 +304,7 @@ def _rank(symbol: str) -> tuple[bool, str]:
     return symbol not in EMPTY_SYMBOLS, symbol
 
 
-def _empty_rank(symbol: str) -> tuple[int, str]:
-    """Return a sort key that puts the most usual symbols of an empty cell first."""
-    found = EMPTY_SYMBOLS.index(symbol) if symbol in EMPTY_SYMBOLS else len(EMPTY_SYMBOLS)
-    return found, symbol
-
-
 def _commonest(rows: list[tuple[str, ...]]) -> tuple[str, ...]:
     """Return the three symbols that occur most often in the keys."""
-    counted: dict[str, int] = {}
-    for row in rows:
-        for symbol in row:
-            counted[symbol] = counted.get(symbol, 0) + 1
-    return tuple(sorted(sorted(counted, key=lambda name: -counted[name])[:3], key=_rank))
+    counted = Counter(itertools.chain.from_iterable(rows))
+    return tuple(sorted([name for name, _ in counted.most_common(3)], key=_rank))

@@ -161,7 +161,10 @@ def _rows_of(graph: Graph, table: Table) -> NDArray[np.int64]:
     if differing.size:
         first = differing[:1]
         text = texts_of(code[first], cells)[0]
-        here, there = (_outcome_text(found[0]) for found in (graph.outcome[rows[first]], outcome[first]))
+        names = dict(enumerate(OUTCOMES))
+        here, there = (
+            names.get(n, f"outcome {n}") for n in (int(graph.outcome[rows[first[0]]]), int(outcome[first[0]]))
+        )
         raise FormatError(
             f"{differing.size:,} of the table's positions end differently under this board's rules, such as {text}: "
             f"{there} in the table, {here} here; give the table's own board, such as 3x3-misere"
@@ -196,10 +199,6 @@ def row_finder(graph: Graph) -> Finder:
         return rows
 
     return rows_of
-
-
-def _outcome_text(outcome: int) -> str:
-    return OUTCOMES[outcome] if 0 <= outcome < len(OUTCOMES) else f"outcome {outcome}"
 
 
 def states_of_rows(
@@ -497,16 +496,10 @@ def _played(one: NumberedEntries, graph: Graph, seat: int, sign: int) -> float:
         return _score_of(graph, np.nan_to_num(by_edge(graph, one.rows, sign * one.q)), seat)
     assert one.value is not None
     value = one.value[min(seat, one.value.shape[0] - 1)]
-    of_first = start_values(graph, value)
-    of_first[one.rows] = value if sign == 1 else 2 * middle_of(value) - value
-    return _score_of(graph, _SIGNS[seat] * of_first[graph.child], seat)
-
-
-def start_values(graph: Graph, value: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values to the first player, float64[S], for rows without an entry, on the scale of `value`."""
     middle = middle_of(value)
-    values: NDArray[np.float64] = np.array([middle, 1.0, -1.0, middle])[graph.outcome]
-    return values
+    of_first = np.array([middle, 1.0, -1.0, middle])[graph.outcome]  # rows without an entry have values on its scale
+    of_first[one.rows] = value if sign == 1 else 2 * middle - value
+    return _score_of(graph, _SIGNS[seat] * of_first[graph.child], seat)
 
 
 def middle_of(value: NDArray[np.float64]) -> float:

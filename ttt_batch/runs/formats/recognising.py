@@ -82,7 +82,7 @@ def content_of(content: bytes, board: Board, suffix: str) -> Content:
         return _npz(content, board)
     if content.startswith(_PARQUET):
         return _parquet(content, board)
-    if _is_pickle(content):
+    if (content[:1] == b"\x80" and content[1:2] <= b"\x05") or (content[-1:] == b"." and _OLD_PICKLE.match(content)):
         return Content("a pickle", data=read_plain(content, 3**board.cells), low=False)
     if len(content) == 8 * 3**board.cells * board.cells and (b"\0" in content or suffix == ".bin"):
         return Content("doubles by code", form="raw")
@@ -90,12 +90,6 @@ def content_of(content: bytes, board: Board, suffix: str) -> Content:
     if head[:1] in (b"{", b"[") and (suffix in (".json", ".jsonl") or not _is_csv(head)):
         return _json(content)
     return _text(content, board, suffix)
-
-
-def _is_pickle(content: bytes) -> bool:
-    if content[:1] == b"\x80" and content[1:2] <= b"\x05":
-        return True
-    return content.endswith(b".") and _OLD_PICKLE.match(content) is not None
 
 
 def _is_csv(head: bytes) -> bool:
@@ -310,7 +304,7 @@ def recognised(
     shape = tables[0].shape if len(tables) == 1 else f"{tables[0].shape} for each player"
     owner = "" if players else perspective_text(placed[0])
     taken = f"taken for {kind}{shape}; keys are {placed[0].reading.meaning}{owner}; {why}"
-    middle = _middle(placed)
+    middle = 0.0 if placed[0].value is None else middle_of(placed[0].value)
     return Recognised(table, taken, warnings, middle)
 
 
@@ -352,10 +346,6 @@ def in_our_numbering(q: NDArray[np.float64], board: Board, graph: Graph) -> bool
     except FormatError:
         return False
     return found.gain < ours.gain + 2 * CLEARLY
-
-
-def _middle(placed: Sequence[NumberedEntries]) -> float:
-    return 0.0 if placed[0].value is None else middle_of(placed[0].value)
 
 
 def _left_out(placed: Sequence[NumberedEntries]) -> tuple[str, ...]:

@@ -151,11 +151,6 @@ def by_moves(
     )
 
 
-def is_move(move: Any, board: Board) -> bool:
-    """Return whether `move` can be read as a move: a cell, or a row and a column."""
-    return _cell(move, board) is not None
-
-
 def _cell(move: Any, board: Board) -> int | tuple[int, int] | None:
     """Return a move as a cell, or as a row and a column; None if it is not a move."""
     if isinstance(move, np.generic):
@@ -320,7 +315,7 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board) -> Entries:
     """Return the entries of keys and their values: a number, a number for each cell, or numbers by move."""
     first = next((value for value in values if value is not None), None)
     if isinstance(first, Mapping):
-        if (name := named("value", first)) and not any(is_move(each, board) for each in first):
+        if (name := named("value", first)) and all(_cell(each, board) is None for each in first):
             values = [value.get(name[0]) if isinstance(value, Mapping) else value for value in values]
             return _of_pairs(keys, values, board)
         return _by_move_dictionaries(keys, values, board)

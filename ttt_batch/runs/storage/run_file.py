@@ -30,6 +30,7 @@ from ttt_batch.runs.storage.container import (
     USER_BLOCK,
     Answer,
     FileKind,
+    Header,
     Invalid,
     digest_parts,
     in_child,
@@ -78,8 +79,6 @@ class DamagedRun(RunFileError):
 
 def _hint(name: str, start: bytes) -> str:
     """Return the use of a file that is not a run, to be added to a message."""
-    if start.startswith(f"{STUDY_TYPE}, format ".encode()):
-        return f" (a study of many learners; info, check, plot and {command_with('study', 'resume')} accept it)"
     if SIGNATURE in (start[:8], start[USER_BLOCK:]):
         return f", or {flag('trust', True)} opens one that another program has rewritten"
     if name.endswith(".py"):
@@ -265,7 +264,7 @@ def read_content(path: Path, *, trust: bool) -> bytes:
     with open_ordinary(path) as file:
         size = size_of(file)
         if size > MAX_BYTES:
-            RUN_FILE.read_header(name, file, size)  # such as a newer format or another kind of file
+            _read_header(name, file, size)  # such as a newer format or another kind of file
             limit = f"a run file has at most {MAX_BYTES:,}"
             raise DamagedRun(f"{name} has {size:,} bytes; {limit}; {RUN_FILE.restore}")
         if size > SMALL_BYTES and not trust:
@@ -274,12 +273,21 @@ def read_content(path: Path, *, trust: bool) -> bytes:
         return file.read(size)
 
 
+def _read_header(name: str, file: BinaryIO, size: int) -> Header:
+    """Return the header of an open file, as `FileKind.read_header` does.  Raises RunFileError also for a study."""
+    file.seek(0)
+    if file.read(len(STUDY_TYPE)) == STUDY_TYPE.encode():
+        use = f"info, check, plot and {command_with('study', 'resume')} accept it"
+        raise RunFileError(f"{name} is a study of many learners, not a run; {use}")
+    return RUN_FILE.read_header(name, file, size)
+
+
 def verify(name: str, file: BinaryIO, size: int) -> tuple[int, int]:
     """Check the length and digest of an open run file of `size` bytes, and return its format version.
 
     Raises DamagedRun if either is wrong, and RunFileError for a newer format.
     """
-    header = RUN_FILE.read_header(name, file, size)
+    header = _read_header(name, file, size)
     RUN_FILE.check_length(name, file, header, size)
     file.seek(0)
     # A newer version may change the text after the first three lines.
