@@ -167,7 +167,7 @@ def test_files_that_are_no_tables(tmp_path, name):
     kind = FORMATS[name].kinds[0]
     path = tmp_path / "table"
     refused(lambda: read(name, [path], BOARD, kind), "no such file")
-    refused(lambda: read(name, [tmp_path], BOARD, kind), "not an ordinary file")
+    refused(lambda: read(name, [tmp_path], BOARD, kind), "it is a folder; name a file in it")
     noise = np.random.default_rng(0).bytes(5000)
     for content in (b"", b"\n", b"\x00", b"[1, 2]", b"\xff\xfe", noise, "é,1\n".encode("latin-1")):
         path.write_bytes(content)
