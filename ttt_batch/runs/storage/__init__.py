@@ -6,7 +6,7 @@
 `FIELDS` is the only description of the format.  It is used to create the datasets, to check them on reading, and to
 print their documentation.  Reading compares the length and the digest before it passes the same bytes to the HDF5
 library.  A user can trust a file with a wrong digest, for example after a change by another program; a child process
-then reads it (`storage.reading`).
+then reads it (`storage.run_file`).
 
 Writing builds the file in memory, writes it to a temporary file beside the target, flushes it to disk, and renames it
 over the target.  A crash at any moment leaves either the old file or the new one.  Equal data gives equal bytes: names

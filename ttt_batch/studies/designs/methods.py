@@ -37,7 +37,7 @@ from ttt_batch.runs.run import Run
 from ttt_batch.runs.schedules import Batches, record_schedule
 from ttt_batch.runs.state import table_digest
 from ttt_batch.runs.storage.declaration import EXACT_COLUMNS, NETWORK_COLUMNS
-from ttt_batch.runs.storage.writing import run_bytes
+from ttt_batch.runs.storage.run_file import run_image
 from ttt_batch.training.network_trainer import (
     GAMES,
     last_game,
@@ -83,7 +83,7 @@ class RunOpponent:
 
     @functools.cached_property
     def _content(self) -> bytes:
-        return run_bytes(self.run.data())
+        return run_image(self.run.data()).getvalue()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the whole run, because workers do not have its file."""
