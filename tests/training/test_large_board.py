@@ -176,7 +176,7 @@ def share_everything(monkeypatch: pytest.MonkeyPatch) -> set[str]:
         (InLockstep, "games_per_thread", 500),
         (InLockstep, "claim", 77),
         (InLockstep, "stop_every", 1_111),
-        (batched, "BY_MOVE", 1),
+        (InLockstep, "by_moves", 1),
         (batched, "ORDERED", 3),
         (batched, "make_spans", functools.partial(make_spans, size=3)),
         (batched, "WORTH_SHARING", 10),

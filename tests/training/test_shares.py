@@ -50,7 +50,7 @@ class Workers:
 @pytest.fixture(autouse=True)
 def small_batches_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     for way in (Walking, InLockstep):
-        monkeypatch.setattr(way, "least_shared", classmethod(lambda *_: 1_000))
+        monkeypatch.setattr(way, "least_shared", (1_000, 1_000))
         monkeypatch.setattr(way, "stop_every", 900)
     shares_module._own.__dict__.clear()
 
@@ -211,7 +211,7 @@ def test_what_cannot_be_shared_is_refused(options: dict[str, Any], message: str)
 
 
 def test_small_batches_are_walked_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Walking, "least_shared", classmethod(lambda *_: 6_000))
+    monkeypatch.setattr(Walking, "least_shared", (6_000, 6_000))
     said: list[str] = []
     run = ttt.train(5_000, batch=2_000, workers=2, warn=said.append)
     assert run.games == 5_000

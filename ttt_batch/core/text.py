@@ -368,7 +368,9 @@ def short_number(number: float) -> str:
 
 
 def size_text(size: int) -> str:
-    """Return bytes as `12.3 MB` or `1.2 GB`."""
+    """Return bytes as `12 kB`, `12.3 MB` or `1.2 GB`."""
+    if size < 1e6:
+        return f"{size / 1e3:.0f} kB"
     return f"{size / 1e6:,.1f} MB" if size < 1e9 else f"{size / 1e9:,.1f} GB"
 
 

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from ttt_batch.agents.adapter import AgentAdapter, OpponentPolicy, opponent_policy
 from ttt_batch.agents.base import Agent
 from ttt_batch.agents.external import agent_of
-from ttt_batch.core.errors import RunFileError, UsageError, command_with, flag, quoted, with_option
+from ttt_batch.core.errors import RunFileError, UsageError, command_with, display_name, flag, quoted, with_option
 from ttt_batch.core.files import shown
 from ttt_batch.core.text import PATTERN_LEARNERS, Number, choose_seat, count_text, parse_int
 from ttt_batch.games.enumeration import check_enumerable
 from ttt_batch.learners import learner_named
-from ttt_batch.runs.config import DEFAULTS, Config, PatternConfig, make_config, make_pattern_config, replace_exploration
+from ttt_batch.runs.config import DEFAULTS, Config, Configuration, make_config, make_pattern_config, replace_exploration
 from ttt_batch.runs.loading import AnyRun, load, with_table
 from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
 from ttt_batch.runs.network_run import PatternRun
@@ -131,7 +131,9 @@ def make_plan(
         opponent = before.opponent
     elif before.opponent:
         raise UsageError(f"{name} was trained against a run or an agent; name it again with {flag('opponent')}")
-    config, changes = differing_settings(before, given, horizon=total)
+    values = {field.name: getattr(before, field.name) for field in fields(before)}
+    config = make_config(**{**values, "horizon": before.horizon or total, **replace_exploration(given)})
+    changes = differences(before, config)
     if changes and not fork:
         remedy = f"leave that out, or add {flag('fork', True)} and {flag('out')} for a new run"
         raise UsageError(f"{name} was trained with {changes}; {remedy}")
@@ -260,26 +262,22 @@ def goal_of(run: AnyRun, name: str, length: Length, *, unfinished: bool = False)
     return goal
 
 
-def differing_settings(before: Config, given: dict[str, Any], *, horizon: int) -> tuple[Config, str]:
-    """Return the configuration `before` with the settings `given`, and the differences in words.
-
-    horizon: games of a schedule if `before` has none.  Raises UsageError for invalid values.
-    """
-    values = {field.name: getattr(before, field.name) for field in fields(before)}
-    config = make_config(**{**values, "horizon": before.horizon or horizon, **replace_exploration(given)})
-    changes = [
-        f"{name.rstrip('_')} {_spoken(name, old)}, not {_spoken(name, new)}"
-        for (name, old), new in zip(before.written.items(), config.written.values(), strict=True)
-        if new != old
-    ]
-    return config, "; ".join(changes)
+LONGEST = 60
+"""Maximum of characters of a setting in a message; tuples may be very long."""
 
 
-def _spoken(name: str, value: Any) -> Any:
-    """Return a setting's value for a message, with words in place of a digest."""
-    if name in ("opponent", "start") and value not in ("", None, *OPPONENTS):
-        return "a run or an agent" if name == "opponent" else "given tables"
-    return "none" if value in ("", None) else value
+def differences(before: Configuration, after: Configuration) -> str:
+    """Return the settings of a run that differ from those asked for, in words; empty if none does."""
+
+    def spoken(name: str, value: Any) -> str:
+        if name in ("opponent", "start") and value not in ("", None, *OPPONENTS):
+            return "a run or an agent" if name == "opponent" else "given tables"
+        text = "none" if value in ("", None) else str(value)
+        return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+
+    pairs = zip(before.written.items(), after.written.values(), strict=True)
+    changed = [(name, old, new) for (name, old), new in pairs if new != old]
+    return "; ".join(f"{display_name(name)} {spoken(name, old)}, not {spoken(name, new)}" for name, old, new in changed)
 
 
 def snapshots_of(run: Run, games: int) -> dict[str, NDArray[Any]]:
@@ -293,10 +291,6 @@ def snapshots_of(run: Run, games: int) -> dict[str, NDArray[Any]]:
         inherited = int(run.config.start.partition("@")[2] or 0)
         kept[points == last] = due == last or last <= inherited
     return {name: column[kept] for name, column in run.statistics.items()}
-
-
-LONGEST = 60
-"""Maximum of characters of a setting in a message; tuples may be very long."""
 
 
 def plan_networks(length: Length, runs: RunSources, options: dict[str, Any], seat: str | None) -> Plan:
@@ -317,7 +311,11 @@ def plan_networks(length: Length, runs: RunSources, options: dict[str, Any], sea
             f"{command_with('learn-from', 'run')}, or train a new run"
         )
     total = last_game(config, goal_of(before, name, length, unfinished=before.lacks_proof))
-    _check_unchanged(config, options, name)
+    asked = {name: value for name, value in options.items() if value is not None}
+    if (learner := asked.get("learner", config.learner)) not in PATTERN_LEARNERS:
+        raise UsageError(f"{name} was trained with learner {config.learner}, not {quoted(learner)}; leave that out")
+    if changes := differences(config, make_pattern_config(**{**config.to_dict(), **asked})):
+        raise UsageError(f"{name} was trained with {changes}; leave that out")
     points = before.statistics["games"]
     due = np.array([games > 0 and games == next_point(config, games - 1) for games in points.tolist()], np.bool_)
     kept = due & (before.tried | (not config.prove_every))  # others were recorded only because the run ended there
@@ -349,20 +347,3 @@ def check_tables(options: Mapping[str, object]) -> None:
         if name in OPTIONS and OPTIONS[name].read is None and OPTIONS[name].networks is not None:
             remedy = f"add {flag('learner', 'patterns')}, or leave it out"
             raise UsageError(f"{flag(name)} is for pattern networks; {remedy}")
-
-
-def _check_unchanged(config: PatternConfig, options: dict[str, Any], name: str) -> None:
-    """Raise UsageError for settings that differ from those of the continued run."""
-    given = {name: value for name, value in options.items() if value is not None}
-    learner = given.get("learner", config.learner)
-    if learner not in PATTERN_LEARNERS:
-        raise UsageError(
-            f"{name} was trained with learner {config.learner}, not {quoted(str(learner))}; leave that out"
-        )
-    asked, trained = make_pattern_config(**{**config.to_dict(), **given}).to_dict(), config.to_dict()
-    for key, value in asked.items():
-        if value != trained[key]:
-            said, were = (
-                str(one) if len(str(one)) <= LONGEST else f"{str(one)[:LONGEST]} ..." for one in (value, trained[key])
-            )
-            raise UsageError(f"{name} was trained with {flag(key)} {were}, not {said}; leave that out")

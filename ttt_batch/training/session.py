@@ -232,28 +232,47 @@ class Checkpoints(RewrittenRun):
         raise RunFileError(f"{failure}; {self.where(run.games)}")
 
 
-KEEP = "keep_points"
-
-
 class SnapshotStore:
     """Store of snapshots, allocated for all points of the training.
 
-    room: number of points, including earlier ones.  tables: a NamedTuple of arrays of the shapes to store.
-    earlier: the snapshots of an earlier part of the run, if any.
+    tables: the start tables.  limit: maximum bytes of the snapshots.  note: called with a line about this size.
+    Raises UsageError if the table grows, and BoardError if the snapshots exceed `limit`.
     """
 
-    def __init__(self, room: int, tables: Any, earlier: KeptPoints | None = None) -> None:
+    def __init__(self, plan: Plan, tables: Any, limit: int, note: Callable[[str], None] | None) -> None:
+        keep, past = flag("keep_points", True), plan.resumed and plan.resumed.points
+        if plan.config.grown:
+            raise UsageError(
+                f"{keep} keeps the same positions at every point, and the table of {plan.config.board.name} grows; "
+                "leave it out"
+            )
+        due = takewhile(lambda games: games < plan.total, record_schedule(plan.config.batches))
+        began = 0 if plan.state is None else plan.state.games
+        stay = np.zeros(0, np.bool_)  # snapshots of the resumed run
+        if past is not None and plan.earlier is not None:
+            stay = np.isin(past.games, plan.earlier["games"])
+        room = int(sum(games > began for games in due) + 1 + stay.sum())
+        one = sum(array.nbytes for array in tables)
+        size = f"{count_text(room, 'recorded point')} with tables of {size_text(one)} each"
+        if room * one > limit:
+            raise BoardError(
+                f"{size} take {size_text(room * one)}, and {size_text(limit)} may be used: "
+                f"raise {flag('max_memory')}, or leave {keep} out"
+            )
+        if note is not None:
+            note(f"keeping {size}: the run file will grow by about {size_text(room * one)}")
         self._games = np.zeros(room, np.int64)
         # The system provides memory only when it is written to.
         self._tables = type(tables)(*(np.empty((room, *array.shape), array.dtype) for array in tables))
         self._number = 0
-        if earlier is not None:
-            for number, games in enumerate(earlier.games.tolist()):
-                self.keep(games, type(tables)(*(array[number] for array in earlier.tables)))
+        for number in np.flatnonzero(stay):
+            self.keep(past.games[number], [array[number] for array in past.tables])
 
     def keep(self, games: int, tables: Any) -> None:
         """Store a snapshot of the tables at `games` games."""
-        self._put(games, tables)
+        self._games[self._number] = games
+        for place, array in zip(self._tables, tables, strict=True):
+            place[self._number] = array
         self._number += 1
 
     def points_now(self, games: int, tables: Any) -> KeptPoints:
@@ -263,50 +282,9 @@ class SnapshotStore:
         """
         number = self._number
         if not number or self._games[number - 1] != games:
-            self._put(games, tables)
-            number += 1
+            self.keep(games, tables)
+            self._number, number = number, number + 1
         return KeptPoints(self._games[:number], type(tables)(*(array[:number] for array in self._tables)))
-
-    def _put(self, games: int, tables: Any) -> None:
-        """Write the tables into the next free entry."""
-        self._games[self._number] = games
-        for place, array in zip(self._tables, tables, strict=True):
-            place[self._number] = array
-
-
-def make_snapshot_store(plan: Plan, tables: Any, limit: int, note: Callable[[str], None] | None) -> SnapshotStore:
-    """Return the snapshot store of a training.
-
-    tables: the start tables.  limit: maximum bytes of the snapshots.  note: called with a line about this size.
-    Raises UsageError if the table grows, and BoardError if the snapshots exceed `limit`.
-    """
-    past = None if plan.resumed is None else plan.resumed.points
-    if plan.config.grown:
-        raise UsageError(
-            f"{flag(KEEP, True)} keeps the same positions at every point, and the table of {plan.config.board.name} "
-            "grows; leave it out"
-        )
-    if past is not None and plan.earlier is not None:
-        stays = np.isin(past.games, plan.earlier["games"])
-        past = KeptPoints(past.games[stays], type(past.tables)(*(array[stays] for array in past.tables)))
-    due = takewhile(lambda games: games < plan.total, record_schedule(plan.config.batches))
-    began = 0 if plan.state is None else plan.state.games
-    room = sum(games > began for games in due) + 1 + (0 if past is None else past.games.size)
-    one = sum(array.nbytes for array in tables)
-    size = f"{count_text(room, 'recorded point')} with tables of {_bytes(one)} each"
-    if room * one > limit:
-        raise BoardError(
-            f"{size} take {_bytes(room * one)}, and {_bytes(limit)} may be used: "
-            f"raise {flag('max_memory')}, or leave {flag(KEEP, True)} out"
-        )
-    if note is not None:
-        note(f"keeping {size}: the run file will grow by about {_bytes(room * one)}")
-    return SnapshotStore(room, tables, past)
-
-
-def _bytes(number: int) -> str:
-    """Format a number of bytes, in kB below a megabyte."""
-    return size_text(number) if number >= 1e6 else f"{number / 1e3:.0f} kB"
 
 
 SLICE_SECONDS = 0.05

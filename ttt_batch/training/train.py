@@ -61,7 +61,7 @@ from ttt_batch.training.session import (
     Hooks,
     Progress,
     Session,
-    make_snapshot_store,
+    SnapshotStore,
     parse_every,
 )
 from ttt_batch.training.trainers import choose_trainer, make_trainer
@@ -344,7 +344,7 @@ def table_session(plan: Plan, means: Means, hooks: Hooks, checkpoints: Checkpoin
         shares=shares,
     )
     keeps = means.keep_points or (plan.resumed is not None and plan.resumed.points is not None)
-    keeper = make_snapshot_store(plan, trainer.tables, limit, means.note) if keeps else None
+    keeper = SnapshotStore(plan, trainer.tables, limit, means.note) if keeps else None
     return Session(plan, trainer, clock, hooks, checkpoints, keeper, writer)
 
 
@@ -379,7 +379,10 @@ def _shared(place: ClusterConfig, plan: Plan, warn: Callable[[str], None] | None
         )
     homes_of([config.learner])
     say = warn or warn_python
-    largest, least = min(config.batches.most, games), trainer_class.least_shared(learner_named(config.learner))
+    largest, least = (
+        min(config.batches.most, games),
+        trainer_class.least_shared[learner_named(config.learner).by_arrivals],
+    )
     if largest < least:
         say(
             f"batches of up to {largest:,} games are walked in this process alone: on {config.board.name} workers pay "

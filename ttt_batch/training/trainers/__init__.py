@@ -7,14 +7,14 @@ from ttt_batch.runs.config import Config
 from ttt_batch.runs.options import OPPONENTS
 from ttt_batch.simulation.action_probabilities import Probabilities
 from ttt_batch.simulation.policy import Policy
-from ttt_batch.training.trainers.base import TableTrainer, TrainerOptions, draws_by_chance, policy_of_opponent
+from ttt_batch.training.trainers.base import TableTrainer, TrainerOptions, policy_of_opponent
 from ttt_batch.training.trainers.batched import Flowing, InLockstep, MixtureWalking, Walking
 from ttt_batch.training.trainers.ply_by_ply import Growing, GrowingFlow, OneByOne, PlyByPly
 
 
 def choose_trainer(config: Config, opponent: Policy | Probabilities | None = None) -> type[TableTrainer]:
     """Return the trainer class for a configuration and a fixed opponent."""
-    by_chances = draws_by_chance(config, opponent)
+    by_chances = TrainerOptions(config, opponent).by_chances
     if config.batch == 1:
         return OneByOne if config.small and not by_chances else PlyByPly
     if config.engine == "flow":

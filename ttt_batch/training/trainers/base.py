@@ -24,11 +24,12 @@ from ttt_batch.games.transcripts import Games, games_space
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import make_step
 from ttt_batch.runs.config import SEATS_IN_TURN, Config, cannot_play_second_error
+from ttt_batch.runs.evaluation import exploration_of
 from ttt_batch.runs.growing_table import GrowingTable, grow
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.schedules import batch_bounds, record_schedule
 from ttt_batch.runs.state import State
-from ttt_batch.simulation.action_probabilities import Probabilities
+from ttt_batch.simulation.action_probabilities import NO_CHANCES, Probabilities, even_chances
 from ttt_batch.simulation.lockstep import trimmed
 from ttt_batch.simulation.policy import UNLISTED, Policy, optimal_policy, random_policy
 from ttt_batch.simulation.walk import BLOCK
@@ -64,13 +65,8 @@ class TrainerOptions:
 
     @property
     def by_chances(self) -> bool:
-        """Return whether moves are drawn from unequal probabilities."""
-        return draws_by_chance(self.config, self.opponent)
-
-
-def draws_by_chance(config: Config, opponent: Policy | Probabilities | None) -> bool:
-    """Return whether the learner, or a fixed opponent, draws moves from unequal probabilities."""
-    return config.by_chances or isinstance(opponent, Probabilities)
+        """Return whether the learner, or the opponent, draws moves from unequal probabilities."""
+        return self.config.by_chances or isinstance(self.opponent, Probabilities)
 
 
 class Trainer(ABC):
@@ -262,6 +258,13 @@ class TableTrainer(Trainer):
     @abstractmethod
     def _played(self) -> NDArray[np.int64]:
         """Return int64[3]: first wins, draws and second wins of this trainer's games."""
+
+    def _chances(self, task: TrainerOptions) -> tuple[Any, Probabilities]:
+        """Return how moves are drawn by probabilities, and those of the opponent, if it has a table of them."""
+        how, opponent = exploration_of(self.config), task.opponent
+        if opponent is None or self.config.grown:
+            return how, NO_CHANCES
+        return how, opponent if isinstance(opponent, Probabilities) else even_chances(self.graph, opponent)
 
     @property
     def _learning(self) -> Learning:

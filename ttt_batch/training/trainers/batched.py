@@ -23,12 +23,11 @@ from ttt_batch.core.resources import free_memory, startable_threads
 from ttt_batch.evaluation.judgement import Judgement, ProofSpace, make_judgement, make_proof_space
 from ttt_batch.games.graph import Graph
 from ttt_batch.games.transcripts import Games
-from ttt_batch.learners.base import Learner, Step
+from ttt_batch.learners.base import Step
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.evaluation import exploration_of
 from ttt_batch.runs.options import MAX_GAMES
 from ttt_batch.runs.schedules import batch_bounds, batch_parity, first_game_of_size, value_at
-from ttt_batch.simulation.action_probabilities import NO_CHANCES, Probabilities, even_chances
 from ttt_batch.simulation.flow import make_rows
 from ttt_batch.simulation.lockstep import Lockstep, make_lockstep, replay
 from ttt_batch.simulation.policy import Policy, empty_policy, outcomes_of
@@ -170,21 +169,13 @@ class Batched(TableTrainer):
         replay(self.graph, work.policy, explorations, epsilon, work.seat, self._key, first, last, space)
 
 
-def opponent_probabilities(task: TrainerOptions, graph: Graph) -> Probabilities:
-    """Return the action probabilities of a task's opponent; `NO_CHANCES` in self-play and on a growing board."""
-    if task.opponent is None or task.config.grown:
-        return NO_CHANCES
-    return task.opponent if isinstance(task.opponent, Probabilities) else even_chances(graph, task.opponent)
-
-
 class Flowing(Batched):
     """Flow trainer, which draws the number of games that take each move instead of playing games."""
 
     def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Any:
         if not task.by_chances:
             return make_rows()
-        how, opponent = exploration_of(self.config), opponent_probabilities(task, self.graph)
-        return make_streams(how, opponent, self.tables, self.learner.choice)
+        return make_streams(*self._chances(task), self.tables, self.learner.choice)
 
     def _retake(self, sampler: Any, work: Workspace) -> None:
         if isinstance(sampler, Streams):
@@ -223,38 +214,31 @@ class ChunkedWalk(Batched):
     If any later batch has chunks, the first one does too, to compile all kernels at the start.
 
     games_per_thread: least games that justify another thread; threads share batches of twice as many.
+    by_moves: factor on it for learners that need more than arrivals (`Learner.arrivals`).
     stop_every: games that each thread walks between two calls of `stop` within a batch.
     claim: most games that one of several threads claims at a time.
+    least_shared: least games of a batch for which two workers of a cluster are faster than one thread, for learners
+    that need moves, and for those that need only arrivals.
     """
 
     games_per_thread: ClassVar[int]
+    by_moves: ClassVar[int] = 1
     stop_every: ClassVar[int]
     claim: ClassVar[int]
+    least_shared: ClassVar[tuple[int, int]]
 
     def __init__(self, task: TrainerOptions) -> None:
         super().__init__(task)
-        self._each = self._worth_a_thread()
+        self._each = self.games_per_thread * (1 if self.learner.by_arrivals else self.by_moves)
         helped = max(min(task.threads, self.batches.most // self._each) - 1, 0)
-        helpers = min(helped, self._most_helpers())
+        own = [getattr(sampler, name).nbytes for sampler in self._samplers for name in OWN & {*sampler._fields}]
+        helpers = min(helped, free_memory() // (2 * sum(own))) if helped else 0
         self._helpers = [[self._beside(sampler) for sampler in self._samplers] for _ in range(helpers)]
         self._pool: ThreadPoolExecutor | None = None
         chunked = first_game_of_size(self.batches, 2 * self._each if helped else self.stop_every + 1)
         self._piecewise_from = MAX_GAMES + 1 if chunked is None else chunked  # for threads, or checks of `stop`
         self._first = self.games < self._piecewise_from < task.games
         self._shares = task.shares
-
-    @classmethod
-    @abstractmethod
-    def least_shared(cls, learner: Learner) -> int:
-        """Return the least games of a batch for which two workers of a cluster are faster than one thread."""
-
-    def _worth_a_thread(self) -> int:
-        """Return the least number of games for which another thread pays."""
-        return self.games_per_thread
-
-    def _most_helpers(self) -> int:
-        """Return the most helping threads that memory allows."""
-        return 1 << 10
 
     def _beside(self, sampler: Any) -> Any:
         """Return a sampler for a helping thread, like `sampler`."""
@@ -334,7 +318,7 @@ class ChunkedWalk(Batched):
 
     def _walk_elsewhere(self, turn: int, last: int, stop: Callable[[], bool]) -> bool | None:
         """Walk like `_walk_all` on the workers of a cluster; return None if none exist or the batch is too small."""
-        if self._shares is None or last - self.games < self.least_shared(self.learner):
+        if self._shares is None or last - self.games < self.least_shared[self.learner.by_arrivals]:
             return None
         policy, drawn = self._works[turn].policy, self._samplers[turn].drawn
         here = functools.partial(self._walk_span, turn)
@@ -393,10 +377,8 @@ class Walking(ChunkedWalk):
     claim = 1 << 14
     """Games claimed at a time.  4,096 or 65,536 are 2 to 4 % slower; fixed halves for two threads are 8 % slower."""
 
-    @classmethod
-    def least_shared(cls, learner: Learner) -> int:
-        """Return 8 million games, at which two workers are 1.6 times as fast as one thread (1.1 at 2, 1.8 at 32)."""
-        return 1 << 23
+    least_shared = 1 << 23, 1 << 23
+    """With 8 million games two workers are 1.6 times as fast as one thread (1.1 with 2 million, 1.8 with 32)."""
 
     def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Walker:
         explorations = make_explorations(self.config.epsilon.start, work.seat)
@@ -409,11 +391,6 @@ class Walking(ChunkedWalk):
         fill_explorations(
             sampler.explorations, self.config.epsilon.start, work.seat, self._decays.weight, self._decays.stack
         )
-
-
-BY_MOVE = 8
-"""Factor on the least games of a thread if moves are counted.  Adding the counts takes longer, and threads do not share
-completing and folding."""
 
 
 class InLockstep(ChunkedWalk):
@@ -431,7 +408,13 @@ class InLockstep(ChunkedWalk):
     to 1.5 (`sutton-barto`).
     """
 
+    by_moves = 8
+    """Adding up counts of moves takes longer, and threads do not share completing and folding."""
+
     stop_every = claim = 1 << 18
+    least_shared = 1 << 24, 1 << 22
+    """On 4x4x4 two workers are 1.25 times as fast as one thread at 4 million games with 5 MB of counts (by arrivals),
+    and 1.1 times at 16 million with 52 MB."""
 
     def __init__(self, task: TrainerOptions) -> None:
         super().__init__(task)
@@ -443,25 +426,8 @@ class InLockstep(ChunkedWalk):
                 for samplers, drawn in zip((self._samplers, *self._helpers), self._drawn[turn], strict=True):
                     samplers[turn] = samplers[turn]._replace(drawn=drawn)
 
-    @classmethod
-    def least_shared(cls, learner: Learner) -> int:
-        """Return the least games of a batch that pays on workers (on 4x4x4).
-
-        Two workers are 1.25 times as fast as one thread at 4 million games with 5 MB of counts (by arrivals), and 1.1
-        times at 16 million with 52 MB.
-        """
-        return 1 << 22 if learner.by_arrivals else 1 << 24
-
     def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Lockstep:
         return make_lockstep(self.graph, work.policy, work.seat, by_row=self.learner.by_arrivals)
-
-    def _worth_a_thread(self) -> int:
-        return self.games_per_thread * (1 if self.learner.by_arrivals else BY_MOVE)
-
-    def _most_helpers(self) -> int:
-        """Return how many helping threads fit into half of the free memory."""
-        each: int = sum(getattr(sampler, name).nbytes for sampler in self._samplers for name in OWN)
-        return free_memory() // (2 * each)
 
     def _begin(self, turn: int, threads: int) -> Step:
         work = self._works[turn]
@@ -489,21 +455,15 @@ def _none_yet() -> NDArray[np.int64]:
     return np.zeros(1, np.int64)
 
 
-NOBODY_SHARES = 1 << 62
-"""Least games of a batch for workers; infinite in practice, since workers receive best moves, not probabilities."""
-
-
 class MixtureWalking(ChunkedWalk):
-    """Walk trainer for any enumerated board, with the games of a block in lockstep and every move drawn."""
+    """Walk trainer for any enumerated board, with the games of a block in lockstep and every move drawn.
+
+    Workers cannot share its batches, since they receive best moves, not probabilities.
+    """
 
     games_per_thread = 1 << 16
     stop_every = 1 << 20
     claim = 1 << 14
-
-    @classmethod
-    def least_shared(cls, learner: Learner) -> int:
-        """Return `NOBODY_SHARES`."""
-        return NOBODY_SHARES
 
     def _learn(self, last: int, stop: Callable[[], bool]) -> None:
         super()._learn(last, stop)
@@ -512,13 +472,8 @@ class MixtureWalking(ChunkedWalk):
             for sampler in self._samplers:
                 sampler.dirty[:] = dirty
 
-    def _most_helpers(self) -> int:
-        """Return how many helping threads fit into half of the free memory, at 8 bytes a move (52 MB on 4x4x4)."""
-        each: int = sum(sampler.drawn.nbytes for sampler in self._samplers)
-        return free_memory() // (2 * each)
-
     def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Mixture:
-        how, opponent = exploration_of(self.config), opponent_probabilities(task, self.graph)
+        how, opponent = self._chances(task)
         sampler = make_mixture(self.graph, how, self.tables, self.learner.choice, opponent)
         lay_out_rows(sampler, self.graph, work.owned)
         return sampler

@@ -14,7 +14,6 @@ from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.games.graph import Graph
 from ttt_batch.games.transcripts import Games, games_space, on_graph
 from ttt_batch.learners.base import make_trajectory
-from ttt_batch.runs.evaluation import exploration_of
 from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.runs.schedules import batch_bounds, batch_parity
 from ttt_batch.simulation.flow import make_rows
@@ -37,7 +36,6 @@ from ttt_batch.training.kernels.games import (
 from ttt_batch.training.kernels.sampled import draw_mixed_ply, play_drawn_games
 from ttt_batch.training.kernels.sequential import play_self
 from ttt_batch.training.trainers.base import TableTrainer, TrainerOptions
-from ttt_batch.training.trainers.batched import opponent_probabilities
 
 
 class PlyByPly(TableTrainer):
@@ -59,7 +57,7 @@ class PlyByPly(TableTrainer):
         self._by_outcome = np.zeros(4, np.int64)
         self._streams: Streams | None = None
         if task.by_chances:
-            self._streams = make_streams(exploration_of(self.config), opponent_probabilities(task, self.graph))
+            self._streams = make_streams(*self._chances(task))
 
     def _played(self) -> NDArray[np.int64]:
         return self._by_outcome[[FIRST_WINS, DRAW, SECOND_WINS]]
