@@ -198,7 +198,7 @@ def make_any_trainer(config: Any, opponent: Run | str | None) -> Trainer:
     """Return a trainer of a table or of networks, with one thread."""
     if isinstance(config, PatternConfig):
         return PatternTrainer(config, None, threads=1)
-    return make_trainer(config, opponent=None if opponent is None else policy_of_opponent(opponent, config))
+    return make_trainer(config, opponent=opponent)
 
 
 def is_short(setting: Setting) -> bool:

@@ -4,7 +4,7 @@ The networks learn in turn, a batch each, and independently.  So each thread tra
 is shared by the threads batch by batch.  Threads do not affect the weights.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -73,7 +73,11 @@ class PatternTrainer(Trainer):
         self._provers = {seat: Prover(config.board, MEMORY) for seat in config.seats}
         self._stack = ExitStack()
         if before is not None:
-            self._restore(before)
+            for number, net in enumerate(self._nets):
+                net.weights[:] = before.learnt.weights[number].T[:, self.network.kind]
+                net.coherence[:] = before.learnt.coherence[number].reshape(net.coherence.shape)
+            self._lost, self.games = list(before.learnt.lost), before.games
+            self._outcomes = before.statistics["outcomes"][-1].copy()
 
     def __enter__(self) -> Self:
         self._pool = self._stack.enter_context(ThreadPoolExecutor(max(self._threads, 1)))
@@ -81,15 +85,6 @@ class PatternTrainer(Trainer):
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
-
-    def _restore(self, run: PatternRun) -> None:
-        """Load the state of a run."""
-        for number, net in enumerate(self._nets):
-            net.weights[:] = run.learnt.weights[number].T[:, self.network.kind]
-            net.coherence[:] = run.learnt.coherence[number].reshape(net.coherence.shape)
-        self._lost = list(run.learnt.lost)
-        self.games = run.games
-        self._outcomes = run.statistics["outcomes"][-1].copy()
 
     @property
     def outcomes(self) -> NDArray[np.int64]:
@@ -174,23 +169,18 @@ class PatternTrainer(Trainer):
 
         Return the columns of the point, or None once `stop()` is true.
         """
-        if not self.config.prove_every:
-            return self.glance()
-        found = self.prove(stop)
-        if found is None:
-            return None
+        found = self.prove(stop) if self.config.prove_every else {}
+        if not found:
+            return None if found is None else self.glance()
         self.proofs = {SEATS[seat]: (proof.status, proof.positions) for seat, proof in found.items()}
         weights = self.weights()
         for seat in (seat for seat, proof in found.items() if proof.status == "proved"):
             self._proved = np.zeros(weights.shape[1:], np.int32) if self._proved is None else self._proved.copy()
             self._proved[:, seat] = weights[-seat, :, seat]  # of the first network, or the last one
-        return self._columns(found)
+        return self.glance(found)
 
-    def glance(self) -> dict[str, Any]:
-        """Return the columns of a point without proofs."""
-        return self._columns({})
-
-    def _columns(self, proofs: dict[int, Proof]) -> dict[str, Any]:
+    def glance(self, proofs: Mapping[int, Proof] = {}) -> dict[str, Any]:
+        """Return the columns of a point, by default without proofs."""
         found = [proofs.get(seat) for seat in (0, 1)]
         return {
             "proof": np.array([0 if one is None else NUMBERS[one.status] for one in found], np.int8),

@@ -65,7 +65,6 @@ from ttt_batch.training.session import (
     parse_every,
 )
 from ttt_batch.training.trainers import choose_trainer, make_trainer
-from ttt_batch.training.trainers.base import policy_of_opponent
 from ttt_batch.training.trainers.batched import ChunkedWalk, MixtureWalking
 
 
@@ -334,7 +333,7 @@ def table_session(plan: Plan, means: Means, hooks: Hooks, checkpoints: Checkpoin
     clock, graph = Clock(plan.seconds), None if writer is None or config.grown else config.graph
     trainer = make_trainer(
         config,
-        opponent=None if plan.opponent is None else policy_of_opponent(plan.opponent, config),
+        opponent=plan.opponent,
         state=plan.state,
         record=None if writer is None else functools.partial(writer.write, graph=graph),
         threads=hooks.threads,

@@ -104,35 +104,26 @@ def switch(name: str, meaning: str, panel: str | None = None) -> Any:
 Result = TypeVar("Result")
 
 
-def load_named_run(
-    path: Path, trust: bool, report: "Reporter | None" = None, check: "Callable[[Config], None] | None" = None
-) -> "Run":
-    """Read a run file, with notes about it on standard error, after the notice of `report`.
-
-    check: as for `load`.
-    """
+def load_named_run(path: Path, trust: bool, check: "Callable[[Config], None] | None" = None) -> "Run":
+    """Read the run file of a table, with notes about it on standard error.  check: as for `load_any`."""
     from ttt_batch.runs.loading import load
 
     run = load(path, trust=trust, check=check)
-    _say_notes(path, run, report)
+    say(path, run.notes)
     return run
 
 
 def load_any_run(
     path: Path, trust: bool, report: "Reporter | None" = None, check: "Callable[[Config], None] | None" = None
 ) -> "AnyRun":
-    """Load a named run, also of pattern networks; see `load_named_run`."""
+    """Read a run file, with notes about it on standard error, after the notice of `report`.  check: see `load_any`."""
     from ttt_batch.runs.loading import load_any
 
     run = load_any(path, trust=trust, check=check)
-    _say_notes(path, run, report)
-    return run
-
-
-def _say_notes(path: Path, run: "AnyRun", report: "Reporter | None") -> None:
     if report is not None and run.notes:
         report.clear()
     say(path, run.notes)
+    return run
 
 
 def run_name(path: Path) -> str:

@@ -285,29 +285,22 @@ def learn_from_command(
 
     A game a line, or a table (CSV) with a header and a game or a move a line.  A result may end a game: X wins, 1-0.
     """
+    given = locals()
+    _learn_from(**given.pop("options"), **given)
+
+
+def _learn_from(games: Path, *, out: Path | None, quiet: bool, json: bool, **options: Any) -> None:
+    """Learn with the options of `learn-from` as they were given, and say what became of it."""
     from ttt_batch.app.reports.training import training_summary, training_text
     from ttt_batch.games.transcript_reader import GameFile
     from ttt_batch.training import from_games
 
     source = GameFile(games)
     with working("interrupted; nothing was written", quiet=quiet) as report:
+        options |= {"warn": report.warn, "command": command_line(), "progress": _progress_line(source, report)}
 
         def work(target: Path) -> "tuple[AnyRun, Skipped]":
-            return from_games.learn_from(
-                games,
-                learner=learner,
-                run=run,
-                skip_bad=skip_bad,
-                moves=moves,
-                cells_from=cells_from,
-                out=target,
-                overwrite=overwrite,
-                trust=trust,
-                progress=_progress_line(source, report),
-                warn=report.warn,
-                command=command_line(),
-                **options,
-            )
+            return from_games.learn_from(games, **options, out=target)
 
         result, skipped = in_new_file(out, "given-games", work)
     target, left_out = result.file, _tell_skipped(skipped)

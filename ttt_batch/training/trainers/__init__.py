@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from ttt_batch.agents.adapter import OpponentPolicy
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.options import OPPONENTS
+from ttt_batch.runs.run import Run
 from ttt_batch.simulation.action_probabilities import Probabilities
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.training.trainers.base import TableTrainer, TrainerOptions, policy_of_opponent
@@ -24,11 +26,14 @@ def choose_trainer(config: Config, opponent: Policy | Probabilities | None = Non
     return MixtureWalking if by_chances else Walking if config.small else InLockstep
 
 
-def make_trainer(config: Config, *, opponent: Policy | Probabilities | None = None, **options: Any) -> TableTrainer:
+def make_trainer(
+    config: Config, *, opponent: Run | OpponentPolicy | Policy | Probabilities | str | None = None, **options: Any
+) -> TableTrainer:
     """Return a trainer for `config`, new or from a `state`; options: see `TrainerOptions`.
 
-    A learner without self-play meets the opponent named in its configuration, unless `opponent` is given.
+    opponent: the fixed one; a learner without self-play meets by default the one named in its configuration.
     """
     if opponent is None and len(learner_named(config.learner).seats) == 1 and config.opponent in OPPONENTS:
-        opponent = policy_of_opponent(config.opponent, config)
-    return choose_trainer(config, opponent)(TrainerOptions(config, opponent, **options))
+        opponent = config.opponent
+    policy = policy_of_opponent(opponent, config) if isinstance(opponent, Run | OpponentPolicy | str) else opponent
+    return choose_trainer(config, policy)(TrainerOptions(config, policy, **options))

@@ -78,23 +78,17 @@ class PlyByPly(TableTrainer):
         """Play games `first` to `last - 1`, and write them to `space` unless it is empty."""
         grown, game = self.grown, first
         while True:
+            growth, may_grow = None if grown is None else grown.growth, grown is not None and grown.may_grow
             rest = Games(space.start[game - first :], space.move, space.exploring)
-            game = self._kernel(players, Span(self._key, self.games, game, last), rest)
+            span = Span(self._key, self.games, game, last)
+            state = growth, self._game, self._counts, self._by_outcome, may_grow, span, rest
+            if self._streams is None:
+                game = int(play_games(self._learning, players, self._shortcuts, *state))
+            else:
+                game = int(play_drawn_games(self._streams, self._learning, (players.even, players.odd), *state))
             if game == last or grown is None:
                 return
-            self._make_room(grown)
-
-    def _kernel(self, players: Seats, span: Span, space: Games) -> int:
-        """Play the games of `span`, and write them to `space` unless it is empty; return the first game not played.
-
-        It is the end of `span`, or the first game that needs a larger board table.
-        """
-        grown = self.grown
-        growth, may_grow = None if grown is None else grown.growth, grown is not None and grown.may_grow
-        state = growth, self._game, self._counts, self._by_outcome, may_grow, span, space
-        if self._streams is None:
-            return int(play_games(self._learning, players, self._shortcuts, *state))
-        return int(play_drawn_games(self._streams, self._learning, (players.even, players.odd), *state))
+            self._make_room(grown)  # the game needs a larger table
 
     def _make_room(self, grown: GrowingTable) -> None:
         """Enlarge the board's tables."""
