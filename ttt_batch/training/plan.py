@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ttt_batch.agents.adapter import AgentAdapter, OpponentPolicy, opponent_policy
 from ttt_batch.agents.base import Agent
 from ttt_batch.agents.external import agent_of
-from ttt_batch.core.errors import RunFileError, UsageError, command_with, display_name, flag, quoted, with_option
+from ttt_batch.core.errors import RunFileError, UsageError, command_with, flag, quoted, with_option
 from ttt_batch.core.files import shown
 from ttt_batch.core.text import PATTERN_LEARNERS, Number, choose_seat, count_text, parse_int
 from ttt_batch.games.enumeration import check_enumerable
@@ -277,7 +277,7 @@ def differences(before: Configuration, after: Configuration) -> str:
 
     pairs = zip(before.written.items(), after.written.values(), strict=True)
     changed = [(name, old, new) for (name, old), new in pairs if new != old]
-    return "; ".join(f"{display_name(name)} {spoken(name, old)}, not {spoken(name, new)}" for name, old, new in changed)
+    return "; ".join(f"{name.rstrip('_')} {spoken(name, old)}, not {spoken(name, new)}" for name, old, new in changed)
 
 
 def snapshots_of(run: Run, games: int) -> dict[str, NDArray[Any]]:
