@@ -22,7 +22,7 @@ from ttt_batch.runs.state import MOST_SECONDS
 from ttt_batch.runs.storage.declaration import RunData, exact_contradictions
 from ttt_batch.studies.designs.methods import NETWORKS, TABLES, TALLIES
 from ttt_batch.studies.storage.header import DamagedStudy
-from ttt_batch.studies.storage.layout import DONE, FAILED, LAST, MISSING, STATISTICS
+from ttt_batch.studies.storage.layout import DONE, FAILED, LAST, STATISTICS, count_states
 from ttt_batch.studies.storage.reading import Block, StudyFile, open_study, underived
 from ttt_batch.training.network_trainer import check_proofs
 
@@ -103,9 +103,6 @@ def _networks(like: Any) -> Check:
     return check
 
 
-"""Allowed error of probabilities, far above the accumulated rounding error."""
-
-
 _KEPT = {
     TABLES.name: "exact results of the kept tables",
     NETWORKS.name: "the last proofs of the kept networks, repeated here",
@@ -128,9 +125,8 @@ def check_study(path: str | Path) -> tuple[list[str], tuple[str, ...], Grounds]:
     with study:
         problems = list(_findings(study))
         grounds = Grounds((), ()) if problems else _grounds(study)
-        missing, failed = (int(np.count_nonzero(study.state == state)) for state in (MISSING, FAILED))
-    notes = [f"{count_text(missing, 'learner')} missing"] if missing else []
-    notes += [f"{count_text(failed, 'learner')} failed"] if failed else []
+        counts = count_states(study.state)
+    notes = [f"{count_text(counts[name], 'learner')} {name}" for name in ("missing", "failed") if counts[name]]
     return [f"{shown(path)}: {one_line(problem)}" for problem in problems], tuple(notes), grounds
 
 

@@ -16,7 +16,7 @@ from ttt_batch.compiler.numerics import PLAY, stream_key
 from ttt_batch.evaluation.judgement import ProofSpace, make_proof_space
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.tabular.menace import MenaceTables
-from ttt_batch.runs.config import SEATS_IN_TURN, Config, PatternConfig, make_pattern_config
+from ttt_batch.runs.config import SEATS_IN_TURN, Config, make_pattern_config
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Clock, Run
 from ttt_batch.simulation.action_probabilities import Probabilities, even_chances
@@ -31,7 +31,7 @@ from ttt_batch.training.network_trainer import PatternTrainer
 from ttt_batch.training.plan import Plan
 from ttt_batch.training.session import Hooks, Session
 from ttt_batch.training.trainers import choose_trainer, make_trainer
-from ttt_batch.training.trainers.base import Trainer, policy_of_opponent, start_tables
+from ttt_batch.training.trainers.base import TableTrainer, policy_of_opponent, start_tables
 from ttt_batch.training.trainers.batched import Batched, TrainedLearner
 
 Arrays = dict[str, NDArray[Any]]
@@ -119,7 +119,12 @@ class Worker:
             self._in_session(short, seeds)  # compiles the kernels
             self.prepared += clock.seconds
         config, opponent, clock = setting.config_for(seeds[0]), setting.plan_opponent, Clock()
-        with make_any_trainer(config, opponent) as trainer:
+        networks = setting.family is NETWORKS
+        with (
+            PatternTrainer(config, None, threads=1)
+            if networks
+            else make_trainer(config, opponent=setting.plan_opponent) as trainer
+        ):
             if setting.family is TALLIES:
                 outcomes = []
                 for point in setting.points:
@@ -153,7 +158,7 @@ class Worker:
         made_for = (*(getattr(config, name) for name in _LASTING), choose_trainer(config))
         if made_for != self._made_for:
             clock, self._made, self._made_for = Clock(), None, None  # frees memory for the next one
-            trainer = make_any_trainer(config, setting.plan_opponent)
+            trainer = make_trainer(config, opponent=setting.plan_opponent)
             assert isinstance(trainer, Batched)
             self._made = trainer, make_proof_space(trainer.graph, trainer.worth)
             trainer.follow([0], np.ones(1, np.int64), self._made[1], keep=False)  # compiles the kernels
@@ -192,13 +197,6 @@ class Worker:
         self._made, self._made_for = (boxes, sampler), config
         nothing = np.zeros(0, np.uint64), np.zeros(1, np.int64), np.zeros((0, 1, 3), np.int64)
         play_matchboxes(graph, boxes, sampler, *nothing, np.empty((0, boxes.full.size)))
-
-
-def make_any_trainer(config: Any, opponent: Run | str | None) -> Trainer:
-    """Return a trainer of a table or of networks, with one thread."""
-    if isinstance(config, PatternConfig):
-        return PatternTrainer(config, None, threads=1)
-    return make_trainer(config, opponent=opponent)
 
 
 def is_short(setting: Setting) -> bool:

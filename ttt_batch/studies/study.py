@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,12 +32,11 @@ from ttt_batch.studies.learning import Worker
 from ttt_batch.studies.statistics import plays
 from ttt_batch.studies.storage.layout import (
     DONE,
-    FAILED,
     KEEPS,
     LABELS,
-    MISSING,
     NONE,
     STATISTICS,
+    count_states,
     layout_size,
     study_layout,
 )
@@ -180,10 +178,11 @@ class Study(StudyFile, Printable):
     `array("unbeatable")`, or `array("proof")` for networks, returns results [settings, seeds, points, ...].
     """
 
+    _figures: Summary | None = None
+
     def __repr__(self) -> str:
         settings, seeds = self.state.shape
-        states = {"done": DONE, "failed": FAILED, "missing": MISSING}
-        counts = [f"{np.count_nonzero(self.state == state):,} {name}" for name, state in states.items()]
+        counts = [f"{count:,} {name}" for name, count in count_states(self.state).items()]
         return f"<Study: {count_text(settings, 'setting')}, {count_text(seeds, 'seed')} each; {', '.join(counts)}>"
 
     def to_dict(self) -> dict[str, Any]:
@@ -196,11 +195,9 @@ class Study(StudyFile, Printable):
 
     def summary(self) -> Summary:
         """Return the figures of every setting over its seeds."""
-        return self._summary
-
-    @cached_property
-    def _summary(self) -> Summary:
-        return summarise(self)
+        if self._figures is None:
+            self._figures = summarise(self)
+        return self._figures
 
     def confirm(
         self,

@@ -11,7 +11,7 @@ The best of many settings looks better than it is, because luck on its seeds hel
 
 import functools
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from ttt_batch.studies.designs.design import Design, Request, make_designs
 from ttt_batch.studies.designs.methods import NETWORKS, TALLIES, TALLY, Setting
 from ttt_batch.studies.designs.values import MAX_SEEDS, seed_runs
 from ttt_batch.studies.statistics import LEAST, Columns, interval_of_median, missing_library, quantiles, read_columns
-from ttt_batch.studies.storage.layout import DONE, FAILED, MISSING
+from ttt_batch.studies.storage.layout import DONE, FAILED, MISSING, STATES
 from ttt_batch.studies.storage.reading import StudyFile
 
 METRICS: Mapping[str, str] = {
@@ -147,6 +147,11 @@ class Summary(Printable):
         """Return a line on what to install if intervals are missing despite enough seeds, or an empty string."""
         return missing_library() if self.states[:, DONE].max() >= LEAST else ""
 
+    def learners(self, settings: Sequence[int] | slice = slice(None)) -> dict[str, int]:
+        """Return the number of learners of some settings in each of STATES."""
+        counts = self.states[settings].sum(axis=0)
+        return {name: int(counts[state]) for name, state in STATES.items()}
+
     def figures(self, setting: int) -> Result:
         """Return the figures of the setting with this number as plain values; figures that it lacks are None.
 
@@ -165,13 +170,13 @@ class Summary(Printable):
         value = {
             name: None if np.isnan(column[setting]) else float(column[setting]) for name, column in self.columns.items()
         }
-        states, own = self.states[setting].tolist(), {}
+        own = {}
         if self.design.family is NETWORKS:
             own["seats"] = {seat: self._proofs(setting, value, f"_{seat}") for seat in SEATS}
         if setting in self.results:
             own["results"] = self.results[setting]
         return {
-            "learners": {"done": states[DONE], "failed": states[FAILED], "missing": states[MISSING]},
+            "learners": self.learners([setting]),
             "points": int(self.points[setting]),
             "games": int(self.games[setting, self.points[setting] - 1]),
             **self._proofs(setting, value),
@@ -244,10 +249,9 @@ class Summary(Printable):
 
     def to_dict(self, best: str | None = None) -> dict[str, Any]:
         """Return what `study --json` prints.  best: as for `ranked`.  Raises UsageError."""
-        states = self.states.sum(axis=0).tolist()
         return {
             "seeds": seed_runs(self.design.seeds),
-            "learners": {"done": states[DONE], "failed": states[FAILED], "missing": states[MISSING]},
+            "learners": self.learners(),
             "reasons": dict(self.reasons),
             "best": None if best is None else metric_named(best),
             "note": self.note or None,

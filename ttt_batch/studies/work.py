@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from ttt_batch.core.text import count_text
 from ttt_batch.learners import homes_of, with_learners
 from ttt_batch.studies.designs.methods import Setting
 from ttt_batch.studies.learning import LearnerResults, Worker, joined_results
-from ttt_batch.studies.storage.layout import DONE, FAILED, LAST
+from ttt_batch.studies.storage.layout import DONE, LAST, count_states
 from ttt_batch.studies.storage.writing import StudyWriter, move_aside
 
 
@@ -76,13 +76,10 @@ class Chunks:
                 if room < setting.games:
                     self._begun += 1
                     yield chunk
-                    chunk, room = [], self._room()
+                    chunk = []
+                    room = min(self._speed * self._pool.chunk_seconds, self._left / (2 * max(self._pool.slots, 1)))
         if chunk:
             yield chunk
-
-    def _room(self) -> float:
-        """Return the number of games of the next chunk."""
-        return min(self._speed * self._pool.chunk_seconds, self._left / (2 * max(self._pool.slots, 1)))
 
     def took(self, games: int, seconds: float) -> None:
         """Record the duration of a chunk.  games: 0 if all its learners failed."""
@@ -91,7 +88,7 @@ class Chunks:
             self._speed = games / max(seconds, 1e-6)
 
 
-class ThreadPool:
+class ThreadPool(ThreadPoolExecutor):
     """Pool of threads of this process, with the interface of `WorkerPool`, in a `with` block.
 
     The system may start fewer threads than asked for.
@@ -106,17 +103,14 @@ class ThreadPool:
         self.slots, self.ending = max(startable_threads(threads), 1), threading.Event()
         self.begun: dict[Future[Any], Any] = {}
         self.give_up = self.ending.set
-        self._pool = ThreadPoolExecutor(self.slots)
-
-    def __enter__(self) -> Self:
-        return self
+        super().__init__(self.slots)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.give_up()
         # After Ctrl-C do not wait: threads may compile or train for long.
-        self._pool.shutdown(wait=not isinstance(error, KeyboardInterrupt), cancel_futures=kind is not None)
+        self.shutdown(wait=not isinstance(error, KeyboardInterrupt), cancel_futures=kind is not None)
 
     @property
     def wanted(self) -> int:
@@ -125,7 +119,7 @@ class ThreadPool:
 
     def begin(self, tag: Any, task: RemoteTask) -> None:
         """Start a task."""
-        self.begun[self._pool.submit(task.function, *task.arguments)] = tag
+        self.begun[self.submit(task.function, *task.arguments)] = tag
 
     def ended(self, seconds: float) -> list[TaskResult]:
         """Return the finished tasks, after waiting up to `seconds` for the first one."""
@@ -204,10 +198,16 @@ def run_study(
     say: called with a line if another program has removed or changed the file and the study continues in a new one.
     Raises StudyFileError if a result cannot be stored, and ClusterError.  Earlier results are stored.
     """
+    homes = () if crew is None else homes_of(setting.config.learner for setting in study.design.settings)
     with ThreadPool(threads) if crew is None else nullcontext(crew) as pool:
-        work = _Work(study, pool, progress, stop, say)
+        work = _Work(study, pool, homes, progress, stop, say, time.perf_counter())
         try:
-            work.go_on()
+            while True:
+                work.moved = False
+                work.learn_missing()
+                work.keep(study.sync)
+                if not work.moved or stop():  # after a move, train lost learners again
+                    break
         except BaseException:
             with suppress(LostStudyError):  # the original error says more
                 study.sync()
@@ -221,32 +221,21 @@ def run_study(
 class _Work:
     """Run of a study's chunks on a pool, which stores their results.
 
-    games: learnt from since it began.  moved: the study has a new file, without learners that the old one had.
+    homes: modules of learners that workers import.  began: time.  games: learnt from since then.
+    moved: the study has a new file, without learners that the old one had.
     """
 
     study: StudyWriter
     pool: ThreadPool | WorkerPool
+    homes: tuple[str, ...]
     progress: Callable[[StudyProgress], None] | None
     stop: Callable[[], bool]
     say: Callable[[str], None]
-    began: float = field(default_factory=time.perf_counter)
+    began: float
     games: int = 0
     moved: bool = False
 
-    def __post_init__(self) -> None:
-        learners = (setting.config.learner for setting in self.study.design.settings)
-        self.homes = () if isinstance(self.pool, ThreadPool) else homes_of(learners)
-
-    def go_on(self) -> None:
-        """Train and store all missing learners, until all are done or `stop` ends it."""
-        while True:
-            self.moved = False
-            self._learn_missing()
-            self._keep(self.study.sync)
-            if not self.moved or self.stop():  # after a move, train lost learners again
-                return
-
-    def _keep(self, store: Callable[[], object]) -> None:
+    def keep(self, store: Callable[[], object]) -> None:
         """Call `store`, in a new file if another program has removed or changed this one.  Raises StudyFileError."""
         try:
             store()
@@ -257,7 +246,8 @@ class _Work:
             store()
             self._report()  # the caller may have to name the file
 
-    def _learn_missing(self) -> None:
+    def learn_missing(self) -> None:
+        """Train and store the missing learners, until all are done or `stop` ends it."""
         pool = self.pool
         chunks = Chunks(self.study, pool)
         todo, more, look = iter(chunks), True, self.began
@@ -291,8 +281,10 @@ class _Work:
     def _report(self) -> None:
         if self.progress is not None:
             state, seconds = self.study.state, time.perf_counter() - self.began
-            done, failed = (int(np.count_nonzero(state == found)) for found in (DONE, FAILED))
-            now = StudyProgress(done, failed, state.size, self.games, seconds, self.study.path, self.pool.workers)
+            count, path = count_states(state), self.study.path
+            now = StudyProgress(
+                count["done"], count["failed"], state.size, self.games, seconds, path, self.pool.workers
+            )
             self.progress(now)
 
     def _store(self, ended: TaskResult) -> tuple[int, float]:
@@ -308,12 +300,12 @@ class _Work:
             if found.failure is not None:
                 # Record the failure for the other seeds of the part, too.  `--resume` tries all of them again.
                 for seed in part.seeds[found.learners :]:
-                    self._keep(partial(self.study.fail, part.setting, seed, found.failure))
+                    self.keep(partial(self.study.fail, part.setting, seed, found.failure))
         for several in alike.values():  # together, because a store takes 0.3 ms
             settings = [part.setting for part, found in several for _ in range(found.learners)]
             seeds = [seed for part, found in several for seed in part.seeds[: found.learners]]
             statistics = joined_results([found.statistics for _, found in several])
             tables = joined_results([found.tables for _, found in several])
-            self._keep(partial(self.study.store_many, settings, seeds, statistics, tables))
+            self.keep(partial(self.study.store_many, settings, seeds, statistics, tables))
         self.games += games
         return games, seconds

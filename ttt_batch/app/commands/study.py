@@ -173,28 +173,31 @@ def _go_on(path: Path) -> str:
 
 def _unfinished(done: "Study") -> TttBatchError | None:
     """Return the error of an unfinished study, InterruptedTraining or one of failed learners; otherwise None."""
-    from ttt_batch.studies.storage.layout import FAILED, MISSING
+    from ttt_batch.studies.storage.layout import count_states
 
-    if missing := int((done.state == MISSING).sum()):
-        left = count_text(missing, "learner is", "learners are")
+    learners = count_states(done.state)
+    if learners["missing"]:
+        left = count_text(learners["missing"], "learner is", "learners are")
         return InterruptedTraining(f"interrupted; {left} missing, the others are saved; {_go_on(done.path)}")
-    if failed := int((done.state == FAILED).sum()):
+    if learners["failed"]:
         reason = next(done.failures())[2]
-        return TttBatchError(f"{count_text(failed, 'learner')} failed ({reason}); try again: {_go_on(done.path)}")
+        return TttBatchError(
+            f"{count_text(learners['failed'], 'learner')} failed ({reason}); try again: {_go_on(done.path)}"
+        )
     return None
 
 
 def _unconfirmed(again: "Repetition", path: Path) -> TttBatchError | None:
     """Return the error of an unfinished repetition; otherwise None."""
-    missing, _, failed = again.fresh.states.sum(axis=0).tolist()
-    if missing:
+    learners = again.fresh.learners()
+    if learners["missing"]:
         return InterruptedTraining(
             f"interrupted while the best was repeated; the study is saved in {run_name(path)}; "
             f"{_go_on(path)} --confirm N"
         )
-    if failed:
+    if learners["failed"]:
         reason = next(iter(again.fresh.reasons))
-        return TttBatchError(f"{count_text(failed, 'learner')} of the repetition failed ({reason})")
+        return TttBatchError(f"{count_text(learners['failed'], 'learner')} of the repetition failed ({reason})")
     return None
 
 

@@ -17,7 +17,7 @@ from ttt_batch.runs.storage.container import version_text
 from ttt_batch.studies.designs.methods import written
 from ttt_batch.studies.designs.values import listed, seed_runs
 from ttt_batch.studies.statistics import CONFIDENCE
-from ttt_batch.studies.storage.layout import DONE, FAILED, MISSING
+from ttt_batch.studies.storage.layout import count_states
 from ttt_batch.studies.storage.reading import StudyFile
 from ttt_batch.studies.study import MEMORY, Repetition, Study
 from ttt_batch.studies.summary import DEFAULT_METRIC, METRICS, Summary, metric_named
@@ -275,9 +275,7 @@ def confirmation_text(repetition: Repetition, *, width: int = REPORT_WIDTH) -> s
 
 def _facts_shared(summary: Summary, width: int) -> list[str]:
     """Return lines about the learners, seeds and options that all settings share."""
-    count = summary.states.sum(axis=0).tolist()
-    words = ((DONE, "done"), (FAILED, "failed"), (MISSING, "missing"))
-    learners = ", ".join(f"{count[state]:,} {word}" for state, word in words if count[state] or state == DONE)
+    learners = ", ".join(f"{n:,} {name}" for name, n in summary.learners().items() if n or name == "done")
     if summary.reasons:
         reasons = [f"{number:,} {reason}" for reason, number in list(summary.reasons.items())[:MOST_REASONS]]
         learners += f" ({'; '.join([*reasons, '...'][: len(summary.reasons)])})"
@@ -321,7 +319,6 @@ MOST_RUNS = 6
 
 def study_information(study: StudyFile, path: str) -> dict[str, Any]:
     """Return the values of `info --json` for a study.  Raises StudyFileError."""
-    done, failed = (int((study.state == state).sum()) for state in (DONE, FAILED))
     design = study.design
     return {
         "file": path,
@@ -329,7 +326,7 @@ def study_information(study: StudyFile, path: str) -> dict[str, Any]:
         "format": version_text(study.header.version),
         "settings": len(design.settings),
         "seeds": seed_runs(design.seeds),
-        "learners": {"done": done, "failed": failed, "missing": study.state.size - done - failed},
+        "learners": count_states(study.state),
         "options": {name: [written(value) for value in values] for name, values in design.axes.items()},
         "shared": {name: written(value) for name, value in design.shared.items()},
         "keep": study.keep,

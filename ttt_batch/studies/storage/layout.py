@@ -27,6 +27,15 @@ KEEPS = NONE, LAST = ("none", "last")
 
 MISSING, DONE, FAILED = 0, 1, 2
 
+STATES = {"done": DONE, "failed": FAILED, "missing": MISSING}
+"""States of learners by name."""
+
+
+def count_states(state: NDArray[np.uint8]) -> dict[str, int]:
+    """Return the number of learners in each of STATES, in that order."""
+    return {name: int(np.count_nonzero(state == number)) for name, number in STATES.items()}
+
+
 REASONS, REASON_BYTES, PROGRESS_BYTES = 256, 240, 4096
 """Number of reasons of failures (0 means no failure), and the sizes of one reason and of the progress notes."""
 

@@ -37,7 +37,7 @@ from ttt_batch.studies.statistics import (
     quantiles,
     settled_since,
 )
-from ttt_batch.studies.storage.layout import DONE, FAILED
+from ttt_batch.studies.storage.layout import DONE, count_states
 from ttt_batch.studies.storage.reading import StudyFile
 
 LETTER = 0.068
@@ -522,9 +522,7 @@ class Selection:
 
     def _left(self) -> str:
         """Return a note about failed and missing learners; empty without any."""
-        done, failed = (int(np.count_nonzero(self.states == state)) for state in (DONE, FAILED))
-        missing = self.states.size - done - failed
-        parts = [f"{count:,} {what}" for count, what in ((failed, "failed"), (missing, "missing")) if count]
+        parts = [f"{count:,} {name}" for name, count in count_states(self.states).items() if count and name != "done"]
         return f"{' and '.join(parts)} of {count_text(self.states.size, 'learner')}" if parts else ""
 
 
