@@ -33,8 +33,8 @@ from ttt_batch.runs.run import Recorder
 from ttt_batch.simulation.policy import random_policy
 from ttt_batch.simulation.random_games import play_random_games
 from ttt_batch.studies.designs.methods import points_of
-from ttt_batch.studies.statistics import first_proof, games_at, settled_since
 from ttt_batch.studies.study import study
+from ttt_batch.studies.summary import first_proof, games_at, settled_since
 from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import TableTrainer
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.learning import Arrays, LearnerResults, Worker
+from ttt_batch.studies.work import Arrays, LearnerResults, Worker
 
 
 @functools.cache

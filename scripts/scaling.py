@@ -32,9 +32,8 @@ from ttt_batch.cluster.worker_pool import RemoteTask, WorkerPool
 from ttt_batch.runs.config import make_config
 from ttt_batch.studies import work
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.learning import Worker
 from ttt_batch.studies.storage.writing import create_study
-from ttt_batch.studies.work import StudyProgress, run_study
+from ttt_batch.studies.work import StudyProgress, Worker, run_study
 from ttt_batch.training.remote import MOST_SHARES, _packed
 from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.batched import SharedBatch

@@ -24,7 +24,8 @@ from ttt_batch.analysis.matches import (
     wilson,
 )
 from ttt_batch.analysis.tournament import GAMES, Meeting, Series, Tournament, all_play_all, deviation, series
-from ttt_batch.app.reports.tournament import cut, series_text, tournament_text
+from ttt_batch.app.reports.layout import cut
+from ttt_batch.app.reports.tournament import series_text, tournament_text
 from ttt_batch.compiler.numerics import MEETINGS, stream_key
 from ttt_batch.core.errors import BoardError, UsageError
 from ttt_batch.core.text import RESULTS, SCRIPTED

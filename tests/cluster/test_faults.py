@@ -29,7 +29,7 @@ LONG: dict[str, Any] = {"alpha": ["0.1", "0.2"], "games": 100_000, "batch": 1000
 DEADLY = """
 import os
 
-from ttt_batch.studies.learning import Worker
+from ttt_batch.studies.work import Worker
 
 plain = Worker.learn
 

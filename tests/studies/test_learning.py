@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import ttt_batch as ttt
-from ttt_batch.studies import learning as learning
+from ttt_batch.studies import work
 from ttt_batch.studies.designs.design import make_design
 from ttt_batch.studies.designs.methods import Setting
-from ttt_batch.studies.learning import Worker, is_short
+from ttt_batch.studies.work import Worker, is_short
 
 VALUES: dict[str, list[Any]] = {
     "batch": ["auto", 64, 1000, 1, 16_384],
@@ -110,7 +110,7 @@ def test_a_learner_that_fails_ends_its_chunk_and_says_why(monkeypatch: pytest.Mo
             raise MemoryError
         return {"outcomes": np.zeros((1, 1, 3), np.int64)}, {}
 
-    monkeypatch.setattr(learning, "LEARNERS_AT_ONCE", 1)
+    monkeypatch.setattr(work, "LEARNERS_AT_ONCE", 1)
     monkeypatch.setattr(classroom, "_in_kernel", learn)
     learnt = classroom.learn(setting_of({"batch": 64, "games": 64}), [1, 2, 3])
     assert (learnt.learners, calls) == (1, [1, 2])
@@ -118,7 +118,7 @@ def test_a_learner_that_fails_ends_its_chunk_and_says_why(monkeypatch: pytest.Mo
 
 
 def test_it_stops_between_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning, "LEARNERS_AT_ONCE", 1)
+    monkeypatch.setattr(work, "LEARNERS_AT_ONCE", 1)
     answers = iter([False, False, True])
     learnt = Worker(keep=False, stop=lambda: next(answers)).learn(setting_of({"batch": 64, "games": 64}), [1, 2, 3])
     assert learnt.learners == 2 and learnt.failure is None and learnt.tables == {}

@@ -14,15 +14,14 @@ from ttt_batch.app.plots.studies.canvas import at_end
 from ttt_batch.app.reports.study import study_text
 from ttt_batch.core.errors import TttBatchError, UsageError
 from ttt_batch.runs.base import unbeatable_since
-from ttt_batch.studies import statistics
+from ttt_batch.studies import summary
 from ttt_batch.studies.designs.description import description_text, parse_description
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.statistics import interval_of_median, survival
 from ttt_batch.studies.storage import reading
 from ttt_batch.studies.storage.reading import open_study
 from ttt_batch.studies.storage.writing import create_study
-from ttt_batch.studies.study import Repetition
-from ttt_batch.studies.summary import METRICS, confirm, summarise
+from ttt_batch.studies.study import Repetition, confirm
+from ttt_batch.studies.summary import METRICS, interval_of_median, summarise, survival
 
 NEVER = {"games": None, "low": None, "high": None}
 
@@ -134,7 +133,7 @@ def test_some_learners_at_a_time_or_all_at_once_are_the_same(mixed, monkeypatch,
     with open_study(mixed) as study:
         once = summarise(study)
         monkeypatch.setattr(reading, "BLOCK", block)
-        monkeypatch.setattr(statistics, "_LEARNERS", window)
+        monkeypatch.setattr(summary, "_LEARNERS", window)
         pieces = summarise(study)
     for name, figures in once.columns.items():
         assert figures.tobytes() == pieces.columns[name].tobytes(), name

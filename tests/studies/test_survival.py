@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ttt_batch.core.errors import TttBatchError
-from ttt_batch.studies.statistics import CONFIDENCE, LEAST, interval_of_median, missing_library, survival
+from ttt_batch.studies.summary import CONFIDENCE, LEAST, interval_of_median, missing_library, survival
 
 SEEDS = st.lists(st.tuples(st.integers(1, 12), st.booleans()), min_size=1, max_size=30)
 Z = 1.959963984540054

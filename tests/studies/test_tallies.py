@@ -11,11 +11,11 @@ from helpers.support import command
 import ttt_batch as ttt
 from ttt_batch.app.reports.study import study_text
 from ttt_batch.core.errors import UsageError
-from ttt_batch.studies import learning
+from ttt_batch.studies import work
 from ttt_batch.studies.checks import check_study
 from ttt_batch.studies.designs.description import description_text, parse_description
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.learning import Worker, in_one_kernel
+from ttt_batch.studies.work import Worker, in_one_kernel
 
 ANY = "provenance/progress", "provenance/reasons", "seconds"
 
@@ -203,5 +203,5 @@ def test_as_a_person_calls_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_its_kernel_is_asked_for_so_many_games_at_most() -> None:
-    (setting,) = make_design({"tally": True, "learner": "menace", "games": learning.MOST_EXACT * 2}, 1).settings
+    (setting,) = make_design({"tally": True, "learner": "menace", "games": work.MOST_EXACT * 2}, 1).settings
     assert not in_one_kernel(setting)

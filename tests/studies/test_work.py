@@ -11,15 +11,14 @@ import pytest
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import StudyFileError
-from ttt_batch.studies import learning as learning
+from ttt_batch.studies import work
 from ttt_batch.studies.checks import check_study
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.learning import LearnerResults
 from ttt_batch.studies.storage.layout import DONE, FAILED, MISSING, STATISTICS
 from ttt_batch.studies.storage.reading import open_study
 from ttt_batch.studies.storage.writing import StudyWriter, create_study, resume_study
 from ttt_batch.studies.study import study
-from ttt_batch.studies.work import StudyProgress, ThreadPool, run_study
+from ttt_batch.studies.work import LearnerResults, StudyProgress, ThreadPool, run_study
 
 OPTIONS: dict[str, Any] = {"alpha": [0.1, 0.5], "batch": [64], "games": [500, 700]}
 
@@ -143,13 +142,13 @@ def test_stopped_again_and_again(tmp_path: Path, quiet: list[bytes], monkeypatch
 
 def test_nothing_is_learnt_twice(tmp_path: Path, quiet: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     path, learnt = tmp_path / "s.h5", []
-    plain = learning.Worker.learn
+    plain = work.Worker.learn
 
     def counting(self: Any, setting: Any, seeds: Any) -> LearnerResults:
         learnt.extend((setting.key, seed) for seed in seeds)
         return plain(self, setting, seeds)
 
-    monkeypatch.setattr(learning.Worker, "learn", counting)
+    monkeypatch.setattr(work.Worker, "learn", counting)
     study(out=path, seeds=2, **{**OPTIONS, "alpha": 0.5})
     study(resume=path, seeds=6)
     study(resume=path, alpha=[0.1, 0.5])
@@ -186,15 +185,15 @@ def test_what_fails_is_noted_and_tried_again(
 ) -> None:
     path = tmp_path / "s.h5"
     with monkeypatch.context() as patch:
-        plain = learning.Worker._in_kernel
+        plain = work.Worker._in_kernel
 
         def failing(self: Any, setting: Any, seeds: Any) -> Any:
             if setting.config.alpha.start == 0.1 and seeds[0] > 2:
                 raise MemoryError
             return plain(self, setting, seeds)
 
-        patch.setattr(learning, "LEARNERS_AT_ONCE", 1)
-        patch.setattr(learning.Worker, "_in_kernel", failing)
+        patch.setattr(work, "LEARNERS_AT_ONCE", 1)
+        patch.setattr(work.Worker, "_in_kernel", failing)
         found = study(out=path, seeds=6, **OPTIONS)
         failures = list(found.failures())
         assert failures and {reason for _, _, reason in failures} == {

@@ -1,4 +1,8 @@
-"""Python interface of studies: create, extend, resume, estimate, repeat and convert to frames."""
+"""Python interface of studies: create, extend, resume, estimate, repeat and convert to frames.
+
+A repetition trains the best setting, beside the default, on fresh seeds.  The best of many settings looks better than
+it is, because luck on its seeds helped to select it.
+"""
 
 import tempfile
 import time
@@ -18,18 +22,16 @@ from ttt_batch.core.files import reason
 from ttt_batch.core.outputs import check_distinct, named_file
 from ttt_batch.core.resources import thread_count
 from ttt_batch.core.results import Printable, labelled, progress_callback
-from ttt_batch.core.text import Number, check_switches, choose, count_text
+from ttt_batch.core.text import Number, check_switches, choose, count_text, parse_int
 from ttt_batch.learners import homes_of
 from ttt_batch.ntuple.network import FileText
 from ttt_batch.runs.base import played
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.run import Clock
 from ttt_batch.studies.designs.description import description_text, read_description
-from ttt_batch.studies.designs.design import FULL, Design, make_design
-from ttt_batch.studies.designs.methods import RunOpponent, Setting
-from ttt_batch.studies.designs.values import seed_runs
-from ttt_batch.studies.learning import Worker
-from ttt_batch.studies.statistics import plays
+from ttt_batch.studies.designs.design import FULL, Design, Request, make_design, make_designs
+from ttt_batch.studies.designs.methods import TALLIES, TALLY, RunOpponent, Setting
+from ttt_batch.studies.designs.values import MAX_SEEDS, seed_runs
 from ttt_batch.studies.storage.layout import (
     DONE,
     KEEPS,
@@ -42,12 +44,63 @@ from ttt_batch.studies.storage.layout import (
 )
 from ttt_batch.studies.storage.reading import StudyFile, open_study
 from ttt_batch.studies.storage.writing import StudyWriter, create_study, extend_study, resume_study
-from ttt_batch.studies.summary import Confirmation, Summary, confirm, summarise
-from ttt_batch.studies.work import StudyProgress, run_study
+from ttt_batch.studies.summary import DEFAULT_METRIC, Result, Summary, plays, summarise
+from ttt_batch.studies.work import StudyProgress, Worker, run_study
 
 if TYPE_CHECKING:
     from pandas import DataFrame
     from xarray import Dataset
+
+
+TASK = ("board", "opponent", "seat", "prove_every", "games")
+"""Options that define the task and the points of proofs.  All others define the method."""
+
+
+class Confirmation(NamedTuple):
+    """Best setting of a study, and the design of its repetition.
+
+    metric: the metric of the ranking.  settings: number of ranked settings.
+    winner: figures of the best setting in the study.
+    design: the winner, then the default unless both are the same, on fresh seeds.
+    """
+
+    metric: str
+    settings: int
+    winner: Result
+    design: Design
+
+
+def confirm(summary: Summary, count: Any, best: str | None = None) -> Confirmation:
+    """Return the confirmation of a study: its best setting and the default, on the `count` seeds after its largest.
+
+    The default is the winner with `train`'s defaults for every option that the study varies.  It keeps the options
+    that the study fixes, and the winner's board, opponent, seat, games and interval of proofs.
+    best: a metric (`METRICS`), DEFAULT_METRIC by default.
+    Raises UsageError for an invalid metric or count, and TttBatchError if no setting has a usable figure of it.
+    """
+    seeds = fresh_seeds(count)
+    study = summary.design
+    metric, number = summary.winner(DEFAULT_METRIC if best is None else best)
+    given = {name for grid in study.grids for name in grid.values}
+    tally = {TALLY: True} if study.family is TALLIES else {}
+    winner = _options(study.settings[number])
+    default = {name: winner[name] for name in winner if name in TASK or name in given - study.axes.keys()}
+    default.setdefault("learner", [study.family.default_learner])
+    first = max(study.seeds) + 1
+    requests = [Request(winner | tally), Request(default | tally, place=lambda name: "the default of this study: ")]
+    design = make_designs(requests, range(first, first + seeds))
+    return Confirmation(metric, len(study.settings), summary.figures(number), design)
+
+
+def fresh_seeds(count: Any) -> int:
+    """Return `count` as the number of seeds of a confirmation.  Raises UsageError."""
+    return parse_int("confirm", count, 1, MAX_SEEDS)
+
+
+def _options(setting: Setting) -> dict[str, list[Any]]:
+    """Return a setting's options, each value in a list; leave out an empty seat (no opponent)."""
+    values = setting.written | ({} if setting.opponent is None else {"opponent": setting.opponent})
+    return {name: [value] for name, value in values.items() if value != ""}
 
 
 @dataclass(frozen=True, repr=False)
@@ -374,7 +427,7 @@ def study(
         run_study(writer, threads=n_threads, crew=crew, progress=follow, stop=stop or (lambda: False), say=say)
         writer.note(ended=clock.now(), seconds=clock.seconds)
         stack.close()
-        done = load_study(writer.path)  # a temporary file stays readable while it is open
+        done = Study(writer.path)  # a temporary file stays readable while it is open
         done.design = writer.design  # reading 100,000 settings again takes seconds and 100 MB
         done.path = MEMORY if out is None and resume is None else done.path
         return done

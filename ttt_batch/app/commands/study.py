@@ -117,8 +117,9 @@ def _study(
     """Do what `study` was given."""
     from ttt_batch.app.interrupt import Interrupt
     from ttt_batch.app.progress import Reporter
+    from ttt_batch.studies.study import fresh_seeds
     from ttt_batch.studies.study import study as run_study
-    from ttt_batch.studies.summary import check_counted, fresh_seeds, metric_named
+    from ttt_batch.studies.summary import check_counted, metric_named
 
     if best is not None:
         metric_named(best)

@@ -52,6 +52,11 @@ def aligned(rows: Sequence[Sequence[str]], sides: str, gap: str) -> list[str]:
     return [gap.join(map(format, cells, places)) for cells in rows]
 
 
+def cut(name: str, width: int) -> str:
+    """Return a name in at most `width` columns; a longer one keeps its beginning and end."""
+    return name if len(name) <= width else f"{name[: width // 2 - 2]}..{name[len(name) - (width - width // 2) :]}"
+
+
 def hanging(label: str, text: str, indent: int, width: int = REPORT_WIDTH) -> list[str]:
     """Return a label and its text in lines of `width`, indented after the first; no word is cut."""
     return textwrap.wrap(

@@ -7,8 +7,7 @@ belong together share a title, and are not torn apart.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ttt_batch.app.reports.layout import REPORT_WIDTH, aligned, file_text, hanging
-from ttt_batch.app.reports.tournament import cut
+from ttt_batch.app.reports.layout import REPORT_WIDTH, aligned, cut, file_text, hanging
 from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import display_name, flag
 from ttt_batch.core.results import SELF_PLAY, flattened
@@ -16,11 +15,10 @@ from ttt_batch.core.text import SEATS, count_text, short_number
 from ttt_batch.runs.storage.container import version_text
 from ttt_batch.studies.designs.methods import written
 from ttt_batch.studies.designs.values import listed, seed_runs
-from ttt_batch.studies.statistics import CONFIDENCE
 from ttt_batch.studies.storage.layout import count_states
 from ttt_batch.studies.storage.reading import StudyFile
 from ttt_batch.studies.study import MEMORY, Repetition, Study
-from ttt_batch.studies.summary import DEFAULT_METRIC, METRICS, Summary, metric_named
+from ttt_batch.studies.summary import CONFIDENCE, DEFAULT_METRIC, METRICS, Summary, metric_named
 
 NOTHING, GAP = "-", "  "
 INTERVAL = f"{100 * CONFIDENCE:.0f} %"

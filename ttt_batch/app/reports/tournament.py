@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from ttt_batch.analysis.matches import CONFIDENCE, Tally
 from ttt_batch.analysis.tournament import Meeting, Series, Tournament
+from ttt_batch.app.reports.layout import cut
 from ttt_batch.core.text import RESULTS, count_text
 from ttt_batch.evaluation.ties import meaning
 
@@ -146,8 +147,3 @@ def _fit(found: Series) -> str:
     if all(inside):
         return f"{text}: it fits."
     return f"{text};\nby chance one in twenty does not (*)."
-
-
-def cut(name: str, width: int) -> str:
-    """Return a name in at most `width` columns; a longer one keeps its beginning and end."""
-    return name if len(name) <= width else f"{name[: width // 2 - 2]}..{name[len(name) - (width - width // 2) :]}"

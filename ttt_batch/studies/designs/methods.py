@@ -1,6 +1,6 @@
 """Methods of a study: tables, counted tables and networks, with their options and their opponents.
 
-`studies.learning` trains the learners of each method, and `studies.storage.layout` names the tables that a study can
+`studies.work` trains the learners of each method, and `studies.storage.layout` names the tables that a study can
 keep.  Counted tables are not evaluated: an evaluation takes as long as thousands of games, and its figures need more
 space, which a million short runs cannot afford.
 """

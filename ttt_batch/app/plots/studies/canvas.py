@@ -25,7 +25,9 @@ from ttt_batch.runs.options import option_text
 from ttt_batch.runs.storage.declaration import EXACT_COLUMNS
 from ttt_batch.studies.designs.methods import NETWORKS, SELF, TALLIES, TALLY, written
 from ttt_batch.studies.designs.values import listed, values_of
-from ttt_batch.studies.statistics import (
+from ttt_batch.studies.storage.layout import DONE, count_states
+from ttt_batch.studies.storage.reading import StudyFile
+from ttt_batch.studies.summary import (
     first_proof,
     games_at,
     has_proofs,
@@ -37,8 +39,6 @@ from ttt_batch.studies.statistics import (
     quantiles,
     settled_since,
 )
-from ttt_batch.studies.storage.layout import DONE, count_states
-from ttt_batch.studies.storage.reading import StudyFile
 
 LETTER = 0.068
 """Inches that a letter of a tick label or a legend takes, at most on average."""

@@ -36,8 +36,8 @@ from ttt_batch.app.plots.style import COLOURS, ink_on, line_sign, line_style, lo
 from ttt_batch.core.errors import UsageError, display_name, flag
 from ttt_batch.core.text import short_number
 from ttt_batch.studies.designs.methods import NETWORKS
-from ttt_batch.studies.statistics import Survival, plays, survival
 from ttt_batch.studies.storage.layout import DONE
+from ttt_batch.studies.summary import Survival, plays, survival
 
 PANELS = (
     ("loss", "error", "unbeatable", "optimal"),
