@@ -213,18 +213,9 @@ def test_threads_and_parts_change_nothing(seat: int) -> None:
         for thread, (low, high) in enumerate([(0, 3), (3, 4), (4, 16)]):
             own = Errors(*(array[thread] for array in errors))
             part = (first + low, first + high)
-            play_network_games(lines, network, shared.weights, aim, starts, shared.key, part, scratch[thread], own)
+            play_network_games(lines, network, shared, starts, part, scratch[thread], own)
         for part in range(2):
-            fold_errors(
-                network,
-                shared.weights,
-                shared.coherence,
-                1 / network.offset.size,
-                errors.sums,
-                errors.touched,
-                errors.n_touched,
-                (part, 2),
-            )
+            fold_errors(network, shared, 1 / network.offset.size, errors, (part, 2))
     assert np.array_equal(alone.weights, shared.weights)
     assert np.array_equal(alone.coherence, shared.coherence)
     assert not errors.sums.any()

@@ -167,6 +167,19 @@ class Aim(NamedTuple):
     share: float
 
 
+class Net(NamedTuple):
+    """One network that learns.
+
+    aim: its objective.  weights: int32[P, W].  coherence: int64[P K, 2], see `learning.fold_errors`.
+    key: uint64, of its random numbers.
+    """
+
+    aim: Aim
+    weights: Int32Array
+    coherence: Int64Array
+    key: np.uint64
+
+
 class GameWorkspace(NamedTuple):
     """Scratch for one game.
 
@@ -280,13 +293,7 @@ def see_moves(
 
 @inlined
 def judge_moves(
-    lines: Lines,
-    network: Network,
-    weights: Int32Array,
-    game: GameWorkspace,
-    ply: Int64,
-    free: np.uint64,
-    view: LineView,
+    lines: Lines, network: Network, net: Net, game: GameWorkspace, ply: Int64, free: np.uint64, view: LineView
 ) -> tuple[np.uint64, Int64, Int64, float]:
     """Return the best moves after `ply` others (bits), one of `WINS` to `BY_SUM`, the position's sum, and their worth.
 
@@ -298,7 +305,7 @@ def judge_moves(
     worth: Any = 0.0 if kind == DRAWS else sign if kind == WINS else -sign
     score, total = game.scores.score[mover], np.int64(0)
     if kind == BY_SUM:
-        see_moves(network, weights, game, mover, free, max(ply - 2, 0), ply)
+        see_moves(network, net.weights, game, mover, free, max(ply - 2, 0), ply)
         total = game.scores.total[mover]
         cells = best_scores(score, cells, sign)
         worth = squash(total + score[lowest_bit(cells)])
@@ -309,8 +316,7 @@ def judge_moves(
 def play_network_game(
     lines: Lines,
     network: Network,
-    weights: Int32Array,
-    aim: Aim,
+    net: Net,
     starts: Int8Array,
     base: np.uint64,
     game: GameWorkspace,
@@ -318,14 +324,14 @@ def play_network_game(
 ) -> tuple[Int64, Int64]:
     """Play a game, stored in `game`; return (first ply, last ply) of the positions to learn from.
 
-    weights: int32[P, W].  outcomes: int64[4], in which the result is counted.
+    outcomes: int64[4], in which the result is counted.
     """
-    everywhere = all_cells(lines.cells)
+    aim, everywhere = net.aim, all_cells(lines.cells)
     first, second, ply = begin_game(network, game, starts, aim.share, base)
     begun = ply
     if ply > 0:
         for table in range(2):
-            see_moves(network, weights, game, table, everywhere & ~(first | second), 0, ply)
+            see_moves(network, net.weights, game, table, everywhere & ~(first | second), 0, ply)
         game.value[ply] = squash(game.scores.total[(ply - 1) & 1])
     while True:
         mover = ply & 1
@@ -337,7 +343,7 @@ def play_network_game(
             game.target[ply] = decided_worth(lines, aim, ply)
             outcomes[DRAW] += 1
             return begun, ply
-        cells, kind, total, worth = judge_moves(lines, network, weights, game, ply, free, view)
+        cells, kind, total, worth = judge_moves(lines, network, net, game, ply, free, view)
         game.target[ply] = aim.discount * worth
         if kind == WINS:
             outcomes[FIRST_WINS + mover] += 1
@@ -362,7 +368,7 @@ def play_network_game(
 
 
 @inlined
-def add_error(network: Network, path: Uint32Array, table: Int64, error: Int64, errors: Errors) -> None:
+def add_error(path: Uint32Array, table: Int64, error: Int64, errors: Errors) -> None:
     """Add the error of a position to the sums of the weights that it used, in place.
 
     path: uint32[N], the kinds of these weights.  table: 0 or 1, the player whose move led to the position.
@@ -380,7 +386,7 @@ def add_error(network: Network, path: Uint32Array, table: Int64, error: Int64, e
 
 
 @inlined
-def add_game(network: Network, aim: Aim, game: GameWorkspace, first: Int64, last: Int64, errors: Errors) -> None:
+def add_game(aim: Aim, game: GameWorkspace, first: Int64, last: Int64, errors: Errors) -> None:
     """Add the errors of the positions after plies `first` to `last` of a game, in place; the empty board has none.
 
     Their returns end at `last`.
@@ -395,17 +401,15 @@ def add_game(network: Network, aim: Aim, game: GameWorkspace, first: Int64, last
         if aim.teaching == NOTHING and game.explored[ply]:
             continue
         error = np.int64(np.rint((worth - game.value[ply]) * UNIT))
-        add_error(network, game.path[ply], (ply - 1) & 1, error, errors)
+        add_error(game.path[ply], (ply - 1) & 1, error, errors)
 
 
 @kernel
 def play_network_games(
     lines: Lines,
     network: Network,
-    weights: Int32Array,
-    aim: Aim,
+    net: Net,
     starts: Int8Array,
-    key: np.uint64,
     games: tuple[Int64, Int64],
     game: GameWorkspace,
     errors: Errors,
@@ -413,11 +417,11 @@ def play_network_games(
     """Play games `games[0]` to `games[1] - 1` with the same weights; set `errors` to their errors."""
     errors.n_touched[0] = 0
     clear_index(network, game.index)
-    see_empty(network, weights, game.index, game.empty, ~NONE)
+    see_empty(network, net.weights, game.index, game.empty, ~NONE)
     for number in range(games[0], games[1]):
-        base = game_base(key, number)
-        first, last = play_network_game(lines, network, weights, aim, starts, base, game, errors.outcomes)
-        add_game(network, aim, game, first, last, errors)
+        base = game_base(net.key, number)
+        first, last = play_network_game(lines, network, net, starts, base, game, errors.outcomes)
+        add_game(net.aim, game, first, last, errors)
 
 
 class NetworkView(NamedTuple):

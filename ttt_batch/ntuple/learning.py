@@ -16,7 +16,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ttt_batch.compiler.bits import NONE, ONE, all_cells, single
 from ttt_batch.compiler.intrinsics import prefetch_word
@@ -39,6 +38,7 @@ from ttt_batch.ntuple.games import (
     Aim,
     Errors,
     GameWorkspace,
+    Net,
     add_game,
     copy_scores,
     decided_worth,
@@ -66,14 +66,12 @@ AHEAD = 8
 
 
 @inlined
-def fetch_entry(
-    network: Network, weights: Int32Array, coherence: Int64Array, sums: Int64Array, touched: Int32Array, number: Integer
-) -> None:
+def fetch_entry(network: Network, net: Net, sums: Int64Array, touched: Int32Array, number: Integer) -> None:
     """Prefetch, in three stages, what `fold_errors` reads for the entries after index `number`."""
-    last = np.uint64(touched.shape[0] - 1)
+    weights, last = net.weights, np.uint64(touched.shape[0] - 1)
     entry = np.uint64(touched[min(number + np.uint64(AHEAD), last)])
     prefetch_word(sums, entry * np.uint64(3))
-    prefetch_word(coherence, entry * np.uint64(2))
+    prefetch_word(net.coherence, entry * np.uint64(2))
     prefetch_word(network.kind_start, entry >> ONE)
     entry = np.uint64(touched[min(number + np.uint64(AHEAD // 2), last)])
     prefetch_word(network.members, np.uint64(network.kind_start[entry >> ONE]))
@@ -83,25 +81,17 @@ def fetch_entry(
 
 
 @kernel
-def fold_errors(
-    network: Network,
-    weights: Int32Array,
-    coherence: Int64Array,
-    step: float,
-    sums: Int64Array,
-    touched: Int32Array,
-    n_touched: Int64Array,
-    part: tuple[Int64, Int64],
-) -> None:
-    """Change weights (int32[P, W]) and coherence (int64[P K, 2]: sums of errors, and of absolute ones) in place.
+def fold_errors(network: Network, net: Net, step: float, errors: Errors, part: tuple[Int64, Int64]) -> None:
+    """Change the weights of `net` and its coherence (sums of errors, and of absolute ones) in place.
 
-    step: the step size, for each tuple.  sums, touched, n_touched: `Errors` of all threads on a first axis, which are
-    cleared.  part: (number, count) of the folding threads; each takes other entries.
+    step: the step size, for each tuple.  errors: of all threads on a first axis; they are cleared.
+    part: (number, count) of the folding threads; each takes other entries.
     """
+    weights, coherence, sums, touched = net.weights, net.coherence, errors.sums, errors.touched
     threads, mine, parts = np.uint64(sums.shape[0]), np.uint64(part[0]), np.uint64(part[1])
     for thread in range(threads):
-        for number in range(np.uint64(n_touched[thread, 0])):
-            fetch_entry(network, weights, coherence, sums[thread], touched[thread], number)
+        for number in range(np.uint64(errors.n_touched[thread, 0])):
+            fetch_entry(network, net, sums[thread], touched[thread], number)
             entry = np.uint64(touched[thread, number])
             if parts > ONE and (entry >> SPAN) % parts != mine:
                 continue
@@ -130,19 +120,6 @@ WORTH_SHARING = 128
 """Games of a batch from which on threads share it: it takes a millisecond or more, and handing it over 0.1 ms."""
 
 OUTCOMES = 4
-
-
-class Net(NamedTuple):
-    """One network that learns.
-
-    aim: its objective.  weights: int32[P, W].  coherence: int64[P K, 2], see `fold_errors`.
-    key: uint64, of its random numbers.
-    """
-
-    aim: Aim
-    weights: NDArray[np.int32]
-    coherence: NDArray[np.int64]
-    key: np.uint64
 
 
 class NetworkWorkspace(NamedTuple):
@@ -193,11 +170,6 @@ def make_space(lines: Lines, network: Network, threads: int) -> NetworkWorkspace
     return NetworkWorkspace([make_game(lines, network) for _ in range(threads)], make_errors(network, threads))
 
 
-def of_thread(errors: Errors, thread: int) -> Errors:
-    """Return one thread's part of `errors`."""
-    return Errors(*(array[thread] for array in errors))
-
-
 @kernel
 def learn_batches(
     lines: Lines,
@@ -215,8 +187,8 @@ def learn_batches(
     own = Errors(errors.sums[0], errors.touched[0], errors.n_touched[0], errors.outcomes[0])
     while first < games[1]:
         last = min(games[1], first + batch)
-        play_network_games(lines, network, net.weights, net.aim, starts, net.key, (first, last), game, own)
-        fold_errors(network, net.weights, net.coherence, step, errors.sums, errors.touched, errors.n_touched, (0, 1))
+        play_network_games(lines, network, net, starts, (first, last), game, own)
+        fold_errors(network, net, step, errors, (0, 1))
         first = last
 
 
@@ -235,28 +207,21 @@ def learn_shared(
     threads, errors = len(space.game), space.errors
 
     def play(thread: int, bounds: Sequence[int]) -> None:
-        own = bounds[thread], bounds[thread + 1]
-        play_network_games(
-            lines, network, net.weights, net.aim, starts, net.key, own, space.game[thread], of_thread(errors, thread)
-        )
-
-    def fold(thread: int) -> None:
-        part = thread, threads
-        fold_errors(network, net.weights, net.coherence, step, errors.sums, errors.touched, errors.n_touched, part)
+        span, own = (bounds[thread], bounds[thread + 1]), Errors(*(array[thread] for array in errors))
+        play_network_games(lines, network, net, starts, span, space.game[thread], own)
 
     for first in range(games[0], games[1], batch):
         last = min(games[1], first + batch)
         bounds = [first + (last - first) * thread // threads for thread in range(threads + 1)]
         list(pool.map(lambda thread, bounds=bounds: play(thread, bounds), range(threads)))
-        list(pool.map(fold, range(threads)))
+        list(pool.map(lambda thread: fold_errors(network, net, step, errors, (thread, threads)), range(threads)))
 
 
 @inlined
 def replay_game(
     lines: Lines,
     network: Network,
-    weights: Int32Array,
-    aim: Aim,
+    net: Net,
     moves: Int8Array | Uint32Array,
     exploring: BoolArray,
     game: GameWorkspace,
@@ -264,11 +229,12 @@ def replay_game(
 ) -> None:
     """Replay a whole game; set `errors` to its errors.
 
-    weights: int32[P, W].  moves: int8[plies], cells.  exploring: bool[plies], moves marked as exploratory.
+    moves: int8[plies], cells.  exploring: bool[plies], moves marked as exploratory.
     """
+    aim = net.aim
     errors.n_touched[0] = 0
     clear_index(network, game.index)
-    see_empty(network, weights, game.index, game.empty, ~NONE)
+    see_empty(network, net.weights, game.index, game.empty, ~NONE)
     copy_scores(game.empty, game.scores)
     everywhere, last, begun = all_cells(lines.cells), moves.shape[0] - 1, 0
     first, second = NONE, NONE
@@ -280,9 +246,9 @@ def replay_game(
         game.explored[ply] = False
         if ply > 0 and is_decided(lines, aim, view, mover):
             game.target[ply] = decided_worth(lines, aim, ply)
-            add_game(network, aim, game, begun, ply, errors)
+            add_game(aim, game, begun, ply, errors)
             return
-        cells, kind, total, worth = judge_moves(lines, network, weights, game, ply, free, view)
+        cells, kind, total, worth = judge_moves(lines, network, net, game, ply, free, view)
         game.target[ply] = aim.discount * worth
         cell = np.int64(moves[ply])
         best = cells & single(cell) != NONE
@@ -291,11 +257,11 @@ def replay_game(
         if played and ply == last:  # it has made a line by which it loses
             game.target[ply] = aim.discount * (2.0 * mover - 1.0)
         if kind == WINS or ply == last:
-            add_game(network, aim, game, begun, ply, errors)
+            add_game(aim, game, begun, ply, errors)
             if ply == last:
                 return
             begun = ply + 1
-            see_moves(network, weights, game, mover, free, max(ply - 2, 0), ply)
+            see_moves(network, net.weights, game, mover, free, max(ply - 2, 0), ply)
             total = game.scores.total[mover]
         play_move(network, game, ply, cell)
         first, second = (first, second | single(cell)) if mover else (first | single(cell), second)
@@ -328,6 +294,6 @@ def learn_network_games(
     for number in range(games.start.shape[0] - 1):
         begin, end = games.start[number], games.start[number + 1]
         moves = games.move[begin:end]
-        replay_game(lines, network, net.weights, net.aim, moves, games.exploring[begin:end], game, own)
-        fold_errors(network, net.weights, net.coherence, step, errors.sums, errors.touched, errors.n_touched, (0, 1))
+        replay_game(lines, network, net, moves, games.exploring[begin:end], game, own)
+        fold_errors(network, net, step, errors, (0, 1))
         own.outcomes[game_result(lines, moves)] += 1
