@@ -323,7 +323,10 @@ def read_positions(pieces: Iterable[bytes], board: Board, name: str) -> Labelled
     rows: list[tuple[int, list[int], frozenset[int] | None]] = []
     for number, line in enumerate(chain.from_iterable(map(lines_of, pieces)), 1):
         text = line.partition("#")[0].strip()
-        if text and not (not rows and is_names(text)):
+        fields = fields_of(text)
+        # A header holds names, and no mark.
+        header = not rows and len(fields) > 1 and MARKS_OF.keys().isdisjoint(fields) and re.search("[a-z]{2}", text)
+        if text and not header:
             try:
                 rows.append((number, *_read_line(text, board, name)))
             except GamesError as error:
@@ -341,14 +344,6 @@ def read_positions(pieces: Iterable[bytes], board: Board, name: str) -> Labelled
             left_out += 1
             shown = shown or f"line {number}: {rows_text(board, marks)}: {error}"
     return LabelledPositions(kept, left_out, shown)
-
-
-def is_names(line: str) -> bool:
-    """Return whether a line may be a header: its fields are names, and none is a mark."""
-    fields = fields_of(line)
-    return (
-        len(fields) > 1 and not any(field in MARKS_OF for field in fields) and re.search("[a-z]{2}", line) is not None
-    )
 
 
 def _read_line(text: str, board: Board, name: str) -> tuple[list[int], frozenset[int] | None]:
@@ -427,10 +422,15 @@ def find_games(
     moves, cells_from: the user's options about digits.  asks: refuse two remaining readings, instead of taking 0.
     Raises UsageError, and GamesError for positions with results, and for ambiguous files, with the deciding option.
     """
-    given = DigitReading(*_given(board, moves, cells_from)), moves is not None, cells_from is not None
+    way = NUMBERS if moves is None else choose("moves", moves, DIGITS_MEAN)
+    if way == COLUMNS and not board.gravity:
+        raise BoardError(
+            f"{flag('moves', COLUMNS)} is for boards with gravity, and the board is {board.name}; choose another"
+        )
+    usual = DigitReading(way, 0 if cells_from is None else checked_base(cells_from))
     pieces, layout = with_a_game_a_line(source, board)
     kept, ahead = tee(pieces)
-    trial = _Trial(board, occupied, resigns, _readings(board, *given))
+    trial = _Trial(board, occupied, resigns, _readings(board, usual, moves is not None, cells_from is not None))
     size = 0
     for piece in ahead:
         size += len(piece)
@@ -438,7 +438,6 @@ def find_games(
             break
     del ahead
     reading = trial.settled(name, asks=asks)
-    usual = given[0]._replace(up=False)
     if reading == usual and not layout:
         return GamesFound(kept, reading, "")
     return GamesFound(kept, reading, f"{name}: {'; '.join(filter(None, (layout, _told(reading))))}")
@@ -451,16 +450,6 @@ def refuse_positions(line: str, name: str) -> None:
         raise GamesError(
             f"{name} holds positions with results, not moves, so nothing can be learnt from it; to judge by them: {how}"
         )
-
-
-def _given(board: Board, moves: str | None, cells_from: Number | None) -> tuple[str, int]:
-    """Return the reading of the user's options, or the usual one.  Raises UsageError."""
-    way = NUMBERS if moves is None else choose("moves", moves, DIGITS_MEAN)
-    if way == COLUMNS and not board.gravity:
-        raise BoardError(
-            f"{flag('moves', COLUMNS)} is for boards with gravity, and the board is {board.name}; choose another"
-        )
-    return way, 0 if cells_from is None else checked_base(cells_from)
 
 
 def _readings(board: Board, given: DigitReading, way: bool, first: bool) -> list[DigitReading]:

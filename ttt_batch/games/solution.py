@@ -69,12 +69,6 @@ def known_board(board: Board) -> Known | None:
     return KNOWN.get(board.name, KNOWN.get(replace(board, rows=board.cols, cols=board.rows).name))
 
 
-def known_value(board: Board) -> int | None:
-    """Return WON, DRAWN or LOST for the first player; None if unknown."""
-    known = known_board(board)
-    return None if known is None else known.value
-
-
 def is_certified(board: Board) -> bool:
     """Return whether networks of this program prove the value, too."""
     return not {board.name, replace(board, rows=board.cols, cols=board.rows).name}.isdisjoint(CERTIFIED)

@@ -24,7 +24,7 @@ from ttt_batch.core.text import (
 from ttt_batch.games.board import Board
 from ttt_batch.games.enumeration import check_any_cell, check_enumerable, choose_space, enumerate_graph
 from ttt_batch.games.graph import Graph
-from ttt_batch.games.solution import WON, known_value
+from ttt_batch.games.solution import WON, known_board
 from ttt_batch.learners import LEARNERS, check_begins, foreign_learner, learner_named
 from ttt_batch.learners.base import Learner, OwnNumbers, Settings
 from ttt_batch.ntuple.games import Aim
@@ -445,7 +445,8 @@ def make_pattern_config(*, files: bool = True, start: str = "", **options: Any) 
 
     learner, board = read("learner", "patterns"), read("board", "3x3")
     check_any_cell(board, f"learner {learner}")
-    baseline, won = learner == "ntuple-td", known_value(board) == WON
+    known = known_board(board)
+    baseline, won = learner == "ntuple-td", known is not None and known.value == WON
     name = read("objective", next(name for name, one in OBJECTIVES.items() if one.is_default(learner, won)))
     objective = OBJECTIVES[name]
     if board.misere and not objective.suits_misere:

@@ -160,7 +160,9 @@ def opening_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
     parts = figure.subfigures(len(runs), 1, squeeze=False)[:, 0]
     for part, run, row, text in zip(parts, runs, boards, legend.texts, strict=True):
         grid = make_panels(part, per_run, columns, 0)
-        size = _letter_size(run, columns)
+        # Points of the numbers in the cells: five characters fill a third of a cell's width.
+        size = 72 * (7.2 / columns - 0.25) / max(run.board.cols, run.board.rows, 3) / 3.4
+        size = min(11.0, max(5.5, size))
         for axes, opening in zip(grid, row, strict=False):
             draw_board_axes(axes, run, opening, size)
         if len(runs) > 1:
@@ -205,12 +207,6 @@ def _all_alike(boards: Sequence[Sequence[Opening]], names: Sequence[str]) -> str
             whose = f"{name}: every" if len(boards) > 1 else "Every"
             lines.append(f"{whose} value shown is {text}; the agent expects the same of all these moves.\n")
     return "".join(lines)
-
-
-def _letter_size(run: AnyRun, columns: int) -> float:
-    """Return the font size of the numbers in the cells, in points: five characters fill a third of a cell's width."""
-    cell = 72 * (7.2 / columns - 0.25) / max(run.board.cols, run.board.rows, 3)
-    return min(11.0, max(5.5, cell / 3.4))
 
 
 def _scale(run: AnyRun) -> tuple[float, float]:
@@ -353,8 +349,11 @@ def coverage_of(run: Run) -> Coverage:
         return Coverage("visited", plies, np.array(most, np.float64), visited)
     n_open = run.graph.first_edge.size - 1
     ply = run.graph.ply[:n_open].astype(np.int64)
-    if run.visits.size:
-        kind, visits = "updates", row_visits(run)
+    if run.visits.size and run.learner.by_moves:  # the updates of a row are those of its moves
+        counted = run.visits.reshape(-1, run.graph.child.size).sum(axis=0)
+        kind, visits = "updates", np.add.reduceat(counted, run.graph.first_edge[:n_open].astype(np.int64))
+    elif run.visits.size:  # of its value, of both players'
+        kind, visits = "updates", run.visits.reshape(-1, run.graph.code.size)[:, :n_open].sum(axis=0)
     else:
         kind, visits = "expected", run.games * reach_probabilities(run)[:n_open]
     number = np.searchsorted(LIMITS, visits, side="right")
@@ -364,15 +363,6 @@ def coverage_of(run: Run) -> Coverage:
     np.add.at(table, (ply, number), 1)
     positions = table.sum(axis=1)
     return Coverage(kind, plies, positions, table / positions[:, None])
-
-
-def row_visits(run: Run) -> NDArray[np.float64]:
-    """Return the updates of every unfinished row (float64[U]): of its value, of both players', or of its moves."""
-    n_open = run.graph.first_edge.size - 1
-    if run.learner.by_moves:
-        visits = run.visits.reshape(-1, run.graph.child.size).sum(axis=0)
-        return np.asarray(np.add.reduceat(visits, run.graph.first_edge[:n_open].astype(np.int64)))
-    return np.asarray(run.visits.reshape(-1, run.graph.code.size)[:, :n_open].sum(axis=0))
 
 
 def most_of_ply(board: Board, ply: int, symmetry: bool) -> int:

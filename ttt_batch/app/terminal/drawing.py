@@ -40,9 +40,6 @@ STYLES = {
 }
 """Codes of the terminal by name of a style."""
 
-Styles = Sequence[tuple[str, ...]] | None
-"""Names of the styles of every cell; None for plain text."""
-
 Labels = Sequence[str | tuple[str, ...]]
 """Text of every cell: a line, or the same number of lines in each."""
 
@@ -62,23 +59,26 @@ def draw_grid(
     board: Board,
     labels: Labels,
     marked: Collection[int] = frozenset(),
-    styles: Styles = None,
+    styles: Sequence[tuple[str, ...]] = (),
     cursor: int | None = None,
 ) -> list[str]:
     """Draw a label in each cell, in lines; the `marked` cells in brackets, the one at the `cursor` as `>X<`.
 
     Up to MAX_DIGIT_CELLS cells between rules, larger boards under column letters and beside row numbers.
+    styles: names of the styles of every cell; none for plain text.
     """
     texts = [(label,) if isinstance(label, str) else label for label in labels]
     signs = dict.fromkeys(marked, "[]")
     if cursor is not None:
         signs[cursor] = "><"
-    if board.cells <= MAX_DIGIT_CELLS:
-        return _draw_ruled(board, texts, signs, styles)
-    return _draw_lettered(board, texts, signs, styles)
+    draw = _draw_ruled if board.cells <= MAX_DIGIT_CELLS else _draw_lettered
+    return draw(board, texts, signs, styles or [()] * board.cells)
 
 
-def _draw_ruled(board: Board, texts: list[tuple[str, ...]], signs: dict[int, str], styles: Styles) -> list[str]:
+Texts = Sequence[tuple[str, ...]]
+
+
+def _draw_ruled(board: Board, texts: Texts, signs: dict[int, str], styles: Texts) -> list[str]:
     """Draw labels between rules, with more space if NARROW allows it.  Signs fill the space around a label."""
     width = max(len(line) for text in texts for line in text) + 2
     roomy = board.cols * (width + 1) - 1 <= NARROW
@@ -96,12 +96,12 @@ def _draw_ruled(board: Board, texts: list[tuple[str, ...]], signs: dict[int, str
                     label = f"{signs[cell][0]}{label}{signs[cell][1]}"
                 elif roomy:
                     label = f" {label}"
-                cells.append(styled(label.ljust(width), *styles[cell]) if styles else label.ljust(width))
+                cells.append(styled(label.ljust(width), *styles[cell]))
             lines.append(("|" if roomy else " ").join(cells).rstrip())
     return lines
 
 
-def _draw_lettered(board: Board, texts: list[tuple[str, ...]], signs: dict[int, str], styles: Styles) -> list[str]:
+def _draw_lettered(board: Board, texts: Texts, signs: dict[int, str], styles: Texts) -> list[str]:
     """Draw under column letters and beside row numbers, at most NARROW wide; columns beyond WIDEST follow below."""
     width, edge = max(len(line) for text in texts for line in text), len(str(board.rows))
     gap = next((gap for gap in (3, 2) if edge + 3 + board.cols * (width + gap) - gap <= NARROW), 1)
@@ -114,8 +114,7 @@ def _draw_lettered(board: Board, texts: list[tuple[str, ...]], signs: dict[int, 
         for row in range(board.rows):
             cells = range(row * board.cols + columns[0], row * board.cols + columns[-1] + 1)
             for number in range(len(texts[0])):
-                padded = {cell: texts[cell][number].ljust(width) for cell in cells}
-                shown = {cell: styled(text, *styles[cell]) if styles else text for cell, text in padded.items()}
+                shown = {cell: styled(texts[cell][number].ljust(width), *styles[cell]) for cell in cells}
                 edging = f"{row + 1 if number == 0 else '':>{edge}} "
                 lines.append((edging + _joined(shown, {} if number else signs, gap)).rstrip())
     return lines
@@ -165,7 +164,7 @@ def draw_board(game: Game, colour: bool = False, cursor: int | None = None) -> l
         free = str(cell + 1) if board.cells <= MAX_DIGIT_CELLS else MARKS[EMPTY]
         labels.append(free if mark == EMPTY else MARKS[mark])
         styles.append(("key" if mark == EMPTY else labels[-1], "marked" if cell in marked or cell == cursor else ""))
-    return draw_grid(board, labels, marked, styles if colour else None, cursor)
+    return draw_grid(board, labels, marked, styles if colour else (), cursor)
 
 
 def draw_replay(game: Game) -> list[str]:
@@ -266,7 +265,7 @@ def draw_values(
         look = MARKS[mark] if mark != EMPTY else truth.word if truth is not None else ""
         inverse = cell == cursor or (cell in best and hints.truths is None)
         styles.append((look, "best" if cell in best else "", "marked" if inverse else ""))
-    return draw_grid(game.board, labels, marked, styles if colour else None, cursor)
+    return draw_grid(game.board, labels, marked, styles if colour else (), cursor)
 
 
 def draw_highest(game: Game, hints: Hints) -> list[str]:

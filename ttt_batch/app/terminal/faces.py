@@ -26,13 +26,12 @@ class Question:
     """Question to the user.
 
     prompt: text before the answer.  read: parses an answer, or raises UsageError with the reason in a line.
-    leave: the answer if the user has left.  keys: the most useful keys and their meaning, in a word or two each.
+    keys: the most useful keys and their meaning, in a word or two each.
     game: the game if the answer is a cell, else None.
     """
 
     prompt: str
     read: Callable[[str], Answer]
-    leave: Answer
     keys: Sequence[tuple[str, str]]
     game: Game | None = None
 
@@ -156,7 +155,7 @@ class Plain:
                 line = ""
             if not line:
                 self.tell("")
-                return question.leave
+                return KeyCommand.LEAVE
             if self._echo:
                 typed = line.strip()
                 self.tell(typed if typed.isascii() and typed.isprintable() and len(typed) <= 12 else quote(typed))

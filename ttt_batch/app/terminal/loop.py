@@ -174,7 +174,7 @@ def _move_question(game: Game) -> Question:
         return entry
 
     keys = [(command.keys[0], command.label) for command in commands_for(KeyContext.GAME)]
-    return Question(f"Your move ({MARKS[game.mover]}): ", read, KeyCommand.LEAVE, keys, game)
+    return Question(f"Your move ({MARKS[game.mover]}): ", read, keys, game)
 
 
 def _ask_again(
@@ -192,7 +192,7 @@ def _ask_again(
         for command in commands_for(place)
     ]
     prompt = f"Another game? [Enter/{KeyCommand.LEAVE.keys[0]}] "
-    question = Question(prompt, lambda text: read_again(text, place), KeyCommand.LEAVE, keys)
+    question = Question(prompt, lambda text: read_again(text, place), keys)
     while True:
         match (yield question):
             case KeyCommand.UNDO if pupil is not None:

@@ -364,7 +364,7 @@ def _run(view: ScreenFace, session: Session, source: Any, target: Any) -> tuple[
     def leave(number: int | None = None) -> None:
         if not app.is_done:
             ended_by.extend([number] if number is not None else [])
-            send(view.question.leave)
+            send(KeyCommand.LEAVE)
 
     def text() -> ANSI:
         size = target.get_size()
@@ -385,7 +385,7 @@ def _run(view: ScreenFace, session: Session, source: Any, target: Any) -> tuple[
     try:
         score = asyncio.run(app.run_async(pre_run=listen))  # older releases of app.run leave their loop open
     except EOFError:
-        score = drive(session, lambda question: question.leave, view.question)
+        score = drive(session, lambda _: KeyCommand.LEAVE, view.question)
     finally:
         for number, handler in before.items():
             with contextlib.suppress(ValueError, TypeError):
