@@ -50,12 +50,12 @@ from ttt_batch.learners import LEARNERS, learner_named
 from ttt_batch.ntuple.learning import WORTH_SHARING
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.loading import load
-from ttt_batch.runs.run import TIME, Recorder
+from ttt_batch.runs.run import TIME, Recorder, Run
 from ttt_batch.simulation.policy import Policy, random_policy
 from ttt_batch.simulation.random_games import play_random_games
 from ttt_batch.studies.study import study
 from ttt_batch.training.from_games import learn_from
-from ttt_batch.training.train import train, train_table
+from ttt_batch.training.train import train
 from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import TableTrainer
 from ttt_batch.training.trainers.batched import Walking
@@ -112,7 +112,8 @@ def _random_players() -> tuple[Graph, Policy, Policy]:
 def _learn(learner: str, folder: Path, *, large: bool) -> None:
     """Run every feature that compiles kernels for a learner.  large: on boards of more than nine cells."""
     for options in LARGE if large else SMALL:
-        run = train_table(**{"games": GAMES, "learner": learner, **options})
+        run = train(**{"games": GAMES, "learner": learner, **options})
+        assert isinstance(run, Run)
         if options.get("board") != GROWN and not {"engine", "opponent", "games"} & options.keys():
             train(GAMES, learner=learner, **options, record=folder / "games.txt", overwrite=True)
         run.move_values(0)

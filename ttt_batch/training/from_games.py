@@ -38,8 +38,7 @@ from ttt_batch.runs.state import table_digest
 from ttt_batch.training.network_trainer import PatternTrainer, networks_config_from_games, playing_weights
 from ttt_batch.training.plan import check_origin, state_of
 from ttt_batch.training.session import RewrittenRun
-from ttt_batch.training.trainers.base import TrainerOptions
-from ttt_batch.training.trainers.ply_by_ply import GivenGames
+from ttt_batch.training.trainers.base import GivenGames, TrainerOptions
 
 
 class GamesLearnt(NamedTuple):

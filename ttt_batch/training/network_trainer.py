@@ -6,9 +6,8 @@ is shared by the threads batch by batch.  Threads do not affect the weights.
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,11 +66,10 @@ class PatternTrainer(Trainer):
         self._proved = None if before is None else before.proved
         self._nets = [make_net(self.network, aim, config.seed) for aim in config.aims]
         self._lost = [np.zeros((0, config.board.cells), np.int8) for _ in self._nets]
-        self._threads, alone = threads, len(self._nets) == 1
+        self._threads, alone, self._pool = threads, len(self._nets) == 1, ThreadPoolExecutor(max(threads, 1))
         each = threads if alone and config.batch >= WORTH_SHARING else 1
         self._spaces = [make_space(self.lines, self.network, each) for _ in self._nets]
         self._provers = {seat: Prover(config.board, MEMORY) for seat in config.seats}
-        self._stack = ExitStack()
         if before is not None:
             for number, net in enumerate(self._nets):
                 net.weights[:] = before.learnt.weights[number].T[:, self.network.kind]
@@ -79,12 +77,8 @@ class PatternTrainer(Trainer):
             self._lost, self.games = list(before.learnt.lost), before.games
             self._outcomes = before.statistics["outcomes"][-1].copy()
 
-    def __enter__(self) -> Self:
-        self._pool = self._stack.enter_context(ThreadPoolExecutor(max(self._threads, 1)))
-        return self
-
     def __exit__(self, *_: object) -> None:
-        self._stack.close()
+        self._pool.shutdown()
 
     @property
     def outcomes(self) -> NDArray[np.int64]:

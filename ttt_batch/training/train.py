@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack, overload
+from typing import Any, TypeVar, Unpack, overload
 
 from ttt_batch.agents.external import is_agent, make_agent
 from ttt_batch.cluster.config import ClusterConfig, cluster_config
@@ -137,6 +137,9 @@ def seated_opponent(
         yield agent
 
 
+R = TypeVar("R", Run, PatternRun)
+
+
 class Arguments(PlayOptions, PatternOptions, total=False):
     """Arguments of `train` that do not affect the type of run it returns."""
 
@@ -178,13 +181,7 @@ def train(
     games: Number | None = None, *, learner: NetworkLearner, resume: None = None, **options: Unpack[Arguments]
 ) -> PatternRun: ...
 @overload
-def train(
-    games: Number | None = None, *, learner: str | None = None, resume: Run, **options: Unpack[Arguments]
-) -> Run: ...
-@overload
-def train(
-    games: Number | None = None, *, learner: str | None = None, resume: PatternRun, **options: Unpack[Arguments]
-) -> PatternRun: ...
+def train(games: Number | None = None, *, learner: str | None = None, resume: R, **options: Unpack[Arguments]) -> R: ...
 @overload
 def train(
     games: Number | None = None,
@@ -345,13 +342,6 @@ def table_session(plan: Plan, means: Means, hooks: Hooks, checkpoints: Checkpoin
     keeps = means.keep_points or (plan.resumed is not None and plan.resumed.points is not None)
     keeper = SnapshotStore(plan, trainer.tables, limit, means.note) if keeps else None
     return Session(plan, trainer, clock, hooks, checkpoints, keeper, writer)
-
-
-def train_table(games: Number | None = None, **options: Any) -> Run:
-    """Call `train` for a learner with tables of positions."""
-    run = train(games, **options)
-    assert isinstance(run, Run)
-    return run
 
 
 @contextmanager

@@ -150,10 +150,10 @@ def page(
     if out is not None:
         check_targets([out], overwrite=overwrite)
     with working("interrupted; no page was written", quiet=quiet) as report:
-        from ttt_batch.training.train import train_table
+        from ttt_batch.training.train import train
 
         report.clear()
-        run = train_table(GAMES, board=where)
+        run = train(GAMES, board=where)
 
         def work(paths: list[Path]) -> Path:
             return export_page(run, paths[0], opens="learn", overwrite=overwrite)

@@ -304,7 +304,7 @@ def _newest(board: Text, trust: bool) -> Path | None:
 
 def _trained(board: Text) -> "Run":
     """Train an agent for a board of which no run is here, and say so.  Raises BoardError for one that is too large."""
-    from ttt_batch.training.train import train_table
+    from ttt_batch.training.train import train
 
     where = parse_board(board or "3x3")
     if where.cells > MAX_TABLE_CELLS:
@@ -314,4 +314,4 @@ def _trained(board: Text) -> "Run":
         )
     of_board = "" if board is None else f" of {where.name}"
     print_message(f"no run file{of_board} here: training td on {where.name} for 100,000 games first")
-    return train_table(100_000, board=where)
+    return train(100_000, board=where)

@@ -12,7 +12,7 @@ import inspect
 import itertools
 import re
 import typing
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -169,12 +169,6 @@ def _meanings(table: Mapping[str, str]) -> dict[str, list[str]]:
         for word in words.split():
             found.setdefault(fold_case(word), []).append(meaning)
     return found
-
-
-def meant_command(word: str, names: Collection[str]) -> str | None:
-    """Return the command that a word of another program probably means, None if none is known."""
-    meanings = _meanings(COMMANDS).get(fold_case(word), [])
-    return next((meant for meant in meanings if meant.startswith("-") or meant.split()[0] in names), None)
 
 
 def meant_options(given: str) -> list[str]:
@@ -430,7 +424,9 @@ class Program(_Taking, TyperGroup):
             return "; the program's name is there twice"
         if exists(path := find_run(word or " ")):
             return f", and {shown(path)} is a file; name a command first, e.g. {PROGRAM} info"
-        meant = meant_command(word, self.commands) or suggested_name(word, self.commands)
+        meanings = _meanings(COMMANDS).get(fold_case(word), [])
+        meant = next((one for one in meanings if one.startswith("-") or one.split()[0] in self.commands), None)
+        meant = meant or suggested_name(word, self.commands)
         if meant is None:
             train = self.commands["train"]
             option = meant_argument(word, options_of(train), ctx)

@@ -9,9 +9,16 @@ from ttt_batch.runs.options import OPPONENTS
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.action_probabilities import Probabilities
 from ttt_batch.simulation.policy import Policy
-from ttt_batch.training.trainers.base import TableTrainer, TrainerOptions, policy_of_opponent
+from ttt_batch.training.trainers.base import (
+    Growing,
+    GrowingFlow,
+    OneByOne,
+    PlyByPly,
+    TableTrainer,
+    TrainerOptions,
+    policy_of_opponent,
+)
 from ttt_batch.training.trainers.batched import Flowing, InLockstep, MixtureWalking, Walking
-from ttt_batch.training.trainers.ply_by_ply import Growing, GrowingFlow, OneByOne, PlyByPly
 
 
 def choose_trainer(config: Config, opponent: Policy | Probabilities | None = None) -> type[TableTrainer]:
