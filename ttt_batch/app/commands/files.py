@@ -22,7 +22,6 @@ from ttt_batch.app.commands.options import (
     Trust,
     called,
     file_stem,
-    find_named_run,
     is_named,
     learner_meant,
     learning_options,
@@ -56,9 +55,13 @@ from ttt_batch.games.board import BOARD, BOARDS
 from ttt_batch.runs.lookup import find_run
 
 
+def _found(path: File) -> File:
+    return None if path is None else find_run(path)
+
+
 def info(
     path: Annotated[
-        File, argument("[FILE]", "File of a run or a study; the newest here if not given.", read=find_named_run)
+        File, argument("[FILE]", "File of a run or a study; the newest here if not given.", read=_found)
     ] = None,
     form: Annotated[bool, switch("--format", "Explain the format of run files instead.")] = False,
     trust: Trust = False,
@@ -106,7 +109,7 @@ def _no_trust(trust: bool) -> None:
 
 def check_command(
     path: FilePath = NEWEST,
-    of: Annotated[File, option("RUN", "With a certificate: the run that it should be of.", read=find_named_run)] = None,
+    of: Annotated[File, option("RUN", "With a certificate: the run that it should be of.", read=find_run)] = None,
     trust: Trust = False,
     learner: OwnLearner = None,
     quiet: Quiet = False,

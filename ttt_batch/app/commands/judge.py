@@ -23,7 +23,6 @@ from ttt_batch.app.commands.options import (
     TimeLimit,
     Trust,
     called,
-    find_named_run,
     is_named,
 )
 from ttt_batch.app.commands.shared import (
@@ -165,8 +164,8 @@ def evaluate_command(
 
 
 def compare(
-    path: Annotated[Path, argument("RUN", "A run file.", read=find_named_run)],
-    other: Annotated[Path, argument("RUN2", "The run to compare it with.", read=find_named_run)],
+    path: Annotated[Path, argument("RUN", "A run file.", read=find_run)],
+    other: Annotated[Path, argument("RUN2", "The run to compare it with.", read=find_run)],
     trust: Trust = False,
     learner: OwnLearner = None,
     quiet: Quiet = False,

@@ -27,14 +27,9 @@ from ttt_batch.runs.lookup import find_agent_or_run, find_run
 from ttt_batch.runs.options import OPPONENTS, OPTIONS, NumberOptions, OwnOptions, PatternOptions
 
 
-def find_named_run(path: File) -> File:
-    """Return the named run file, with or without `.h5`."""
-    return None if path is None else find_run(path)
-
-
-def new_run(path: File) -> File:
+def new_run(path: Path) -> Path:
     """Return the file to write a run or a study to: a name without an ending gets `.h5`."""
-    return None if path is None else with_ending(path, ".h5")
+    return with_ending(path, ".h5")
 
 
 def find_named_runs(paths: list[Path] | None) -> list[Path]:
@@ -43,7 +38,7 @@ def find_named_runs(paths: list[Path] | None) -> list[Path]:
 
 
 def _run_or_newest(ctx: typer.Context, path: File) -> Path:
-    return newest_file(ctx.info_name or "") if path is None else find_named_run(path) or path
+    return newest_file(ctx.info_name or "") if path is None else find_run(path)
 
 
 def _player_or_newest(ctx: typer.Context, player: Text) -> str:
@@ -51,12 +46,12 @@ def _player_or_newest(ctx: typer.Context, player: Text) -> str:
 
 
 def _file_or_newest(ctx: typer.Context, path: File) -> Path:
-    return newest_file(ctx.info_name or "", "run or study") if path is None else find_named_run(path) or path
+    return newest_file(ctx.info_name or "", "run or study") if path is None else find_run(path)
 
 
-def player_named(name: Text) -> Text:
+def player_named(name: str) -> str:
     """Return a player named by order, or as X or O.  Raises UsageError."""
-    return None if name is None else choose_seat(name, what="player")
+    return choose_seat(name, what="player")
 
 
 def split_learners(typed: str) -> list[str]:
@@ -80,18 +75,16 @@ def learners_meant(typed: Text) -> Text:
     return ",".join(names)
 
 
-def learner_meant(ctx: typer.Context, typed: Text) -> Text:
+def learner_meant(typed: Text) -> Text:
     """Return the first of `learners_meant`; after it FILE.py:NAME may name those of other runs that are opened."""
-    if typed is None or ctx.resilient_parsing:  # no code runs while a shell completes
-        return typed
+    if typed is None:
+        return None
     names, others = learners_meant(typed), split_learners(typed)[1:]
     return names.partition(",")[0] if names and all(map(is_callable_name, others)) else names
 
 
-def own_learners(ctx: typer.Context, typed: Text) -> Text:
+def own_learners(typed: str) -> str:
     """Register the learners of the files that are named, for the runs to open.  Raises UsageError for other words."""
-    if typed is None or ctx.resilient_parsing:  # no code runs while a shell completes
-        return typed
     for one in split_learners(typed):
         if not one.endswith(".py") and not is_callable_name(one):
             raise UsageError(

@@ -9,7 +9,6 @@ from ttt_batch.app.commands.options import (
     Quiet,
     Scheduler,
     Workers,
-    find_named_run,
     learners_meant,
     learning_options,
     new_run,
@@ -36,6 +35,7 @@ from ttt_batch.core.files import command_text
 from ttt_batch.core.named_code import is_callable_name
 from ttt_batch.core.resources import thread_count
 from ttt_batch.core.text import ALL_LEARNERS, count_text, duration_text, size_text
+from ttt_batch.runs.lookup import find_run
 
 if TYPE_CHECKING:
     from ttt_batch.studies.study import Repetition, Study
@@ -78,7 +78,7 @@ def study_command(
         Text, option("none|last", "Which tables or weights of the learners to keep.", offers=KEEPS, default="none")
     ] = None,
     tally: Annotated[bool | None, switch("--tally", "Count results only, without evaluating tables.")] = None,
-    resume: Annotated[File, option("STUDY.h5", "Continue a study, or extend it.", read=find_named_run)] = None,
+    resume: Annotated[File, option("STUDY.h5", "Continue a study, or extend it.", read=find_run)] = None,
     best: Annotated[
         Text, option("METRIC", "Rank by proof, settling, proved, holds, loss, error or time.", offers=RANKS)
     ] = None,

@@ -15,7 +15,6 @@ from ttt_batch.app.commands.options import (
     Scheduler,
     TimeLimit,
     Trust,
-    find_named_run,
     fixed_opponent,
     learner_meant,
     learning_options,
@@ -99,7 +98,7 @@ def train_command(
         str, option("30s|1Mgames|never", "How often the run file is written before the end.")
     ] = "30s",
     resume: Annotated[
-        File, option("RUN", "Continue a run in its file, as if never interrupted.", read=find_named_run)
+        File, option("RUN", "Continue a run in its file, as if never interrupted.", read=find_run)
     ] = None,
     more: Annotated[Text, option("N", "With --resume: N more games.")] = None,
     until: Annotated[
@@ -268,7 +267,7 @@ def learn_from_command(
     games: Annotated[Path, argument("GAMES", "A text file, a game a line; - for standard input.")],
     learner: LearnerOfGames = None,
     run: Annotated[
-        File, option("RUN", "A run to continue from, with its options; networks, too.", read=find_named_run)
+        File, option("RUN", "A run to continue from, with its options; networks, too.", read=find_run)
     ] = None,
     *,
     skip_bad: Annotated[bool, switch("--skip-bad", "Leave out lines that are no legal game.")] = False,

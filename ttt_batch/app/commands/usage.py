@@ -525,12 +525,6 @@ def _kind(hint: Any) -> Any:
     return next((kind for kind in kinds if kind in (str, Path, list[str], list[Path])), None)
 
 
-def _is_option(ctx: Any, value: Any) -> bool:
-    """Return whether a value is an option of the command, so that the value itself is missing."""
-    words = value if isinstance(value, list | tuple) else (value,)
-    return any(str(word).startswith("-") and word in param.opts for word in words for param in ctx.command.params)
-
-
 def _as_typed(param: Any, kind: Any, usual: Any, ctx: Any, value: Any) -> Any:
     """Return the value of an option as typed, or its default.  typer itself handles missing ones."""
     given = value not in (None, (), [])
@@ -543,8 +537,9 @@ def _as_typed(param: Any, kind: Any, usual: Any, ctx: Any, value: Any) -> Any:
     if named and given and "" in words:
         name = param.opts[0] if param.param_type_name == "option" else (param.metavar or "").strip("[]")
         raise UsageError(f"the name for {name} is empty; name a file{manual(ctx.command.name)}")
-    if given and param.param_type_name == "option" and kind is not None and _is_option(ctx, value):
-        wanted = f"{param.opts[0]} {param.metavar or 'VALUE'}"
+    options = options_of(ctx.command)
+    if param.param_type_name == "option" and kind is not None and any(str(word) in options for word in words):
+        wanted = f"{param.opts[0]} {param.metavar or 'VALUE'}"  # the value itself is missing
         raise UsageError(f"{param.opts[0]} takes a value; give {wanted}{manual(ctx.command.name)}")
     if named and given and param.param_type_name == "argument":
         _refuse_words([str(word) for word in words], ctx)
@@ -552,4 +547,6 @@ def _as_typed(param: Any, kind: Any, usual: Any, ctx: Any, value: Any) -> Any:
         value = [typing.get_args(kind)[0](text) for text in value] if given else None
     elif kind is Path and given:
         value = Path(value)
-    return value if param.callback is None else param.callback(ctx, param, value)
+    # Readers take given values; an argument that is not given may stand for the newest file.
+    read = param.callback if given or param.param_type_name == "argument" else None
+    return value if read is None else read(ctx, param, value)
