@@ -285,15 +285,11 @@ def networks_config_from_games(run: PatternRun, **options: Number | None) -> Pat
 
 def check_proofs(run: PatternRun) -> list[str]:
     """Repeat the last proofs of a run of networks; return one line for each recorded proof or point that is wrong."""
-    return [*_wrong_points(run), *_proved_again(run), *_last_again(run)]
-
-
-def _wrong_points(run: PatternRun) -> Iterator[str]:
-    """Yield a line if the recorded points differ from those that follow from the configuration."""
     games = [0, *run.statistics["games"].tolist()]
     due = [next_point(run.config, before) for before in games[:-1]]
-    if not run.from_games and run.games and (games[1:-1] != due[:-1] or games[-1] > due[-1]):
-        yield "statistics/games are not the recorded points that follow from its configuration"
+    wrong = not run.from_games and run.games and (games[1:-1] != due[:-1] or games[-1] > due[-1])
+    points = ["statistics/games are not the recorded points that follow from its configuration"] if wrong else []
+    return [*points, *_proved_again(run), *_last_again(run)]
 
 
 def _proved_again(run: PatternRun) -> Iterator[str]:

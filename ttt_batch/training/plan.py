@@ -5,7 +5,7 @@ within a batch continues from the start of that batch.  A point recorded only be
 The result equals that of an uninterrupted run.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from ttt_batch.agents.base import Agent
 from ttt_batch.agents.external import agent_of
 from ttt_batch.core.errors import RunFileError, UsageError, command_with, flag, quoted, with_option
 from ttt_batch.core.files import shown
-from ttt_batch.core.text import PATTERN_LEARNERS, Number, choose_seat, count_text, parse_int
+from ttt_batch.core.text import PATTERN_LEARNERS, Number, Option, choose_seat, count_text, parse_int
 from ttt_batch.games.enumeration import check_enumerable
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import DEFAULTS, Config, Configuration, make_config, make_pattern_config, replace_exploration
@@ -331,19 +331,12 @@ def network_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return {"trace" if name == "lambda_" else name: value for name, value in options.items()}
 
 
-def check_networks(options: Mapping[str, object], given: Mapping[str, object] = {}) -> None:
-    """Raise UsageError for given options and parameters that pattern networks do not support.
-
-    options: `TrainOptions`.  given: parameters of `train` that networks do not support.
-    """
-    others = [name for name in options if name not in OPTIONS or OPTIONS[name].networks is None]
-    for name in [*(name for name, value in given.items() if value), *others]:
-        raise UsageError(f"{flag(name)} is for tables of positions, which pattern networks are not; leave it out")
-
-
-def check_tables(options: Mapping[str, object]) -> None:
-    """Raise UsageError for options that only pattern networks support."""
-    for name in options:
-        if name in OPTIONS and OPTIONS[name].read is None and OPTIONS[name].networks is not None:
+def check_options(names: Iterable[str], *, networks: bool) -> None:
+    """Raise UsageError for a parameter of `train` that tables lack, or `networks`."""
+    for name in names:
+        declared = OPTIONS.get(name, Option())
+        if networks and declared.networks is None:
+            raise UsageError(f"{flag(name)} is for tables of positions, which pattern networks are not; leave it out")
+        if not networks and declared.read is None and declared.networks is not None:
             remedy = f"add {flag('learner', 'patterns')}, or leave it out"
             raise UsageError(f"{flag(name)} is for pattern networks; {remedy}")

@@ -48,8 +48,7 @@ from ttt_batch.training.plan import (
     Opposing,
     Plan,
     RunSources,
-    check_networks,
-    check_tables,
+    check_options,
     make_plan,
     network_options,
     plan_networks,
@@ -87,7 +86,7 @@ def check_fresh(options: Mapping[str, Any], seat: str | None, opponent: Opposing
     learner = options.get("learner")
     if begun or (learner is not None and any_learner(learner) in PATTERN_LEARNERS):
         return
-    check_tables(options)
+    check_options(options, networks=False)
     make_config(**options, seat=seat or "" if opponent is None else "")
 
 
@@ -280,12 +279,13 @@ def train(
         if networks if before is None else before.generalises:
             others = {"start": start, "opponent": opponent, "fork": fork, "record": record, "max_memory": max_memory}
             others |= {"keep_points": keep_points, "workers": workers, "scheduler": scheduler}
-            check_networks(given := network_options(given), others)
+            given = network_options(given)
+            check_options([*(name for name, value in others.items() if value), *given], networks=True)
             plan = plan_networks(length, RunSources(before, resume_file=file), given, seat)
             clock, network_trainer = Clock(plan.seconds), PatternTrainer(plan.config, plan.resumed, n_threads)
             session = Session(plan, stack.enter_context(network_trainer), clock, hooks, checkpoints)
         else:
-            check_tables(given)  # before an opponent's program is started
+            check_options(given, networks=False)  # before an opponent's program is started
             opponent = stack.enter_context(seated_opponent(opponent, given.get("board"), before))
             sources = RunSources(before, start, opponent, trust, file, in_place=out is None and file is not None)
             plan = make_plan(length, sources, given, seat=seat, fork=fork)

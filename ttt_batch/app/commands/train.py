@@ -214,12 +214,12 @@ def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compil
 def _origin(path: Path | None, learner: str, board: "Board", trust: bool) -> "Run | None":
     """Return the run to start from, loaded from a run file or another program's table."""
     from ttt_batch.runs.storage.run_file import RUN_FILE
-    from ttt_batch.training.plan import check_networks
+    from ttt_batch.training.plan import check_options
 
     if path is None:
         return None
     if learner in PATTERN_LEARNERS:
-        check_networks({}, {"start": path})
+        check_options(["start"], networks=True)
     path = find_run(path)
     if path.suffix.lower() in (".h5", ".hdf5") or not exists(path) or RUN_FILE.begins(path):
         return load_named_run(path, trust)

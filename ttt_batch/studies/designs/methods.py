@@ -45,7 +45,7 @@ from ttt_batch.training.network_trainer import (
     whole_rounds,
     with_first_proof_by,
 )
-from ttt_batch.training.plan import check_networks, check_tables, network_options
+from ttt_batch.training.plan import check_options, network_options
 from ttt_batch.training.trainers.base import check_opponent
 
 SELF = "self"
@@ -274,7 +274,7 @@ class Tables(Method):
     name, default_learner, options = "tables", str(DEFAULTS["learner"]), TABLE_OPTIONS
     numbers = TABLE_NUMBERS
     checked = ("batch", "epsilon", "gamma")  # they depend on the engine, the exploration and the learner
-    refuse = staticmethod(check_tables)
+    refuse = staticmethod(functools.partial(check_options, networks=False))
     exact_columns: tuple[str, ...] = EXACT_COLUMNS
     other_columns: tuple[str, ...] = ("positions",)
 
@@ -365,7 +365,7 @@ class Networks(Method):
     name, default_learner, options = "networks", PATTERN_LEARNERS[0], NETWORK_OPTIONS
     numbers = NETWORK_NUMBERS
     checked = ("batch", "prove_every", "games")
-    refuse = staticmethod(check_networks)
+    refuse = staticmethod(functools.partial(check_options, networks=True))
     other_columns = NETWORK_COLUMNS
 
     def named(self, options: Mapping[str, Any]) -> dict[str, Any]:
