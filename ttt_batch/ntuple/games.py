@@ -443,18 +443,17 @@ def _read(lines: Lines, agent: NetAgent, marks: Any, values: Any) -> Any:
         if marks[cell] == 0:
             free |= single(cell)
             continue
-        put_mark(agent.network, agent.index, cell, marks[cell])
+        put_mark(agent, cell, marks[cell])
         plies += 1
         if marks[cell] == 1:
             first |= single(cell)
         else:
             second |= single(cell)
     mover = plies & 1
-    sign = 1 - 2 * mover
     own, other = (second, first) if mover else (first, second)
-    view, weights = view_of(lines, own, other), agent.weights[mover]
-    best = best_network_moves(lines, agent.network, weights, agent.index, agent.current, free, view, sign)
-    total = total_of(weights, agent.index, agent.current)
+    view = view_of(lines, own, other)
+    best = best_network_moves(lines, agent, mover, free, view)
+    total = total_of(agent, mover)
     rest = free
     while rest != NONE:
         cell = lowest_bit(rest)
@@ -464,8 +463,7 @@ def _read(lines: Lines, agent: NetAgent, marks: Any, values: Any) -> Any:
         elif plies + 1 == lines.cells:
             values[cell] = 0.0
         else:
-            after = total_after(agent.network, weights, agent.index, agent.current, total, cell, 1 + mover)
-            values[cell] = sign * squash(after)
+            values[cell] = (1 - 2 * mover) * squash(total_after(agent, mover, total, cell))
     return best
 
 

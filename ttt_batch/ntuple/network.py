@@ -357,40 +357,52 @@ def clear_index(network: Network, index: Uint32Array) -> None:
         index[number] = network.offset[number]
 
 
+class NetAgent(NamedTuple):
+    """A player of either seat.
+
+    network: its shape.  weights: int32[P, W], the table by which it moves in each seat.
+    index, current: uint32[N] and int32[N], the number of each tuple's weight in a position, and that weight; scratch.
+    """
+
+    network: Network
+    weights: Int32Array
+    index: Any
+    current: Int32Array
+
+
+def make_network_agent(network: Network, weights: NDArray[np.int32]) -> NetAgent:
+    """Return the player with these weights (int32[P, W]), at the empty board."""
+    return NetAgent(network, weights, network.offset.copy(), np.zeros(network.offset.size, np.int32))
+
+
 @inlined
-def put_mark(network: Network, index: Uint32Array, cell: Int64, step: Int64) -> None:
+def put_mark(agent: NetAgent, cell: Int64, step: Int64) -> None:
     """Put a mark on a cell, in place; step: 1 or 2 for the first or second player's, negative to take it away."""
+    network, index = agent.network, agent.index
     for entry in range(network.start[cell], network.start[cell + 1]):
         number = network.through[entry]
         index[number] = np.uint32(index[number] + np.int64(step) * network.power[entry])
 
 
 @inlined
-def total_of(weights: Int32Array, index: Uint32Array, current: Int32Array) -> np.int64:
-    """Return the sum of a position (int64); write its weights into `current` (int32[N]).  weights: int32[W]."""
-    total = np.int64(0)
-    for number in range(index.shape[0]):
-        weight = weights[index[number]]
-        current[number] = weight
+def total_of(agent: NetAgent, mover: Int64) -> np.int64:
+    """Return the sum of the position by the table of `mover` (int64); write its weights into `agent.current`."""
+    weights, total = agent.weights[mover], np.int64(0)
+    for number in range(agent.index.shape[0]):
+        weight = weights[agent.index[number]]
+        agent.current[number] = weight
         total += np.int64(weight)
     return total
 
 
 @inlined
-def total_after(
-    network: Network,
-    weights: Int32Array,
-    index: Uint32Array,
-    current: Int32Array,
-    total: np.int64,
-    cell: Int64,
-    step: Int64,
-) -> np.int64:
-    """Return the sum (int64) after a mark on a free cell; total, current: of the position, as from `total_of`."""
+def total_after(agent: NetAgent, mover: Int64, total: np.int64, cell: Int64) -> np.int64:
+    """Return the sum (int64) after a mark of `mover` on a free cell; total: of the position, just from `total_of`."""
+    network, weights, index = agent.network, agent.weights[mover], agent.index
     for entry in range(network.start[cell], network.start[cell + 1]):
         number = network.through[entry]
-        after = np.uint32(index[number] + np.uint32(step) * network.power[entry])
-        total += np.int64(weights[after]) - np.int64(current[number])
+        after = np.uint32(index[number] + np.uint32(1 + mover) * network.power[entry])
+        total += np.int64(weights[after]) - np.int64(agent.current[number])
     return total
 
 
@@ -412,31 +424,17 @@ def by_rules(lines: Lines, free: np.uint64, view: LineView) -> tuple[np.uint64, 
 
 
 @inlined
-def best_network_moves(
-    lines: Lines,
-    network: Network,
-    weights: Int32Array,
-    index: Uint32Array,
-    current: Int32Array,
-    free: np.uint64,
-    view: LineView,
-    sign: Int64,
-) -> np.uint64:
-    """Return the best moves of the player to move, as bits.
-
-    weights: int32[W], the table of moves by this player.  index: uint32[N], of the position.  current: int32[N],
-    scratch.  free: uint64.  sign: 1 if the first player moves, -1 for the second.
-    """
+def best_network_moves(lines: Lines, agent: NetAgent, mover: Int64, free: np.uint64, view: LineView) -> np.uint64:
+    """Return the best moves of `mover` (0 or 1) among the `free` cells, as bits."""
     candidates, kind = by_rules(lines, free, view)
     if kind != BY_SUM:
         return candidates
-    total = total_of(weights, index, current)
-    step = np.int64(1) if sign > 0 else np.int64(2)
+    total, sign = total_of(agent, mover), 1 - 2 * mover
     chosen, best = NONE, np.int64(0)
     while candidates != NONE:
         cell = lowest_bit(candidates)
         candidates &= candidates - ONE
-        after = total_after(network, weights, index, current, total, cell, step)
+        after = total_after(agent, mover, total, cell)
         if chosen == NONE or (after - best) * sign > 0:
             chosen, best = single(cell), after
         elif after == best:
@@ -446,7 +444,7 @@ def best_network_moves(
 
 @inlined
 def best_scores(score: Int64Array, candidates: np.uint64, sign: Int64) -> np.uint64:
-    """Return the candidates (uint64) with the best scores (int64[cells]); sign: as for `best_network_moves`."""
+    """Return the candidates (uint64) with the best scores (int64[cells]); sign: -1 if the second player moves."""
     chosen, best = NONE, np.int64(-1) << np.int64(62)
     while candidates != NONE:
         bit = candidates & (~candidates + ONE)
@@ -455,24 +453,6 @@ def best_scores(score: Int64Array, candidates: np.uint64, sign: Int64) -> np.uin
         best = max(best, one)
         candidates ^= bit
     return chosen
-
-
-class NetAgent(NamedTuple):
-    """A player of either seat.
-
-    network: its shape.  weights: int32[P, W], the table by which it moves in each seat.
-    index, current: uint32[N] and int32[N], scratch (see `total_of`).
-    """
-
-    network: Network
-    weights: Int32Array
-    index: Any
-    current: Int32Array
-
-
-def make_network_agent(network: Network, weights: NDArray[np.int32]) -> NetAgent:
-    """Return the player with these weights (int32[P, W]), at the empty board."""
-    return NetAgent(network, weights, network.offset.copy(), np.zeros(network.offset.size, np.int32))
 
 
 @copy_for_thread.register(NetAgent)
@@ -487,16 +467,14 @@ def _reset(agent: NetAgent) -> None:
 
 @mark_cell.register(NetAgent)
 def _mark(agent: NetAgent, cell: Int64, player: Int64) -> None:
-    put_mark(agent.network, agent.index, cell, 1 + player)
+    put_mark(agent, cell, 1 + player)
 
 
 @unmark_cell.register(NetAgent)
 def _unmark(agent: NetAgent, cell: Int64, player: Int64) -> None:
-    put_mark(agent.network, agent.index, cell, -1 - player)
+    put_mark(agent, cell, -1 - player)
 
 
 @tied_cells.register(NetAgent)
 def _picks(agent: NetAgent, lines: Lines, own: np.uint64, other: np.uint64, view: LineView, ply: Int64) -> np.uint64:
-    mover = ply & 1
-    weights, free = agent.weights[mover], all_cells(lines.cells) & ~(own | other)
-    return best_network_moves(lines, agent.network, weights, agent.index, agent.current, free, view, 1 - 2 * mover)
+    return best_network_moves(lines, agent, ply & 1, all_cells(lines.cells) & ~(own | other), view)
