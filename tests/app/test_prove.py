@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers.proof_agents import read_certificate
 from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import CertificateError, UsageError
-from ttt_batch.evaluation.certificates import read_certificate
 
 CHECK = Path(__file__).parent.parent.parent / "scripts" / "check_certificate.py"
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.proof_agents import Weigher, naive_picks, weigher
+from helpers.proof_agents import Weigher, naive_picks, read_certificate, weigher
 
 from ttt_batch.__main__ import run
 from ttt_batch.core.errors import CertificateError
@@ -22,7 +22,6 @@ from ttt_batch.evaluation.certificates import (
     check_match,
     check_path,
     fault_of,
-    read_certificate,
     write_certificate,
 )
 from ttt_batch.evaluation.prover import ALWAYS_WINS, CANNOT_LOSE, Goal

@@ -2,11 +2,13 @@
 
 import functools
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ttt_batch.compiler.bits import NONE, ONE, lowest_bit, single
+from ttt_batch.evaluation.certificates import Certificate, check_holds, load_certificate
 from ttt_batch.evaluation.search import copy_for_thread, mark_cell, reset, tied_cells, unmark_cell
 from ttt_batch.games.board import DRAW, FIRST_WINS, UNFINISHED, Board, Position
 
@@ -168,3 +170,10 @@ def assert_lost(oracle: Oracle, game: list[int]) -> None:
         assert oracle.must_win and not can_fill(board, position, oracle.seat ^ board.misere)
     else:
         assert outcome != FIRST_WINS + oracle.seat and (oracle.must_win or outcome != DRAW)
+
+
+def read_certificate(path: Path) -> Certificate:
+    """Read a certificate and check its form, rules, closure and goal.  Raises CertificateError."""
+    certificate = load_certificate(path)
+    check_holds(certificate, path)
+    return certificate

@@ -89,6 +89,7 @@ class AgentAdapter(SolverAccess):
     """
 
     outside = True
+    winning_seats: tuple[str, ...] = ()
     own_ties = True
     """The agent breaks ties itself."""
 
@@ -98,17 +99,12 @@ class AgentAdapter(SolverAccess):
     def __init__(
         self, agent: Agent, board: Board, *, symmetric: bool = False, loses: bool | None = False, samples: int = 0
     ) -> None:
-        self.agent, self.board, self.symmetric = agent, board, symmetric
+        self.agent, self.name, self.board, self.symmetric = agent, agent.name, board, symmetric
         self.samples, self.asked = 0 if agent.own else samples, 0
         self._loses, self._rules = agent.loses or loses, LayerRules(board)
         self._known: dict[int, tuple[Words, Answered]] = {}
         self._kept: list[tuple[Positions, Answered]] = []
         self._remembers = not agent.own and board.cells <= MOST_REMEMBERED_CELLS
-
-    @property
-    def name(self) -> str:
-        """Name of the agent."""
-        return self.agent.name
 
     def close(self) -> None:
         """End the agent's processes."""
@@ -187,7 +183,9 @@ class AgentAdapter(SolverAccess):
     def _answered(self, batch: Positions) -> Answered:
         """Return new answers of the agent, in calls of its batch size."""
         found = np.empty((batch.size, self.board.cells))
-        self._tell(0)
+        listeners = [] if self.agent.own else _listeners
+        for listener in listeners:
+            listener(0)
         for start in range(0, batch.size, self.agent.at_once):
             part = batch.picked(slice(start, start + self.agent.at_once))
             answer = self.agent.ask(part)
@@ -196,14 +194,9 @@ class AgentAdapter(SolverAccess):
                 if self.agent.resigns
                 else chances_answered(self.board, self.name, part, answer, loses=self._loses)
             )
-            self._tell(part.size)
+            for listener in listeners:
+                listener(part.size)
         return found
-
-    def _tell(self, answers: int) -> None:
-        """Report a number of new answers."""
-        if not self.agent.own:
-            for listener in _listeners:
-                listener(answers)
 
     def ask_again(self) -> None:
         """Query up to 100 positions a second time, in another order and batch.
@@ -272,7 +265,7 @@ def judge_exactly(player: AgentAdapter, against: AgentAdapter, *, called: str = 
     if alone:
         first = second = shares(rules, player.answers, player.answers)
     else:
-        first, second = (one.games.shares if there else NO_SHARES for one, there in zip(reached, met, strict=True))
+        first, second = (one.shares if there else NO_SHARES for one, there in zip(reached, met, strict=True))
     for one in {id(one): one for one in (player, against)}.values():
         one.ask_again()
     lines = {seat: one.losing_line() for seat, one in zip(SEATS, reached, strict=True)}
@@ -287,16 +280,10 @@ def judge_exactly(player: AgentAdapter, against: AgentAdapter, *, called: str = 
     )
 
 
-class Choices(NamedTuple):
-    """Table of choices.  code: int64[n], ascending.  chances: float64[n, cells], the probability of each cell."""
+def choices_of(agent: AgentAdapter, symmetric: bool) -> tuple[NDArray[np.int64], Answered]:
+    """Return an agent's choices in both seats: codes of positions, ascending, and the probability of each cell.
 
-    code: NDArray[np.int64]
-    chances: Answered
-
-
-def choices_of(agent: AgentAdapter, symmetric: bool) -> Choices:
-    """Return an agent's choices in both seats.  symmetric: only one image of each position is queried.
-
+    They are int64[n] and float64[n, cells].  symmetric: only one image of each position is queried.
     Raises BoardError on a board too large to enumerate, and AgentError.
     """
     board = agent.board
@@ -313,27 +300,30 @@ def choices_of(agent: AgentAdapter, symmetric: bool) -> Choices:
         Reached(LayerRules(board, symmetric), answers, seat)
     agent.ask_again()
     codes, first = np.unique(np.concatenate(code), return_index=True)
-    return Choices(codes, np.concatenate(chances)[first])
+    return codes, np.concatenate(chances)[first]
+
+
+def _rows_of(agent: AgentAdapter) -> list[tuple[int, str, list[float]]]:
+    """Return the code, the rows of marks and the probabilities of each position where the agent may have to move."""
+    codes, chances = choices_of(agent, agent.symmetric)
+    marks = (rows_text(agent.board, agent.board.decode(code)) for code in codes.tolist())
+    return list(zip(codes.tolist(), marks, chances.tolist(), strict=True))
 
 
 def as_json(agent: AgentAdapter) -> bytes:
     """Return the table as JSON: board, agent, symmetric, and positions, each with code, position and chances."""
-    found = choices_of(agent, agent.symmetric)
-    positions = [
-        {"code": code, "position": rows_text(agent.board, agent.board.decode(code)), "chances": row}
-        for code, row in zip(found.code.tolist(), found.chances.tolist(), strict=True)
-    ]
+    positions = [{"code": code, "position": rows, "chances": row} for code, rows, row in _rows_of(agent)]
     whole = {"board": agent.board.name, "agent": agent.name, "symmetric": agent.symmetric, "positions": positions}
     return (json.dumps(whole, indent=1) + "\n").encode()
 
 
 def as_csv(agent: AgentAdapter) -> bytes:
     """Return the table as CSV: code, position, and a column for each cell, counted from 0."""
-    found, text = choices_of(agent, agent.symmetric), io.StringIO()
+    text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["code", "position", *range(agent.board.cells)])
-    for code, row in zip(found.code.tolist(), found.chances.tolist(), strict=True):
-        writer.writerow([code, rows_text(agent.board, agent.board.decode(code)), *(f"{one:.17g}" for one in row)])
+    for code, rows, row in _rows_of(agent):
+        writer.writerow([code, rows, *(f"{one:.17g}" for one in row)])
     return text.getvalue().encode()
 
 
@@ -377,9 +367,9 @@ def edge_chances(agent: AgentAdapter, graph: Graph, symmetry: bool) -> NDArray[n
 
     symmetry: as for `opponent_policy`.  Raises AgentError.
     """
-    found = choices_of(agent, symmetry)
-    source, cell = np.nonzero(found.chances)
-    code = found.code[source]
+    codes, found = choices_of(agent, symmetry)
+    source, cell = np.nonzero(found)
+    code = codes[source]
     n_open = graph.first_edge.size - 1
     row = rows_of_edges(graph)
     order = np.argsort(graph.code[:n_open])
@@ -394,7 +384,7 @@ def edge_chances(agent: AgentAdapter, graph: Graph, symmetry: bool) -> NDArray[n
             "does so cannot be an opponent or have a page"
         )
     chances = np.zeros(row.size)
-    chances[places] = found.chances[source, cell]
+    chances[places] = found[source, cell]
     legal = legal_edges(graph) & (np.bincount(row, chances, n_open) == 0)[row]
     chances[legal] = (1 / np.bincount(row[legal], minlength=n_open).clip(1))[row[legal]]
     return chances

@@ -67,11 +67,6 @@ def position_codes(first: Words, second: Words, cells: int) -> NDArray[np.int64]
     return codes
 
 
-def legal_cells(board: Board, taken: Words) -> NDArray[np.bool_]:
-    """Return the cells that may be marked (bool[n, cells]) where those of `taken` are occupied."""
-    return board.open_among(~as_cells(taken, board.cells))
-
-
 def batch_of(board: Board, own: Words, other: Words, mover: int | NDArray[np.integer]) -> Positions:
     """Return the batch of positions with these marks of the player to move and of its opponent.
 
@@ -80,7 +75,7 @@ def batch_of(board: Board, own: Words, other: Words, mover: int | NDArray[np.int
     mine, theirs = as_cells(own, board.cells), as_cells(other, board.cells)
     boards = (mine.astype(np.int8) - theirs.astype(np.int8)).reshape(-1, board.rows, board.cols)
     to_move = np.broadcast_to(np.int8(mover), own.shape).astype(np.int8)
-    return Positions(boards, to_move, legal_cells(board, own | other))
+    return Positions(boards, to_move, board.open_among(~(mine | theirs)))
 
 
 def mover_words(batch: Positions) -> tuple[Words, Words]:
@@ -150,8 +145,9 @@ def chances_answered(board: Board, name: str, batch: Positions, answer: Any, *, 
     if given.shape == (n, cells) and given.dtype.kind == "f":
         with np.errstate(over="ignore"):  # more than 64 bits: too large becomes infinite, which is reported
             return _of_probabilities(board, name, batch, np.ascontiguousarray(given, np.float64), loses)
+    first = f", the first {where(board, batch, 0)}" if n else ""
     raise AgentError(
-        f"{name} answered {_kind(given)} to {count_text(n, 'position')}{_first(board, batch)}; "
+        f"{name} answered {_kind(given)} to {count_text(n, 'position')}{first}; "
         f"return int[{n}], a cell for each, or float[{n}, {cells}], probabilities"
     )
 
@@ -167,10 +163,6 @@ def _kind(given: NDArray[Any]) -> str:
         return f"{given.dtype}{list(given.shape)}"
     one = given.item()
     return quoted(one) if one is None or isinstance(one, int | float | str) else f"an object of {type(one).__name__}"
-
-
-def _first(board: Board, batch: Positions) -> str:
-    return f", the first {where(board, batch, 0)}" if batch.size else ""
 
 
 def _of_cells(board: Board, name: str, batch: Positions, given: NDArray[Any], loses: bool | None) -> Answered:

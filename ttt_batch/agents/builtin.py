@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.adapter import AgentAdapter
-from ttt_batch.agents.base import Agent, Positions, Words, as_cells, mover_words
+from ttt_batch.agents.base import Agent, Positions, Words, as_cells, batch_at, mover_words
 from ttt_batch.compiler.bits import NONE, ONE, lowest_bit, popcount
 from ttt_batch.compiler.jit import BoolArray, Float64Array, Int8Array, Int64, Int64Array, Uint64Array, generic, kernel
 from ttt_batch.core.errors import BoardError
-from ttt_batch.core.text import AGENT_NAMES, SCRIPTED, SEATS, Ties, check_ties, choose, choose_seat
+from ttt_batch.core.text import AGENT_NAMES, SCRIPTED, SEATS, Ties, check_ties, choose
 from ttt_batch.evaluation.search import copy_for_thread, mark_cell, reset, tied_cells, unmark_cell
 from ttt_batch.evaluation.ties import check_sharp, keep_soonest
 from ttt_batch.games.bitboards import Lines, LineView, make_lines, make_places, marks_of, open_cells, view_of
-from ttt_batch.games.board import EMPTY, FIRST, SECOND, Board, Position
+from ttt_batch.games.board import Board, Position, cells_in
 from ttt_batch.games.enumeration import check_any_cell
 from ttt_batch.games.graph import Graph, Growth, edges_of, mover_of, n_unfinished
 from ttt_batch.games.solution import ends_alone
@@ -162,28 +162,24 @@ def _cells_of_network(agent: NetAgent, lines: Lines, own: np.uint64, other: np.u
 Stateless = PolicyPlayer | TablePlayer
 
 
-@reset.register(PolicyPlayer)
-@reset.register(TablePlayer)
 def _forget(player: Stateless) -> None:
     """Do nothing: these players find each position by its marks, also in a search."""
 
 
-@mark_cell.register(PolicyPlayer)
-@mark_cell.register(TablePlayer)
-@unmark_cell.register(PolicyPlayer)
-@unmark_cell.register(TablePlayer)
 def _pass(player: Stateless, cell: Int64, mover: Int64) -> None:
     """Do nothing, as `_forget`."""
 
 
-@tied_cells.register(PolicyPlayer)
-@tied_cells.register(TablePlayer)
 def _ties(player: Stateless, lines: Lines, own: np.uint64, other: np.uint64, _view: LineView, ply: Int64) -> np.uint64:
     return np.uint64(cells_of(player, lines, own, other, ply))
 
 
-for _stateless in (PolicyPlayer, TablePlayer):  # their scratch, too; also tables have rows that serve as scratch
-    copy_for_thread.register(_stateless, copy.deepcopy)
+for _stateless in (PolicyPlayer, TablePlayer):
+    reset.register(_stateless)(_forget)
+    mark_cell.register(_stateless)(_pass)
+    unmark_cell.register(_stateless)(_pass)
+    tied_cells.register(_stateless)(_ties)
+    copy_for_thread.register(_stateless, copy.deepcopy)  # their scratch, too; also tables have rows of scratch
 
 
 def policy_player(board: Board, graph: Graph, policy: Policy, symmetry: bool) -> PolicyPlayer:
@@ -250,16 +246,6 @@ def scripted_edges(lines: Lines, graph: Graph, plies: Int64, allowed: BoolArray)
             allowed[edge] = cells >> np.uint64(graph.cell[edge]) & ONE != NONE
 
 
-def player_number(name: str) -> int:
-    """Return the number of a scripted player.  Raises UsageError."""
-    return SCRIPTED.index(choose("player", name, SCRIPTED))
-
-
-def seat_number(seat: str) -> int:
-    """Return 0 for `first`, 1 for `second`.  Raises UsageError."""
-    return SEATS.index(choose_seat(seat))
-
-
 def policy_over(graph: Graph, board: Board, plies: int) -> Policy:
     """Return a scripted player's policy on a graph of all positions.  plies: RANDOM, ONE_PLY or TWO_PLY."""
     allowed = np.zeros(graph.child.size, np.bool_)
@@ -279,7 +265,7 @@ class ScriptedPlayer(AgentProxy):
 
     def __init__(self, name: str, opponent: PlayingAgent) -> None:
         super().__init__(opponent)
-        self.plies, self._lines = player_number(name), make_lines(self.board)
+        self.plies, self._lines = SCRIPTED.index(choose("player", name, SCRIPTED)), make_lines(self.board)
 
     def policy_on(self, graph: Graph, _ties: Ties = "any") -> Policy:
         """Return its policy over the edges of a graph of its board."""
@@ -287,13 +273,8 @@ class ScriptedPlayer(AgentProxy):
 
     def candidates(self, position: Position) -> list[int]:
         """Return the cells that it picks among."""
-        mover = FIRST + (len(position) - position.count(EMPTY)) % 2
-        own, other = (
-            np.uint64(sum(1 << cell for cell, mark in enumerate(position) if mark == player))
-            for player in (mover, FIRST + SECOND - mover)
-        )
-        cells = int(scripted_cells(self._lines, own, other, self.plies))
-        return [cell for cell in range(self.board.cells) if cells >> cell & 1]
+        own, other = mover_words(batch_at(self.board, position))
+        return cells_in(int(scripted_cells(self._lines, own[0], other[0], self.plies)))
 
 
 @kernel

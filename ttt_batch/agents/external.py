@@ -192,16 +192,12 @@ def load_callable(text: str, *, limit: float = TIME_LIMIT) -> CallableAgent:
     """
     path, name, function = named_object("agent", text, AgentError)
     if isinstance(function, type) and any("__call__" in vars(base) for base in function.__mro__):
-        function = _called(function, path, name)
+        try:
+            with redirect_prints():
+                function = function()
+        except (Exception, SystemExit) as error:
+            raise AgentError(f"{shown(path)}: {name}() failed: {reason_of(error)}") from error
     return agent_of(function, f"{path.name}:{name}", limit=limit, aside=True)
-
-
-def _called(function: Any, path: Path, name: str) -> Any:
-    try:
-        with redirect_prints():
-            return function()
-    except (Exception, SystemExit) as error:
-        raise AgentError(f"{shown(path)}: {name}() failed: {reason_of(error)}") from error
 
 
 AT_ONCE = 1 << 16
@@ -311,7 +307,7 @@ class ProgramAgent(Agent):
                         continue
                     read = os.read(self._output, AT_ONCE)
                     if not read:
-                        raise self._failed(batch, len(answers), self._how_it_ended())
+                        raise self._failed(batch, len(answers), self._ending(GRACE, "closed its output"))
                     *whole, rest = (rest + read).split(b"\n")
                     if whole:
                         answers += whole
@@ -319,7 +315,11 @@ class ProgramAgent(Agent):
                     if len(rest) > LONGEST_ANSWER:
                         raise self._failed(batch, len(answers), f"answered {_shown(rest)} without an end of the line")
                 if len(answers) < batch.size and time.monotonic() >= deadline:
-                    raise self._failed(batch, len(answers), self._why_it_waits())
+                    waited = f"{self._limit:g} s"
+                    how = self._ending(0, f"did not answer within {waited}")
+                    if not how.startswith("did not"):
+                        how += f", and what it started held its output for {waited}"
+                    raise self._failed(batch, len(answers), how)
         if len(answers) > batch.size or rest:
             raise self._failed(batch, batch.size - 1, f"answered more than a line, {_shown(answers[-1] + rest)} last")
         return self._numbers(batch, answers)
@@ -339,16 +339,15 @@ class ProgramAgent(Agent):
         self._said = (self._said + said)[-LONGEST_TOLD:]
         return bool(said)
 
-    def _why_it_waits(self) -> str:
-        """Return why an answer is missing after the time limit."""
-        ended = _ended(self._process.pid, 0)
+    def _ending(self, patience: float, otherwise: str) -> str:
+        """Return how the program has ended; `otherwise` if it still runs after `patience` seconds."""
+        ended = _ended(self._process.pid, patience)
         if ended is None:
-            return f"did not answer within {self._limit:g} s"
-        return f"{_told(ended)}, and what it started held its output for {self._limit:g} s"
-
-    def _how_it_ended(self) -> str:
-        ended = _ended(self._process.pid, GRACE)
-        return "closed its output" if ended is None else _told(ended)
+            return otherwise
+        if ended.si_code == os.CLD_EXITED:
+            return f"ended with status {ended.si_status}"
+        named = {one.value: one.name for one in signal.Signals}  # real-time signals have no name
+        return f"was ended by {named.get(ended.si_status, f'signal {ended.si_status}')}"
 
     def _failed(self, batch: Positions, number: int, how: str) -> AgentError:
         """Return the error for a missing or invalid answer, with the program's last words on standard error."""
@@ -364,14 +363,6 @@ class ProgramAgent(Agent):
 
 def _shown(answer: bytes) -> str:
     return quoted(answer.decode(errors="replace").strip())
-
-
-def _told(ended: "os.waitid_result") -> str:
-    """Return how a process has ended, in words."""
-    if ended.si_code == os.CLD_EXITED:
-        return f"ended with status {ended.si_status}"
-    named = {one.value: one.name for one in signal.Signals}  # real-time signals have no name
-    return f"was ended by {named.get(ended.si_status, f'signal {ended.si_status}')}"
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
@@ -423,7 +414,11 @@ def make_agent(given: object, board: Board, *, time_limit: Number | None = None)
     time_limit: seconds per answer, for a callable per 10,000 positions or part of them; above 0.
     Raises UsageError, BoardError and AgentError.
     """
-    limit = checked_limit(time_limit)
+    limit = TIME_LIMIT
+    if time_limit is not None:
+        limit = parse_float("time_limit", time_limit, "seconds for each answer, e.g. 10")
+        if not 0 < limit <= MOST_SECONDS:
+            raise UsageError(f"time_limit {limit:g} is outside 0 to {MOST_SECONDS:,} seconds; give more than 0")
     if isinstance(given, Agent):
         return given
     if isinstance(given, str):
@@ -478,13 +473,3 @@ def open_players(
             stack.enter_context(at_board(given, whose, **rules)) if one is None else one
             for given, one in zip(players, read, strict=True)
         ]
-
-
-def checked_limit(time_limit: Number | None) -> float:
-    """Return the seconds for each answer.  Raises UsageError."""
-    if time_limit is None:
-        return TIME_LIMIT
-    limit = parse_float("time_limit", time_limit, "seconds for each answer, e.g. 10")
-    if not 0 < limit <= MOST_SECONDS:
-        raise UsageError(f"time_limit {limit:g} is outside 0 to {MOST_SECONDS:,} seconds; give more than 0")
-    return limit

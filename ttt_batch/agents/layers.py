@@ -175,17 +175,6 @@ MOVES_A_POSITION = 8
 
 
 @kernel
-def list_possible(chances: Float64Array, cells: Uint64Array) -> None:
-    """Write the cells of a probability above 0 (float64[n, cells]) into `cells` (uint64[n])."""
-    for i in range(chances.shape[0]):
-        possible = NONE
-        for cell in range(chances.shape[1]):
-            if chances[i, cell] > 0:
-                possible |= single(cell)
-        cells[i] = possible
-
-
-@kernel
 def pass_on(
     cells: Uint64Array, chance: Float64Array, chances: Float64Array, child: Int32Array, after: Float64Array
 ) -> float:
@@ -210,53 +199,12 @@ def pass_on(
     return missed
 
 
-def possible_cells(chances: Answered) -> Words:
-    """Return the cells that may be chosen."""
-    cells = np.empty(len(chances), np.uint64)
-    list_possible(np.ascontiguousarray(chances), cells)
-    return cells
-
-
-class ReachedPositions:
-    """Probabilities that games of two players reach each position of a layer, and results of finished games."""
-
-    def __init__(self) -> None:
-        self._results, self._chance = np.zeros(4), np.ones(1)
-
-    def going(self, layer: Layer) -> NDArray[np.float64]:
-        """Return the probabilities of the unfinished positions (float64[unfinished]); count the others as ended."""
-        over = layer.outcome != UNFINISHED
-        self._results += np.bincount(layer.outcome[over], self._chance[over], minlength=4)
-        self._chance = self._chance[~over]
-        return self._chance
-
-    def move(self, mover: int, cells: Words, chances: Answered | None, child: NDArray[np.int32], after: Layer) -> None:
-        """Advance to the next layer; `cells` contain at least the cells with `chances` above 0.
-
-        chances: None if no game reaches the layer's unfinished positions.  A row of zeros resigns.
-        """
-        arrived = np.zeros(after.first.size)
-        if chances is not None:
-            missed = pass_on(cells, self._chance, np.ascontiguousarray(chances), child, arrived)
-            resigned = self._chance[~chances.any(1)].sum()
-            self._results[FIRST_WINS + 1 - mover] += missed + resigned
-        self._chance = arrived
-
-    @property
-    def shares(self) -> tuple[float, float, float]:
-        """Return the probabilities of a first player's win, a draw, and a second player's win."""
-        first, draw, second = (float(self._results[result]) for result in (FIRST_WINS, DRAW, SECOND_WINS))
-        total = first + draw + second  # 1 up to rounding; a certain result becomes exactly 1
-        return first / total, draw / total, second / total
-
-
 class Reached:
     """Positions that games with the agent in one seat can reach, and the results that follow.
 
     seat: 0 or 1.  positions: their number, finished ones included.
     layers: by the number of marks.  allowed: sets of cells, the moves out of the unfinished positions of each layer.
     whole: True if all were reached; False if there were more than `most`, or a loss ended the search.
-    games: probabilities against the opponent, if there is one.
     """
 
     def __init__(
@@ -266,29 +214,35 @@ class Reached:
         seat: int,
         *,
         against: Answers | None = None,
+        both: bool = False,
         most: int = 0,
         stop: bool = False,
     ) -> None:
         """answers: of the agent.  most: limit of positions; 0 for none.
 
         against: an opponent for exact shares; it is queried only about positions that games of the two reach.
+        both: reach only these positions, in place of all after any moves of an opponent.
         stop: end at the first layer in which the agent has lost.
         """
-        self.seat, self._rules, self._answers, self._against = seat, rules, answers, against
+        self.seat, self._rules, self._answers, self._against, self._both = seat, rules, answers, against, both
         self.layers, self.allowed, self.positions, self.whole = [rules.start], list[Words](), 1, True
-        self.games, self._lost_after = ReachedPositions(), -1
+        # Of games against the opponent: results of finished ones, and the probability of each position of a layer.
+        self._results, self._chance, self._lost_after = np.zeros(4), np.ones(1), -1
         for ply in range(rules.board.cells + 1):
             layer = self.layers[-1]
-            chance = self.games.going(layer) if against else np.zeros(0)
             unfinished = (layer.outcome == UNFINISHED).any()
+            if against:
+                over = layer.outcome != UNFINISHED
+                self._results += np.bincount(layer.outcome[over], self._chance[over], minlength=4)
+                self._chance = self._chance[~over]
             self.whole = not unfinished or not ((most and self.positions > most) or (stop and self._lost_after >= 0))
-            if not unfinished or not self.whole or not self._go_on(layer, ply, chance, most):
+            if not unfinished or not self.whole or not self._go_on(layer, ply, most):
                 break
 
-    def _go_on(self, layer: Layer, ply: int, chance: NDArray[np.float64], most: int) -> bool:
+    def _go_on(self, layer: Layer, ply: int, most: int) -> bool:
         """Make the moves out of a layer; return False if there are too many."""
         mover, rules = ply % 2, self._rules
-        chances, allowed = self._moves(layer, ply, chance)
+        chances, allowed = self._moves(layer, ply)
         if most and np.bitwise_count(allowed).sum(dtype=np.int64) > MOVES_A_POSITION * most:
             self.whole = False
             return False
@@ -298,37 +252,41 @@ class Reached:
         self.positions += after.first.size
         if self._lost_after < 0 and _ends(self.seat, mover, child, after).any():
             self._lost_after = ply
-        if self._against:
-            self.games.move(mover, allowed, chances, child, after)
+        arrived = np.zeros(after.first.size)
+        if chances is not None and self._against:  # a row of zeros resigns
+            missed = pass_on(allowed, self._chance, np.ascontiguousarray(chances), child, arrived)
+            self._results[FIRST_WINS + 1 - mover] += missed + self._chance[~chances.any(1)].sum()
+        self._chance = arrived
         return True
 
-    def _moves(self, layer: Layer, ply: int, chance: NDArray[np.float64]) -> tuple[Answered | None, Words]:
+    @property
+    def shares(self) -> tuple[float, float, float]:
+        """Return the probabilities of a first player's win, a draw, and a second player's win against the opponent."""
+        first, draw, second = (float(self._results[result]) for result in (FIRST_WINS, DRAW, SECOND_WINS))
+        total = first + draw + second  # 1 up to rounding; a certain result becomes exactly 1
+        return first / total, draw / total, second / total
+
+    def _moves(self, layer: Layer, ply: int) -> tuple[Answered | None, Words]:
         """Return probabilities of moves of a layer's unfinished positions, None if unused, and the allowed moves."""
         going = layer.outcome == UNFINISHED
         marks = layer.first[going], layer.second[going]
         own, other = marks[::-1] if ply % 2 else marks
-        if ply % 2 == self.seat:
-            chances = self._answers(own, other, ply)
-            return chances, possible_cells(chances)
+        asked = self._answers if ply % 2 == self.seat else self._against if self._both else None
+        if asked is not None:
+            chances = asked(own, other, ply)
+            return chances, as_words(chances > 0)
         legal = self._rules.legal(layer)
         if self._against is None:
             return None, legal
-        met = np.flatnonzero(chance > 0)
+        met = np.flatnonzero(self._chance > 0)
         if not met.size:
             return None, legal
         answers = self._against(own[met], other[met], ply)
-        if met.size == chance.size:
-            return answers, legal | possible_cells(answers)
-        chances = np.zeros((chance.size, self._rules.board.cells))
+        if met.size == self._chance.size:
+            return answers, legal | as_words(answers > 0)
+        chances = np.zeros((self._chance.size, self._rules.board.cells))
         chances[met] = answers
-        return chances, legal | possible_cells(chances)
-
-    @property
-    def worst(self) -> int:
-        """Return the agent's worst result over all moves that it may make: 1 a win, 0 a draw, -1 a loss."""
-        if self._lost_after >= 0:
-            return -1
-        return 0 if any((layer.outcome == DRAW).any() for layer in self.layers) else 1
+        return chances, legal | as_words(chances > 0)
 
     def losing_line(self) -> list[int] | None:
         """Return the cells of a shortest game that the agent can lose, or None if it cannot be beaten here."""
@@ -337,9 +295,7 @@ class Reached:
         line, position = list[int](), -1
         for ply in range(self._lost_after, -1, -1):
             layer, allowed = self.layers[ply], self.allowed[ply]
-            child, after = self._rules.after(
-                layer, ply, allowed
-            )  # computed again, as keeping all moves takes more memory
+            child, after = self._rules.after(layer, ply, allowed)  # again, as keeping all moves takes more memory
             ends = child == position if line else _ends(self.seat, ply % 2, child, after)
             move = int(np.flatnonzero(ends)[0])
             passed = np.cumsum(np.bitwise_count(allowed), dtype=np.int64)
@@ -362,16 +318,4 @@ def shares(rules: LayerRules, first: Answers, second: Answers) -> tuple[float, f
 
     Only positions that games of the two reach are queried.  An occupied cell loses, and so does a row of zeros.
     """
-    layer, games = rules.start, ReachedPositions()
-    for ply in range(rules.board.cells + 1):
-        games.going(layer)
-        going = layer.outcome == UNFINISHED
-        if not going.any():
-            break
-        marks = layer.first[going], layer.second[going]
-        chances = (second if ply % 2 else first)(*(marks[::-1] if ply % 2 else marks), ply)
-        cells = possible_cells(chances)
-        child, after = rules.after(layer, ply, cells)
-        games.move(ply % 2, cells, chances, child, after)
-        layer = after
-    return games.shares
+    return Reached(rules, first, 0, against=second, both=True).shares

@@ -8,6 +8,7 @@ An action of OpenSpiel is a cell, in games with gravity a column.  An adapter co
 moves with OpenSpiel's in every position, to detect a game of another board.  It cannot detect a missing `misere`.
 """
 
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.adapter import AgentAdapter
-from ttt_batch.agents.base import SUM_TOLERANCE, Agent, Positions, batch_at, mover_words, where
-from ttt_batch.agents.builtin import agent_of_run
-from ttt_batch.agents.external import AgentLike, is_agent, make_agent
+from ttt_batch.agents.base import SUM_TOLERANCE, Agent, Positions, where
+from ttt_batch.agents.builtin import adapter_of
+from ttt_batch.agents.external import AgentLike, at_board, is_agent
 from ttt_batch.core.errors import AgentError, BoardError, UsageError, quoted
 from ttt_batch.core.named_code import reason_of
 from ttt_batch.games.board import EMPTY, FIRST, SECOND, UNFINISHED, Board, Position, parse_board
@@ -50,14 +51,10 @@ def to_openspiel(agent: AgentLike | AnyRun | Path | AgentAdapter, board: Board |
     Raises BoardError for a variant that OpenSpiel lacks, AgentError if it is not installed, and UsageError.
     """
     wanted = None if board is None else parse_board(board)
-    if isinstance(agent, AgentAdapter):
-        player = agent
-    elif is_agent(agent):
-        wanted = wanted or Board()
-        player = AgentAdapter(make_agent(agent, wanted), wanted)
-    else:
-        run = any_run(agent)
-        player = AgentAdapter(agent_of_run(run), run.board)
+    player: Any = agent
+    if not isinstance(agent, AgentAdapter):
+        run = None if is_agent(agent) else any_run(agent)
+        player = at_board(agent, wanted or "3x3") if run is None else adapter_of(run, run.board)
     if wanted not in (None, player.board):
         raise UsageError(f"the agent plays {player.board.name}, not {wanted.name}; leave board out")
     return _policy_class()(_game_of(player.board), player)
@@ -112,7 +109,9 @@ class _FromOpenSpiel(Agent):
         if n_actions not in (cols, rows * cols):
             raise AgentError(remedy)
         by_column = n_actions == cols
-        for action in _moves_to(position, cols) if by_column else _cells_to(position):
+        marked = [[cell for cell, mark in enumerate(position) if mark == player] for player in (FIRST, SECOND)]
+        in_turn = [cell for pair in zip_longest(*marked) for cell in pair if cell is not None]
+        for action in _moves_to(position, cols) if by_column else in_turn:
             if state.is_terminal() or action not in state.legal_actions():
                 raise AgentError(remedy)
             state.apply_action(action)
@@ -155,12 +154,6 @@ def _defines(bot: Any, name: str) -> bool:
 def _pairs(found: Any) -> list[tuple[Any, Any]]:
     """Return the pairs of a list or a dictionary."""
     return list(found.items() if isinstance(found, dict) else found)
-
-
-def _cells_to(position: Position) -> list[int]:
-    """Return cells that lead to a position, in turn of both players."""
-    cells = [[cell for cell, mark in enumerate(position) if mark == player] for player in (FIRST, SECOND)]
-    return [cells[ply % 2][ply // 2] for ply in range(len(position) - position.count(EMPTY))]
 
 
 def _moves_to(position: Position, cols: int) -> list[int]:
@@ -270,13 +263,12 @@ def _policy_class() -> Any:
                 raise _another_game(state, board)
             if not cells:
                 return {}
-            own, other = mover_words(batch_at(board, position))
-            chances = self._player.answers(own, other, board.cells - position.count(EMPTY))[0]
-            if chances[open_cells].sum() < 1 - SUM_TOLERANCE:
+            shares = self._player.shares(position)
+            if sum(shares.get(cell, 0.0) for cell in open_cells) < 1 - SUM_TOLERANCE:
                 raise AgentError(
                     f"in position {board.format_position(position)!r} {name} resigns or chooses an occupied cell, "
                     "which OpenSpiel does not allow; give another agent"
                 )
-            return {action: float(chances[cells[action]]) for action in state.legal_actions()}
+            return {action: shares.get(cells[action], 0.0) for action in state.legal_actions()}
 
     return AgentPolicy

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.adapter import AgentAdapter
+from ttt_batch.agents.base import as_words
 from ttt_batch.agents.builtin import RANDOM, Scripted, kernel_player
-from ttt_batch.agents.layers import possible_cells
 from ttt_batch.analysis.matches import list_cells, play_ply, start_block
 from ttt_batch.compiler.numerics import MEETINGS, stream_key
 from ttt_batch.core.errors import BoardError
 from ttt_batch.core.text import SEATS
 from ttt_batch.games.bitboards import make_lines
-from ttt_batch.games.board import UNFINISHED, Board, Position
+from ttt_batch.games.board import UNFINISHED, Board, Position, cells_in
 from ttt_batch.games.graph import rows_of_edges
 from ttt_batch.games.notation import rows_text
 from ttt_batch.games.solution import solve
@@ -45,11 +45,16 @@ def compare_runs(one: AnyRun, other: AnyRun) -> dict[str, Any]:
     if one.board != other.board:
         raise BoardError(f"one run plays {one.board.name}, the other {other.board.name}; compare runs of one board")
     positions, differing = _compare_moves(one, other)
+    weights = None  # those used in play, on the scale of the sums before the squashing function
+    networks = [run for run in (one, other) if isinstance(run, PatternRun)]
+    if len(networks) == 2 and len({(run.config.tuples, run.config.sharing) for run in networks}) == 1:
+        kinds = networks[0].network.members[networks[0].network.kind_start[:-1]]
+        weights = _differences(*(run.agent.weights[:, kinds] / UNIT for run in networks))
     return {
-        "tables": _compare_weights(one, other),
+        "tables": weights,
         "policies": {"positions": positions, "differing": len(differing), "games": GAMES, "seed": SEED},
         "examples": [
-            _example(one.board, one.board.position_of(*marks), *(_cells(one.board, cells) for cells in chosen))
+            _example(one.board, one.board.position_of(*marks), *map(cells_in, chosen))
             for marks, chosen in list(differing.items())[:SHOWN]
         ],
     }
@@ -67,13 +72,15 @@ def _compare_everywhere(one: Run, other: Run) -> dict[str, Any]:
     n_open = graph.first_edge.size - 1
     both = np.array([all(seat in run.seats for run in (one, other)) for seat in SEATS])[graph.ply[:n_open] % 2]
     differing = np.unique(row[(first != second) & both[row]])
-    keeps = [_keeping(graph, allowed, row, solution) for allowed in (first, second)]
+    gives_away = (allowed & (solution[graph.child] != solution[row]) for allowed in (first, second))
+    keeps = [np.bincount(row[edges], minlength=n_open) == 0 for edges in gives_away]
     for number in differing[:SHOWN].tolist():
         edges = slice(graph.first_edge[number], graph.first_edge[number + 1])
         cells = (graph.cell[edges][chosen[edges]].tolist() for chosen in (first, second))
         examples.append(_example(one.board, one.board.decode(int(graph.code[number])), *cells))
+    alike = one.learner.fields == other.learner.fields and one.tables[0].shape == other.tables[0].shape
     return {
-        "tables": _compare_tables(one, other),
+        "tables": _differences(one.tables[0], other.tables[0]) if alike else None,
         "policies": {
             "positions": int(np.count_nonzero(both)),
             "differing": int(differing.size),
@@ -81,28 +88,6 @@ def _compare_everywhere(one: Run, other: Run) -> dict[str, Any]:
         },
         "examples": examples,
     }
-
-
-def _keeping(graph: Any, allowed: Any, row: Any, solution: Any) -> Any:
-    """Return bool[U]: True where every allowed move keeps the game's value."""
-    gives_away = allowed & (solution[graph.child] != solution[row])
-    return np.bincount(row[gives_away], minlength=graph.first_edge.size - 1) == 0
-
-
-def _compare_tables(one: Run, other: Run) -> dict[str, Any] | None:
-    if one.learner.fields != other.learner.fields or one.tables[0].shape != other.tables[0].shape:
-        return None
-    return _differences(one.tables[0], other.tables[0])
-
-
-def _compare_weights(one: AnyRun, other: AnyRun) -> dict[str, Any] | None:
-    """Return the differences of the weights used in play, on the scale of the sums before the squashing function."""
-    if not (isinstance(one, PatternRun) and isinstance(other, PatternRun)):
-        return None
-    if (one.config.tuples, one.config.sharing) != (other.config.tuples, other.config.sharing):
-        return None
-    kinds = one.network.members[one.network.kind_start[:-1]]
-    return _differences(*(run.agent.weights[:, kinds] / UNIT for run in (one, other)))
 
 
 def _differences(one: NDArray[Any], other: NDArray[Any]) -> dict[str, Any]:
@@ -139,7 +124,7 @@ def _compare_moves(one: AnyRun, other: AnyRun) -> tuple[int, Differing]:
         for agent in agents if playing.any() else ():
             if isinstance(agent, AgentAdapter):
                 own, theirs = marks[ply % 2, playing], marks[1 - ply % 2, playing]
-                games.cells[first[playing]] = possible_cells(agent.answers(own, theirs, ply))
+                games.cells[first[playing]] = as_words(agent.answers(own, theirs, ply) > 0)
             else:
                 list_cells(agent, lines, ply, games)
             chosen.append(games.cells[first].copy())
@@ -151,7 +136,3 @@ def _compare_moves(one: AnyRun, other: AnyRun) -> tuple[int, Differing]:
         left = play_ply(lines, ply, key, 0, games)
         ply += 1
     return seen, differing
-
-
-def _cells(board: Board, cells: int) -> list[int]:
-    return [cell for cell in range(board.cells) if cells >> cell & 1]

@@ -17,7 +17,7 @@ games, each answer used once.  So Wilson's interval for N games is wide enough.
 import dataclasses
 import itertools
 import random
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +27,7 @@ import numpy as np
 
 from ttt_batch.agents.adapter import AgentAdapter, judge_exactly
 from ttt_batch.agents.base import Words
-from ttt_batch.agents.builtin import WHAT_SEARCHES, adapter_of, policy_over, seat_number, table_player
+from ttt_batch.agents.builtin import WHAT_SEARCHES, adapter_of, policy_over, table_player
 from ttt_batch.agents.layers import LayerRules, Reached, shares
 from ttt_batch.analysis.matches import (
     CONFIDENCE,
@@ -57,17 +57,7 @@ from ttt_batch.core.text import (
     parse_int,
     parse_seed,
 )
-from ttt_batch.evaluation.certificates import (
-    Certificate,
-    certify,
-    check_holds,
-    check_match,
-    check_name,
-    check_path,
-    goal_of_certificate,
-    load_certificate,
-    write_certificate,
-)
+from ttt_batch.evaluation import certificates
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.evaluation.prover import (
     ALWAYS_WINS,
@@ -99,6 +89,10 @@ LEAST_MEMORY = 1 << 20
 """Least bytes for the positions of a search: it lists more positions than it enters, even with a tiny budget."""
 
 
+Judged = AnyRun | AgentAdapter
+"""A run, or any other agent at a board."""
+
+
 @dataclass(frozen=True)
 class SearchResult:
     """Result of a search for an agent in one seat.
@@ -124,7 +118,7 @@ def _check_searchable(run: AnyRun) -> None:
 
 
 def search(
-    run: AnyRun,
+    run: Judged,
     seat: str,
     *,
     goal: Goal = CANNOT_LOSE,
@@ -132,15 +126,20 @@ def search(
     ties: Ties = "any",
     agent: Any = None,
 ) -> SearchResult:
-    """Search for a game in which a run's agent misses its goal in a seat, `first` or `second`.
+    """Search for a game in which an agent misses its goal in a seat, `first` or `second`.
 
     One thread makes a refutation reproducible.
     budget: most positions to enter, 1 to 500,000,000; each takes up to 32 bytes.
     ties: as for `Run.candidates`.  agent: result of `table_player` for the run and these ties, if available.
     Raises UsageError.  The run does not change.
     """
+    budget, number = parse_int("budget", budget, 1, MAX_SEARCH_BUDGET), SEATS.index(choose_seat(seat))
+    if isinstance(run, AgentAdapter):
+        reached = Reached(LayerRules(run.board, run.symmetric), run.answers, number, most=budget, stop=True)
+        line = reached.losing_line()
+        status: Status = "proved" if reached.whole and not run.samples else "undecided"
+        return SearchResult("refuted" if line is not None else status, reached.positions, line)
     _check_searchable(run)
-    budget, number = parse_int("budget", budget, 1, MAX_SEARCH_BUDGET), seat_number(seat)
     size = 8 << (2 * budget).bit_length()
     if size > free_memory() and not run.generalises:
         raise UsageError(
@@ -218,9 +217,6 @@ MAX_SAMPLES = 1_000_000
 SAMPLED_CELLS = 12
 """Cells of the largest board where every position is sampled; larger boards use matches instead."""
 
-Judged = AnyRun | AgentAdapter
-"""A run, or any other agent at a board."""
-
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
@@ -268,7 +264,12 @@ def judge_agent(
             check_scripted(agent, against)
             return evaluate_sampled(agent, SCRIPTED if against is None else [str(against)], ties=ties, **given)
         refused, how = (("games", "budget"), "in each position") if number else ([*given], "exactly")
-        check_lengths(agent, refused, given, how)
+        for name in refused:
+            if name in given:
+                raise UsageError(
+                    f"{flag(name)} is for boards too large to enumerate; "
+                    f"{agent.board.name} is evaluated {how}; leave it out"
+                )
         against = "random" if against is None else against
         against = against.sampled(number) if isinstance(against, AgentAdapter) else against
         if isinstance(agent, AgentAdapter):
@@ -278,19 +279,6 @@ def judge_agent(
             assert isinstance(agent, Run), "networks are not exact"
             found = _judge_tables(agent, against, ties)
     return with_intervals(found, number, given.get("seed", 0)) if number else found
-
-
-def check_lengths(agent: Judged, refused: Collection[str], given: Collection[str], how: str) -> None:
-    """Raise UsageError for an option of matches, `refused` and `given`, of an agent that is evaluated without them.
-
-    how: words for its evaluation.
-    """
-    for name in refused:
-        if name in given:
-            raise UsageError(
-                f"{flag(name)} is for boards too large to enumerate; "
-                f"{agent.board.name} is evaluated {how}; leave it out"
-            )
 
 
 def check_scripted(agent: Judged, against: object, *, run: bool = False) -> None:
@@ -368,13 +356,11 @@ def evaluate_sampled(
     most = parse_int("budget", usual if budget is None else budget, 1, MAX_SEARCH_BUDGET)
     players = [choose("player", player, SCRIPTED) for player in players]
     player = agent if isinstance(agent, AgentAdapter) else table_player(agent, ties)
+    wins = {seat: search(agent, seat, goal=ALWAYS_WINS, budget=most) for seat in agent.winning_seats}
+    won = {seat: verdict for seat, verdict in wins.items() if verdict.unbeatable}
+    verdicts = {seat: won.get(seat) or search(agent, seat, budget=most, agent=player) for seat in SEATS}
     if isinstance(agent, AgentAdapter):
-        wins, verdicts = {}, {seat: _searched(agent, number, most) for number, seat in enumerate(SEATS)}
         agent.ask_again()
-    else:
-        wins = {seat: search(agent, seat, goal=ALWAYS_WINS, budget=most) for seat in agent.winning_seats}
-        won = {seat: verdict for seat, verdict in wins.items() if verdict.unbeatable}
-        verdicts = {seat: won.get(seat) or search(agent, seat, budget=most, agent=player) for seat in SEATS}
     lost = {seat: LostGame(number) for number, seat in enumerate(SEATS)} if samples else {}
     matches = {
         name: {
@@ -388,16 +374,6 @@ def evaluate_sampled(
         agent.ask_again()
         return SampledEvaluation(verdicts, matches, most, games, seed, agent=agent.judged, samples=samples or None)
     return SampledEvaluation(verdicts, matches, most, games, seed, ties, agent, wins)
-
-
-def _searched(agent: AgentAdapter, seat: int, budget: int) -> SearchResult:
-    """Search all positions that an agent can reach in a seat; return whether it can be beaten."""
-    rules = LayerRules(agent.board, agent.symmetric)
-    reached = Reached(rules, agent.answers, seat, most=budget, stop=True)
-    line = reached.losing_line()
-    if line is not None:
-        return SearchResult("refuted", reached.positions, line)
-    return SearchResult("proved" if reached.whole and not agent.samples else "undecided", reached.positions, None)
 
 
 class LostGame:
@@ -506,7 +482,12 @@ def prove(
     if not isinstance(run, AnyRun):
         source = find_run(run)
         run = load_any(source, trust=trust)
-    wanted, aim, ties = _seats(run, seat), _goal(run, goal), check_ties(ties)
+    if seat is None:
+        seat = run.config.seat if run.generalises else "both"
+    if goal is None:
+        goal = ALWAYS_WINS if run.winning_seats else CANNOT_LOSE
+    seat, aim, ties = choose_seat(seat, "both"), GOALS[GOALS.index(choose("goal", goal, GOALS))], check_ties(ties)
+    wanted = SEATS if seat == "both" else (seat,)
     most, at_once = parse_int("budget", budget, 1, MAX_BUDGET), thread_count(threads)
     files = _files(certificate, wanted, source, overwrite=overwrite)
     _check_searchable(run)
@@ -520,23 +501,10 @@ def prove(
                 player, number, aim, budget=most, threads=at_once, progress=follow, stop=stop, **how
             )
         if found[name].status == "proved" and name in files:
-            listed = _certificate(run, player, number, aim)
-            write_certificate(listed, files[name], overwrite=overwrite)
+            listed = certificates.certify(player, run.board, number, aim, symmetric=run.symmetric, source=_source(run))
+            certificates.write_certificate(listed, files[name], overwrite=overwrite)
             written[name] = files[name], int(listed.move.size)
     return Proofs(aim, ties, found, written, run)
-
-
-def _seats(run: AnyRun, seat: str | None) -> tuple[str, ...]:
-    if seat is None:
-        seat = run.config.seat if run.generalises else "both"
-    seat = choose_seat(seat, "both")
-    return SEATS if seat == "both" else (seat,)
-
-
-def _goal(run: AnyRun, goal: str | None) -> Goal:
-    if goal is None:
-        return ALWAYS_WINS if run.winning_seats else CANNOT_LOSE
-    return GOALS[GOALS.index(choose("goal", goal, GOALS))]
 
 
 def _files(
@@ -546,13 +514,12 @@ def _files(
     if given is None:
         return {}
     path = named_file("certificate", given)
-    check_name(path)
     files = {seat: path if len(seats) == 1 else path.with_name(f"{path.stem}-{seat}{path.suffix}") for seat in seats}
     check_distinct(
         [(flag("certificate"), file) for file in files.values()], [] if source is None else [("run", source)]
     )
     for file in files.values():
-        check_path(file, overwrite=overwrite)
+        certificates.check_path(file, overwrite=overwrite)
     return files
 
 
@@ -563,18 +530,14 @@ def check_certificate(path: Path, run: AnyRun | None) -> tuple[str, list[str]]:
     """
     claim = ""
     try:
-        certificate = load_certificate(path)
-        claim = goal_of_certificate(certificate)
-        check_holds(certificate, path)
+        certificate = certificates.load_certificate(path)
+        claim = certificates.goal_of_certificate(certificate)
+        certificates.check_holds(certificate, path)
         if run is not None:
-            check_match(certificate, run.board, _source(run))
+            certificates.check_match(certificate, run.board, _source(run))
     except CertificateError as error:
         return claim, [str(error)]
     return claim, []
-
-
-def _certificate(run: AnyRun, player: Any, seat: int, goal: Goal) -> Certificate:
-    return certify(player, run.board, seat, goal, symmetric=run.symmetric, source=_source(run))
 
 
 def _source(run: AnyRun) -> dict[str, Any]:

@@ -23,14 +23,12 @@ from ttt_batch.agents.builtin import (
     Scripted,
     cells_of,
     kernel_player,
-    player_number,
-    seat_number,
 )
 from ttt_batch.agents.layers import distinct
 from ttt_batch.compiler.bits import NONE, nth_member, popcount, single
 from ttt_batch.compiler.jit import Float64Array, Int8Array, Int64, Int64Array, Uint64Array, kernel
 from ttt_batch.compiler.numerics import MATCHES, below, draw, game_base, stream_key
-from ttt_batch.core.text import RESULTS, Number, Ties, parse_int, parse_seed
+from ttt_batch.core.text import RESULTS, SCRIPTED, SEATS, Number, Ties, choose, choose_seat, parse_int, parse_seed
 from ttt_batch.games.bitboards import Lines, make_lines, view_of
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.games.graph import Graph, n_unfinished
@@ -264,7 +262,8 @@ def play_scripted(
     agent: result of `kernel_player` for the run and these ties, if available.  seen: as for `play_agents`.
     Raises UsageError.  The run does not change.
     """
-    games, plies, number = parse_int("games", games, 1, MAX_MATCH_GAMES), player_number(player), seat_number(seat)
+    games, number = parse_int("games", games, 1, MAX_MATCH_GAMES), SEATS.index(choose_seat(seat))
+    plies = SCRIPTED.index(choose("player", player, SCRIPTED))
     check_both_seats(run)
     key = stream_key(parse_seed(seed), MATCHES[2 * plies + number])
     agent, opponent, lines = agent or kernel_player(run, ties), Scripted(plies), make_lines(run.board)

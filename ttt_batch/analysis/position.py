@@ -19,15 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.adapter import AgentAdapter
-from ttt_batch.agents.base import Words, as_words
-from ttt_batch.agents.layers import LayerRules, distinct
+from ttt_batch.agents.base import as_words
+from ttt_batch.agents.layers import distinct
+from ttt_batch.analysis.matches import GameBlock, play_ply
+from ttt_batch.compiler.numerics import stream_key
 from ttt_batch.core.errors import GamesError
 from ttt_batch.core.results import Printable
 from ttt_batch.core.text import RESULTS, SEATS, Ties, check_ties
 from ttt_batch.evaluation.ties import best_cells, check_sharp
+from ttt_batch.games.bitboards import make_lines
 from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.games.enumeration import check_any_cell
-from ttt_batch.games.game_files import Labelled, LabelledPositions, read_positions
+from ttt_batch.games.game_files import Labelled, read_positions
 from ttt_batch.games.notation import read_position, rows_text
 from ttt_batch.games.solution import WORDS, SolvedResult
 from ttt_batch.games.transcript_reader import GameFile, GameLines
@@ -100,16 +103,6 @@ def evaluate_positions(agent: AnyRun | AgentAdapter, positions: Positions) -> La
     given = read_positions(source, agent.board, name)
     if not given.positions:
         raise GamesError(f"{name}: no game reaches any of its {given.left_out:,} positions; the first: {given.shown}")
-    return _compared(agent, given, name)
-
-
-def position_source(positions: Positions) -> GameFile | GameLines:
-    """Return the source that reads a file or lines of positions."""
-    return GameFile(positions, "position") if isinstance(positions, str | Path) else GameLines(positions)
-
-
-def _compared(agent: AnyRun | AgentAdapter, given: LabelledPositions, file: str) -> LabelledEvaluation:
-    """Return the comparison over all positions."""
     board, rows = agent.board, given.positions
     valued = _by_play(agent, rows) if isinstance(agent, AgentAdapter) else [_by_value(agent, row.marks) for row in rows]
     truth = [frozenset(() if (true := agent.true_value(row.marks)) is None else (true,)) for row in rows]
@@ -123,7 +116,7 @@ def _compared(agent: AnyRun | AgentAdapter, given: LabelledPositions, file: str)
     return LabelledEvaluation(
         agent=agent.name,
         board=board,
-        file=file,
+        file=name,
         positions=len(rows),
         final=sum(board.outcome(row.marks) != UNFINISHED for row in rows),
         left_out=given.left_out,
@@ -136,6 +129,11 @@ def _compared(agent: AnyRun | AgentAdapter, given: LabelledPositions, file: str)
         compared_with="truth" if known else "label",
         counts=counts,
     )
+
+
+def position_source(positions: Positions) -> GameFile | GameLines:
+    """Return the source that reads a file or lines of positions."""
+    return GameFile(positions, "position") if isinstance(positions, str | Path) else GameLines(positions)
 
 
 def _agreement(one: Iterable[Results], two: Iterable[Results]) -> Agreement:
@@ -162,37 +160,21 @@ def _by_value(run: AnyRun | AgentAdapter, marks: Position) -> Results:
 
 def _by_play(agent: AgentAdapter, rows: list[Labelled]) -> list[Results]:
     """Return the first player's result from each position if the agent plays both sides.  Raises AgentError."""
-    board = agent.board
-    marks = np.array([row.marks for row in rows])
+    board, lines, marks = agent.board, make_lines(agent.board), np.array([row.marks for row in rows])
     outcome = np.array([board.outcome(row.marks) for row in rows], np.int8)
-    ply = (marks != EMPTY).sum(1)
-    rules, sides = LayerRules(board), [as_words(marks == FIRST), as_words(marks == SECOND)]
+    ply, sides = (marks != EMPTY).sum(1), np.stack([as_words(marks == FIRST), as_words(marks == SECOND)])
     for now in range(int(ply.min()), board.cells):
         going = np.flatnonzero((ply <= now) & (outcome == UNFINISHED))
         if going.size:
-            outcome[going] = _moved(agent, rules, sides, going, now)
+            own, other = sides[now % 2, going], sides[1 - now % 2, going]
+            number, kept = distinct(own, other)
+            chosen = agent.answers(own[kept], other[kept], now).argmax(1)[number]
+            games = GameBlock(sides[:, going], outcome[going], np.uint64(1) << chosen.astype(np.uint64))
+            play_ply(lines, now, stream_key(0), 0, games)
+            sides[:, going], outcome[going] = games.marks, games.outcome
     agent.ask_again()
     results = {FIRST_WINS: 1, SECOND_WINS: -1, DRAW: 0}
     return [frozenset({results[int(end)]}) for end in outcome]
-
-
-def _moved(
-    agent: AgentAdapter, rules: LayerRules, sides: list[Words], going: NDArray[np.int64], ply: int
-) -> NDArray[np.int8]:
-    """Make the agent's moves in the positions `going`, all with `ply` marks, and return their new outcomes.
-
-    sides: uint64[n] for each player, changed in place.
-    """
-    mover = ply % 2
-    own, other = sides[mover][going], sides[1 - mover][going]
-    number, kept = distinct(own, other)
-    chosen = agent.answers(own[kept], other[kept], ply).argmax(1)[number]
-    mark = np.uint64(1) << chosen.astype(np.uint64)
-    forfeits = (own | other) & mark != 0
-    sides[mover][going] = own | np.where(forfeits, np.uint64(0), mark)
-    outcome = rules.outcome(sides[0][going], sides[1][going], ply)
-    outcome[forfeits] = SECOND_WINS - mover
-    return outcome
 
 
 class Move(NamedTuple):

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from ttt_batch.compiler.numerics import softmax_probabilities
 from ttt_batch.core.text import Number, Ties, check_ties, parse_share
 from ttt_batch.evaluation.ties import SolvedAgent, best_cells, check_sharp
-from ttt_batch.games.board import EMPTY, MARKS, UNFINISHED, Board, Game, Position
+from ttt_batch.games.board import EMPTY, MARKS, UNFINISHED, Board, Game, Position, cells_in
 from ttt_batch.games.solution import WORDS, Prospect
 from ttt_batch.runs.q_values import AgentProxy, PlayingAgent
 
@@ -164,8 +164,7 @@ def oversights(game: Game) -> list[Oversight]:
         elif not lines:
             text, better = "left a win", threats if threats.bit_count() == 1 else 0
         if better and not better >> cell & 1:
-            cells = tuple(cell for cell in range(board.cells) if better >> cell & 1)
-            found.append(Oversight(ply, mover, cell, text, cells))
+            found.append(Oversight(ply, mover, cell, text, tuple(cells_in(better))))
         marks[mover] |= 1 << cell
     return found
 

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ttt_batch.agents.adapter import AgentAdapter
 from ttt_batch.agents.builtin import ScriptedPlayer, Seated, adapter_of, kernel_player
 from ttt_batch.agents.layers import LayerRules, shares
@@ -271,26 +273,21 @@ def all_play_all(
 
 def _standings(meetings: Sequence[Sequence[Meeting]], names: Sequence[str]) -> tuple[Standing, ...]:
     """Return the standings, best first."""
-    runs = range(len(meetings))
-    as_first = [[meetings[run][j] for j in runs if j != run and meetings[run][j].held] for run in runs]
-    as_second = [[meetings[j][run] for j in runs if j != run and meetings[j][run].held] for run in runs]
-    first = [sum(meeting.score for meeting in as_first[run]) for run in runs]
-    second = [sum(1 - meeting.score for meeting in as_second[run]) for run in runs]
-    # Points are sums of rounded shares: differences below 1e-9 are rounding.
-    points = [round(first[run] + second[run], 9) for run in runs]
-    counts = [len(as_first[run]) + len(as_second[run]) for run in runs]
-    rates = [points[run] / counts[run] for run in runs]
-    found = []
-    for run in sorted(runs, key=lambda run: -rates[run]):
-        both = [*(meeting.shares for meeting in as_first[run]), *(meeting.shares[::-1] for meeting in as_second[run])]
+    found, rates = list[Standing](), list[float]()
+    for run, name in enumerate(names):
+        first = [meeting for meeting in meetings[run] if meeting.second != run and meeting.held]
+        second = [row[run] for row in meetings if row[run].first != run and row[run].held]
+        as_first, as_second = sum(meeting.score for meeting in first), sum(1 - meeting.score for meeting in second)
+        # Points are sums of rounded shares: differences below 1e-9 are rounding.
+        points = round(as_first + as_second, 9)
+        margin = DEVIATIONS * math.sqrt(sum(meeting.variance for meeting in first + second))
+        both = [*(meeting.shares for meeting in first), *(meeting.shares[::-1] for meeting in second)]
         won, drawn, lost = (sum(shares) / len(both) for shares in zip(*both, strict=True))
-        place = 1 + sum(other > rates[run] for other in rates)
-        margin = DEVIATIONS * math.sqrt(sum(meeting.variance for meeting in as_first[run] + as_second[run]))
-        moving_first = first[run] if as_first[run] else math.nan
-        moving_second = second[run] if as_second[run] else math.nan
-        shares = won, drawn, lost
-        found.append(Standing(place, run, names[run], points[run], margin, moving_first, moving_second, shares))
-    return tuple(found)
+        own = as_first if first else math.nan, as_second if second else math.nan
+        found.append(Standing(0, run, name, points, margin, *own, (won, drawn, lost)))
+        rates.append(points / len(both))
+    placed = [one._replace(place=1 + sum(rate > rates[one.run] for rate in rates)) for one in found]
+    return tuple(sorted(placed, key=lambda one: -rates[one.run]))
 
 
 @dataclass(frozen=True)
@@ -323,13 +320,13 @@ class Series(Printable):
     @property
     def expected(self) -> Shares | None:
         """Return the exact shares of `total`; None if unknown."""
-        shares = [0.0, 0.0, 0.0]
+        shares = np.zeros(3)
         for meeting in self.meetings:
             if meeting.exact is None or meeting.tally is None:
                 return None
-            for result, share in enumerate(meeting.exact[:: -1 if meeting.first else 1]):
-                shares[result] += share * meeting.tally.games / self.games
-        return shares[0], shares[1], shares[2]
+            shares += np.array(meeting.exact[:: -1 if meeting.first else 1]) * meeting.tally.games / self.games
+        win, drawn, loss = shares.tolist()
+        return win, drawn, loss
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values with stable keys, as `--json` prints them; a meeting's shares are for `first`."""

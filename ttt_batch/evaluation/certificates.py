@@ -292,15 +292,10 @@ def certify(
     return Certificate(board, seat, goal, symmetric, first[order], second[order], move[order], about)
 
 
-def check_name(path: Path) -> None:
-    """Raise CertificateError if `path` does not end in .npz."""
-    if path.suffix != ".npz":
-        raise CertificateError(f"cannot write a certificate to {shown(path)}; give a name such as proof.npz")
-
-
 def check_path(path: Path, *, overwrite: bool = False) -> None:
     """Check, before hours of work, that a certificate can be written to `path`.  Raises CertificateError."""
-    check_name(path)
+    if path.suffix != ".npz":
+        raise CertificateError(f"cannot write a certificate to {shown(path)}; give a name such as proof.npz")
     _OUTPUT.check(path, overwrite=overwrite)
 
 
@@ -338,16 +333,6 @@ def load_certificate(path: Path) -> Certificate:
         return _certificate_of(arrays)
     except (ValueError, BoardError) as error:
         raise CertificateError(f"{shown(path)} is not a valid certificate: {error}") from error
-
-
-def read_certificate(path: Path) -> Certificate:
-    """Read a certificate and check its rules, closure and goal.
-
-    Raises CertificateError, with the position, if it is damaged or incomplete, or does not prove its claim.
-    """
-    certificate = load_certificate(path)
-    check_holds(certificate, path)
-    return certificate
 
 
 def check_holds(certificate: Certificate, path: Path) -> None:
@@ -407,9 +392,9 @@ def _difference(board: Board, listed: ClosureLayer, reached: ClosureLayer) -> st
 def _said(board: Board, layer: ClosureLayer, moves: NDArray[np.uint8], fault: Fault) -> str:
     """Describe the fault of a move of a layer, or of the empty board if `moves` is empty."""
     number, ended = fault.number, "does not win" if fault.why == NOT_WON else "loses"
-    position = (
-        f"position {_rows(board, layer.first[number], layer.second[number])}" if moves.size else "the empty board"
-    )
+    position = "the empty board"
+    if moves.size:
+        position = f"position {_rows(board, layer.first[number], layer.second[number])}"
     cell = int(moves[number]) if moves.size else 0
     move = board.cell_name(cell) if cell < board.cells else str(cell)
     if fault.why == TAKEN:

@@ -112,25 +112,19 @@ def reach(
 
 def make_proof_space(graph: Graph, worth: NDArray[np.float64], solution: NDArray[np.int8] | None = None) -> ProofSpace:
     """Return the workspace of a graph; worth: float64[P, 4].  solution: int8[S], solved here if not given."""
+    results = zeros((graph.code.size + 1, FOUR), np.float64)  # aligned: no four numbers lie in two lines of memory
+    final = np.flatnonzero(graph.outcome != UNFINISHED)
+    result = ends_alone(graph.outcome, 1)[final]
+    results[final, 1 - result], results[final, 3] = 1, result
     return ProofSpace(
         policy=empty_policy(graph),
         solution=solve(graph) if solution is None else solution,
         worth=worth,
-        results=_results_of_ends(graph),
+        results=results.reshape(-1),
         forfeits=np.array([np.argmax(np.append(graph.code, player) == player) for player in (-1, -2)]),
         rows=np.zeros(graph.first_edge.size, np.uint32),
         seen=np.zeros((2, graph.code.size), np.uint8),
     )
-
-
-def _results_of_ends(graph: Graph) -> NDArray[np.float64]:
-    """Return `ProofSpace.results` with the results of final rows."""
-    results = zeros((graph.code.size + 1, FOUR), np.float64)  # aligned: no four numbers lie in two lines of memory
-    final = np.flatnonzero(graph.outcome != UNFINISHED)
-    result = ends_alone(graph.outcome, 1)[final]
-    results[final, 1 - result] = 1
-    results[final, 3] = result
-    return results.reshape(-1)
 
 
 class Judgement(NamedTuple):

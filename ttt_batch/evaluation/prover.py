@@ -123,7 +123,8 @@ class Prover:
         began = time.perf_counter()
         positions = make_positions(self.board, symmetric=symmetric, wide=self._wide)
         words = words_a_key(positions)
-        slots = Slots(positions, self._slots, self._limit(), self._needed.get((seat, goal), 0))
+        limit = free_memory() // 2 if self._memory is None else self._memory
+        slots = Slots(positions, self._slots, limit, self._needed.get((seat, goal), 0))
         task = make_task(self.board, seat, GOALS.index(goal), occupied=occupied)
         crew = [(agent, make_walk(self.board, positions, words, lost))]
         begin_at(agent, slots.positions, crew[0][1], np.zeros(0, np.int8))
@@ -135,9 +136,6 @@ class Prover:
         games = np.concatenate([walk.lost[: walk.at[LOST]] for _, walk in hunt.crew])[:lost]
         status: Status = "refuted" if len(games) else "proved" if why == DONE else "undecided"
         return Proof(status, hunt.count(ENTERED), games, why == NO_ROOM, time.perf_counter() - began)
-
-    def _limit(self) -> int:
-        return free_memory() // 2 if self._memory is None else self._memory
 
 
 class _Hunt:
@@ -226,18 +224,13 @@ class _Hunt:
                 break
             idle = next((number for number in range(len(self.crew)) if number not in busy), None)
             if idle is None:
-                self.crew.append((copy_for_thread(self.crew[0][0]), _fresh(walk)))
+                fresh = Walk(*map(np.zeros_like, walk))
+                fresh.lost[:] = -1
+                self.crew.append((copy_for_thread(self.crew[0][0]), fresh))
                 idle = len(self.crew) - 1
             _hand_over(walk, *self.crew[idle], self._slots.positions, depth)
             busy = [*busy, idle]
         return busy
-
-
-def _fresh(walk: Walk) -> Walk:
-    """Return a new, empty walk with the shapes of `walk`."""
-    fresh = Walk(*map(np.zeros_like, walk))
-    fresh.lost[:] = -1
-    return fresh
 
 
 def _bottom(walk: Walk) -> int:

@@ -258,6 +258,11 @@ class Board:
         return f"{column_name(col)}{row + 1}"
 
 
+def cells_in(bits: int) -> list[int]:
+    """Return the cells of a set of bits, cell i as bit i."""
+    return [cell for cell in range(bits.bit_length()) if bits >> cell & 1]
+
+
 def column_name(col: int) -> str:
     """Return the letters of a column, counted from 0: `aa` follows `z`, and `ba` follows `az`."""
     before, last = divmod(col, 26)

@@ -33,7 +33,7 @@ from ttt_batch.app.web.texts import about, describe_networks
 from ttt_batch.core.errors import BoardError, flag
 from ttt_batch.core.text import Ties, check_ties
 from ttt_batch.evaluation.ties import check_sharp, default_ties
-from ttt_batch.games.board import MAX_TABLE_CELLS, Board
+from ttt_batch.games.board import MAX_TABLE_CELLS, Board, cells_in
 from ttt_batch.games.enumeration import check_any_cell, choose_space, enumerate_graph
 from ttt_batch.games.solution import solve_in_plies
 from ttt_batch.runs.formats import EXPORT, check_targets
@@ -156,10 +156,7 @@ def _data(run: AnyRun | AgentAdapter, shown: Shown) -> dict[str, Any]:
             "cols": board.cols,
             "k": board.k,
             "misere": board.misere,
-            "lines": [
-                {"cells": line, "fence": [cell for cell in range(board.cells) if fence >> cell & 1]}
-                for line, (_, fence) in lines
-            ],
+            "lines": [{"cells": line, "fence": cells_in(fence)} for line, (_, fence) in lines],
         },
         "about": shown.about(),
         "scale": {"low": shown.low, "high": 1} if run.gives == "value" else {"low": 0, "high": 1, "chance": True},
