@@ -14,7 +14,7 @@ HOOKS = {
     "play": ("terminal.loop", "play_here"),
     "plot": ("notebooks", "plot_files"),
     "progress": ("progress", "show_progress"),
-    "run_dict": ("reports.training", "run_summary"),
+    "run_dict": ("reports.training", "training_summary"),
     "run_html": ("notebooks", "notebook_html"),
     "Evaluation": ("reports.evaluation", "evaluation_text"),
     "LabelledEvaluation": ("reports.evaluation", "positions_text"),

@@ -147,22 +147,19 @@ def learners_text(names: Iterable[str]) -> str:
     """Return the text of `learners`: a table of names, sources, rules and defaults."""
     lines = []
     for name in names:
-        source, rule, numbers = _network_summary(name) if name in PATTERN_LEARNERS else _summary(LEARNERS[name])
-        for label, text in ((name, source), ("", rule), ("", numbers)):
+        for label, text in zip((name, "", ""), _summary(name), strict=True):
             lines += hanging(label, text, NAME_WIDTH)
         lines.append("")
     return "\n".join(lines[:-1])
 
 
-def _network_summary(name: str) -> tuple[str, str, str]:
-    """Return source, rule and defaults of a learner of networks."""
-    config = make_pattern_config(learner=name)
-    numbers = f"epsilon {config.epsilon:g}, alpha {config.alpha:g}, lambda {config.trace:g}"
-    return SOURCES[name], RULES[name], f"{numbers}, {count_text(GAMES, 'game')}"
-
-
-def _summary(learner: Learner) -> tuple[str, str, str]:
-    """Return source, rule and defaults of a learner with a table."""
+def _summary(name: str) -> tuple[str, str, str]:
+    """Return source, rule and defaults of a learner."""
+    if name in PATTERN_LEARNERS:
+        config = make_pattern_config(learner=name)
+        numbers = f"epsilon {config.epsilon:g}, alpha {config.alpha:g}, lambda {config.trace:g}"
+        return SOURCES[name], RULES[name], f"{numbers}, {count_text(GAMES, 'game')}"
+    learner = LEARNERS[name]
     d = learner.defaults
     played = "softmax of preferences" if learner.by_chances else f"epsilon {d.epsilon:g}"
     numbers = f"{played}, alpha {d.alpha:g}, gamma {d.gamma:g}, draw worth {_draw_worth(learner)}"
@@ -175,16 +172,14 @@ def _summary(learner: Learner) -> tuple[str, str, str]:
 def learner_text(name: str) -> str:
     """Return the text of `learners NAME`: description of its file, choice rule, tables and options."""
     lines, given = _network_text(name) if name in PATTERN_LEARNERS else _table_text(LEARNERS[name])
-    options = [(_option(name, value), also) for name, value, also in given if value is not None]
+    options = []
+    for name, value, also in given:
+        if value is not None:
+            number = f" {value:g}" if isinstance(value, float) else f" {value}"
+            options.append((f"{dashed(name)}{'' if OPTIONS[name].switch else number}", also))
     width = max(len(option) for option, _ in options) + 2
     lines += ["", "options and defaults", *(f"  {option:<{width}}{also}".rstrip() for option, also in options)]
     return "\n".join(lines)
-
-
-def _option(name: str, value: Any) -> str:
-    """Return an option with its default, as on the command line; a switch has no value."""
-    plain = "" if OPTIONS[name].switch else f" {value:g}" if isinstance(value, float) else f" {value}"
-    return f"{dashed(name)}{plain}"
 
 
 Options = list[tuple[str, Any, str]]

@@ -24,7 +24,7 @@ from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import flag
 from ttt_batch.core.files import shown
 from ttt_batch.core.text import PATTERN_LEARNERS, RESULTS, SEATS, Ties, count_text, percent
-from ttt_batch.evaluation.prover import ALWAYS_WINS, Proof
+from ttt_batch.evaluation.prover import ALWAYS_WINS
 from ttt_batch.evaluation.ties import default_ties, meaning
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, MARKS, UNFINISHED
 from ttt_batch.games.notation import moves_text, rows_text
@@ -51,8 +51,24 @@ def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
 
     name: of the run, such as its file.
     """
-    shares = [_shares(evaluation, seat) for seat in SEATS]
-    lines = [*_head(evaluation, name), *_against(evaluation), *shares, ""]
+    samples, lines = evaluation.samples, _head(evaluation, name)
+    if samples is None:
+        lines.append(row(f"against {evaluation.against}, exactly", *RESULTS))
+    else:
+        how = f"{count_text(samples.answers, 'answer')} in each position, seed {samples.seed}"
+        how += ", with 95 % confidence intervals"
+        lines += [how, "", f"against {evaluation.against}", _wide_row("", RESULTS)]
+    for seat in SEATS:
+        shares = getattr(evaluation, seat)
+        if math.isnan(shares[0]):
+            who = evaluation.against if seat == SEATS[0] else "it"
+            lines.append(f"as {seat}: not applicable, {who} moves first")
+        elif samples is None:
+            lines.append(row(f"as {seat}", *shares))
+        else:
+            both = zip(shares, samples.intervals[seat], strict=True)
+            lines.append(_wide_row(f"as {seat}", (INTERVAL.format(share, *ends) for share, ends in both)))
+    lines.append("")
     for seat, line in evaluation.losing_line.items():
         if line is None:
             proved = evaluation.unbeatable[seat] is not None
@@ -60,26 +76,6 @@ def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
         else:
             lines += _beaten(evaluation, seat, line)
     return "\n".join(lines)
-
-
-def _against(evaluation: Evaluation) -> list[str]:
-    """Return the heading of the shares: the opponent, and how they are known."""
-    if evaluation.samples is None:
-        return [row(f"against {evaluation.against}, exactly", *RESULTS)]
-    number, seed = evaluation.samples.answers, evaluation.samples.seed
-    how = f"{count_text(number, 'answer')} in each position, seed {seed}, with 95 % confidence intervals"
-    return [how, "", f"against {evaluation.against}", _wide_row("", RESULTS)]
-
-
-def _shares(evaluation: Evaluation, seat: str) -> str:
-    """Return the line of a seat's shares, with intervals if they are by samples."""
-    shares = getattr(evaluation, seat)
-    if math.isnan(shares[0]):
-        return f"as {seat}: not applicable, {evaluation.against if seat == SEATS[0] else 'it'} moves first"
-    if evaluation.samples is None:
-        return row(f"as {seat}", *shares)
-    ends = evaluation.samples.intervals[seat]
-    return _wide_row(f"as {seat}", (INTERVAL.format(one, *pair) for one, pair in zip(shares, ends, strict=True)))
 
 
 def _unbeaten(seat: str, ties: str) -> str:
@@ -210,50 +206,43 @@ def proofs_text(proofs: Proofs, name: str = "") -> str:
     """Return the text of `prove`: findings per seat, a game that misses the goal, and the certificates written."""
     title = f"{name}: {proofs.run.config.learner} on {proofs.board.name}".removeprefix(": ")
     lines = [title, f"ties: {meaning(proofs.ties)}", ""]
+    always = proofs.goal == ALWAYS_WINS
     for seat, proof in proofs.found.items():
-        lines += _seat_lines(proofs, seat, proof)
-    for path, size in proofs.certificates.values():
-        told = (
-            f"certificate: {shown(path)}, {count_text(size, 'position')} with a move each, the first of those that tie"
-        )
-        lines += hanging("", told, 0)
+        size = f"{count_text(proof.positions, 'position')} in {proof.seconds:.2f} s"
+        if proof.line is not None:
+            missed = "does not always win" if always else "can lose"
+            lines += [f"{seat} {missed}: refuted, {size}", *hanging("", moves_text(proofs.board, proof.line), 2)]
+            continue
+        found = f"proved, {size}"
+        if proof.status != "proved":
+            found = f"undecided, {size}; {'memory is full' if proof.full else 'the budget is spent'}"
+        lines.append(f"{seat} {'always wins' if always else 'cannot lose'}: {found}")
+    for path, n in proofs.certificates.values():
+        listed = f"{count_text(n, 'position')} with a move each, the first of those that tie"
+        lines += hanging("", f"certificate: {shown(path)}, {listed}", 0)
     return "\n".join(lines)
-
-
-def _seat_lines(proofs: Proofs, seat: str, proof: Proof) -> list[str]:
-    goal = "always wins" if proofs.goal == ALWAYS_WINS else "cannot lose"
-    size = f"{count_text(proof.positions, 'position')} in {proof.seconds:.2f} s"
-    if proof.status == "proved":
-        return [f"{seat} {goal}: proved, {size}"]
-    if proof.line is None:
-        why = "memory is full" if proof.full else "the budget is spent"
-        return [f"{seat} {goal}: undecided, {size}; {why}"]
-    missed = "does not always win" if proofs.goal == ALWAYS_WINS else "can lose"
-    return [f"{seat} {missed}: refuted, {size}", *hanging("", moves_text(proofs.board, proof.line), 2)]
 
 
 def show_text(shown: PositionReport, name: str = "") -> str:
     """Return the text of `show`.  name: the run's, such as its file."""
     board = shown.board
+    state = "a draw" if shown.outcome == DRAW else f"{'X' if shown.outcome == FIRST_WINS else 'O'} has won"
+    if shown.player is not None:
+        state = f"{MARKS[1 + shown.player]} to move"
     lines = [
         f"{name}{': ' * bool(name)}{shown.learner} on {board.name}",
-        *hanging("position ", f"{rows_text(board, shown.position)}, code {shown.code}: {_state(shown)}", 2),
+        *hanging("position ", f"{rows_text(board, shown.position)}, code {shown.code}: {state}", 2),
         "",
         *side_by_side(_boards(shown)),
         "",
         *_summary(shown),
         *_table(shown),
-        *_line(shown),
-        *_images(shown),
     ]
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def _state(shown: PositionReport) -> str:
-    """Return who moves, or how the game ended."""
-    if shown.player is not None:
-        return f"{MARKS[1 + shown.player]} to move"
-    return "a draw" if shown.outcome == DRAW else f"{'X' if shown.outcome == FIRST_WINS else 'O'} has won"
+    if shown.line and shown.player is not None:
+        lines += ["", "best play from here, of equal moves the lowest cell:"]
+        lines += hanging("", moves_text(board, shown.line, shown.player), 2)
+        lines += _fitting(pictures(board, shown.position, shown.line))
+    return "\n".join(line.rstrip() for line in [*lines, *_images(shown)])
 
 
 def _boards(shown: PositionReport) -> list[list[str]]:
@@ -265,30 +254,25 @@ def _boards(shown: PositionReport) -> list[list[str]]:
         texts = [labels[cell] if cell in labels else MARKS[mark] for cell, mark in enumerate(position)]
         return [title, *draw_labels(board, texts)]
 
+    def number(move: Move) -> str:
+        if shown.beads is not None:
+            return f"{move.value:.6g}"
+        if move.softmax is not None:
+            return percent(move.softmax)
+        return "?" if math.isnan(move.value) else f"{move.value:+z.2f}"
+
     small = board.cells <= 9
     names = {cell: move.name if small else MARKS[EMPTY] for cell, move in free.items()}
     found = [drawn("position", names)]
     if free:
         if not shown.outside:
             titles = "chances by softmax" if shown.prefers else "agent's values" if shown.beads is None else "beads"
-            found.append(drawn(titles, {cell: _number_text(shown, move) for cell, move in free.items()}))
+            found.append(drawn(titles, {cell: number(move) for cell, move in free.items()}))
         player = shown.player or 0
         truths = {cell: move.truth.seen_by(player).short for cell, move in free.items() if move.truth is not None}
         if truths:
             found.append(drawn("truth, in plies", truths))
     return [block for block in found if max(map(len, block)) <= REPORT_WIDTH]
-
-
-def _number_text(shown: PositionReport, move: Move) -> str:
-    """Return a move's softmax probability, beads or value, as shown on a board."""
-    if shown.beads is not None:
-        return f"{move.value:.6g}"
-    return position_value_text(move.value) if move.softmax is None else percent(move.softmax)
-
-
-def position_value_text(value: float) -> str:
-    """Return a value as shown on a board; `?` if never visited."""
-    return "?" if math.isnan(value) else f"{value:+z.2f}"
 
 
 def _summary(shown: PositionReport) -> list[str]:
@@ -352,42 +336,22 @@ def _table(shown: PositionReport) -> list[str]:
     head = f"  {'cell':<6}{numbers}{'chance':>10}" + f"{'visits':>14}" * shown.counted + "   truth" * known
     lines = ["", head]
     for move in shown.moves:
-        lines.append(
-            f"{'*' if move.probability else ' '} {move.name:<6}"
-            f"{_numbers(move, unseen)}"
-            f"{f'{100 * move.probability:.1f} %' if move.probability else '-':>10}"
-            + (f"{'-' if move.visits is None else format(move.visits, ','):>14}" if shown.counted else "")
-            + (f"   {_truth(move)}" if known else "")
-        )
+        text = f"{'*' if move.probability else ' '} {move.name:<6}"
+        if move.preference is not None and move.softmax is not None:
+            text += f"{format(move.preference, 'z.4f'):>12}{f'{100 * move.softmax:.1f} %':>10}"
+        else:
+            text += f"{unseen if math.isnan(move.value) else format(move.value, 'z.4f'):>9}"
+        text += f"{f'{100 * move.probability:.1f} %' if move.probability else '-':>10}"
+        if shown.counted:
+            text += f"{'-' if move.visits is None else format(move.visits, ','):>14}"
+        if move.truth is not None:
+            text += f"   {move.truth}{', best' if move.keeps and move.best else ''}"
+        lines.append(text)
     if shown.prefers:
         lines += ["", "softmax: how likely each move is in training; chance: by its best moves alone"]
     if not shown.counted and not shown.outside and shown.learner not in PATTERN_LEARNERS:
         lines += ["", f"visits are counted only if the step size depends on them ({flag('alpha', '1/n')})"]
     return lines
-
-
-def _numbers(move: Move, unseen: str) -> str:
-    """Return the columns of a move: its value, or the preference for it and its probability by softmax."""
-    if move.preference is not None and move.softmax is not None:
-        return f"{format(move.preference, 'z.4f'):>12}{f'{100 * move.softmax:.1f} %':>10}"
-    return f"{unseen if math.isnan(move.value) else format(move.value, 'z.4f'):>9}"
-
-
-def _truth(move: Move) -> str:
-    """Return the truth of a move and what it means."""
-    if move.truth is None:
-        return ""
-    return str(move.truth) + ("" if move.keeps is None else (", best" if move.best else "") * bool(move.keeps))
-
-
-def _line(shown: PositionReport) -> list[str]:
-    """Return best play from here on, as moves and as boards."""
-    if not shown.line or shown.player is None:
-        return []
-    blocks = pictures(shown.board, shown.position, shown.line)
-    moves = moves_text(shown.board, shown.line, shown.player)
-    head = "best play from here, of equal moves the lowest cell:"
-    return ["", head, *hanging("", moves, 2), *_fitting(blocks)]
 
 
 def _fitting(blocks: list[list[str]]) -> list[str]:

@@ -71,14 +71,11 @@ def _matrix(found: Tournament) -> list[str]:
         columns = range(start, min(n, start + COLUMNS))
         lines += ["", " " * 16 + "".join(f"{column + 1:>8}" for column in columns)]
         for row, name in enumerate(found.names):
-            scores = "".join(_score(found.meetings[row][column]) for column in columns)
+            scores = "".join(
+                f"{one.score:>8.3f}" if one.held else f"{'-':>8}" for one in found.meetings[row][start:][:COLUMNS]
+            )
             lines.append(f"{cut(f'{row + 1:>2} {name}', 16):<16}{scores}")
     return lines
-
-
-def _score(meeting: Meeting) -> str:
-    """Return a meeting's cell of the matrix."""
-    return f"{meeting.score:>8.3f}" if meeting.held else f"{'-':>8}"
 
 
 def _meetings(found: Tournament) -> list[str]:

@@ -97,8 +97,8 @@ def verdict_facts(run: Run) -> dict[str, Any]:
     }
 
 
-def training_summary(run: AnyRun, path: str | None) -> dict[str, Any]:
-    """Return the values of `train --json`."""
+def training_summary(run: AnyRun, path: str | None = None) -> dict[str, Any]:
+    """Return the values of `train --json`.  path: of its file; by default the one that training has saved."""
     seconds, in_play = run.provenance.get("seconds"), run.statistics["outcomes"][-1].tolist()
     return {
         "learner": run.config.learner,
@@ -110,7 +110,7 @@ def training_summary(run: AnyRun, path: str | None) -> dict[str, Any]:
         "in_play": dict(zip(SELF_PLAY, in_play, strict=True)),
         **(network_verdicts(run) if isinstance(run, PatternRun) else _last_point(run)),
         "config": run.config.to_report(),
-        "run": path,
+        "run": str(run.file) if path is None and run.file is not None else path,
     }
 
 
@@ -129,11 +129,6 @@ def _last_point(run: Run) -> dict[str, Any]:
         "self_play": dict(zip(SELF_PLAY, last["self_play"].tolist(), strict=True)),
         **{name: dict(zip(SEATS, last[name].tolist(), strict=True)) for name in ("optimal_share", "value_error")},
     }
-
-
-def run_summary(run: AnyRun) -> dict[str, Any]:
-    """Return what `train --json` prints, for `to_dict` of a run."""
-    return training_summary(run, None if run.file is None else str(run.file))
 
 
 def training_text(run: AnyRun, path: Path, *, compiled: bool = False) -> str:
