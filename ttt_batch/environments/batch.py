@@ -32,35 +32,11 @@ from ttt_batch.core.text import (
     parse_seed,
     random_seed,
 )
-from ttt_batch.environments.kernels import (
-    FINE,
-    IN_TURN,
-    BatchSettings,
-    Seen,
-    draw_actions,
-    fast_step,
-    start_games,
-    step,
-    wanted_moves,
-)
-from ttt_batch.environments.rules import (
-    JOINED,
-    make_observation_layout,
-    make_rules,
-    make_scratch,
-    make_state,
-    n_actions,
-    show_wide,
-    word_type,
-    write_boards,
-    write_codes,
-)
+from ttt_batch.environments import kernels, rules
 from ttt_batch.games.bitboards import Lines, make_lines
 from ttt_batch.games.board import MAX_CODED_CELLS, Board, parse_board
 from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.lookup import name_or_run
-
-NAMES = ("planes", "mask", "rewards", "terminated")
 
 Shapes = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
@@ -135,11 +111,6 @@ def is_array(given: object) -> TypeGuard[NDArray[Any]]:
     """Return whether kernels take this object: a plain array, not a masked one."""
     # The first question spares nearly all the others, which take 0.1 us: 5 % of a step of one game.
     return type(given) is np.ndarray or (isinstance(given, np.ndarray) and not isinstance(given, np.ma.MaskedArray))
-
-
-def is_plain(array: NDArray[Any], dtype: np.dtype[Any]) -> bool:
-    """Return whether kernels compiled for `dtype` may read an array."""
-    return array.dtype == dtype and array.flags.c_contiguous and array.flags.aligned
 
 
 def check_array(name: str, array: object, shape: tuple[int, ...], dtype: DTypeLike) -> None:
@@ -270,12 +241,12 @@ class Batch:
         self._player: Any = NOBODY
         if opponent is not None:
             self._player = make_opponent(opponent, self.board, ties)
-        self.n_actions = n_actions(self.board)
+        self.n_actions = rules.n_actions(self.board)
         self._make_arrays(check_look(dtype), arrays, opponent is not None, keep_last, record)
-        self._settings = BatchSettings(
+        self._settings = kernels.BatchSettings(
             AUTORESET.index(self.autoreset),
             self.illegal == "lose",
-            IN_TURN if person is None else person,
+            kernels.IN_TURN if person is None else person,
             self.first_env,
         )
         self._prepare()
@@ -288,18 +259,18 @@ class Batch:
 
     def _prepare(self) -> None:
         """Set up the rules, the state and the scratch."""
-        self._rules, self._lines, word = make_rules(self.board), make_lines(self.board), word_type(self.board)
-        self._state, self._scratch = make_state(self.n, word), make_scratch(self.n, word)
+        self._rules, self._lines, word = (
+            rules.make_rules(self.board),
+            make_lines(self.board),
+            rules.word_type(self.board),
+        )
+        self._state, self._scratch = rules.make_state(self.n, word), rules.make_scratch(self.n, word)
         self._step = StepArrays(self.planes, self.mask, self.rewards, self.terminated)
         self._held = self._rules, self._lines, self._state, self._settings, self._seen, self._scratch, self._player
         self._compiled: dict[Any, Any] = {}
         self._all = np.ones(self.n, np.uint8)
-        self._look = make_observation_layout(self._rules, self._seen, self._scratch.words)
-        more = (
-            self._seen.seat,
-            self._seen.last,
-            self._seen.played,
-        )  # empty without an opponent and without kept positions
+        self._look = rules.make_observation_layout(self._rules, self._seen, self._scratch.words)
+        more = self._seen.seat, self._seen.last, self._seen.played  # empty without an opponent and kept positions
         self._lean = self.autoreset == "same-step" and not any(array.size for array in more)
 
     def _make_arrays(
@@ -314,7 +285,7 @@ class Batch:
             "rewards": ((n, 2), np.dtype(np.float32)),
             "terminated": ((n,), np.dtype(np.bool_)),
         }
-        word = np.dtype(word_type(self.board)).itemsize
+        word = np.dtype(rules.word_type(self.board)).itemsize
         more = n * (3 * word + 10 + against + 2 * cells * (keep_last + record))
         made = output_arrays(shapes, given, more)
         self.planes, self.mask, self.rewards, self.terminated = (made[name] for name in shapes)
@@ -323,7 +294,7 @@ class Batch:
         none = np.zeros(0, np.uint8)
         moves, played = np.full((2, n * cells if record else 0), -1, np.int8)
         self._moves, self._played = moves, played.reshape(-1, cells)
-        self._seen = Seen(
+        self._seen = kernels.Seen(
             flat(self.planes),
             flat(self.mask),
             flat(self.rewards),
@@ -346,7 +317,7 @@ class Batch:
             self.seed = parse_seed(seed)
             self._keys = stream_key(self.seed, OPPONENT), stream_key(self.seed, SAMPLED)
             self._state.games[chosen != 0] = -1
-        self._run(start_games, *self._held, self._keys[0], chosen)
+        self._run(kernels.start_games, *self._held, self._keys[0], chosen)
         return self._shown()
 
     def step(self, actions: Any) -> StepArrays:
@@ -361,19 +332,20 @@ class Batch:
         if not (fits and actions.dtype.isnative):
             actions = actions_of(actions, self.n)
         given = self._rules, self._state, self._settings, actions, self._scratch.wanted
-        wrong = self._run(wanted_moves, *given) if is_plain(actions, INT64) else wanted_moves(*given)
-        if wrong != FINE:
+        plain = actions.dtype == INT64 and actions.flags.c_contiguous and actions.flags.aligned
+        wrong = self._run(kernels.wanted_moves, *given) if plain else kernels.wanted_moves(*given)
+        if wrong != kernels.FINE:
             raise self._wrong_action(int(wrong), int(actions[wrong]))
         if self._lean:
-            self._run(fast_step, self._rules, self._state, self._seen, self._scratch, self._look)
+            self._run(kernels.fast_step, self._rules, self._state, self._seen, self._scratch, self._look)
             return self._step
-        self._run(step, *self._held, self._keys[0])
+        self._run(kernels.step, *self._held, self._keys[0])
         return self._shown()
 
     def _shown(self) -> StepArrays:
         """Write the current observations, which kernels have written for small boards."""
-        if self.board.cells > JOINED:
-            self._run(show_wide, self._state, self._look)
+        if self.board.cells > rules.JOINED:
+            self._run(rules.show_wide, self._state, self._look)
         return self._step
 
     def _run(self, kernel: Any, *arguments: Any) -> Any:
@@ -401,7 +373,7 @@ class Batch:
         if actions is None:
             actions = np.zeros(self.n, np.int64)
         check_array("actions", actions, (self.n,), np.int64)
-        draw_actions(self._rules, self._state, self._settings, self._keys[1], actions)
+        kernels.draw_actions(self._rules, self._state, self._settings, self._keys[1], actions)
         return actions
 
     @property
@@ -416,14 +388,14 @@ class Batch:
                 "use bitboards"
             )
         codes = np.zeros(self.n, np.int64)
-        write_codes(self._rules, self._state, 3 ** np.arange(self.board.cells, dtype=np.int64), codes)
+        rules.write_codes(self._rules, self._state, 3 ** np.arange(self.board.cells, dtype=np.int64), codes)
         return codes
 
     @property
     def bitboards(self) -> NDArray[np.uint64]:
         """Return the cells of the first and the second player (uint64[n, 2]), cell i as bit i."""
         boards = np.zeros((self.n, 2), np.uint64)
-        write_boards(self._state, boards)
+        rules.write_boards(self._state, boards)
         return boards
 
     @property

@@ -42,12 +42,6 @@ GROUND, LINE, FREE = (250, 250, 248), (200, 200, 196), (232, 232, 228)
 COLOURS = {FIRST: (31, 119, 180), FIRST + 1: (214, 72, 54)}
 
 
-def game_text(board: Board, position: Position, ending: str) -> str:
-    """Return rows of `.`, `X` and `O`, and a line with the ending or with the next mover."""
-    mover = MARKS[FIRST + (board.cells - position.count(EMPTY)) % 2]
-    return rows_text(board, position).replace("/", "\n") + f"\n{ending or f'{mover} to move'}\n"
-
-
 def position_picture(board: Board, position: Position) -> NDArray[np.uint8]:
     """Return an image, uint8[rows * SIDE, cols * SIDE, 3]: discs, blue for the first player, red for the second."""
     across = np.arange(SIDE) - (SIDE - 1) / 2
@@ -62,14 +56,17 @@ def position_picture(board: Board, position: Position) -> NDArray[np.uint8]:
 
 
 def rendered(board: Board, position: Position, ending: str, mode: str | None) -> str | NDArray[np.uint8] | None:
-    """Return a game in a render mode; `human` prints it and returns None.  ending: text, empty if unfinished."""
+    """Return a game in a render mode: as a picture, or as rows of marks and a line with the ending or the next mover.
+
+    `human` prints the text and returns None.  ending: text, empty if unfinished.
+    """
     if mode == "rgb_array":
         return position_picture(board, position)
-    if mode == "ansi":
-        return game_text(board, position, ending)
+    mover = MARKS[FIRST + (board.cells - position.count(EMPTY)) % 2]
+    text = rows_text(board, position).replace("/", "\n") + f"\n{ending or f'{mover} to move'}\n"
     if mode == "human":
-        print_lines(game_text(board, position, ending), sys.stdout)
-    return None
+        print_lines(text, sys.stdout)
+    return text if mode == "ansi" else None
 
 
 NAME = "ttt_batch/MNK-v0"
@@ -79,13 +76,6 @@ ENDINGS = {1: f"{MARKS[FIRST]} has won", 0: "a draw", -1: f"{MARKS[SECOND]} has 
 
 Info = dict[str, Any]
 Opponent = AnyRun | str | Path | None
-
-
-def register_environments() -> None:
-    """Make the environments known to Gymnasium.  Importing this module does it."""
-    if NAME not in gymnasium.registry:
-        here = __name__
-        gymnasium.register(NAME, entry_point=f"{here}:MNKEnv", vector_entry_point=f"{here}:MNKVectorEnv")
 
 
 def spaces_of(batch: Batch) -> tuple[Box, Discrete]:
@@ -315,4 +305,5 @@ class MNKVectorEnv(VectorEnv):
         return tuple(picture_of(self.batch, env, self.render_mode) for env in range(self.num_envs))
 
 
-register_environments()
+if NAME not in gymnasium.registry:
+    gymnasium.register(NAME, entry_point=f"{__name__}:MNKEnv", vector_entry_point=f"{__name__}:MNKVectorEnv")
