@@ -1,13 +1,13 @@
 """Judging and comparing of runs and agents: `evaluate`, `judge`, `show` and `tournament`."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from ttt_batch.agents.adapter import AgentAdapter, watched
 from ttt_batch.agents.builtin import agent_of_run
-from ttt_batch.agents.external import AgentLike, at_board, is_agent, open_players
+from ttt_batch.agents.external import AgentLike, is_agent, open_players
 from ttt_batch.analysis.judge import SampledEvaluation, check_scripted, judge_agent
 from ttt_batch.analysis.position import (
     LabelledEvaluation,
@@ -20,7 +20,7 @@ from ttt_batch.analysis.position import (
 from ttt_batch.analysis.tournament import Tournament, all_play_all
 from ttt_batch.core.errors import UsageError, flag, quoted
 from ttt_batch.core.results import progress_callback
-from ttt_batch.core.text import AGAINST, SCRIPTED, Number, Ties, check_ties, find_name
+from ttt_batch.core.text import AGAINST, SCRIPTED, Number, Ties, check_ties, find_name, given_options, with_options
 from ttt_batch.games.board import Board, Position, parse_board
 from ttt_batch.games.game_files import board_meant
 from ttt_batch.runs.evaluation import Evaluation, PlayedEvaluation, evaluate_as_played
@@ -38,7 +38,7 @@ AnswerProgress = Callable[[int], None] | bool | None
 """Callback that receives the number of the agents' answers so far, or True for a line on a terminal."""
 
 
-class EvaluationOptions(TypedDict, total=False):
+class JudgingOptions(TypedDict, total=False):
     """Options of `judge` and `evaluate`."""
 
     games: Number | None
@@ -49,6 +49,17 @@ class EvaluationOptions(TypedDict, total=False):
     progress: AnswerProgress
 
 
+class EvaluationOptions(JudgingOptions, total=False):
+    """Options of `evaluate`; those here are for agents and files that it opens."""
+
+    board: Board | str | None
+    symmetric: bool
+    illegal: str | None
+    time_limit: Number | None
+    load: Callable[[Any], AnyRun]
+
+
+@with_options(JudgingOptions)
 def judge(
     agent: Player,
     board: Board | str | None = None,
@@ -57,7 +68,7 @@ def judge(
     symmetric: bool = False,
     illegal: str = "error",
     time_limit: Number | None = None,
-    **options: Unpack[EvaluationOptions],
+    **options: Unpack[JudgingOptions],
 ) -> Evaluation | SampledEvaluation:
     """Evaluate your own agent, exactly unless the board is too large to enumerate or its answers are sampled.
 
@@ -77,7 +88,7 @@ def judge(
     symmetric: query one image of each position only; the verdict assumes that the agent plays alike in all images.
     illegal: `error`, or `loses`: a move to an occupied cell loses the game.
     time_limit: seconds for each answer of a program or of `agent(board)`, or for every 10,000 positions of a callable
-    with batches; 10 by default.
+    with batches; 10 by default.  All three are also for an agent as the opponent.
     games, seed, budget: as for `evaluate`.  ties: rule of play of an opponent that is a run.
     samples: answers in each position, 1 to 1,000,000, of an agent or opponent whose moves are random with unknown
     probabilities.  The frequencies of the answers are evaluated, with 95 % intervals.  Such an evaluation proves
@@ -87,20 +98,18 @@ def judge(
     progress: called with the number of answers so far; True shows it on standard error if that is a terminal.
     Raises AgentError for an invalid answer, an exception or an exceeded time limit; UsageError and BoardError.
     """
+    given: Any = given_options(judge, options)
     if not isinstance(agent, AgentAdapter) and not is_agent(agent):
         run = load_any(agent) if isinstance(agent, str | Path) else agent
         if isinstance(run, AnyRun):  # its answers are judged, exactly also those of networks
             if board is not None and parse_board(board) != run.board:
                 name = parse_board(board).name
                 raise UsageError(f"the run plays {run.board.name}, not {name}; leave {flag('board')} out")
-            if run.resigns:  # no answer says so
-                return evaluate(run, against, **options)
-            agent, board = agent_of_run(run, options.get("ties", "any")), run.board
-    with ExitStack() as stack:
-        if not isinstance(agent, AgentAdapter):
-            how: dict[str, Any] = {"symmetric": symmetric, "illegal": illegal, "time_limit": time_limit}
-            agent = stack.enter_context(at_board(agent, board or "3x3", **how))
-        return evaluate(agent, against, **options)
+            # One that may resign is judged as a run, because no answer says so.
+            agent, board = run if run.resigns else agent_of_run(run, given.get("ties", "any")), run.board
+    given |= {"board": board, "symmetric": symmetric, "illegal": illegal, "time_limit": time_limit}
+    found: Evaluation | SampledEvaluation = evaluate(agent, against, **given)
+    return found
 
 
 @overload
@@ -124,6 +133,7 @@ def evaluate(
     positions: Positions | None = None,
     **options: Unpack[EvaluationOptions],
 ) -> Evaluation | SampledEvaluation | PlayedEvaluation | LabelledEvaluation: ...
+@with_options(EvaluationOptions)
 def evaluate(
     run: Player,
     against: Player | None = None,
@@ -143,35 +153,24 @@ def evaluate(
     other option applies.
     samples, progress: for agents, as for `judge`.
     positions: a file of labelled positions, or its lines; compares values, labels and exact results.
+    board, symmetric, illegal, time_limit: of agents, as for `judge`; they play on the board of a run by default.
+    load: opens the files of runs.
     Raises GamesError for a file without positions, UsageError, BoardError and RunFileError.
     """
-    return evaluate_players(run, against, as_played=as_played, positions=positions, **options)
-
-
-def evaluate_players(
-    run: Player,
-    against: Player | None,
-    *,
-    board: Board | str | None = None,
-    load: Callable[[Any], AnyRun] = any_run,
-    rules: Mapping[str, Any] | None = None,
-    as_played: bool = False,
-    positions: Positions | None = None,
-    progress: AnswerProgress = None,
-    ties: Ties = "any",
-    **options: Any,
-) -> Evaluation | SampledEvaluation | PlayedEvaluation | LabelledEvaluation:
-    """Evaluate as `evaluate` does.  board, load, rules: as for `open_players`."""
-    given = {"against": against, **options, "ties": None if check_ties(ties) == "any" else ties}
-    excess = [name for name, value in given.items() if value is not None]
+    given = given_options(evaluate, options)
+    how: dict[str, Any] = {
+        name: given.pop(name) for name in ("board", "symmetric", "illegal", "time_limit", "load") if name in given
+    }
+    progress, ties = given.pop("progress", None), check_ties(given.pop("ties", "any"))
+    excess = [*(["against"] if against is not None else []), *given, *(["ties"] if ties != "any" else [])]
     with progress_callback(progress, "asking") as tell, watched(tell):
         if positions is not None:
             excess += ["as_played"] if as_played else []
             if excess:
                 raise UsageError(f"{flag('positions')} compares values of positions; leave {flag(excess[0])} out")
-            if is_agent(run):
-                board = board or board_meant(position_source(positions).beginning())
-            with open_players([run], board, load=load, **(rules or {})) as (player,):
+            if is_agent(run) and "board" not in how:
+                how["board"] = board_meant(position_source(positions).beginning())
+            with open_players([run], **how) as (player,):
                 return evaluate_positions(player, positions)
         if as_played:
             switched = flag("as_played", True)
@@ -179,7 +178,7 @@ def evaluate_players(
                 raise UsageError(
                     f"{switched} is against random moves and the best opponent; leave {flag(excess[0])} out"
                 )
-            learnt = None if isinstance(run, AgentAdapter) or is_agent(run) else load(run)
+            learnt = None if isinstance(run, AgentAdapter) or is_agent(run) else how.get("load", any_run)(run)
             if not isinstance(learnt, Run):
                 raise UsageError(f"{switched} is for runs of tables, which explore; leave it out")
             return evaluate_as_played(learnt)
@@ -190,19 +189,19 @@ def evaluate_players(
                 against = name_or_run("opponent", against, AGAINST, others=RUNS_OR_AGENTS)
             beside = [against]
         with (
-            open_players([run, *beside], board, load=load, **(rules or {})) as (player, *others),
-            open_opponent([*others, against][0], player, load=load, **(rules or {})) as opponent,
+            open_players([run, *beside], **how) as (player, *others),
+            open_opponent([*others, against][0], player, how) as opponent,
         ):
-            return judge_agent(player, opponent, **options, ties=ties)
+            return judge_agent(player, opponent, **given, ties=ties)
 
 
 @contextmanager
 def open_opponent(
-    against: Player | None, agent: AnyRun | AgentAdapter, *, load: Callable[[Any], AnyRun], **rules: Any
+    against: Player | None, agent: AnyRun | AgentAdapter, how: Mapping[str, Any]
 ) -> Iterator[AnyRun | AgentAdapter | str | None]:
     """Yield the opponent of an agent: a name of `AGAINST`, a run, or an agent on the same board.
 
-    load, rules: as for `open_players`.  Programs that were started for it end with the block.
+    how: options of `open_players`.  Programs that were started for it end with the block.
     Raises UsageError for an unknown name, RunFileError and AgentError.
     """
     if against is None or isinstance(against, AnyRun | AgentAdapter):
@@ -210,7 +209,7 @@ def open_opponent(
     elif is_agent(against) and find_name(against, AGAINST) is None:
         if not agent.enumerated:  # before its program starts
             check_scripted(agent, against)
-        with at_board(against, agent.board, **rules) as opponent:
+        with open_players([against], **{**how, "board": agent.board}) as (opponent,):
             yield opponent
     elif isinstance(against, str | Path):
         any_name = agent.enumerated or find_name(against, AGAINST) is not None
@@ -218,7 +217,7 @@ def open_opponent(
         meant = name_or_run("opponent", against, names, others=others)
         if isinstance(meant, Path) and not agent.enumerated:
             check_scripted(agent, against, run=True)
-        yield load(meant) if isinstance(meant, Path) else meant
+        yield how.get("load", any_run)(meant) if isinstance(meant, Path) else meant
     else:
         raise UsageError(f"unknown opponent {quoted(against)}; give a run, a name or an agent")
 

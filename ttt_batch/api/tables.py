@@ -36,22 +36,19 @@ class ExportOptions(TypedDict, total=False):
     warn: Callable[[str], None]
 
 
-class ImportOptions(LearnerOptions, total=False):
-    """Options of `import_run`."""
-
-    form: str | None
-    player: str | None
-    keys: str | None
-    command: str
-    warn: Callable[[str], None]
-
-
 class TableOptions(LearnerOptions, total=False):
     """Options of `import_table`."""
 
     player: str | None
     keys: str | None
     warn: Callable[[str], None]
+
+
+class ImportOptions(TableOptions, total=False):
+    """Options of `import_run`."""
+
+    form: str | None
+    command: str
 
 
 def resolve_format(to: str | None, files: Sequence[Path], names: Collection[str]) -> str:

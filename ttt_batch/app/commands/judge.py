@@ -148,7 +148,7 @@ def evaluate_command(
             return table.get(str([*marks[:cell], 1, *marks[cell + 1 :]]), 0)
         return max((cell for cell in range(9) if not marks[cell]), key=worth)
     """
-    from ttt_batch.api.judging import evaluate_players
+    from ttt_batch.api.judging import evaluate
     from ttt_batch.app.hooks import hook
 
     rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit, symmetric)
@@ -157,9 +157,8 @@ def evaluate_command(
         rules.refuse("none is named")
     options: dict[str, Any] = {"games": games, "seed": seed, "budget": budget, "samples": samples, "ties": rule}
     with working(quiet=quiet) as report:
-        load, how = rules.loader(trust, report)
         options |= {"as_played": as_played, "positions": positions, "progress": report.asking}
-        result = evaluate_players(path, against, board=board, load=load, rules=how, **options)
+        result = evaluate(path, against, **options, **rules.opening(trust, report))
     print_result(json, result.to_dict, lambda: hook(type(result).__name__)(result, called(path)))
 
 
@@ -209,9 +208,10 @@ def show_command(
     """Say everything about a position: its value, each move's value and visits, the truth, the best replies."""
     from ttt_batch.api.judging import show
     from ttt_batch.app.reports.evaluation import show_text
+    from ttt_batch.games.notation import may_be_position
 
     rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit)
-    if path is None or _is_position(path):
+    if path is None or (may_be_position(path) and not exists(find_run(path))):
         position = [*([] if path is None else [path]), *(position or [])]
         path = str(newest_file("show"))
     if not is_named(path):
@@ -220,13 +220,6 @@ def show_command(
         asked = " ".join(position or []).strip() or 0
         shown = show(player, asked, symmetric=symmetric, ties=rule)
     print_result(json, shown.to_dict, lambda: show_text(shown, "" if is_named(path) else called(path)))
-
-
-def _is_position(given: str) -> bool:
-    """Return whether a word in the place of a run is a position and not the name of a file."""
-    from ttt_batch.games.notation import may_be_position
-
-    return may_be_position(given) and not exists(find_run(given))
 
 
 def tournament_command(
@@ -356,9 +349,9 @@ def prove_command(
     """Prove by exhaustive search that an agent cannot lose, or always wins: status 0 if it is proved, 1 if not."""
     from ttt_batch.analysis.judge import prove as prove_run
     from ttt_batch.app.reports.evaluation import proofs_text
+    from ttt_batch.evaluation.prover import BUDGET
 
     rule = check_ties(ties)
-    limit: dict[str, Any] = {} if budget is None else {"budget": budget}
     entered = [0]
 
     def progress(positions: int, _lost: int) -> None:
@@ -377,7 +370,7 @@ def prove_command(
             overwrite=overwrite,
             trust=trust,
             progress=progress,
-            **limit,
+            budget=BUDGET if budget is None else budget,
         )
     say(path, found.run.notes)
     written = next((file for file, _ in found.certificates.values()), None)

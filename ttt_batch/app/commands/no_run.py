@@ -216,7 +216,9 @@ def plot_command(
     """Draw how agents learnt, into a picture or on the terminal."""
     choose("kind of plot", kind, PLOTS)
     pairs = [_pair(text) for text in only or []]
-    paths = paths or [_newest(kind, live=live, of_study=metric is not None or bool(pairs))]
+    what = "run" if live or kind in ("opening", "coverage", "movie") else "run or study"
+    what = "study" if metric is not None or pairs or kind in ("sensitivity", "settling", "heat") else what
+    paths = paths or [newest_file("plot", what)]
     if live:
         from ttt_batch.app.plots.live import watch_curve
 
@@ -230,13 +232,6 @@ def plot_command(
             watch_curve(paths[0], sys.stdout, stdin=sys.stdin, trust=trust)
         return
     _draw(paths, out, kind, metric, pairs, overwrite=overwrite, trust=trust, quiet=quiet, json=json)
-
-
-def _newest(kind: str, *, live: bool, of_study: bool) -> Path:
-    """Return the newest file here with such a picture.  Raises UsageError without one."""
-    if of_study or kind in ("sensitivity", "settling", "heat"):
-        return newest_file("plot", "study")
-    return newest_file("plot", "run" if live or kind in ("opening", "coverage", "movie") else "run or study")
 
 
 def _draw(

@@ -1,7 +1,7 @@
 """Options and arguments that several commands share, and who plays."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -222,34 +222,25 @@ class AgentOptions(NamedTuple):
     time_limit: str | None = None
     symmetric: bool = False
 
-    @contextmanager
     def open(
         self, players: Sequence[object], trust: bool, report: "Reporter | None" = None
-    ) -> "Iterator[list[AnyRun | AgentAdapter]]":
-        """Yield players as `agents.external.open_players` does, with notes about run files on standard error."""
+    ) -> AbstractContextManager["list[AnyRun | AgentAdapter]"]:
+        """Open players as `agents.external.open_players` does, with notes about run files on standard error."""
         from ttt_batch.agents.external import open_players
 
-        load, rules = self.loader(trust, report)
-        with open_players(players, self.board, load=load, **rules) as opened:
-            yield opened
+        return open_players(players, **self.opening(trust, report))
 
-    def loader(self, trust: bool, report: "Reporter | None") -> "tuple[Callable[[str], AnyRun], dict[str, Any]]":
-        """Return the function that opens a run file, and the options of agents at a board."""
-        rules = {"symmetric": self.symmetric, "illegal": self.illegal or "error", "time_limit": self.time_limit}
-        return lambda given: load_any_run(find_run(given), trust, report), rules
+    def opening(self, trust: bool, report: "Reporter | None") -> dict[str, Any]:
+        """Return the options with which `open_players` and `evaluate` open players."""
+        given = {name: value for name, value in self._asdict().items() if value is not None}
+        return given | {"load": lambda path: load_any_run(find_run(path), trust, report)}
 
     def refuse(self, why: str) -> None:
         """Raise UsageError if any was given."""
-        given = {
-            "--board": self.board is not None,
-            "--illegal": self.illegal is not None,
-            "--time-limit": self.time_limit is not None,
-            "--symmetric": self.symmetric,
-        }
-        for name, there in given.items():
-            if there:
-                instead = f", or name a run of {self.board}" if name == "--board" else ""
-                raise UsageError(f"{name} is for agents such as one-ply, and {why}; leave it out{instead}")
+        for name, value in self._asdict().items():
+            if value not in (None, False):
+                instead = f", or name a run of {value}" if name == "board" else ""
+                raise UsageError(f"{dashed(name)} is for agents such as one-ply, and {why}; leave it out{instead}")
 
 
 def is_named(given: str | Path) -> bool:

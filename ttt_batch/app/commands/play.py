@@ -2,8 +2,8 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -110,11 +110,16 @@ def play_command(
         raise RunFileError(f"{run_name(out)} exists, and play replaces no other run; choose another file")
     keys, rules = not plain and _at_a_terminal(), AgentOptions(board, illegal, time_limit)
     path, named = _who(run, rules, learn=learn)
-    with (
-        _told_later() as later,
-        working(quiet=quiet, doing=f"asking {named}" if named else _reading(path), keys=keys) as report,
-        ExitStack() as stack,
-    ):
+    doing = "looking for the newest run here" if path is None else f"reading {run_name(path)}"
+    doing = f"asking {named}" if named else doing
+    later: list[str] = []  # warnings that would disturb a screen
+
+    def tell() -> None:
+        for line in later:
+            print_message(f"ttt-batch: {line}")
+
+    with ExitStack() as stack, working(quiet=quiet, doing=doing, keys=keys) as report:
+        stack.callback(tell)
         from ttt_batch.app.terminal import loop
         from ttt_batch.games.transcripts import GameRecord
 
@@ -237,22 +242,6 @@ def watch_command(
 def _at_a_terminal() -> bool:
     """Return whether a user types and sees the output."""
     return is_live(sys.stdin) and is_live(sys.stdout)
-
-
-def _reading(path: Path | None) -> str:
-    """Return the text of the first step."""
-    return "looking for the newest run here" if path is None else f"reading {run_name(path)}"
-
-
-@contextmanager
-def _told_later() -> Iterator[list[str]]:
-    """Yield a list for warnings that would disturb a screen; they are printed at the end in any case."""
-    lines: list[str] = []
-    try:
-        yield lines
-    finally:
-        for line in lines:
-            print_message(f"ttt-batch: {line}")
 
 
 def _check_files(path: Path | None, *, learn: bool, out: Path | None, record: Path | None) -> None:
