@@ -7,7 +7,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 
 from ttt_batch.agents.adapter import AgentAdapter, watched
 from ttt_batch.agents.builtin import agent_of_run
-from ttt_batch.agents.external import AgentLike, is_agent, open_players
+from ttt_batch.agents.external import AgentLike, is_agent, make_agent, open_players
 from ttt_batch.analysis.judge import SampledEvaluation, check_scripted, judge_agent
 from ttt_batch.analysis.position import (
     LabelledEvaluation,
@@ -100,13 +100,14 @@ def judge(
     """
     given: Any = given_options(judge, options)
     if not isinstance(agent, AgentAdapter) and not is_agent(agent):
-        run = load_any(agent) if isinstance(agent, str | Path) else agent
-        if isinstance(run, AnyRun):  # its answers are judged, exactly also those of networks
-            if board is not None and parse_board(board) != run.board:
-                name = parse_board(board).name
-                raise UsageError(f"the run plays {run.board.name}, not {name}; leave {flag('board')} out")
-            # One that may resign is judged as a run, because no answer says so.
-            agent, board = run if run.resigns else agent_of_run(run, given.get("ties", "any")), run.board
+        run: Any = load_any(agent) if isinstance(agent, str | Path) else agent
+        if not isinstance(run, AnyRun):
+            make_agent(run, Board())  # raises UsageError
+        if board is not None and parse_board(board) != run.board:
+            name = parse_board(board).name
+            raise UsageError(f"the run plays {run.board.name}, not {name}; leave {flag('board')} out")
+        # Its answers are judged, exactly also those of networks, except of one that may resign: no answer says so.
+        agent, board = run if run.resigns else agent_of_run(run, given.get("ties", "any")), run.board
     given |= {"board": board, "symmetric": symmetric, "illegal": illegal, "time_limit": time_limit}
     found: Evaluation | SampledEvaluation = evaluate(agent, against, **given)
     return found
