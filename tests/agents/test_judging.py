@@ -305,9 +305,8 @@ def test_an_answer_is_asked_again_in_other_company():
 
 def worst(reached: Reached) -> int:
     """Return the agent's worst result over all moves that it may make: 1 a win, 0 a draw, -1 a loss."""
-    if reached.losing_line() is not None:
-        return -1
-    return 0 if any((layer.outcome == DRAW).any() for layer in reached.layers) else 1
+    drawn = any((layer.outcome == DRAW).any() for layer in reached.layers)
+    return -1 if reached.losing_line() is not None else 0 if drawn else 1
 
 
 def test_reached_positions_hold_the_worst_result():

@@ -174,6 +174,5 @@ def assert_lost(oracle: Oracle, game: list[int]) -> None:
 
 def read_certificate(path: Path) -> Certificate:
     """Read a certificate and check its form, rules, closure and goal.  Raises CertificateError."""
-    certificate = load_certificate(path)
-    check_holds(certificate, path)
+    check_holds(certificate := load_certificate(path), path)
     return certificate

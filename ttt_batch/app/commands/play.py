@@ -2,7 +2,6 @@
 
 import sys
 import time
-from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -112,14 +111,7 @@ def play_command(
     path, named = _who(run, rules, learn=learn)
     doing = "looking for the newest run here" if path is None else f"reading {run_name(path)}"
     doing = f"asking {named}" if named else doing
-    later: list[str] = []  # warnings that would disturb a screen
-
-    def tell() -> None:
-        for line in later:
-            print_message(f"ttt-batch: {line}")
-
     with ExitStack() as stack, working(quiet=quiet, doing=doing, keys=keys) as report:
-        stack.callback(tell)
         from ttt_batch.app.terminal import loop
         from ttt_batch.games.transcripts import GameRecord
 
@@ -137,7 +129,7 @@ def play_command(
         report.clear()
         person = loop.persons_seat(agent, seat)
         keeper = None if record is None else GameRecord(record, agent.board.resignation)
-        pupil = _learning_agent(cast("AnyRun", agent), path, out, later.append) if learn else None
+        pupil = _learning_agent(cast("AnyRun", agent), path, out, stack) if learn else None
         loop.play_in_terminal(
             pupil or agent,
             person=person,
@@ -257,12 +249,15 @@ def _check_files(path: Path | None, *, learn: bool, out: Path | None, record: Pa
     check_distinct(written, [*([("RUN", path)] if path else []), *GameFile("-").places()])
 
 
-def _learning_agent(agent: "AnyRun", path: Path | None, out: Path | None, warn: Callable[[str], None]) -> "LearningRun":
+def _learning_agent(agent: "AnyRun", path: Path | None, out: Path | None, stack: ExitStack) -> "LearningRun":
     """Return the learner of the games, in the run's file or in `out`.  Raises UsageError if it cannot learn so.
 
-    Warn about properties that the run will lose.
+    Warn about properties that the run will lose.  stack: prints warnings that would disturb a screen at its end.
     """
     from ttt_batch.training.from_games import LearningRun
+
+    def warn(line: str) -> None:
+        stack.callback(print_message, f"ttt-batch: {line}")
 
     pupil = LearningRun(agent, out or path, overwrite=out is None, command=command_line(), warn=warn)
     if out is None and not agent.from_games:
