@@ -235,52 +235,50 @@ def _asked(study: StudyFile) -> NDArray[np.bool_]:
     return np.asarray(asked & (every > 0)[:, None])
 
 
-EVENTS = ("proof", "settling")
-SEAT_EVENTS = tuple(f"proof_{seat}" for seat in SEATS)
-"""Events of every learner, and events of networks, one for each seat."""
-
 _LEARNERS = 1 << 17
 """Number of learners in a window, unless one setting has more."""
 
-_PER_LEARNER = (
-    *(*EVENTS, "later", "holding", "loss", "error", "milliseconds", "positions"),
-    *(f"error_{seat}" for seat in SEATS),
-    *(*SEAT_EVENTS, *(f"end_{seat}" for seat in SEATS)),
-)
-
 Columns = dict[str, NDArray[np.float64]]
-"""Figures by name, float64[settings]; NaN where a setting lacks the figure.
+"""Figures by their path in `Summary.figures`, float64[settings]; NaN where a setting lacks the figure.
 
-proved, at_end: shares of the seeds.  proof, settling: median games, infinite if fewer than half of the seeds got there.
-holds: share of later points.  loss_low, loss, loss_high: quartiles and median.  error (mean of both players),
-error_first, error_second, milliseconds, positions: medians.
-proved_first, at_end_first, proof_first, and the same with second: for one seat of networks, otherwise NaN.
+The games of an event are infinite if fewer than half of the seeds got there.
+`error`, which only ranks settings, is the median of the mean error of both players.
 """
+
+_OTHERS = ("later", "holding", "loss", "error", "milliseconds", "positions", *(f"value_error.{seat}" for seat in SEATS))
+"""Numbers of a learner besides its events."""
+
+
+def _groups(study: StudyFile) -> list[str]:
+    """Return the beginnings of the paths of figures of proofs: empty for all seats, and of networks for each seat."""
+    return ["", *(f"seats.{seat}." for seat in SEATS)] if study.family is NETWORKS else [""]
 
 
 def read_columns(study: StudyFile) -> tuple[Columns, dict[str, NDArray[np.float32]]]:
     """Return the columns of all settings, and the point numbers at which events of learners happened.
 
-    The events have the names EVENTS, and for networks SEAT_EVENTS, too.  Each is float32[settings, seeds]: infinite
-    if the event never happened, NaN for learners without verdicts.
+    The events are `first_proof` and `settling`, and for networks those of each seat.  Each is float32[settings, seeds]:
+    infinite if the event never happened, NaN for learners without verdicts.
     Raises StudyFileError.
     """
-    settings = study.state.shape[0]
-    columns = {name: np.full(settings, np.nan) for name in _figures({name: np.zeros((0, 1)) for name in _PER_LEARNER})}
-    names = (*EVENTS, *SEAT_EVENTS) if study.family is NETWORKS else EVENTS
+    groups = _groups(study)
+    names = [f"{group}{event}" for group in groups for event in ("first_proof", "settling")]
     events = {name: np.full(study.state.shape, np.nan, np.float32) for name in names}
-    for begin, numbers in _windows(study):
-        end = begin + numbers["proof"].shape[0]
+    empty = _figures({name: np.zeros((0, 1)) for name in (*names, *_OTHERS)}, groups)
+    columns = {path: np.full(len(study.state), np.nan) for path in empty}
+    for begin, numbers in _windows(study, [*names, *_OTHERS]):
+        end = begin + len(numbers["settling"])
         for name, event in events.items():
             event[begin:end] = numbers[name]
-        for name, column in _figures(numbers).items():
-            columns[name][begin:end] = column
-    for name in (*EVENTS, *SEAT_EVENTS):
-        columns[name] = games_at(study.games, columns[name])
+        for path, column in _figures(numbers, groups).items():
+            columns[path][begin:end] = column
+    for path in columns:
+        if path.endswith(".games"):
+            columns[path] = games_at(study.games, columns[path])
     return columns, events
 
 
-def _windows(study: StudyFile) -> Iterator[tuple[int, dict[str, NDArray[np.float64]]]]:
+def _windows(study: StudyFile, names: Sequence[str]) -> Iterator[tuple[int, dict[str, NDArray[np.float64]]]]:
     """Yield windows of consecutive settings with the numbers of their learners.
 
     Each window is the first setting's number and float64[settings, seeds] by name, NaN where a learner lacks a number.
@@ -297,7 +295,7 @@ def _windows(study: StudyFile) -> Iterator[tuple[int, dict[str, NDArray[np.float
                 if numbers:
                     yield begin, numbers
                 begin, shape = first, (min(step, settings - first), seeds)
-                numbers = {name: np.full(shape, np.nan) for name in _PER_LEARNER}
+                numbers = {name: np.full(shape, np.nan) for name in names}
             chosen = window == first
             for name, values in found.items():
                 numbers[name][block.settings[chosen] - first, block.seeds[chosen]] = values[chosen]
@@ -306,56 +304,56 @@ def _windows(study: StudyFile) -> Iterator[tuple[int, dict[str, NDArray[np.float
 
 
 def _numbers(study: StudyFile, block: Block) -> dict[str, NDArray[Any]]:
-    """Return the available numbers of _PER_LEARNER for a block's n learners, each [n].
+    """Return the available numbers of a block's n learners, each [n].
 
-    proof, settling: numbers of points.  later: how many points follow the first proof.  holding: how many of them hold.
+    Events are numbers of points.  later: how many points follow the first proof.  holding: how many of them hold.
     """
     last = {name: column[:, -1] for name, column in block.statistics.items()}
     found = {"milliseconds": 1e3 * last["seconds"]}
     if "positions" in last:
         found["positions"] = last["positions"]
     if (seats := proved_seats(study, block)) is not None:
-        every = proved_in_all(seats)
-        holds, known = every == 1, ~np.isnan(every[:, 0])
-        found["proof"] = np.where(known, first_proof(holds), np.nan)
-        found["settling"] = np.where(known, settled_since(holds), np.nan)
-        proved = np.isfinite(found["proof"])
-        found["later"] = np.where(proved, holds.shape[1] - 1 - found["proof"], 0)
-        found["holding"] = np.where(proved, holds.sum(axis=1) - 1, 0)
-    if "proof" in last and seats is not None:
-        for i, seat in enumerate(SEATS):
-            found[f"end_{seat}"] = seats[:, -1, i]
-            known = ~np.isnan(seats[:, 0, i])
-            found[f"proof_{seat}"] = np.where(known, first_proof(seats[:, :, i] == 1), np.nan)
+        of_seats = np.moveaxis(seats, 2, 0)
+        for group, proved in zip(_groups(study), [proved_in_all(seats), *of_seats], strict=False):
+            holds, known = proved == 1, ~np.isnan(proved[:, 0])
+            found[f"{group}first_proof"] = np.where(known, first_proof(holds), np.nan)
+            found[f"{group}settling"] = np.where(known, settled_since(holds), np.nan)
+        ever, holds = np.isfinite(found["first_proof"]), proved_in_all(seats) == 1
+        found["later"] = np.where(ever, holds.shape[1] - 1 - found["first_proof"], 0)
+        found["holding"] = np.where(ever, holds.sum(axis=1) - 1, 0)
     if "versus_random" in last:
         own = {name: column[:, -1] for name, column in in_own_seats(study, block).items()}
         found["loss"] = mean_of_seats(own["versus_random"][:, None, :, RESULTS.index("loss")])[:, 0]
         found["error"] = last["value_error"].mean(axis=1)
-        found |= {f"error_{seat}": last["value_error"][:, i] for i, seat in enumerate(SEATS)}
+        found |= {f"value_error.{seat}": last["value_error"][:, i] for i, seat in enumerate(SEATS)}
     return found
 
 
-def _figures(numbers: Mapping[str, NDArray[np.float64]]) -> Columns:
+def _figures(numbers: Mapping[str, NDArray[np.float64]], groups: Sequence[str]) -> Columns:
     """Return the columns of some settings, with medians of times as numbers of points.
 
-    numbers: all of _PER_LEARNER, float64[settings, seeds].
+    numbers: by name, float64[settings, seeds].  groups: as `_groups` returns them.
     """
-    known = np.count_nonzero(~np.isnan(numbers["proof"]), axis=1)
-    found = {
-        share: _ratio(np.count_nonzero(np.isfinite(numbers[event]), axis=1), known)
-        for share, event in zip(("proved", "at_end"), EVENTS, strict=True)
-    }
-    for seat, event in zip(SEATS, SEAT_EVENTS, strict=True):
-        known = np.count_nonzero(~np.isnan(numbers[event]), axis=1)
-        found[f"proved_{seat}"] = _ratio(np.count_nonzero(np.isfinite(numbers[event]), axis=1), known)
-        found[f"at_end_{seat}"] = _ratio(np.nansum(numbers[f"end_{seat}"], axis=1), known)
-    for event in (*EVENTS, *SEAT_EVENTS):
-        (found[event],) = quantiles(numbers[event], 0.5, occurring=True)
-    found["holds"] = _ratio(np.nansum(numbers["holding"], axis=1), np.nansum(numbers["later"], axis=1))
-    found["loss_low"], found["loss"], found["loss_high"] = quantiles(numbers["loss"], 0.25, 0.5, 0.75)
-    for name in ("error", "error_first", "error_second", "milliseconds", "positions"):
+    found = _proofs(numbers, "")
+    (found["settling.games"],) = quantiles(numbers["settling"], 0.5, occurring=True)
+    found["later_points_that_hold"] = _ratio(np.nansum(numbers["holding"], axis=1), np.nansum(numbers["later"], axis=1))
+    shares = {"median": 0.5, "lower_quartile": 0.25, "upper_quartile": 0.75}
+    for name, figure in zip(shares, quantiles(numbers["loss"], *shares.values()), strict=True):
+        found[f"loss_against_random.{name}"] = figure
+    for name in (*(f"value_error.{seat}" for seat in SEATS), "milliseconds", "positions", "error"):
         (found[name],) = quantiles(numbers[name], 0.5)
+    for group in groups[1:]:
+        found |= _proofs(numbers, group)
     return found
+
+
+def _proofs(numbers: Mapping[str, NDArray[np.float64]], group: str) -> Columns:
+    """Return the columns about proofs in all seats, or in one."""
+    events = [numbers[f"{group}{event}"] for event in ("first_proof", "settling")]
+    known = np.count_nonzero(~np.isnan(events[0]), axis=1)
+    ever, at_end = (_ratio(np.count_nonzero(np.isfinite(event), axis=1), known) for event in events)
+    (games,) = quantiles(events[0], 0.5, occurring=True)
+    return {f"{group}proved.ever": ever, f"{group}proved.at_end": at_end, f"{group}first_proof.games": games}
 
 
 def _ratio(some: NDArray[Any], of: NDArray[Any]) -> NDArray[np.float64]:
@@ -397,14 +395,24 @@ def check_counted(best: object, confirm: object) -> None:
         )
 
 
+_COLUMNS = {
+    "proof": "first_proof.games",
+    "settling": "settling.games",
+    "proved": "proved.ever",
+    "holds": "later_points_that_hold",
+    "loss": "loss_against_random.median",
+    "error": "error",
+    "time": "milliseconds",
+}
+
+
 def _keys(metric: str, columns: Columns) -> tuple[NDArray[np.float64], ...]:
     """Return the sort keys of the settings in ascending order, the main key first."""
+    figure = columns[_COLUMNS[metric]]
     if metric in ("proof", "settling"):
-        games, share = columns[metric], columns["proved" if metric == "proof" else "at_end"]
-        return games, np.where(np.isfinite(games), 0.0, -share)
-    if metric in ("proved", "holds"):
-        return (-columns[metric],)
-    return (columns["milliseconds" if metric == "time" else metric],)
+        share = columns["proved.ever" if metric == "proof" else "proved.at_end"]
+        return figure, np.where(np.isfinite(figure), 0.0, -share)
+    return (-figure if metric in ("proved", "holds") else figure,)
 
 
 SHARES = 0.5, 0.05, 0.95
@@ -501,45 +509,26 @@ class Summary(Printable):
         seats: proofs of networks in each seat; those above cover all seats to be proved.
         results: of learners whose results alone were counted, as `read_results` returns them.
         """
-        value = {
-            name: None if np.isnan(column[setting]) else float(column[setting]) for name, column in self.columns.items()
-        }
-        own = {}
-        if self.design.family is NETWORKS:
-            own["seats"] = {seat: self._proofs(setting, value, f"_{seat}") for seat in SEATS}
-        if setting in self.results:
-            own["results"] = self.results[setting]
-        return {
+        found: Result = {
             "learners": self.learners([setting]),
             "points": int(self.points[setting]),
             "games": int(self.games[setting, self.points[setting] - 1]),
-            **self._proofs(setting, value),
-            "settling": self._median("settling", setting),
-            "later_points_that_hold": value["holds"],
-            "loss_against_random": {
-                name: value[column]
-                for name, column in (
-                    ("median", "loss"),
-                    ("lower_quartile", "loss_low"),
-                    ("upper_quartile", "loss_high"),
-                )
-            },
-            "value_error": {seat: value[f"error_{seat}"] for seat in SEATS},
-            "milliseconds": value["milliseconds"],
-            "positions": value["positions"],
-            **own,
         }
+        for path, column in self.columns.items():
+            *groups, name = path.split(".")
+            place, number = found, float(column[setting])
+            for group in groups:
+                place = place.setdefault(group, {})
+            if name == "games":
+                place |= self._median(".".join(groups), setting, number)
+            elif path != "error":
+                place[name] = None if np.isnan(number) else number
+        if setting in self.results:
+            found["results"] = self.results[setting]
+        return found
 
-    def _proofs(self, setting: int, value: Mapping[str, float | None], seat: str = "") -> Result:
-        """Return the figures about proofs, for all seats together or for one (`_first`, `_second`)."""
-        return {
-            "proved": {"ever": value[f"proved{seat}"], "at_end": value[f"at_end{seat}"]},
-            "first_proof": self._median(f"proof{seat}", setting),
-        }
-
-    def _median(self, event: str, setting: int) -> dict[str, int | None]:
+    def _median(self, event: str, setting: int, median: float) -> dict[str, int | None]:
         """Return the median number of games to an event, and its interval."""
-        median = self.columns[event][setting]
         ends: tuple[int | None, int | None] = (None, None)
         if not np.isnan(median) and not self.note:
             points = self.events[event][setting]
