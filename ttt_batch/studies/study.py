@@ -405,7 +405,7 @@ def study(
         )
     with ExitStack() as room, ExitStack() as stack:
         follow = stack.enter_context(progress_callback(progress, "studying"))
-        plan, crew = plan_study(description, resume, out, seeds, sweep, keep, options), None
+        plan, crew = plan_study(description, resume, out, seeds, sweep, keep, **options), None
         if out is not None:
             _check_places(named_file("out", out), description, plan.design)
         if place is not None:
@@ -463,7 +463,7 @@ def plan_study(
     seeds: Any,
     sweep: str | None,
     keep: str | None,
-    options: dict[str, Any],
+    **options: Any,
 ) -> StudyPlan:
     """Return the plan of a new study, or of one to continue, extended by what is given.  Raises as `study` does."""
     if resume is None:

@@ -500,7 +500,7 @@ class Summary(Printable):
         learners: number of learners by state.  points, games: of each learner.
         proved: shares of the seeds that are proved at any recorded point (`ever`), and at the last one (`at_end`).
         first_proof, settling: median number of games, None if fewer than half of the seeds had the event, and its 95 %
-        interval as `statistics.interval_of_median` returns it.
+        interval as `interval_of_median` returns it.
         later_points_that_hold: share of proved points among those after the first proof, over all seeds.
         loss_against_random: probability of losing at the last point, mean of both seats; quartiles over the seeds.
         value_error: medians for both players at the last point.

@@ -101,14 +101,10 @@ def study_command(
     separate values that have commas.
     """
     given = locals()
-    given["learner"] = _learners(learner, described=bool(description or resume))
+    given["learner"] = learners_meant(learner)  # FILE.py:NAME alone makes them known
+    if (description or resume) and learner is not None and all(map(is_callable_name, split_learners(learner))):
+        given["learner"] = None  # another file says which to study
     _study(**given.pop("options"), **given)
-
-
-def _learners(typed: Text, *, described: bool) -> Text:
-    """Return the learners to study.  FILE.py:NAME alone makes them known; `described`: another file says which."""
-    names = learners_meant(typed)
-    return None if described and typed is not None and all(map(is_callable_name, split_learners(typed))) else names
 
 
 def _study(
@@ -204,18 +200,13 @@ def _unconfirmed(again: "Repetition", path: Path) -> TttBatchError | None:
 
 def _say_plan(
     *,
-    out: Path | None,
     json: bool,
-    description: Path | None,
     resume: Path | None,
     threads: Text,
     workers: Text,
     scheduler: Text,
-    seeds: Text,
-    sweep: Text,
-    keep: Text,
     overwrite: bool,
-    **options: Any,
+    **given: Any,
 ) -> None:
     """Print what a study would learn."""
     from ttt_batch.cluster.config import cluster_config
@@ -224,7 +215,7 @@ def _say_plan(
 
     place = cluster_config(workers, scheduler, threads)
     at_once = place.workers if place is not None and place.workers else thread_count(threads)
-    plan = plan_study(description, resume, out, seeds, sweep, keep, options)
+    plan = plan_study(resume=resume, **given)
     design, done = plan.design, plan.design.learners - sum(plan.missing)
     settings, n_seeds, learners = len(design.settings), len(design.seeds), design.learners
     games = sum(setting.games for setting in design.settings) * n_seeds

@@ -63,10 +63,6 @@ class Column(NamedTuple):
 # --- numbers as text ----------------------------------------------------------------------------------------------
 
 
-def _count(number: int) -> str:
-    return f"{number:,}" if number else NOTHING
-
-
 def _number(number: float | None) -> str:
     """Return a number with three significant digits."""
     return NOTHING if number is None else f"{number:.3g}" if abs(number) < 999.5 else short_number(number)
@@ -117,7 +113,7 @@ def _proofs(title: str, first: str, seat: str = "") -> list[tuple[Any, ...]]:
 
 COLUMNS: tuple[tuple[Any, ...], ...] = (
     ("learners", "done", "{:,}".format, "learners.done"),
-    ("learners", "failed", _count, "learners.failed"),
+    ("learners", "failed", lambda number: f"{number:,}" if number else NOTHING, "learners.failed"),
     *_proofs("proved", "first proof"),
     ("holds", "later", _share, "later_points_that_hold"),
     ("settled", "games", _games, "settling.games", "proved.ever", "games"),
