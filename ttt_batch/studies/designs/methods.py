@@ -107,25 +107,21 @@ def read_opponent(given: Any) -> Opponent:
     if isinstance(given, RunOpponent):
         return given
     if isinstance(given, Run):
-        digest = table_digest(given.tables)
-        return RunOpponent(digest, digest if given.file is None else _file_name(given.file), given)
-    meant = name_or_run("opponent", given, NAMES)
-    if isinstance(meant, str):
-        return meant
-    run = load(meant)
-    return RunOpponent(table_digest(run.tables), _file_name(meant), run)
-
-
-def _file_name(path: Path) -> str:
-    """Return a file's name as text that `read_opponent` reads as that file.  Raises UsageError if it is not text."""
-    name = str(path)
+        run, path = given, given.file
+    else:
+        meant = name_or_run("opponent", given, NAMES)
+        if isinstance(meant, str):
+            return meant
+        run, path = load(meant), meant
+    digest = table_digest(run.tables)
+    name = digest if path is None else str(path)
     try:
         name.encode()
     except UnicodeEncodeError:
         raise UsageError(
             f"opponent {quoted(name)}: a study cannot store its name, which is not text; rename it"
         ) from None
-    return f"./{name}" if name in NAMES else name
+    return RunOpponent(digest, f"./{name}" if name in NAMES else name, run)
 
 
 class Method(ABC):
