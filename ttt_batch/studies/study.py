@@ -83,7 +83,9 @@ def confirm(summary: Summary, count: Any, best: str | None = None) -> Confirmati
     metric, number = summary.winner(DEFAULT_METRIC if best is None else best)
     given = {name for grid in study.grids for name in grid.values}
     tally = {TALLY: True} if study.family is TALLIES else {}
-    winner = _options(study.settings[number])
+    best_setting = study.settings[number]
+    written = best_setting.written | ({} if best_setting.opponent is None else {"opponent": best_setting.opponent})
+    winner = {name: [value] for name, value in written.items() if value != ""}  # without a seat in self-play
     default = {name: winner[name] for name in winner if name in TASK or name in given - study.axes.keys()}
     default.setdefault("learner", [study.family.default_learner])
     first = max(study.seeds) + 1
@@ -95,12 +97,6 @@ def confirm(summary: Summary, count: Any, best: str | None = None) -> Confirmati
 def fresh_seeds(count: Any) -> int:
     """Return `count` as the number of seeds of a confirmation.  Raises UsageError."""
     return parse_int("confirm", count, 1, MAX_SEEDS)
-
-
-def _options(setting: Setting) -> dict[str, list[Any]]:
-    """Return a setting's options, each value in a list; leave out an empty seat (no opponent)."""
-    values = setting.written | ({} if setting.opponent is None else {"opponent": setting.opponent})
-    return {name: [value] for name, value in values.items() if value != ""}
 
 
 @dataclass(frozen=True, repr=False)

@@ -387,8 +387,9 @@ def learn_parts(
 
 
 def learn_remotely(parts: bytes, keep: bool) -> tuple[list[LearnerResults], float]:
-    """Train the learners of a chunk on a worker, as `learn_parts` does.  parts: pickled, for a worker of any version
-    to answer that it differs.
+    """Train the learners of a chunk on a worker, as `learn_parts` does.
+
+    parts: pickled, so that a worker of another version can first answer that it differs.
     """
     return learn_parts(pickle.loads(parts), keep, never)
 

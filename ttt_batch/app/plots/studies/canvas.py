@@ -8,7 +8,6 @@ with its 95 % interval (Wilson, 1927).
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -190,11 +189,6 @@ class Metric(NamedTuple):
         values = values if self.of is None else values[..., self.of]
         scale = 100 if self.kind in (SHARE, PERCENT) else 1e3 if self.column == "seconds" else 1
         return scale * (mean_of_seats(values) if self.column in _OF_SEATS else values)
-
-    @property
-    def note(self) -> str:
-        """Return the note beside its title; empty for none."""
-        return "the two seats are averaged" if self.column in _OF_SEATS else ""
 
 
 def _ever(proved: NDArray[Any], games: NDArray[np.int64]) -> Any:
@@ -394,9 +388,9 @@ class Selection:
     def seats_note(self, metric: Metric, settings: Sequence[int]) -> str:
         """Return the note about a metric's seats, empty for none."""
         both = plays(self.study)[settings].all(axis=1)
-        if not both.any():
+        if metric.column not in _OF_SEATS or not both.any():
             return ""
-        return f"{metric.note} (menace: as first)" if metric.note and not both.all() else metric.note
+        return "the two seats are averaged" + ("" if both.all() else " (menace: as first)")
 
     def metric(self, given: str | None, default: str) -> Metric:
         """Return the metric of that name.  default: the one to take if none is given and all have it.
@@ -457,19 +451,12 @@ class Selection:
     def value_text(self, name: str, value: Any) -> str:
         """Return a value as written at an axis with the option's name."""
         if isinstance(value, float):
-            return f"{value:.{DIGITS}g}" if name not in self._close else str(value)
+            short = f"{value:.{DIGITS}g}"
+            alike = [other for other in self.axes.get(name, ()) if is_number(other) and f"{other:.{DIGITS}g}" == short]
+            return short if len(alike) < 2 else str(value)
         if name in ("games", "batch") and isinstance(value, int):
             return short_number(value)
         return shortened(one_line(listed([value])), LONGEST)
-
-    @cached_property
-    def _close(self) -> list[str]:
-        """Return the options with values that look the same when rounded."""
-        rounded = {
-            name: [f"{value:.{DIGITS}g}" for value in axis if isinstance(value, float)]
-            for name, axis in self.axes.items()
-        }
-        return [name for name, texts in rounded.items() if len(set(texts)) < len(texts)]
 
     def option_text(self, name: str, value: Any) -> str:
         """Return an option with its value for a legend; empty for a default."""

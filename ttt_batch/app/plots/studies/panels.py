@@ -71,7 +71,7 @@ def study_curves_figure(choice: Selection, metric: str | None = None) -> Any:
         legend.append((line_sign(**line_style(i)), choice.name_of(setting) + some))
     notes = [
         "line: median of the seeds (a share has none), band: from quartile to quartile",
-        next((choice.seats_note(panel, shown) for panel in panels if panel.note), ""),
+        next(filter(None, (choice.seats_note(panel, shown) for panel in panels)), ""),
         *others,
         *choice.facts(),
     ]
@@ -305,8 +305,9 @@ def _vertical(axes: Any, metric: Metric, numbers: NDArray[np.float64], ceiling: 
         last = min(top, ceiling / ABOVE)
         low = min(least, last)
         never = top >= ceiling
-        ticks = dict(zip(found := log_ticks(low / 1.5, last * 1.05, 5), map(short_number, found), strict=True))
-        ticks |= {ceiling: "never"} if never else {}
+        ticks = {tick: short_number(tick) for tick in log_ticks(low / 1.5, last * 1.05, 5)}
+        if never:
+            ticks[ceiling] = "never"
         axes.set_ylim(low / 1.5, ceiling * 1.25 if never else last * 1.3)
         axes.set_yticks([*ticks], [*ticks.values()])
         axes.yaxis.set_minor_locator(NullLocator())
@@ -367,7 +368,8 @@ def heat_figure(choice: Selection, metric: str | None = None) -> Any:
                 f"{len(values):,} values of {axis} are too many for a picture, which has room for {MOST_CELLS}; choose "
                 f"some with {flag('only', f'{axis}=VALUES')}"
             )
-    names, row_names = ([choice.value_text(axis, value) for value in choice.values(axis)] for axis in (across, up))
+    names = [choice.value_text(across, value) for value in columns]
+    row_names = [choice.value_text(up, value) for value in rows]
     side = 2 if len(groups) > 1 and len(columns) <= WIDE else 1
     inches = panel_inches(side) - BAR / side - LETTER * max(map(len, row_names))
     size = min(LARGEST, inches / len(columns) * 72 / (0.6 * LETTERS))
