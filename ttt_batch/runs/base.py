@@ -18,6 +18,7 @@ from ttt_batch.games.enumeration import Space, check_enumerable, choose_space, e
 from ttt_batch.games.graph import Graph, row_of
 from ttt_batch.games.notation import lettered, read_position
 from ttt_batch.games.solution import SolvedResult, solve_in_plies, solved_result
+from ttt_batch.learners.base import Learner
 from ttt_batch.runs.state import KeptPoints
 from ttt_batch.runs.storage.declaration import FORMAT, RunData
 from ttt_batch.runs.storage.run_file import RUN_FILE, save_run
@@ -60,31 +61,33 @@ class SolverAccess:
 
     generalises: True if the agent has values for all positions, not only those in a table.
     outside: True if the agent is not a run: it has no values, and its moves are asked for.
+    learner: the learner of its table; None for agents without one.
     """
 
     board: Board
+    learner: Learner | None = None
     generalises: ClassVar[bool] = False
     outside: ClassVar[bool] = False
 
     @property
     def seats(self) -> tuple[str, ...]:
         """Return the seats in which the agent can play."""
-        return SEATS
+        return SEATS if self.learner is None else self.learner.seats
 
     @property
     def resigns(self) -> bool:
         """Return whether the agent may resign, as a learner with boxes does when a box is empty."""
-        return False
+        return self.learner is not None and self.learner.resigns
 
     @property
     def by_beads(self) -> bool:
         """Return whether the agent draws its moves by beads from boxes."""
-        return False
+        return self.learner is not None and self.learner.by_beads
 
     @property
     def occupied(self) -> bool:
         """Return whether the agent may choose occupied cells, which loses."""
-        return False
+        return self.learner is not None and self.learner.occupied
 
     @property
     def exact(self) -> bool:

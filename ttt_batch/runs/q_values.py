@@ -58,29 +58,9 @@ class LearntTables(SolverAccess):
         return self.config.symmetry
 
     @functools.cached_property
-    def learner(self) -> Learner:
+    def learner(self) -> Learner:  # type: ignore[override]
         """Return the learner's description."""
         return learner_named(self.config.learner)
-
-    @property
-    def seats(self) -> tuple[str, ...]:
-        """Return the seats in which the agent can play."""
-        return self.learner.seats
-
-    @property
-    def resigns(self) -> bool:
-        """Return whether the agent may resign, as a learner with boxes does when a box is empty."""
-        return self.learner.resigns
-
-    @property
-    def by_beads(self) -> bool:
-        """Return whether the agent draws its moves by beads from boxes."""
-        return self.learner.by_beads
-
-    @property
-    def occupied(self) -> bool:
-        """Return whether the agent may choose occupied cells, which loses."""
-        return self.learner.occupied
 
     @functools.cached_property
     def graph(self) -> Graph:

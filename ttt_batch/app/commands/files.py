@@ -81,24 +81,19 @@ def info(
     from ttt_batch.studies.storage.header import STUDY_FILE
 
     if STUDY_FILE.begins(path):
-        _study_info(path, trust=trust, json=json)
+        from ttt_batch.app.reports.study import study_information, study_information_text
+        from ttt_batch.studies.storage.reading import open_study
+
+        _no_trust(trust)
+        with open_study(path) as study:
+            about_study = study_information(study, str(path))
+        print_result(json, lambda: about_study, lambda: study_information_text(about_study))
         return
     from ttt_batch.app.reports.training import information_text, run_information
 
     run = load_any_run(path, trust)
     information = run_information(run, str(path))
     print_result(json, lambda: information, lambda: information_text(information, run))
-
-
-def _study_info(path: Path, *, trust: bool, json: bool) -> None:
-    """Say what the file of a study holds."""
-    from ttt_batch.app.reports.study import study_information, study_information_text
-    from ttt_batch.studies.storage.reading import open_study
-
-    _no_trust(trust)
-    with open_study(path) as study:
-        information = study_information(study, str(path))
-    print_result(json, lambda: information, lambda: study_information_text(information))
 
 
 def _no_trust(trust: bool) -> None:
@@ -194,7 +189,7 @@ def export_(
     Of an agent (see evaluate) html, or as json and csv the probability of each cell where it may come.
     """
     from ttt_batch.agents.adapter import watched
-    from ttt_batch.api.tables import AGENT_FORMATS, check_export_options, export_run, resolve_format
+    from ttt_batch.api.tables import AGENT_FORMATS, export_run, resolve_format
     from ttt_batch.runs.formats import WHOLE
     from ttt_batch.runs.importing import check_export
 
@@ -209,7 +204,6 @@ def export_(
     if not of_agent or is_callable_name(run):
         check_distinct([("--out", file) for file in with_endings(out or [], names)], [("RUN", path)])
     options: dict[str, Any] = {"ties": None if ties is None else check_ties(ties), "overwrite": overwrite}
-    check_export_options(to, len(out or []), player, ties, of_agent=of_agent)
     with working(quiet=quiet) as report, watched(report.asking), ExitStack() as stack:
         if of_agent:
             (table,) = stack.enter_context(rules.open([run], trust))
@@ -222,11 +216,6 @@ def export_(
             return export_run(table, paths, to, player=player, **options)
 
         files = in_new_files(out or [], names, work)
-    _say_written(files, json=json)
-
-
-def _say_written(files: list[Path], *, json: bool) -> None:
-    """Print the names of the files written."""
     print_result(
         json,
         lambda: {"files": [str(written) for written in files]},

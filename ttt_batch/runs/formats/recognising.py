@@ -79,7 +79,10 @@ def content_of(content: bytes, board: Board, suffix: str) -> Content:
     if content.startswith(_NPY):
         return Content("a NumPy array", data=_plain(array_in(content, "the array"), board))
     if content.startswith(_ZIP):
-        return _npz(content, board)
+        arrays = {name: _plain(found, board) for name, found in arrays_in(content, most_bytes(board)).items()}
+        if not arrays:
+            raise base.unreadable_error("the file does not hold NumPy arrays")
+        return Content("NumPy arrays", data=next(iter(arrays.values())) if len(arrays) == 1 else arrays)
     if content.startswith(_PARQUET):
         return _parquet(content, board)
     if (content[:1] == b"\x80" and content[1:2] <= b"\x05") or (content[-1:] == b"." and _OLD_PICKLE.match(content)):
@@ -96,14 +99,6 @@ def _is_csv(head: bytes) -> bool:
     """Return whether lines that begin with a bracket are text such as `[0 1 -1 ...],0.5`, not JSON."""
     line = head.split(b"\n", 1)[0].strip()
     return head.startswith(b"[") and line.count(b"[") == line.count(b"]") > 0 and line[-1:] not in (b"]", b",")
-
-
-def _npz(content: bytes, board: Board) -> Content:
-    """Return the arrays of a .npz file."""
-    arrays = {name: _plain(found, board) for name, found in arrays_in(content, most_bytes(board)).items()}
-    if not arrays:
-        raise base.unreadable_error("the file does not hold NumPy arrays")
-    return Content("NumPy arrays", data=next(iter(arrays.values())) if len(arrays) == 1 else arrays)
 
 
 def _plain(found: Any, board: Board) -> Any:

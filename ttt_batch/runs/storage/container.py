@@ -83,14 +83,9 @@ class FileKind(OutputKind):
     anyway: Callable[[], str]
     hint: Callable[[str, bytes], str] = lambda name, start: ""
 
-    @property
-    def magic(self) -> bytes:
-        """Return the first bytes of every file."""
-        return f"{self.name}, format ".encode()
-
     def begins(self, path: Path) -> bool:
-        """Return whether an ordinary file of any name begins with the magic bytes."""
-        return begins_with(path, self.magic)
+        """Return whether an ordinary file of any name begins as such a file does."""
+        return begins_with(path, f"{self.name}, format ".encode())
 
     def reading(self, path: Path) -> AbstractContextManager[None]:
         """Turn errors of reading `path` into one-line errors, as `files.reading` does."""
@@ -106,15 +101,15 @@ class FileKind(OutputKind):
         Raises `damaged` if it is not an intact file of this kind, and `error` for a newer format.
         """
         file.seek(0)
-        start = file.read(self.least + 8)
+        start, magic = file.read(self.least + 8), f"{self.name}, format ".encode()
         if not start:
             raise self.damaged(f"{name} is empty; {self.restore}")
-        if not start.startswith(self.magic[: len(start)]):
+        if not start.startswith(magic[: len(start)]):
             # HDF5 looks for its signature at 0, 512, 1024, ...; only the first two occur in practice.
             is_hdf5 = SIGNATURE in (start[:8], start[USER_BLOCK:][:8])
             what = f"is {'an HDF5 file, but ' if is_hdf5 else ''}not a {self.name}"
             raise self.damaged(f"{name} {what}; name a file that {self.writer} wrote{self.hint(name, start)}")
-        first, _, rest = start[len(self.magic) :].partition(b"\n")
+        first, _, rest = start[len(magic) :].partition(b"\n")
         version = parse_version(first.decode("ascii", "replace"))
         if version and version[0] > self.version[0]:
             ours = f"this program reads {self.version[0]}.x; upgrade ttt-batch"

@@ -457,25 +457,27 @@ def exact_contradictions(columns: Mapping[str, NDArray[Any]]) -> Iterator[tuple[
 
 def _progress_findings(data: RunData) -> Iterator[str]:
     """Yield findings about the data for resuming."""
-    before, outcomes = data.progress.get("batch_games"), data.progress.get("batch_outcomes")
+    before, outcomes, rows = (data.progress.get(name) for name in ("batch_games", "batch_outcomes", "batch_positions"))
+    games = count_text(data.games, "game")
     if 0 < (goal := int(data.progress.get("goal", 0))) < data.games:
-        yield f"progress/goal is {goal:,}, below the run's {count_text(data.games, 'game')}"
-    if (before is None) != (outcomes is None) or (before is None) != (not data.resume):
+        yield f"progress/goal is {goal:,}, below the run's {games}"
+    if len({before is None, outcomes is None, not data.resume}) > 1:
         yield "only some of progress/batch_games, progress/batch_outcomes and resume exist; a run has all or none"
-    if before is not None and not 0 <= before < max(data.games, 1):
-        games = count_text(data.games, "game")
+    if before is None or outcomes is None:
+        return
+
+    def contradicted(name: str, total: Any) -> bool:
+        points, column = data.statistics["games"], data.statistics[name]
+        return bool((column[points <= before] > total).any() or (column[points >= before] < total).any())
+
+    if not 0 <= before < max(data.games, 1):
         yield f"progress/batch_games is {before}, it must be 0 or more and below the run's {games}"
-    elif before is not None and outcomes is not None and (min(outcomes) < 0 or sum(outcomes.tolist()) != before):
+    elif min(outcomes) < 0 or sum(outcomes.tolist()) != before:
         yield f"progress/batch_outcomes does not add up to the {before:,} games before the batch"
-    elif before is not None and outcomes is not None:
-        points, counts = data.statistics["games"], data.statistics["outcomes"]
-        if (counts[points <= before] > outcomes).any() or (counts[points >= before] < outcomes).any():
-            yield "progress/batch_outcomes contradicts statistics/outcomes"
-    rows, points = data.progress.get("batch_positions"), data.statistics["games"]
-    if rows is not None and before is not None and "positions" in data.statistics:
-        counts, total = data.statistics["positions"], sum(rows.tolist())
-        if (counts[points <= before] > total).any() or (counts[points >= before] < total).any():
-            yield "progress/batch_positions contradicts statistics/positions"
+    elif contradicted("outcomes", outcomes):
+        yield "progress/batch_outcomes contradicts statistics/outcomes"
+    if rows is not None and "positions" in data.statistics and contradicted("positions", sum(rows.tolist())):
+        yield "progress/batch_positions contradicts statistics/positions"
 
 
 def _point_findings(data: RunData) -> Iterator[str]:

@@ -368,9 +368,15 @@ def _parse(file: Any, size: int, version: tuple[int, int] | None, found: Finding
         version = written
     if version is None:
         return None
-    config: dict[str, Any] = {}
+    config: Any = None
     with found.about("config"):
-        config = _config(file.attrs)
+        text = _text(file.attrs, "config")
+        if hashlib.sha256(text.encode()).hexdigest() != _text(file.attrs, "config_hash"):
+            raise Invalid("config does not agree with config_hash")
+        with suppress(ValueError, RecursionError):
+            config = plain_json(text)
+        if not isinstance(config, dict):
+            raise Invalid("config is not JSON, or not an object")
     reader = _Reader(file, size, version, found)
     arrays: dict[str, Any] = {group: reader.read(group) for group in ARRAYS}
     provenance = reader.provenance()
@@ -378,19 +384,6 @@ def _parse(file: Any, size: int, version: tuple[int, int] | None, found: Finding
     note = f"format {version_text(version)} is newer than this program's {version_text(FORMAT)}; additions are not read"
     rest: dict[str, Any] = {"notes": (note,) if version > FORMAT else (), "version": version, "size": size}
     return RunData(config=config, games=games, table_fields=reader.labels, provenance=provenance, **arrays, **rest)
-
-
-def _config(attributes: Any) -> dict[str, Any]:
-    text = _text(attributes, "config")
-    if hashlib.sha256(text.encode()).hexdigest() != _text(attributes, "config_hash"):
-        raise Invalid("config does not agree with config_hash")
-    try:
-        config = plain_json(text)
-    except (ValueError, RecursionError):
-        raise Invalid("config is not JSON") from None
-    if not isinstance(config, dict):
-        raise Invalid("config is not a JSON object")
-    return config
 
 
 class _Reader:

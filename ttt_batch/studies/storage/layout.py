@@ -96,6 +96,14 @@ def fixed(path: str, axes: Sequence[str], content: Any, meaning: str, unit: str 
     return Array(path, content.dtype, tuple(axes), content.shape, meaning, unit, content)
 
 
+def results(
+    path: str, dtype: Any, axes: Sequence[str], sizes: Mapping[str, int], meaning: str, unit: str = ""
+) -> Array:
+    """Return an array of results.  sizes: lengths of its axes by name."""
+    kind = np.dtype(dtype).newbyteorder("<")
+    return Array(path, kind, tuple(axes), tuple(sizes[axis] for axis in axes), meaning, unit)
+
+
 def snapshot_arrays(settings: Sequence["Setting"], sizes: Mapping[str, int]) -> Iterator[Array]:
     """Yield the arrays kept for settings of one family.
 
@@ -149,10 +157,10 @@ def _of_tables(
     if "edge" in own:
         yield fixed(f"{path}/edge_row", ["edge"], rows_of_edges(graph), "row of the position that the move is made in")
         yield fixed(f"{path}/cell", ["edge"], graph.cell, states["cell"].meaning)
+    lengths = {**sizes, **{axis: content.size for axis, content in own.items()}}
     for name, table in tables.items():
-        shape = len(numbers), sizes["seed"], *table.shape
-        kind = table.dtype.newbyteorder("<")
-        yield Array(f"{path}/{name}", kind, ("table_setting", "seed", *axes[name]), shape, fields[name][1], TABLE_UNIT)
+        whole = "table_setting", "seed", *axes[name]
+        yield results(f"{path}/{name}", table.dtype, whole, lengths, fields[name][1], TABLE_UNIT)
 
 
 def _network_groups(settings: Sequence["Setting"]) -> dict[str, list[int]]:
@@ -181,11 +189,10 @@ def _of_networks(
     }
     for axis, content in labels.items():
         yield fixed(f"{path}/{axis}", [axis], content, meanings[axis])
-    for name, axes in (("weight", ("network", "kind", "seat")), ("proved", ("kind", "seat"))):
-        shape = [labels[axis].size if axis in labels else sizes[axis] for axis in axes]
-        whole = len(numbers), sizes["seed"], *shape
-        meaning = MEANINGS[name][2] if name == "weight" else "the weight when the player's seat was last proved, else 0"
-        yield Array(f"{path}/{name}", np.dtype("<i4"), ("table_setting", "seed", *axes), whole, meaning)
+    lengths = {**sizes, **{axis: content.size for axis, content in labels.items()}}
+    whole, proved = ("table_setting", "seed"), "the weight when the player's seat was last proved, else 0"
+    yield results(f"{path}/weight", "i4", (*whole, "network", "kind", "seat"), lengths, MEANINGS["weight"][2])
+    yield results(f"{path}/proved", "i4", (*whole, "kind", "seat"), lengths, proved)
 
 
 _Groups = Callable[[Sequence["Setting"]], dict[str, list[int]]]
@@ -205,30 +212,28 @@ def study_layout(design: "Design", description: str, keep: str = NONE) -> tuple[
     Raises UsageError for kept tables without a fixed size.
     """
     settings = design.settings
-    labels: dict[str, NDArray[Any]] = {"setting": np.arange(len(settings)), "seed": np.array(design.seeds, np.int64)}
-    games = _games(settings)
-    labels["point"] = np.arange(games.shape[1])
-    labels |= {axis: texts(names) for axis, names in LABELS.items()}
+    games = np.zeros((len(settings), max(len(setting.points) for setting in settings)), np.int64)
+    for i, setting in enumerate(settings):
+        games[i, : len(setting.points)] = setting.points
+    growing = np.array([not setting.family.exact(setting.config) for setting in settings])
+    axes = {
+        "setting": (np.arange(len(settings)), "number of the setting, from 0 on"),
+        "seed": (np.array(design.seeds, np.int64), "seed of the learners"),
+        "point": (np.arange(games.shape[1]), "number of the recorded point, from 0 on"),
+        **{axis: (texts(names), f"name of the {axis}") for axis, names in LABELS.items()},
+    }
     arrays = [
-        fixed("setting", ["setting"], labels["setting"], "number of the setting, from 0 on"),
-        fixed("seed", ["seed"], labels["seed"], "seed of the learners"),
-        fixed("point", ["point"], labels["point"], "number of the recorded point, from 0 on"),
-        *(fixed(axis, [axis], labels[axis], f"name of the {axis}") for axis in LABELS),
+        *(fixed(axis, [axis], *label) for axis, label in axes.items()),
         fixed("key", ["setting"], texts([setting.key for setting in settings]), "what stands for the setting"),
         *_columns(settings),
         fixed("games", ["setting", "point"], games, "games learnt from at the point; 0 after the last one", "games"),
         fixed("points", ["setting"], np.count_nonzero(games, axis=1), "recorded points of the setting", "points"),
-        fixed(
-            "growing",
-            ["setting"],
-            _growing(settings),
-            "no exact results: a large board, networks, or not judged",
-        ),
+        fixed("growing", ["setting"], growing, "no exact results: a large board, networks, or not judged"),
         fixed("provenance/design", [], texts([description])[0], "the study's settings and seeds in TOML"),
         fixed("provenance/failure", ["failure"], np.arange(REASONS), "number of a reason"),
     ]
-    sizes = {axis: content.size for axis, content in labels.items()}
-    there = {name for exact in np.unique(~_growing(settings)) for name in design.family.columns(exact=bool(exact))}
+    sizes = {axis: content.size for axis, (content, _) in axes.items()}
+    there = {name for exact in np.unique(~growing) for name in design.family.columns(exact=bool(exact))}
     arrays += _results(sizes, there)
     if keep == LAST:
         arrays += snapshot_arrays(settings, sizes)
@@ -238,18 +243,6 @@ def study_layout(design: "Design", description: str, keep: str = NONE) -> tuple[
 def layout_size(layout: Sequence[Array]) -> int:
     """Return the total bytes of all arrays.  The file has a few thousand more."""
     return sum(array.dtype.itemsize * int(np.prod(array.shape, dtype=object)) for array in layout)
-
-
-def _games(settings: Sequence["Setting"]) -> NDArray[np.int64]:
-    points = [setting.points for setting in settings]
-    games = np.zeros((len(settings), max(map(len, points))), np.int64)
-    for i, own in enumerate(points):
-        games[i, : len(own)] = own
-    return games
-
-
-def _growing(settings: Sequence["Setting"]) -> NDArray[np.bool_]:
-    return np.array([not setting.family.exact(setting.config) for setting in settings])
 
 
 def _columns(settings: Sequence["Setting"]) -> Iterator[Array]:
@@ -277,19 +270,15 @@ def _columns(settings: Sequence["Setting"]) -> Iterator[Array]:
 def _results(sizes: Mapping[str, int], there: Collection[str]) -> Iterator[Array]:
     """Yield the arrays of results.  there: statistics of any setting, besides those of every learner."""
 
-    def array(path: str, dtype: str, axes: Sequence[str], meaning: str, unit: str = "") -> Array:
-        kind = np.dtype(dtype).newbyteorder("<")
-        return Array(path, kind, tuple(axes), tuple(sizes[axis] for axis in axes), meaning, unit)
-
     learner = "setting", "seed"
-    yield array(
-        "state", "uint8", learner, f"{MISSING} missing, {DONE} done, {FAILED} failed: results of others say nothing"
-    )
-    yield array("reason", "uint16", learner, "why a learner failed: its number in provenance/reasons")
-    yield array("checksum", "uint64", learner, "BLAKE2b of key, seed and results without seconds")
+    states = f"{MISSING} missing, {DONE} done, {FAILED} failed: results of others say nothing"
+    yield results("state", "uint8", learner, sizes, states)
+    yield results("reason", "uint16", learner, sizes, "why a learner failed: its number in provenance/reasons")
+    yield results("checksum", "uint64", learner, sizes, "BLAKE2b of key, seed and results without seconds")
     for name, field in STATISTICS.items():
         if name != "games" and (name in ALWAYS or name in there):
-            yield array(name, field.dtype, (*learner, *statistic_axes(field)), field.meaning, field.unit)
+            axes = *learner, *statistic_axes(field)
+            yield results(name, field.dtype, axes, sizes, field.meaning, field.unit)
     room = np.dtype(f"S{REASON_BYTES}")
     yield Array("provenance/reasons", room, ("failure",), (REASONS,), "why learners failed, one reason each")
     yield Array("provenance/progress", np.dtype(f"S{PROGRESS_BYTES}"), (), (), "how the study went on, as JSON")

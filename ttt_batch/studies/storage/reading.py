@@ -147,11 +147,10 @@ class StudyFile:
             fixed = {path: self._places.read(arrays[path]) for path in ("seed", "key", "points", "games", "growing")}
             self.seeds, self.points, self.games = fixed["seed"], fixed["points"], fixed["games"]
             self.keys = [key.decode("ascii", "replace") for key in fixed["key"].tolist()]
-            if not all(re.fullmatch(f"[0-9a-f]{{{2 * KEY_BYTES}}}", key) for key in self.keys):
+            form = re.compile(f"[0-9a-f]{{{2 * KEY_BYTES}}}")
+            if not all(map(form.fullmatch, self.keys)) or len(set(self.keys)) < len(self.keys):
                 raise ValueError("its keys are not those of settings")
             self._key_bytes = np.array([list(bytes.fromhex(key)) for key in self.keys], np.uint8)
-            if self._key_bytes.shape != (len(self.keys), KEY_BYTES) or len(set(self.keys)) < len(self.keys):
-                raise ValueError("its keys are not those of settings")
             if self.points.min() < 1 or self.points.max() > self.games.shape[1]:
                 raise ValueError("its settings have another number of points")
             own = np.arange(self.games.shape[1]) < self.points[:, None]
@@ -208,12 +207,7 @@ class StudyFile:
         group, self._own = np.full(settings, -1), np.zeros(settings, np.int64)
         for number, name in enumerate(groups):
             members = self._places.read(arrays[name + MEMBERS])
-            if (
-                members.dtype != np.int64
-                or members.min() < 0
-                or members.max() >= settings
-                or (np.diff(members) < 1).any()
-            ):
+            if members.dtype != np.int64 or (np.diff(members, prepend=-1, append=settings) < 1).any():
                 raise ValueError(f"{name} has other settings")
             group[members], self._own[members] = number, np.arange(members.size)
         if self.header.keep == LAST and group.min() < 0:
@@ -319,12 +313,8 @@ class StudyFile:
             noted = plain_json(text or "{}")
             if not isinstance(noted, dict) or not all(isinstance(value, str | int | float) for value in noted.values()):
                 return None
-            seconds = noted.get("seconds", 0.0)
-            if (
-                isinstance(seconds, float)
-                and 0.0 <= seconds <= MOST_SECONDS
-                and isinstance(noted.get("ended", ""), str)
-            ):
+            seconds, ended = noted.get("seconds", 0.0), noted.get("ended", "")
+            if isinstance(seconds, float) and 0.0 <= seconds <= MOST_SECONDS and isinstance(ended, str):
                 return noted
         return None
 

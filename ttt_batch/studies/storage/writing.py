@@ -255,30 +255,27 @@ class StudyWriter(StudyFile):
         Raises ValueError for arrays that such learners lack.
         """
         own, n, most = kind.points, settings.size, self.games.shape[1]
+        columns, kept = {}, {}
         given = dict(statistics)
         games = given.pop("games", None)
         if games is not None and not np.array_equal(games[:, :own], self.games[settings, :own]):
             raise ValueError(f"games are not those of the points that settings {settings[:5]} record")
         if given.keys() != kind.statistics.keys() or tables.keys() != kind.tables.keys():
             raise ValueError(f"got {[*given, *tables]}, expected {[*kind.statistics, *kind.tables]}")
-        return (
-            {
-                name: _fitting(name, given[name], place, (n, own, *place.shape[3:]), (n, most, *place.shape[3:]))[
-                    :, :own
-                ]
-                for name, place in kind.statistics.items()
-            },
-            {name: _fitting(name, tables[name], place, (n, *place.shape[2:])) for name, place in kind.tables.items()},
-        )
+        for name, place in kind.statistics.items():
+            shapes = (n, own, *place.shape[3:]), (n, most, *place.shape[3:])
+            columns[name] = _fitting(name, given[name], place, *shapes)[:, :own]
+        for name, place in kind.tables.items():
+            kept[name] = _fitting(name, tables[name], place, (n, *place.shape[2:]))
+        return columns, kept
 
     def _padded(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return a statistic [n, points, ...] in C order, padded to the most points with NaN, or 0 for integers."""
         most = self.games.shape[1]
         if array.shape[1] == most:
             return np.ascontiguousarray(array)
-        padded = np.full(
-            (array.shape[0], most, *array.shape[2:]), np.nan if array.dtype.kind == "f" else 0, array.dtype
-        )
+        missing = np.nan if array.dtype.kind == "f" else 0
+        padded = np.full((array.shape[0], most, *array.shape[2:]), missing, array.dtype)
         padded[:, : array.shape[1]] = array
         return padded
 
