@@ -451,7 +451,7 @@ def _import_format(ask: _Request, form_name: str) -> Run:
         ask.warn(
             f"the table plays better in another numbering than that of {form.name}; leave {flag('form')} out to find it"
         )
-    run = _fresh(config, _games_in(file, learnt))
+    run = _fresh(config, learnt.get("games", 0))
     try:
         if table.kind == STATES:
             table, left_out, example = possible(run.graph, table, config.board.cells)
@@ -479,24 +479,22 @@ def _finish(run: Run, command: str) -> None:
 
 
 def _learnt_in(file: Path, form: Format, board: Board) -> dict[str, Any]:
-    """Return the training settings in a file that a page saved; empty for other files.  Raises FormatError."""
+    """Return the training settings in a file that a page saved; empty for other files.
+
+    Raises FormatError, also for an invalid number of games.
+    """
+    learnt: dict[str, Any] = {}
     if form.name == "json":
         content = read_file(file, form.max_bytes(board))
         with suppress(ValueError, RecursionError):  # reading the table reports the fault
             whole = json.loads(content)
-            learnt = whole.get("learnt") if isinstance(whole, dict) else None
-            return learnt if isinstance(learnt, dict) else {}
-    return {}
-
-
-def _games_in(file: Path, learnt: dict[str, Any]) -> int:
-    """Return the number of games in a file that a page saved, 0 if it is missing.  Raises FormatError."""
+            found = whole.get("learnt") if isinstance(whole, dict) else None
+            learnt = found if isinstance(found, dict) else {}
     games = learnt.get("games", 0)
     if isinstance(games, bool) or not isinstance(games, int) or not 0 <= games <= MAX_GAMES:
-        raise FormatError(
-            f"{shown(file)}: games {quoted(games)} is not a number of games from 0 to {MAX_GAMES:,}; fix it"
-        )
-    return games
+        wrong = f"games {quoted(games)} is not a number of games from 0 to {MAX_GAMES:,}"
+        raise FormatError(f"{shown(file)}: {wrong}; fix it")
+    return learnt
 
 
 def _fill(run: Run, table: Table, *, only_second: bool) -> None:

@@ -127,7 +127,7 @@ def check_use(
             f"board {board.name} has {board.cells} cells and {3**board.cells:,} codes; format {form.name} keeps a "
             f"table by code, which allows at most {MAX_CELLS} cells; choose one of: {_formats_for(STATES)}"
         )
-    if not 1 <= len(paths) <= form.files:
+    if not 1 <= len(paths) <= 1 + form.per_player:
         wanted = "1 file, or 2 (first and second player)" if form.per_player else "1 file"
         raise UsageError(f"{len(paths)} files are given; format {form.name} takes {wanted}")
     if player is None:

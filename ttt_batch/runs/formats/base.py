@@ -100,11 +100,6 @@ class Format:
     endings: tuple[str, ...] = ()
     mark: bytes = b""
 
-    @property
-    def files(self) -> int:
-        """Return the largest number of files for one table."""
-        return 2 if self.per_player else 1
-
 
 def marks_of_states(codes: NDArray[np.int64], cells: int) -> NDArray[np.int8]:
     """Return the marks, int8[N, cells], of position codes, int64[N]."""

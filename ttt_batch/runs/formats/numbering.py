@@ -355,14 +355,11 @@ def _fitting(placed: list[list[NumberedEntries]]) -> list[list[NumberedEntries]]
     found: dict[bytes, list[NumberedEntries]] = {}
     for one in placed:
         if _share(one) >= max(bound, 1 - MOST_IMPOSSIBLE):
-            found.setdefault(b"".join(_bytes_of(each) for each in one), one)
+            arrays = (array for each in one for array in (each.rows, each.q, each.value) if array is not None)
+            found.setdefault(b"".join(array.tobytes() for array in arrays), one)
     kept = list(found.values())
     plainest = max(one[0].plain for one in kept)
     return [one for one in kept if one[0].plain >= plainest - 0.01] if plainest >= 0.99 else kept
-
-
-def _bytes_of(one: NumberedEntries) -> bytes:
-    return one.rows.tobytes() + (one.q if one.value is None else one.value).tobytes()  # type: ignore[union-attr]
 
 
 def _place(

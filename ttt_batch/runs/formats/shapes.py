@@ -123,15 +123,11 @@ def by_moves(
     cells = [_cell(move, board) for move in moves]
     shift = [0, 1]
     if any(isinstance(cell, tuple) for cell in cells):
-        pairs = [cell if isinstance(cell, tuple) else (-1, -1) for cell in cells]
-        least = min(min(pair) for pair in pairs if pair != (-1, -1))
-        base = 1 if least > 0 and any(max(pair) > 2 for pair in pairs) else 0
-        flat = [
-            (row - base) * board.cols + col - base
-            if 0 <= row - base < board.rows and 0 <= col - base < board.cols
-            else -1
-            for row, col in pairs
-        ]
+        pairs = np.array([cell if isinstance(cell, tuple) else (-1, -1) for cell in cells])
+        told = pairs[(pairs != -1).any(axis=1)]
+        row, column = (pairs - int(told.min() > 0 and told.max() > 2)).T
+        inside = (row >= 0) & (row < board.rows) & (column >= 0) & (column < board.cols)
+        flat = np.where(inside, row * board.cols + column, -1).tolist()
         shift = [0]
     else:
         flat = [cell if isinstance(cell, int) else -1 for cell in cells]
@@ -200,13 +196,9 @@ def unwrap(found: Any, board: Board) -> Any:
             return Players(*found)
         if not isinstance(found, Mapping) or isinstance(found, Columns) or not 0 < len(found) <= 40:
             return found
-        if not all(isinstance(key, str) for key in found) or all(is_position(key, board) for key in found):
-            players = _players(found)
-            return found if players is None else players
-        players = _players(found)
-        if players is not None:
+        if (players := _players(found)) is not None:
             return players
-        if any(is_position(key, board) for key in found):
+        if any(not isinstance(key, str) or is_position(key, board) for key in found):
             return found
         tables = [value for value in found.values() if _size(value) > 1]
         columns = [value for value in tables if isinstance(value, list | tuple | np.ndarray)]

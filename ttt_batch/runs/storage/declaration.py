@@ -1,9 +1,5 @@
-"""Declaration of the run file format and its printed documentation.
+"""Declaration of the run file format, its printed documentation, and checks of a run's data.
 
-`FIELDS` is the only description of the format: the datasets are created and checked by it, and `format_documentation`
-prints it.
-
-Checks of a run's data.
 Dtypes and shapes are checked on writing and on reading.  Values are checked on reading only, so that a run of many
 hours is never lost because of an invalid value.
 """

@@ -1,10 +1,6 @@
-"""Writer and reader of run files.
+"""Writer and reader of run files, which checks every dataset before it allocates memory for it.
 
-Writing builds the file in memory and publishes it at once, so that a file is whole at any moment.
-
-Reading compares the digest before HDF5 gets the bytes, and checks every dataset before it allocates memory for it.  The
-library gets bytes instead of a file name, so that it cannot follow a link to another file.  If the user trusts a file
-with a wrong digest, a child process reads it and returns plain arrays.
+The HDF5 library gets bytes instead of a file name, so that it cannot follow a link to another file.
 """
 
 import hashlib
