@@ -210,14 +210,9 @@ def _number(key: Any) -> int | None:
         key = int(text.partition(".")[0])
     if isinstance(key, np.generic):
         key = key.item()
-    if isinstance(key, bool):
-        return None
-    number: Any = key
-    if isinstance(number, float):
-        if not (abs(number) < 2.0**62 and number == int(number)):
-            return None
-        number = int(number)
-    return number if isinstance(number, int) and 0 <= number < 2**62 else None
+    if isinstance(key, float) and abs(key) < 2.0**62 and key == int(key):
+        key = int(key)
+    return key if isinstance(key, int) and not isinstance(key, bool) and 0 <= key < 2**62 else None
 
 
 def _cells(key: Any, cells: int) -> tuple[str, ...]:
