@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -269,11 +269,6 @@ def _run_jobs(names: list[str], at_once: int, report: Callable[[str, float, int,
             pool.shutdown(wait=False, cancel_futures=True)
             for process in processes:
                 process.kill()
-
-
-def warmup_summary(warmth: WarmupResult) -> dict[str, Any]:
-    """Return the output of `warmup --json`."""
-    return asdict(warmth) | {"cache": str(warmth.cache)}
 
 
 def warmup_text(warmth: WarmupResult) -> str:

@@ -131,12 +131,6 @@ def hash_of(code: Integer) -> np.uint64:
     return mixed ^ (mixed >> S32)
 
 
-@inlined
-def slot_of(code: Int64, mask: Int64) -> np.int64:
-    """Return the first slot to try for a code, of `mask` + 1."""
-    return np.int64(hash_of(code) & np.uint64(mask))
-
-
 class Lines(NamedTuple):
     """Lines of a board.
 

@@ -22,13 +22,13 @@ from ttt_batch.core.text import SWITCH_WORDS, choose
 from ttt_batch.games.bitboards import (
     EMPTY_SLOT,
     Places,
+    hash_of,
     image_codes,
     is_open,
     lowest_child,
     make_places,
     marks_of,
     outcome_after,
-    slot_of,
 )
 from ttt_batch.games.board import (
     BOARD_RULES,
@@ -147,7 +147,7 @@ def next_ply(
                 continue
             width[i] += 1
             child = lowest_child(places, images, cell, 1 + mover)
-            slot = slot_of(child, mask)
+            slot = np.int64(hash_of(child) & np.uint64(mask))
             while slots[slot] != EMPTY_SLOT and code[slots[slot]] != child:
                 slot = (slot + 1) & mask
             if slots[slot] == EMPTY_SLOT:

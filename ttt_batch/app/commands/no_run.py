@@ -102,11 +102,11 @@ def warmup(
     json: Json = False,
 ) -> None:
     """Compile everything once, so that no command ever waits for the compiler."""
-    from ttt_batch.analysis.warmup import warm_up, warmup_summary, warmup_text
+    from ttt_batch.analysis.warmup import warm_up, warmup_text
 
     with working("interrupted; what was compiled is kept", quiet=quiet) as report:
         warmth = warm_up(processes=processes, larger=larger, report=report.warming)
-    print_result(json, lambda: warmup_summary(warmth), lambda: warmup_text(warmth))
+    print_result(json, lambda: vars(warmth) | {"cache": str(warmth.cache)}, lambda: warmup_text(warmth))
 
 
 def bench_command(
