@@ -16,7 +16,7 @@ from ttt_batch.app.plots.style import package_style
 from ttt_batch.core.errors import UsageError
 from ttt_batch.core.files import shown
 from ttt_batch.core.text import count_text
-from ttt_batch.games.board import EMPTY, Position
+from ttt_batch.games.board import EMPTY, MARKS, Position
 from ttt_batch.runs.config import GIVEN, lacks_boxes_error
 from ttt_batch.runs.formats import EXPORT, check_targets
 from ttt_batch.runs.loading import AnyRun
@@ -103,20 +103,18 @@ def rules_of(run: Run, boxes: list[Box]) -> KitRules:
     return KitRules(
         f"MENACE: {len(boxes)} matchboxes that learn noughts and crosses",
         [
-            ("Build", _build(boxes, learnt)),
+            (
+                "Build",
+                f"Cut out the {len(boxes)} labels and stick each on a matchbox. A number in a coloured circle is how "
+                f"many beads of that cell's colour go into the box, {learnt}. Cells that a turn or a reflection of the "
+                "board makes the same share the beads of one of them. Keep the boxes in the order of their numbers, by "
+                "move.",
+            ),
             ("Play", PLAY),
             ("Learn", _learn(win, draw, loss)),
             ("Write down", WRITE),
         ],
         [sum(box.beads.get(cell, 0) for box in boxes) for cell in range(len(COLOURS))],
-    )
-
-
-def _build(boxes: list[Box], learnt: str) -> str:
-    return (
-        f"Cut out the {len(boxes)} labels and stick each on a matchbox. A number in a coloured circle is how many "
-        f"beads of that cell's colour go into the box, {learnt}. Cells that a turn or a reflection of the board makes "
-        "the same share the beads of one of them. Keep the boxes in the order of their numbers, by move."
     )
 
 
@@ -198,16 +196,12 @@ def make_html(boxes: list[Box], rules: KitRules) -> str:
 
 def _label(box: Box) -> str:
     """Return the label of a box: number, move, and position with the beads."""
-    cells = [_cell(box, cell) for cell in range(9)]
-    rows = "".join(f"<tr>{''.join(cells[first : first + 3])}</tr>" for first in (0, 3, 6))
-    return f"<li><b>{box.number}</b><span>move {box.move}</span><table>{rows}</table><p>{box.holds}</p></li>"
-
-
-def _cell(box: Box, cell: int) -> str:
-    mark = box.position[cell]
-    if mark != EMPTY:
-        return f"<td>{'XO'[mark - 1]}</td>"
-    return f'<td><i class="c{cell}">{box.beads[cell]:,}</i></td>' if cell in box.beads else "<td></td>"
+    cells = ["" if mark == EMPTY else MARKS[mark] for mark in box.position]
+    for cell, beads in box.beads.items():
+        cells[cell] = f'<i class="c{cell}">{beads:,}</i>'
+    rows = ("".join(f"<td>{cell}</td>" for cell in cells[first : first + 3]) for first in (0, 3, 6))
+    table = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f"<li><b>{box.number}</b><span>move {box.move}</span><table>{table}</table><p>{box.holds}</p></li>"
 
 
 WIDTH, HEIGHT = 210.0, 297.0
@@ -290,7 +284,7 @@ def _board(axes: Any, left: float, top: float, box: Box) -> None:
         row, column = divmod(cell, 3)
         x, y = left + (column + 0.5) * CELL, top + (row + 0.5) * CELL
         if mark != EMPTY:
-            axes.text(x, y, "XO"[mark - 1], size=19, weight="bold", ha="center", va="center_baseline")
+            axes.text(x, y, MARKS[mark], size=19, weight="bold", ha="center", va="center_baseline")
         elif cell in box.beads:
             _bead(axes, x, y, cell, f"{box.beads[cell]:,}")
 

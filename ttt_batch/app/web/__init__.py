@@ -80,22 +80,17 @@ def page_text(run: AnyRun | AgentAdapter, ties: Ties | None = None, opens: Liter
     agent = ["sections", *(part.script for part in shown.parts), "links", "review"]
     names = ["game", *before, *agent, "parts", "hints", "about", "after", "page", *after]
     style, scripts = source("page.css"), {name: source(f"{name}.js") for name in names}
+    marks = dict.fromkeys(IN_THE_WORKER if learning else (), f' class="{CLASS}"')  # the page's worker runs them, too
     pieces = {
         "title": html.escape(f"{run.board.name} tic-tac-toe against {name}"),
         "policy": _policy(style, *scripts.values()) + ("; worker-src blob:" if learning else ""),
         "style": style,
         "data": _json(_data(run, shown) | {"tab": opens}),
-        "scripts": "\n".join(_script(text, learning and name in IN_THE_WORKER) for name, text in scripts.items()),
+        "scripts": "\n".join(f"<script{marks.get(name, '')}>\n{text}\n</script>" for name, text in scripts.items()),
         **{piece: source(f"learning/{piece}.html") if learning else "" for piece in ("tabs", "learn")},
     }
     # One pass, so that nothing within a piece is taken for the name of another.
     return re.sub(r"\{\{(\w+)\}\}", lambda found: pieces[found[1]], source("page.html"))
-
-
-def _script(text: str, shared: bool) -> str:
-    """Return a script as HTML; shared: the page's worker runs it, too."""
-    mark = f' class="{CLASS}"' if shared else ""
-    return f"<script{mark}>\n{text}\n</script>"
 
 
 class Shown(NamedTuple):
