@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from ttt_batch.core.errors import RunFileError, UsageError, flag, quoted
-from ttt_batch.core.files import open_ordinary, reason, shown
+from ttt_batch.core.files import open_ordinary, reading, shown
 from ttt_batch.core.text import find_name, unknown_name
 from ttt_batch.runs.storage.container import STUDY_TYPE
 from ttt_batch.studies.designs.design import FULL, OPTION_NAMES, Design, Request, make_designs, placed, sweep_named
@@ -81,13 +81,9 @@ def read_description(path: str | Path, *, seeds: Any = None) -> Design:
     Raises UsageError and RunFileError, which name line and key.
     """
     name = shown(Path(path))
-    try:
-        with open_ordinary(Path(path)) as file:
-            content = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise RunFileError(f"there is no file {name}; check the name, or give the options without one") from None
-    except (OSError, ValueError) as error:
-        raise RunFileError(f"{name} cannot be read: {reason(error)}") from None
+    missing = f"there is no file {name}; check the name, or give the options without one"
+    with reading(Path(path), RunFileError, lambda: missing), open_ordinary(Path(path)) as file:
+        content = file.read(MAX_BYTES + 1)
     if content.startswith(STUDY_TYPE.encode()):
         raise UsageError(f"{name} is a study, not a description of one; continue it with {flag('resume')}")
     if len(content) > MAX_BYTES:
