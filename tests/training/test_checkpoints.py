@@ -534,9 +534,9 @@ def test_a_file_that_cannot_be_opened_for_a_moment_is_still_ours(
     touched: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As with no permission to read it; if it was touched, too, nobody can tell whose it is until it can be read."""
-    path, said, opened, closed = tmp_path / "run.h5", list[str](), Path.open, [False]
+    path, said, opened, closed = tmp_path / "run.h5", list[str](), os.open, [False]
 
-    def open_(file: Path, *mode: Any, **options: Any) -> Any:
+    def open_(file: Any, *mode: Any, **options: Any) -> int:
         if closed[0] and file == path:
             raise PermissionError(errno.EACCES, "Permission denied")
         return opened(file, *mode, **options)
@@ -546,7 +546,7 @@ def test_a_file_that_cannot_be_opened_for_a_moment_is_still_ours(
             os.utime(path, ns=(0, 0))
         closed[0] = 6_000 <= now.games < 12_000
 
-    monkeypatch.setattr(Path, "open", open_)
+    monkeypatch.setattr(os, "open", open_)
     run = ttt.train(20_000, batch=500, out=path, checkpoint_every="2000games", warn=said.append, progress=progress)
     assert names(tmp_path) == ["run.h5"] and run.file == path
     assert_same_run(run, ttt.load(path))
