@@ -97,11 +97,12 @@ def compare(board: str, autoreset: str, steps: int, n: int = 37, forfeits: bool 
 @pytest.mark.parametrize("board", KINDS)
 def test_every_board_is_that_of_a_dictionary(board: str):
     for autoreset in MODES:
-        steps = 37 * (ttt.parse_board(board).cells + 20)
-        assert compare(board, autoreset, steps, plain=True) > 0
-        assert compare(board, autoreset, steps) > 0
-        assert compare(board, autoreset, steps, forfeits=True) > 0
-        assert compare(board, autoreset, steps, plain=True, forfeits=True) > 0
+        n = 11
+        steps = n * (ttt.parse_board(board).cells + 20)
+        assert compare(board, autoreset, steps, n, plain=True) > 0
+        assert compare(board, autoreset, steps, n) > 0
+        assert compare(board, autoreset, steps, n, forfeits=True) > 0
+        assert compare(board, autoreset, steps, n, plain=True, forfeits=True) > 0
 
 
 def kind_of(board: str) -> str:
@@ -430,7 +431,7 @@ def test_a_step_keeps_no_memory(opponent: str | None):
     import gc
     import tracemalloc
 
-    batch = ttt.Batch(4096, "4x4x4", autoreset="same-step", opponent=opponent)
+    batch = ttt.Batch(1024, "4x4x4", autoreset="same-step", opponent=opponent)
     actions = batch.sample()
     batch.step(actions)
     grown = []

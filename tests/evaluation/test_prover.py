@@ -17,7 +17,7 @@ from ttt_batch.evaluation import prover as proving
 from ttt_batch.evaluation.prover import ALWAYS_WINS, CANNOT_LOSE, Goal, Proof, Prover
 from ttt_batch.evaluation.search import enter_position, make_positions
 from ttt_batch.games import board as boards
-from ttt_batch.games.board import Board, Position, parse_board
+from ttt_batch.games.board import Board, parse_board
 
 CASES = {
     "3x3": ((0, 2, 5), (12,)),
@@ -39,10 +39,7 @@ def prover_of(board: str, wide: bool | None = None) -> Prover:
 
 
 def oracle_of(agent: Weigher, board: Board, seat: int, goal: Goal, *, symmetric: bool = True) -> Oracle:
-    @functools.cache
-    def policy(position: Position) -> list[int]:
-        return naive_picks(agent, board, position)
-
+    policy = functools.cache(functools.partial(naive_picks, agent, board))
     return Oracle(policy, board, seat, must_win=goal == ALWAYS_WINS, symmetric=symmetric)
 
 
@@ -58,12 +55,11 @@ def assert_agrees(proof: Proof, oracle: Oracle) -> None:
 def test_proofs_are_those_of_the_oracle() -> None:
     found = set()
     for board, seeds in CASES.items():
-        agents = [
-            weigher(parse_board(board), seed, takes=takes) for takes in (True, False) for seed in seeds[not takes]
-        ]
-        for agent in agents:
+        whole = parse_board(board)
+        for agent in [weigher(whole, seed, takes=takes) for takes in (True, False) for seed in seeds[not takes]]:
+            policy = functools.cache(functools.partial(naive_picks, agent, whole))
             for seat, goal, symmetric in [(0, CANNOT_LOSE, True), (1, CANNOT_LOSE, False), (0, ALWAYS_WINS, True)]:
-                oracle = oracle_of(agent, parse_board(board), seat, goal, symmetric=symmetric)
+                oracle = Oracle(policy, whole, seat, must_win=goal == ALWAYS_WINS, symmetric=symmetric)
                 for wide in (None, True):
                     proof = prover_of(board, wide).prove(agent, seat, goal, symmetric=symmetric)
                     found.add((proof.status, goal, "misere" in board))

@@ -120,7 +120,7 @@ def can_fill(board: Board, position: Position, player: int) -> bool:
     left = (board.cells + 1 - player) // 2 - position.count(own)
     for line, (_, fence) in zip(board.lines, board.line_masks, strict=True):
         marks = [position[cell] for cell in line]
-        longer = any(fence >> cell & 1 and position[cell] == own for cell in range(board.cells))
+        longer = fence and any(fence >> cell & 1 and position[cell] == own for cell in range(board.cells))
         if not longer and set(marks) <= {0, own} and marks.count(0) <= left:
             return True
     return False
