@@ -19,13 +19,14 @@ from ttt_batch.analysis.position import (
 )
 from ttt_batch.analysis.tournament import Tournament, all_play_all
 from ttt_batch.core.errors import UsageError, flag, quoted
+from ttt_batch.core.files import is_file
 from ttt_batch.core.results import progress_callback
 from ttt_batch.core.text import AGAINST, SCRIPTED, Number, Ties, check_ties, find_name, given_options, with_options
 from ttt_batch.games.board import Board, Position, parse_board
 from ttt_batch.games.game_files import board_meant
 from ttt_batch.runs.evaluation import Evaluation, PlayedEvaluation, evaluate_as_played
 from ttt_batch.runs.loading import AnyRun, any_run, load_any
-from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
+from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_run, name_or_run
 from ttt_batch.runs.run import Run
 
 AnyRunOrPath = AnyRun | str | Path
@@ -186,9 +187,8 @@ def evaluate(
         beside = list[object]()
         if is_agent(run) and against is not None and find_name(against, AGAINST) is None:
             # An agent plays on the opponent's board if it has one.
-            if isinstance(against, str) and not is_agent(against):
-                against = name_or_run("opponent", against, AGAINST, others=RUNS_OR_AGENTS)
-            beside = [against]
+            opened = not isinstance(against, str) or is_agent(against) or is_file(find_run(against))
+            beside = [against] if opened else []
         with (
             open_players([run, *beside], **how) as (player, *others),
             open_opponent([*others, against][0], player, how) as opponent,
