@@ -514,7 +514,9 @@ def _files(
     if given is None:
         return {}
     path = named_file("certificate", given)
-    files = {seat: path if len(seats) == 1 else path.parent / f"{path.stem}-{seat}{path.suffix}" for seat in seats}
+    if path.suffix != ".npz":
+        certificates.check_path(path)
+    files = {seat: path if len(seats) == 1 else path.with_name(f"{path.stem}-{seat}{path.suffix}") for seat in seats}
     check_distinct(
         [(flag("certificate"), file) for file in files.values()], [] if source is None else [("run", source)]
     )
