@@ -29,7 +29,7 @@ from ttt_batch.core.text import (
     parse_int,
     with_options,
 )
-from ttt_batch.games.board import Board, parse_board
+from ttt_batch.games.board import parse_board
 from ttt_batch.games.transcripts import GamesWriter
 from ttt_batch.learners import any_learner, homes_of, learner_named
 from ttt_batch.ntuple.network import file_of_tuples
@@ -67,9 +67,20 @@ from ttt_batch.training.trainers import choose_trainer, make_trainer
 from ttt_batch.training.trainers.batched import ChunkedWalk, MixtureWalking
 
 
-def check_request(length: Length, block: int, *, resume: bool, fork: bool) -> None:
-    """Raise UsageError for a block out of range, or a length that does not go with a new or a resumed run."""
+def names_agent(opponent: Opposing) -> bool:
+    """Return whether a fixed opponent is the name of an agent, which must be made; `random` and `optimal` are none."""
+    return isinstance(opponent, str) and is_agent(opponent) and find_name(opponent, OPPONENTS) is None
+
+
+def check_request(length: Length, block: int, time_limit: Number | None, *, resume: bool, fork: bool) -> None:
+    """Raise UsageError for a block out of range, or a length that does not go with a new or a resumed run.
+
+    time_limit: None if an agent is named, whose limit it is.
+    """
     parse_int("block", block, 1, 1 << 20)
+    if time_limit is not None:
+        limit = flag("time_limit")
+        raise UsageError(f"{limit} is for agents such as one-ply, and no other opponent is named; leave it out")
     if resume and length.games is not None:
         resumed = f"with {flag('resume')}, give {flag('until')} or {flag('more')}"
         raise UsageError(f"games {length.games} belong to a new run; {resumed}")
@@ -119,23 +130,6 @@ def check_files(
     check_distinct(outputs, inputs)
 
 
-@contextmanager
-def seated_opponent(
-    opponent: Opposing, board: str | Board | None, before: AnyRun | None, *, time_limit: Number | None = None
-) -> Iterator[Opposing]:
-    """Yield a fixed opponent; for the name of an agent, make the agent and close it after the block.
-
-    board: the board played; the board of `before`, the run that is continued, has precedence.
-    time_limit, errors: as for `make_agent`.
-    """
-    if not isinstance(opponent, str) or not is_agent(opponent) or find_name(opponent, OPPONENTS) is not None:
-        yield opponent
-        return
-    board = board if before is None else before.board
-    with closing(make_agent(opponent, parse_board(board or "3x3"), time_limit=time_limit)) as agent:
-        yield agent
-
-
 R = TypeVar("R", Run, PatternRun)
 
 
@@ -144,6 +138,7 @@ class Arguments(PlayOptions, PatternOptions, total=False):
 
     start: Run | str | Path | None
     opponent: Opposing
+    time_limit: Number | None
     seat: str | None
     more: Number | None
     until: Number | None
@@ -195,6 +190,7 @@ def train(
     *,
     start: Run | str | Path | None = None,
     opponent: Opposing = None,
+    time_limit: Number | None = None,
     seat: str | None = None,
     resume: Run | PatternRun | str | Path | None = None,
     more: Number | None = None,
@@ -232,7 +228,7 @@ def train(
     epsilon, alpha: numbers or schedules (see `schedules`).
     start: a run (or its file) of the same board and learner with whose tables to start.
     opponent: play against `random`, `optimal`, a run (or its file) or an agent, also by name (see `judge`), instead of
-    self-play, on enumerated boards.
+    self-play, on enumerated boards.  time_limit: of a named agent, also as in `judge`.
     seat: the learner's seat against an opponent: `first`, `second` or `both` (alternating batches; the default).
     resume: a run (or its file, which is rewritten unless `out` is given) to continue with its configuration, as if it
     had not been interrupted, up to `until` games, by `more` games, or to its own goal.  A run that was the opponent
@@ -263,7 +259,7 @@ def train(
     n_threads = thread_count(threads)
     means = Means(block, place, max_memory, record, overwrite, keep_points, note, warn)
     check_switches(fork=fork, trust=trust, keep_points=keep_points)
-    check_request(length, block, resume=resume is not None, fork=fork)
+    check_request(length, block, None if names_agent(opponent) else time_limit, resume=resume is not None, fork=fork)
     resume = resume if resume is None or isinstance(resume, AnyRun) else find_run(resume)
     check_files(out, record, resume, start, opponent, given.get("tuples"))
     check_fresh(given, seat, opponent, begun=resume is not None or start is not None)
@@ -286,7 +282,9 @@ def train(
             session = Session(plan, stack.enter_context(network_trainer), clock, hooks, checkpoints)
         else:
             check_options(given, networks=False)  # before an opponent's program is started
-            opponent = stack.enter_context(seated_opponent(opponent, given.get("board"), before))
+            if isinstance(opponent, str) and names_agent(opponent):
+                board = parse_board(given.get("board", "3x3")) if before is None else before.board
+                opponent = stack.enter_context(closing(make_agent(opponent, board, time_limit=time_limit)))
             sources = RunSources(before, start, opponent, trust, file, in_place=out is None and file is not None)
             plan = make_plan(length, sources, given, seat=seat, fork=fork)
             session = table_session(plan, means, hooks, checkpoints, stack)

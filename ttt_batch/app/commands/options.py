@@ -1,7 +1,7 @@
 """Options and arguments that several commands share, and who plays."""
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -21,10 +21,10 @@ from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import UsageError, dashed, quoted
 from ttt_batch.core.files import EVERYWHERE, is_file, with_ending
 from ttt_batch.core.named_code import is_callable_name
-from ttt_batch.core.text import ILLEGAL, SEATS, TIES, F, choose_seat, find_name, with_options
+from ttt_batch.core.text import ILLEGAL, SEATS, TIES, F, choose_seat, with_options
 from ttt_batch.games.board import BOARD, BOARDS
 from ttt_batch.runs.lookup import find_agent_or_run, find_run
-from ttt_batch.runs.options import OPPONENTS, OPTIONS, NumberOptions, OwnOptions, PatternOptions
+from ttt_batch.runs.options import OPTIONS, NumberOptions, OwnOptions, PatternOptions
 
 
 def new_run(path: Path) -> Path:
@@ -206,9 +206,7 @@ PlayTies = Annotated[
 if TYPE_CHECKING:
     from ttt_batch.agents.adapter import AgentAdapter
     from ttt_batch.app.progress import Reporter
-    from ttt_batch.games.board import Board
     from ttt_batch.runs.loading import AnyRun
-    from ttt_batch.training.plan import Opposing
 
 
 class AgentOptions(NamedTuple):
@@ -261,20 +259,3 @@ def file_stem(given: str | Path) -> str:
         return meant.stem
     words = meant.removeprefix("cmd:").split()
     return Path(words[0]).stem if words else meant
-
-
-def fixed_opponent(
-    given: str | None, board: "Board", resume: Path | None, time_limit: str | None, stack: ExitStack
-) -> "Opposing":
-    """Return a fixed opponent as given, or an agent that `stack` closes; `random` and `optimal` stay names.
-
-    board: the board, unless the run to `resume` has another one.
-    """
-    from ttt_batch.runs.loading import load_any
-    from ttt_batch.training.train import seated_opponent
-
-    if given is None or not is_named(given) or find_name(given, OPPONENTS) is not None:
-        AgentOptions(time_limit=time_limit).refuse("no other opponent is named")
-        return given
-    before = None if resume is None else load_any(resume, trust=True)
-    return stack.enter_context(seated_opponent(given, board, before, time_limit=time_limit))

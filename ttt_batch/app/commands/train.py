@@ -1,7 +1,7 @@
 """Commands `train` and `learn-from`."""
 
 import sys
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +15,6 @@ from ttt_batch.app.commands.options import (
     Scheduler,
     TimeLimit,
     Trust,
-    fixed_opponent,
     learner_meant,
     learning_options,
 )
@@ -131,7 +130,7 @@ def train_command(
     _train(**given.pop("options"), **given)
 
 
-def _train(*, out: Path | None, watch: bool, quiet: bool, json: bool, time_limit: str | None, **options: Any) -> None:
+def _train(*, out: Path | None, watch: bool, quiet: bool, json: bool, **options: Any) -> None:
     """Train with the options of `train` as they were given, and say what became of it."""
     from ttt_batch.agents.adapter import watched
     from ttt_batch.app.interrupt import Interrupt
@@ -147,9 +146,7 @@ def _train(*, out: Path | None, watch: bool, quiet: bool, json: bool, time_limit
     if learner not in PATTERN_LEARNERS:  # refused before an opponent starts or a file is opened
         make_config(learner=learner, board=board)
     nothing = "interrupted; nothing was written" if resume is None else "interrupted; nothing more was written"
-    with Interrupt(nothing) as interrupt, Reporter(quiet=quiet) as report, ExitStack() as stack:
-        stack.enter_context(watched(report.asking))
-        options["opponent"] = fixed_opponent(options["opponent"], board, resume, time_limit, stack)
+    with Interrupt(nothing) as interrupt, Reporter(quiet=quiet) as report, watched(report.asking):
         check_files(out, *(options[name] for name in ("record", "resume", "start", "opponent", "tuples")))
         options["start"] = _origin(options["start"], learner, board, options["trust"])
 
