@@ -29,7 +29,7 @@ from ttt_batch.core.text import (
     parse_int,
     with_options,
 )
-from ttt_batch.games.board import parse_board
+from ttt_batch.games.board import Board, parse_board
 from ttt_batch.games.transcripts import GamesWriter
 from ttt_batch.learners import any_learner, homes_of, learner_named
 from ttt_batch.ntuple.network import file_of_tuples
@@ -70,6 +70,13 @@ from ttt_batch.training.trainers.batched import ChunkedWalk, MixtureWalking
 def names_agent(opponent: Opposing) -> bool:
     """Return whether a fixed opponent is the name of an agent, which must be made; `random` and `optimal` are none."""
     return isinstance(opponent, str) and is_agent(opponent) and find_name(opponent, OPPONENTS) is None
+
+
+def made_opponent(opponent: Opposing, board: Board, time_limit: Number | None, stack: ExitStack) -> Opposing:
+    """Return a fixed opponent; for the name of an agent make the agent, which `stack` closes."""
+    if not isinstance(opponent, str) or not names_agent(opponent):
+        return opponent
+    return stack.enter_context(closing(make_agent(opponent, board, time_limit=time_limit)))
 
 
 def check_request(length: Length, block: int, time_limit: Number | None, *, resume: bool, fork: bool) -> None:
@@ -256,7 +263,6 @@ def train(
     """
     given, say, length = given_options(train, options), warn or warn_python, Length(games, more, until)
     every, place = parse_every(checkpoint_every), cluster_config(workers, scheduler, threads)
-    n_threads = thread_count(threads)
     means = Means(block, place, max_memory, record, overwrite, keep_points, note, warn)
     check_switches(fork=fork, trust=trust, keep_points=keep_points)
     check_request(length, block, None if names_agent(opponent) else time_limit, resume=resume is not None, fork=fork)
@@ -266,25 +272,23 @@ def train(
     file = resume if isinstance(resume, Path) else None
     target, replaces = file if out is None else Path(out), overwrite or out is None
     with ExitStack() as stack, progress_callback(progress, "training") as follow:
-        hooks = Hooks(follow, stop or (lambda: False), say, command, n_threads)
+        hooks = Hooks(follow, stop or (lambda: False), say, command, thread_count(threads))
         checkpoints = None
         if target is not None:
             checkpoints = stack.enter_context(Checkpoints(target, overwrite=replaces, every=every, say=say))
         before = load_any(resume, trust=trust) if isinstance(resume, Path) else resume
-        networks = find_name(given.get("learner"), PATTERN_LEARNERS) is not None
-        if networks if before is None else before.generalises:
+        if find_name(given.get("learner") if before is None else before.name, PATTERN_LEARNERS) is not None:
             others = {"start": start, "opponent": opponent, "fork": fork, "record": record, "max_memory": max_memory}
             others |= {"keep_points": keep_points, "workers": workers, "scheduler": scheduler}
             given = network_options(given)
             check_options([*(name for name, value in others.items() if value), *given], networks=True)
             plan = plan_networks(length, RunSources(before, resume_file=file), given, seat)
-            clock, network_trainer = Clock(plan.seconds), PatternTrainer(plan.config, plan.resumed, n_threads)
+            clock, network_trainer = Clock(plan.seconds), PatternTrainer(plan.config, plan.resumed, hooks.threads)
             session = Session(plan, stack.enter_context(network_trainer), clock, hooks, checkpoints)
         else:
             check_options(given, networks=False)  # before an opponent's program is started
-            if isinstance(opponent, str) and names_agent(opponent):
-                board = parse_board(given.get("board", "3x3")) if before is None else before.board
-                opponent = stack.enter_context(closing(make_agent(opponent, board, time_limit=time_limit)))
+            board = parse_board(given.get("board", "3x3")) if before is None else before.board
+            opponent = made_opponent(opponent, board, time_limit, stack)
             sources = RunSources(before, start, opponent, trust, file, in_place=out is None and file is not None)
             plan = make_plan(length, sources, given, seat=seat, fork=fork)
             session = table_session(plan, means, hooks, checkpoints, stack)
