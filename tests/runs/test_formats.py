@@ -107,7 +107,7 @@ def test_round_trip(tmp_path, name, kind, board):
     if name == "parquet":
         pytest.importorskip("pyarrow")
     one, table = FORMATS[name], example(kind, board)
-    paths = [tmp_path / f"{number}{one.suffix}" for number in range(one.files)]
+    paths = [tmp_path / f"{number}{one.suffix}" for number in range(1 + one.per_player)]
     assert write(name, table, board, paths) == paths
     back = read(name, paths, board, kind)
     assert back.more == table.more == {}
@@ -141,7 +141,7 @@ def test_contract(tmp_path, name, kind):
     one, table = FORMATS[name], example(kind)
     assert one.name == name
     assert one.meaning
-    paths = [tmp_path / f"table {number}{one.suffix}" for number in range(one.files)]
+    paths = [tmp_path / f"table {number}{one.suffix}" for number in range(1 + one.per_player)]
     write(name, table, BOARD, paths)
     first = [path.read_bytes() for path in paths]
     refused(lambda: write(name, table, BOARD, paths), str(paths[0]), "exists", "overwrite=True")
@@ -149,7 +149,7 @@ def test_contract(tmp_path, name, kind):
     write(name, table, BOARD, paths, overwrite=True)
     assert [path.read_bytes() for path in paths] == first
     with pytest.raises(UsageError, match="files"):
-        write(name, table, BOARD, [tmp_path / str(number) for number in range(one.files + 1)])
+        write(name, table, BOARD, [tmp_path / str(number) for number in range(2 + one.per_player)])
     with pytest.raises(UsageError, match="0 files"):
         write(name, table, BOARD, [])
     refused(lambda: write(name, table, BOARD, [tmp_path / "missing" / "a"]), "no folder")

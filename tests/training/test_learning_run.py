@@ -16,7 +16,7 @@ from helpers.support import BOTH_SEATS, mostly_slow, untaught
 from helpers.support import command as command_here
 
 import ttt_batch as ttt
-from ttt_batch.app.commands import play as play_command
+from ttt_batch.app.commands import options as agent_options
 from ttt_batch.core.errors import GamesError, RunFileError, UsageError
 from ttt_batch.core.outputs import Lock
 from ttt_batch.core.text import TEXTBOOK
@@ -425,13 +425,13 @@ def test_a_file_that_appears_before_the_first_update_stays(
     trained(tmp_path, games=20, batch=20)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{cell}\n" for cell in range(1, 10))))
-    read = play_command.load_any_run
+    read = agent_options.load_any_run
 
     def load(*words: Any) -> Any:
         ttt.train(30, batch=30, out="mine.h5")
         return read(*words)
 
-    monkeypatch.setattr(play_command, "load_any_run", load)
+    monkeypatch.setattr(agent_options, "load_any_run", load)
     status, out, err = command_here(capsys, "play", "run.h5", "--learn", "--out", "mine.h5")
     assert (status, out, err.count("\n")) == (1, "", 1) and "mine.h5 exists already" in err
     assert ttt.load("mine.h5").games == 30 and names(tmp_path) == ["mine.h5", "run.h5"]
