@@ -40,14 +40,13 @@ from ttt_batch.app.commands.shared import (
     newest_file,
     option,
     print_result,
-    run_name,
     say,
     switch,
     with_endings,
     working,
 )
 from ttt_batch.core.errors import UsageError
-from ttt_batch.core.files import command_text
+from ttt_batch.core.files import command_text, shown
 from ttt_batch.core.named_code import is_callable_name
 from ttt_batch.core.outputs import check_distinct
 from ttt_batch.core.text import LEARNER_NAMES, SEATS, TIES, check_ties, either
@@ -119,7 +118,7 @@ def check_command(
     if study or certificate:
         _no_trust(trust)
     if of is not None and not certificate:
-        raise UsageError(f"--of goes with a certificate, an .npz file; {run_name(path)} is none: leave it out")
+        raise UsageError(f"--of goes with a certificate, an .npz file; {shown(path)} is none: leave it out")
     verified, trusted, claims = tuple[str, ...](), tuple[str, ...](), list[str]()
     with working(quiet=quiet):
         if study:
@@ -130,7 +129,7 @@ def check_command(
             from ttt_batch.analysis.judge import check_certificate
 
             claim, findings = check_certificate(path, None if of is None else load_any_run(of, False))
-            notes, claims = (), [f"{run_name(path)} claims: {claim}"] if claim else []
+            notes, claims = (), [f"{shown(path)} claims: {claim}"] if claim else []
         else:
             findings, notes = check_run(path, trust=trust)
             if not findings:
@@ -138,12 +137,12 @@ def check_command(
                 if isinstance(run, PatternRun):
                     from ttt_batch.training.network_trainer import check_proofs
 
-                    findings = [f"{run_name(path)}: {finding}" for finding in check_proofs(run)]
+                    findings = [f"{shown(path)}: {finding}" for finding in check_proofs(run)]
                 if not findings:
                     verified, trusted = grounds_of(run, digest=not trust or not run.notes)
     say(path, notes)
     nothing = "nothing else" if notes and trust else "nothing"
-    lines = [*claims, *(findings or [f"{run_name(path)}: {nothing} is wrong with it"])]
+    lines = [*claims, *(findings or [f"{shown(path)}: {nothing} is wrong with it"])]
     for what, items in (("verified", verified), ("taken on trust", trusted)):
         lines = [*lines, f"{what}: {'; '.join(items)}"] if items else lines
     print_result(
@@ -219,7 +218,7 @@ def export_(
     print_result(
         json,
         lambda: {"files": [str(written) for written in files]},
-        lambda: "\n".join(f"wrote {run_name(written)}" for written in files),
+        lambda: "\n".join(f"wrote {shown(written)}" for written in files),
         saved=files[0],
     )
 
@@ -306,7 +305,7 @@ def import_(
         json,
         lambda: training_summary(run, str(out)),
         lambda: (
-            f"saved {run_name(out)}: {run.config.learner} on {run.config.board.name}, {verdict_text(run)}{judged}\n"
+            f"saved {shown(out)}: {run.config.learner} on {run.config.board.name}, {verdict_text(run)}{judged}\n"
             f"next: {command_text('evaluate', out)}"
         ),
         saved=out,

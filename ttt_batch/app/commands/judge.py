@@ -34,14 +34,13 @@ from ttt_batch.app.commands.shared import (
     newest_file,
     option,
     print_result,
-    run_name,
     say,
     switch,
     working,
 )
 from ttt_batch.core.console import is_live, print_message
 from ttt_batch.core.errors import RunFileError, UsageError
-from ttt_batch.core.files import exists
+from ttt_batch.core.files import exists, shown
 from ttt_batch.core.text import AGAINST, SEATS, check_ties, count_text, find_name
 from ttt_batch.games.board import parse_board
 from ttt_batch.runs.lookup import find_run
@@ -177,9 +176,7 @@ def compare(
     with working(quiet=quiet):
         run, second = load_any_run(path, trust), load_any_run(other, trust)
         differences = compare_runs(run, second)
-    print_result(
-        json, lambda: differences, lambda: comparison_text(differences, run_name(path), run_name(other), run.board)
-    )
+    print_result(json, lambda: differences, lambda: comparison_text(differences, shown(path), shown(other), run.board))
 
 
 def show_command(
@@ -374,8 +371,6 @@ def prove_command(
         )
     say(path, found.run.notes)
     written = next((file for file, _ in found.certificates.values()), None)
-    print_result(
-        json, found.to_dict, lambda: proofs_text(found, run_name(path)), saved=written if found.proved else None
-    )
+    print_result(json, found.to_dict, lambda: proofs_text(found, shown(path)), saved=written if found.proved else None)
     if not found.proved:
         raise typer.Exit(1)

@@ -27,13 +27,13 @@ from ttt_batch.app.commands.shared import (
     newest_file,
     option,
     print_result,
-    run_name,
     switch,
     with_endings,
     working,
 )
 from ttt_batch.core.console import is_live
 from ttt_batch.core.errors import UsageError, quoted
+from ttt_batch.core.files import shown
 from ttt_batch.core.outputs import check_distinct
 from ttt_batch.core.text import ALL_LEARNERS, PATTERN_LEARNERS, choose, count_text
 from ttt_batch.games.board import BOARDS, parse_board
@@ -162,7 +162,7 @@ def page(
     print_result(
         json,
         lambda: {"files": [str(written)]},
-        lambda: f"wrote {run_name(written)}: open it in a browser",
+        lambda: f"wrote {shown(written)}: open it in a browser",
         saved=written,
     )
 
@@ -275,7 +275,7 @@ def _draw(
                 return plot_study(study, files[0], kind, metric=metric, only=only, overwrite=overwrite)
             if kind == "movie" and not quiet and is_live(sys.stderr):
                 report.spin(lambda: f"drawing the movie: {frames[0]:,} of {count_text(frames[1], 'frame')}")
-            names = [run_name(path) for path in paths]
+            names = [shown(path) for path in paths]
             return draw(runs, names, files[0], kind, overwrite=overwrite, progress=progress)
 
         written = in_new_files(outs, [name], work)
@@ -285,7 +285,7 @@ def _draw(
             {"file": str(written), "kind": kind}
             | ({"study": str(study)} if study else {"runs": [str(path) for path in paths]})
         ),
-        lambda: f"wrote {run_name(written)}",
+        lambda: f"wrote {shown(written)}",
         saved=written,
     )
 

@@ -14,12 +14,11 @@ from ttt_batch.app.commands.shared import (
     load_any_run,
     newest_file,
     option,
-    run_name,
     switch,
 )
 from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import UsageError, dashed, quoted
-from ttt_batch.core.files import EVERYWHERE, is_file, with_ending
+from ttt_batch.core.files import EVERYWHERE, is_file, shown, with_ending
 from ttt_batch.core.named_code import is_callable_name
 from ttt_batch.core.text import ILLEGAL, SEATS, TIES, F, choose_seat, with_options
 from ttt_batch.games.board import BOARD, BOARDS
@@ -249,7 +248,7 @@ def is_named(given: str | Path) -> bool:
 def called(given: str | Path) -> str:
     """Return the name of a player in results and messages."""
     meant = find_agent_or_run(given)
-    return one_line(meant) if isinstance(meant, str) else run_name(meant)
+    return one_line(meant) if isinstance(meant, str) else shown(meant)
 
 
 def file_stem(given: str | Path) -> str:

@@ -33,13 +33,12 @@ from ttt_batch.app.commands.shared import (
     command_line,
     option,
     print_result,
-    run_name,
     switch,
     working,
 )
 from ttt_batch.core.console import is_live, print_message
 from ttt_batch.core.errors import BoardError, RunFileError, UsageError
-from ttt_batch.core.files import exists
+from ttt_batch.core.files import exists, shown
 from ttt_batch.core.outputs import check_distinct
 from ttt_batch.core.text import AGENT_NAMES, SCRIPTED, SEATS, check_ties, choose_person, find_name, parse_seed
 from ttt_batch.games.board import MAX_TABLE_CELLS, parse_board
@@ -106,10 +105,10 @@ def play_command(
     if out is not None and not learn:
         raise UsageError("--out is for what a run learns; give it with --learn")
     if out is not None and exists(out):
-        raise RunFileError(f"{run_name(out)} exists, and play replaces no other run; choose another file")
+        raise RunFileError(f"{shown(out)} exists, and play replaces no other run; choose another file")
     keys, rules = not plain and _at_a_terminal(), AgentOptions(board, illegal, time_limit)
     path, named = _who(run, rules, learn=learn)
-    doing = "looking for the newest run here" if path is None else f"reading {run_name(path)}"
+    doing = "looking for the newest run here" if path is None else f"reading {shown(path)}"
     doing = f"asking {named}" if named else doing
     with ExitStack() as stack, working(quiet=quiet, doing=doing, keys=keys) as report:
         from ttt_batch.app.terminal import loop
@@ -121,7 +120,7 @@ def play_command(
             report.clear()
             if path is not None:
                 doing = "teaching" if learn and out is None else "playing"
-                print_message(f"{doing} {run_name(path)}, the newest run here")
+                print_message(f"{doing} {shown(path)}, the newest run here")
         if path is None and not named:
             agent: AnyRun | AgentAdapter = _trained(board)
         else:

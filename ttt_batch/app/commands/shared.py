@@ -126,11 +126,6 @@ def load_any_run(
     return run
 
 
-def run_name(path: Path) -> str:
-    """Return the name of a run in results and messages: its file, on one line."""
-    return shown(path)
-
-
 def newest_file(command: str, what: str = "run") -> Path:
     """Return the newest file of a kind here, and print its name on standard error.
 
@@ -145,7 +140,7 @@ def newest_file(command: str, what: str = "run") -> Path:
     if path is None:
         remedy = f"name one, or make one with ttt-batch {'study' if what == 'study' else 'train'}"
         raise UsageError(f"{command} needs a {what}, and none is here; {remedy}{manual(command)}")
-    console.print_message(f"taking {run_name(path)}, the newest {what} here")
+    console.print_message(f"taking {shown(path)}, the newest {what} here")
     return path
 
 
@@ -163,14 +158,14 @@ def print_result(json: bool, plain: Callable[[], Any], text: Callable[[], str], 
     except OSError as error:
         console.discard_output(sys.stdout)
         if not isinstance(error, BrokenPipeError):
-            remedy = "send it elsewhere" if saved is None else f"it is saved in {run_name(saved)}"
+            remedy = "send it elsewhere" if saved is None else f"it is saved in {shown(saved)}"
             raise TttBatchError(f"cannot print the result: {reason(error)}; {remedy}") from None
 
 
 def say(path: Path, notes: tuple[str, ...]) -> None:
     """Print the notes about a run file, on standard error."""
     for note in notes:
-        console.print_message(f"ttt-batch: {run_name(path)}: {note}")
+        console.print_message(f"ttt-batch: {shown(path)}: {note}")
 
 
 @contextmanager

@@ -26,12 +26,11 @@ from ttt_batch.app.commands.shared import (
     in_new_file,
     option,
     print_result,
-    run_name,
     switch,
 )
 from ttt_batch.app.commands.usage import SWEPT
 from ttt_batch.core.errors import ClusterError, InterruptedTraining, TttBatchError, display_name
-from ttt_batch.core.files import command_text
+from ttt_batch.core.files import command_text, shown
 from ttt_batch.core.named_code import is_callable_name
 from ttt_batch.core.resources import thread_count
 from ttt_batch.core.text import ALL_LEARNERS, count_text, duration_text, size_text
@@ -149,7 +148,7 @@ def _study(
                     raise ClusterError(f"{error}{saved}") from None
 
             done = in_new_file(out if resume is None else resume, "study", work)
-        interrupt.message = f"interrupted; the study is saved in {run_name(done.path)}; {_go_on(done.path)}"
+        interrupt.message = f"interrupted; the study is saved in {shown(done.path)}; {_go_on(done.path)}"
         with done:
             found, failure, again = done.summary(), _unfinished(done), None
         if confirm is not None and failure is None:
@@ -189,8 +188,7 @@ def _unconfirmed(again: "Repetition", path: Path) -> TttBatchError | None:
     learners = again.fresh.learners()
     if learners["missing"]:
         return InterruptedTraining(
-            f"interrupted while the best was repeated; the study is saved in {run_name(path)}; "
-            f"{_go_on(path)} --confirm N"
+            f"interrupted while the best was repeated; the study is saved in {shown(path)}; {_go_on(path)} --confirm N"
         )
     if learners["failed"]:
         reason = next(iter(again.fresh.reasons))
@@ -254,7 +252,7 @@ def _say_end(
 
     def text() -> str:
         repeated = "" if again is None else f"\n\n{confirmation_text(again)}"
-        return f"{study_text(found, best)}{repeated}\nsaved:   {run_name(path)}"
+        return f"{study_text(found, best)}{repeated}\nsaved:   {shown(path)}"
 
     try:
         print_result(json, facts, text, saved=path)

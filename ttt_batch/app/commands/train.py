@@ -27,13 +27,12 @@ from ttt_batch.app.commands.shared import (
     load_named_run,
     option,
     print_result,
-    run_name,
     switch,
     working,
 )
 from ttt_batch.core.console import print_message
 from ttt_batch.core.errors import InterruptedTraining, RunFileError
-from ttt_batch.core.files import command_text, exists
+from ttt_batch.core.files import command_text, exists, shown
 from ttt_batch.core.text import ALL_LEARNERS, DIGITS_MEAN, LEARNER_NAMES, PATTERN_LEARNERS, count_text
 from ttt_batch.games.board import parse_board
 from ttt_batch.runs.lookup import find_run
@@ -187,7 +186,7 @@ def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compil
     from ttt_batch.app.reports.training import training_summary, training_text
 
     learnt = count_text(run.games, "game learnt so far is", "games learnt so far are")
-    saved = f"the {learnt} saved in {run_name(target)}" if run.games and target is not None else "nothing was written"
+    saved = f"the {learnt} saved in {shown(target)}" if run.games and target is not None else "nothing was written"
     if run.full:
         raise RunFileError(f"the table is full, and training has ended; {saved}; go on with a larger --max-memory")
     if run.games == 0 or target is None:
