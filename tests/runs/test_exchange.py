@@ -62,7 +62,7 @@ def test_out_and_in_gives_the_same_bits(name: str, form: str, runs: dict[str, Ru
     if form == "parquet":
         pytest.importorskip("pyarrow")
     run = runs[name]
-    paths = [tmp_path / "a", tmp_path / "b"][: FORMATS[form].files]
+    paths = [tmp_path / "a", tmp_path / "b"][: 1 + FORMATS[form].per_player]
     said: list[str] = []
     assert export_table(run, form, paths, warn=said.append) == paths
     found = import_tables(paths, name, form=form)

@@ -463,11 +463,11 @@ def open_players(
 
     load: opens the file of a run.  rules: options of `at_board`, for agents.
     Programs that were started for agents end with the block.
-    Raises UsageError for a player that is neither a run nor an agent, RunFileError and AgentError.
+    Raises UsageError for a player that is neither a run nor an agent, BoardError, RunFileError and AgentError.
     """
-    seated = AnyRun | AgentAdapter
+    seated, whose = AnyRun | AgentAdapter, None if board is None else parse_board(board)
     read = [one if isinstance(one, seated) else None if is_agent(one) else load(one) for one in players]
-    whose = board or next((one.board for one in read if one is not None), "3x3")
+    whose = whose or next((one.board for one in read if one is not None), Board())
     with ExitStack() as stack:
         yield [
             stack.enter_context(at_board(given, whose, **rules)) if one is None else one

@@ -155,7 +155,8 @@ class Participants:
         if not self.can_meet(first, second):
             return Meeting(first, second, None, None)
         exact = tally = None
-        key, asked = stream_key(seed, MEETINGS + (first << 20) + second), list[AgentAdapter]()
+        key, runs = stream_key(seed, MEETINGS + (first << 20) + second), (self._runs[first], self._runs[second])
+        asked = [run for run in runs if isinstance(run, AgentAdapter)]
         if self._policies:
             policies = self._policies[first], self._policies[second]
             exact = match(self._graph, *policies)
@@ -257,14 +258,13 @@ def all_play_all(
     if len(runs) < 2:
         raise UsageError("a tournament takes two runs or more; use evaluate for one")
     ties, seed = check_ties(ties), parse_seed(seed)
-    participants = Participants(runs, names, ties)
-    if games is not None:
-        games = parse_int("games", games, 1, MAX_MATCH_GAMES)
-    elif not participants.exact:
-        games = GAMES
+    games = None if games is None else parse_int("games", games, 1, MAX_MATCH_GAMES)
     if not any(SEATS[1] in run.seats for run in runs):
         remedy = "add a run that plays second"
         raise cannot_play_second_error(runs[0].name, "a meeting of two such runs", remedy)
+    participants = Participants(runs, names, ties)
+    if games is None and not participants.exact:
+        games = GAMES
     n = len(runs)
     meetings = tuple(tuple(participants.meet(i, j, games, seed) for j in range(n)) for i in range(n))
     standings = _standings(meetings, names)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 from ttt_batch.agents.adapter import AgentAdapter, watched
 from ttt_batch.agents.builtin import agent_of_run
 from ttt_batch.agents.external import AgentLike, is_agent, make_agent, open_players
-from ttt_batch.analysis.judge import SampledEvaluation, check_scripted, judge_agent
+from ttt_batch.analysis.judge import SampledEvaluation, check_lengths, check_scripted, judge_agent
 from ttt_batch.analysis.position import (
     LabelledEvaluation,
     PositionReport,
@@ -19,14 +19,13 @@ from ttt_batch.analysis.position import (
 )
 from ttt_batch.analysis.tournament import Tournament, all_play_all
 from ttt_batch.core.errors import UsageError, flag, quoted
-from ttt_batch.core.files import is_file
 from ttt_batch.core.results import progress_callback
 from ttt_batch.core.text import AGAINST, SCRIPTED, Number, Ties, check_ties, find_name, given_options, with_options
 from ttt_batch.games.board import Board, Position, parse_board
 from ttt_batch.games.game_files import board_meant
 from ttt_batch.runs.evaluation import Evaluation, PlayedEvaluation, evaluate_as_played
 from ttt_batch.runs.loading import AnyRun, any_run, load_any
-from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_run, name_or_run
+from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
 from ttt_batch.runs.run import Run
 
 AnyRunOrPath = AnyRun | str | Path
@@ -186,14 +185,17 @@ def evaluate(
             return evaluate_as_played(learnt)
         beside = list[object]()
         if is_agent(run) and against is not None and find_name(against, AGAINST) is None:
+            if isinstance(against, str) and not is_agent(against):
+                name_or_run("opponent", against, AGAINST, others=RUNS_OR_AGENTS)  # before a program starts
             # An agent plays on the opponent's board if it has one.
-            opened = not isinstance(against, str) or is_agent(against) or is_file(find_run(against))
-            beside = [against] if opened else []
-        with (
-            open_players([run, *beside], **how) as (player, *others),
-            open_opponent([*others, against][0], player, how) as opponent,
-        ):
-            return judge_agent(player, opponent, **given, ties=ties)
+            has_board = isinstance(against, AnyRun | AgentAdapter) or not is_agent(against)
+            beside = [against] if has_board else []
+        with open_players([run, *beside], **how) as (player, *others):
+            if isinstance(player, AnyRun) and player.exact and "samples" not in given:
+                lengths = [name for name in ("games", "seed", "budget") if name in given]
+                check_lengths(player, lengths, lengths, "exactly")
+            with open_opponent([*others, against][0], player, how) as opponent:
+                return judge_agent(player, opponent, **given, ties=ties)
 
 
 @contextmanager
@@ -210,7 +212,7 @@ def open_opponent(
     elif is_agent(against) and find_name(against, AGAINST) is None:
         if not agent.enumerated:  # before its program starts
             check_scripted(agent, against)
-        with open_players([against], **{**how, "board": agent.board}) as (opponent,):
+        with open_players([against], **{"board": agent.board, **how}) as (opponent,):
             yield opponent
     elif isinstance(against, str | Path):
         any_name = agent.enumerated or find_name(against, AGAINST) is not None

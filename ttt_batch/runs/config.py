@@ -207,7 +207,11 @@ class Config(Configuration, OwnNumbers):
     symmetry: bool = False
 
     def __post_init__(self) -> None:
-        """Raise UsageError for an epsilon beside play by action probabilities, and for numbers that a learner lacks."""
+        """Raise UsageError for values that contradict each other.
+
+        These are an epsilon beside play by action probabilities, numbers that the learner lacks, batches that the
+        engine cannot play, and an invalid start, opponent or seat.
+        """
         learner, name = learner_named(self.learner), self.learner
         if self.by_chances and self.epsilon.text != "0.0":
             if self.explore is None:

@@ -165,7 +165,7 @@ def misfits(data: RunData, run: Run) -> Iterator[str]:
     elif data.points and config.grown:
         yield f"it has points/, but the table of {config.board.name} grows from point to point; {FOREIGN}"
     for name, found in data.points.items():
-        if np.isnan(found).any() and not np.isnan(getattr(start, name, 0.0)).any():
+        if np.isnan(found).any() and not np.isnan(start._asdict().get(name, 0.0)).any():
             yield f"table 'points/{name}' holds NaN, which {config.learner} never does; {FOREIGN}"
     if grown is not None and not data.provenance.get("positions_without_room"):
         led_to = np.bincount(graph.child, minlength=graph.code.size) > 0

@@ -188,7 +188,7 @@ def export_(
     Of an agent (see evaluate) html, or as json and csv the probability of each cell where it may come.
     """
     from ttt_batch.agents.adapter import watched
-    from ttt_batch.api.tables import AGENT_FORMATS, export_run, resolve_format
+    from ttt_batch.api.tables import AGENT_FORMATS, check_export_options, export_run, resolve_format
     from ttt_batch.runs.formats import WHOLE
     from ttt_batch.runs.importing import check_export
 
@@ -203,6 +203,7 @@ def export_(
     if not of_agent or is_callable_name(run):
         check_distinct([("--out", file) for file in with_endings(out or [], names)], [("RUN", path)])
     options: dict[str, Any] = {"ties": None if ties is None else check_ties(ties), "overwrite": overwrite}
+    check_export_options(to, len(out or []), player, ties, of_agent=of_agent)
     with working(quiet=quiet) as report, watched(report.asking), ExitStack() as stack:
         if of_agent:
             (table,) = stack.enter_context(rules.open([run], trust))

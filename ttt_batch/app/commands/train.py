@@ -135,12 +135,14 @@ def _train(*, out: Path | None, watch: bool, quiet: bool, json: bool, **options:
     from ttt_batch.app.interrupt import Interrupt
     from ttt_batch.app.progress import Reporter
     from ttt_batch.learners import any_learner
-    from ttt_batch.runs.config import DEFAULTS
+    from ttt_batch.runs.config import DEFAULTS, make_config
     from ttt_batch.training.train import train as train_run
 
     resume = options["resume"]
     learner = any_learner(options["learner"] or DEFAULTS["learner"])
     board = parse_board(options["board"] or DEFAULTS["board"] or "")
+    if learner not in PATTERN_LEARNERS:  # refused before an opponent starts or a file is opened
+        make_config(learner=learner, board=board)
     nothing = "interrupted; nothing was written" if resume is None else "interrupted; nothing more was written"
     with Interrupt(nothing) as interrupt, Reporter(quiet=quiet) as report, watched(report.asking):
         options["start"] = _origin(options, out, learner, board)
@@ -205,7 +207,6 @@ def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compil
 
 def _origin(options: dict[str, Any], out: Path | None, learner: str, board: "Board") -> "Run | None":
     """Return the run to start from, loaded from a run file or another program's table.  options, out: of `train`."""
-    from ttt_batch.runs.config import make_config
     from ttt_batch.runs.storage.run_file import RUN_FILE
     from ttt_batch.training.plan import check_options
     from ttt_batch.training.train import check_files
@@ -214,7 +215,6 @@ def _origin(options: dict[str, Any], out: Path | None, learner: str, board: "Boa
         return None
     if learner in PATTERN_LEARNERS:
         check_options(["start"], networks=True)
-    make_config(learner=learner, board=board)
     check_files(out, *(options[name] for name in ("record", "resume", "start", "opponent", "tuples")))
     path = find_run(options["start"])
     if path.suffix.lower() in (".h5", ".hdf5") or not exists(path) or RUN_FILE.begins(path):

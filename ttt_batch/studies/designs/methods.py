@@ -192,7 +192,7 @@ class Method(ABC):
 
     def effort(self, setting: "Setting") -> tuple[Any, ...]:
         """Return the values that mainly determine a learner's training time."""
-        names = (*[*self.options][: self.first], "batch", "prove_every")
+        names = (*(name for name in [*self.options][: self.first] if name not in OWN), "batch", "prove_every")
         return *(getattr(setting.config, name, None) for name in names), setting.games
 
 

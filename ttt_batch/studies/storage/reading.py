@@ -207,7 +207,8 @@ class StudyFile:
         group, self._own = np.full(settings, -1), np.zeros(settings, np.int64)
         for number, name in enumerate(groups):
             members = self._places.read(arrays[name + MEMBERS])
-            if members.dtype != np.int64 or (np.diff(members, prepend=-1, append=settings) < 1).any():
+            inside = members.dtype == np.int64 and ((members >= 0) & (members < settings)).all()
+            if not inside or (np.diff(members) < 1).any():
                 raise ValueError(f"{name} has other settings")
             group[members], self._own[members] = number, np.arange(members.size)
         if self.header.keep == LAST and group.min() < 0:
