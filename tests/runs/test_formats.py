@@ -891,6 +891,15 @@ def test_forfeits_are_not_listed(tmp_path):
     write("npz", table, BOARD, [tmp_path / "a"])
 
 
+@pytest.mark.parametrize("name", ["json", "jsonl"])
+def test_action_values_of_a_single_cell_come_back(tmp_path, name):
+    table, board = state_list(Board(1, 1, 1), actions=True), Board(1, 1, 1)
+    table = replace(table, more={"a": table.q, "b": -table.q})
+    found = read(name, write(name, table, board, [tmp_path / "a"]), board, STATES)
+    for one, other in ((found.q, table.q), *((found.more[key], table.more[key]) for key in "ab")):
+        assert_same_bits(one, other)
+
+
 def test_texts_are_the_boards():
     codes = np.arange(0, 3**6, 11)
     for code, text in zip(codes.tolist(), texts_of(codes, 6), strict=True):

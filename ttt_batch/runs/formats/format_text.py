@@ -205,13 +205,18 @@ def _decode(content: bytes, board: Board) -> Table:
             best[number, _whole(cell, board.cells, number)] = True
 
     def numbers(name: str, width: int) -> NDArray[np.float64]:
-        found = [_numbers(state, name, width, number) for number, state in enumerate(states)]
+        found = [_numbers(state.get(name), name, width, number) for number, state in enumerate(states)]
         return np.array(found, np.float64).reshape(len(states), width)
+
+    def beside(name: str) -> NDArray[np.float64]:
+        """Return an array of `MORE`, a number for each cell or one for each state."""
+        if MORE[name]:
+            return numbers(name, board.cells)
+        return np.array([_numbers([state.get(name)], name, 1, number)[0] for number, state in enumerate(states)])
 
     if not states or "q" not in states[0]:
         return Table(numbers("value", 2).T, code=code, outcome=outcome, best=best)
-    more = {name: numbers(name, board.cells if MORE[name] else 1) for name in MORE if name in states[0]}
-    more = {name: array if MORE[name] else array[:, 0] for name, array in more.items()}
+    more = {name: beside(name) for name in MORE if name in states[0]}
     return Table(q=numbers("q", board.cells), code=code, outcome=outcome, best=best, more=more)
 
 
@@ -224,9 +229,8 @@ def _whole(value: Any, end: int, state: int) -> int:
     return value
 
 
-def _numbers(state: dict[str, Any], name: str, width: int, number: int) -> list[float]:
-    """Return a state's number, or its numbers of both players or of every cell, with nan for null."""
-    found = [state.get(name)] if width == 1 else state.get(name)
+def _numbers(found: Any, name: str, width: int, number: int) -> list[float]:
+    """Return a state's numbers of both players or of every cell, with nan for null."""
     if isinstance(found, dict):
         found = [found.get(player) for player in SEATS]
     if not isinstance(found, list) or len(found) != width:

@@ -125,10 +125,10 @@ def symbols_of(keys: Sequence[Any] | NDArray[np.int64], board: Board) -> Symbols
                 rows, names = blank, _names(blank)
     if len(names) > 3:
         names = _commonest(rows)
-    index = np.full((len(rows), board.cells), UNKNOWN, np.int8)
+    index, number_of = np.full((len(rows), board.cells), UNKNOWN, np.int8), {name: i for i, name in enumerate(names)}
     for number, row in enumerate(rows):
-        if len(row) == board.cells and set(row) <= set(names):
-            index[number] = [names.index(symbol) for symbol in row]
+        if len(row) == board.cells and number_of.keys() >= set(row):
+            index[number] = [number_of[symbol] for symbol in row]
     return Symbols(index, names, False)
 
 
