@@ -252,11 +252,12 @@ class Reached:
         self.positions += after.first.size
         if self._lost_after < 0 and _ends(self.seat, mover, child, after).any():
             self._lost_after = ply
-        arrived = np.zeros(after.first.size)
-        if chances is not None and self._against:  # a row of zeros resigns
-            missed = pass_on(allowed, self._chance, np.ascontiguousarray(chances), child, arrived)
-            self._results[FIRST_WINS + 1 - mover] += missed + self._chance[~chances.any(1)].sum()
-        self._chance = arrived
+        if self._against:
+            arrived = np.zeros(after.first.size)
+            if chances is not None:  # a row of zeros resigns
+                missed = pass_on(allowed, self._chance, np.ascontiguousarray(chances), child, arrived)
+                self._results[FIRST_WINS + 1 - mover] += missed + self._chance[~chances.any(1)].sum()
+            self._chance = arrived
         return True
 
     @property

@@ -323,10 +323,7 @@ def read_positions(pieces: Iterable[bytes], board: Board, name: str) -> Labelled
     rows: list[tuple[int, list[int], frozenset[int] | None]] = []
     for number, line in enumerate(chain.from_iterable(map(lines_of, pieces)), 1):
         text = line.partition("#")[0].strip()
-        fields = fields_of(text)
-        # A header holds names, and no mark.
-        header = not rows and len(fields) > 1 and MARKS_OF.keys().isdisjoint(fields) and re.search("[a-z]{2}", text)
-        if text and not header:
+        if text and (rows or not _is_header(text)):
             try:
                 rows.append((number, *_read_line(text, board, name)))
             except GamesError as error:
@@ -344,6 +341,12 @@ def read_positions(pieces: Iterable[bytes], board: Board, name: str) -> Labelled
             left_out += 1
             shown = shown or f"line {number}: {rows_text(board, marks)}: {error}"
     return LabelledPositions(kept, left_out, shown)
+
+
+def _is_header(line: str) -> bool:
+    """Return whether a line may be a header: its fields are names, and none is a mark."""
+    fields = fields_of(line)
+    return len(fields) > 1 and MARKS_OF.keys().isdisjoint(fields) and re.search("[a-z]{2}", line) is not None
 
 
 def _read_line(text: str, board: Board, name: str) -> tuple[list[int], frozenset[int] | None]:
@@ -378,8 +381,10 @@ def _order(board: Board, written: list[list[int]]) -> list[int]:
     set, or row by row.
     """
     places = np.arange(board.cells)
+    if not board.gravity:
+        return places.tolist()
     by_rows, by_cols = places.reshape(board.rows, board.cols), places.reshape(board.cols, board.rows).T
-    orders = [by_cols[::-1], by_rows, by_rows[::-1], by_cols] if board.gravity else [by_rows]
+    orders = [by_cols[::-1], by_rows, by_rows[::-1], by_cols]
 
     def floating(order: list[int]) -> int:
         boards = (tuple(marks[place] for place in order) for marks in written)

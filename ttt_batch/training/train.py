@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, Unpack, overload
+from typing import Any, TypeGuard, TypeVar, Unpack, overload
 
 from ttt_batch.agents.external import is_agent, make_agent
 from ttt_batch.cluster.config import ClusterConfig, cluster_config
@@ -67,14 +67,14 @@ from ttt_batch.training.trainers import choose_trainer, make_trainer
 from ttt_batch.training.trainers.batched import ChunkedWalk, MixtureWalking
 
 
-def names_agent(opponent: Opposing) -> bool:
+def names_agent(opponent: Opposing) -> TypeGuard[str]:
     """Return whether a fixed opponent is the name of an agent, which must be made; `random` and `optimal` are none."""
     return isinstance(opponent, str) and is_agent(opponent) and find_name(opponent, OPPONENTS) is None
 
 
 def made_opponent(opponent: Opposing, board: Board, time_limit: Number | None, stack: ExitStack) -> Opposing:
     """Return a fixed opponent; for the name of an agent make the agent, which `stack` closes."""
-    if not isinstance(opponent, str) or not names_agent(opponent):
+    if not names_agent(opponent):
         return opponent
     return stack.enter_context(closing(make_agent(opponent, board, time_limit=time_limit)))
 
@@ -370,10 +370,8 @@ def _shared(place: ClusterConfig, plan: Plan, warn: Callable[[str], None] | None
         )
     homes_of([config.learner])
     say = warn or warn_python
-    largest, least = (
-        min(config.batches.most, games),
-        trainer_class.least_shared[learner_named(config.learner).by_arrivals],
-    )
+    least = trainer_class.least_shared[learner_named(config.learner).by_arrivals]
+    largest = min(config.batches.most, games)
     if largest < least:
         say(
             f"batches of up to {largest:,} games are walked in this process alone: on {config.board.name} workers pay "

@@ -215,8 +215,8 @@ def show_command(
         rules.refuse(f"{called(path)} is a run")
     with working(quiet=quiet), rules.open([path], trust) as (player,):
         asked = " ".join(position or []).strip() or 0
-        shown = show(player, asked, symmetric=symmetric, ties=rule)
-    print_result(json, shown.to_dict, lambda: show_text(shown, "" if is_named(path) else called(path)))
+        found = show(player, asked, symmetric=symmetric, ties=rule)
+    print_result(json, found.to_dict, lambda: show_text(found, "" if is_named(path) else called(path)))
 
 
 def tournament_command(

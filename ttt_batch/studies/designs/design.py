@@ -239,6 +239,8 @@ def make_designs(requests: Sequence[Request], seeds: Any = None, place: str = ""
     The names of the options and sweeps must be exact.  place: place of the seeds, as the start of a message.
     Raises as `make_design` does.
     """
+    with placed(place):  # before the values are read, among which are files of opponents
+        wanted = seeds_of(DEFAULT_SEEDS if seeds is None else seeds)
     grids: list[Grid] = []
     for request in requests:
         grids.append(_grid(request))
@@ -248,8 +250,6 @@ def make_designs(requests: Sequence[Request], seeds: Any = None, place: str = ""
                 f"{grids[0].family.name}, and their results differ; a study holds one kind: make two studies"
             )
         _count(grids)  # before the values of a thousand grids are read
-    with placed(place):
-        wanted = seeds_of(DEFAULT_SEEDS if seeds is None else seeds)
     return _made(grids, wanted, [request.place("") for request in requests])
 
 
