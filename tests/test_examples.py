@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from helpers.support import command
+from helpers.support import command, finished
 
 import ttt_batch as ttt
 from ttt_batch.core.named_code import AS_AGENT
@@ -19,14 +19,7 @@ EXAMPLES = Path(__file__).parent.parent / "scripts" / "examples"
 
 def ran(name: str, *options: str, cwd: Path, saying: str) -> str:
     """What an example prints; on standard error it says what it is doing, line by line as in `saying`."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(EXAMPLES / name), *options],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = finished([sys.executable, "-W", "error", str(EXAMPLES / name), *options], cwd=cwd, timeout=120)
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(saying, done.stderr), done.stderr
     return done.stdout
@@ -70,10 +63,7 @@ def test_a_table_in_another_program(tmp_path):
         assert (won + drawn, lost) == (2000, 0)
         assert abs(won / 2000 - exact[0]) < 0.05  # the table's ties fall to the lowest cell here, so not exactly
     ttt.train(1000, learner="minimax-q", out=tmp_path / "other.h5")
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLES / "table_elsewhere.py"), "other.h5"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = finished([sys.executable, str(EXAMPLES / "table_elsewhere.py"), "other.h5"], cwd=tmp_path)  # fmt: skip
     assert done.returncode == 1 and "this program reads td on 3x3" in done.stderr
 
 

@@ -4,11 +4,11 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from helpers.support import finished
 
 import ttt_batch as ttt
 
@@ -71,14 +71,7 @@ def test_a_script_does_its_work(name, tmp_path):
         grids = (ROOT / "data" / "settling.toml").read_text(encoding="utf-8")
         (tmp_path / "study.toml").write_text(grids.replace('"1M"', "20_000"), encoding="utf-8")
         ttt.study(tmp_path / "study.toml", seeds=2, out=tmp_path / "study.h5")
-    done = subprocess.run(
-        [sys.executable, str(SCRIPTS / name), *SMALL[name]],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=400,
-        check=False,
-    )
+    done = finished([sys.executable, str(SCRIPTS / name), *SMALL[name]], cwd=tmp_path, timeout=400)
     assert done.returncode == 0, done.stderr
     if "out.json" in SMALL[name]:
         assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))

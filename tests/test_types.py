@@ -3,13 +3,13 @@
 import inspect
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from helpers.support import finished
 
 import ttt_batch as ttt
 from ttt_batch.core.text import LEARNER_NAMES, PATTERN_LEARNERS, NetworkLearner, TableLearner
@@ -133,14 +133,7 @@ def test_a_program_of_a_user_is_checked(tmp_path: Path) -> None:
     where, root = {**os.environ, "COLUMNS": "400"}, Path(ttt.__file__).parents[1]
     if root.name != "site-packages":  # mypy finds an installed package on its own, and refuses its folder
         where["MYPYPATH"] = str(root)
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file=", *words],
-        cwd=tmp_path,
-        env=where,
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    done = finished([sys.executable, "-m", "mypy", "--config-file=", *words], cwd=tmp_path, env=where, timeout=600)
     revealed = re.findall(r'Revealed type is "(.*)"$', done.stdout, re.MULTILINE)
     assert [re.sub(r"\w+\.(?=\w)", "", one) for one in revealed] == REVEALED, done.stdout + done.stderr
     errors = re.findall(r"error: (.*)", done.stdout)

@@ -297,10 +297,23 @@ def test_a_judgement_is_quick():
 
 def test_an_answer_is_asked_again_in_other_company():
     def by_order(boards, to_move, legal):
-        return np.where(np.arange(len(legal)) % 2, legal.argmax(1), 8 - legal[:, ::-1].argmax(1))
+        last = legal.shape[1] - 1 - legal[:, ::-1].argmax(1)
+        return np.where(np.arange(len(legal)) % 2, legal.argmax(1), last)
 
-    with pytest.raises(AgentError, match=r"answered cell \d, and in another batch cell \d; an agent that draws"):
+    again = pytest.raises(AgentError, match=r"answered cell \d+, and in another batch cell \d+; an agent that draws")
+    with again:
         ttt.judge(by_order)
+    players = [at_board(agent, "5x5x4") for agent in (by_order, "one-ply")]
+    with again:
+        ttt.tournament(players, games=2)
+
+
+@pytest.mark.parametrize(
+    ("board", "words"), [("4x4", "choose one of the same board"), ("", "board '' is not of the form")]
+)
+def test_a_board_that_is_given_counts(board, words):
+    with pytest.raises(ttt.BoardError, match=words):
+        ttt.evaluate(train(10), lowest, board=board)
 
 
 def worst(reached: Reached) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pexpect
 import pytest
-from helpers.support import mostly_slow
+from helpers.support import finished, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
@@ -40,14 +40,7 @@ LONG_NAME = "Processor(R) of a Long Name(TM) 9999X-3D with Graphics, 16C"
 
 @pytest.mark.slow  # where kernels are not cached it compiles all of them
 def test_the_figures_as_json(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [*PROGRAM, "--seconds", "0.3", "--threads", "3", "--json"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
+    done = finished([*PROGRAM, "--seconds", "0.3", "--threads", "3", "--json"], cwd=tmp_path, timeout=SECONDS)
     assert done.returncode == 0, done.stderr
     assert not list(tmp_path.iterdir())
     found = json.loads(done.stdout)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers.support import finished
 
 from ttt_batch.analysis import warmup
 from ttt_batch.core.errors import TttBatchError
@@ -105,9 +106,7 @@ print(*new, sep="\\n")
 
 @pytest.mark.slow  # compiles everything, unless the cache holds it; 5 s then
 def test_after_warming_up_no_command_compiles_anything(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", EVERYTHING], cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False
-    )
+    done = finished([sys.executable, "-c", EVERYTHING], cwd=tmp_path, timeout=SECONDS)
     assert (done.returncode, done.stderr) == (0, "")
     assert set(done.stdout.splitlines()) == {".", ""}, done.stdout
     assert done.stdout.count(".") > 100
@@ -124,13 +123,10 @@ sys.exit(run(["warmup", *sys.argv[2:]]))
 
 
 def warm(cache: Path, *words: str, jobs: str = "evaluation", **environment: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
+    return finished(
         [sys.executable, "-c", SMALL, jobs, *words],
         env=os.environ | {"TTT_BATCH_CACHE_DIR": str(cache)} | environment,
-        capture_output=True,
-        text=True,
         timeout=SECONDS,
-        check=False,
     )
 
 

@@ -1,11 +1,11 @@
 """Shell completion: the names of the registries, and its installation."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from helpers.support import finished
 
 from ttt_batch.analysis.boards import known_boards
 from ttt_batch.app.commands import shared
@@ -50,7 +50,7 @@ def test_what_is_offered_is_what_there_is():
 )
 def test_a_shell_completes(typed, offered):
     words = f"ttt-batch {typed}"
-    done = subprocess.run(
+    done = finished(
         [sys.executable, "-m", "ttt_batch"],
         env={
             **os.environ,
@@ -58,8 +58,6 @@ def test_a_shell_completes(typed, offered):
             "COMP_WORDS": words,
             "COMP_CWORD": str(len(words.split()) - 1),
         },
-        capture_output=True,
-        text=True,
         timeout=60,
         check=True,
     )
@@ -69,13 +67,7 @@ def test_a_shell_completes(typed, offered):
 @pytest.mark.skipif(not Path("/bin/bash").exists(), reason="asks a bash")
 def test_completion_installs_itself(tmp_path):
     command = f"'{sys.executable}' -m ttt_batch --install-completion; echo status $?"
-    done = subprocess.run(
-        ["/bin/bash", "-c", command],
-        env={**os.environ, "HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = finished(["/bin/bash", "-c", command], env={**os.environ, "HOME": str(tmp_path)}, check=True)
     assert "status 0" in done.stdout, done
     written = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("*") if path.is_file()]
     assert any("_TTT_BATCH_COMPLETE=complete_bash" in text for text in written)

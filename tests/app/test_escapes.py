@@ -16,7 +16,7 @@ import h5py
 import pytest
 import typer
 from helpers.runfiles import changed, configured, sealed
-from helpers.support import command, mostly_slow
+from helpers.support import command, finished, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
@@ -432,12 +432,9 @@ def test_the_whole_program(here, files, line, expected, said):
 def test_what_the_library_for_pictures_would_say(here, files):
     """Where it cannot keep its own files, matplotlib warns with their folder's name as it is."""
     Path("x.h5").write_bytes(files[RUN])
-    done = subprocess.run(
+    done = finished(
         [sys.executable, "-m", "ttt_batch", "plot", "x.h5", "-o", "n.svg"],
         env=os.environ | {"MPLCONFIGDIR": "/proc/\x1b[31mx"},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "wrote n.svg\n", "")
 

@@ -11,7 +11,7 @@ from typing import cast
 
 import pytest
 from helpers.heeding import heed_signals
-from helpers.support import mostly_slow
+from helpers.support import finished, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.core import resources
@@ -30,15 +30,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shell(script: str, folder: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Run a line of shell; `T` stands for the program."""
     line = f'set -o pipefail; T() {{ {PROGRAM} "$@"; }}; {script}'
-    return subprocess.run(
-        ["bash", "-c", line],
-        cwd=folder,
-        env=os.environ | environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+    return finished(
+        ["bash", "-c", line], cwd=folder, env=os.environ | environment, stdin=subprocess.DEVNULL, timeout=120
     )
 
 

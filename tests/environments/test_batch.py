@@ -99,10 +99,8 @@ def test_every_board_is_that_of_a_dictionary(board: str):
     for autoreset in MODES:
         n = 11
         steps = n * (ttt.parse_board(board).cells + 20)
-        assert compare(board, autoreset, steps, n, plain=True) > 0
-        assert compare(board, autoreset, steps, n) > 0
-        assert compare(board, autoreset, steps, n, forfeits=True) > 0
-        assert compare(board, autoreset, steps, n, plain=True, forfeits=True) > 0
+        for forfeits, plain in itertools.product((False, True), repeat=2):
+            assert compare(board, autoreset, steps, n, forfeits, plain) > 0
 
 
 def kind_of(board: str) -> str:

@@ -131,9 +131,8 @@ class Outcome(NamedTuple):
 SERVER = """
 import os, resource, signal, struct
 import h5py
-from ttt_batch.runs.storage.run_file import parse_image
 from ttt_batch.runs.storage.container import limit_memory, pack
-from ttt_batch.runs.storage.run_file import to_answer
+from ttt_batch.runs.storage.run_file import parse_image, to_answer
 
 def take(size):
     parts = []

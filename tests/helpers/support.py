@@ -1,6 +1,7 @@
 """Helpers that several tests share: commands, slow cases, tables, folds, and access to the naive oracle."""
 
-from collections.abc import Iterable
+import subprocess
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,13 @@ from ttt_batch.games.transcript_reader import GameLines, GameReader
 from ttt_batch.games.transcripts import Games, on_graph
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner, Settings, fold, make_step, make_trajectory
+from ttt_batch.runs.config import Config
 from ttt_batch.runs.options import OWN
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import EXPLORING, GREEDY, Counts, empty_counts
 from ttt_batch.training.from_games import config_from_games, games_learner, run_of_games
 from ttt_batch.training.kernels.games import learn_given
+from ttt_batch.training.trainers import make_trainer
 
 BOARD = Board()
 BY_EPSILON = [name for name, learner in LEARNERS.items() if not learner.by_chances]
@@ -39,6 +42,23 @@ def command(capsys: pytest.CaptureFixture[str], *words: Any) -> tuple[int, str, 
     status = run_here([str(word) for word in words])
     out, err = capsys.readouterr()
     return status, out, err
+
+
+def finished(words: Sequence[str], **options: Any) -> "subprocess.CompletedProcess[str]":
+    """A program that has ended, with all that it printed; `check` is False unless it is given."""
+    return subprocess.run(words, **{"capture_output": True, "text": True, "check": False, **options})
+
+
+def assert_begun_anew_changes_nothing(config: Config) -> None:
+    """A trainer that goes on, and one made anew for every batch of 128 games, which remembers nothing, learn alike."""
+    options = {"opponent": config.opponent or None}
+    one, other = make_trainer(config, **options), make_trainer(config, **options)
+    for games in range(128, 5_000, 128):
+        other = make_trainer(config, **options, state=other.state())
+        for trainer in (one, other):
+            trainer.advance(games, lambda: False)
+    for ours, theirs in zip(one.tables, other.tables, strict=True):
+        assert ours.tobytes() == theirs.tobytes()
 
 
 def mostly_slow(values: Iterable[Any], *quick: Any) -> list[Any]:

@@ -5,12 +5,12 @@ import importlib
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from helpers.support import finished
 
 import ttt_batch as ttt
 from ttt_batch import learners
@@ -127,10 +127,8 @@ print(scaled(2.0), len(cached_kernels()))
 @pytest.mark.slow  # it compiles in two processes
 def test_a_kernel_from_elsewhere_is_never_kept(tmp_path):
     for factor in ("0.5", "7.0"):  # the same code to Numba's stamp, but for a constant
-        done = subprocess.run(
+        done = finished(
             [sys.executable, "-c", HELPER.replace("FACTOR", factor)],
-            capture_output=True,
-            text=True,
             check=True,
             env={**os.environ, "TTT_BATCH_CACHE_DIR": str(tmp_path)},
         )
@@ -152,11 +150,9 @@ print(json.dumps({"code": run.graph.code.tolist(), "value": run.tables.value.tol
 
 
 def values(folder: Path, cwd: Path, batch: int) -> dict[int, float]:
-    done = subprocess.run(
+    done = finished(
         [sys.executable, "-c", SCRIPT, str(folder), str(batch)],
         cwd=cwd,
-        capture_output=True,
-        text=True,
         timeout=240,
         check=True,
         env={**os.environ, "TTT_BATCH_CACHE_DIR": str(cwd / "kernels")},

@@ -381,6 +381,17 @@ def test_results_at_points_whose_tables_are_kept_are_judged_again(path: Path) ->
     assert "of statistics/value_error is not what the tables of that point give" in check_run(path)[0][0]
 
 
+def test_a_table_named_like_a_method_is_found(path: Path) -> None:
+    def named(file: Any) -> None:
+        for group in ("tables", "points"):
+            file.copy(f"{group}/value", f"{group}/count")
+        file["points/count"][...] = np.nan
+
+    ttt.train(700, board="2x3x2", batch=64, keep_points=True, out=path)
+    path.write_bytes(sealed(changed(path.read_bytes(), named)))
+    assert any("table 'count' does not belong" in finding for finding in check_run(path)[0]), check_run(path)[0]
+
+
 def test_a_growing_board_holds_no_position_to_which_no_move_leads(path: Path) -> None:
     ttt.train(300, board="5x5x4", out=path)
     code = ttt.load(path).graph.code

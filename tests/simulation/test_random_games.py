@@ -4,12 +4,12 @@ import itertools
 import json
 import math
 import os
-import subprocess
 import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.support import finished
 from oracle.streams import mixed
 
 from ttt_batch.compiler.numerics import GOLDEN, RANDOM_PLAY, stream_key
@@ -181,12 +181,8 @@ def test_without_the_compiler_the_result_is_the_same() -> None:
         "print(json.dumps([play_random_games(Board(*size), 300, seed=9, block=128).tolist() for size in "
         f"{BOARDS[:5]}]))"
     )
-    output = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
+    output = finished(
+        [sys.executable, "-W", "error", "-c", program], env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, check=True
     ).stdout
     assert json.loads(output) == [play_random_games(Board(*size), 300, seed=9).tolist() for size in BOARDS[:5]]
 

@@ -551,14 +551,19 @@ def resealed(path: Path, header: Any) -> None:
         file.write(start)
 
 
+def overwrite(path: Path, name: str, content: bytes) -> None:
+    """Write bytes over the beginning of an array, and make the digest right."""
+    with open_study(path) as study:
+        header = study.header
+    with path.open("r+b") as file:
+        file.seek(header.arrays[name].offset)
+        file.write(content)
+    resealed(path, header)
+
+
 @pytest.mark.parametrize("name", ["alpha", "games"])
 def test_an_array_that_does_not_follow_from_the_design_is_found_although_the_digest_fits(full, name):
-    with open_study(full) as study:
-        header, place = study.header, study.header.arrays[name]
-    with full.open("r+b") as file:
-        file.seek(place.offset)
-        file.write(b"\1")
-    resealed(full, header)
+    overwrite(full, name, b"\1")
     finding = f"{name} differs from its design"
     assert f"{full}: {finding}" in check_study(full)[0]
     with pytest.raises(StudyFileError, match=f"cannot continue: {finding}; restore a backup"):
@@ -568,13 +573,15 @@ def test_an_array_that_does_not_follow_from_the_design_is_found_although_the_dig
 @pytest.mark.parametrize("games", [0, -1, 2**62])
 def test_games_at_points_that_do_not_ascend_are_refused_although_the_digest_fits(full, games):
     """Their curves could not be drawn."""
-    with open_study(full) as study:
-        header, place = study.header, study.header.arrays["games"]
-    with full.open("r+b") as file:
-        file.seek(place.offset)
-        file.write(games.to_bytes(8, "little", signed=True))
-    resealed(full, header)
+    overwrite(full, "games", games.to_bytes(8, "little", signed=True))
     assert "the games at its points do not ascend" in refused(full)
+
+
+def test_numbers_of_settings_beyond_all_others_are_refused_although_the_digest_fits(tmp_path):
+    path = tmp_path / "s.h5"
+    ttt.study(out=path, keep="last", learner="td", games=200, alpha="0.1,0.2", seeds=1).close()
+    overwrite(path, "tables/td-3x3/table_setting", np.array([2**63 - 2, -3], "<i8").tobytes())
+    assert "tables/td-3x3 has other settings" in refused(path)
 
 
 def test_tables_of_another_form_than_their_design_gives_are_not_written(tmp_path):

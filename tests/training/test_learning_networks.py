@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.support import command
+from helpers.support import command, finished
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import UsageError
@@ -186,14 +186,11 @@ def test_a_person_teaches_networks(tmp_path: Path) -> None:
     typed = "".join(f"{cell}\n" for cell in range(1, 10))
 
     def play(*words: str, after: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
+        return finished(
             [sys.executable, "-m", "ttt_batch", "play", "run.h5", "--learn", "--seed", "1", *words],
             cwd=tmp_path,
             input=typed + after,
-            capture_output=True,
-            text=True,
             timeout=120,
-            check=False,
             env=os.environ,
         )
 

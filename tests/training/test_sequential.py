@@ -7,7 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from helpers.support import BY_EPSILON
+from helpers.support import BY_EPSILON, assert_begun_anew_changes_nothing
 from oracle.streams import below, drawn, drawn_set, plies_of
 
 import ttt_batch as ttt
@@ -21,7 +21,6 @@ from ttt_batch.simulation.policy import FIRST_BEST, LAST_BEST, edge_scores, row_
 from ttt_batch.simulation.walk import SET_DRAW, make_explorations
 from ttt_batch.training.kernels.games import is_like_3x3, learn_given, make_cache, window_decides
 from ttt_batch.training.trainers import make_trainer
-from ttt_batch.training.trainers.base import policy_of_opponent
 
 STOPS = (1, 2, 40, 700, 2_500)
 
@@ -254,12 +253,4 @@ MEMORIES: list[Any] = [
 @pytest.mark.parametrize("options", MEMORIES, ids=str)
 def test_what_is_remembered_between_batches_changes_nothing(options: dict[str, Any]) -> None:
     """Favourites, settled rows and whatever folds leave for the next: a trainer made anew has none of them."""
-    config = make_config(**options)
-    rival = policy_of_opponent(config.opponent, config) if config.opponent else None
-    one, other = make_trainer(config, opponent=rival), make_trainer(config, opponent=rival)
-    for games in range(128, 5_000, 128):
-        other = make_trainer(config, opponent=rival, state=other.state())
-        for trainer in (one, other):
-            trainer.advance(games, lambda: False)
-    for ours, theirs in zip(one.tables, other.tables, strict=True):
-        assert ours.tobytes() == theirs.tobytes()
+    assert_begun_anew_changes_nothing(make_config(**options))

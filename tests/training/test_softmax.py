@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.support import assert_same_in_parts, command, mostly_slow
+from helpers.support import assert_begun_anew_changes_nothing, assert_same_in_parts, command, mostly_slow
 from oracle import naive
 from oracle import softmax as naive_softmax
 from oracle.boards import action_values, assert_same, oracle_of, start_tables
@@ -117,15 +117,7 @@ REMEMBERED: list[dict[str, Any]] = [
 def test_what_stays_laid_out_is_what_the_tables_say(options: dict[str, Any]) -> None:
     """A trainer that goes on, and one made anew for every batch, which lays out every row."""
     explore = {} if options["learner"] == "reinforce" else {"explore": "softmax:0.1"}
-    config = make_config(batch=128, **options, **explore)
-    rival = policy_of_opponent(config.opponent, config) if config.opponent else None
-    one, other = make_trainer(config, opponent=rival), make_trainer(config, opponent=rival)
-    for games in range(128, 5_000, 128):
-        other = make_trainer(config, opponent=rival, state=other.state())
-        for trainer in (one, other):
-            trainer.advance(games, lambda: False)
-    for ours, theirs in zip(one.tables, other.tables, strict=True):
-        assert ours.tobytes() == theirs.tobytes()
+    assert_begun_anew_changes_nothing(make_config(batch=128, **options, **explore))
 
 
 @pytest.mark.parametrize("batch", mostly_slow([1, 500], 500))
