@@ -17,7 +17,7 @@ games, each answer used once.  So Wilson's interval for N games is wide enough.
 import dataclasses
 import itertools
 import random
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,7 +42,7 @@ from ttt_batch.analysis.matches import (
 from ttt_batch.core.errors import BoardError, CertificateError, UsageError, flag
 from ttt_batch.core.outputs import check_distinct, named_file
 from ttt_batch.core.resources import free_memory, thread_count
-from ttt_batch.core.results import Printable, progress_callback
+from ttt_batch.core.results import Printable, progress_callback, rows_by
 from ttt_batch.core.text import (
     AGAINST,
     SCRIPTED,
@@ -111,6 +111,15 @@ class SearchResult:
         return None if self.status == "undecided" else self.status == "proved"
 
 
+SEARCHED = {"unbeatable": "unbeatable", "losing_line": "line", "verdict": "status"}
+"""Attributes of what searches find, by their keys in JSON and in frames; those of other keys have the same name."""
+
+
+def by_seat(found: Mapping[str, SearchResult | Proof], *keys: str) -> dict[str, dict[str, Any]]:
+    """Return facts about searches or proofs by these keys of JSON, then by seat."""
+    return {key: {seat: getattr(one, SEARCHED.get(key, key)) for seat, one in found.items()} for key in keys}
+
+
 def _check_searchable(run: AnyRun) -> None:
     """Raise UsageError for a run that may resign, or whose board forbids free cells: a search enters any free cell."""
     check_any_cell(run.board, WHAT_SEARCHES)
@@ -176,15 +185,11 @@ class SampledEvaluation(Printable):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values with stable keys, as `--json` prints them; keys mean the same as in exact evaluations."""
-        keys = {"unbeatable": "unbeatable", "losing_line": "line", "verdict": "status", "positions": "positions"}
         return {
             **({} if self.agent is None else {"symmetric": self.agent.symmetric, "asked": self.agent.asked}),
             **({} if self.samples is None else {"samples": self.samples}),
             "ties": self.ties,
-            **{
-                key: {seat: getattr(verdict, name) for seat, verdict in self.verdicts.items()}
-                for key, name in keys.items()
-            },
+            **by_seat(self.verdicts, "unbeatable", "losing_line", "verdict", "positions"),
             **({"always_wins": {seat: found.unbeatable for seat, found in self.wins.items()}} if self.wins else {}),
             "budget": self.budget,
             "games": self.games,
@@ -198,14 +203,9 @@ class SampledEvaluation(Printable):
 
     def records(self) -> tuple[list[dict[str, Any]], str]:
         """Return a row for each opponent and seat."""
+        found = by_seat(self.verdicts, "verdict", "losing_line")
         rows = [
-            {
-                "against": player,
-                "seat": seat,
-                **tally.to_dict(),
-                "verdict": self.verdicts[seat].status,
-                "losing_line": self.verdicts[seat].line,
-            }
+            {"against": player, "seat": seat, **tally.to_dict(), **{name: found[name][seat] for name in found}}
             for player, tallies in self.matches.items()
             for seat, tally in tallies.items()
         ]
@@ -443,21 +443,14 @@ class Proofs(Printable):
         return {
             "goal": self.goal,
             "ties": self.ties,
-            "verdict": {seat: proof.status for seat, proof in self.found.items()},
-            "positions": {seat: proof.positions for seat, proof in self.found.items()},
-            "losing_line": {seat: proof.line for seat, proof in self.found.items()},
-            "seconds": {seat: proof.seconds for seat, proof in self.found.items()},
+            **by_seat(self.found, "verdict", "positions", "losing_line", "seconds"),
             "certificate": {seat: str(path) for seat, (path, _) in self.certificates.items()},
             "certificate_positions": {seat: size for seat, (_, size) in self.certificates.items()},
         }
 
     def records(self) -> tuple[list[dict[str, Any]], str]:
         """Return a row for each seat."""
-        rows = [
-            {"seat": seat, "verdict": proof.status, "positions": proof.positions, "losing_line": proof.line}
-            for seat, proof in self.found.items()
-        ]
-        return rows, "seat"
+        return rows_by("seat", by_seat(self.found, "verdict", "positions", "losing_line")), "seat"
 
 
 def prove(

@@ -241,6 +241,8 @@ class PositionReport(Printable):
     outside: True for a third-party agent, which has no values.
     """
 
+    rows = "moves", "cell"  # of free cells; none in a final position
+
     board: Board
     learner: str
     worth: tuple[float, float, float]
@@ -297,10 +299,6 @@ class PositionReport(Printable):
             "line": None if self.line is None else list(self.line),
             "images": None if self.images is None else images,
         }
-
-    def records(self) -> tuple[list[dict[str, Any]], str]:
-        """Return a row for each free cell; no rows in a final position."""
-        return self.to_dict()["moves"], "cell"
 
 
 def describe_position(

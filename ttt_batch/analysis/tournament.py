@@ -7,17 +7,18 @@ boards, or on request, games are played (see `matches`).
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ttt_batch.agents.adapter import AgentAdapter
-from ttt_batch.agents.builtin import ScriptedPlayer, Seated, adapter_of, kernel_player
+from ttt_batch.agents.builtin import KernelPlayer, ScriptedPlayer, Seated, adapter_of, kernel_player
 from ttt_batch.agents.layers import LayerRules, shares
 from ttt_batch.analysis.matches import CONFIDENCE, DEVIATIONS, MAX_MATCH_GAMES, Tally, play_agents, play_walk
 from ttt_batch.compiler.numerics import MEETINGS, stream_key
 from ttt_batch.core.errors import BoardError, UsageError
-from ttt_batch.core.results import Printable
+from ttt_batch.core.results import Printable, by_name
 from ttt_batch.core.text import RESULTS, SEATS, Number, Ties, check_ties, parse_int, parse_seed
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.games.bitboards import make_lines
@@ -92,15 +93,14 @@ class Meeting:
 
     def to_dict(self, names: Sequence[str]) -> dict[str, Any]:
         """Return plain values with stable keys, as `--json` prints them."""
-        z = self.deviations
         return {
             "first": names[self.first],
             "second": names[self.second],
             "games": None if self.tally is None else self.tally.games,
-            "exact": None if self.exact is None else dict(zip(RESULTS, self.exact, strict=True)),
+            "exact": self.exact and by_name(self.exact, RESULTS),
             "sampled": None if self.tally is None else self.tally.to_dict(),
-            "z": None if z is None else dict(zip(RESULTS, z, strict=True)),
-            "inside": None if z is None else dict(zip(RESULTS, self.inside, strict=True)),
+            "z": self.deviations and by_name(self.deviations, RESULTS),
+            "inside": self.deviations and by_name(self.inside, RESULTS),
             "score": self.score if self.held else None,
         }
 
@@ -118,7 +118,7 @@ def deviation(share: float, exact: float, games: int) -> float:
 class Participants:
     """Participants of a tournament or a series.
 
-    exact: True if all have a policy over all positions, so that results are exact.
+    exact: True if all have a policy or can be queried in all positions, so that results are exact.
     """
 
     def __init__(self, runs: Sequence[Participant], names: Sequence[str], ties: Ties) -> None:
@@ -133,18 +133,24 @@ class Participants:
                 raise BoardError(
                     f"{names[0]} plays {board.name}, {name} plays {run.board.name}; choose runs of one board"
                 )
-        self._runs, self._lines, self.exact = runs, make_lines(board), all(run.exact for run in runs)
-        self._policies, self._players, self._asked = list[Policy](), list[Any](), list[AgentAdapter]()
+        self._runs, self._ties, self.exact = runs, ties, all(run.exact for run in runs)
+        self._policies = list[Policy]()
         if self.exact and not any(isinstance(run, AgentAdapter) for run in runs):
             # A learner that may choose occupied cells needs edges for them; such a move loses.
             occupied, resigns = any(run.occupied for run in runs), any(run.resigns for run in runs)
             symmetry = all(run.images_share for run in runs)
             self._graph = enumerate_graph(board, occupied, symmetry, resigns=resigns)
             self._policies = [run.policy_on(self._graph, ties) for run in runs if isinstance(run, Run | ScriptedPlayer)]
-            return
-        self._players = [kernel_player(run, ties) for run in runs]
-        if self.exact:
-            self._asked = [adapter_of(run, board, ties) for run in runs]
+
+    @cached_property
+    def _players(self) -> list[KernelPlayer | AgentAdapter]:
+        """Return what plays for each participant; only if games are played."""
+        return [kernel_player(run, self._ties) for run in self._runs]
+
+    @cached_property
+    def _asked(self) -> list[AgentAdapter]:
+        """Return what is queried about each participant's moves; only for exact results."""
+        return [adapter_of(run, run.board, self._ties) for run in self._runs]
 
     def can_meet(self, first: int, second: int) -> bool:
         """Return whether these two can play in these seats."""
@@ -155,20 +161,21 @@ class Participants:
         if not self.can_meet(first, second):
             return Meeting(first, second, None, None)
         exact = tally = None
-        key, runs = stream_key(seed, MEETINGS + (first << 20) + second), (self._runs[first], self._runs[second])
-        asked = [run for run in runs if isinstance(run, AgentAdapter)]
+        key, board = stream_key(seed, MEETINGS + (first << 20) + second), self._runs[0].board
         if self._policies:
             policies = self._policies[first], self._policies[second]
             exact = match(self._graph, *policies)
             tally = None if games is None else play_walk(self._graph, *policies, games, key)
             return Meeting(first, second, tally, exact)
-        if self._asked:
-            asked = [self._asked[first], self._asked[second]]
-            exact = shares(LayerRules(asked[0].board), asked[0].answers, asked[1].answers)
+        asked: Sequence[Participant] = self._runs
+        if self.exact:
+            asked = self._asked
+            exact = shares(LayerRules(board), self._asked[first].answers, self._asked[second].answers)
         if games is not None:
-            tally = play_agents(self._players[first], self._players[second], self._lines, games, key)
-        for player in asked:
-            player.ask_again()
+            tally = play_agents(self._players[first], self._players[second], make_lines(board), games, key)
+        for player in (asked[first], asked[second]):
+            if isinstance(player, AgentAdapter):
+                player.ask_again()
         return Meeting(first, second, tally, exact)
 
 
@@ -199,7 +206,8 @@ class Standing(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values with stable keys."""
         plain = self._asdict()
-        return plain | dict(zip(RESULTS, plain.pop("shares"), strict=True))
+        plain |= by_name(plain.pop("shares"), RESULTS)
+        return plain
 
 
 @dataclass(frozen=True)
@@ -210,6 +218,8 @@ class Tournament(Printable):
     exact: whether the results are exact.  games, seed: of each meeting, if they are sampled.
     standings: best first, equal runs in the given order.  ties: as for `Run.candidates`.
     """
+
+    rows = "standings", "place"
 
     board: str
     names: tuple[str, ...]
@@ -233,10 +243,6 @@ class Tournament(Printable):
             "standings": [one.to_dict() for one in self.standings],
             "meetings": [meeting.to_dict(self.names) for row in self.meetings for meeting in row],
         }
-
-    def records(self) -> tuple[list[dict[str, Any]], str]:
-        """Return a row for each standing, best first."""
-        return self.to_dict()["standings"], "place"
 
 
 def all_play_all(
@@ -299,6 +305,8 @@ class Series(Printable):
     meetings: first the one in which the first agent moves first, then the other; one only if the seats are fixed.
     """
 
+    rows = "meetings", "first"
+
     board: str
     names: tuple[str, str]
     games: int
@@ -341,13 +349,9 @@ class Series(Printable):
             "total": {
                 "of": self.names[0],
                 "sampled": self.total.to_dict(),
-                "exact": None if self.expected is None else dict(zip(RESULTS, self.expected, strict=True)),
+                "exact": self.expected and by_name(self.expected, RESULTS),
             },
         }
-
-    def records(self) -> tuple[list[dict[str, Any]], str]:
-        """Return a row for each meeting."""
-        return self.to_dict()["meetings"], "first"
 
 
 def series(

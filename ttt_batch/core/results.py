@@ -6,7 +6,7 @@ A hook is a method of a lower folder whose code is in a higher folder, such as `
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ttt_batch.core.errors import TttBatchError, UsageError, quoted
 from ttt_batch.core.text import RESULTS, SEATS
@@ -47,7 +47,12 @@ def progress_callback(progress: Callable[..., None] | bool | None, what: str) ->
 
 
 class Printable:
-    """Result of a function of the package.  `print(result)` prints the same text as the command."""
+    """Result of a function of the package.  `print(result)` prints the same text as the command.
+
+    rows: the key of `to_dict` that holds the rows of `to_frame`, and the key of a row that becomes the index.
+    """
+
+    rows: ClassVar[tuple[str, str]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values with stable keys, as `--json` prints them; a missing number is NaN."""
@@ -55,7 +60,8 @@ class Printable:
 
     def records(self) -> tuple[Sequence[Mapping[str, Any]], str]:
         """Return the rows of `to_frame` and the key that becomes its index."""
-        raise NotImplementedError
+        key, index = self.rows
+        return self.to_dict()[key], index
 
     def to_frame(self) -> "DataFrame":
         """Return a pandas DataFrame.  Raises TttBatchError if pandas is missing."""
@@ -105,6 +111,19 @@ def labelled(name: str, array: Any, labels: Sequence[Sequence[str]]) -> dict[str
     for number, label in enumerate(labels[0]):
         columns |= labelled(f"{name}.{label}", array[:, number], labels[1:])
     return columns
+
+
+def by_name(values: Any, *names: Sequence[str]) -> Any:
+    """Return nested sequences as nested dictionaries.  names: the keys of each axis, as many as it is long at least."""
+    if not names:
+        return values
+    return {name: by_name(value, *names[1:]) for name, value in zip(names[0], values, strict=False)}
+
+
+def rows_by(index: str, columns: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return a row for each key of the columns, which all have the same keys.  index: the column of these keys."""
+    keys = next(iter(columns.values()))
+    return [{index: key} | {name: column[key] for name, column in columns.items()} for key in keys]
 
 
 def flattened(record: Mapping[str, Any], before: str = "") -> dict[str, Any]:

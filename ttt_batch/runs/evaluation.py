@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.core.errors import BoardError, UsageError
-from ttt_batch.core.results import Printable
+from ttt_batch.core.results import Printable, by_name, rows_by
 from ttt_batch.core.text import OPPONENT_HINTS, RESULTS, SEATS, Ties, check_ties, choose
 from ttt_batch.evaluation.exact_results import Shares, chances_of, losing_line, match, shares_against
 from ttt_batch.evaluation.judgement import Judgement, exact_judge
@@ -69,8 +69,6 @@ def transfer_policy(
 EXACT_OPPONENTS = ("random", "optimal", "self")
 """Named opponents on enumerated boards; other runs are opponents too."""
 
-_BY_SEAT = ("unbeatable", "losing_line")
-
 NO_SHARES = (math.nan, math.nan, math.nan)
 """Results of games that cannot be played, because a player with boxes cannot move second."""
 
@@ -103,13 +101,7 @@ class Samples(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values with stable keys, as `--json` prints them."""
-        intervals = {
-            seat: {
-                result: dict(zip(("low", "high"), ends, strict=True))
-                for result, ends in zip(RESULTS, by_result, strict=True)
-            }
-            for seat, by_result in self.intervals.items()
-        }
+        intervals = {seat: by_name(ends, RESULTS, ("low", "high")) for seat, ends in self.intervals.items()}
         return {"samples": self.answers, "seed": self.seed, "confidence": self.confidence, "intervals": intervals}
 
 
@@ -150,8 +142,7 @@ class Evaluation(Printable):
         return folded | {
             "against": self.against,
             "ties": self.ties,
-            "first": dict(zip(RESULTS, self.first, strict=True)),
-            "second": dict(zip(RESULTS, self.second, strict=True)),
+            **by_name((self.first, self.second), SEATS, RESULTS),
             "unbeatable": self.unbeatable,
             "losing_line": self.losing_line,
             **sampled,
@@ -159,12 +150,9 @@ class Evaluation(Printable):
 
     def records(self) -> tuple[list[dict[str, Any]], str]:
         """Return a row for each seat."""
-        whole = self.to_dict()
-        rows = [
-            {"seat": seat, "against": self.against, **whole[seat], **{key: whole[key][seat] for key in _BY_SEAT}}
-            for seat in self.unbeatable
-        ]
-        return rows, "seat"
+        shares = by_name((self.first, self.second), SEATS, RESULTS)
+        proved = rows_by("seat", {"unbeatable": self.unbeatable, "losing_line": self.losing_line})
+        return [{"seat": row["seat"], "against": self.against} | shares[row["seat"]] | row for row in proved], "seat"
 
 
 def _may_come(graph: Graph, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -307,13 +295,8 @@ class PlayedEvaluation(Printable):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values with stable keys, as `--json` prints them."""
-        return {"judged": "as played", "how": self.how} | {
-            against: {
-                seat: dict(zip(RESULTS, shares, strict=True))
-                for seat, shares in zip(SEATS, getattr(self, against), strict=False)
-            }
-            for against in PLAYED_AGAINST
-        }
+        shares = by_name((self.random, self.best), PLAYED_AGAINST, SEATS, RESULTS)
+        return {"judged": "as played", "how": self.how, **shares}
 
     def records(self) -> tuple[list[dict[str, Any]], str]:
         """Return a row for each opponent and seat."""

@@ -11,7 +11,7 @@ from ttt_batch.app.reports.catalogues import SOURCES
 from ttt_batch.app.reports.layout import Facts, file_text, hanging, row
 from ttt_batch.core.console import one_line
 from ttt_batch.core.files import command_text
-from ttt_batch.core.results import SELF_PLAY
+from ttt_batch.core.results import SELF_PLAY, by_name
 from ttt_batch.core.text import RESULTS, SEATS, count_text, size_text
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.games.board import Board
@@ -89,9 +89,9 @@ def proof_text(run: Run, unbeatable: Mapping[str, bool | None]) -> str:
 
 def verdict_facts(run: Run) -> dict[str, Any]:
     """Return the recorded verdict of a run on an enumerated board; None for a seat that it cannot play."""
-    found = zip(SEATS, run.statistics["unbeatable"][-1].tolist(), strict=True)
+    found = by_name(run.statistics["unbeatable"][-1].tolist(), SEATS)
     return {
-        "unbeatable": {seat: good if seat in run.seats else None for seat, good in found},
+        "unbeatable": {seat: good if seat in run.seats else None for seat, good in found.items()},
         "ties": "any",
         "unbeatable_since": run.since,
     }
@@ -107,7 +107,7 @@ def training_summary(run: AnyRun, path: str | None = None) -> dict[str, Any]:
         "interrupted": run.interrupted,
         "seconds": seconds,
         "games_per_second": run.games / float(seconds) if seconds and any(in_play) else 0.0,  # an import plays none
-        "in_play": dict(zip(SELF_PLAY, in_play, strict=True)),
+        "in_play": by_name(in_play, SELF_PLAY),
         **(network_verdicts(run) if isinstance(run, PatternRun) else _last_point(run)),
         "config": run.config.to_report(),
         "run": str(run.file) if path is None and run.file is not None else path,
@@ -122,12 +122,9 @@ def _last_point(run: Run) -> dict[str, Any]:
         return {"positions": int(last["positions"]), "positions_without_room": lacking}
     return {
         **verdict_facts(run),
-        "against_random": {
-            seat: dict(zip(RESULTS, shares, strict=True))
-            for seat, shares in zip(SEATS, last["versus_random"].tolist(), strict=True)
-        },
-        "self_play": dict(zip(SELF_PLAY, last["self_play"].tolist(), strict=True)),
-        **{name: dict(zip(SEATS, last[name].tolist(), strict=True)) for name in ("optimal_share", "value_error")},
+        "against_random": by_name(last["versus_random"].tolist(), SEATS, RESULTS),
+        "self_play": by_name(last["self_play"].tolist(), SELF_PLAY),
+        **{name: by_name(last[name].tolist(), SEATS) for name in ("optimal_share", "value_error")},
     }
 
 
