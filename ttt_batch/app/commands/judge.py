@@ -7,24 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ttt_batch.app.commands.options import (
-    NEWEST,
-    AgentBoard,
-    AgentOptions,
-    AnyPlayer,
-    Illegal,
-    Json,
-    Overwrite,
-    OwnLearner,
-    Quiet,
-    RunPath,
-    SeedOfGames,
-    TiesRule,
-    TimeLimit,
-    Trust,
-    called,
-    is_named,
-)
+from ttt_batch.app.commands import options
+from ttt_batch.app.commands.options import AgentOptions, called, is_named
 from ttt_batch.app.commands.shared import (
     CLAIMS,
     File,
@@ -96,12 +80,12 @@ Against = Annotated[
 
 
 def evaluate_command(
-    path: AnyPlayer = NEWEST,
+    path: options.AnyPlayer = options.NEWEST,
     against: Against = None,
     games: Annotated[
         Text, option("N", "Games a match, on boards too large to enumerate and with networks only.", default="10k")
     ] = None,
-    seed: SeedOfGames = None,
+    seed: options.SeedOfGames = None,
     budget: Annotated[
         Text,
         option(
@@ -111,17 +95,17 @@ def evaluate_command(
         ),
     ] = None,
     samples: Samples = None,
-    ties: TiesRule = "any",
-    board: AgentBoard = None,
+    ties: options.TiesRule = "any",
+    board: options.AgentBoard = None,
     symmetric: Folded = False,
     as_played: AsPlayed = False,
     positions: Positions = None,
-    illegal: Illegal = None,
-    time_limit: TimeLimit = None,
-    trust: Trust = False,
-    learner: OwnLearner = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    illegal: options.Illegal = None,
+    time_limit: options.TimeLimit = None,
+    trust: options.Trust = False,
+    learner: options.OwnLearner = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
 ) -> None:
     """Judge a run, exactly unless its board is too large or it is of networks: results per seat, and how to beat it.
 
@@ -154,20 +138,20 @@ def evaluate_command(
     outside = against is not None and is_named(against) and find_name(against, AGAINST) is None
     if not is_named(path) and not outside:
         rules.refuse("none is named")
-    options: dict[str, Any] = {"games": games, "seed": seed, "budget": budget, "samples": samples, "ties": rule}
+    how: dict[str, Any] = {"games": games, "seed": seed, "budget": budget, "samples": samples, "ties": rule}
     with working(quiet=quiet) as report:
-        options |= {"as_played": as_played, "positions": positions, "progress": report.asking}
-        result = evaluate(path, against, **options, **rules.opening(trust, report))
+        how |= {"as_played": as_played, "positions": positions, "progress": report.asking}
+        result = evaluate(path, against, **how, **rules.opening(trust, report))
     print_result(json, result.to_dict, lambda: hook(type(result).__name__)(result, called(path)))
 
 
 def compare(
     path: Annotated[Path, argument("RUN", "A run file.", read=find_run)],
     other: Annotated[Path, argument("RUN2", "The run to compare it with.", read=find_run)],
-    trust: Trust = False,
-    learner: OwnLearner = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    trust: options.Trust = False,
+    learner: options.OwnLearner = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
 ) -> None:
     """Say where two runs' tables and policies differ; with networks, in positions of random games."""
     from ttt_batch.analysis.compare import compare_runs
@@ -193,14 +177,14 @@ def show_command(
     symmetric: Annotated[
         bool, switch("--symmetric", "Its images under the board's rotations and reflections, too.")
     ] = False,
-    ties: TiesRule = "any",
-    board: AgentBoard = None,
-    illegal: Illegal = None,
-    time_limit: TimeLimit = None,
-    trust: Trust = False,
-    learner: OwnLearner = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    ties: options.TiesRule = "any",
+    board: options.AgentBoard = None,
+    illegal: options.Illegal = None,
+    time_limit: options.TimeLimit = None,
+    trust: options.Trust = False,
+    learner: options.OwnLearner = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
 ) -> None:
     """Say everything about a position: its value, each move's value and visits, the truth, the best replies."""
     from ttt_batch.api.judging import show
@@ -229,15 +213,15 @@ def tournament_command(
             default="exact results; 1000 on boards too large to enumerate and with networks",
         ),
     ] = None,
-    seed: SeedOfGames = None,
-    ties: TiesRule = "any",
-    board: AgentBoard = None,
-    illegal: Illegal = None,
-    time_limit: TimeLimit = None,
-    trust: Trust = False,
-    learner: OwnLearner = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    seed: options.SeedOfGames = None,
+    ties: options.TiesRule = "any",
+    board: options.AgentBoard = None,
+    illegal: options.Illegal = None,
+    time_limit: options.TimeLimit = None,
+    trust: options.Trust = False,
+    learner: options.OwnLearner = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
 ) -> None:
     """Play agents against each other, all pairs in both seats; exact between tables of boards that are enumerated.
 
@@ -330,18 +314,18 @@ Certificate = Annotated[
 
 
 def prove_command(
-    path: RunPath = NEWEST,
+    path: options.RunPath = options.NEWEST,
     seat: Seat = None,
     goal: Claim = None,
     budget: Annotated[Text, option("N", "Positions to enter per seat at most.", default="100M")] = None,
     certificate: Certificate = None,
     threads: Annotated[Text, option("N", "Threads; all processors if not given.")] = None,
-    ties: TiesRule = "any",
-    overwrite: Overwrite = False,
-    trust: Trust = False,
-    learner: OwnLearner = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    ties: options.TiesRule = "any",
+    overwrite: options.Overwrite = False,
+    trust: options.Trust = False,
+    learner: options.OwnLearner = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
 ) -> None:
     """Prove by exhaustive search that an agent cannot lose, or always wins: status 0 if it is proved, 1 if not."""
     from ttt_batch.analysis.judge import prove as prove_run
