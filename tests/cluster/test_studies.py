@@ -174,6 +174,7 @@ def test_a_learner_from_a_module(tmp_path: Path, dask: Processes, monkeypatch: p
         )
         assert done.returncode == 0, done.stderr
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "own_learner", raising=False)  # another test may have read the example itself
     importlib.import_module("own_learner")
     try:
         assert same(tmp_path / "one.h5", tmp_path / "other.h5")
