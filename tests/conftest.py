@@ -64,6 +64,11 @@ EVERY_LEARNER = {"test_naive.py", "test_choices.py"}
 """Files of tests that compile nothing, or one small kernel: all are quick there."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of a run that only has to show whether the package works with other versions of its libraries."""
+    parser.addoption("--every", type=int, default=1, metavar="N", help="run one in N of the tests of each file")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """See `heeding.heed_signals`."""
     from helpers.heeding import heed_signals
@@ -72,10 +77,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Warm up, unless this is a worker, a single process or a selection of files."""
+    """Warm up, unless this is a worker, a single process or a selection of tests."""
     config = session.config
-    whole = bool(config.getoption("numprocesses", None)) and config.args == config.getini("testpaths")
-    if whole and not hasattr(config, "workerinput") and not os.environ.get("NUMBA_DISABLE_JIT"):
+    whole = config.args == config.getini("testpaths") and config.getoption("every") == 1
+    beside = bool(config.getoption("numprocesses", None)) and not hasattr(config, "workerinput")
+    if whole and beside and not os.environ.get("NUMBA_DISABLE_JIT"):
         slow = config.getoption("markexpr", "") != "not slow"
         try:
             warm_up(learners=LEARNERS if slow else QUICK[:1], larger=True if slow else QUICK[:1])
@@ -86,8 +92,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow the tests of learners for which others stand, and the cases that a sample leaves out."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark as slow the tests of learners for which others stand, and the cases that a sample leaves out.
+
+    Of the quick tests of each file leave one in N (`--every N`).
+    """
     having = defaultdict(set)
     for item in items:
         having[test_of(item)] |= learners_of(item)
@@ -109,6 +118,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for at, case in enumerate(cases):
             if at not in quick_ones:
                 case.add_marker(pytest.mark.slow)
+    of_file = defaultdict(list)
+    for item in items:
+        if not item.get_closest_marker("slow"):
+            of_file[item.path].append(item)
+    if (every := config.getoption("every")) > 1:
+        items[:] = [item for quick in of_file.values() for item in quick[::every]]
 
 
 def test_of(item: pytest.Item) -> str:
