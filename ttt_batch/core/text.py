@@ -221,18 +221,21 @@ def declared(*kinds: type) -> dict[str, Option]:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def with_options(options: type | Mapping[str, Any]) -> Callable[[F], F]:
-    """Return a decorator that lists the `**options` of a function in its signature, each with the default None.
+def with_options(options: type | Mapping[str, Any], defaults: Mapping[str, Any] = {}) -> Callable[[F], F]:
+    """Return a decorator that lists the `**options` of a function in its signature.
 
-    options: the TypedDict that `**options` unpacks, or types by name.  The function reads the options with
-    `given_options`.
+    options: the TypedDict that `**options` unpacks, or types by name.  defaults: those that are not None, for the
+    signature.  The function reads the options with `given_options`.
     """
 
     def spelled_out(function: F) -> F:
         signature, by_name = inspect.signature(function), inspect.Parameter.KEYWORD_ONLY
         own = [given for given in signature.parameters.values() if given.kind is not given.VAR_KEYWORD]
         hints = get_type_hints(options) if isinstance(options, type) else options
-        added = [inspect.Parameter(name, by_name, default=None, annotation=hint) for name, hint in hints.items()]
+        added = [
+            inspect.Parameter(name, by_name, default=defaults.get(name), annotation=hint)
+            for name, hint in hints.items()
+        ]
         # A stable sort: positional parameters first, then the options, then the function's own keyword parameters.
         parameters = sorted([*added, *own], key=lambda given: given.kind)
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]

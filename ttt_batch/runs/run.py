@@ -178,12 +178,12 @@ def record_once(run: Run) -> dict[str, NDArray[Any]]:
 class Clock:
     """Clock of a training, which also returns the training's provenance.
 
-    before: seconds that the training had taken before its interruption.
+    past: the provenance of the training before its interruption, whose seconds count.
     """
 
-    def __init__(self, before: float = 0.0) -> None:
+    def __init__(self, past: Mapping[str, Any] = {}) -> None:
         self._created = self.now()
-        self._started = time.perf_counter() - before
+        self._started = time.perf_counter() - float(past.get("seconds", 0.0))
 
     @property
     def seconds(self) -> float:

@@ -419,7 +419,7 @@ def study(
         keys = [setting.key for setting in plan.design.settings]
         if (writer.keys, writer.seeds.tolist()) == (keys, list(plan.design.seeds)):  # not extended since then
             writer.design = plan.design  # with opponents' runs as given
-        clock = Clock(writer.progress.get("seconds", 0.0))
+        clock = Clock(writer.progress)
         run_study(writer, threads=n_threads, crew=crew, progress=follow, stop=stop or (lambda: False), say=say)
         writer.note(ended=clock.now(), seconds=clock.seconds)
         stack.close()

@@ -29,8 +29,6 @@ from ttt_batch.runs.options import MAX_GAMES, OPPONENTS, OPTIONS
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.schedules import record_schedule
 from ttt_batch.runs.state import State, table_digest
-from ttt_batch.simulation.action_probabilities import Probabilities
-from ttt_batch.simulation.policy import Policy
 from ttt_batch.training.network_trainer import GAMES, last_game, next_point, with_first_proof_by
 
 Source = Run | str | Path | None
@@ -87,16 +85,6 @@ class Plan:
     resumed: Any = None
     lacks_point: bool = False
 
-    @property
-    def seconds(self) -> float:
-        """Return the seconds of earlier training."""
-        return float(self.provenance.get("seconds", 0.0))
-
-    @property
-    def agent_policy(self) -> Policy | Probabilities | None:
-        """Return the policy of an agent as the opponent; None for a run, a name and self-play."""
-        return self.opponent.policy if isinstance(self.opponent, OpponentPolicy) else None
-
 
 def make_plan(
     length: Length, runs: RunSources, options: dict[str, Any], *, seat: str | None, fork: bool = False
@@ -105,7 +93,7 @@ def make_plan(
 
     Raises UsageError, BoardError and RunFileError.
     """
-    meant = _opponent(runs.opponent, trust=runs.trust)
+    meant = None if runs.opponent is None else _opponent(runs.opponent, trust=runs.trust)
     origin = load(runs.start) if isinstance(runs.start, str | Path) else runs.start
     origin = origin if origin is None else with_table(origin)
     seat = "" if seat is None else choose_seat(seat, "both")
@@ -175,14 +163,14 @@ def state_of(origin: Run, games: int) -> State:
     return State(games, origin.tables, visits, np.zeros(3, np.int64), *origin.positions)
 
 
-def _opponent(opponent: Opposing, *, trust: bool) -> Run | Agent | AgentAdapter | str | None:
+def _opponent(opponent: Any, *, trust: bool) -> Run | Agent | AgentAdapter | str:
     """Return a fixed opponent as a name, an agent, or a run; load a run if its file is given.
 
     An agent must always be given by the caller; one named in a run file is never started.
     Raises UsageError and RunFileError.
     """
-    if opponent is None or isinstance(opponent, Run | PatternRun):
-        return None if opponent is None else with_table(opponent)
+    if isinstance(opponent, Run | PatternRun):
+        return with_table(opponent)
     if isinstance(opponent, Agent | AgentAdapter):
         return opponent
     if callable(opponent):

@@ -6,10 +6,10 @@ It never writes one of its files over another, and keeps each if the other fails
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeGuard, TypeVar, Unpack, overload
+from typing import Any, TypeGuard, TypeVar, Unpack, cast, overload
 
+from ttt_batch.agents.adapter import OpponentPolicy
 from ttt_batch.agents.external import is_agent, make_agent
 from ttt_batch.cluster.config import ClusterConfig, cluster_config
 from ttt_batch.cluster.worker_pool import WorkerPool
@@ -29,7 +29,7 @@ from ttt_batch.core.text import (
     parse_int,
     with_options,
 )
-from ttt_batch.games.board import Board, parse_board
+from ttt_batch.games.board import parse_board
 from ttt_batch.games.transcripts import GamesWriter
 from ttt_batch.learners import any_learner, homes_of, learner_named
 from ttt_batch.ntuple.network import file_of_tuples
@@ -64,6 +64,7 @@ from ttt_batch.training.session import (
     parse_every,
 )
 from ttt_batch.training.trainers import choose_trainer, make_trainer
+from ttt_batch.training.trainers.base import TableTrainer
 from ttt_batch.training.trainers.batched import ChunkedWalk, MixtureWalking
 
 
@@ -72,51 +73,38 @@ def names_agent(opponent: Opposing) -> TypeGuard[str]:
     return isinstance(opponent, str) and is_agent(opponent) and find_name(opponent, OPPONENTS) is None
 
 
-def made_opponent(opponent: Opposing, board: Board, time_limit: Number | None, stack: ExitStack) -> Opposing:
-    """Return a fixed opponent; for the name of an agent make the agent, which `stack` closes."""
-    if not names_agent(opponent):
-        return opponent
-    return stack.enter_context(closing(make_agent(opponent, board, time_limit=time_limit)))
-
-
-def check_request(length: Length, block: int, time_limit: Number | None, *, resume: bool, fork: bool) -> None:
-    """Raise UsageError for a block out of range, or a length that does not go with a new or a resumed run.
-
-    time_limit: None if an agent is named, whose limit it is.
-    """
-    parse_int("block", block, 1, 1 << 20)
-    if time_limit is not None:
+def check_request(length: Length, way: "Arguments", *, resume: bool) -> None:
+    """Raise UsageError for a block out of range, or a length that does not go with a new or a resumed run."""
+    parse_int("block", way["block"], 1, 1 << 20)
+    if way["time_limit"] is not None and not names_agent(way["opponent"]):
         limit = flag("time_limit")
         raise UsageError(f"{limit} is for agents such as one-ply, and no other opponent is named; leave it out")
     if resume and length.games is not None:
         resumed = f"with {flag('resume')}, give {flag('until')} or {flag('more')}"
         raise UsageError(f"games {length.games} belong to a new run; {resumed}")
-    if not resume and (length.more is not None or length.until is not None or fork):
+    if not resume and (length.more is not None or length.until is not None or way["fork"]):
         wanted = f"go with {flag('resume', 'RUN')}; name the run to continue, or give {flag('games')}"
         raise UsageError(f"more, until and fork {wanted}")
 
 
-def check_fresh(options: Mapping[str, Any], seat: str | None, opponent: Opposing, *, begun: bool) -> None:
+def check_fresh(options: Mapping[str, Any], way: "Arguments") -> None:
     """Raise UsageError or BoardError for options that are invalid for a new run of a table.
 
-    options: those of `Config`.  begun: True if the training starts from another run's table; then nothing is checked.
+    options: those of `Config`.
     """
     learner = options.get("learner")
-    if begun or (learner is not None and any_learner(learner) in PATTERN_LEARNERS):
+    if learner is not None and any_learner(learner) in PATTERN_LEARNERS:
         return
     check_options(options, networks=False)
-    make_config(**options, seat=seat or "" if opponent is None else "")
+    make_config(**options, seat=way["seat"] or "" if way["opponent"] is None else "")
 
 
-def check_files(
-    out: str | Path | None,
-    record: str | Path | None,
-    resume: Run | PatternRun | str | Path | None,
-    start: Run | str | Path | None,
-    opponent: Opposing,
-    tuples: str | None = None,
-) -> None:
-    """Raise UsageError if an output is not a file name, or would overwrite an input or the other output."""
+def check_files(resume: AnyRun | Path | None, way: Mapping[str, Any]) -> None:
+    """Raise UsageError if an output is not a file name, or would overwrite an input or the other output.
+
+    resume: the run to continue, or its file.  way: the arguments of `train` by name.
+    """
+    out, record, start, opponent = (way[name] for name in ("out", "record", "start", "opponent"))
     for name, given in {"out": out, "record": record}.items():
         if given is not None:
             named_file(name, given)
@@ -129,7 +117,7 @@ def check_files(
         start = find_run(start)
     written = {"resume": resume, "record": record} if out is None else {"out": out, "record": record}
     read = {"resume": None if out is None else resume, "start": start, "opponent": opponent}
-    read["tuples"] = file_of_tuples(tuples)
+    read["tuples"] = None if way["tuples"] is None else file_of_tuples(way["tuples"])
     outputs, inputs = (
         [(flag(name), Path(path)) for name, path in named.items() if isinstance(path, str | Path)]
         for named in (written, read)
@@ -169,6 +157,18 @@ class Arguments(PlayOptions, PatternOptions, total=False):
     command: str
 
 
+DEFAULTS: Arguments = {
+    "fork": False,
+    "trust": False,
+    "keep_points": False,
+    "block": BLOCK,
+    "overwrite": False,
+    "checkpoint_every": DEFAULT_EVERY,
+    "command": "",
+}
+"""Defaults of the arguments that are not None by default."""
+
+
 @overload
 def train(
     games: Number | None = None,
@@ -191,36 +191,13 @@ def train(
     resume: Run | PatternRun | str | Path | None = None,
     **options: Unpack[Arguments],
 ) -> Run | PatternRun: ...
-@with_options(TrainOptions)
+@with_options(Arguments, DEFAULTS)
 def train(
     games: Number | None = None,
     *,
-    start: Run | str | Path | None = None,
-    opponent: Opposing = None,
-    time_limit: Number | None = None,
-    seat: str | None = None,
+    learner: str | None = None,
     resume: Run | PatternRun | str | Path | None = None,
-    more: Number | None = None,
-    until: Number | None = None,
-    fork: bool = False,
-    trust: bool = False,
-    record: str | Path | None = None,
-    keep_points: bool = False,
-    max_memory: Number | None = None,
-    threads: Number | None = None,
-    workers: Number | None = None,
-    scheduler: str | None = None,
-    block: int = BLOCK,
-    out: str | Path | None = None,
-    overwrite: bool = False,
-    checkpoint_every: str = DEFAULT_EVERY,
-    progress: Callable[[Progress], None] | bool | None = None,
-    stop: Callable[[], bool] | None = None,
-    warn: Callable[[str], None] | None = None,
-    note: Callable[[str], None] | None = None,
-    elsewhere: Callable[[RunFileError], Path | None] | None = None,
-    command: str = "",
-    **options: Unpack[TrainOptions],
+    **options: Unpack[Arguments],
 ) -> Run | PatternRun:
     """Train a learner and return the run, saved to `out` if given: a `PatternRun` for networks, else a `Run`.
 
@@ -261,116 +238,126 @@ def train(
     Raises UsageError (also if two of the files are the same), BoardError, RunFileError and ClusterError before any
     work.  Raises RunFileError at the end if the run could not be written; the exception's `run` holds it.
     """
-    given, say, length = given_options(train, options), warn or warn_python, Length(games, more, until)
-    every, place = parse_every(checkpoint_every), cluster_config(workers, scheduler, threads)
-    means = Means(block, place, max_memory, record, overwrite, keep_points, note, warn)
-    check_switches(fork=fork, trust=trust, keep_points=keep_points)
-    check_request(length, block, None if names_agent(opponent) else time_limit, resume=resume is not None, fork=fork)
+    asked = given_options(train, {**options, "learner": learner})
+    way = cast(Arguments, dict.fromkeys(Arguments.__annotations__) | DEFAULTS | asked)
+    given = {name: value for name, value in asked.items() if name in TrainOptions.__annotations__}
+    out, opponent, fork, seat = way["out"], way["opponent"], way["fork"], way["seat"]
+    say, length = way["warn"] or warn_python, Length(games, way["more"], way["until"])
+    every, place = parse_every(way["checkpoint_every"]), None
+    if way["workers"] is not None or way["scheduler"] is not None:
+        place = cluster_config(way["workers"], way["scheduler"], way["threads"])
+    check_switches(fork=fork, trust=way["trust"], keep_points=way["keep_points"])
+    check_request(length, way, resume=resume is not None)
     resume = resume if resume is None or isinstance(resume, AnyRun) else find_run(resume)
-    check_files(out, record, resume, start, opponent, given.get("tuples"))
-    check_fresh(given, seat, opponent, begun=resume is not None or start is not None)
+    check_files(resume, way)
+    if resume is None and way["start"] is None:
+        check_fresh(given, way)
     file = resume if isinstance(resume, Path) else None
-    target, replaces = file if out is None else Path(out), overwrite or out is None
-    with ExitStack() as stack, progress_callback(progress, "training") as follow:
-        hooks = Hooks(follow, stop or (lambda: False), say, command, thread_count(threads))
+    target, replaces = file if out is None else Path(out), way["overwrite"] or out is None
+    with ExitStack() as stack, progress_callback(way["progress"], "training") as follow:
+        hooks = Hooks(follow, way["stop"] or (lambda: False), say, way["command"], thread_count(way["threads"]))
         checkpoints = None
         if target is not None:
             checkpoints = stack.enter_context(Checkpoints(target, overwrite=replaces, every=every, say=say))
-        before = load_any(resume, trust=trust) if isinstance(resume, Path) else resume
+        before = load_any(resume, trust=way["trust"]) if isinstance(resume, Path) else resume
         if find_name(given.get("learner") if before is None else before.name, PATTERN_LEARNERS) is not None:
-            others = {"start": start, "opponent": opponent, "fork": fork, "record": record, "max_memory": max_memory}
-            others |= {"keep_points": keep_points, "workers": workers, "scheduler": scheduler}
             given = network_options(given)
-            check_options([*(name for name, value in others.items() if value), *given], networks=True)
+            check_options([*(name for name in OF_TABLES if way.get(name)), *given], networks=True)
             plan = plan_networks(length, RunSources(before, resume_file=file), given, seat)
-            clock, network_trainer = Clock(plan.seconds), PatternTrainer(plan.config, plan.resumed, hooks.threads)
+            clock, network_trainer = Clock(plan.provenance), PatternTrainer(plan.config, plan.resumed, hooks.threads)
             session = Session(plan, stack.enter_context(network_trainer), clock, hooks, checkpoints)
         else:
             check_options(given, networks=False)  # before an opponent's program is started
-            board = parse_board(given.get("board", "3x3")) if before is None else before.board
-            opponent = made_opponent(opponent, board, time_limit, stack)
-            sources = RunSources(before, start, opponent, trust, file, in_place=out is None and file is not None)
+            if names_agent(opponent):
+                board = parse_board(given.get("board", "3x3")) if before is None else before.board
+                agent = make_agent(opponent, board, time_limit=way["time_limit"])
+                opponent = stack.enter_context(closing(agent))
+            in_place = out is None and file is not None
+            sources = RunSources(before, way["start"], opponent, way["trust"], file, in_place=in_place)
             plan = make_plan(length, sources, given, seat=seat, fork=fork)
-            session = table_session(plan, means, hooks, checkpoints, stack)
+            session = table_session(plan, way, place, hooks, checkpoints, stack)
         run: Run | PatternRun = session.train()
         if run is not before:
-            save_and_publish(run, checkpoints if run.games else None, session.writer, elsewhere)
+            save_and_publish(run, checkpoints if run.games else None, session.writer, way["elsewhere"])
         return run
 
 
-@dataclass(frozen=True)
-class Means:
-    """Means of the training of a table, which do not affect what it learns; as for `train`.
+OF_TABLES = ("start", "opponent", "fork", "record", "max_memory", "keep_points", "workers", "scheduler")
+"""Arguments of `train`, beside learners' options, that networks lack."""
 
-    cluster: workers that share the games of batches, instead of threads.
+
+def table_session(
+    plan: Plan,
+    way: Arguments,
+    place: ClusterConfig | None,
+    hooks: Hooks,
+    checkpoints: Checkpoints | None,
+    stack: ExitStack,
+) -> Session:
+    """Return the session that trains a table; `stack` closes the workers and the writer of games.
+
+    way: the arguments of `train`.  place: workers that share the games of batches, instead of threads.
     """
-
-    block: int
-    cluster: ClusterConfig | None
-    max_memory: Number | None
-    record: str | Path | None
-    overwrite: bool
-    keep_points: bool
-    note: Callable[[str], None] | None
-    warn: Callable[[str], None] | None
-
-
-def table_session(plan: Plan, means: Means, hooks: Hooks, checkpoints: Checkpoints | None, stack: ExitStack) -> Session:
-    """Return the session that trains a table; `stack` closes the workers and the writer of games."""
-    config, limit, record = plan.config, parse_memory(means.max_memory), means.record
+    config, limit, record = plan.config, parse_memory(way["max_memory"]), way["record"]
     if config.engine == "given":
         raise UsageError(f"engine 'given' belongs to {command_name('learn-from')}; choose walk or flow")
-    check_space(config, limit, uneven=isinstance(plan.agent_policy, Probabilities))
-    shares = None if means.cluster is None else stack.enter_context(_shared(means.cluster, plan, means.warn))
+    policy = plan.opponent.policy if isinstance(plan.opponent, OpponentPolicy) else None
+    check_space(config, limit, uneven=isinstance(policy, Probabilities))
+    shares = None
+    if place is not None:
+        shares = stack.enter_context(_shared(place, plan, choose_trainer(config, policy), way["warn"]))
     writer = None
     if record is not None:
         if config.engine == "flow":
             flow, walk = flag("engine", "flow"), flag("engine", "walk")
             raise UsageError(f"{flow} draws counts and plays no games to record; choose {walk}")
         board = config.board if config.symmetry else None
-        writer = stack.enter_context(GamesWriter(Path(record), board, overwrite=means.overwrite, say=hooks.say))
-    clock, graph = Clock(plan.seconds), None if writer is None or config.grown else config.graph
+        writer = stack.enter_context(GamesWriter(Path(record), board, overwrite=way["overwrite"], say=hooks.say))
+    clock, graph = Clock(plan.provenance), None if writer is None or config.grown else config.graph
     trainer = make_trainer(
         config,
         opponent=plan.opponent,
         state=plan.state,
         record=None if writer is None else functools.partial(writer.write, graph=graph),
         threads=hooks.threads,
-        block=means.block,
+        block=way["block"],
         max_rows=rows_within(config, limit) if config.grown else 0,
         games=plan.total,
         shares=shares,
     )
-    keeps = means.keep_points or (plan.resumed is not None and plan.resumed.points is not None)
-    keeper = SnapshotStore(plan, trainer.tables, limit, means.note) if keeps else None
+    keeps = way["keep_points"] or (plan.resumed is not None and plan.resumed.points is not None)
+    keeper = SnapshotStore(plan, trainer.tables, limit, way["note"]) if keeps else None
     return Session(plan, trainer, clock, hooks, checkpoints, keeper, writer)
 
 
 @contextmanager
-def _shared(place: ClusterConfig, plan: Plan, warn: Callable[[str], None] | None) -> Iterator[RemoteBatches | None]:
+def _shared(
+    place: ClusterConfig, plan: Plan, trainer: type[TableTrainer], warn: Callable[[str], None] | None
+) -> Iterator[RemoteBatches | None]:
     """Yield the distributor of a run's batches to workers, or None if all batches are too small.
+
+    trainer: the class that trains the run.
 
     Raises UsageError if the batches cannot be shared, and ClusterError.
     """
     config, games, workers = plan.config, plan.total, flag("workers" if place.workers else "scheduler")
-    trainer_class = choose_trainer(config, plan.agent_policy)
     if config.batch == 1:
         raise UsageError(f"{workers} share the games of a batch, and one game cannot be shared; choose a larger batch")
-    if not issubclass(trainer_class, ChunkedWalk):
+    if not issubclass(trainer, ChunkedWalk):
         why = (
             "flow plays no games"
             if config.engine == "flow"
             else f"the table of {config.board.name} grows with every game"
         )
         raise UsageError(f"{workers} share the games of a batch, but {why}; leave {workers} out")
-    if issubclass(trainer_class, MixtureWalking):
+    if issubclass(trainer, MixtureWalking):
         others = "a stochastic policy" if config.by_chances else "an opponent with unequal probabilities"
         raise UsageError(
             f"{workers} share a batch by its best moves, but {others} also draws other moves; leave {workers} out"
         )
     homes_of([config.learner])
     say = warn or warn_python
-    least = trainer_class.least_shared[learner_named(config.learner).by_arrivals]
+    least = trainer.least_shared[learner_named(config.learner).by_arrivals]
     largest = min(config.batches.most, games)
     if largest < least:
         say(

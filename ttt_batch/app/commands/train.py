@@ -215,7 +215,7 @@ def _origin(options: dict[str, Any], out: Path | None, learner: str, board: "Boa
         return None
     if learner in PATTERN_LEARNERS:
         check_options(["start"], networks=True)
-    check_files(out, *(options[name] for name in ("record", "resume", "start", "opponent", "tuples")))
+    check_files(options["resume"], {**options, "out": out})
     path = find_run(options["start"])
     if path.suffix.lower() in (".h5", ".hdf5") or not exists(path) or RUN_FILE.begins(path):
         return load_named_run(path, options["trust"])
