@@ -30,8 +30,8 @@ from ttt_batch.games.board import parse_board
 from ttt_batch.games.enumeration import GRAPHS, enumerate_graph
 from ttt_batch.games.solution import solve
 from ttt_batch.runs.config import make_config
-from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import TableTrainer
+from ttt_batch.training.trainers.batched import make_trainer
 
 BOARD, GROWN = "4x4x4", "5x5x5"
 REPEATS = 5

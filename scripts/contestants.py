@@ -35,8 +35,8 @@ from ttt_batch.simulation.random_games import play_random_games
 from ttt_batch.studies.designs.methods import points_of
 from ttt_batch.studies.study import study
 from ttt_batch.studies.summary import first_proof, games_at, settled_since
-from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import TableTrainer
+from ttt_batch.training.trainers.batched import make_trainer
 
 TEXTBOOK = Path(__file__).with_name("textbook.c")
 PEERS_SCRIPT = Path(__file__).with_name("peers.py")

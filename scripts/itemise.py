@@ -36,8 +36,8 @@ CALLS = {
     "enumerating the board": (("ttt_batch.runs.config", "enumerate_graph"),),
     "setting up": (("ttt_batch.training.train", "make_trainer"), ("ttt_batch.runs.run", "Recorder.__init__")),
     "playing, learning, proving": (
-        ("ttt_batch.training.trainers", "TableTrainer.advance"),
-        ("ttt_batch.training.trainers", "TableTrainer.judge"),
+        ("ttt_batch.training.trainers.base", "TableTrainer.advance"),
+        ("ttt_batch.training.trainers.base", "TableTrainer.judge"),
         ("ttt_batch.runs.run", "Recorder.record"),
     ),
     "writing": (("ttt_batch.training.session", "Checkpoints.write"),),

@@ -35,8 +35,7 @@ from ttt_batch.studies.designs.design import make_design
 from ttt_batch.studies.storage.writing import create_study
 from ttt_batch.studies.work import StudyProgress, Worker, run_study
 from ttt_batch.training.remote import MOST_SHARES, _packed
-from ttt_batch.training.trainers import make_trainer
-from ttt_batch.training.trainers.batched import SharedBatch
+from ttt_batch.training.trainers.batched import SharedBatch, make_trainer
 
 Report = dict[str, Any]
 GAMES, BATCH = 100_000, 16_384

@@ -20,8 +20,8 @@ from ttt_batch.learners.base import fill_weights
 from ttt_batch.runs.config import make_config
 from ttt_batch.simulation.policy import outcomes_of
 from ttt_batch.simulation.walk import make_explorations
-from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import TableTrainer
+from ttt_batch.training.trainers.batched import make_trainer
 
 SOURCE = Path(__file__).with_suffix(".c")
 FLAGS = ("-O3", "-march=native", "-mprefer-vector-width=512", "-ffp-contract=off")

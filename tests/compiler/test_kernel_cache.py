@@ -18,7 +18,7 @@ from ttt_batch.compiler import jit, kernel_cache
 from ttt_batch.compiler.kernel_cache import cache_folder
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
-from ttt_batch.training.trainers import make_trainer
+from ttt_batch.training.trainers.batched import make_trainer
 
 SECONDS = 240
 
@@ -100,7 +100,7 @@ from pathlib import Path
 import numpy as np
 from ttt_batch.runs.config import make_config
 from ttt_batch.learners import LEARNERS
-from ttt_batch.training.trainers import make_trainer
+from ttt_batch.training.trainers.batched import make_trainer
 for name in LEARNERS:
     for batch in (20, 1):
         try:

@@ -28,7 +28,7 @@ from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import EXPLORING, GREEDY, Counts, empty_counts
 from ttt_batch.training.from_games import config_from_games, games_learner, run_of_games
 from ttt_batch.training.kernels.games import learn_given
-from ttt_batch.training.trainers import make_trainer
+from ttt_batch.training.trainers.batched import make_trainer
 
 BOARD = Board()
 BY_EPSILON = [name for name, learner in LEARNERS.items() if not learner.by_chances]

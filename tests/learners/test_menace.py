@@ -26,7 +26,7 @@ from ttt_batch.runs.config import make_config
 from ttt_batch.runs.loading import check_run
 from ttt_batch.runs.run import Recorder
 from ttt_batch.training.from_games import LearningRun
-from ttt_batch.training.trainers import make_trainer
+from ttt_batch.training.trainers.batched import make_trainer
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("random", {}),

@@ -17,7 +17,7 @@ from ttt_batch.runs.schedules import (
 )
 from ttt_batch.simulation.walk import MAX_WALKED
 from ttt_batch.training.train import train
-from ttt_batch.training.trainers import make_trainer
+from ttt_batch.training.trainers.batched import make_trainer
 
 
 def counted_off(batches: Batches, games: int) -> list[tuple[int, int]]:

@@ -14,9 +14,8 @@ from ttt_batch.core.errors import UsageError
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.options import parse_schedule
 from ttt_batch.runs.schedules import value_at
-from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import TableTrainer
-from ttt_batch.training.trainers.batched import Walking
+from ttt_batch.training.trainers.batched import Walking, make_trainer
 
 
 def never() -> bool:

@@ -23,8 +23,7 @@ from ttt_batch.simulation.sampled import lay_out, make_alias_table, replay_mixtu
 from ttt_batch.simulation.walk import walk_from_queue
 from ttt_batch.training.kernels.batch import Learning, Workspace, play_batch
 from ttt_batch.training.kernels.sampled import lay_out_rows
-from ttt_batch.training.trainers import make_trainer
-from ttt_batch.training.trainers.batched import Flowing, MixtureWalking
+from ttt_batch.training.trainers.batched import Flowing, MixtureWalking, make_trainer
 
 
 @kernel

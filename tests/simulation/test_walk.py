@@ -40,8 +40,8 @@ from ttt_batch.simulation.walk import (
     make_walker,
     walk_from_queue,
 )
-from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import TableTrainer
+from ttt_batch.training.trainers.batched import make_trainer
 
 EPSILONS = [0.0, 1e-9, 0.01, 0.1, 0.3, 0.5, 0.6, 0.999, 1.0]
 BLOCKS = [1, 7, 1024]

@@ -19,9 +19,8 @@ from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import chosen_edges, optimal_policy, random_policy
-from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import TableTrainer
-from ttt_batch.training.trainers.batched import Walking
+from ttt_batch.training.trainers.batched import Walking, make_trainer
 
 TAUGHT = [(name, batch) for name in ("sarsa", "expected-sarsa", "q-learning") for batch in (1, 50)]
 SEATS = {"first": (0, 0), "second": (1, 1), "both": (0, 1)}

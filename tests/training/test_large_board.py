@@ -26,8 +26,8 @@ from ttt_batch.runs.schedules import make_batches
 from ttt_batch.simulation.flow import flow, make_rows
 from ttt_batch.simulation.policy import empty_counts, random_policy
 from ttt_batch.training.kernels.batch import Learning, make_decays, make_spans, run_batches
-from ttt_batch.training.trainers import batched, make_trainer
-from ttt_batch.training.trainers.batched import InLockstep
+from ttt_batch.training.trainers import batched
+from ttt_batch.training.trainers.batched import InLockstep, make_trainer
 
 BOARD = "2x5x3"
 PLAIN = naive.Board(2, 5, 3)

@@ -16,7 +16,7 @@ from helpers.support import BOTH_SEATS, mostly_slow, untaught
 from helpers.support import command as command_here
 
 import ttt_batch as ttt
-from ttt_batch.app.commands import options as agent_options
+from ttt_batch.app.commands import shared as agent_options
 from ttt_batch.core.errors import GamesError, RunFileError, UsageError
 from ttt_batch.core.outputs import Lock
 from ttt_batch.core.text import TEXTBOOK

@@ -20,7 +20,7 @@ from ttt_batch.runs.config import make_config
 from ttt_batch.simulation.policy import FIRST_BEST, LAST_BEST, edge_scores, row_choices
 from ttt_batch.simulation.walk import SET_DRAW, make_explorations
 from ttt_batch.training.kernels.games import is_like_3x3, learn_given, make_cache, window_decides
-from ttt_batch.training.trainers import make_trainer
+from ttt_batch.training.trainers.batched import make_trainer
 
 STOPS = (1, 2, 40, 700, 2_500)
 

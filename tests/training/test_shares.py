@@ -16,9 +16,8 @@ from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.training import remote as shares_module
 from ttt_batch.training.remote import RemoteBatches
-from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import TableTrainer, policy_of_opponent
-from ttt_batch.training.trainers.batched import InLockstep, Walking
+from ttt_batch.training.trainers.batched import InLockstep, Walking, make_trainer
 
 
 def never() -> bool:

@@ -16,8 +16,8 @@ from ttt_batch.core.errors import UsageError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
 from ttt_batch.simulation.action_probabilities import even_chances
-from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import policy_of_opponent
+from ttt_batch.training.trainers.batched import make_trainer
 
 GREEDY_ONES = ("td", "sutton-barto", "value-feed", "minimax-q", "backward-q", "greedy-td")
 

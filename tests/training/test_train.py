@@ -19,9 +19,9 @@ from ttt_batch.runs.config import make_config
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.schedules import batch_bounds, make_batches, record_schedule
 from ttt_batch.training.kernels.batch import run_batches
-from ttt_batch.training.trainers import batched, choose_trainer, make_trainer
+from ttt_batch.training.trainers import batched
 from ttt_batch.training.trainers.base import TableTrainer
-from ttt_batch.training.trainers.batched import Walking
+from ttt_batch.training.trainers.batched import Walking, choose_trainer, make_trainer
 
 
 def never() -> bool:

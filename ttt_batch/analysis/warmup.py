@@ -56,9 +56,8 @@ from ttt_batch.simulation.random_games import play_random_games
 from ttt_batch.studies.study import study
 from ttt_batch.training.from_games import learn_from
 from ttt_batch.training.train import train
-from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import TableTrainer
-from ttt_batch.training.trainers.batched import Walking
+from ttt_batch.training.trainers.batched import Walking, make_trainer
 
 ENUMERATED, GROWN = "2x5x3", "5x5x5"
 """Boards of more than nine cells: one with enumerated positions, one with a growing table."""

@@ -50,9 +50,8 @@ from ttt_batch.training.kernels.train_many import (
 from ttt_batch.training.network_trainer import PatternTrainer
 from ttt_batch.training.plan import Plan
 from ttt_batch.training.session import Hooks, Session
-from ttt_batch.training.trainers import choose_trainer, make_trainer
 from ttt_batch.training.trainers.base import policy_of_opponent, start_tables
-from ttt_batch.training.trainers.batched import Batched, TrainedLearner
+from ttt_batch.training.trainers.batched import Batched, TrainedLearner, choose_trainer, make_trainer
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -54,23 +54,28 @@ class GamesLearnt(NamedTuple):
     seconds: float
 
 
-@with_options(LearnerOptions)
+class ReadingOptions(LearnerOptions, total=False):
+    """Options of the learner in `learn_from`, and of the way in which games are read."""
+
+    name: str
+    skip_bad: bool
+    moves: str | None
+    cells_from: Number | None
+    command: str
+
+
+@with_options(ReadingOptions, {"name": "", "skip_bad": False, "command": ""})
 def learn_from(
     games: str | Path | Iterable[str],
     *,
     learner: str | None = None,
     run: AnyRun | str | Path | None = None,
-    name: str = "",
-    skip_bad: bool = False,
-    moves: str | None = None,
-    cells_from: Number | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
     trust: bool = False,
     progress: Callable[[GamesLearnt], None] | bool | None = None,
     warn: Callable[[str], None] | None = None,
-    command: str = "",
-    **options: Unpack[LearnerOptions],
+    **options: Unpack[ReadingOptions],
 ) -> tuple[AnyRun, Skipped]:
     """Learn from given games, one per line, in order; return the run and the bad lines.
 
@@ -98,13 +103,15 @@ def learn_from(
 
     Raises GamesError (also if there are no games), UsageError, BoardError and RunFileError.
     """
+    asked = given_options(learn_from, options)
+    own: Any = {name: value for name, value in asked.items() if name in LearnerOptions.__annotations__}
+    skip_bad = asked.get("skip_bad", False)
     check_switches(skip_bad=skip_bad, trust=trust)
-    given_options(learn_from, options)  # refuses unknown names before anything is read
     source = GameFile(games) if isinstance(games, str | Path) else GameLines(games)
     for line in source.beginning():
         refuse_positions(line, source.name)
     # Report bad options before bad files.
-    config = config_from_games(learner, None, **options) if run is None else None
+    config = config_from_games(learner, None, **own) if run is None else None
     say = warn or warn_python
     if out is not None:
         check_distinct([(flag("out"), out := named_file("out", out))], source.places())
@@ -112,16 +119,20 @@ def learn_from(
     held = None if out is None else RewrittenRun(Path(out), overwrite=overwrite, hold=True, say=say)
     with held or nullcontext(), progress_callback(progress, "reading") as follow:
         origin = run if run is None or isinstance(run, AnyRun) else load_any(run, trust=trust)
-        config, clock = config or config_from_games(learner, origin, **options), Clock()
+        config, clock = config or config_from_games(learner, origin, **own), Clock()
         source.check()  # before any kernel is compiled
-        name = name or source.name
+        name = asked.get("name") or source.name
         if follow is not None:
             follow(GamesLearnt(0, 0, source.size, clock.seconds))
         pupil = games_learner(config, origin)
         rule = learner_named(config.learner) if isinstance(config, Config) else None
-        may = {"occupied": rule is not None and rule.occupied, "resigns": rule is not None and rule.resigns}
+        may: dict[str, Any] = {
+            "occupied": rule is not None and rule.occupied,
+            "resigns": rule is not None and rule.resigns,
+        }
         asks = isinstance(source, GameFile)
-        found = find_games(source, config.board, name=name, moves=moves, cells_from=cells_from, asks=asks, **may)
+        digits: dict[str, Any] = {"moves": asked.get("moves"), "cells_from": asked.get("cells_from")}
+        found = find_games(source, config.board, name=name, asks=asks, **digits, **may)
         if found.said:
             say(found.said)
         reader = GameReader(config.board, reading=found.reading, name=name, skip_bad=skip_bad, **may)
@@ -134,7 +145,7 @@ def learn_from(
             bad = f", only bad lines ({skipped.total:,}); the first: {skipped[0]}" if skipped else ""
             raise GamesError(f"{name}: no games{bad or '; give a line of cells per game, such as 4 0 2 1 6'}")
         result = run_of_games(pupil, clock.seconds)
-        result.provenance = clock.provenance(command)
+        result.provenance = clock.provenance(asked.get("command", ""))
         if held is not None:
             held.write(result)
     return result, reader.skipped

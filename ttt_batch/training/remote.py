@@ -20,8 +20,7 @@ from ttt_batch.games.graph import Graph, rows_of_edges
 from ttt_batch.learners import homes_of, with_learners
 from ttt_batch.runs.config import Config, config_from_dict
 from ttt_batch.simulation.policy import Policy
-from ttt_batch.training.trainers import make_trainer
-from ttt_batch.training.trainers.batched import SharedBatch, split
+from ttt_batch.training.trainers.batched import SharedBatch, make_trainer, split
 
 SHARE_SECONDS = 1.0
 """Least time that a chunk should take, to be long compared with its transfer."""

@@ -63,9 +63,8 @@ from ttt_batch.training.session import (
     SnapshotStore,
     parse_every,
 )
-from ttt_batch.training.trainers import choose_trainer, make_trainer
 from ttt_batch.training.trainers.base import TableTrainer
-from ttt_batch.training.trainers.batched import ChunkedWalk, MixtureWalking
+from ttt_batch.training.trainers.batched import ChunkedWalk, MixtureWalking, choose_trainer, make_trainer
 
 
 def names_agent(opponent: Opposing) -> TypeGuard[str]:

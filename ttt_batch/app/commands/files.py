@@ -6,11 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from ttt_batch.app.commands.options import (
+from ttt_batch.app.commands.shared import (
+    FORMATS,
     NEWEST,
+    TABLE_FORMATS,
     AgentBoard,
     AgentOptions,
     AnyPlayer,
+    File,
     FilePath,
     Illegal,
     Json,
@@ -18,25 +21,20 @@ from ttt_batch.app.commands.options import (
     OwnLearner,
     Player,
     Quiet,
+    Text,
     TimeLimit,
     Trust,
+    argument,
     called,
+    command_line,
     file_stem,
+    in_new_files,
     is_named,
     learner_meant,
     learning_options,
-    new_run,
-)
-from ttt_batch.app.commands.shared import (
-    FORMATS,
-    TABLE_FORMATS,
-    File,
-    Text,
-    argument,
-    command_line,
-    in_new_files,
     load_any_run,
     load_named_run,
+    new_run,
     newest_file,
     option,
     print_result,

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ttt_batch.app.commands import options
-from ttt_batch.app.commands.options import AgentOptions, called, is_named
+from ttt_batch.app.commands import shared
 from ttt_batch.app.commands.shared import (
     CLAIMS,
+    AgentOptions,
     File,
     Text,
     argument,
+    called,
+    is_named,
     load_any_run,
     newest_file,
     option,
@@ -80,12 +82,12 @@ Against = Annotated[
 
 
 def evaluate_command(
-    path: options.AnyPlayer = options.NEWEST,
+    path: shared.AnyPlayer = shared.NEWEST,
     against: Against = None,
     games: Annotated[
         Text, option("N", "Games a match, on boards too large to enumerate and with networks only.", default="10k")
     ] = None,
-    seed: options.SeedOfGames = None,
+    seed: shared.SeedOfGames = None,
     budget: Annotated[
         Text,
         option(
@@ -95,17 +97,17 @@ def evaluate_command(
         ),
     ] = None,
     samples: Samples = None,
-    ties: options.TiesRule = "any",
-    board: options.AgentBoard = None,
+    ties: shared.TiesRule = "any",
+    board: shared.AgentBoard = None,
     symmetric: Folded = False,
     as_played: AsPlayed = False,
     positions: Positions = None,
-    illegal: options.Illegal = None,
-    time_limit: options.TimeLimit = None,
-    trust: options.Trust = False,
-    learner: options.OwnLearner = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    illegal: shared.Illegal = None,
+    time_limit: shared.TimeLimit = None,
+    trust: shared.Trust = False,
+    learner: shared.OwnLearner = None,
+    quiet: shared.Quiet = False,
+    json: shared.Json = False,
 ) -> None:
     """Judge a run, exactly unless its board is too large or it is of networks: results per seat, and how to beat it.
 
@@ -148,10 +150,10 @@ def evaluate_command(
 def compare(
     path: Annotated[Path, argument("RUN", "A run file.", read=find_run)],
     other: Annotated[Path, argument("RUN2", "The run to compare it with.", read=find_run)],
-    trust: options.Trust = False,
-    learner: options.OwnLearner = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    trust: shared.Trust = False,
+    learner: shared.OwnLearner = None,
+    quiet: shared.Quiet = False,
+    json: shared.Json = False,
 ) -> None:
     """Say where two runs' tables and policies differ; with networks, in positions of random games."""
     from ttt_batch.analysis.compare import compare_runs
@@ -177,14 +179,14 @@ def show_command(
     symmetric: Annotated[
         bool, switch("--symmetric", "Its images under the board's rotations and reflections, too.")
     ] = False,
-    ties: options.TiesRule = "any",
-    board: options.AgentBoard = None,
-    illegal: options.Illegal = None,
-    time_limit: options.TimeLimit = None,
-    trust: options.Trust = False,
-    learner: options.OwnLearner = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    ties: shared.TiesRule = "any",
+    board: shared.AgentBoard = None,
+    illegal: shared.Illegal = None,
+    time_limit: shared.TimeLimit = None,
+    trust: shared.Trust = False,
+    learner: shared.OwnLearner = None,
+    quiet: shared.Quiet = False,
+    json: shared.Json = False,
 ) -> None:
     """Say everything about a position: its value, each move's value and visits, the truth, the best replies."""
     from ttt_batch.api.judging import show
@@ -213,15 +215,15 @@ def tournament_command(
             default="exact results; 1000 on boards too large to enumerate and with networks",
         ),
     ] = None,
-    seed: options.SeedOfGames = None,
-    ties: options.TiesRule = "any",
-    board: options.AgentBoard = None,
-    illegal: options.Illegal = None,
-    time_limit: options.TimeLimit = None,
-    trust: options.Trust = False,
-    learner: options.OwnLearner = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    seed: shared.SeedOfGames = None,
+    ties: shared.TiesRule = "any",
+    board: shared.AgentBoard = None,
+    illegal: shared.Illegal = None,
+    time_limit: shared.TimeLimit = None,
+    trust: shared.Trust = False,
+    learner: shared.OwnLearner = None,
+    quiet: shared.Quiet = False,
+    json: shared.Json = False,
 ) -> None:
     """Play agents against each other, all pairs in both seats; exact between tables of boards that are enumerated.
 
@@ -314,18 +316,18 @@ Certificate = Annotated[
 
 
 def prove_command(
-    path: options.RunPath = options.NEWEST,
+    path: shared.RunPath = shared.NEWEST,
     seat: Seat = None,
     goal: Claim = None,
     budget: Annotated[Text, option("N", "Positions to enter per seat at most.", default="100M")] = None,
     certificate: Certificate = None,
     threads: Annotated[Text, option("N", "Threads; all processors if not given.")] = None,
-    ties: options.TiesRule = "any",
-    overwrite: options.Overwrite = False,
-    trust: options.Trust = False,
-    learner: options.OwnLearner = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    ties: shared.TiesRule = "any",
+    overwrite: shared.Overwrite = False,
+    trust: shared.Trust = False,
+    learner: shared.OwnLearner = None,
+    quiet: shared.Quiet = False,
+    json: shared.Json = False,
 ) -> None:
     """Prove by exhaustive search that an agent cannot lose, or always wins: status 0 if it is proved, 1 if not."""
     from ttt_batch.analysis.judge import prove as prove_run

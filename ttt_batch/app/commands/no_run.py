@@ -4,8 +4,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from ttt_batch.app.commands import options
-from ttt_batch.app.commands.options import first_given
+from ttt_batch.app.commands import shared
 from ttt_batch.app.commands.shared import (
     BEYOND_TABLES,
     METRICS,
@@ -13,6 +12,7 @@ from ttt_batch.app.commands.shared import (
     File,
     Text,
     argument,
+    first_given,
     in_new_files,
     load_any_run,
     newest_file,
@@ -40,10 +40,10 @@ def learners(
             "[NAME]",
             "One learner, in full; FILE.py:NAME for one of your own.",
             offers=ALL_LEARNERS,
-            read=options.learner_meant,
+            read=shared.learner_meant,
         ),
     ] = None,
-    json: options.Json = False,
+    json: shared.Json = False,
 ) -> None:
     """List the learners, or describe one."""
     from ttt_batch.app.reports.catalogues import learner_description, learner_text, learners_text
@@ -63,9 +63,9 @@ def boards(
         str, option("on|off|auto", "Whether images of a position count as one.", offers=SWITCH)
     ] = "auto",
     solution: Annotated[File, option("FILE.npz", "Write every position's result with best play.")] = None,
-    overwrite: options.Overwrite = False,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    overwrite: shared.Overwrite = False,
+    quiet: shared.Quiet = False,
+    json: shared.Json = False,
 ) -> None:
     """List boards with their positions, memory and value, or count and solve one."""
     from ttt_batch.analysis.boards import check_solution, known_boards, measure, write_solution
@@ -92,8 +92,8 @@ def warmup(
         Text, option("N", "Processes that compile at the same time; as many as processors if not given.")
     ] = None,
     larger: Annotated[bool, switch("--larger/--small", "Also what only boards of more than nine cells need.")] = True,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    quiet: shared.Quiet = False,
+    json: shared.Json = False,
 ) -> None:
     """Compile everything once, so that no command ever waits for the compiler."""
     from ttt_batch.analysis.warmup import warm_up, warmup_text
@@ -106,8 +106,8 @@ def warmup(
 def bench_command(
     seconds: Annotated[str, option("SECONDS", "How long to measure, about.")] = "15",
     threads: Annotated[Text, option("N", "The most threads; all processors if not given.")] = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    quiet: shared.Quiet = False,
+    json: shared.Json = False,
 ) -> None:
     """Measure what this machine can do: games per second with each learner and engine, threads, evaluation."""
     from ttt_batch.analysis import warmup as benches
@@ -126,9 +126,9 @@ GAMES = 100_000
 def page(
     board: Annotated[str, option("BOARD", "3x3 or 3x3-misere.", offers=("3x3", "3x3-misere"))] = "3x3",
     out: Annotated[File, option("FILE", "File to write; a new name if not given.", "--out", "-o")] = None,
-    overwrite: options.Overwrite = False,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    overwrite: shared.Overwrite = False,
+    quiet: shared.Quiet = False,
+    json: shared.Json = False,
 ) -> None:
     """Write a page on which a table learns before your eyes: one file for any browser, offline.
 
@@ -170,9 +170,9 @@ def plot_command(
         argument(
             "[FILE...]",
             "Run files; several are drawn together.  Or the file of a study.  The newest here if not given.",
-            read=options.find_named_runs,
+            read=shared.find_named_runs,
         ),
-    ] = options.NEWEST,
+    ] = shared.NEWEST,
     out: Annotated[
         File,
         option("FILE", "The picture to write, .png or .svg, .gif for a movie; a new name if not given.", "--out", "-o"),
@@ -201,11 +201,11 @@ def plot_command(
         option("OPTION=VALUES", "Of a study, draw the settings with these values, e.g. alpha=0.1,0.2; repeatable."),
     ] = None,
     live: Live = False,
-    overwrite: options.Overwrite = False,
-    trust: options.Trust = False,
-    learner: options.OwnLearner = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    overwrite: shared.Overwrite = False,
+    trust: shared.Trust = False,
+    learner: shared.OwnLearner = None,
+    quiet: shared.Quiet = False,
+    json: shared.Json = False,
 ) -> None:
     """Draw how agents learnt, into a picture or on the terminal."""
     choose("kind of plot", kind, PLOTS)

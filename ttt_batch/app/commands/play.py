@@ -6,13 +6,16 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
-from ttt_batch.app.commands import options
-from ttt_batch.app.commands.options import AgentOptions, called, first_given, is_named
+from ttt_batch.app.commands import shared
 from ttt_batch.app.commands.shared import (
+    AgentOptions,
     File,
     Text,
     argument,
+    called,
     command_line,
+    first_given,
+    is_named,
     option,
     print_result,
     switch,
@@ -55,27 +58,27 @@ Learn = Annotated[
     switch("--learn", "The run learns from every finished game, and is saved after each, as a run of given games."),
 ]
 LearntFile = Annotated[
-    File, option("FILE", "With --learn: a new run file; RUN stays as it is.", "--out", "-o", read=options.new_run)
+    File, option("FILE", "With --learn: a new run file; RUN stays as it is.", "--out", "-o", read=shared.new_run)
 ]
 
 
 def play_command(
     run: PlayedRun = None,
     seat: Seat = None,
-    level: options.Level = None,
-    epsilon: options.Epsilon = None,
-    ties: options.PlayTies = None,
+    level: shared.Level = None,
+    epsilon: shared.Epsilon = None,
+    ties: shared.PlayTies = None,
     plain: Annotated[bool, switch("--plain", "Prompts and lines also on a terminal that could show a screen.")] = False,
     seed: Annotated[Text, option("N", "Seed of the agent's choices.")] = None,
     learn: Learn = False,
     out: LearntFile = None,
     record: Annotated[File, option("GAMES", "Append finished games to a text file, for learn-from.")] = None,
-    board: options.AgentBoard = None,
-    illegal: options.Illegal = None,
-    time_limit: options.TimeLimit = None,
-    trust: options.Trust = False,
-    learner: options.OwnLearner = None,
-    quiet: options.Quiet = False,
+    board: shared.AgentBoard = None,
+    illegal: shared.Illegal = None,
+    time_limit: shared.TimeLimit = None,
+    trust: shared.Trust = False,
+    learner: shared.OwnLearner = None,
+    quiet: shared.Quiet = False,
 ) -> None:
     """Play against an agent in the terminal; after each game it says which moves gave something away.
 
@@ -146,21 +149,21 @@ Other = Annotated[
 
 
 def watch_command(
-    path: options.AnyPlayer = options.NEWEST,
+    path: shared.AnyPlayer = shared.NEWEST,
     other: Other = None,
     games: Annotated[Text, option("N", "Play N games and count: a table beside the exact expectation.")] = None,
     pace: Annotated[Text, option("SECONDS", "Seconds per move.", default="1 on a terminal, 0 elsewhere")] = None,
-    level: options.Level = None,
-    epsilon: options.Epsilon = None,
-    ties: options.TiesRule = "any",
+    level: shared.Level = None,
+    epsilon: shared.Epsilon = None,
+    ties: shared.TiesRule = "any",
     seed: Annotated[Text, option("N", "Seed of the games.", default="0")] = None,
-    board: options.AgentBoard = None,
-    illegal: options.Illegal = None,
-    time_limit: options.TimeLimit = None,
-    trust: options.Trust = False,
-    learner: options.OwnLearner = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    board: shared.AgentBoard = None,
+    illegal: shared.Illegal = None,
+    time_limit: shared.TimeLimit = None,
+    trust: shared.Trust = False,
+    learner: shared.OwnLearner = None,
+    quiet: shared.Quiet = False,
+    json: shared.Json = False,
 ) -> None:
     """Watch two agents play a game move by move, or count the results of many."""
     rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit)

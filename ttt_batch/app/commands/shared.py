@@ -1,24 +1,31 @@
-"""Declaration of options, run files with their notes, names for new files, and how a command ends."""
+"""Parts that commands share: their options and arguments, the files that they read and write, and how they end."""
 
 import functools
 import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
 import ttt_batch
 from ttt_batch.app.commands.usage import manual
 from ttt_batch.core import console
-from ttt_batch.core.errors import NameTakenError, TttBatchError, UsageError
-from ttt_batch.core.files import reason, shown, unused_paths, with_ending
+from ttt_batch.core.console import one_line
+from ttt_batch.core.errors import NameTakenError, TttBatchError, UsageError, dashed, quoted
+from ttt_batch.core.files import EVERYWHERE, is_file, reason, shown, unused_paths, with_ending
+from ttt_batch.core.named_code import is_callable_name
+from ttt_batch.core.text import ILLEGAL, SEATS, TIES, F, choose_seat, with_options
+from ttt_batch.games.board import BOARD, BOARDS
+from ttt_batch.runs.lookup import find_agent_or_run, find_run
+from ttt_batch.runs.options import OPTIONS, NumberOptions, OwnOptions, PatternOptions
 
 if TYPE_CHECKING:
+    from ttt_batch.agents.adapter import AgentAdapter
     from ttt_batch.app.progress import Reporter
     from ttt_batch.runs.config import Config
     from ttt_batch.runs.loading import AnyRun
@@ -222,3 +229,231 @@ def in_new_files(paths: list[Path], names: list[str], work: Callable[[list[Path]
 def command_line() -> str:
     """Return the command for the run file, ready to paste; the program by its name, not by its path."""
     return shlex.join(["ttt-batch", *sys.argv[1:]])
+
+
+def new_run(path: Path) -> Path:
+    """Return the file to write a run or a study to: a name without an ending gets `.h5`."""
+    return with_ending(path, ".h5")
+
+
+def find_named_runs(paths: list[Path] | None) -> list[Path]:
+    """Return the named run files, with or without `.h5`."""
+    return [find_run(path) for path in paths or []]
+
+
+def _run_or_newest(ctx: typer.Context, path: File) -> Path:
+    return newest_file(ctx.info_name or "") if path is None else find_run(path)
+
+
+def _player_or_newest(ctx: typer.Context, player: Text) -> str:
+    return str(newest_file(ctx.info_name or "")) if player is None else player
+
+
+def _file_or_newest(ctx: typer.Context, path: File) -> Path:
+    return newest_file(ctx.info_name or "", "run or study") if path is None else find_run(path)
+
+
+def player_named(name: str) -> str:
+    """Return a player named by order, or as X or O.  Raises UsageError."""
+    return choose_seat(name, what="player")
+
+
+def split_learners(typed: str) -> list[str]:
+    """Return names of learners with commas between; FILE.py:NAME alone may have commas in its path."""
+    return [typed] if is_file(Path(typed.rpartition(":")[0])) else typed.split(",")
+
+
+def learners_meant(typed: Text) -> Text:
+    """Return names of learners: each FILE.py:NAME is run and registered, and replaced by its learner's name.
+
+    Raises UsageError, also for FILE.py without a name.
+    """
+    words = [] if typed is None else split_learners(typed)
+    own = [word for word in words if word.endswith(".py") or is_callable_name(word)]
+    if not own:
+        return typed
+    from ttt_batch.learners import register_named
+
+    names = [register_named(word) if word in own else word for word in words]
+    EVERYWHERE["--learner"] = ",".join(own)
+    return ",".join(names)
+
+
+def learner_meant(typed: Text) -> Text:
+    """Return the first of `learners_meant`; after it FILE.py:NAME may name those of other runs that are opened."""
+    if typed is None:
+        return None
+    names, others = learners_meant(typed), split_learners(typed)[1:]
+    return names.partition(",")[0] if names and all(map(is_callable_name, others)) else names
+
+
+def own_learners(typed: str) -> str:
+    """Register the learners of the files that are named, for the runs to open.  Raises UsageError for other words."""
+    for one in split_learners(typed):
+        if not one.endswith(".py") and not is_callable_name(one):
+            raise UsageError(
+                f"learner {quoted(one)} is not of the form FILE.py:NAME; leave --learner out for a run of a learner "
+                "that comes with the package"
+            )
+    learners_meant(typed)
+    return typed
+
+
+def first_given(options: dict[str, bool]) -> str:
+    """Return the name of the first forbidden option that was given; empty without one."""
+    return next((name for name, there in options.items() if there), "")
+
+
+def learning_options(*names: str, command: str = "train") -> Callable[[F], F]:
+    """Return a decorator that replaces the `**options` of a command by declared ones (`OPTIONS`), as they are typed.
+
+    command: whose help they show: `train`, `study`, or `learn-from`.
+    """
+    hints: dict[str, Any] = {}
+    for name in names:
+        declared, study = OPTIONS[name], command == "study"
+        meaning = (command == "learn-from" and declared.given) or declared.help
+        panel = declared.panel if declared.read else "Networks"
+        if declared.switch and not study:
+            hints[name] = Annotated[bool | None, switch(dashed(name), meaning, panel)]
+            continue
+        metavar = f"{declared.metavar}{';' if declared.commas else ','}..." if study else declared.metavar
+        default = "" if meaning == declared.given else declared.default
+        hints[name] = Annotated[
+            Text, option(metavar, meaning, dashed(name), offers=declared.offers, default=default, panel=panel)
+        ]
+    return with_options(hints)
+
+
+OF_LEARNERS = (*NumberOptions.__annotations__, *OwnOptions.__annotations__)
+OF_NETWORKS = tuple(name for name in PatternOptions.__annotations__ if OPTIONS[name].help)
+"""Options that commands which learn take: of tables, and of networks."""
+
+NEWEST: Any = None
+"""The default of an argument that stands for the newest run here."""
+
+RunPath = Annotated[Path, argument("[RUN]", "A run file; the newest here if not given.", read=_run_or_newest)]
+FilePath = Annotated[
+    Path, argument("[FILE]", "File of a run or a study; the newest here if not given.", read=_file_or_newest)
+]
+AnyPlayer = Annotated[
+    str, argument("[RUN]", "A run file, or an agent; the newest run here if not given.", read=_player_or_newest)
+]
+AgentBoard = Annotated[
+    Text, option("BOARD", f"An agent's board: {BOARD}.", offers=BOARDS, default="3x3, or that of a run named beside it")
+]
+Illegal = Annotated[
+    Text, option("error|loses", "Meaning of an agent's move to an occupied cell.", offers=ILLEGAL, default="error")
+]
+TimeLimit = Annotated[
+    Text,
+    option(
+        "SECONDS",
+        "For each answer of a program or of agent(board), or each 10,000 positions that another Python agent is asked "
+        "about at once.",
+        default="10",
+    ),
+]
+Json = Annotated[bool, switch("--json", "Print JSON instead of text.")]
+Overwrite = Annotated[bool, switch("--overwrite", "Replace an existing file.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error; warnings and errors only.")]
+Trust = Annotated[bool, switch("--trust", "Open a run file that another program changed, though its digest is wrong.")]
+OwnLearner = Annotated[
+    Text,
+    typer.Option(
+        "--learner",
+        metavar="FILE.py:NAME",
+        help="Your own learner of a run: a Python file, which runs with your rights, and the Learner in it; "
+        "commas between several.",
+        callback=own_learners,
+        expose_value=False,
+    ),
+]
+Workers = Annotated[Text, option("N", "Learn in N processes of this machine, by Dask.")]
+Scheduler = Annotated[Text, option("ADDRESS", "Workers of a Dask scheduler instead, such as tcp://host:8786.")]
+NewRun = Annotated[File, option("FILE", "Run file to write; a new name if not given.", "--out", "-o", read=new_run)]
+Player = Annotated[
+    Text, option("first|second", "With one file: the player whose values it holds.", offers=SEATS, read=player_named)
+]
+SeedOfGames = Annotated[Text, option("N", "Seed of these games.", default="0")]
+
+Level = Annotated[
+    Text,
+    option(
+        "70%",
+        "Strength: this share of moves is the agent's best, the others are drawn by softmax over its values.",
+        default="1",
+    ),
+]
+Epsilon = Annotated[Text, option("5%", "Share of moves to any free cell.", default="0")]
+TiesRule = Annotated[
+    str,
+    option(
+        "sharp|soonest|any",
+        "What the agent plays of the moves that its rule may pick: sharp takes those with the best exact result "
+        "against random play (tables of enumerated boards); soonest the quickest true win or the longest true loss "
+        "(wins in one only, where a board is too large to enumerate); any takes any of them.",
+        offers=TIES,
+    ),
+]
+PlayTies = Annotated[
+    Text,
+    option(
+        "sharp|soonest|any",
+        "What the agent plays of the moves that its rule may pick, see evaluate.",
+        offers=TIES,
+        default="sharp; soonest on boards too large to enumerate",
+    ),
+]
+
+
+class AgentOptions(NamedTuple):
+    """Options of agents; None if not given.
+
+    board, illegal, time_limit: as typed.  symmetric: query one image of each position.
+    """
+
+    board: str | None = None
+    illegal: str | None = None
+    time_limit: str | None = None
+    symmetric: bool = False
+
+    def open(
+        self, players: Sequence[object], trust: bool, report: "Reporter | None" = None
+    ) -> AbstractContextManager["list[AnyRun | AgentAdapter]"]:
+        """Open players as `agents.external.open_players` does, with notes about run files on standard error."""
+        from ttt_batch.agents.external import open_players
+
+        return open_players(players, **self.opening(trust, report))
+
+    def opening(self, trust: bool, report: "Reporter | None") -> dict[str, Any]:
+        """Return the options with which `open_players` and `evaluate` open players."""
+        given = {name: value for name, value in self._asdict().items() if value is not None}
+        return given | {"load": lambda path: load_any_run(find_run(path), trust, report)}
+
+    def refuse(self, why: str) -> None:
+        """Raise UsageError if any was given."""
+        for name, value in self._asdict().items():
+            if value not in (None, False):
+                instead = f", or name a run of {value}" if name == "board" else ""
+                raise UsageError(f"{dashed(name)} is for agents such as one-ply, and {why}; leave it out{instead}")
+
+
+def is_named(given: str | Path) -> bool:
+    """Return whether this names an agent other than a run file."""
+    return isinstance(find_agent_or_run(given), str)
+
+
+def called(given: str | Path) -> str:
+    """Return the name of a player in results and messages."""
+    meant = find_agent_or_run(given)
+    return one_line(meant) if isinstance(meant, str) else shown(meant)
+
+
+def file_stem(given: str | Path) -> str:
+    """Return the name of a new file of a player, without its ending."""
+    meant = find_agent_or_run(given)
+    if isinstance(meant, Path):
+        return meant.stem
+    words = meant.removeprefix("cmd:").split()
+    return Path(words[0]).stem if words else meant

@@ -3,29 +3,27 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ttt_batch.app.commands.options import (
-    Json,
-    Overwrite,
-    Quiet,
-    Scheduler,
-    Workers,
-    learners_meant,
-    learning_options,
-    new_run,
-    split_learners,
-)
 from ttt_batch.app.commands.shared import (
     KEEPS,
     RANKS,
     RIVALS,
     SWEEPS,
     File,
+    Json,
+    Overwrite,
+    Quiet,
+    Scheduler,
     Text,
+    Workers,
     argument,
     command_line,
     in_new_file,
+    learners_meant,
+    learning_options,
+    new_run,
     option,
     print_result,
+    split_learners,
     switch,
 )
 from ttt_batch.app.commands.usage import SWEPT

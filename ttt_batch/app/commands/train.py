@@ -5,25 +5,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ttt_batch.app.commands.options import (
+from ttt_batch.app.commands.shared import (
     OF_LEARNERS,
     OF_NETWORKS,
+    File,
     Json,
     NewRun,
     Overwrite,
     Quiet,
     Scheduler,
+    Text,
     TimeLimit,
     Trust,
-    learner_meant,
-    learning_options,
-)
-from ttt_batch.app.commands.shared import (
-    File,
-    Text,
     argument,
     command_line,
     in_new_file,
+    learner_meant,
+    learning_options,
     load_named_run,
     option,
     print_result,

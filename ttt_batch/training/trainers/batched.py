@@ -1,5 +1,7 @@
 """Batch trainers for enumerated boards: whole batches, or chunks of a batch that threads share.
 
+`make_trainer` makes any trainer: board, batch and engine select it.
+
 Each seat has its own workspace, because the learner moves at different rows and so has a different policy.
 
 Threads share the chunks of a batch, and `stop` is checked between chunks.
@@ -18,16 +20,20 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.agents.adapter import OpponentPolicy
 from ttt_batch.compiler.numerics import RULE, stream_key
 from ttt_batch.core.resources import free_memory, startable_threads
 from ttt_batch.evaluation.judgement import Judgement, ProofSpace, make_judgement, make_proof_space
 from ttt_batch.games.graph import Graph
 from ttt_batch.games.transcripts import Games
+from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Step
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.evaluation import exploration_of
-from ttt_batch.runs.options import MAX_GAMES
+from ttt_batch.runs.options import MAX_GAMES, OPPONENTS
+from ttt_batch.runs.run import Run
 from ttt_batch.runs.schedules import batch_bounds, batch_parity, first_game_of_size, value_at
+from ttt_batch.simulation.action_probabilities import Probabilities
 from ttt_batch.simulation.flow import make_rows
 from ttt_batch.simulation.lockstep import Lockstep, make_lockstep, replay
 from ttt_batch.simulation.policy import Policy, empty_policy, outcomes_of
@@ -55,7 +61,16 @@ from ttt_batch.training.kernels.batch import (
 )
 from ttt_batch.training.kernels.sampled import lay_out_rows
 from ttt_batch.training.kernels.train_many import SeedBatch, judge_now, train_learners
-from ttt_batch.training.trainers.base import TableTrainer, TrainerOptions, start_tables
+from ttt_batch.training.trainers.base import (
+    Growing,
+    GrowingFlow,
+    OneByOne,
+    PlyByPly,
+    TableTrainer,
+    TrainerOptions,
+    policy_of_opponent,
+    start_tables,
+)
 
 
 class TrainedLearner(NamedTuple):
@@ -484,3 +499,28 @@ class MixtureWalking(ChunkedWalk):
 
     def _replay(self, turn: int, first: int, last: int, space: Games) -> None:
         replay_mixture(self.graph, self._samplers[turn], self._key, first, last, space)
+
+
+def choose_trainer(config: Config, opponent: Policy | Probabilities | None = None) -> type[TableTrainer]:
+    """Return the trainer class for a configuration and a fixed opponent."""
+    by_chances = TrainerOptions(config, opponent).by_chances
+    if config.batch == 1:
+        return OneByOne if config.small and not by_chances else PlyByPly
+    if config.engine == "flow":
+        return GrowingFlow if config.grown else Flowing
+    if config.grown:
+        return Growing
+    return MixtureWalking if by_chances else Walking if config.small else InLockstep
+
+
+def make_trainer(
+    config: Config, *, opponent: Run | OpponentPolicy | Policy | Probabilities | str | None = None, **options: Any
+) -> TableTrainer:
+    """Return a trainer for `config`, new or from a `state`; options: see `TrainerOptions`.
+
+    opponent: the fixed one; a learner without self-play meets by default the one named in its configuration.
+    """
+    if opponent is None and len(learner_named(config.learner).seats) == 1 and config.opponent in OPPONENTS:
+        opponent = config.opponent
+    policy = policy_of_opponent(opponent, config) if isinstance(opponent, Run | OpponentPolicy | str) else opponent
+    return choose_trainer(config, policy)(TrainerOptions(config, policy, **options))
