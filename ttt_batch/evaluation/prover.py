@@ -19,29 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.core.resources import free_memory, startable_threads
-from ttt_batch.evaluation.search import (
-    ARRIVING,
-    BASE,
-    BUDGET_SPENT,
-    DONE,
-    ENOUGH,
-    ENTERED,
-    KEPT,
-    LOST,
-    NO_ROOM,
-    PLY,
-    Claim,
-    Positions,
-    Slots,
-    Walk,
-    advance_search,
-    begin_at,
-    copy_for_thread,
-    make_positions,
-    make_task,
-    make_walk,
-    words_a_key,
-)
+from ttt_batch.evaluation import search
+from ttt_batch.evaluation.search import Claim, Positions, Slots, Walk
 from ttt_batch.games.board import Board
 
 Goal = Literal["cannot-lose", "always-wins"]
@@ -121,21 +100,21 @@ class Prover:
         stop: called as often; once it returns True, the search ends, `undecided` if no lost game was found.
         """
         began = time.perf_counter()
-        positions = make_positions(self.board, symmetric=symmetric, wide=self._wide)
-        words = words_a_key(positions)
+        positions = search.make_positions(self.board, symmetric=symmetric, wide=self._wide)
+        words = search.words_a_key(positions)
         limit = free_memory() // 2 if self._memory is None else self._memory
         slots = Slots(positions, self._slots, limit, self._needed.get((seat, goal), 0))
-        task = make_task(self.board, seat, GOALS.index(goal), occupied=occupied)
-        crew = [(agent, make_walk(self.board, positions, words, lost))]
-        begin_at(agent, slots.positions, crew[0][1], np.zeros(0, np.int8))
+        task = search.make_task(self.board, seat, GOALS.index(goal), occupied=occupied)
+        crew = [(agent, search.make_walk(self.board, positions, words, lost))]
+        search.begin_at(agent, slots.positions, crew[0][1], np.zeros(0, np.int8))
         with ExitStack() as stack:
             hunt = _Hunt(task, slots, budget, crew, threads, stack)
             why = hunt.run(lost, progress, stop)
         self._slots = slots.array
-        self._needed[seat, goal] = hunt.count(KEPT)
-        games = np.concatenate([walk.lost[: walk.at[LOST]] for _, walk in hunt.crew])[:lost]
-        status: Status = "refuted" if len(games) else "proved" if why == DONE else "undecided"
-        return Proof(status, hunt.count(ENTERED), games, why == NO_ROOM, time.perf_counter() - began)
+        self._needed[seat, goal] = hunt.count(search.KEPT)
+        games = np.concatenate([walk.lost[: walk.at[search.LOST]] for _, walk in hunt.crew])[:lost]
+        status: Status = "refuted" if len(games) else "proved" if why == search.DONE else "undecided"
+        return Proof(status, hunt.count(search.ENTERED), games, why == search.NO_ROOM, time.perf_counter() - began)
 
 
 class _Hunt:
@@ -160,49 +139,50 @@ class _Hunt:
         return sum(int(walk.at[what]) for _, walk in self.crew)
 
     def run(self, lost: int, progress: Callable[[int, int], None] | None, stop: Callable[[], bool] | None) -> int:
-        """Search until done or ended early; return the reason as in `search`, BUDGET_SPENT if `stop()` was true."""
+        """Search until done or ended early; return the reason, `search.BUDGET_SPENT` if `stop()` was true."""
         busy = [0]
         while True:
-            if self._threads > 1 and self.count(ENTERED) >= WORTH_SHARING:
+            if self._threads > 1 and self.count(search.ENTERED) >= WORTH_SHARING:
                 busy = self._share(busy)
             ends = self._round(busy)
-            if ENOUGH in ends or self.count(LOST) >= lost:
-                return ENOUGH
-            busy = [number for number, why in zip(busy, ends, strict=True) if why != DONE]
+            if search.ENOUGH in ends or self.count(search.LOST) >= lost:
+                return search.ENOUGH
+            busy = [number for number, why in zip(busy, ends, strict=True) if why != search.DONE]
             if not busy:
-                return DONE
-            if BUDGET_SPENT in ends and self.count(ENTERED) >= self._budget:
-                return BUDGET_SPENT
-            if NO_ROOM in ends and not self._make_room(len(busy)):
-                return NO_ROOM
-            if set(ends) == {NO_ROOM} and self.count(ENTERED) % AT_ONCE:
+                return search.DONE
+            if search.BUDGET_SPENT in ends and self.count(search.ENTERED) >= self._budget:
+                return search.BUDGET_SPENT
+            if search.NO_ROOM in ends and not self._make_room(len(busy)):
+                return search.NO_ROOM
+            if set(ends) == {search.NO_ROOM} and self.count(search.ENTERED) % AT_ONCE:
                 continue
             if progress is not None:
-                progress(self.count(ENTERED), self.count(LOST))
+                progress(self.count(search.ENTERED), self.count(search.LOST))
             if stop is not None and stop():
-                return BUDGET_SPENT
+                return search.BUDGET_SPENT
 
     def _make_room(self, busy: int) -> bool:
         """Grow the slots if few are left; return whether the busy threads have enough to continue."""
         needed = busy * self._task.lines.cells
-        if self._slots.room - self.count(KEPT) < max(needed, self._slots.room // 8):
+        if self._slots.room - self.count(search.KEPT) < max(needed, self._slots.room // 8):
             self._slots.grow()
-        return self._slots.room - self.count(KEPT) >= needed
+        return self._slots.room - self.count(search.KEPT) >= needed
 
     def _round(self, busy: Sequence[int]) -> list[int]:
         """Continue each busy walk for a while, in a thread each; return the reasons why they stopped."""
-        budget, room = self._budget - self.count(ENTERED), (self._slots.room - self.count(KEPT)) // len(busy)
+        budget = self._budget - self.count(search.ENTERED)
+        room = (self._slots.room - self.count(search.KEPT)) // len(busy)
         self._idle[0] = len(busy) < self._threads and self._pool is not None
 
         def go_on(turn: int) -> int:
             agent, walk = self.crew[busy[turn]]
-            until = AT_ONCE - int(walk.at[ENTERED]) % AT_ONCE  # independent of the slots, which may be reused
+            until = AT_ONCE - int(walk.at[search.ENTERED]) % AT_ONCE  # independent of the slots, which may be reused
             until = min(until, budget // len(busy) + (turn < budget % len(busy)))
             if self._threads > 1 and self._pool is None:
                 until = min(until, WORTH_SHARING)
-            limits = int(walk.at[ENTERED]) + until, int(walk.at[KEPT]) + room
-            why = advance_search(agent, self._slots.positions, walk, self._task, *limits, self._idle)
-            if why in (DONE, ENOUGH):
+            limits = int(walk.at[search.ENTERED]) + until, int(walk.at[search.KEPT]) + room
+            why = search.advance_search(agent, self._slots.positions, walk, self._task, *limits, self._idle)
+            if why in (search.DONE, search.ENOUGH):
                 self._idle[0] = 1
             return int(why)
 
@@ -220,13 +200,13 @@ class _Hunt:
             bottoms = [(_bottom(self.crew[number][1]), number) for number in busy]
             depth, giver = min(bottoms)
             walk = self.crew[giver][1]
-            if depth > walk.at[PLY]:
+            if depth > walk.at[search.PLY]:
                 break
             idle = next((number for number in range(len(self.crew)) if number not in busy), None)
             if idle is None:
                 fresh = Walk(*map(np.zeros_like, walk))
                 fresh.lost[:] = -1
-                self.crew.append((copy_for_thread(self.crew[0][0]), fresh))
+                self.crew.append((search.copy_for_thread(self.crew[0][0]), fresh))
                 idle = len(self.crew) - 1
             _hand_over(walk, *self.crew[idle], self._slots.positions, depth)
             busy = [*busy, idle]
@@ -235,8 +215,8 @@ class _Hunt:
 
 def _bottom(walk: Walk) -> int:
     """Return the lowest ply at which a walk has moves left, or one more than its current ply if it has none."""
-    ply = int(walk.at[BASE])
-    while ply <= walk.at[PLY] and walk.tried[ply] == walk.listed[ply]:
+    ply = int(walk.at[search.BASE])
+    while ply <= walk.at[search.PLY] and walk.tried[ply] == walk.listed[ply]:
         ply += 1
     return ply
 
@@ -249,6 +229,6 @@ def _hand_over(walk: Walk, agent: Any, idle: Walk, positions: Positions, ply: in
     kept = moves[::2] if len(moves) > 1 else moves[:0]
     walk.moves[ply, tried : tried + len(kept)] = kept
     walk.listed[ply] = tried + len(kept)
-    begin_at(agent, positions, idle, walk.played[:ply])
+    search.begin_at(agent, positions, idle, walk.played[:ply])
     idle.moves[ply, : len(given)] = given
-    idle.tried[ply], idle.listed[ply], idle.at[ARRIVING] = 0, len(given), 0
+    idle.tried[ply], idle.listed[ply], idle.at[search.ARRIVING] = 0, len(given), 0
