@@ -14,9 +14,10 @@ from ttt_batch.agents.builtin import RANDOM, Scripted, kernel_player
 from ttt_batch.analysis.matches import list_cells, play_ply, start_block
 from ttt_batch.compiler.numerics import MEETINGS, stream_key
 from ttt_batch.core.errors import BoardError
+from ttt_batch.core.results import by_name
 from ttt_batch.core.text import SEATS
 from ttt_batch.games.bitboards import make_lines
-from ttt_batch.games.board import UNFINISHED, Board, Position, cells_in
+from ttt_batch.games.board import UNFINISHED, cells_in
 from ttt_batch.games.graph import rows_of_edges
 from ttt_batch.games.notation import rows_text
 from ttt_batch.games.solution import solve
@@ -54,14 +55,10 @@ def compare_runs(one: AnyRun, other: AnyRun) -> dict[str, Any]:
         "tables": weights,
         "policies": {"positions": positions, "differing": len(differing), "games": GAMES, "seed": SEED},
         "examples": [
-            _example(one.board, one.board.position_of(*marks), *map(cells_in, chosen))
+            {"position": rows_text(one.board, one.board.position_of(*marks))} | by_name(map(cells_in, chosen), SEATS)
             for marks, chosen in list(differing.items())[:SHOWN]
         ],
     }
-
-
-def _example(board: Board, position: Position, first: list[int], second: list[int]) -> dict[str, Any]:
-    return {"position": rows_text(board, position), "first": first, "second": second}
 
 
 def _compare_everywhere(one: Run, other: Run) -> dict[str, Any]:
@@ -77,7 +74,8 @@ def _compare_everywhere(one: Run, other: Run) -> dict[str, Any]:
     for number in differing[:SHOWN].tolist():
         edges = slice(graph.first_edge[number], graph.first_edge[number + 1])
         cells = (graph.cell[edges][chosen[edges]].tolist() for chosen in (first, second))
-        examples.append(_example(one.board, one.board.decode(int(graph.code[number])), *cells))
+        position = rows_text(one.board, one.board.decode(int(graph.code[number])))
+        examples.append({"position": position} | by_name(cells, SEATS))
     alike = one.learner.fields == other.learner.fields and one.tables[0].shape == other.tables[0].shape
     return {
         "tables": _differences(one.tables[0], other.tables[0]) if alike else None,

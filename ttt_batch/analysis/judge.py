@@ -333,11 +333,8 @@ def checked_samples(samples: Number, *players: object) -> int:
 
 def with_intervals(found: Evaluation, samples: int, seed: Number) -> Evaluation:
     """Add confidence intervals to an evaluation by samples: those of `samples` games, as the module explains."""
-    intervals = {seat: list[tuple[float, float]]() for seat in SEATS}
-    for seat, ends in intervals.items():
-        for share in getattr(found, seat):
-            low, high = wilson(share * samples, samples)
-            ends.append((float(low), float(high)))
+    ends = {seat: np.stack(wilson(np.array(getattr(found, seat)) * samples, samples), axis=1) for seat in SEATS}
+    intervals = {seat: [(low, high) for low, high in pairs.tolist()] for seat, pairs in ends.items()}
     return dataclasses.replace(found, samples=Samples(samples, parse_seed(seed), CONFIDENCE, intervals))
 
 

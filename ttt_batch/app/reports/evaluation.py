@@ -5,7 +5,6 @@ of moves hold the same facts.
 """
 
 import math
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ttt_batch.analysis.judge import Proofs
@@ -41,7 +40,7 @@ _LEAVES: dict[Ties, str] = {
 }
 """Reason, by its ties, why `play` leaves a line."""
 
-INTERVAL = "{:.4f} ({:.4f}-{:.4f})"
+INTERVAL, CONFIDENT = "{:.4f} ({:.4f}-{:.4f})", "with 95 % confidence intervals"
 
 NO_WAY = "no way to beat it among its answers"
 
@@ -55,9 +54,8 @@ def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
     if samples is None:
         lines.append(row(f"against {evaluation.against}, exactly", *RESULTS))
     else:
-        how = f"{count_text(samples.answers, 'answer')} in each position, seed {samples.seed}"
-        how += ", with 95 % confidence intervals"
-        lines += [how, "", f"against {evaluation.against}", _wide_row("", RESULTS)]
+        how = f"{count_text(samples.answers, 'answer')} in each position, seed {samples.seed}, {CONFIDENT}"
+        lines += [how, "", f"against {evaluation.against}", _wide_row("", *RESULTS)]
     for seat in SEATS:
         shares = getattr(evaluation, seat)
         if math.isnan(shares[0]):
@@ -67,7 +65,7 @@ def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
             lines.append(row(f"as {seat}", *shares))
         else:
             both = zip(shares, samples.intervals[seat], strict=True)
-            lines.append(_wide_row(f"as {seat}", (INTERVAL.format(share, *ends) for share, ends in both)))
+            lines.append(_wide_row(f"as {seat}", *(INTERVAL.format(share, *ends) for share, ends in both)))
     lines.append("")
     for seat, line in evaluation.losing_line.items():
         if line is None:
@@ -116,12 +114,11 @@ def grown_evaluation_text(evaluation: "SampledEvaluation", name: str = "") -> st
         else:
             nothing = f"no way to beat it among {found}; {flag('budget', 'N')} searches on"
             lines += [f"undecided as {seat} within the budget: {nothing}", ""]
-    lines.append(f"{count_text(evaluation.games, 'game')} each, seed {evaluation.seed}, with 95 % confidence intervals")
+    lines.append(f"{count_text(evaluation.games, 'game')} each, seed {evaluation.seed}, {CONFIDENT}")
     for player, tallies in evaluation.matches.items():
-        lines += ["", f"against {player}", _wide_row("", RESULTS)]
+        lines += ["", f"against {player}", _wide_row("", *RESULTS)]
         for seat, tally in tallies.items():
-            shares = (INTERVAL.format(*tally.share(result)) for result in RESULTS)
-            lines.append(_wide_row(f"as {seat}", shares))
+            lines.append(_wide_row(f"as {seat}", *(INTERVAL.format(*tally.share(result)) for result in RESULTS)))
     return "\n".join(lines)
 
 
@@ -160,7 +157,7 @@ def _beaten(evaluation: "Evaluation | SampledEvaluation", seat: str, line: list[
     return lines
 
 
-def _wide_row(label: str, cells: Iterable[str]) -> str:
+def _wide_row(label: str, *cells: str) -> str:
     """Return a row of shares with their intervals, of which three fill the width of a report."""
     return f"{label:<10}" + "".join(f"{cell:<24}" for cell in cells).rstrip()
 

@@ -12,7 +12,7 @@ import contextlib
 import random
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ttt_batch.agents.builtin import ScriptedPlayer
 from ttt_batch.analysis.review import HandicappedAgent, oversights, oversights_text, review, review_text
@@ -286,19 +286,11 @@ PACE = 1.0
 """Default seconds per move on a terminal."""
 
 
-class Scene(NamedTuple):
-    """Content of the display at one moment, in lines.
+Show = Callable[[list[str], list[str], list[str]], None]
+"""Function that shows lines and waits according to the pace.
 
-    board: the position.  said: the move or result.  legend: the meaning of the values; empty at the end of the game.
-    """
-
-    board: list[str]
-    said: list[str]
-    legend: list[str]
-
-
-Show = Callable[[Scene], None]
-"""Function that shows a scene and waits according to the pace."""
+It gets the board, the move or the result, and the meaning of the values, which is empty at the end of the game.
+"""
 
 
 def watch_game(
@@ -368,15 +360,10 @@ def _play(
         agent = agents[game.mover - FIRST]
         hints = hints_of(agent, game)
         after = game.after(rng.choice(agent.candidates(game.position)))
-        show(
-            Scene(
-                draw_values(game, hints, colour, marked=game.moves[-1:]),
-                [_said(after, hints)],
-                draw_legend(game, hints, colour),
-            )
-        )
+        board = draw_values(game, hints, colour, marked=game.moves[-1:])
+        show(board, [_said(after, hints)], draw_legend(game, hints, colour))
         game = after
-    show(Scene(draw_board(game, colour), [_ended(game, names), *_reviewed(agents[0], game, names)], []))
+    show(draw_board(game, colour), [_ended(game, names), *_reviewed(agents[0], game, names)], [])
     return game
 
 
@@ -410,21 +397,21 @@ def _reviewed(agent: PlayingAgent, game: Game, names: tuple[str, str]) -> list[s
 def _stage(
     stdout: TextIO, title: list[str], pace: float, pause: Callable[[float], object], leaving: str
 ) -> Iterator[Show]:
-    """Yield a function that shows scenes under a title: in place if `leaving` says how to leave, else in sequence."""
+    """Yield a function that shows lines under a title: in place if `leaving` says how to leave, else in sequence."""
     if not leaving:
         print_lines("\n".join(title), stdout)
         explained: set[str] = set()
 
-        def print_scene(scene: Scene) -> None:
-            """Print a scene below the previous one, without legend lines that were already printed."""
-            legend = [line for line in scene.legend if line not in explained]
+        def print_below(board: list[str], said: list[str], legend: list[str]) -> None:
+            """Print lines below the previous ones, without lines of the legend that were already printed."""
+            legend = [line for line in legend if line not in explained]
             explained.update(legend)
-            lines = [*scene.board, "", *legend, *([""] if legend else []), *scene.said, ""]
+            lines = [*board, "", *legend, *([""] if legend else []), *said, ""]
             print_lines("\n".join(lines), stdout, colour=wants_colour(stdout))
             if pace:
                 pause(pace)
 
-        yield print_scene
+        yield print_below
         return
     from rich.console import Console
     from rich.live import Live
@@ -435,8 +422,7 @@ def _stage(
     try:
         with Live(console=console, screen=True, refresh_per_second=4) as shown:
 
-            def show(scene: Scene) -> None:
-                board, said, legend = scene
+            def show(board: list[str], said: list[str], legend: list[str]) -> None:
                 last[:] = [*title, *board, "", *said]
                 room = console.size.height
                 for lines in (  # a low terminal drops the legend first, then the way to leave, then the title
@@ -448,7 +434,7 @@ def _stage(
                     if len(lines) <= room:
                         break
                 shown.update(Text.from_ansi("\n".join(lines), no_wrap=True, overflow="crop"), refresh=True)
-                pause(pace if scene.legend else 3 * pace)  # the last scene has more to read
+                pause(pace if legend else 3 * pace)  # the end has more to read
 
             yield show
     finally:
