@@ -50,9 +50,9 @@ def draw_plot(kind: str, learners: tuple[str, ...]) -> Callable[[Path], None]:
     """Return a function that draws one kind of plot of runs of these learners."""
 
     def draw(path: Path) -> None:
-        from ttt_batch.app.plots import draw_runs
+        from ttt_batch.app.plots import draw_picture
 
-        draw_runs(
+        draw_picture(
             [trained(name) for name in learners], [f"{name}-3x3.h5" for name in learners], path, kind, overwrite=True
         )
 
@@ -61,9 +61,9 @@ def draw_plot(kind: str, learners: tuple[str, ...]) -> Callable[[Path], None]:
 
 def draw_movie(path: Path) -> None:
     """Return how the values of the opening moved, until no opponent beats the table, and on."""
-    from ttt_batch.app.plots import draw_runs
+    from ttt_batch.app.plots import draw_picture
 
-    draw_runs([ttt.train(100_000, keep_points=True)], ["td-3x3.h5"], path, "movie", overwrite=True)
+    draw_picture([ttt.train(100_000, keep_points=True)], ["td-3x3.h5"], path, "movie", overwrite=True)
 
 
 def draw_study(path: Path) -> None:

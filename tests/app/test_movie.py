@@ -10,7 +10,7 @@ import pytest
 from helpers.support import command
 
 import ttt_batch as ttt
-from ttt_batch.app.plots import draw_runs
+from ttt_batch.app.plots import draw_picture
 from ttt_batch.app.plots.boards import openings, shown_lines
 from ttt_batch.app.plots.movie import HELD, _points, _Screen
 from ttt_batch.app.plots.style import package_style
@@ -36,7 +36,7 @@ def test_a_frame_for_each_kept_point(td: Run, tmp_path: Path) -> None:
     from PIL import Image
 
     assert td.points is not None and td.points.games.size == 5
-    path = draw_runs([td], ["td"], tmp_path / "learn.gif", "movie")
+    path = draw_picture([td], ["td"], tmp_path / "learn.gif", "movie")
     with Image.open(path) as movie:
         assert (movie.format, movie.n_frames, movie.size[0]) == ("GIF", 5, 800)  # type: ignore[attr-defined]
         times, frames = [], []
@@ -114,19 +114,19 @@ def test_a_movie_of_chances_has_no_true_numbers_and_no_second_seat() -> None:
 )
 def test_other_boards_and_learners(options: dict[str, Any], tmp_path: Path) -> None:
     run = ttt.train(games=300, batch=100, keep_points=True, **options)
-    path = draw_runs([run], ["run"], tmp_path / "learn.gif", "movie")
+    path = draw_picture([run], ["run"], tmp_path / "learn.gif", "movie")
     assert path.read_bytes().startswith(b"GIF89a")
 
 
 def test_who_waits_is_told_of_every_frame(td: Run, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    draw_runs([td], ["td"], tmp_path / "m.gif", "movie", progress=lambda drawn, of: told.append((drawn, of)))
+    draw_picture([td], ["td"], tmp_path / "m.gif", "movie", progress=lambda drawn, of: told.append((drawn, of)))
     frames = td.points.games.size
     assert told == [(number, frames) for number in range(frames)]
 
 
 def test_a_movie_is_the_same_bytes_twice(td: Run, tmp_path: Path) -> None:
-    one, two = (draw_runs([td], ["td"], tmp_path / f"{name}.gif", "movie") for name in ("one", "two"))
+    one, two = (draw_picture([td], ["td"], tmp_path / f"{name}.gif", "movie") for name in ("one", "two"))
     assert one.read_bytes() == two.read_bytes()
 
 
@@ -154,7 +154,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
 
 def test_networks_have_none(pattern_run: PatternRun, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"net\.h5 is of patterns, which keep no tables to show; choose a run of a"):
-        draw_runs([pattern_run], ["net.h5"], tmp_path / "learn.gif", "movie")
+        draw_picture([pattern_run], ["net.h5"], tmp_path / "learn.gif", "movie")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -166,4 +166,4 @@ def test_a_movie_is_no_figure(td: Run) -> None:
 def test_without_matplotlib(td: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(TttBatchError, match=r"pip install 'ttt-batch\[plot\]'"):
-        draw_runs([td], ["td"], tmp_path / "learn.gif", "movie")
+        draw_picture([td], ["td"], tmp_path / "learn.gif", "movie")

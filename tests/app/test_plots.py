@@ -12,7 +12,7 @@ import pytest
 from helpers.support import mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.app.plots import KINDS, draw_runs, make_figure
+from ttt_batch.app.plots import KINDS, draw_picture, make_figure
 from ttt_batch.app.plots.boards import BINS, coverage_of, first_moves, most_of_ply, openings, reach_probabilities
 from ttt_batch.app.plots.curves import BEATEN, learning_panels, medians, shares_in_play
 from ttt_batch.app.plots.style import (
@@ -237,7 +237,7 @@ def test_names_are_drawn_as_they_are(kind: str, td: Run, tmp_path: Path, recwarn
     from matplotlib.text import Text
 
     names = ["a$\\q$b, p$x_1$.h5", "_训练नमस्ते" + "x" * 45 + "\\$y$.h5"]
-    draw_runs([td, td], names, tmp_path / "two.svg", kind)
+    draw_picture([td, td], names, tmp_path / "two.svg", kind)
     assert not recwarn.list  # about signs that the font does not have
     with package_style():
         texts = make_figure([td, td], names, kind).findobj(Text)
@@ -403,8 +403,8 @@ def test_coverage_of_a_growing_board_counts_what_was_met(grown: Run) -> None:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(("kind", "suffix"), [("curves", ".svg"), ("opening", ".svg"), ("coverage", ".png")])
 def test_a_picture_is_the_same_bytes_twice(kind: str, suffix: str, td: Run, tmp_path: Path) -> None:
-    first = draw_runs([td], ["a.h5"], tmp_path / f"one{suffix}", kind)
-    second = draw_runs([td], ["a.h5"], tmp_path / f"two{suffix}", kind)
+    first = draw_picture([td], ["a.h5"], tmp_path / f"one{suffix}", kind)
+    second = draw_picture([td], ["a.h5"], tmp_path / f"two{suffix}", kind)
     content = first.read_bytes()
     assert content == second.read_bytes()
     if suffix == ".png":
@@ -424,8 +424,8 @@ def test_every_kind_of_run_has_every_kind_of_picture(kind: str, td: Run, grown: 
         ttt.train(games=32, batch=16, learner="minimax-q"),
     ]
     for run in (runs[0], grown):
-        draw_runs([run], ["run.h5"], tmp_path / "one.svg", kind, overwrite=True)
-    draw_runs([*runs[1:], grown], ["a.h5", "b.h5", "c.h5", "d.h5"], tmp_path / "all.png", kind)
+        draw_picture([run], ["run.h5"], tmp_path / "one.svg", kind, overwrite=True)
+    draw_picture([*runs[1:], grown], ["a.h5", "b.h5", "c.h5", "d.h5"], tmp_path / "all.png", kind)
 
 
 def test_nothing_of_matplotlib_is_changed_for_others(td: Run, tmp_path: Path) -> None:
@@ -433,15 +433,15 @@ def test_nothing_of_matplotlib_is_changed_for_others(td: Run, tmp_path: Path) ->
 
     before = dict(matplotlib.rcParams)
     with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red"}):
-        strange = draw_runs([td], ["a"], tmp_path / "strange.svg", "coverage").read_bytes()
+        strange = draw_picture([td], ["a"], tmp_path / "strange.svg", "coverage").read_bytes()
     assert dict(matplotlib.rcParams) == before
-    assert strange == draw_runs([td], ["a"], tmp_path / "plain.svg", "coverage").read_bytes()
+    assert strange == draw_picture([td], ["a"], tmp_path / "plain.svg", "coverage").read_bytes()
 
 
 def test_refusals(td: Run, grown: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(wanted: str, *args: Any, kind: type[Exception] = UsageError, **more: Any) -> None:
         with pytest.raises(kind, match=wanted) as caught:
-            draw_runs(*args, **more)
+            draw_picture(*args, **more)
         assert "\n" not in str(caught.value)
 
     refused("is a .png or a .svg file", [td], ["a"], tmp_path / "a.pdf")
@@ -462,7 +462,7 @@ def test_refusals(td: Run, grown: Run, tmp_path: Path, monkeypatch: pytest.Monke
     kept.write_text("mine")
     refused("exists already; replace it with overwrite=True", [td], ["a"], kept, kind=TttBatchError)
     assert kept.read_text() == "mine"
-    draw_runs([td], ["a"], kept, overwrite=True)
+    draw_picture([td], ["a"], kept, overwrite=True)
     assert kept.read_text().startswith("<?xml")
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "matplotlib", None)
@@ -508,11 +508,11 @@ def test_networks_have_proofs_to_show(pattern_run: PatternRun, grown: Run, tmp_p
     assert [panel.name for panel in learning_panels([unproved])] == ["in_play"] and verdict([unproved]) == ""
     for kind, runs in (("curves", [pattern_run, unproved, grown]), ("opening", [pattern_run])):
         assert (
-            draw_runs(runs, ["a.h5", "b.h5", "c.h5"][: len(runs)], tmp_path / f"{kind}.png", kind).stat().st_size
+            draw_picture(runs, ["a.h5", "b.h5", "c.h5"][: len(runs)], tmp_path / f"{kind}.png", kind).stat().st_size
             > 10_000
         )
     with pytest.raises(UsageError, match="networks count no visits of positions; choose another kind"):
-        draw_runs([pattern_run], ["a.h5"], tmp_path / "a.png", "coverage")
+        draw_picture([pattern_run], ["a.h5"], tmp_path / "a.png", "coverage")
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from helpers.studyfiles import missing, results, store, store_all
 from helpers.support import command
 
 import ttt_batch as ttt
-from ttt_batch.app.plots import STUDY_KINDS, plot_study
+from ttt_batch.app.plots import STUDY_KINDS, draw_picture
 from ttt_batch.app.plots.studies import KINDS, study_figure
 from ttt_batch.app.plots.studies.canvas import LINES, METRICS, SHARE, TIME, Selection, at_end, readable, spread
 from ttt_batch.app.plots.studies.panels import ABOVE, horizontal_axis, steps_of
@@ -344,7 +344,9 @@ def test_labels_that_touch_are_left_out() -> None:
 
 @pytest.mark.parametrize(("kind", "suffix"), [("curves", ".svg"), ("heat", ".png")])
 def test_a_picture_is_the_same_bytes_again(path: Path, tmp_path: Path, kind: str, suffix: str) -> None:
-    drawn = {plot_study(path, tmp_path / f"x{suffix}", kind, overwrite=True).read_bytes() for _ in range(2)}
+    drawn = {
+        draw_picture([], [], tmp_path / f"x{suffix}", kind, study=path, overwrite=True).read_bytes() for _ in range(2)
+    }
     assert len(drawn) == 1
 
 
@@ -363,7 +365,7 @@ def test_places_are_rounded_once_and_for_all(path: Path) -> None:
 def test_refusals(path: Path, made: Callable[..., Path], tmp_path: Path) -> None:
     def refused(wanted: str, file: Path = path, kind: str = "curves", **more: Any) -> None:
         with pytest.raises(UsageError, match=wanted) as caught:
-            plot_study(file, tmp_path / "x.png", kind, **more)
+            draw_picture([], [], tmp_path / "x.png", kind, study=file, **more)
         assert "\n" not in str(caught.value) and not list(tmp_path.iterdir())
 
     refused("unknown metric 'eror' .did you mean error", metric="eror")
@@ -401,7 +403,7 @@ def test_what_settling_needs_is_named(made: Callable[..., Path], tmp_path: Path,
     path = made(BATCHED, 17)  # as many seeds as no other test, whose estimates may be known already
     monkeypatch.setitem(sys.modules, "scipy", None)
     with pytest.raises(ttt.TttBatchError, match=r"pip install 'ttt-batch\[study\]'"):
-        plot_study(path, tmp_path / "x.png", "settling")
+        draw_picture([], [], tmp_path / "x.png", "settling", study=path)
 
 
 def test_a_study_is_drawn_by_the_command(path: Path, tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
@@ -513,9 +515,11 @@ def test_every_kind_of_picture_shows_networks(networks: Path, only: dict[str, An
         refused |= kind == "heat" and "seat" in only  # one option differs
         if refused:
             with pytest.raises(UsageError, match=r"has no proofs|only epsilon differs"):
-                plot_study(networks, tmp_path / "a.png", kind, only=only)
+                draw_picture([], [], tmp_path / "a.png", kind, study=networks, only=only)
         else:
-            assert plot_study(networks, tmp_path / f"{kind}.png", kind, only=only).stat().st_size > 10_000
+            assert (
+                draw_picture([], [], tmp_path / f"{kind}.png", kind, study=networks, only=only).stat().st_size > 10_000
+            )
 
 
 def test_what_networks_have_not_is_refused(networks: Path, tmp_path: Path) -> None:
@@ -524,9 +528,9 @@ def test_what_networks_have_not_is_refused(networks: Path, tmp_path: Path) -> No
         ("positions", "no tables"),
     ):
         with pytest.raises(UsageError, match=said):
-            plot_study(networks, tmp_path / "a.png", "sensitivity", metric=metric)
+            draw_picture([], [], tmp_path / "a.png", "sensitivity", study=networks, metric=metric)
     with pytest.raises(UsageError, match="makes no proofs; choose play, first-wins, second-wins or time"):
-        plot_study(networks, tmp_path / "a.png", "sensitivity", metric="proof", only={"prove_every": 0})
+        draw_picture([], [], tmp_path / "a.png", "sensitivity", study=networks, metric="proof", only={"prove_every": 0})
 
 
 def test_a_title_names_only_what_is_drawn(made: Callable[..., Path]) -> None:

@@ -136,7 +136,7 @@ def plot(
     study `curves`, `sensitivity`, `settling` or `heat`.
     metric: for a study, the quantity of `sensitivity` and `heat`; the others choose the best eight settings by it.
     only: for a study, values by option, such as `{"alpha": "0.1,0.2"}`; other settings are left out.
-    Raises RunFileError and the errors of `plots.draw_runs` and `plots.plot_study`.
+    Raises RunFileError and the errors of `plots.draw_picture`.
     """
     picture: Picture = call_hook("plot", as_list(runs), names, out, kind, metric, only, overwrite=overwrite)
     return picture

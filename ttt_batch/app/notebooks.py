@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ttt_batch.api.judging import check_names_of_runs, name_of
-from ttt_batch.app.plots import draw_runs, figure, plot_study, study_to_draw
+from ttt_batch.app.plots import draw_picture, figure, study_to_draw
 from ttt_batch.app.plots.style import package_style, render
 from ttt_batch.app.reports.training import run_html
 from ttt_batch.core.errors import TttBatchError, UsageError, flag
@@ -74,9 +74,8 @@ def plot_files(
     paths = [one.path if isinstance(one, Study) else one for one in files]
     read = [("study" if study else "run", path) for path in paths if path is not None and path != MEMORY]
     check_distinct([(flag("out"), Path(out))], read)
-    if study:
-        return Picture(plot_study(study, out, kind, metric=metric, only=only, overwrite=overwrite))
-    return Picture(draw_runs([any_run(run) for run in given], called, out, kind, overwrite=overwrite))
+    runs = [] if study else [any_run(run) for run in given]
+    return Picture(draw_picture(runs, called, out, kind, study=study, metric=metric, only=only, overwrite=overwrite))
 
 
 def _name(given: object) -> str:

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from ttt_batch.app.commands import shared
 from ttt_batch.app.commands.shared import (
@@ -243,8 +243,7 @@ def _draw(
     """Draw runs or a study into a file."""
     import logging
 
-    from ttt_batch.app.plots import draw_runs as draw
-    from ttt_batch.app.plots import plot_study, study_to_draw
+    from ttt_batch.app.plots import draw_picture, study_to_draw
 
     study, kind = study_to_draw(paths, kind)
     name = f"{f'{paths[0].stem}-{kind}' if len(paths) == 1 else kind}{'.gif' if kind == 'movie' else '.png'}"
@@ -265,12 +264,11 @@ def _draw(
         runs = [] if study else [load_any_run(path, trust) for path in paths]
 
         def work(files: list[Path]) -> Path:
-            if study:
-                return plot_study(study, files[0], kind, metric=metric, only=only, overwrite=overwrite)
             if kind == "movie" and not quiet and is_live(sys.stderr):
                 report.spin(lambda: f"drawing the movie: {frames[0]:,} of {count_text(frames[1], 'frame')}")
             names = [shown(path) for path in paths]
-            return draw(runs, names, files[0], kind, overwrite=overwrite, progress=progress)
+            of_study: dict[str, Any] = {"study": study, "metric": metric, "only": only}
+            return draw_picture(runs, names, files[0], kind, **of_study, overwrite=overwrite, progress=progress)
 
         written = in_new_files(outs, [name], work)
     print_result(

@@ -1,8 +1,7 @@
 """Pictures of runs: learning curves, the opening as boards, coverage, a movie; as files, and as text on a terminal; and
 of studies.
 
-`plot` and `plot_study` make a file and need the extra `plot` (matplotlib).  `live` draws in the terminal and needs
-nothing.
+`draw_picture` makes a file and needs the extra `plot` (matplotlib).  `live` draws in the terminal and needs nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,56 +41,49 @@ SUFFIXES, MOVING = (".png", ".svg"), (".gif",)
 """Endings of pictures, and of movies."""
 
 
-def draw_runs(
+def draw_picture(
     runs: Sequence[AnyRun],
     names: Sequence[str],
     out: str | Path,
     kind: str = "curves",
     *,
-    overwrite: bool = False,
-    progress: Frames = lambda *_: None,
-) -> Path:
-    """Draw `runs` into the file `out`, a `.png` or `.svg`, and return its path.
-
-    names: what each run is called, such as its file's name.
-    kind: `curves`, `opening` or `coverage`; or `movie`, a `.gif` of one run that was trained with `keep_points`.
-    progress: called with the number of frames of a movie that are drawn, and of all.
-    The same runs and the same matplotlib give the same bytes.
-    Raises UsageError for another kind or suffix, for runs that such a picture cannot show, and without runs;
-    TttBatchError if matplotlib is missing, and as FormatError if `out` exists (unless `overwrite`) or cannot be
-    written.
-    """
-    if runs and choose("kind of plot", kind, dict.fromkeys([*KINDS, MOVIE])) == MOVIE:
-        return _write_drawn(out, MOVING, lambda _: movie_bytes(runs, names, progress), overwrite=overwrite)
-    return _write_drawn(out, SUFFIXES, lambda form: render(make_figure(runs, names, kind), form), overwrite=overwrite)
-
-
-def plot_study(
-    path: "StudyFile | str | Path",
-    out: str | Path,
-    kind: str = "curves",
-    *,
+    study: "Given" = None,
     metric: str | None = None,
     only: Mapping[str, Any] | Sequence[tuple[str, Any]] | None = None,
     overwrite: bool = False,
+    progress: Frames = lambda *_: None,
 ) -> Path:
-    """Draw the finished part of a study into the file `out`, a `.png` or `.svg`, and return its path.
+    """Draw runs, or the finished part of a study, into the file `out`, a `.png` or `.svg`, and return its path.
 
-    path: the study, or its file.
-    kind: `curves`, `sensitivity`, `settling` or `heat`.  metric, only: see `studies.study_figure`.
-    The same results and the same matplotlib give the same bytes.
-    Raises UsageError for what such a picture cannot show, StudyFileError for a damaged study, and as `plot`;
-    TttBatchError also if scipy is missing, which `settling` needs.
+    names: what each run is called, such as its file's name.  study: drawn instead of runs.
+    kind: of runs `curves`, `opening` or `coverage`; or `movie`, a `.gif` of one run that was trained with
+    `keep_points`; of a study one of `STUDY_KINDS`.  metric, only: of a study, see `studies.study_figure`.
+    progress: called with the number of frames of a movie that are drawn, and of all.
+    The same runs or results and the same matplotlib give the same bytes.
+    Raises UsageError for another kind or suffix, for what such a picture cannot show, and without runs; StudyFileError
+    for a damaged study; TttBatchError if matplotlib is missing, or scipy, which `settling` needs, and as FormatError if
+    `out` exists (unless `overwrite`) or cannot be written.
     """
-    from ttt_batch.app.plots.studies import study_figure
-    from ttt_batch.studies.storage.reading import StudyFile, open_study
+    moving = bool(runs) and choose("kind of plot", kind, dict.fromkeys([*KINDS, MOVIE])) == MOVIE
+    path = Path(out)
+    suffix = path.suffix.lower()
+    if suffix not in (MOVING if moving else SUFFIXES):
+        what = "a movie is a .gif file; name one" if moving else "a plot is a .png or a .svg file; name one of these"
+        raise UsageError(f"cannot plot into {shown(path)}: {what}")
+    check_targets([path], overwrite=overwrite)  # before anything is drawn
+    with package_style():
+        if moving:
+            content = movie_bytes(runs, names, progress)
+        elif study is None:
+            content = render(make_figure(runs, names, kind), suffix[1:])
+        else:
+            from ttt_batch.app.plots.studies import study_figure
+            from ttt_batch.studies.storage.reading import StudyFile, open_study
 
-    with nullcontext(path) if isinstance(path, StudyFile) else open_study(path) as study:
-
-        def draw(form: str) -> bytes:
-            return render(study_figure(study, kind, metric=metric, only=only), form)
-
-        return _write_drawn(out, SUFFIXES, draw, overwrite=overwrite)
+            with nullcontext(study) if isinstance(study, StudyFile) else open_study(study) as opened:
+                content = render(study_figure(opened, kind, metric=metric, only=only), suffix[1:])
+    EXPORT.write([path], [content], overwrite=overwrite)
+    return path
 
 
 def study_to_draw(files: "Sequence[Given]", kind: str) -> "tuple[Given, str]":
@@ -115,23 +107,6 @@ def study_to_draw(files: "Sequence[Given]", kind: str) -> "tuple[Given, str]":
         here, there = ("runs", "a study") if study is None else ("a study", "runs")
         raise UsageError(f"{kind} is a picture of {there}, not of {here}; choose {either(kinds)}")
     return study, kind
-
-
-def _write_drawn(
-    out: str | Path, suffixes: tuple[str, ...], content_of: Callable[[str], bytes], *, overwrite: bool
-) -> Path:
-    """Write `content_of(suffix of out)` to `out`.  suffixes: those allowed."""
-    path = Path(out)
-    suffix = path.suffix.lower()
-    if suffix not in suffixes:
-        plain = "a plot is a .png or a .svg file; name one of these"
-        what = "a movie is a .gif file; name one" if suffixes == MOVING else plain
-        raise UsageError(f"cannot plot into {shown(path)}: {what}")
-    check_targets([path], overwrite=overwrite)  # before anything is drawn
-    with package_style():
-        content = content_of(suffix[1:])
-    EXPORT.write([path], [content], overwrite=overwrite)
-    return path
 
 
 def make_figure(runs: Sequence[AnyRun], names: Sequence[str], kind: str = "curves") -> Any:
