@@ -14,7 +14,6 @@ import os
 import platform
 import re
 import threading
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from types import ModuleType
 
@@ -146,24 +145,12 @@ def group_limit(proc: Path = PROC, groups: Path = GROUPS) -> float:
 
     proc: the process's folder in /proc.  groups: the mount of control groups.  Missing and unreadable files set no
     limit.
-    """
-    limits = []
-    for folder in _folders(proc, groups):
-        version_1 = f"{_read(folder / 'cpu.cfs_quota_us')} {_read(folder / 'cpu.cfs_period_us')}"
-        for text in (_read(folder / "cpu.max"), version_1):  # quota and period, in microseconds
-            found = re.fullmatch(r"\s*\+?(\d+)\s+\+?(\d+)\s*", text, re.ASCII)
-            if found and int(found[1]) and int(found[2]):
-                limits.append(-(-int(found[1]) // int(found[2])))
-    return min(limits, default=float("inf"))
-
-
-def _folders(proc: Path, groups: Path) -> Iterator[Path]:
-    """Yield the folders of the process's groups and of all groups above them, in both layouts.
 
     A line of `proc/cgroup` is "0::/path" in version 2 and "4:cpu,cpuacct:/path" in version 1, which mounts controllers
     side by side.  Within a container the path may name folders that do not exist.  The limits are then in the mount
-    itself, so the last folder is always the mount.
+    itself.
     """
+    folders = {groups}
     for line in _read(proc / "cgroup").splitlines():
         controllers, _, path = line.partition(":")[2].partition(":")
         if controllers and "cpu" not in controllers.split(","):
@@ -172,9 +159,15 @@ def _folders(proc: Path, groups: Path) -> Iterator[Path]:
         if ".." in below.parts:  # a group that this process cannot see
             below = PurePosixPath()
         for mount in (groups / controllers, groups / ("cpu" if controllers else "unified")):
-            for part in (below, *below.parents):
-                yield mount / part
-    yield groups
+            folders |= {mount / part for part in (below, *below.parents)}
+    limits = []
+    for folder in folders:
+        version_1 = f"{_read(folder / 'cpu.cfs_quota_us')} {_read(folder / 'cpu.cfs_period_us')}"
+        for text in (_read(folder / "cpu.max"), version_1):  # quota and period, in microseconds
+            found = re.fullmatch(r"\s*\+?(\d+)\s+\+?(\d+)\s*", text, re.ASCII)
+            if found and int(found[1]) and int(found[2]):
+                limits.append(-(-int(found[1]) // int(found[2])))
+    return min(limits, default=float("inf"))
 
 
 def _read(path: Path) -> str:

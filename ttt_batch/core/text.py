@@ -146,7 +146,7 @@ def either(names: Sequence[str]) -> str:
 def check_switches(**given: object) -> None:
     """Raise UsageError for a value that is not a bool: `overwrite="no"` must not replace a file."""
     for name, value in given.items():
-        if type(value).__name__ not in ("bool", "bool_"):  # also NumPy's bool, without importing NumPy
+        if not _is_flag(value):
             raise UsageError(f"{name} is {quoted(value)}; give True or False")
 
 
@@ -346,6 +346,7 @@ def whole_number(value: object) -> int | None:
 
 def _is_flag(given: object) -> bool:
     """Return whether a value is a bool of Python or NumPy: a number in Python, but not in this package."""
+    # By its name, without importing NumPy.
     return type(given).__name__ in ("bool", "bool_")
 
 

@@ -157,7 +157,9 @@ class Configuration:
     def written(self) -> dict[str, Any]:
         """Return every field with its value, with the board and the schedules as text."""
         names = sorted((field.name for field in fields(self)), key=OWN.__contains__)  # type: ignore[arg-type]
-        return {name: _written(getattr(self, name)) for name in names}
+        values = {name: getattr(self, name) for name in names}
+        values |= {name: value.name for name, value in values.items() if isinstance(value, Board)}
+        return values | {name: value.text for name, value in values.items() if isinstance(value, Schedule)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as the run file stores them; options that this learner lacks are left out."""
@@ -167,10 +169,6 @@ class Configuration:
     def to_report(self) -> dict[str, Any]:
         """Return plain values, as `--json` prints them: epsilon and alpha are numbers unless they change."""
         return self.to_dict() | {name: value.plain for name, value in vars(self).items() if isinstance(value, Schedule)}
-
-
-def _written(value: Any) -> Any:
-    return value.name if isinstance(value, Board) else value.text if isinstance(value, Schedule) else value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,11 +249,6 @@ class Config(Configuration, OwnNumbers):
     def grown(self) -> bool:
         """Return whether the table grows as play reaches positions, because there are too many to enumerate."""
         return choose_space(self.board, self.symmetry, prefers=self.symmetry).grown
-
-    @property
-    def small(self) -> bool:
-        """Return whether the board is small enough for play by greedy paths."""
-        return self.board.cells <= SMALL_CELLS
 
     @property
     def graph(self) -> Graph:

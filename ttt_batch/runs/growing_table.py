@@ -31,7 +31,7 @@ from ttt_batch.games.graph import (
 )
 from ttt_batch.learners import add_empty_begin, learner_named
 from ttt_batch.learners.base import Learner, add_first, begin_rows
-from ttt_batch.runs.config import Config
+from ttt_batch.runs.config import SMALL_CELLS, Config
 from ttt_batch.runs.state import State
 
 FIRST_ROWS = 1 << 12
@@ -347,7 +347,7 @@ def check_space(config: Config, max_bytes: int, *, uneven: bool = False) -> None
 
     uneven: see `bytes_a_row`.
     """
-    if config.grown or config.small:
+    if config.grown or config.board.cells <= SMALL_CELLS:
         return
     needed = bytes_needed(config, uneven=uneven)
     if needed > max_bytes:

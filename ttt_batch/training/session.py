@@ -24,6 +24,7 @@ from ttt_batch.core.outputs import Lock
 from ttt_batch.core.text import count_text, exact_number, fold_case, parse_int, size_text
 from ttt_batch.games.transcripts import GamesWriter
 from ttt_batch.runs.base import StoredRun
+from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.runs.options import MAX_GAMES
 from ttt_batch.runs.run import Clock, Recorder, Run, resumed_provenance
 from ttt_batch.runs.schedules import record_schedule
@@ -383,19 +384,16 @@ class Session:
         """Train; return the state before an unfinished last batch, or None if the training ends with a whole batch."""
         trainer, total, checkpoints = self.trainer, self.plan.total, self.checkpoints
         last_batch, its_end = trainer.bounds(total - 1)
+        last_batch = total if its_end == total else last_batch  # which the run ends within
         before = None
         if checkpoints is not None:
             checkpoints.begin(trainer.games)
         while trainer.games < total and not self.hooks.stop():
-            until = self._end_of_slice()
-            if its_end > total:  # the run ends within a batch
-                if trainer.games < last_batch:
-                    until = min(until, last_batch)
-                else:
-                    before = trainer.state()
+            if trainer.games >= last_batch:
+                before = trainer.state()
             first = trainer.games
-            self._play_slice(until)
-            if self._is_full():
+            self._play_slice(total if first >= last_batch else last_batch)
+            if trainer.grown is not None and self._is_full(trainer.grown):
                 break
             recorded = trainer.games == min(self._point, total) and trainer.games > first and self._record()
             if checkpoints is not None and first < trainer.games < total and checkpoints.due(trainer.games):
@@ -424,32 +422,27 @@ class Session:
             run.points = self.keeper.points_now(trainer.games, trainer.tables)
         return run
 
-    def _end_of_slice(self) -> int:
-        """Return the games at the end of the next slice, which is the end of a batch or of the run."""
+    def _play_slice(self, last: int) -> None:
+        """Learn from a slice of games, to the end of a batch or to `last`; resize the next to about SLICE_SECONDS."""
         games, bounds = self.trainer.games, self.trainer.bounds
         if self._point <= games:  # its evaluation was stopped
             self._point = self.trainer.next_point(games)
-        until = min(self.plan.total, self._point, max(bounds(games)[1], bounds(games + self._slice_games)[0]))
+        until = min(last, self._point, max(bounds(games)[1], bounds(games + self._slice_games)[0]))
         due = math.inf if self.checkpoints is None else self.checkpoints.next_games()
         if due < until:
             until = min(until, bounds(max(int(due) - 1, games))[1])
-        return until
-
-    def _play_slice(self, until: int) -> None:
-        """Learn from the games up to `until`, and resize the next slice to about SLICE_SECONDS."""
-        began, games = self.clock.seconds, until - self.trainer.games
+        began = self.clock.seconds
         self.trainer.advance(until, self.hooks.stop)
         elapsed = self.clock.seconds - began
-        if elapsed < SLICE_SECONDS / 2 and games >= self._slice_games / 2:  # not cut short by a recorded point
+        # A slice that a recorded point cuts short says little.
+        if elapsed < SLICE_SECONDS / 2 and until - games >= self._slice_games / 2:
             self._slice_games = min(2 * self._slice_games, MAX_GAMES)
         elif elapsed > 2 * SLICE_SECONDS:
             self._slice_games = math.ceil(self._slice_games / 2)
 
-    def _is_full(self) -> bool:
+    def _is_full(self, grown: GrowingTable) -> bool:
         """Return whether a full table of a growing board ends the training; warn if the table is full."""
-        grown, memory = self.trainer.grown, flag("max_memory")
-        if grown is None:
-            return False
+        memory = flag("max_memory")
         full = f"the table is full at {grown.positions:,} positions"
         if self.trainer.full:
             self.hooks.say(

@@ -1,33 +1,12 @@
 """Commands `train` and `learn-from`."""
 
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ttt_batch.app.commands.shared import (
-    OF_LEARNERS,
-    OF_NETWORKS,
-    File,
-    Json,
-    NewRun,
-    Overwrite,
-    Quiet,
-    Scheduler,
-    Text,
-    TimeLimit,
-    Trust,
-    argument,
-    command_line,
-    in_new_file,
-    learner_meant,
-    learning_options,
-    load_named_run,
-    option,
-    print_result,
-    switch,
-    working,
-)
+from ttt_batch.app.commands import shared
+from ttt_batch.app.commands.shared import File, Text, argument, option, switch
 from ttt_batch.core.console import print_message
 from ttt_batch.core.errors import InterruptedTraining, RunFileError
 from ttt_batch.core.files import command_text, exists, shown
@@ -60,7 +39,7 @@ Learner = Annotated[
         "rights, and the Learner in it.",
         offers=ALL_LEARNERS,
         default="td",
-        read=learner_meant,
+        read=shared.learner_meant,
     ),
 ]
 SharedBy = Annotated[
@@ -75,12 +54,13 @@ Watch = Annotated[
     bool, switch("--watch", "On a terminal: games of the table as it is now, a few new ones each second.")
 ]
 
+Until = Annotated[Text, option("N", "With --resume: N games in all.", default="the number of the first call")]
 KeepPoints = Annotated[
     bool, switch("--keep-points", "Keep the table at every recorded point, too: plot --kind movie shows them.")
 ]
 
 
-@learning_options(*OF_LEARNERS, "batch", "engine", "seed", "symmetry", "seat", *OF_NETWORKS)
+@shared.learning_options(*shared.OF_LEARNERS, "batch", "engine", "seed", "symmetry", "seat", *shared.OF_NETWORKS)
 def train_command(
     games: Games = None,
     learner: Learner = None,
@@ -88,8 +68,8 @@ def train_command(
     max_memory: Annotated[Text, option("2GB", "Memory for the table; half of the free memory if not given.")] = None,
     threads: Annotated[Text, option("N", "Threads; all processors if not given. Never changes the result.")] = None,
     workers: SharedBy = None,
-    scheduler: Scheduler = None,
-    out: NewRun = None,
+    scheduler: shared.Scheduler = None,
+    out: shared.NewRun = None,
     checkpoint_every: Annotated[
         str, option("30s|1Mgames|never", "How often the run file is written before the end.")
     ] = "30s",
@@ -97,13 +77,11 @@ def train_command(
         File, option("RUN", "Continue a run in its file, as if never interrupted.", read=find_run)
     ] = None,
     more: Annotated[Text, option("N", "With --resume: N more games.")] = None,
-    until: Annotated[
-        Text, option("N", "With --resume: N games in all.", default="the number of the first call")
-    ] = None,
+    until: Until = None,
     fork: Annotated[
         bool, switch("--fork", "With --resume and --out: a separate run, with other settings if given.")
     ] = False,
-    overwrite: Overwrite = False,
+    overwrite: shared.Overwrite = False,
     start: Annotated[File, option("RUN|TABLE", "Begin with the tables of a run or of another program.")] = None,
     opponent: Annotated[
         Text,
@@ -115,20 +93,17 @@ def train_command(
     ] = None,
     record: Annotated[File, option("GAMES", "Write the games played to a text file.")] = None,
     keep_points: KeepPoints = False,
-    time_limit: TimeLimit = None,
+    time_limit: shared.TimeLimit = None,
     watch: Watch = False,
-    trust: Trust = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    trust: shared.Trust = False,
+    quiet: shared.Quiet = False,
+    json: shared.Json = False,
     **options: Any,
 ) -> None:
     """Train a learner by self-play, prove how good it is, and save the run."""
-    given = locals()
-    _train(**given.pop("options"), **given)
-
-
-def _train(*, out: Path | None, watch: bool, quiet: bool, json: bool, **options: Any) -> None:
-    """Train with the options of `train` as they were given, and say what became of it."""
+    asked = {**locals(), **options}
+    for own in ("options", "out", "watch", "quiet", "json"):
+        del asked[own]
     from ttt_batch.agents.adapter import watched
     from ttt_batch.app.interrupt import Interrupt
     from ttt_batch.app.progress import Reporter
@@ -136,24 +111,20 @@ def _train(*, out: Path | None, watch: bool, quiet: bool, json: bool, **options:
     from ttt_batch.runs.config import DEFAULTS, make_config
     from ttt_batch.training.train import train as train_run
 
-    resume = options["resume"]
-    learner = any_learner(options["learner"] or DEFAULTS["learner"])
-    board = parse_board(options["board"] or DEFAULTS["board"] or "")
-    if learner not in PATTERN_LEARNERS:  # refused before an opponent starts or a file is opened
-        make_config(learner=learner, board=board)
-    nothing = "interrupted; nothing was written" if resume is None else "interrupted; nothing more was written"
-    with Interrupt(nothing) as interrupt, Reporter(quiet=quiet) as report, watched(report.asking):
-        options["start"] = _origin(options, out, learner, board)
+    name = any_learner(learner or DEFAULTS["learner"])
+    board = parse_board(options["board"] or "3x3")
+    if name not in PATTERN_LEARNERS:  # refused before an opponent starts or a file is opened
+        make_config(learner=name, board=board)
+    nothing = f"interrupted; nothing {'' if resume is None else 'more '}was written"
+    tell = watched if opponent is not None else nullcontext
+    with Interrupt(nothing) as interrupt, Reporter(quiet=quiet) as report, tell(report.asking):
+        asked |= {"start": _origin(asked, out, name, board), "command": shared.command_line()}
+        asked |= _followers(interrupt, report, watch=watch)
 
         def work(target: Path) -> Any:
-            return train_run(
-                **options,
-                **_followers(interrupt, report, watch=watch),
-                out=target if resume is None else out,
-                command=command_line(),
-            )
+            return train_run(**asked, out=target if resume is None else out)
 
-        run = in_new_file(out or resume, f"{learner}-{board.name}", work)
+        run = shared.in_new_file(out or resume, f"{name}-{board.name}", work)
     _say_end(run, run.file or (resume if out is None else None), json=json, compiled=report.compiled)
 
 
@@ -192,7 +163,7 @@ def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compil
     if run.games == 0 or target is None:
         raise InterruptedTraining(f"interrupted before the first batch was learnt; {saved}")
     try:
-        print_result(
+        shared.print_result(
             json,
             lambda: training_summary(run, str(target)),
             lambda: training_text(run, target, compiled=compiled),
@@ -216,7 +187,7 @@ def _origin(options: dict[str, Any], out: Path | None, learner: str, board: "Boa
     check_files(options["resume"], {**options, "out": out})
     path = find_run(options["start"])
     if path.suffix.lower() in (".h5", ".hdf5") or not exists(path) or RUN_FILE.begins(path):
-        return load_named_run(path, options["trust"])
+        return shared.load_named_run(path, options["trust"])
     from ttt_batch.runs.importing import import_tables
 
     return import_tables([path], learner, board=board, warn=lambda line: print_message(f"ttt-batch: {line}"))
@@ -244,7 +215,7 @@ LearnerOfGames = Annotated[
         "NAME",
         "Which learner, unless --run is given; FILE.py:NAME for one of your own.",
         offers=LEARNER_NAMES,
-        read=learner_meant,
+        read=shared.learner_meant,
     ),
 ]
 
@@ -256,7 +227,7 @@ Moves = Annotated[
 CellsFrom = Annotated[Text, option("0|1", "The number of the first cell, row or column in GAMES.", default="what fits")]
 
 
-@learning_options(*OF_LEARNERS, "seed", command="learn-from")
+@shared.learning_options(*shared.OF_LEARNERS, "seed", command="learn-from")
 def learn_from_command(
     games: Annotated[Path, argument("GAMES", "A text file, a game a line; - for standard input.")],
     learner: LearnerOfGames = None,
@@ -267,38 +238,35 @@ def learn_from_command(
     skip_bad: Annotated[bool, switch("--skip-bad", "Leave out lines that are no legal game.")] = False,
     moves: Moves = None,
     cells_from: CellsFrom = None,
-    out: NewRun = None,
-    overwrite: Overwrite = False,
-    trust: Trust = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    out: shared.NewRun = None,
+    overwrite: shared.Overwrite = False,
+    trust: shared.Trust = False,
+    quiet: shared.Quiet = False,
+    json: shared.Json = False,
     **options: Any,
 ) -> None:
     """Learn from given games: cells such as 4, b2, X5, (1, 1) or 1-1, ! after an exploratory move, # before a comment.
 
     A game a line, or a table (CSV) with a header and a game or a move a line.  A result may end a game: X wins, 1-0.
     """
-    given = locals()
-    _learn_from(**given.pop("options"), **given)
-
-
-def _learn_from(games: Path, *, out: Path | None, quiet: bool, json: bool, **options: Any) -> None:
-    """Learn with the options of `learn-from` as they were given, and say what became of it."""
+    asked = {**locals(), **options}
+    for own in ("options", "out", "quiet", "json"):
+        del asked[own]
     from ttt_batch.app.reports.training import training_summary, training_text
     from ttt_batch.games.transcript_reader import GameFile
     from ttt_batch.training import from_games
 
     source = GameFile(games)
-    with working("interrupted; nothing was written", quiet=quiet) as report:
-        options |= {"warn": report.warn, "command": command_line(), "progress": _progress_line(source, report)}
+    with shared.working("interrupted; nothing was written", quiet=quiet) as report:
+        asked |= {"warn": report.warn, "command": shared.command_line(), "progress": _progress_line(source, report)}
 
         def work(target: Path) -> "tuple[AnyRun, Skipped]":
-            return from_games.learn_from(games, **options, out=target)
+            return from_games.learn_from(**asked, out=target)
 
-        result, skipped = in_new_file(out, "given-games", work)
+        result, skipped = shared.in_new_file(out, "given-games", work)
     target, left_out = result.file, _tell_skipped(skipped)
     assert target is not None  # it was given one
-    print_result(
+    shared.print_result(
         json,
         lambda: {**training_summary(result, str(target)), "skipped": skipped.total},
         lambda: training_text(result, target, compiled=report.compiled) + left_out,

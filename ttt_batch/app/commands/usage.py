@@ -249,13 +249,14 @@ class _Taking:
     """Takes the values of options as they were typed; also of those that typer adds, such as --help."""
 
     kinds: typing.Mapping[str, Any] = {}
+    """Types of the options that take text, paths or lists of them."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return all options and arguments."""
         params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for param in params:
             if not isinstance(param.process_value, functools.partial):
-                kind = _kind(self.kinds.get(str(param.name)))
+                kind = self.kinds.get(str(param.name))
                 param.process_value = functools.partial(_as_typed, param, kind, param.process_value)
                 if param.param_type_name == "argument":  # typer would add brackets of its own, and a type of Python
                     param.get_usage_pieces = lambda _ctx, param=param: [str(param.metavar)]
@@ -311,9 +312,14 @@ class PlainCommand(_Taking, TyperCommand):
 
     @functools.cached_property
     def kinds(self) -> typing.Mapping[str, Any]:  # type: ignore[override]
-        """Return the types of the command's parameters."""
-        parameters = inspect.signature(inspect.unwrap(self._function), eval_str=True).parameters
-        return {name: one.annotation for name, one in parameters.items()}
+        """Return the types of the options that take `str`, `Path` or a list of them, also if optional."""
+        found = {}
+        for name, one in inspect.signature(inspect.unwrap(self._function), eval_str=True).parameters.items():
+            hint = one.annotation
+            hint = typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Annotated else hint
+            kinds = [hint] if typing.get_origin(hint) is list else typing.get_args(hint) or (hint,)
+            found[name] = next((kind for kind in kinds if kind in (str, Path, list[str], list[Path])), None)
+        return found
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments into `ctx`.  Raises UsageError for one too many, and typer's own errors."""
@@ -516,13 +522,6 @@ def _instead(given: str, name: str | None, known: typing.Mapping[str, Any], comm
             listed = either(owners[:3] if len(owners) <= 3 else [*owners[:2], "another command"])
             return f"; {option} is for {listed}"
     return _question(suggested_name(given, list(known)) if len(fold_case(given)) > 1 else None)
-
-
-def _kind(hint: Any) -> Any:
-    """Return an option's type if it is `str`, `Path` or a list of them, also if optional; None for others."""
-    hint = typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Annotated else hint
-    kinds = [hint] if typing.get_origin(hint) is list else typing.get_args(hint) or (hint,)
-    return next((kind for kind in kinds if kind in (str, Path, list[str], list[Path])), None)
 
 
 def _as_typed(param: Any, kind: Any, usual: Any, ctx: Any, value: Any) -> Any:

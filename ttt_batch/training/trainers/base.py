@@ -27,7 +27,7 @@ from ttt_batch.games.solution import solve
 from ttt_batch.games.transcripts import Games, games_space, on_graph
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import make_step, make_trajectory
-from ttt_batch.runs.config import SEATS_IN_TURN, Config, cannot_play_second_error
+from ttt_batch.runs.config import SEATS_IN_TURN, SMALL_CELLS, Config, cannot_play_second_error
 from ttt_batch.runs.evaluation import exploration_of
 from ttt_batch.runs.growing_table import GrowingTable, grow
 from ttt_batch.runs.run import Run
@@ -151,7 +151,7 @@ class Trainer(ABC):
 class TableTrainer(Trainer):
     """Trainer of a table of positions.
 
-    Subclasses define `_learn`, which learns from the next games, and `_played`, which counts outcomes.
+    Subclasses define `_learn`, which learns from the next games, and `outcomes`.
 
     learner, worth, batches: of the run.
     graph, tables: positions and moves, and the learner's tables, with spare capacity on a growing board.
@@ -179,7 +179,7 @@ class TableTrainer(Trainer):
         self._take(config)
         self._seats = SEATS_IN_TURN[config.seat]
         self._record = task.record
-        self._at_once = RECORDED_AT_ONCE if config.small else RECORDED_AT_ONCE // 4
+        self._at_once = RECORDED_AT_ONCE if config.board.cells <= SMALL_CELLS else RECORDED_AT_ONCE // 4
         self._outcomes_before = np.zeros(3, np.int64) if state is None else state.outcomes.copy()
 
     def _hold(self, grown: GrowingTable) -> None:
@@ -233,11 +233,6 @@ class TableTrainer(Trainer):
         """Return the results as `judge` does; None before the first game."""
         return self.judge() if self.games else None
 
-    @property
-    def outcomes(self) -> NDArray[np.int64]:
-        """Return int64[3]: first wins, draws and second wins so far."""
-        return self._outcomes_before + self._played()
-
     def state(self) -> State:
         """Return a copy of the current state."""
         if self.grown is not None:
@@ -274,10 +269,6 @@ class TableTrainer(Trainer):
 
         Learn nothing if `stop()` is true within the first batch, or if the table has no room for that batch.
         """
-
-    @abstractmethod
-    def _played(self) -> NDArray[np.int64]:
-        """Return int64[3]: first wins, draws and second wins of this trainer's games."""
 
     def _chances(self, task: TrainerOptions) -> tuple[Any, Probabilities]:
         """Return how moves are drawn by probabilities, and those of the opponent, if it has a table of them."""
@@ -358,8 +349,10 @@ class PlyByPly(TableTrainer):
         if task.by_chances:
             self._streams = make_streams(*self._chances(task))
 
-    def _played(self) -> NDArray[np.int64]:
-        return self._by_outcome[[FIRST_WINS, DRAW, SECOND_WINS]]
+    @property
+    def outcomes(self) -> NDArray[np.int64]:
+        """Return int64[3]: first wins, draws and second wins so far."""
+        return self._outcomes_before + self._by_outcome[[FIRST_WINS, DRAW, SECOND_WINS]]
 
     def _learn(self, last: int, _stop: Callable[[], bool]) -> None:
         end = min(last, self.games + (self._stop_every if self._record is None else self._at_once))

@@ -28,7 +28,7 @@ from ttt_batch.games.graph import Graph
 from ttt_batch.games.transcripts import Games
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Step
-from ttt_batch.runs.config import Config
+from ttt_batch.runs.config import SMALL_CELLS, Config
 from ttt_batch.runs.evaluation import exploration_of
 from ttt_batch.runs.options import MAX_GAMES, OPPONENTS
 from ttt_batch.runs.run import Run
@@ -151,8 +151,11 @@ class Batched(TableTrainer):
     def _retake(self, sampler: Any, work: Workspace) -> None:
         """Set the numbers of another configuration in a sampler made by `_make_sampler`."""
 
-    def _played(self) -> NDArray[np.int64]:
-        return outcomes_of(self.graph, np.sum([work.ended for work in self._works], axis=0))
+    @property
+    def outcomes(self) -> NDArray[np.int64]:
+        """Return int64[3]: first wins, draws and second wins so far."""
+        ended = np.sum([work.ended for work in self._works], axis=0)
+        return self._outcomes_before + outcomes_of(self.graph, ended)
 
     def _learn(self, last: int, stop: Callable[[], bool]) -> None:
         if len(self._works) == 1:
@@ -169,16 +172,12 @@ class Batched(TableTrainer):
             end = last if self._record is None else min(last, batch_bounds(self.batches, self.games)[1])
             work, sampler = self._works[turn], self._samplers[turn]
             run_batches(sampler, self._learning, work, self._key, self.batches, self.games, end)
-            self._record_batch(turn, end)
+            if self._record is not None:
+                self._record_games(end, functools.partial(self._replay, turn))
             self.games = end
 
-    def _record_batch(self, turn: int, last: int) -> None:
-        """Record the batch just played, which began with `self.games`; its policy is still in the workspace."""
-        if self._record is not None:
-            self._record_games(last, functools.partial(self._replay, turn))
-
     def _replay(self, turn: int, first: int, last: int, space: Games) -> None:
-        """Write games `first` to `last - 1` of the batch to `space`."""
+        """Write games `first` to `last - 1` of the batch just played, whose policy is in the workspace, to `space`."""
         work, explorations = self._works[turn], getattr(self._samplers[turn], "explorations", None)
         epsilon = value_at(self._decays.epsilon, self.games)
         replay(self.graph, work.policy, explorations, epsilon, work.seat, self._key, first, last, space)
@@ -281,7 +280,8 @@ class ChunkedWalk(Batched):
         walked = self._walk_elsewhere(turn, last, stop)
         if not (self._walk_all(turn, last, threads, stop) if walked is None else walked):
             return False
-        self._record_batch(turn, last)
+        if self._record is not None:
+            self._record_games(last, functools.partial(self._replay, turn))
         self._end(turn, step, last - self.games, threads)
         self.games = last
         return True
@@ -503,14 +503,14 @@ class MixtureWalking(ChunkedWalk):
 
 def choose_trainer(config: Config, opponent: Policy | Probabilities | None = None) -> type[TableTrainer]:
     """Return the trainer class for a configuration and a fixed opponent."""
-    by_chances = TrainerOptions(config, opponent).by_chances
+    by_chances, small = TrainerOptions(config, opponent).by_chances, config.board.cells <= SMALL_CELLS
     if config.batch == 1:
-        return OneByOne if config.small and not by_chances else PlyByPly
+        return OneByOne if small and not by_chances else PlyByPly
     if config.engine == "flow":
         return GrowingFlow if config.grown else Flowing
     if config.grown:
         return Growing
-    return MixtureWalking if by_chances else Walking if config.small else InLockstep
+    return MixtureWalking if by_chances else Walking if small else InLockstep
 
 
 def make_trainer(
