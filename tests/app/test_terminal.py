@@ -9,13 +9,13 @@ import pytest
 from helpers.players import FakeAgent, KnowingAgent, Terminal
 
 import ttt_batch as ttt
+from ttt_batch.agents.adapter import PlayingAgent
 from ttt_batch.app.terminal import loop
 from ttt_batch.app.terminal.faces import Result, Score
 from ttt_batch.app.terminal.keys import KeyCommand
 from ttt_batch.core.console import wants_colour
 from ttt_batch.core.errors import BoardError, UsageError
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, Board, Game
-from ttt_batch.runs.q_values import PlayingAgent
 
 BOARD = Board()
 FOUR = Board(4, 4, 4)

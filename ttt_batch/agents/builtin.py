@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.agents.adapter import AgentAdapter
+from ttt_batch.agents.adapter import AgentAdapter, AgentProxy, PlayingAgent
 from ttt_batch.agents.base import Agent, Positions, Words, as_cells, batch_at, mover_words
 from ttt_batch.compiler.bits import NONE, ONE, lowest_bit, popcount
 from ttt_batch.compiler.jit import BoolArray, Float64Array, Int8Array, Int64, Int64Array, Uint64Array, generic, kernel
@@ -29,7 +29,6 @@ from ttt_batch.learners.base import row_at
 from ttt_batch.learners.tabular.td import TdTables
 from ttt_batch.ntuple.network import NetAgent
 from ttt_batch.runs.loading import AnyRun
-from ttt_batch.runs.q_values import AgentProxy, PlayingAgent
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Choice, Policy, cell_sets, chosen_edges, policy_among, row_choices
 

@@ -17,12 +17,12 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ttt_batch.agents.adapter import AgentProxy, PlayingAgent
 from ttt_batch.compiler.numerics import softmax_probabilities
 from ttt_batch.core.text import Number, Ties, check_ties, parse_share
 from ttt_batch.evaluation.ties import SolvedAgent, best_cells, check_sharp
 from ttt_batch.games.board import EMPTY, MARKS, UNFINISHED, Board, Game, Position, cells_in
 from ttt_batch.games.solution import WORDS, Prospect
-from ttt_batch.runs.q_values import AgentProxy, PlayingAgent
 
 TEMPERATURE = 0.25
 """Softmax temperature, as a share of the distance between the best and the worst result on the learner's scale.

@@ -62,51 +62,30 @@ class SolverAccess:
     generalises: True if the agent has values for all positions, not only those in a table.
     outside: True if the agent is not a run: it has no values, and its moves are asked for.
     learner: the learner of its table; None for agents without one.
+    seats: in which it can play.  winning_seats: in which it was trained to always win, as only networks are.
+    resigns: True if it may resign, as a learner with boxes does when a box is empty.
+    by_beads: True if it draws its moves by beads from boxes.  occupied: True if it may choose occupied cells, and lose.
+    gives: the kind of `move_values`: `value`, or `chance` for the probability of each move.
+    sharpens: True if it can play by ties `sharp`, as tables of enumerated boards can.
     """
 
     board: Board
     learner: Learner | None = None
     generalises: ClassVar[bool] = False
     outside: ClassVar[bool] = False
-
-    @property
-    def seats(self) -> tuple[str, ...]:
-        """Return the seats in which the agent can play."""
-        return SEATS if self.learner is None else self.learner.seats
-
-    @property
-    def resigns(self) -> bool:
-        """Return whether the agent may resign, as a learner with boxes does when a box is empty."""
-        return self.learner is not None and self.learner.resigns
-
-    @property
-    def by_beads(self) -> bool:
-        """Return whether the agent draws its moves by beads from boxes."""
-        return self.learner is not None and self.learner.by_beads
-
-    @property
-    def occupied(self) -> bool:
-        """Return whether the agent may choose occupied cells, which loses."""
-        return self.learner is not None and self.learner.occupied
+    seats: tuple[str, ...] = SEATS
+    winning_seats: tuple[str, ...] = ()
+    resigns = by_beads = occupied = sharpens = False
+    gives = "value"
 
     @property
     def exact(self) -> bool:
         """Return whether an evaluation of the agent is exact: it has moves for all positions of an enumerated board."""
         return self.enumerated and not self.generalises
 
-    @property
-    def gives(self) -> str:
-        """Return the kind of `move_values`: `value`, or `chance` for the probability of each move."""
-        return "value"
-
     def drawn_shares(self, position: str | int | Position) -> dict[int, float] | None:
         """Return the probability of each cell if the agent always draws from them; None for other agents."""
         return None
-
-    @property
-    def sharpens(self) -> bool:
-        """Return whether the agent can play by ties `sharp`, as tables of enumerated boards can."""
-        return False
 
     def sharp_cells(self, position: Position) -> list[int]:
         """Return the cells that the agent may pick with ties `sharp`, if it can play by them."""
@@ -118,12 +97,12 @@ class SolverAccess:
         self._needs_all("a list of positions")
         return enumerate_graph(self.board, symmetry=self.images_share)
 
-    @property
+    @functools.cached_property
     def enumerated(self) -> bool:
         """Return whether the board is small enough for a list of all positions."""
         return self.board.cells <= MAX_TABLE_CELLS and not self._space.grown
 
-    @property
+    @functools.cached_property
     def images_share(self) -> bool:
         """Return whether a row of the list stands for all images of a position."""
         return self._space.symmetry
@@ -243,8 +222,13 @@ class StoredRun(SolverAccess, RunFacts):
     config: `Config` or `PatternConfig`.  games: games learnt from.
     statistics: recorded points, an array per column (see `runs.storage`).
     grown, points, background: as in `Run`; None for networks.
+    name: of the learner.  from_games: True if the run learnt from given games.
+    symmetric: True if the agent plays alike in all images of a position.
     """
 
+    name: str
+    from_games: bool
+    symmetric: bool
     config: Any
     games: int
     statistics: dict[str, NDArray[Any]]
@@ -273,22 +257,6 @@ class StoredRun(SolverAccess, RunFacts):
         points = {f"statistics/{name}": column for name, column in self.statistics.items() if name != "seconds"}
         return {name: (one.dtype, one.shape, one.tobytes()) for name, one in {**self.learnt_arrays(), **points}.items()}
 
-    @functools.cached_property
-    def board(self) -> Board:  # type: ignore[override]
-        """Return the configuration's board."""
-        board: Board = self.config.board
-        return board
-
-    @property
-    def name(self) -> str:
-        """Return the name of the learner."""
-        return str(self.config.learner)
-
-    @property
-    def winning_seats(self) -> tuple[str, ...]:
-        """Return the seats in which it was trained to always win; only networks may have some."""
-        return ()
-
     @property
     @abstractmethod
     def holds(self) -> NDArray[np.bool_] | None:
@@ -298,16 +266,6 @@ class StoredRun(SolverAccess, RunFacts):
     def since(self) -> int | None:
         """Return the games at the first point from which on a run is unbeatable in its seats, or proved; else None."""
         return None if self.holds is None else unbeatable_since(self.statistics["games"], self.holds)
-
-    @property
-    @abstractmethod
-    def from_games(self) -> bool:
-        """Return whether the run learnt from given games."""
-
-    @property
-    @abstractmethod
-    def symmetric(self) -> bool:
-        """Return whether the agent plays alike in all images of a position."""
 
     @abstractmethod
     def verdict(self) -> str:

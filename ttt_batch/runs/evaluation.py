@@ -1,36 +1,26 @@
-"""Exact evaluation of a run against opponents: its policy, results and losing lines."""
+"""Results of exact evaluations, exploring policies of runs, and policies transferred to other lists of positions."""
 
 import itertools
 import math
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.core.errors import BoardError, UsageError
 from ttt_batch.core.results import Printable, by_name, rows_by
-from ttt_batch.core.text import OPPONENT_HINTS, RESULTS, SEATS, Ties, check_ties, choose
-from ttt_batch.evaluation.exact_results import Shares, chances_of, losing_line, match, shares_against
-from ttt_batch.evaluation.judgement import Judgement, exact_judge
-from ttt_batch.evaluation.ties import soonest_cells
-from ttt_batch.games.board import EMPTY, Board, Position
-from ttt_batch.games.enumeration import enumerate_graph
+from ttt_batch.core.text import RESULTS, SEATS, Ties
+from ttt_batch.evaluation.exact_results import Shares, chances_of, shares_against
+from ttt_batch.games.board import Board
 from ttt_batch.games.graph import Graph, rows_of_edges
 from ttt_batch.learners import learner_named
-from ttt_batch.runs.config import Config, can_meet, check_meeting
-from ttt_batch.runs.q_values import LearntTables
+from ttt_batch.runs.config import Config
 from ttt_batch.runs.schedules import value_at
 from ttt_batch.simulation.action_probabilities import BY_BEADS, Exploring, Probabilities, Softmax, even_chances
-from ttt_batch.simulation.policy import (
-    Policy,
-    cell_sets,
-    chosen_edges,
-    legal_edges,
-    optimal_policy,
-    policy_among,
-    random_policy,
-)
+from ttt_batch.simulation.policy import cell_sets, random_policy
+
+if TYPE_CHECKING:
+    from ttt_batch.runs.run import Run
 
 AT_ONCE = 1 << 18
 """Rows that are transferred together: on 4x4 with eight images they take 100 MB."""
@@ -125,7 +115,7 @@ class Evaluation(Printable):
     unbeatable: dict[str, bool | None]
     losing_line: dict[str, list[int] | None]
     ties: Ties = "any"
-    run: "AnyEvaluation | None" = field(default=None, repr=False, compare=False)
+    run: "Run | None" = field(default=None, repr=False, compare=False)
     agent: JudgedAgent | None = field(default=None, compare=False)
     samples: Samples | None = None
 
@@ -155,7 +145,7 @@ class Evaluation(Printable):
         return [{"seat": row["seat"], "against": self.against} | shares[row["seat"]] | row for row in proved], "seat"
 
 
-def _may_come(graph: Graph, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def reachable_edges(graph: Graph, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return the edges (bool[E]) of rows that a game can reach if the first player follows the `chosen` edges."""
     reached = np.zeros(graph.code.size, np.bool_)
     reached[0] = True
@@ -164,115 +154,6 @@ def _may_come(graph: Graph, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
             kept = slice(lo, hi) if graph.ply[row] % 2 else lo + np.flatnonzero(chosen[lo:hi])
             reached[graph.child[kept]] = True
     return reached[rows_of_edges(graph)]
-
-
-class AnyEvaluation(LearntTables):
-    """Tables with exact evaluation.  games: number of games that they have learnt from."""
-
-    games: int
-
-    def leaves(self, line: list[int], seat: int) -> int | None:
-        """Return the ply at which an agent in `seat` (0 or 1) leaves `line` by the ties of `play`; None if never.
-
-        Ties are `sharp` on an enumerated board, else `soonest`.
-        line: the cells of a game that the agent may play by its rule.
-        """
-        marks: Position = (EMPTY,) * self.board.cells
-        for ply, cell in enumerate(line):
-            if ply % 2 == seat:
-                kept = self.sharp_cells(marks) if self.sharpens else soonest_cells(self, marks, self.candidates(marks))
-                if cell not in kept:
-                    return ply
-            if cell == self.board.resignation:
-                return None
-            marks = self.board.after(marks, cell)  # the last cell may be occupied
-        return None
-
-    def common_graph(self, other: "AnyEvaluation") -> Graph:
-        """Return a graph for both runs, of classes of images if both use symmetry, else of real positions.
-
-        Raises BoardError if their boards differ or one of them grows.
-        """
-        if other.board != self.board:
-            raise BoardError(
-                f"one run plays {self.board.name}, the other {other.board.name}; compare runs of one board"
-            )
-        for run in (self, other):
-            run._needs_all("a comparison")
-        occupied, resigns = self.occupied or other.occupied, self.resigns or other.resigns
-        return enumerate_graph(self.board, occupied, self.config.symmetry and other.config.symmetry, resigns=resigns)
-
-    def policy_on(self, graph: Graph, ties: Ties = "any") -> Policy:
-        """Return the agent's policy over the edges of this or another graph of its board; ties: as for `candidates`.
-
-        Raises BoardError on a growing board, and UsageError for unknown ties or if the agent may choose a move that
-        `graph` lacks (an occupied cell, resignation).
-        """
-        ties = check_ties(ties)
-        policy = self.policy if ties == "any" else self.sharp if ties == "sharp" else self.soonest
-        if graph is self.graph:
-            return policy
-        own = self.graph
-        picked = chosen_edges(own, policy)
-        if self.resigns and self.board.resignation not in graph.cell:
-            picked &= _may_come(own, picked)  # a resignation in an unreachable position does not matter
-        allowed, lacks = transfer_policy(self.board, own, picked, graph, symmetry=self.config.symmetry)
-        if lacks.any():
-            code = int(graph.code[lacks.argmax()])
-            does = "resigns" if self.resigns else "still chooses occupied cells"
-            raise UsageError(
-                f"this run of {self.config.learner} {does}, e.g. in position "
-                f"{self.board.format_position(self.board.decode(code))!r}, which only "
-                f"{'its own' if self.resigns else 'minimax-q' + chr(39) + 's'} rules allow; train it for more "
-                "games, or choose another opponent"
-            )
-        if self.resigns:  # in unreachable positions every move is allowed
-            without = ~np.logical_or.reduceat(allowed, graph.first_edge[:-1])
-            allowed |= without[rows_of_edges(graph)] & legal_edges(graph)
-        return policy_among(graph, allowed)
-
-    def judgement(self) -> Judgement:
-        """Return the statistics of a recorded point for the current tables.  Raises BoardError on a growing board."""
-        self._needs_all("an exact judgement")
-        return exact_judge(self.graph, self.learner, self.worth, self.solution)(self.tables)
-
-    def evaluation(self, against: "str | AnyEvaluation" = "random", ties: Ties = "any") -> Evaluation:
-        """Return exact results against `random` moves, `optimal` ones (uniform among the best), `self` or another run.
-
-        ties: as for `candidates`; applies to both players if the opponent is a run.
-        Raises UsageError for any other opponent or ties, BoardError for a run of another board or on a growing board.
-        """
-        self._needs_all("an exact evaluation")
-        graph = self.graph
-        if isinstance(against, AnyEvaluation):
-            graph, name = self.common_graph(against), against.config.learner
-            opponent = against.policy_on(graph, ties)
-        else:
-            name = choose("opponent", against, EXACT_OPPONENTS, hints=OPPONENT_HINTS, others="a run")
-            if name == "self":
-                opponent = self.policy_on(graph, ties)
-            else:
-                opponent = random_policy(graph) if name == "random" else optimal_policy(graph, self.solution)
-        seats = against.seats if isinstance(against, AnyEvaluation) else self.seats if name == "self" else SEATS
-        check_meeting(self.config.learner, self.seats, name, seats)
-        agent = self.policy_on(graph, ties)
-        first = match(graph, agent, opponent) if can_meet(self.seats, seats) else NO_SHARES
-        return self.evaluated(name, first, match(graph, opponent, agent)[::-1], ties)
-
-    def evaluated(self, against: str, first: Shares, second: Shares, ties: Ties) -> Evaluation:
-        """Return the evaluation with these shares in both seats against an opponent, and losing lines of its own."""
-        own = self.policy_on(self.graph, ties)
-        found = {seat: losing_line(self.graph, own, SEATS.index(seat)) for seat in self.seats}
-        lines = {seat: line and self.board.real_line(line, self.images_share) for seat, line in found.items()}
-        return Evaluation(
-            against=against,
-            first=first,
-            second=second if SEATS[1] in self.seats else NO_SHARES,
-            unbeatable={seat: line is None for seat, line in lines.items()},
-            losing_line=lines,
-            ties=ties,
-            run=self,
-        )
 
 
 PLAYED_AGAINST = ("random", "best")
@@ -291,7 +172,7 @@ class PlayedEvaluation(Printable):
     how: str
     random: tuple[Shares, ...]
     best: tuple[Shares, ...]
-    run: AnyEvaluation | None = field(default=None, repr=False, compare=False)
+    run: "Run | None" = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values with stable keys, as `--json` prints them."""
@@ -321,12 +202,12 @@ def exploration_of(config: Config, games: int = 0) -> Any:
     return Exploring(np.array([epsilon_after(config, games)]))
 
 
-def played_chances(run: AnyEvaluation) -> Probabilities:
+def played_chances(run: "Run") -> Probabilities:
     """Return the move probabilities of a run in its last game.  Raises BoardError on a growing board."""
     return chances_of(exploration_of(run.config, max(run.games - 1, 0)), run.tables, run.graph, run.learner.choice)
 
 
-def evaluate_as_played(run: AnyEvaluation) -> PlayedEvaluation:
+def evaluate_as_played(run: "Run") -> PlayedEvaluation:
     """Return the exact shares of a run's exploring policy against random moves and the best opponent.
 
     Raises BoardError on a board too large to enumerate.

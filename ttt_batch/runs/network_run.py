@@ -165,21 +165,17 @@ class PatternRun(StoredRun):
     own_ties: ClassVar[bool] = True
     """True: the agent takes wins in one, and its verdicts and proofs hold for each of the tied best moves."""
 
+    def __post_init__(self) -> None:
+        config = self.config
+        self.board, self.name = config.board, config.learner
+        self.symmetric, self.from_games = config.sharing != "none", config.start != ""
+        self.winning_seats = tuple(SEATS[seat] for seat in config.seats) if config.always_wins else ()
+
     @property
     def holds(self) -> NDArray[np.bool_] | None:
         """Return at which recorded points each configured seat was proved."""
         found: NDArray[np.bool_] = self.statistics["proof"][:, list(self.config.seats)] == PROVED
         return found
-
-    @property
-    def from_games(self) -> bool:
-        """Return whether the run learnt from given games."""
-        return self.config.start != ""
-
-    @property
-    def symmetric(self) -> bool:
-        """Return whether the agent plays alike in all images of a position."""
-        return self.config.sharing != "none"
 
     @functools.cached_property
     def network(self) -> Network:
@@ -194,11 +190,6 @@ class PatternRun(StoredRun):
     def agent(self) -> NetAgent:
         """Return the agent for kernels; only one thread at a time may use it."""
         return make_network_agent(self.network, np.stack([self.weights_of(seat)[self.network.kind] for seat in (0, 1)]))
-
-    @property
-    def winning_seats(self) -> tuple[str, ...]:
-        """Return the seats in which it was trained to always win."""
-        return tuple(SEATS[seat] for seat in self.config.seats) if self.config.always_wins else ()
 
     def plays_proved(self, seat: int) -> bool:
         """Return whether a seat (0 or 1) plays with the weights of its last proof instead of the latest weights."""

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
+from ttt_batch.agents.adapter import AgentProxy
 from ttt_batch.core.errors import GamesError, UsageError, flag, warn_python
 from ttt_batch.core.outputs import check_distinct, named_file
 from ttt_batch.core.resources import parse_memory
@@ -32,7 +33,6 @@ from ttt_batch.runs.growing_table import rows_within
 from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.options import LearnerOptions
-from ttt_batch.runs.q_values import AgentProxy
 from ttt_batch.runs.run import Clock, Recorder, Run, resumed_provenance
 from ttt_batch.runs.state import table_digest
 from ttt_batch.training.network_trainer import PatternTrainer, networks_config_from_games, playing_weights

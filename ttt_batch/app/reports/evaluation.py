@@ -27,7 +27,8 @@ from ttt_batch.evaluation.prover import ALWAYS_WINS
 from ttt_batch.evaluation.ties import default_ties, meaning
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, MARKS, UNFINISHED
 from ttt_batch.games.notation import moves_text, rows_text
-from ttt_batch.runs.evaluation import PLAYED_AGAINST, AnyEvaluation, Evaluation, PlayedEvaluation
+from ttt_batch.runs.evaluation import PLAYED_AGAINST, Evaluation, PlayedEvaluation
+from ttt_batch.runs.run import Run
 
 if TYPE_CHECKING:
     from ttt_batch.analysis.judge import SampledEvaluation
@@ -132,7 +133,7 @@ def _head(evaluation: "Evaluation | SampledEvaluation", name: str) -> list[str]:
     run, agent = evaluation.run, evaluation.agent
     if run is not None:
         judged = []
-        if isinstance(run, AnyEvaluation) and run.config.by_chances:
+        if isinstance(run, Run) and run.config.by_chances:
             judged = [f"judged: its best moves; the chances that it plays by: {flag('as_played', True)}"]
         return [_title(run, name), *judged, f"ties: {meaning(evaluation.ties)}", ""]
     assert agent is not None
@@ -147,7 +148,7 @@ def _beaten(evaluation: "Evaluation | SampledEvaluation", seat: str, line: list[
     """Return that an agent can be beaten in a seat, the line, and where `play`, with its own ties, leaves that line."""
     run: Any = evaluation.run or evaluation.agent
     lines = [f"can be beaten as {seat}:", *line_of_play(run.board, line)]
-    if not isinstance(run, AnyEvaluation) or evaluation.ties != "any":  # with networks ties make no difference
+    if not isinstance(run, Run) or evaluation.ties != "any":  # with networks ties make no difference
         return lines
     followed = run.leaves(line, SEATS.index(seat))
     if followed is not None:

@@ -13,13 +13,13 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
+from ttt_batch.agents.adapter import PlayingAgent
 from ttt_batch.analysis.review import move_results
 from ttt_batch.app.reports.layout import side_by_side
 from ttt_batch.app.terminal.keys import MAX_DIGIT_CELLS
 from ttt_batch.core.text import Ties, percent
 from ttt_batch.games.board import EMPTY, MARKS, Board, Game, column_name
 from ttt_batch.games.solution import Prospect
-from ttt_batch.runs.q_values import PlayingAgent
 
 NARROW = 40
 """Columns that everything should fit into: a telephone held upright."""

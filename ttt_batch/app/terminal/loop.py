@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from ttt_batch.agents.adapter import PlayingAgent
 from ttt_batch.agents.builtin import ScriptedPlayer
 from ttt_batch.analysis.review import HandicappedAgent, oversights, oversights_text, review, review_text
 from ttt_batch.app.terminal.drawing import (
@@ -45,7 +46,6 @@ from ttt_batch.evaluation.ties import default_ties, meaning
 from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, MARKS, SECOND, UNFINISHED, Game, column_name
 from ttt_batch.games.enumeration import check_any_cell
 from ttt_batch.runs.config import cannot_play_second_error
-from ttt_batch.runs.q_values import PlayingAgent
 
 if TYPE_CHECKING:
     from ttt_batch.training.from_games import LearningRun
