@@ -192,13 +192,12 @@ def test_links_are_followed_and_the_dead_cleared_away(
     target.write_text("old")
     link.unlink(missing_ok=True)
     link.symlink_to(target)
+    living = Draft(target)
     files.temporary_name(target).write_bytes(b"half a file of a killed process")
-    living, descriptor = files.create_locked(target)
     assert command(capsys, *words.split(), link)[0] == 0
     assert link.is_symlink() and target.read_bytes() != b"old"
-    assert names(target.parent) == sorted([target.name, living.name])
-    os.close(descriptor)
-    living.unlink()
+    assert names(target.parent) == sorted([target.name, living.path.name])
+    living.close()
     assert not [name for name in names(here) if name.endswith((".tmp", ".lock"))]
 
 

@@ -116,22 +116,6 @@ def create_file(path: Path) -> int:
     return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
 
 
-def create_locked(target: Path) -> tuple[Path, int]:
-    """Create an empty temporary file beside `target`; return its path and its descriptor, which holds the lock."""
-    for _ in range(20):
-        path = temporary_name(target)
-        descriptor, kept = create_file(path), False
-        try:  # `remove_stale_temporaries` of another process may have removed it before the lock
-            kept = locked(descriptor) is not False and is_same(descriptor, path)
-        finally:
-            if not kept:
-                os.close(descriptor)
-                remove(path)
-        if kept:
-            return path, descriptor
-    raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
-
-
 def write_all(descriptor: int, content: Content) -> None:
     """Write all bytes, in several calls if needed."""
     # Release the views also after an error: the traceback would keep them, and the buffer could not be closed.

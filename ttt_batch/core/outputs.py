@@ -25,7 +25,7 @@ from ttt_batch.core.files import is_same, locked, reason, shown
 from ttt_batch.core.text import check_switches
 
 _TRIES = 20
-"""Attempts, 10 ms apart, if the holder of a lock has ended: another process may be removing the file, too."""
+"""Attempts to create a file that another process may be removing; for a lock whose holder has ended, 10 ms apart."""
 
 
 class Lock:
@@ -37,10 +37,6 @@ class Lock:
         self.path = files.hidden(target, "lock")
         self._descriptor: int | None = None
 
-    def __enter__(self) -> "Lock":
-        self.acquire()
-        return self
-
     def __exit__(self, *_: object) -> None:
         try:
             self.release()
@@ -48,8 +44,8 @@ class Lock:
             self.release()
             raise
 
-    def acquire(self) -> None:
-        """Acquire the lock.  Raises TakenError at once if a process holds it, naming process and time."""
+    def acquire(self) -> "Lock":
+        """Acquire the lock and return it.  Raises TakenError at once if a process holds it, naming process and time."""
         try:
             for again in range(_TRIES):
                 if self._take() or self._remove_left(last=again == _TRIES - 1):
@@ -59,6 +55,9 @@ class Lock:
             full = getattr(exc, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
             remedy = "make room there" if full else "name a file elsewhere"
             raise RunFileError(f"cannot lock {shown(self._target)}: {reason(exc)}; {remedy}") from exc
+        return self
+
+    __enter__ = acquire
 
     def release(self) -> None:
         """Release the lock.  Remove the lock file unless another process has replaced it."""
@@ -143,17 +142,24 @@ class Draft:
     """Temporary file `path` that becomes the file `target`.  `remove_stale_temporaries` skips it until it is closed."""
 
     def __init__(self, target: Path) -> None:
+        """Create an empty, locked file beside `target`.  Raises OSError."""
         files.remove_stale_temporaries(target)
-        self._target = target
-        self.path, self._descriptor = files.create_locked(target)
+        self._target, kept = target, False
+        for _ in range(_TRIES):
+            self.path = files.temporary_name(target)
+            self._descriptor = files.create_file(self.path)
+            try:  # `remove_stale_temporaries` of another process may have removed it before the lock
+                kept = locked(self._descriptor) is not False and is_same(self._descriptor, self.path)
+            finally:
+                if not kept:
+                    self.close()
+            if kept:
+                return
+        raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
 
     def write(self, content: files.Content) -> None:
         """Append `content`."""
         files.write_all(self._descriptor, content)
-
-    def identity(self) -> tuple[int, ...]:
-        """Return the file's `files.file_identity`, which a rename does not change."""
-        return files.identity_in(os.fstat(self._descriptor))
 
     def flush(self) -> None:
         """Flush the content to disk, so that it survives a power cut."""
