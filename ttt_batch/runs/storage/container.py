@@ -137,14 +137,14 @@ class FileKind(OutputKind):
             more = f"{count_text(size - length, 'byte follows', 'bytes follow')} its {length:,} own"
             raise self.changed(f"{name} is damaged, or changed by another program: {more}")
 
-    def check_digest(self, name: str, expected: str, compute: Callable[[bool], str]) -> None:
+    def check_digest(self, name: str, expected: str, compute: Callable[..., str]) -> None:
         """Raise `damaged` unless the digest is that of the content.
 
-        compute: returns the digest of the content, for True with cleared consistency flags.
+        compute: returns the digest of the content, with `marked=True` that with cleared consistency flags.
         """
-        if compute(False) == expected:
+        if compute() == expected:
             return
-        if compute(True) == expected:
+        if compute(marked=True) == expected:
             tool = f"`h5clear -s {for_shell(name)}`, one of HDF5's own tools, clears the flag"
             raise self.changed(f"{name}: {MARKED}; {tool}")
         raise self.changed(f"{name}: its content does not match its digest: damaged, or changed by another program")
@@ -158,7 +158,7 @@ MARKED = (
 
 
 def digest_parts(
-    file: BinaryIO, parts: Iterable[tuple[int, int]], superblock: int, *, marked: bool, before: bytes = b""
+    file: BinaryIO, parts: Iterable[tuple[int, int]], superblock: int, *, marked: bool = False, before: bytes = b""
 ) -> str:
     """Return the SHA-256 digest of parts of an open file, given by begin and end.
 

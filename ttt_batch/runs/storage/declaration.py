@@ -277,66 +277,60 @@ class RunData:
         return groups | {"progress": {**self.progress, "games": np.asarray(self.games)}}
 
 
+@dataclass
 class Checker:
     """Checker of a file's datasets against their declarations, in the order of `ARRAYS`.
 
-    version: format version of the file.
+    version: format version of the file.  tables: declarations of the tables seen so far.
     """
 
-    def __init__(self, version: tuple[int, int] = FORMAT) -> None:
-        self.version = version
-        self._tables: dict[str, Field] = {}
-        self._sizes = {"P": 2}
+    version: tuple[int, int] = FORMAT
+    tables: dict[str, Field] = dataclass_field(default_factory=dict)
+    _sizes: dict[str, int] = dataclass_field(default_factory=lambda: {"P": 2})
 
-    def misnamed(self, group: str, names: Collection[str]) -> Iterator[str]:
-        """Yield findings about missing datasets and, unless `version` is newer than ours, about unknown ones."""
-        declared = _BY_GROUP.get(group, {})
+    def expected(self, group: str, names: Collection[str]) -> tuple[list[str], list[str]]:
+        """Return the names that the format knows, in the order of the declaration (tables by name), and findings.
+
+        The findings are about missing datasets and, unless `version` is newer than ours, about unknown ones.
+        """
+        declared, present = _BY_GROUP.get(group, {}), set(names)
         needed = {name for name, field in declared.items() if not field.optional and field.since <= self.version}
-        if group == "statistics" and set(EXACT_COLUMNS) & set(names):
+        if group == "statistics" and present & set(EXACT_COLUMNS):
             needed |= set(EXACT_COLUMNS)
         if group == "states" and names:  # pattern networks have none
             needed |= {"code", "outcome"}
-        for name in sorted(needed - set(names)):
-            yield f"{group}/{name} is missing"
+        found = [f"{group}/{name} is missing" for name in sorted(needed - present)]
         if declared and self.version <= FORMAT:
             known = {name for name, field in declared.items() if field.since <= self.version}
-            for name in sorted(set(names) - known):
-                yield f"{group}/{name[:40]} is not part of the format"
+            found += [f"{group}/{name[:40]} is not part of the format" for name in sorted(present - known)]
         if group == "states" and ("first_edge" in names) != ("cell" in names):
-            yield "states has only one of first_edge and cell; action tables need both"
-
-    def ordered(self, group: str, names: Collection[str]) -> list[str]:
-        """Return the names that the format knows, in the order of the declaration, and tables by name."""
-        return [name for name in _BY_GROUP.get(group, sorted(names)) if name in names]
+            found.append("states has only one of first_edge and cell; action tables need both")
+        return [name for name in _BY_GROUP.get(group, sorted(names)) if name in names], found
 
     def declaration(self, group: str, name: str, array: Any, label: Callable[[str], Any]) -> Field:
         """Return the declaration of a dataset.  Raises Invalid unless its dtype and shape match.
 
+        The first use of an axis sets its length.
         array: anything with dtype and shape.  label: returns the `axes` and the `meaning` of a learner's table.
         """
         if group == "tables":
-            field = self._tables[name] = _table_field(name, array.dtype, label("axes"), label("meaning"))
+            field = self.tables[name] = _table_field(name, array.dtype, label("axes"), label("meaning"))
         elif group in _BY_GROUP:
             field = _BY_GROUP[group][name]
-        elif name in self._tables:
-            axes = self._tables[name].axes
-            field = self._tables[name]._replace(group=group, axes=f"K,{axes}".rstrip(",") if group == POINTS else axes)
+        elif name in self.tables:
+            axes = self.tables[name].axes
+            field = self.tables[name]._replace(group=group, axes=f"K,{axes}".rstrip(",") if group == POINTS else axes)
         else:
             raise Invalid(f"{group}/{name[:40]} has no table of this name")
-        self._check_shape(field, array.dtype, array.shape)
-        return field
-
-    def _check_shape(self, field: Field, dtype: Any, shape: tuple[int, ...] | None) -> None:
-        """Raise Invalid unless dtype and shape match; the first use of an axis sets its length."""
-        if shape is None:
+        if array.shape is None:
             raise Invalid(f"{field.path} has no shape")
-        if dtype != np.dtype(field.dtype).newbyteorder("<"):
-            raise Invalid(f"{field.path} holds {dtype}, it must hold {field.dtype}")
-        axes = field.axes.split(",") if field.axes else []
-        if len(shape) != len(axes):
-            must = f"it must have {len(axes)} ({field.axes or 'one number'})"
-            raise Invalid(f"{field.path} has {len(shape)} axes, {must}")
-        for axis, length in zip(axes, shape, strict=True):
+        if array.dtype != np.dtype(field.dtype).newbyteorder("<"):
+            raise Invalid(f"{field.path} holds {array.dtype}, it must hold {field.dtype}")
+        letters = field.axes.split(",") if field.axes else []
+        if len(array.shape) != len(letters):
+            must = f"it must have {len(letters)} ({field.axes or 'one number'})"
+            raise Invalid(f"{field.path} has {len(array.shape)} axes, {must}")
+        for axis, length in zip(letters, array.shape, strict=True):
             match = re.fullmatch(r"([A-Z])(\+1)?|([0-9]{1,9})", axis)
             if match is None or (match[1] and match[1] not in AXES):
                 known = f"known are {', '.join(AXES)} and numbers"
@@ -345,6 +339,7 @@ class Checker:
             expected = int(match[3]) if match[3] else self._sizes.setdefault(match[1], max(length - more, 0)) + more
             if length != expected:
                 raise Invalid(f"{field.path} has length {length} along axis {axis}, it must have {expected}")
+        return field
 
 
 def _table_field(name: str, dtype: Any, axes: Any, meaning: Any) -> Field:
@@ -364,9 +359,10 @@ def checked_datasets(data: RunData) -> Iterator[tuple[Field, NDArray[Any]]]:
         raise Invalid(f"tables are {sorted(data.tables)}, but table_fields describes {sorted(data.table_fields)}")
     checker = Checker()
     for group, arrays in data.groups.items():
-        for wrong in checker.misnamed(group, arrays):
-            raise Invalid(wrong)
-        for name in checker.ordered(group, arrays):
+        names, wrong = checker.expected(group, arrays)
+        if wrong:
+            raise Invalid(wrong[0])
+        for name in names:
             array = np.asarray(arrays[name])
             labels = dict(zip(("axes", "meaning"), data.table_fields.get(name, ()), strict=False))
             yield checker.declaration(group, name, array, labels.get), array

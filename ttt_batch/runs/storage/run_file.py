@@ -7,8 +7,9 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -26,7 +27,6 @@ from ttt_batch.runs.storage.container import (
     USER_BLOCK,
     Answer,
     FileKind,
-    Header,
     Invalid,
     digest_parts,
     in_child,
@@ -131,7 +131,7 @@ def save_run(
         # Release the view before its buffer: Python 3.13 complains if a buffer is collected first.
         with RUN_FILE.drafts([path], overwrite=overwrite) as [draft], image.getbuffer() as view:
             draft.write(view)
-            stamp = Stamp(draft.identity(), bytes(view[:USER_BLOCK]))
+            stamp = Stamp(identity_in(draft.path.stat()), bytes(view[:USER_BLOCK]))  # a rename changes neither
             before(stamp)
             return stamp
 
@@ -256,45 +256,34 @@ def read_content(path: Path, *, trust: bool) -> bytes:
 
     trust: read a file larger than `SMALL_BYTES` without comparing its digest first.
     """
-    name = shown(path)
     with open_ordinary(path) as file:
         size = size_of(file)
-        if size > MAX_BYTES:
-            _read_header(name, file, size)  # such as a newer format or another kind of file
-            limit = f"a run file has at most {MAX_BYTES:,}"
-            raise DamagedRun(f"{name} has {size:,} bytes; {limit}; {RUN_FILE.restore}")
-        if size > SMALL_BYTES and not trust:
-            verify(name, file, size)
+        if size > MAX_BYTES or (size > SMALL_BYTES and not trust):
+            verify(shown(path), file, size)
             file.seek(0)
         return file.read(size)
-
-
-def _read_header(name: str, file: BinaryIO, size: int) -> Header:
-    """Return the header of an open file, as `FileKind.read_header` does.  Raises RunFileError also for a study."""
-    file.seek(0)
-    if file.read(len(STUDY_TYPE)) == STUDY_TYPE.encode():
-        use = f"info, check, plot and {command_with('study', 'resume')} accept it"
-        raise RunFileError(f"{name} is a study of many learners, not a run; {use}")
-    return RUN_FILE.read_header(name, file, size)
 
 
 def verify(name: str, file: BinaryIO, size: int) -> tuple[int, int]:
     """Check the length and digest of an open run file of `size` bytes, and return its format version.
 
-    Raises DamagedRun if either is wrong, and RunFileError for a newer format.
+    Raises DamagedRun if either is wrong, or the file is too large, and RunFileError for a newer format or a study.
     """
-    header = _read_header(name, file, size)
+    file.seek(0)
+    if file.read(len(STUDY_TYPE)) == STUDY_TYPE.encode():
+        use = f"info, check, plot and {command_with('study', 'resume')} accept it"
+        raise RunFileError(f"{name} is a study of many learners, not a run; {use}")
+    header = RUN_FILE.read_header(name, file, size)
+    if size > MAX_BYTES:
+        limit = f"a run file has at most {MAX_BYTES:,}"
+        raise DamagedRun(f"{name} has {size:,} bytes; {limit}; {RUN_FILE.restore}")
     RUN_FILE.check_length(name, file, header, size)
     file.seek(0)
     # A newer version may change the text after the first three lines.
     block = user_block(version_text(header.version), header.digest, header.length)
     if header.version <= FORMAT and file.read(USER_BLOCK) != block:
         raise RUN_FILE.changed(f"{name} is damaged in its first {USER_BLOCK} bytes, or another program changed them")
-
-    def digest(marked: bool) -> str:
-        return digest_parts(file, [(USER_BLOCK, size)], USER_BLOCK, marked=marked)
-
-    RUN_FILE.check_digest(name, header.digest, digest)
+    RUN_FILE.check_digest(name, header.digest, partial(digest_parts, file, [(USER_BLOCK, size)], USER_BLOCK))
     return header.version
 
 
@@ -373,95 +362,81 @@ def _parse(file: Any, size: int, version: tuple[int, int] | None, found: Finding
             config = plain_json(text)
         if not isinstance(config, dict):
             raise Invalid("config is not JSON, or not an object")
-    reader = _Reader(file, size, version, found)
-    arrays: dict[str, Any] = {group: reader.read(group) for group in ARRAYS}
-    provenance = reader.provenance()
+    groups: set[str] = set()
+    with found.about("the groups"):
+        names, known = _names(file, ""), {group for group, since in GROUPS.items() if since <= version}
+        found.extend(f"{name} is missing" for name in sorted(known - names) if GROUPS[name] == (1, 0))
+        if version <= FORMAT:
+            found.extend(f"{name[:40]} is not part of the format" for name in sorted(names - known))
+        groups = names & known
+    checker = Checker(version)
+    arrays: dict[str, Any] = _read_arrays(file, groups, size, checker, found)
+    provenance = {}
+    with found.about("provenance"):
+        if "provenance" in groups:
+            if _names(file, "provenance") and version <= FORMAT:
+                raise Invalid("provenance holds more than attributes")
+            attributes = file["provenance"].attrs
+            if len(attributes) > _MAX_NAMES:
+                raise Invalid(f"provenance has {len(attributes):,} attributes, it may have {_MAX_NAMES:,}")
+            for key in sorted(attributes):
+                provenance[key] = _value(attributes, key)
     games = int(arrays["progress"].pop("games", np.int64(0)))
+    fields = {name: (field.axes, field.meaning) for name, field in checker.tables.items()}
     note = f"format {version_text(version)} is newer than this program's {version_text(FORMAT)}; additions are not read"
     rest: dict[str, Any] = {"notes": (note,) if version > FORMAT else (), "version": version, "size": size}
-    return RunData(config=config, games=games, table_fields=reader.labels, provenance=provenance, **arrays, **rest)
+    return RunData(config=config, games=games, table_fields=fields, provenance=provenance, **arrays, **rest)
 
 
-class _Reader:
-    """Reader of declared datasets in an open HDF5 file, which checks each one before it allocates memory for it.
+def _names(file: Any, group: str) -> set[str]:
+    """Return the names in a group of an open HDF5 file.  Raises Invalid unless all are hard links."""
+    import h5py
 
-    labels: axes and meaning of each table that was read.
-    """
+    parent = file[group] if group else file
+    if not isinstance(parent, h5py.Group):
+        raise Invalid(f"{group} is not a group")
+    if len(parent) > _MAX_NAMES:
+        raise Invalid(f"{group or 'the root'} has {len(parent):,} members, it may have {_MAX_NAMES:,}")
+    names = set(parent)
+    for name in sorted(names):
+        # Soft and external links could point to other datasets, or to other files on this computer.
+        if type(parent.get(name, getlink=True)) is not h5py.HardLink:
+            raise Invalid(f"{f'{group}/{name}'.lstrip('/')[:80]} is a link, which a {FILE_TYPE} never contains")
+    return names
 
-    def __init__(self, file: Any, size: int, version: tuple[int, int], found: Findings) -> None:
-        """Check the groups of `file`, an open h5py.File.  size: its bytes, the limit of all arrays together."""
-        self.file, self.left, self.found, self.checker = file, size, found, Checker(version)
-        self.labels: dict[str, tuple[str, str]] = {}
-        self.groups: set[str] = set()
-        known = {group for group, since in GROUPS.items() if since <= version}
-        with found.about("the groups"):
-            names = self.names("")
-            found.extend(f"{name} is missing" for name in sorted(known - names) if GROUPS[name] == (1, 0))
-            if version <= FORMAT:
-                found.extend(f"{name[:40]} is not part of the format" for name in sorted(names - known))
-            self.groups = names & known
 
-    def names(self, group: str) -> set[str]:
-        """Return the names in a group.  Raises Invalid unless all are hard links."""
-        import h5py
+def _read_arrays(
+    file: Any, groups: Collection[str], size: int, checker: Checker, found: Findings
+) -> dict[str, dict[str, NDArray[Any]]]:
+    """Return the datasets of an open HDF5 file of `size` bytes, by group and name; all together have at most these."""
+    arrays: dict[str, dict[str, NDArray[Any]]] = {group: {} for group in ARRAYS}
+    for group in ARRAYS:
+        with found.about(group):
+            names, wrong = checker.expected(group, _names(file, group)) if group in groups else ([], [])
+            found.extend(wrong)
+            for name in names:
+                with found.about(f"{group}/{name[:40]}"):
+                    arrays[group][name] = _read_dataset(file, group, name, size, checker)
+                    size -= arrays[group][name].nbytes
+    return arrays
 
-        parent = self.file[group] if group else self.file
-        if not isinstance(parent, h5py.Group):
-            raise Invalid(f"{group} is not a group")
-        if len(parent) > _MAX_NAMES:
-            raise Invalid(f"{group or 'the root'} has {len(parent):,} members, it may have {_MAX_NAMES:,}")
-        names = set(parent)
-        for name in sorted(names):
-            # Soft and external links could point to other datasets, or to other files on this computer.
-            if type(parent.get(name, getlink=True)) is not h5py.HardLink:
-                raise Invalid(f"{f'{group}/{name}'.lstrip('/')[:80]} is a link, which a {FILE_TYPE} never contains")
-        return names
 
-    def read(self, group: str) -> dict[str, NDArray[Any]]:
-        """Return the arrays of a group, by name."""
-        arrays = {}
-        if group in self.groups:
-            with self.found.about(group):
-                names = self.names(group)
-                self.found.extend(self.checker.misnamed(group, names))
-                for name in self.checker.ordered(group, names):
-                    with self.found.about(f"{group}/{name[:40]}"):
-                        arrays[name] = self.array(group, name)
-        return arrays
+def _read_dataset(file: Any, group: str, name: str, most: int, checker: Checker) -> NDArray[Any]:
+    """Return a dataset of at most `most` bytes, checked before it gets memory, in this machine's byte order."""
+    import h5py
 
-    def array(self, group: str, name: str) -> NDArray[Any]:
-        """Return the checked content of a dataset, in this machine's byte order."""
-        import h5py
-
-        dataset = self.file[group][name]
-        if not isinstance(dataset, h5py.Dataset):
-            raise Invalid(f"{group}/{name[:80]} is not a dataset")
-        field = self.checker.declaration(group, name, dataset, lambda label: _text(dataset.attrs, label))
-        # We write only contiguous storage.  With it, a small file cannot need much memory or refer to other files.
-        if dataset.id.get_create_plist().get_layout() != h5py.h5d.CONTIGUOUS or dataset.external:
-            raise Invalid(
-                f"{field.path} is stored in chunks, compressed or elsewhere; store it whole (h5repack -f NONE -l CONTI)"
-            )
-        if dataset.id.get_storage_size() != dataset.nbytes or dataset.nbytes > self.left:
-            raise Invalid(f"{field.path} does not hold the {dataset.nbytes:,} bytes that its shape needs")
-        self.left -= dataset.nbytes
-        if group == "tables":
-            self.labels[name] = field.axes, field.meaning
-        return np.asarray(dataset[()], dtype=np.dtype(field.dtype))
-
-    def provenance(self) -> dict[str, str | int | float]:
-        """Return the attributes of the group `provenance`."""
-        values = {}
-        if "provenance" in self.groups:
-            with self.found.about("provenance"):
-                if self.names("provenance") and self.checker.version <= FORMAT:
-                    raise Invalid("provenance holds more than attributes")
-                attributes = self.file["provenance"].attrs
-                if len(attributes) > _MAX_NAMES:
-                    raise Invalid(f"provenance has {len(attributes):,} attributes, it may have {_MAX_NAMES:,}")
-                for key in sorted(attributes):
-                    values[key] = _value(attributes, key)
-        return values
+    dataset = file[group][name]
+    if not isinstance(dataset, h5py.Dataset):
+        raise Invalid(f"{group}/{name[:80]} is not a dataset")
+    field = checker.declaration(group, name, dataset, lambda label: _text(dataset.attrs, label))
+    # We write only contiguous storage.  With it, a small file cannot need much memory or refer to other files.
+    if dataset.id.get_create_plist().get_layout() != h5py.h5d.CONTIGUOUS or dataset.external:
+        raise Invalid(
+            f"{field.path} is stored in chunks, compressed or elsewhere; store it whole (h5repack -f NONE -l CONTI)"
+        )
+    if dataset.id.get_storage_size() != dataset.nbytes or dataset.nbytes > most:
+        raise Invalid(f"{field.path} does not hold the {dataset.nbytes:,} bytes that its shape needs")
+    return np.asarray(dataset[()], dtype=np.dtype(field.dtype))
 
 
 def _value(attributes: Any, name: str) -> str | int | float:

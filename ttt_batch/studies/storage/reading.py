@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -129,9 +129,7 @@ class StudyFile:
             open_ordinary(path).close()
             self._file = stack.enter_context(io.FileIO(path, self._mode))
             self.header = read_header(name, self._file, os.fstat(self._file.fileno()).st_size)
-            STUDY_FILE.check_digest(
-                name, self.header.digest, lambda marked: digest_of(self._file, self.header, marked=marked)
-            )
+            STUDY_FILE.check_digest(name, self.header.digest, partial(digest_of, self._file, self.header))
             self.keep, self._places = self.header.keep, StudyArrays(self._file)
             self._read_contents()
             self.state = self.array("state")
