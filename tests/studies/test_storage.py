@@ -163,6 +163,13 @@ def test_statistics_and_tables_of_training_come_back_byte_for_byte(path):
                 assert group[table][own, j].tobytes() == values.tobytes()
 
 
+def test_kept_visits_have_the_shape_of_their_table(path):
+    ttt.study(out=path, keep="last", learner="td,q-learning", alpha="1/n", batch="1,64", games=200, seeds=1).close()
+    with open_study(path) as study:
+        assert (study.state == DONE).all()
+    assert not check_study(path)[0]
+
+
 def test_boards_that_grow_have_their_own_statistics(path, tmp_path):
     asked = design(board="3x3,5x5", games=1_000, batch=500)
     with create_study(path, asked) as study:

@@ -251,7 +251,8 @@ def final_tables(learnt: Run | PatternRun | TrainedLearner) -> Arrays:
     if isinstance(learnt, PatternRun):
         weights, proved = learnt.learnt.weights, learnt.proved
         return {"weight": weights, "proved": np.zeros(weights.shape[1:], np.int32) if proved is None else proved}
-    return {**learnt.tables._asdict(), **({"visits": learnt.visits} if learnt.visits.size else {})}
+    visits = {"visits": learnt.visits.reshape(learnt.tables[0].shape)} if learnt.visits.size else {}
+    return {**learnt.tables._asdict(), **visits}
 
 
 def _counted(outcomes: NDArray[np.int64], seconds: float) -> Arrays:
