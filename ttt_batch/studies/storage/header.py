@@ -3,7 +3,6 @@
 The reader trusts no value: it checks every offset, size and axis against the file's length and the other arrays.
 """
 
-import hashlib
 import io
 import itertools
 import json
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.core.errors import StudyFileError, StudyTakenError
+from ttt_batch.core.files import Content
 from ttt_batch.runs.storage.container import STUDY_TYPE, FileKind, Header, digest_parts, plain_json, version_text
 from ttt_batch.runs.storage.declaration import TABLE_DTYPES
 
@@ -62,10 +62,9 @@ class Stored(NamedTuple):
     offset: int
     results: bool
 
-    @property
-    def nbytes(self) -> int:
-        """Return the number of bytes, without overflow."""
-        return math.prod(self.shape) * self.dtype.itemsize
+    def nbytes(self, axes: int = 0) -> int:
+        """Return the number of bytes, without overflow: of the array, or of a record behind its first `axes` axes."""
+        return math.prod(self.shape[axes:]) * self.dtype.itemsize
 
 
 class StudyHeader(NamedTuple):
@@ -84,7 +83,7 @@ class StudyHeader(NamedTuple):
 
 
 def compose(header: StudyHeader) -> bytes:
-    """Return the header's text.  `header.size` must be at least `header_size(header)`."""
+    """Return the header's text, filled up to `header.size` bytes if it is shorter."""
     contents = {path: {**stored._asdict(), "dtype": stored.dtype.str} for path, stored in header.arrays.items()}
     values = {"provenance": header.provenance, "keep": header.keep, "arrays": contents}
     text = (
@@ -105,14 +104,6 @@ def compose(header: StudyHeader) -> bytes:
     return text.encode().ljust(header.size - 1) + b"\n"
 
 
-def header_size(header: StudyHeader) -> int:
-    """Return a power of two of bytes that holds the header with any offsets."""
-    far = {path: stored._replace(offset=10**18) for path, stored in header.arrays.items()}
-    whole = header._replace(arrays=far, digest=_NO_DIGEST.decode(), length=10**18, size=0)
-    needed = len(compose(whole)) + len(str(STUDY_FILE.most))
-    return max(STUDY_FILE.least, 1 << (needed - 1).bit_length())
-
-
 def read_header(name: str, file: io.FileIO, size: int) -> StudyHeader:
     """Return the checked header of an open file of `size` bytes, without a comparison of the digest.
 
@@ -123,8 +114,7 @@ def read_header(name: str, file: io.FileIO, size: int) -> StudyHeader:
     file.seek(0)
     try:
         header = _parse(file.read(first.size), first)
-        _check_places(header)
-        _check_axes(header)
+        _check_arrays(header)
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as exc:
         why = f" ({exc})" if isinstance(exc, _Wrong) else ""
         damage = f"{name} is damaged in its first {first.size:,} bytes{why}"
@@ -145,7 +135,7 @@ def digest_of(file: io.FileIO, header: StudyHeader, *, marked: bool = False) -> 
 
 def _fixed_parts(header: StudyHeader) -> Iterator[tuple[int, int]]:
     """Yield begin and end of each constant part behind the header."""
-    results = sorted((stored.offset, stored.nbytes) for stored in header.arrays.values() if stored.results)
+    results = sorted((stored.offset, stored.nbytes()) for stored in header.arrays.values() if stored.results)
     begin = header.size
     for offset, size in results:
         yield begin, offset
@@ -180,19 +170,15 @@ def _parse(text: bytes, first: Header) -> StudyHeader:
     return StudyHeader(*first, provenance, keep, arrays)
 
 
-def _check_places(header: StudyHeader) -> None:
-    """Raise ValueError unless all arrays are after the header, in the file and without overlap."""
-    places = sorted((stored.offset, stored.offset + stored.nbytes) for stored in header.arrays.values())
+def _check_arrays(header: StudyHeader) -> None:
+    """Raise ValueError for arrays outside the file or the space behind the header, or without labels of their axes."""
+    places = sorted((stored.offset, stored.offset + stored.nbytes()) for stored in header.arrays.values())
     if not places or places[0][0] < header.size or places[-1][1] > header.length:
         raise _Wrong("an array begins or ends outside the file")
     if any(end > begin for (_, end), (begin, _) in itertools.pairwise(places)):
         raise _Wrong("two arrays overlap")
     if sum(end - begin for begin, end in _fixed_parts(header)) > MOST_FIXED:
         raise _Wrong(f"more than {MOST_FIXED:,} bytes that never change")
-
-
-def _check_axes(header: StudyHeader) -> None:
-    """Raise ValueError unless every axis has the length of the array of its labels."""
     for path, stored in header.arrays.items():
         if len(stored.axes) != len(stored.shape):
             raise _Wrong(f"the axes of {path}")
@@ -231,12 +217,11 @@ class StudyArrays:
 
         axes: number of axes before those of a record.  Raises OSError, and EOFError if the file has become shorter.
         """
-        record = stored.shape[axes:]
-        shape = stored.shape if count is None else (count, *record)
+        shape = stored.shape if count is None else (count, *stored.shape[axes:])
         array = np.empty(shape, stored.dtype)
         with self._lock:
-            self._file.seek(stored.offset + first * self._record(stored, axes))
-            left = _bytes(array)
+            self._file.seek(stored.offset + first * stored.nbytes(axes))
+            left = array.reshape(-1).view(np.uint8).data
             while len(left):
                 taken = self._file.readinto(left)
                 if not taken and not self.cut:
@@ -247,31 +232,22 @@ class StudyArrays:
                 left = left[taken:]
         return array
 
-    def write(self, stored: Stored, first: int, array: NDArray[Any], axes: int = 0) -> None:
-        """Write records from record `first` on.  array: of the stored type, in C order.  Raises OSError."""
-        self.put(stored.offset + first * self._record(stored, axes), _bytes(array))
+    def write(self, stored: Stored, runs: Sequence[Run], array: NDArray[Any], axes: int = 2) -> None:
+        """Write records to their places.  array: of the stored type, in C order.  axes: as for `read`.
 
-    def put(self, offset: int, content: memoryview) -> None:
+        Raises OSError.
+        """
+        for first, begin, end in runs:
+            content = array[begin:end].reshape(-1).view(np.uint8).data
+            self.put(stored.offset + first * stored.nbytes(axes), content)
+
+    def put(self, offset: int, content: Content) -> None:
         """Write bytes from `offset` on.  Raises OSError."""
+        left = memoryview(content)
         with self._lock:
             self._file.seek(offset)
-            while len(content):
-                content = content[self._file.write(content) :]
-
-    def scatter(self, stored: Stored, runs: Sequence[Run], array: NDArray[Any]) -> None:
-        """Write records of learners to their places.  runs: runs of the learners' numbers."""
-        for first, begin, end in runs:
-            self.write(stored, first, array[begin:end], 2)
-
-    @staticmethod
-    def _record(stored: Stored, axes: int) -> int:
-        """Return the bytes of a record."""
-        return stored._replace(shape=stored.shape[axes:]).nbytes
-
-
-def _bytes(array: NDArray[Any]) -> memoryview:
-    """Return the bytes of an array in C order."""
-    return array.reshape(-1).view(np.uint8).data
+            while len(left):
+                left = left[self._file.write(left) :]
 
 
 def runs_of(numbers: NDArray[np.int64]) -> list[Run]:
@@ -280,15 +256,3 @@ def runs_of(numbers: NDArray[np.int64]) -> list[Run]:
         return []
     begins = [0, *(np.flatnonzero(np.diff(numbers) != 1) + 1).tolist()]
     return list(zip(numbers[begins].tolist(), begins, [*begins[1:], numbers.size], strict=True))
-
-
-def checksums(keys: NDArray[np.uint8], seeds: NDArray[np.int64], results: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
-    """Return the 64-bit BLAKE2b of key, seed and results of each of n learners.
-
-    keys: uint8[n, KEY_BYTES].  results: arrays [n, ...] in the order of the layout, little-endian.
-    """
-    n = seeds.size
-    parts = [keys, seeds.astype("<i8"), *results]  # in the byte order of the file
-    rows = np.concatenate([np.ascontiguousarray(part).reshape(n, -1).view(np.uint8) for part in parts], axis=1)
-    digests = b"".join([hashlib.blake2b(row, digest_size=8).digest() for row in rows])
-    return np.frombuffer(digests, "<u8").astype(np.uint64)

@@ -1,10 +1,11 @@
 """Reader of study files: opening, validation, design, states of the learners, and results."""
 
+import hashlib
 import io
 import itertools
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -31,7 +32,6 @@ from ttt_batch.studies.storage.header import (
     DamagedStudy,
     Stored,
     StudyArrays,
-    checksums,
     digest_of,
     read_header,
 )
@@ -70,14 +70,6 @@ class ResultKind(NamedTuple):
     statistics: Mapping[str, Stored]
     tables: Mapping[str, Stored]
     size: int
-
-
-def _family_of(paths: Collection[str]) -> Method:
-    """Return the family whose statistics are present."""
-    if NETWORK_COLUMNS[0] in paths:
-        return NETWORKS
-    judged = {name for exact in (True, False) for name in TABLES.columns(exact=exact)}
-    return TALLIES if judged.isdisjoint(paths) else TABLES
 
 
 def locked_study(path: Path, closing: ExitStack) -> None:
@@ -121,6 +113,7 @@ class StudyFile:
     # _own: int64[settings], index within the setting's group of tables.  _key_bytes: uint8[settings, KEY_BYTES].
 
     _mode = "r"
+    _closing = ExitStack()
 
     def __init__(self, path: Path, closing: ExitStack | None = None) -> None:
         """Use `open_study` instead.  closing: closed with the file, or if opening fails.  Raises StudyFileError."""
@@ -139,7 +132,10 @@ class StudyFile:
     def _read_contents(self) -> None:
         """Read and check what never changes.  Raises DamagedStudy if the header is not a study's despite its digest."""
         arrays = self.header.arrays
-        self.family = _family_of(arrays)
+        judged = {name for exact in (True, False) for name in TABLES.columns(exact=exact)}
+        self.family: Method = TALLIES if judged.isdisjoint(arrays) else TABLES
+        if NETWORK_COLUMNS[0] in arrays:
+            self.family = NETWORKS
         try:
             self._check_arrays()
             fixed = {path: self._places.read(arrays[path]) for path in ("seed", "key", "points", "games", "growing")}
@@ -168,7 +164,7 @@ class StudyFile:
         if self.header.keep not in KEEPS:
             raise ValueError(f"unknown choice of kept tables {self.header.keep[:20]!r}")
         learner = "setting", "seed"
-        if arrays["setting"].nbytes // 8 * (arrays["seed"].nbytes // 8) > MAX_LEARNERS:
+        if arrays["setting"].nbytes() // 8 * (arrays["seed"].nbytes() // 8) > MAX_LEARNERS:
             raise ValueError(f"it has more than {MAX_LEARNERS:,} learners")
         expected = {
             **{path: ("int64", (path,)) for path in ("setting", "seed", "point")},
@@ -225,23 +221,17 @@ class StudyFile:
         tables = {path.removeprefix(f"{group}/"): place for path, place in own.items()} if group else {}
         if any(place.axes[:2] != ("table_setting", "seed") for place in tables.values()):
             raise ValueError(f"{group} holds more than tables")
-        places = [*statistics.values(), *tables.values()]
-        size = sum(place._replace(shape=place.shape[2:]).nbytes for place in places)
+        size = sum(place.nbytes(2) for place in (*statistics.values(), *tables.values()))
         return ResultKind(points, statistics, tables, size)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
+    def close(self, *_: object) -> None:
         """Close the file and release its lock.  Stored results are already in the file."""
         self._closing.close()
 
-    def __del__(self) -> None:  # callers of `ttt.study(...)` may not close it
-        with suppress(AttributeError):
-            self.close()
+    __exit__ = __del__ = close  # callers of `ttt.study(...)` may not close it
 
     @property
     def provenance(self) -> Mapping[str, str | int | float]:
@@ -353,10 +343,12 @@ class StudyFile:
         statistics: Mapping[str, NDArray[Any]],
         tables: Mapping[str, NDArray[Any]],
     ) -> NDArray[np.uint64]:
-        """Compute the checksums of learners with the same arrays."""
+        """Return the 64-bit BLAKE2b of key, seed and results of each of n learners with the same arrays."""
         covered = [array for name, array in statistics.items() if name not in MEASURED]
-        keys = self._key_bytes[settings].reshape(-1, KEY_BYTES)
-        return checksums(keys, self.seeds[seeds], [*covered, *tables.values()])
+        parts = [self._key_bytes[settings], self.seeds[seeds].astype("<i8"), *covered, *tables.values()]
+        rows = [np.ascontiguousarray(part).reshape(seeds.size, -1).view(np.uint8) for part in parts]
+        digests = [hashlib.blake2b(row, digest_size=8).digest() for row in np.concatenate(rows, axis=1)]
+        return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
 
 
 def open_study(path: str | Path) -> StudyFile:

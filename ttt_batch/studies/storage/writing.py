@@ -1,14 +1,13 @@
 """Writer of study files: creation, extension, and storage of results.
 
-Structure of a study's file, made by the HDF5 library in memory.
-Arrays of results get offsets but no content, so a file of any size takes a few pages here.  The disk space is then
-reserved in one call, because the HDF5 library does not recover from a full disk.
+The HDF5 library makes the structure of a new file.  Arrays of results get offsets but no content, so this is quick for
+a file of any size.  Their disk space is then reserved in one call, so that no result finds a full disk.
 """
 
 import io
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,6 @@ from ttt_batch.studies.storage.header import (
     StudyHeader,
     compose,
     digest_of,
-    header_size,
     labels_of,
     runs_of,
 )
@@ -58,89 +56,30 @@ from ttt_batch.studies.storage.reading import (
 
 # Functions import h5py themselves because it costs 0.1 s at start-up.
 
-_PAGE = 1 << 16
 
+def write_arrays(
+    file: io.FileIO, layout: Sequence[Array], provenance: Mapping[str, str | int | float], header_size: int
+) -> dict[str, int]:
+    """Write the HDF5 structure and all constant arrays behind free space for the header; return the arrays' offsets.
 
-class FileImage(io.RawIOBase):
-    """Sparse file in memory.  Only pages that were written take memory."""
-
-    def __init__(self) -> None:
-        self._pages: dict[int, bytearray] = {}
-        self._at = self.size = 0
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Set the position and return it."""
-        self._at = offset + (0, self._at, self.size)[whence]
-        return self._at
-
-    def tell(self) -> int:
-        """Return the position."""
-        return self._at
-
-    def truncate(self, size: int | None = None) -> int:
-        """Set the file's size.  HDF5 never makes it smaller than the written content."""
-        self.size = self._at if size is None else size
-        return self.size
-
-    def write(self, content: Any) -> int:
-        """Write at the position and return the number of bytes."""
-        view, begin = memoryview(content).cast("B"), self._at
-        while self._at < begin + len(view):
-            page, at = divmod(self._at, _PAGE)
-            part = view[self._at - begin :][: _PAGE - at]
-            self._pages.setdefault(page, bytearray(_PAGE))[at : at + len(part)] = part
-            self._at += len(part)
-        self.size = max(self.size, self._at)
-        return len(view)
-
-    def readinto(self, buffer: Any) -> int:
-        """Read from the position and return the number of bytes.  Bytes never written are zeros."""
-        view, begin = memoryview(buffer).cast("B"), self._at
-        while self._at < begin + len(view):
-            page, at = divmod(self._at, _PAGE)
-            part = view[self._at - begin :][: _PAGE - at]
-            part[:] = self._pages.get(page, bytes(_PAGE))[at : at + len(part)]
-            self._at += len(part)
-        return len(view)
-
-    def pages(self) -> Iterator[tuple[int, memoryview]]:
-        """Yield every written page with its offset."""
-        for page, content in sorted(self._pages.items()):
-            yield page * _PAGE, memoryview(content)[: max(0, self.size - page * _PAGE)]
-
-
-def make_image(
-    layout: Sequence[Array], provenance: Mapping[str, str | int | float], header_size: int
-) -> tuple[FileImage, dict[str, Stored]]:
-    """Return an HDF5 file behind free space for the header, and the places of its arrays.
-
-    All arrays are contiguous, and those of results have no content.  header_size: a power of two.
+    All arrays are contiguous, and those of results get a place without content.  header_size: a power of two.
     """
     import h5py
 
-    image = FileImage()
-    stored = {}
     # Old HDF5 libraries can read "earliest".  Offsets at multiples of 8 allow memory mapping.
     options = {"userblock_size": header_size, "alignment_threshold": 1, "alignment_interval": 8}
-    with h5py.File(image, "w", libver="earliest", **options) as file:
-        for array in layout:
-            dataset = _dataset(file, array)
-            stored[array.path] = stored_as(array, int(dataset.id.get_offset()))
+    with h5py.File(file, "w", libver="earliest", **options) as hdf5:
+        offsets = {array.path: int(_dataset(hdf5, array).id.get_offset()) for array in layout}
         for array in layout:
             for number, axis in enumerate(array.axes):
-                scale = labels_of(stored, array.path, axis)
+                scale = labels_of(offsets, array.path, axis)
                 if scale != array.path:
-                    file[array.path].dims[number].attach_scale(file[scale])
-        columns = [array.path for array in layout if array.content is not None and "/" not in array.path]
-        coordinates = [path for path in columns if path not in stored[path].axes]
-        root = {"file_type": STUDY_TYPE, "format_version": version_text(FORMAT), "coordinates": " ".join(coordinates)}
-        write_attributes(file.attrs, {**root, **provenance})
-    return image, stored
-
-
-def stored_as(array: Array, offset: int = 0) -> Stored:
-    """Return the header's entry for an array."""
-    return Stored(array.dtype, array.shape, array.axes, offset, array.content is None)
+                    hdf5[array.path].dims[number].attach_scale(hdf5[scale])
+        columns = [array for array in layout if array.content is not None and "/" not in array.path]
+        coordinates = " ".join(array.path for array in columns if array.path not in array.axes)
+        root = {"file_type": STUDY_TYPE, "format_version": version_text(FORMAT), "coordinates": coordinates}
+        write_attributes(hdf5.attrs, {**root, **provenance})
+    return offsets
 
 
 def _dataset(file: Any, array: Array) -> Any:
@@ -235,12 +174,12 @@ class StudyWriter(StudyFile):
         with STUDY_FILE.refusing(self.path):
             self.check_own()
             for name, place in kind.statistics.items():
-                self._places.scatter(place, runs, self._padded(statistics[name]))
+                self._places.write(place, runs, self._padded(statistics[name]))
             for name, place in kind.tables.items():
-                self._places.scatter(place, own, tables[name])
-            self._places.scatter(arrays["checksum"], runs, sums)
-            self._places.scatter(arrays["reason"], failed, np.zeros(settings.size, np.uint16))
-            self._places.scatter(arrays["state"], runs, np.full(settings.size, DONE, np.uint8))
+                self._places.write(place, own, tables[name])
+            self._places.write(arrays["checksum"], runs, sums)
+            self._places.write(arrays["reason"], failed, np.zeros(settings.size, np.uint16))
+            self._places.write(arrays["state"], runs, np.full(settings.size, DONE, np.uint8))
         self.state[settings, seeds] = DONE
 
     def _checked(
@@ -294,9 +233,9 @@ class StudyWriter(StudyFile):
         with STUDY_FILE.refusing(self.path):
             self.check_own()
             place = self.header.arrays["provenance/reasons"]
-            self._places.write(place, number, np.array([text.encode()], place.dtype), 1)
-            self._places.write(self.header.arrays["reason"], learner, np.array([number], np.uint16), 2)
-            self._places.write(self.header.arrays["state"], learner, np.array([FAILED], np.uint8), 2)
+            self._places.write(place, [(number, 0, 1)], np.array([text.encode()], place.dtype), axes=1)
+            self._places.write(self.header.arrays["reason"], [(learner, 0, 1)], np.array([number], np.uint16))
+            self._places.write(self.header.arrays["state"], [(learner, 0, 1)], np.array([FAILED], np.uint8))
         self.state[setting, seed] = FAILED
 
     def note(self, **values: str | int | float) -> None:
@@ -310,7 +249,7 @@ class StudyWriter(StudyFile):
         place = self.header.arrays["provenance/progress"]
         with STUDY_FILE.refusing(self.path):
             self.check_own()
-            self._places.write(place, 0, np.array(text, place.dtype))
+            self._places.put(place.offset, text.ljust(place.dtype.itemsize, b"\0"))
 
     def sync(self) -> None:
         """Flush the file to the disk; required before a study is reported as finished.
@@ -355,7 +294,7 @@ class StudyWriter(StudyFile):
             settings, seeds = block.settings[wrong], block.seeds[wrong]
             with STUDY_FILE.refusing(self.path):
                 runs = runs_of(settings * self.seeds.size + seeds)
-                self._places.scatter(self.header.arrays["state"], runs, np.full(wrong.size, MISSING, np.uint8))
+                self._places.write(self.header.arrays["state"], runs, np.full(wrong.size, MISSING, np.uint8))
             self.state[settings, seeds] = MISSING
             self.damaged += wrong.size
 
@@ -386,24 +325,26 @@ _LATER = ("ended", "seconds")
 
 
 def create_study(
-    path: str | Path, design: Design, keep: str = NONE, *, command: str = "", overwrite: bool = False
+    path: str | Path,
+    design: Design,
+    keep: str = NONE,
+    *,
+    command: str = "",
+    provenance: Provenance | None = None,
+    overwrite: bool = False,
 ) -> StudyWriter:
     """Create the file of a study without results, and open it for writing.
 
     keep: `none`, or `last` for the tables of every learner.  command: for provenance.
-    overwrite: replace an existing file.
+    provenance: that of an earlier file of the study.  overwrite: replace an existing file.
     Raises StudyFileError for disk errors, such as too little space, and leaves no file then.
     Raises UsageError for tables without a fixed size.
     """
-    return _create(Path(path), design, keep, _began(command), overwrite=overwrite)
-
-
-def _create(path: Path, design: Design, keep: str, provenance: Provenance, *, overwrite: bool) -> StudyWriter:
-    layout = study_layout(design, description_text(design), keep)
+    path, layout = Path(path), study_layout(design, description_text(design), keep)
     with ExitStack() as lock:
         lock.enter_context(STUDY_FILE.alone(STUDY_FILE.place(path, overwrite=overwrite)))
         with STUDY_FILE.drafts([path], overwrite=overwrite) as [draft], STUDY_FILE.refusing(path):
-            _build(draft.path, layout, provenance, keep)
+            _build(draft.path, layout, provenance or _began(command), keep)
         study = StudyWriter(path, lock.pop_all())
     study.design = design  # with opponents' runs as given, which may have no file
     return study
@@ -420,7 +361,7 @@ def move_aside(study: StudyWriter) -> int:
         if path == study.path:
             continue  # the lost file's name is free again
         with suppress(StudyTakenError):
-            new = _create(path, design, study.keep, dict(study.provenance), overwrite=False)
+            new = create_study(path, design, study.keep, provenance=dict(study.provenance))
             break
     try:
         _take_over(new, study.leave(), *(np.arange(size) for size in study.state.shape))
@@ -466,37 +407,32 @@ def _began(command: str) -> Provenance:
 
 def _build(path: Path, layout: Sequence[Array], provenance: Provenance, keep: str) -> None:
     """Write a complete file without results into the empty file `path`.  Raises OSError."""
-    stored = {array.path: stored_as(array) for array in layout}
-    header = StudyHeader(FORMAT, "0" * 64, 0, 0, provenance, keep, stored)
-    header = header._replace(size=header_size(header))
+    far = 10**18  # the header has a power of two of bytes that holds any offsets
+    places = {array.path: Stored(array.dtype, array.shape, array.axes, far, array.content is None) for array in layout}
+    header = StudyHeader(FORMAT, "0" * 64, far, 0, provenance, keep, places)
+    needed = len(compose(header)) + len(str(STUDY_FILE.most))
+    header = header._replace(size=max(STUDY_FILE.least, 1 << (needed - 1).bit_length()))
     if header.size > STUDY_FILE.most:
         raise UsageError(
-            f"a study of {len(stored):,} arrays is too large for one file; choose {flag('keep', NONE)}, or make "
+            f"a study of {len(places):,} arrays is too large for one file; choose {flag('keep', NONE)}, or make "
             "several studies"
         )
-    image, stored = make_image(layout, provenance, header.size)
-    header = header._replace(length=image.size, arrays=stored)
     with path.open("r+b", buffering=0) as file:
+        offsets = write_arrays(file, layout, provenance, header.size)
+        places = {name: place._replace(offset=offsets[name]) for name, place in places.items()}
+        header = header._replace(length=file.seek(0, io.SEEK_END), arrays=places)
         try:
             allocate(file.fileno(), header.length)
         except OSError as exc:
             raise OSError(exc.errno, f"{reason(exc)} for the {header.length:,} bytes of its results") from None
-        places = StudyArrays(file)
-        for offset, page in image.pages():
-            places.put(offset, page)
-        for place in stored.values():
-            if place.results and place.dtype.kind == "f":
-                _put_nan(places, place)
-        places.put(0, memoryview(compose(header)))
-        places.put(0, memoryview(compose(header._replace(digest=digest_of(file, header)))))
-
-
-def _put_nan(places: StudyArrays, place: Stored) -> None:
-    """Fill an array of results with NaN, so that unknown values differ from zeros."""
-    size = place.dtype.itemsize
-    nan = np.full(_PIECE, np.nan, place.dtype).view(np.uint8).data
-    for begin in range(0, place.nbytes, _PIECE * size):
-        places.put(place.offset + begin, nan[: place.nbytes - begin])
+        arrays = StudyArrays(file)
+        for place in places.values():
+            if place.results and place.dtype.kind == "f":  # unknown values differ from zeros
+                nan = np.full(_PIECE, np.nan, place.dtype).view(np.uint8).data
+                for begin in range(0, place.nbytes(), len(nan)):
+                    arrays.put(place.offset + begin, nan[: place.nbytes() - begin])
+        arrays.put(0, compose(header))
+        arrays.put(0, compose(header._replace(digest=digest_of(file, header))))
 
 
 def _places_in(old: StudyFile, design: Design) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
