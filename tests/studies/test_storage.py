@@ -253,7 +253,7 @@ def test_what_is_half_written_is_done_again(full):
         expected = study.array("best_response")
     content = bytearray(full.read_bytes())
     learner = 5 * 6 + 4
-    at = place.offset + learner * (place.nbytes // 48)
+    at = place.offset + learner * (place.nbytes() // 48)
     content[at : at + 16] = bytes(16)
     content[seconds.offset] ^= 1  # measured, not computed: no checksum covers it
     full.write_bytes(content)
@@ -418,7 +418,7 @@ def test_every_changed_byte_of_what_never_changes_is_found(full):
     with open_study(full) as study:
         results_at = np.zeros(len(content), bool)
         for place in study.header.arrays.values():
-            results_at[place.offset : place.offset + place.nbytes] = place.results
+            results_at[place.offset : place.offset + place.nbytes()] = place.results
     fixed = np.flatnonzero(~results_at)
     rng = np.random.default_rng(0)
     with full.open("r+b") as file:
@@ -441,7 +441,7 @@ def test_every_changed_byte_of_a_result_is_found(full):
         most, learners = study.games.shape[1], np.repeat(study.points, study.seeds.size)
     for place in places.values():
         for learner in rng.integers(0, 48, 5).tolist():
-            record = place.nbytes // 48
+            record = place.nbytes() // 48
             at = place.offset + learner * record + int(rng.integers(record // most * learners[learner]))
             changed = bytearray(content)
             changed[at] ^= 1 << int(rng.integers(8))

@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,11 +26,13 @@ from ttt_batch.core.text import Number, check_switches, choose, count_text, pars
 from ttt_batch.learners import homes_of
 from ttt_batch.ntuple.network import FileText
 from ttt_batch.runs.base import played
+from ttt_batch.runs.config import default_weights
 from ttt_batch.runs.lookup import find_run
+from ttt_batch.runs.options import OWN
 from ttt_batch.runs.run import Clock
 from ttt_batch.studies.designs.description import description_text, read_description
 from ttt_batch.studies.designs.design import FULL, Design, Request, make_design, make_designs
-from ttt_batch.studies.designs.methods import TALLIES, TALLY, RunOpponent, Setting
+from ttt_batch.studies.designs.methods import NETWORKS, TALLIES, TALLY, RunOpponent, Setting
 from ttt_batch.studies.designs.values import MAX_SEEDS, seed_runs
 from ttt_batch.studies.storage.layout import (
     DONE,
@@ -46,6 +48,7 @@ from ttt_batch.studies.storage.reading import StudyFile, open_study
 from ttt_batch.studies.storage.writing import StudyWriter, create_study, extend_study, resume_study
 from ttt_batch.studies.summary import DEFAULT_METRIC, Result, Summary, plays, summarise
 from ttt_batch.studies.work import StudyProgress, Worker, run_study
+from ttt_batch.training.network_trainer import last_game
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -173,7 +176,8 @@ def estimated(design: Design, keep: str, threads: int, missing: Sequence[int]) -
     kinds: dict[Any, tuple[Setting, int]] = {}
     for setting, learners in zip(design.settings, missing, strict=True):
         if learners:
-            kind = setting.family.effort(setting)
+            base = [name for name in setting.family.options if name not in (*setting.family.numbers, *OWN)]
+            kind = *(getattr(setting.config, name, None) for name in (*base, "batch", "prove_every")), setting.games
             first, others = kinds.get(kind, (setting, 0))
             kinds[kind] = first, others + learners
     room, ends = Worker(keep=False, stop=lambda: False), time.perf_counter() + ALL_SECONDS
@@ -210,8 +214,18 @@ def _seconds_of(room: Worker, setting: Setting) -> tuple[float | None, float]:
 
 
 def _shortened(setting: Setting, games: int) -> Setting:
-    """Return the setting shortened to about `games` games, or unchanged if it has no more than that."""
-    return setting if games >= setting.games else setting.family.shortened(setting, games)
+    """Return the setting shortened to about `games` games, or unchanged if it has no more than that.
+
+    Networks make no proofs if the first one would come later.
+    """
+    if games >= setting.games:
+        return setting
+    config = setting.config
+    if setting.family is NETWORKS:
+        if config.prove_every > games:
+            config = replace(config, prove_every=0, keep=default_weights(0))
+        games = last_game(config, games)
+    return replace(setting, config=config, games=games)
 
 
 _INSTALL = "install it with: pip install 'ttt-batch[frames]'"

@@ -20,6 +20,7 @@ from ttt_batch.core.text import MAX_VALUES, PATTERN_LEARNERS, SWITCH_WORDS, Opti
 from ttt_batch.learners import any_learner
 from ttt_batch.studies.designs.methods import NETWORKS, TABLES, TALLIES, TALLY, Method, Setting
 from ttt_batch.studies.designs.values import MAX_SEEDS, listed, seed_runs, seeds_of, values_of
+from ttt_batch.training.plan import check_options, network_options
 
 FULL, ONE_AT_A_TIME = SWEEPS = ("grid", "one-at-a-time")
 _SWEEP_WORDS = {"full": FULL, "fullgrid": FULL, "all": FULL}
@@ -53,12 +54,6 @@ class Grid:
     values: Mapping[str, tuple[Any, ...]]
     sweep: str = FULL
 
-    @property
-    def count(self) -> int:
-        """Return the number of settings, of which some may be equal."""
-        counts = [len(values) for values in self.values.values()]
-        return math.prod(counts) if self.sweep == FULL else 1 + sum(counts) - len(counts)
-
     def combinations(self) -> Iterator[tuple[Any, ...]]:
         """Yield the value of every option of the family in order, None for a default."""
         lists = [self.values.get(name, (None,)) for name in self.family.options]
@@ -73,26 +68,25 @@ class Grid:
 
     def settings(self) -> Iterator[Setting]:
         """Yield a setting for every combination, without merging equal ones.  Raises UsageError for an invalid one."""
-        family, names = self.family, [*self.family.options]
-        known: dict[tuple[Any, ...], Setting] = {}
+        family, known = self.family, dict[tuple[Any, ...], Setting]()
         for combination in self.combinations():
-            first, given = combination[: family.first], dict(zip(names, combination, strict=True))
-            numbers = {name: value for name in family.numbers if (value := given.pop(name)) is not None}
-            with placed(functools.partial(self._combined, first)):
+            values = zip(family.options, combination, strict=True)
+            given = {name: value for name, value in values if value is not None}
+            numbers = {name: given.pop(name) for name in family.numbers if name in given}
+            first = tuple(given.items())
+            with placed(functools.partial(self._combined, given)):
                 if (base := known.get(first)) is None:
-                    others = {name: value for name, value in given.items() if value is not None}
-                    base = known[first] = family.base(others)
-            with placed(functools.partial(self._combined, combination)):
+                    base = known[first] = family.base(given)
+            with placed(functools.partial(self._combined, given | numbers)):
                 setting = family.numbered(base, numbers)
             yield setting
 
-    def _combined(self, values: tuple[Any, ...]) -> str:
+    def _combined(self, given: Mapping[str, Any]) -> str:
         """Return a message prefix with values of a combination: of options with several, which may be incompatible."""
-        family, several = self.family, []
-        for number, (name, value) in enumerate(zip(family.options, values, strict=False)):
-            if (number < family.first or name in family.checked) and len(self.values.get(name, ())) > 1:
-                several.append(f"{name.rstrip('_')} {listed([value])}")
-        return f"{', '.join(several)}: " if several else ""
+        free = set(self.family.numbers) - set(self.family.checked)
+        names = [name for name in given if name not in free and len(self.values[name]) > 1]
+        several = ", ".join(f"{name.rstrip('_')} {listed([given[name]])}" for name in names)
+        return f"{several}: " if several else ""
 
 
 FAMILIES: Mapping[str, Method] = {family.name: family for family in (TABLES, NETWORKS, TALLIES)}
@@ -185,15 +179,11 @@ class Design:
         Existing settings and seeds keep their places, and new ones follow.  name: name of the study in messages.
         Raises UsageError with the option's name if a value would be left out, and as `make_design` does.
         """
-        family, new, given = self.family, dict[str, tuple[Any, ...]](), _named(options)
+        family, given = self.family, _named(options)
         if TALLY in given and _tallies(given) != (family is TALLIES):
             has = "only counts results" if family is TALLIES else "evaluates its learners"
             raise UsageError(f"{name} {has}, which is fixed; leave {flag(TALLY, True)} out, or make another study")
-        given.pop(TALLY, None)
-        for key, value in family.named(given).items():
-            family.check(key)
-            new[key] = values_of(key, value, family.options)
-        grids = []
+        new, grids = _values(family, given), []
         for grid in self.grids:
             united = {key: _united(name, key, grid.values.get(key, ()), values) for key, values in new.items()}
             grids.append(Grid(family, {**grid.values, **united}, sweep_named(grid.sweep if sweep is None else sweep)))
@@ -254,20 +244,27 @@ def make_designs(requests: Sequence[Request], seeds: Any = None, place: str = ""
 
 
 def _grid(request: Request) -> Grid:
-    """Return the grid that is asked for, with its values in the order of the family.  Raises UsageError."""
+    """Return the grid that is asked for, with its values in the order of the family.  Raises as `make_design` does."""
     with placed(request.place(TALLY)):
         tally = _tallies(request.options)
     with placed(request.place("learner")):
         family = family_for(request.options.get("learner"), tally=tally)
-    given = family.named({name: value for name, value in request.options.items() if name != TALLY})
-    for name in given:
-        with placed(request.place(name)):
-            family.check(name)
-    values = {}
-    for name in (name for name in family.options if name in given):
-        with placed(request.place(name)):
-            values[name] = values_of(name, given[name], family.options)
-    return Grid(family, values, request.sweep)
+    values = _values(family, request.options, request.place)
+    return Grid(family, {name: values[name] for name in family.options if name in values}, request.sweep)
+
+
+def _values(
+    family: Method, options: Mapping[str, Any], place: Callable[[str], str] = lambda name: ""
+) -> dict[str, tuple[Any, ...]]:
+    """Return the values of the given options.  place: as in `Request`.  Raises UsageError, and RunFileError."""
+    given, found = {name: value for name, value in options.items() if name != TALLY}, {}
+    if family is NETWORKS:
+        given = network_options(given)
+    for name, value in given.items():
+        with placed(place(name)):
+            check_options([name], networks=family is NETWORKS)
+            found[name] = values_of(name, value, family.options)
+    return found
 
 
 def _made(grids: Sequence[Grid], seeds: Sequence[int], places: Sequence[str] = ()) -> Design:
@@ -288,8 +285,11 @@ def _made(grids: Sequence[Grid], seeds: Sequence[int], places: Sequence[str] = (
 
 
 def _count(grids: Sequence[Grid]) -> int:
-    """Return the number of settings.  Raises UsageError for more than a study may have."""
-    count = sum(grid.count for grid in grids)
+    """Return the number of settings, of which some may be equal.  Raises UsageError for more than a study may have."""
+    count = 0
+    for grid in grids:
+        counts = [len(values) for values in grid.values.values()]
+        count += math.prod(counts) if grid.sweep == FULL else 1 + sum(counts) - len(counts)
     if count > MAX_SETTINGS:
         number = f"{count:,}" if count < 10**15 else f"{count:.2g}" if count < 10**300 else "countless"
         raise UsageError(f"{number} settings are too many; a study has at most {MAX_SETTINGS:,}: give fewer values")

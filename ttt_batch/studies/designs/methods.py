@@ -9,7 +9,7 @@ import functools
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count, takewhile
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 
 from ttt_batch.core.errors import RunFileError, UsageError, flag, quoted
 from ttt_batch.core.files import shown
-from ttt_batch.core.text import PATTERN_LEARNERS, Option, find_name, unknown_name
+from ttt_batch.core.text import PATTERN_LEARNERS, Option, find_name
 from ttt_batch.games.board import Board
 from ttt_batch.learners import LEARNERS, learner_named
 from ttt_batch.ntuple.network import MAX_TEXT, text_of_tuples
@@ -45,7 +45,6 @@ from ttt_batch.training.network_trainer import (
     whole_rounds,
     with_first_proof_by,
 )
-from ttt_batch.training.plan import check_options, network_options
 from ttt_batch.training.trainers.base import check_opponent
 
 SELF = "self"
@@ -132,8 +131,7 @@ class Method(ABC):
     options: the options of learning, in the order of a study's settings.  The last ones vary fastest.
     numbers: the last options.  Any of their values is compatible with all others, except for options in `checked`.
     checked: options whose values may be incompatible with those of others.
-    refuse: raises UsageError for an option of the other learners.
-    exact_columns, other_columns: statistics of a learner with and without exact results, besides those of all.
+    columns: statistics of learners with exact results (True) and without, besides those of all learners.
     """
 
     name: str
@@ -141,27 +139,10 @@ class Method(ABC):
     options: Mapping[str, Option]
     numbers: tuple[str, ...]
     checked: tuple[str, ...]
-    refuse: Callable[[Mapping[str, object]], None]
-    exact_columns: tuple[str, ...] = ()
-    other_columns: tuple[str, ...] = ()
+    columns: Mapping[bool, tuple[str, ...]]
 
     def __reduce__(self) -> str:
         return self.name.upper()  # the name of the only object of its class, in this module
-
-    @functools.cached_property
-    def first(self) -> int:
-        """Return the number of options before `numbers`."""
-        return len(self.options) - len(self.numbers)
-
-    def named(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options under this method's names.  Raises UsageError for one given under two names."""
-        return dict(options)
-
-    def check(self, name: str) -> None:
-        """Raise UsageError for an option that these learners lack."""
-        if name not in self.options:
-            self.refuse({name: None})
-            raise unknown_name("option", name, self.options)
 
     @abstractmethod
     def base(self, given: dict[str, Any]) -> "Setting":
@@ -177,23 +158,6 @@ class Method(ABC):
     @abstractmethod
     def points(self, config: Any, games: int) -> list[int]:
         """Return the numbers of games at the recorded points of a learner."""
-
-    def exact(self, config: Any) -> bool:
-        """Return whether learners have exact results: with a table that has all positions from the start."""
-        return bool(self.exact_columns) and not config.grown
-
-    def columns(self, *, exact: bool) -> tuple[str, ...]:
-        """Return the statistics of a learner besides games, seconds and outcomes.  exact: as `exact` returns."""
-        return self.exact_columns if exact else self.other_columns
-
-    def shortened(self, setting: "Setting", games: int) -> "Setting":
-        """Return the setting with about `games` games, fewer than it has."""
-        return replace(setting, games=games)
-
-    def effort(self, setting: "Setting") -> tuple[Any, ...]:
-        """Return the values that mainly determine a learner's training time."""
-        names = (*(name for name in [*self.options][: self.first] if name not in OWN), "batch", "prove_every")
-        return *(getattr(setting.config, name, None) for name in names), setting.games
 
 
 @dataclass(frozen=True)
@@ -270,9 +234,7 @@ class Tables(Method):
     name, default_learner, options = "tables", str(DEFAULTS["learner"]), TABLE_OPTIONS
     numbers = TABLE_NUMBERS
     checked = ("batch", "epsilon", "gamma")  # they depend on the engine, the exploration and the learner
-    refuse = staticmethod(functools.partial(check_options, networks=False))
-    exact_columns: tuple[str, ...] = EXACT_COLUMNS
-    other_columns: tuple[str, ...] = ("positions",)
+    columns: Mapping[bool, tuple[str, ...]] = {True: EXACT_COLUMNS, False: ("positions",)}
 
     def base(self, given: dict[str, Any]) -> Setting:
         """Return the setting with these values of the first options."""
@@ -319,7 +281,8 @@ STEPS = (1, 2, 5)
 class Tallies(Tables):
     """Learners of `Tables`, with the same keys, whose results are counted."""
 
-    name, exact_columns, other_columns = "tallies", (), ()
+    name = "tallies"
+    columns: Mapping[bool, tuple[str, ...]] = {True: (), False: ()}
 
     def points(self, config: Config, games: int) -> list[int]:
         """Return the recorded points, for batches those of `Tables`, because they are ends of batches."""
@@ -361,12 +324,7 @@ class Networks(Method):
     name, default_learner, options = "networks", PATTERN_LEARNERS[0], NETWORK_OPTIONS
     numbers = NETWORK_NUMBERS
     checked = ("batch", "prove_every", "games")
-    refuse = staticmethod(functools.partial(check_options, networks=True))
-    other_columns = NETWORK_COLUMNS
-
-    def named(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options under their names for networks."""
-        return network_options(options)
+    columns: Mapping[bool, tuple[str, ...]] = {True: (), False: NETWORK_COLUMNS}
 
     def base(self, given: dict[str, Any]) -> Setting:
         """Return the setting with these values of the first options."""
@@ -388,13 +346,6 @@ class Networks(Method):
         while points[-1] < games:
             points.append(next_point(config, points[-1]))
         return [*points[:-1], games]
-
-    def shortened(self, setting: Setting, games: int) -> Setting:
-        """Return the shortened setting, without proofs if the first one would come later."""
-        config = setting.config
-        if config.prove_every > games:
-            config = replace(config, prove_every=0, keep=default_weights(0))
-        return replace(setting, config=config, games=last_game(config, games))
 
 
 NETWORKS = Networks()

@@ -215,7 +215,7 @@ def study_layout(design: "Design", description: str, keep: str = NONE) -> tuple[
     games = np.zeros((len(settings), max(len(setting.points) for setting in settings)), np.int64)
     for i, setting in enumerate(settings):
         games[i, : len(setting.points)] = setting.points
-    growing = np.array([not setting.family.exact(setting.config) for setting in settings])
+    growing = np.array([setting.family is not TABLES or setting.config.grown for setting in settings])
     axes = {
         "setting": (np.arange(len(settings)), "number of the setting, from 0 on"),
         "seed": (np.array(design.seeds, np.int64), "seed of the learners"),
@@ -233,7 +233,7 @@ def study_layout(design: "Design", description: str, keep: str = NONE) -> tuple[
         fixed("provenance/failure", ["failure"], np.arange(REASONS), "number of a reason"),
     ]
     sizes = {axis: content.size for axis, (content, _) in axes.items()}
-    there = {name for exact in np.unique(~growing) for name in design.family.columns(exact=bool(exact))}
+    there = {name for exact in np.unique(~growing) for name in design.family.columns[bool(exact)]}
     arrays += _results(sizes, there)
     if keep == LAST:
         arrays += snapshot_arrays(settings, sizes)

@@ -132,7 +132,7 @@ class StudyFile:
     def _read_contents(self) -> None:
         """Read and check what never changes.  Raises DamagedStudy if the header is not a study's despite its digest."""
         arrays = self.header.arrays
-        judged = {name for exact in (True, False) for name in TABLES.columns(exact=exact)}
+        judged = {name for columns in TABLES.columns.values() for name in columns}
         self.family: Method = TALLIES if judged.isdisjoint(arrays) else TABLES
         if NETWORK_COLUMNS[0] in arrays:
             self.family = NETWORKS
@@ -215,7 +215,7 @@ class StudyFile:
     def _kind(self, points: int, growing: bool, group: str) -> ResultKind:
         """Return the kind with these arrays.  group: of its tables, or empty.  Raises KeyError or ValueError."""
         arrays = self.header.arrays
-        recorded = {*ALWAYS, *self.family.columns(exact=not growing)} - {"games"}
+        recorded = {*ALWAYS, *self.family.columns[not growing]} - {"games"}
         statistics = {name: arrays[name] for name in STATISTICS if name in recorded}
         own = {path: place for path, place in arrays.items() if place.results and path.rpartition("/")[0] == group}
         tables = {path.removeprefix(f"{group}/"): place for path, place in own.items()} if group else {}

@@ -44,6 +44,7 @@ from ttt_batch.studies.storage.layout import (
     REASON_BYTES,
     REASONS,
     Array,
+    layout_size,
     study_layout,
 )
 from ttt_batch.studies.storage.reading import (
@@ -418,13 +419,13 @@ def _build(path: Path, layout: Sequence[Array], provenance: Provenance, keep: st
             "several studies"
         )
     with path.open("r+b", buffering=0) as file:
-        offsets = write_arrays(file, layout, provenance, header.size)
-        places = {name: place._replace(offset=offsets[name]) for name, place in places.items()}
-        header = header._replace(length=file.seek(0, io.SEEK_END), arrays=places)
         try:
-            allocate(file.fileno(), header.length)
+            offsets = write_arrays(file, layout, provenance, header.size)
+            allocate(file.fileno(), file.seek(0, io.SEEK_END))
         except OSError as exc:
-            raise OSError(exc.errno, f"{reason(exc)} for the {header.length:,} bytes of its results") from None
+            raise OSError(exc.errno, f"{reason(exc)} for the {layout_size(layout):,} bytes of its results") from None
+        places = {name: place._replace(offset=offsets[name]) for name, place in places.items()}
+        header = header._replace(length=file.tell(), arrays=places)
         arrays = StudyArrays(file)
         for place in places.values():
             if place.results and place.dtype.kind == "f":  # unknown values differ from zeros
