@@ -49,7 +49,7 @@ def learn(path: str, seeds: int, crew: WorkerPool | None = None, games: int = GA
     design = make_design({"games": games, "batch": BATCH}, seeds, "grid")
     with create_study(path, design, overwrite=True) as study:
         start = time.perf_counter()
-        run_study(study, threads=1, crew=crew)
+        run_study(study, threads=1, workers=crew)
         return time.perf_counter() - start
 
 
@@ -175,7 +175,7 @@ def scheduler(plan: Plan) -> Measure:
                 create_study(path, design, overwrite=True) as study,
                 mock.patch.object(WorkerPool, "chunk_seconds", SHORT_CHUNK),
             ):
-                run_study(study, threads=1, crew=crew, progress=look)
+                run_study(study, threads=1, workers=crew, progress=look)
         tenth = max(len(held) // 10, 1)
         grown = statistics.median(held[-tenth:]) - statistics.median(held[tenth : 2 * tenth])
         return {"grown": grown, "megabytes": held[-1], "tasks": max(tasks)}

@@ -139,7 +139,7 @@ def simulate(
 
         task = functools.partial(seem_to_learn, learner, hurry)
         with mock.patch.object(WorkerPool, "chunk_seconds", chunk), mock.patch.object(work, "learn_remotely", task):
-            run_study(study, threads=1, crew=crew, progress=look, stop=enough)
+            run_study(study, threads=1, workers=crew, progress=look, stop=enough)
     first = begun[0]
     seconds, learners, client, its, dummy = (after - before for before, after in zip(first, looks[-1], strict=True))
     return {

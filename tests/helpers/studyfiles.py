@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ttt_batch.studies.designs.design import Design, make_design
+from ttt_batch.studies.storage.layout import DONE
 from ttt_batch.studies.storage.reading import StudyFile
 from ttt_batch.studies.storage.writing import StudyWriter
 
@@ -62,13 +63,13 @@ def store(
 
 def missing(study: StudyFile) -> list[tuple[int, int]]:
     """Setting and seed, by number, of every learner that is not done."""
-    return [(i, j) for i in range(len(study.keys)) for j in study.missing_seeds(i).tolist()]
+    return [(i, j) for i in range(len(study.keys)) for j in np.flatnonzero(study.state[i] != DONE).tolist()]
 
 
 def store_all(study: StudyWriter) -> None:
     """Store everything that is missing, some learners of a setting at a time."""
     for setting in range(len(study.keys)):
-        seeds = study.missing_seeds(setting)
+        seeds = np.flatnonzero(study.state[setting] != DONE)
         for some in np.array_split(seeds, 3):
             if some.size:
                 own = [results(study, setting, seed) for seed in some.tolist()]

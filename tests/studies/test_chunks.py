@@ -22,7 +22,6 @@ def chunks_of(seeds: int, slots: int = 3, seconds: float = 2.0) -> tuple[Chunks,
     study: Any = SimpleNamespace(
         design=SimpleNamespace(settings=settings),
         state=state,
-        missing_seeds=lambda setting: np.flatnonzero(state[setting] != DONE),
     )
     hands: Any = SimpleNamespace(slots=slots, wanted=4 * slots, chunk_seconds=seconds)
     return Chunks(study, hands), study

@@ -285,9 +285,9 @@ class Study(StudyFile, Printable):
         again = confirm(self.summary(), seeds, best)
         with ExitStack() as stack:
             follow = stack.enter_context(progress_callback(progress, "studying"))
-            crew = None if place is None else stack.enter_context(WorkerPool(place, warn))
+            pool = None if place is None else stack.enter_context(WorkerPool(place, warn))
             fresh = stack.enter_context(temporary(again.design, "repetition"))
-            run_study(fresh, threads=n_threads, crew=crew, progress=follow, stop=stop, say=warn)
+            run_study(fresh, threads=n_threads, workers=pool, progress=follow, stop=stop, say=warn)
             return Repetition(again, summarise(fresh))
 
     def to_dataframe(self, *, last: bool = False) -> "DataFrame":
@@ -415,12 +415,12 @@ def study(
         )
     with ExitStack() as room, ExitStack() as stack:
         follow = stack.enter_context(progress_callback(progress, "studying"))
-        plan, crew = plan_study(description, resume, out, seeds, sweep, keep, **options), None
+        plan, pool = plan_study(description, resume, out, seeds, sweep, keep, **options), None
         if out is not None:
             _check_places(named_file("out", out), description, plan.design)
         if place is not None:
             homes_of(setting.config.learner for setting in plan.design.settings)
-            crew = stack.enter_context(WorkerPool(place, say, warn))
+            pool = stack.enter_context(WorkerPool(place, say, warn))
         if out is not None:
             writer = create_study(out, plan.design, plan.keep, command=command, overwrite=overwrite)
         elif plan.path is None:
@@ -434,7 +434,7 @@ def study(
         if (writer.keys, writer.seeds.tolist()) == (keys, list(plan.design.seeds)):  # not extended since then
             writer.design = plan.design  # with opponents' runs as given
         clock = Clock(writer.progress)
-        run_study(writer, threads=n_threads, crew=crew, progress=follow, stop=stop or (lambda: False), say=say)
+        run_study(writer, threads=n_threads, workers=pool, progress=follow, stop=stop or (lambda: False), say=say)
         writer.note(ended=clock.now(), seconds=clock.seconds)
         stack.close()
         done = Study(writer.path)  # a temporary file stays readable while it is open

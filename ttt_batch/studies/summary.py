@@ -139,20 +139,14 @@ def quantiles(values: NDArray[np.float64], *shares: float, occurring: bool = Fal
     """
     rows = np.sort(values, axis=1)  # NaN last
     count = np.count_nonzero(~np.isnan(rows), axis=1)
-
-    def item(place: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.take_along_axis(rows, np.clip(place, 0, np.maximum(count - 1, 0))[:, None], axis=1)[:, 0]
-
+    last = np.maximum(count - 1, 0)
     for share in shares:
-        if occurring:
-            yield item(np.ceil(share * count).astype(np.int64) - 1)
-        else:
-            place = share * np.maximum(count - 1, 0)
-            low = place.astype(np.int64)
-            one, other = item(low), item(low + 1)
-            with np.errstate(over="ignore", invalid="ignore"):  # a damaged file may hold infinite numbers
-                between = one + (other - one) * (place - low)
-            yield between
+        place = np.ceil(share * count) - 1 if occurring else share * last
+        low = place.astype(np.int64)
+        one, other = (np.take_along_axis(rows, np.clip(at, 0, last)[:, None], axis=1)[:, 0] for at in (low, low + 1))
+        with np.errstate(over="ignore", invalid="ignore"):  # a damaged file may hold infinite numbers
+            between = one + (other - one) * (place - low)
+        yield one if occurring else between
 
 
 def first_proof(holds: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -178,38 +172,35 @@ def games_at(games: NDArray[np.int64], points: NDArray[np.float64]) -> NDArray[n
     return np.where(known, games[np.arange(points.size), np.where(known, points, 0).astype(np.int64)], points)
 
 
-def proved_seats(study: StudyFile, block: Block) -> NDArray[np.float64] | None:
-    """Return float64[n, points, seats]: 1 where a block's learners were proved in a seat, 0 where they were not.
+IN_SEATS, IN_ALL = "proved_seats", "proved"
+"""Statistics that follow from others (`own_statistics`)."""
 
-    Seats without a requested proof are NaN.  The result is None if such learners have no verdicts.
+
+def own_statistics(study: StudyFile, block: Block) -> dict[str, NDArray[Any]]:
+    """Return a block's statistics with NaN for seats that are not played, and for self-play unless both seats are.
+
+    Add for learners with verdicts:
+    IN_SEATS: float64[n, points, seats], 1 where a learner is proved in a seat, 0 where it is not, NaN for seats without
+    a requested proof.
+    IN_ALL: float64[n, points], 1 if all seats with a requested proof are proved, 0 if not, NaN without such
+    seats.
     """
-    if "unbeatable" in block.statistics:
-        return in_own_seats(study, block)["unbeatable"]
-    if "proof" not in block.statistics:
-        return None
-    asked = _asked(study)[block.settings][:, None]
-    return np.where(asked, np.where(block.statistics["proof"] == PROVED, 1.0, 0.0), np.nan)
-
-
-def in_own_seats(study: StudyFile, block: Block) -> dict[str, NDArray[np.float64]]:
-    """Return the statistics with an axis for seats, float64[n, points, seats, ...], NaN for seats that are not played.
-
-    Also return those of self-play, float64[n, points, 3], NaN unless the learner plays both seats.
-    """
-    own = plays(study)[block.settings]
-    names = [name for name in (*OF_SEATS, OF_BOTH) if name in block.statistics]
-    return {name: played(name, block.statistics[name], own, np.nan) for name in names}
-
-
-def proved_in_all(seats: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return float64[n, points]: 1 if all seats with a requested proof are proved, 0 if not, NaN without such seats."""
-    return np.asarray(np.fmin.reduce(seats, axis=2))
+    found, own = dict(block.statistics), plays(study)[block.settings]
+    found |= {name: played(name, found[name], own, np.nan) for name in (*OF_SEATS, OF_BOTH) if name in found}
+    if "unbeatable" in found:
+        found[IN_SEATS] = found["unbeatable"]
+    elif "proof" in found:
+        asked = _asked(study)[block.settings][:, None]
+        found[IN_SEATS] = np.where(asked, np.where(found["proof"] == PROVED, 1.0, 0.0), np.nan)
+    if IN_SEATS in found:
+        found[IN_ALL] = np.fmin.reduce(found[IN_SEATS], axis=2)
+    return found
 
 
 def mean_of_seats(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return float64[n, points]: the mean over the played seats, NaN without any value.
+    """Return float64[...]: the mean over the played seats, NaN without any value.
 
-    values: float64[n, points, seats], NaN for seats that are not played.
+    values: float64[..., seats], NaN for seats that are not played.
     """
     first, second = values[..., 0], values[..., 1]
     return np.where(np.isnan(second), first, (first + second) / 2)
@@ -308,22 +299,21 @@ def _numbers(study: StudyFile, block: Block) -> dict[str, NDArray[Any]]:
 
     Events are numbers of points.  later: how many points follow the first proof.  holding: how many of them hold.
     """
-    last = {name: column[:, -1] for name, column in block.statistics.items()}
+    last, own = {name: column[:, -1] for name, column in block.statistics.items()}, own_statistics(study, block)
     found = {"milliseconds": 1e3 * last["seconds"]}
     if "positions" in last:
         found["positions"] = last["positions"]
-    if (seats := proved_seats(study, block)) is not None:
-        of_seats = np.moveaxis(seats, 2, 0)
-        for group, proved in zip(_groups(study), [proved_in_all(seats), *of_seats], strict=False):
+    if IN_SEATS in own:
+        of_seats = np.moveaxis(own[IN_SEATS], 2, 0)
+        for group, proved in zip(_groups(study), [own[IN_ALL], *of_seats], strict=False):
             holds, known = proved == 1, ~np.isnan(proved[:, 0])
             found[f"{group}first_proof"] = np.where(known, first_proof(holds), np.nan)
             found[f"{group}settling"] = np.where(known, settled_since(holds), np.nan)
-        ever, holds = np.isfinite(found["first_proof"]), proved_in_all(seats) == 1
+        ever, holds = np.isfinite(found["first_proof"]), own[IN_ALL] == 1
         found["later"] = np.where(ever, holds.shape[1] - 1 - found["first_proof"], 0)
         found["holding"] = np.where(ever, holds.sum(axis=1) - 1, 0)
     if "versus_random" in last:
-        own = {name: column[:, -1] for name, column in in_own_seats(study, block).items()}
-        found["loss"] = mean_of_seats(own["versus_random"][:, None, :, RESULTS.index("loss")])[:, 0]
+        found["loss"] = mean_of_seats(own["versus_random"][:, -1, :, RESULTS.index("loss")])
         found["error"] = last["value_error"].mean(axis=1)
         found |= {f"value_error.{seat}": last["value_error"][:, i] for i, seat in enumerate(SEATS)}
     return found
@@ -423,17 +413,6 @@ Result = dict[str, Any]
 """Figures or results of one setting as plain values, as JSON has them."""
 
 
-def read_results(study: StudyFile) -> Mapping[int, Result]:
-    """Return the results of each setting with learners, by its number.  Empty if the study evaluates its learners.
-
-    all_games, last_games: spreads over the seeds of the shares of games by result (SELF_PLAY), of all games and of
-    those since the second to last recorded point.  since: number of games up to that point.  Raises StudyFileError.
-    """
-    if study.family is not TALLIES:
-        return {}
-    return {setting: _results(study.games[setting], parts) for setting, parts in _by_setting(study)}
-
-
 def _by_setting(study: StudyFile) -> Iterator[tuple[int, NDArray[np.int64]]]:
     """Yield each setting's number and int64[n, points, 3]: outcomes up to its last two points (or the only one)."""
     number, parts = -1, list[NDArray[np.int64]]()
@@ -449,7 +428,12 @@ def _by_setting(study: StudyFile) -> Iterator[tuple[int, NDArray[np.int64]]]:
 
 
 def _results(games: NDArray[np.int64], outcomes: NDArray[np.int64]) -> Result:
-    """Return the results of a setting.  games: int64[points], 0 after its last point.  outcomes: of `_by_setting`."""
+    """Return the results of a setting with learners.
+
+    all_games, last_games: spreads over the seeds of the shares of games by result (SELF_PLAY), of all games and of
+    those since the second to last recorded point.  since: number of games up to that point.
+    games: int64[points], 0 after its last point.  outcomes: of `_by_setting`.
+    """
     own = games[games > 0]
     since = int(own[-2]) if own.size > 1 else 0
     before = outcomes[:, 0] if own.size > 1 else 0
@@ -472,7 +456,8 @@ class Summary(Printable):
     design: its settings and seeds.  reasons: number of failed learners by reason.
     games: int64[settings, points], games at the points.  points: int64[settings], number of points.
     states: int64[settings, 3], numbers of learners that are MISSING, DONE and FAILED.
-    columns, events: from `read_columns`.  results: from `read_results`.
+    columns, events: from `read_columns`.
+    results: of each setting with learners, by its number (`_results`).  Empty if the study evaluates its learners.
     """
 
     design: Design
@@ -507,7 +492,7 @@ class Summary(Printable):
         milliseconds: median of the measured training times up to the last point.
         positions: median number of positions in the table of a growing board, which lacks the figures above.
         seats: proofs of networks in each seat; those above cover all seats to be proved.
-        results: of learners whose results alone were counted, as `read_results` returns them.
+        results: of learners whose results alone were counted, as `_results` returns them.
         """
         found: Result = {
             "learners": self.learners([setting]),
@@ -596,6 +581,7 @@ def summarise(study: StudyFile) -> Summary:
     """Return the figures of a study's learners that are done.  Raises StudyFileError."""
     states = [np.count_nonzero(study.state == state, axis=1) for state in (MISSING, DONE, FAILED)]
     reasons = Counter(reason for _, _, reason in study.failures())
+    counted = _by_setting(study) if study.family is TALLIES else ()
     return Summary(
         study.design,
         dict(reasons.most_common()),
@@ -603,5 +589,5 @@ def summarise(study: StudyFile) -> Summary:
         study.points,
         np.stack(states, axis=1),
         *read_columns(study),
-        read_results(study),
+        {setting: _results(study.games[setting], parts) for setting, parts in counted},
     )

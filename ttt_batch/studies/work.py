@@ -74,11 +74,6 @@ class LearnerResults(NamedTuple):
         """Return the number of learners."""
         return len(self.statistics["outcomes"]) if self.statistics else 0
 
-    @property
-    def shapes(self) -> tuple[Any, ...]:
-        """Return names and shapes of the arrays.  Results with equal shapes can be `joined_results`."""
-        return tuple((name, array.shape[1:]) for part in (self.statistics, self.tables) for name, array in part.items())
-
 
 GAMES_AT_ONCE, LEARNERS_AT_ONCE = 1 << 25, 64
 """Limits of one kernel call: games, for one or two seconds in which a study cannot stop, and learners, whose start
@@ -302,7 +297,7 @@ class Chunks:
         chunk: Chunk = []
         room = 1.0  # games left in the chunk; 1 makes a chunk of one learner
         for number, setting in enumerate(self._study.design.settings):
-            seeds, begin = self._study.missing_seeds(number), 0
+            seeds, begin = np.flatnonzero(self._study.state[number] != DONE), 0
             while begin < seeds.size:
                 part = Part(number, seeds[begin : begin + max(1, int(room / setting.games))].tolist())
                 chunk.append(part)
@@ -421,22 +416,22 @@ def run_study(
     study: StudyWriter,
     *,
     threads: int,
-    crew: WorkerPool | None = None,
+    workers: WorkerPool | None = None,
     progress: Callable[[StudyProgress], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
     say: Callable[[str], None] = warn_python,
 ) -> bool:
     """Train and store all missing learners, and return whether all learners are done.
 
-    threads: number of threads of this process, unless `crew` is a pool of workers.
+    threads: number of threads of this process, unless `workers` are given.
     progress: called about ten times a second.
     stop: called as often.  Once it returns True, no further chunk starts, and the running ones are stored.  Chunks of
     workers are cancelled.
     say: called with a line if another program has removed or changed the file and the study continues in a new one.
     Raises StudyFileError if a result cannot be stored, and ClusterError.  Earlier results are stored.
     """
-    homes = () if crew is None else homes_of(setting.config.learner for setting in study.design.settings)
-    with ThreadPool(threads) if crew is None else nullcontext(crew) as pool:
+    homes = () if workers is None else homes_of(setting.config.learner for setting in study.design.settings)
+    with ThreadPool(threads) if workers is None else nullcontext(workers) as pool:
         work = _Work(study, pool, homes, progress, stop, say, time.perf_counter())
         try:
             while True:
@@ -533,7 +528,8 @@ class _Work:
         for part, found in zip(chunk, learnt, strict=True):
             if found.learners:
                 games += found.learners * self.study.design.settings[part.setting].games
-                alike.setdefault(found.shapes, []).append((part, found))
+                arrays = [*found.statistics.items(), *found.tables.items()]
+                alike.setdefault(tuple((name, array.shape[1:]) for name, array in arrays), []).append((part, found))
             if found.failure is not None:
                 # Record the failure for the other seeds of the part, too.  `--resume` tries all of them again.
                 for seed in part.seeds[found.learners :]:

@@ -185,15 +185,6 @@ def listing(columns: Sequence[Column], heads: Sequence[Sequence[str]] = ()) -> l
     return aligned([*(("", *head) for head in heads), *rows], "<>", GAP)
 
 
-def legend(columns: Sequence[Column], width: int) -> list[str]:
-    """Return the meanings of the columns present."""
-    names = {one.title for one in columns} | {one.name for one in columns}
-    texts = LEGEND | TALLIES | NETWORKS if NETWORKS.keys() - LEGEND.keys() & names else LEGEND | TALLIES
-    there = {name: text for name, text in texts.items() if name in names}
-    indent = max(map(len, there), default=0) + len(GAP)
-    return [line for name, text in there.items() for line in hanging(name, text, indent, width)]
-
-
 MOST_ROWS, MOST_REASONS = 20, 3
 """Settings of a table, and reasons of failures; JSON has all."""
 
@@ -279,8 +270,13 @@ def _facts_shared(summary: Summary, width: int) -> list[str]:
 
 
 def _end(summary: Summary, columns: Sequence[Column], width: int) -> list[str]:
-    """Return the lines below the figures: their meaning, and missing results."""
-    return ["", *legend(columns, width), *(["", summary.note] if summary.note else [])]
+    """Return the lines below the figures: the meanings of their columns, and missing results."""
+    names = {one.title for one in columns} | {one.name for one in columns}
+    texts = LEGEND | TALLIES | NETWORKS if NETWORKS.keys() - LEGEND.keys() & names else LEGEND | TALLIES
+    there = {name: text for name, text in texts.items() if name in names}
+    indent = max(map(len, there), default=0) + len(GAP)
+    meanings = [line for name, text in there.items() for line in hanging(name, text, indent, width)]
+    return ["", *meanings, *(["", summary.note] if summary.note else [])]
 
 
 # --- options ------------------------------------------------------------------------------------------------------
@@ -291,20 +287,14 @@ def _option_columns(summary: Summary, numbers: Sequence[int]) -> list[Column]:
     rows = [summary.design.settings[number].written for number in numbers]
     columns = []
     for name, values in summary.design.axes.items():
-        texts = _value_texts(values)
-        columns.append(Column("", display_name(name), [texts[row[name]] for row in rows]))
+        texts = short = {value: listed([value]) for value in values}
+        long = [value for value, text in texts.items() if isinstance(value, float) and len(text) > LONG]
+        for digits in range(3, 18):
+            short = texts | {value: f"{value:.{digits}g}" for value in long}
+            if len(set(short.values())) == len(texts):
+                break
+        columns.append(Column("", display_name(name), [cut(short[row[name]], LONGEST) for row in rows]))
     return columns
-
-
-def _value_texts(values: Sequence[Any]) -> dict[Any, str]:
-    """Return the text of each value of an option."""
-    texts = short = {value: listed([value]) for value in values}
-    long = [value for value, text in texts.items() if isinstance(value, float) and len(text) > LONG]
-    for digits in range(3, 18):
-        short = texts | {value: f"{value:.{digits}g}" for value in long}
-        if len(set(short.values())) == len(texts):
-            break
-    return {value: cut(text, LONGEST) for value, text in short.items()}
 
 
 MOST_RUNS = 6

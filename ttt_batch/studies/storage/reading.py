@@ -272,10 +272,6 @@ class StudyFile:
 
     # --- missing and failed learners -----------------------------------------------------------------------------
 
-    def missing_seeds(self, setting: int) -> NDArray[np.int64]:
-        """Return the numbers of a setting's seeds whose learners are not done."""
-        return np.flatnonzero(self.state[setting] != DONE)
-
     @cached_property
     def _reasons(self) -> list[str]:
         """Return the reasons by number, empty where unused.  The writer adds reasons to the list."""

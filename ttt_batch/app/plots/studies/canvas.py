@@ -27,14 +27,14 @@ from ttt_batch.studies.designs.values import listed, values_of
 from ttt_batch.studies.storage.layout import DONE, count_states
 from ttt_batch.studies.storage.reading import StudyFile
 from ttt_batch.studies.summary import (
+    IN_ALL,
+    IN_SEATS,
     first_proof,
     games_at,
     has_proofs,
-    in_own_seats,
     mean_of_seats,
+    own_statistics,
     plays,
-    proved_in_all,
-    proved_seats,
     quantiles,
     settled_since,
 )
@@ -159,15 +159,12 @@ WIN, DRAW, LOSS = (RESULTS.index(name) for name in ("win", "draw", "loss"))
 _OF_SEATS = ("value_error", "versus_random", "optimal_share", "best_response")
 QUARTILES = 0.5, 0.25, 0.75
 
-PROVED, IN_SEATS = "proved", "proved_seats"
-"""Statistics that follow from others: whether a learner is proved in all its seats, and in each; see `proved_seats`."""
-
 
 class Metric(NamedTuple):
     """Number of every learner.
 
     title: its name.  unit: for an axis.  kind: see TIME.  rising: more is better.
-    column: the statistic that it needs, or PROVED or IN_SEATS.
+    column: the statistic that it needs, or IN_ALL or IN_SEATS.
     of: an index on the last axis of that statistic, None for all, or a function of the statistic and the games.
     """
 
@@ -221,10 +218,10 @@ def _in_play(what: str, result: int) -> Metric:
 _SEEDS, _GAMES, _REACHED = "% of seeds", "% of games", "% of those reachable"
 
 METRICS = {
-    "proof": Metric("games to the first proof", "games", TIME, False, PROVED, _until(first_proof)),
-    "settling": Metric("games to settling", "games", TIME, False, PROVED, _until(settled_since)),
-    "proved": Metric("seeds proved at any point", _SEEDS, SHARE, True, PROVED, _ever),
-    "unbeatable": Metric("seeds unbeatable in every seat", _SEEDS, SHARE, True, PROVED),
+    "proof": Metric("games to the first proof", "games", TIME, False, IN_ALL, _until(first_proof)),
+    "settling": Metric("games to settling", "games", TIME, False, IN_ALL, _until(settled_since)),
+    "proved": Metric("seeds proved at any point", _SEEDS, SHARE, True, IN_ALL, _ever),
+    "unbeatable": Metric("seeds unbeatable in every seat", _SEEDS, SHARE, True, IN_ALL),
     "first": Metric("seeds unbeatable as first player", _SEEDS, SHARE, True, IN_SEATS, 0),
     "second": Metric("seeds unbeatable as second player", _SEEDS, SHARE, True, IN_SEATS, 1),
     "loss": Metric("losses against random play", _GAMES, PERCENT, False, "versus_random", LOSS),
@@ -263,9 +260,7 @@ def _read(
         own = np.isin(whole.settings, settings)
         statistics = {name: column[own] for name, column in whole.statistics.items()}
         block = whole._replace(settings=whole.settings[own], seeds=whole.seeds[own], statistics=statistics)
-        if (seats := proved_seats(study, block)) is not None:
-            statistics = {**statistics, PROVED: proved_in_all(seats), IN_SEATS: seats}
-        statistics = {**statistics, **in_own_seats(study, block)}
+        statistics = own_statistics(study, block)
         games = study.games[block.settings, : block.kind.points]
         read = [metric.read(statistics, games) if metric.column in statistics else None for metric in metrics]
         yield block.settings, block.seeds, read
@@ -379,7 +374,7 @@ class Selection:
     def having(self, metric: Metric) -> NDArray[np.bool_]:
         """Return which of the settings have such a number (bool[chosen settings])."""
         growing = self.study.array("growing")[self.settings]
-        if metric.column in (PROVED, IN_SEATS):
+        if metric.column in (IN_ALL, IN_SEATS):
             return has_proofs(self.study)[self.settings]
         if metric.column == "positions":
             return growing & (metric.column in self.study.header.arrays)
@@ -411,7 +406,7 @@ class Selection:
         if column == "positions":
             return f"counts no positions: {'it has no tables' if networks else 'its boards are enumerated'}"
         if networks:
-            return "makes no proofs" if column in (PROVED, IN_SEATS) else "has no exact results: it is of networks"
+            return "makes no proofs" if column in (IN_ALL, IN_SEATS) else "has no exact results: it is of networks"
         if self.study.family is TALLIES:
             return f"has no exact results: {flag(TALLY, True)} judges no table"
         return "has no exact results, since its boards are too large to enumerate"
