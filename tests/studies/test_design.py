@@ -8,8 +8,10 @@ import pytest
 import ttt_batch as ttt
 from ttt_batch.core.errors import RunFileError, UsageError
 from ttt_batch.core.text import LEARNER_NAMES
-from ttt_batch.studies.designs.design import DEFAULT_SEEDS, make_design
+from ttt_batch.studies.designs.design import DEFAULT_SEEDS, OPTION_NAMES, make_design
+from ttt_batch.studies.designs.methods import TALLY
 from ttt_batch.studies.designs.values import TABLE_OPTIONS
+from ttt_batch.studies.study import Execution, StudyOptions
 from ttt_batch.training.plan import Length, RunSources, make_plan
 from ttt_batch.training.trainers.base import check_opponent
 
@@ -27,6 +29,10 @@ LISTS = {
     "draw_worth": [None, (0.5, 0.5), "1,0"],
     "games": [None, 2, "1M"],
 }
+
+
+def test_type_checkers_know_every_option():
+    assert StudyOptions.__annotations__.keys() - Execution.__annotations__.keys() == {*OPTION_NAMES, TALLY}
 
 
 def train_config(options, seed):

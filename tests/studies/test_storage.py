@@ -677,6 +677,7 @@ def test_what_another_program_did_to_a_whole_study_is_said(full):
     marked[block + 20] = 1
     full.write_bytes(marked)
     assert "stopped while it had the file open for writing" in refused(full) and "h5clear -s" in refused(full)
+    assert "restore" not in refused(full), "the tool mends it"
     assert check_study(full)[0] == [refused(full)]
     marked[content.index(b"axes", block)] ^= 1
     full.write_bytes(marked)

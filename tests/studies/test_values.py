@@ -256,7 +256,7 @@ def test_a_run_as_opponent(tmp_path, monkeypatch, trained):
     trained(2).save("self")
     (by_name,) = values_of("opponent", "rival")
     assert isinstance(by_name, RunOpponent) and by_name.name == "rival.h5"
-    assert values_of("opponent", [run, Path("rival.h5"), by_name]) == (by_name,)
+    assert values_of("opponent", [run, Path("rival.h5"), by_name]) == [by_name]
     assert RunOpponent(by_name.digest, "rival.h5").run.config == run.config
     assert values_of("opponent", Path("self"))[0].name == "./self", "a file, not the name"
     with pytest.raises(RunFileError, match="is not the run that the study has"):

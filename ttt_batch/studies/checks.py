@@ -159,7 +159,7 @@ def _findings(study: StudyFile) -> Iterator[str]:
         yield f"its design cannot be read: {str(error).removeprefix(f'{shown(study.path)}: ')}"
     if (study.array("state") > FAILED).any():
         yield f"state holds {study.array('state').max()}, it must hold 0 to {FAILED}"
-    if study.noted is None:
+    if not study.progress and str(study.array("provenance/progress")) not in ("", "{}"):
         yield "provenance/progress is malformed; resume the study to rewrite it"
     nameless = sum(reason == "unknown" for _, _, reason in study.failures())
     if nameless:

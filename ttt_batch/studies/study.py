@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from ttt_batch.core.files import reason
 from ttt_batch.core.outputs import check_distinct, named_file
 from ttt_batch.core.resources import thread_count
 from ttt_batch.core.results import Printable, labelled, progress_callback
-from ttt_batch.core.text import Number, check_switches, choose, count_text, parse_int
+from ttt_batch.core.text import Number, check_switches, choose, count_text, given_options, parse_int, with_options
 from ttt_batch.learners import homes_of
 from ttt_batch.ntuple.network import FileText
 from ttt_batch.runs.base import played
@@ -234,6 +234,47 @@ MEMORY = Path("a study in memory")
 """Path that marks a study without a file of its own."""
 
 
+class Execution(TypedDict, total=False):
+    """Execution of a study, which changes no result: see `study`."""
+
+    threads: Number | None
+    workers: Number | None
+    scheduler: str | None
+    progress: Callable[[StudyProgress], None] | bool | None
+    stop: Callable[[], bool] | None
+    warn: Callable[[str], None] | None
+
+
+class StudyOptions(Execution, total=False):
+    """Execution of a study, and the values of every option of learning (`designs.design.OPTION_NAMES`)."""
+
+    learner: object
+    board: object
+    symmetry: object
+    engine: object
+    opponent: object
+    seat: object
+    start_value: object
+    lambda_: object
+    cut: object
+    beta: object
+    explore: object
+    beads: object
+    rewards: object
+    batch: object
+    epsilon: object
+    alpha: object
+    gamma: object
+    draw_worth: object
+    games: object
+    tuples: object
+    sharing: object
+    objective: object
+    prove_every: object
+    trace: object
+    tally: object
+
+
 class Study(StudyFile, Printable):
     """A study's file, open for reading: its design, its results and their figures.
 
@@ -262,17 +303,9 @@ class Study(StudyFile, Printable):
             self._figures = summarise(self)
         return self._figures
 
+    @with_options(Execution)
     def confirm(
-        self,
-        seeds: Number | Iterable[int],
-        best: str | None = None,
-        *,
-        threads: Number | None = None,
-        workers: Number | None = None,
-        scheduler: str | None = None,
-        progress: Callable[[StudyProgress], None] | bool | None = None,
-        stop: Callable[[], bool] = lambda: False,
-        warn: Callable[[str], None] = warn_python,
+        self, seeds: Number | Iterable[int], best: str | None = None, **execution: Unpack[Execution]
     ) -> Repetition:
         """Repeat the best setting, and the default, on fresh seeds, because the best of many looks better than it is.
 
@@ -281,13 +314,15 @@ class Study(StudyFile, Printable):
         Raises UsageError, ClusterError, TttBatchError if no setting has a usable figure of that metric, and
         StudyFileError if temporary files do not fit on the disk.
         """
-        place, n_threads = cluster_config(workers, scheduler, threads), thread_count(threads)
+        way: dict[str, Any] = dict.fromkeys(Execution.__annotations__) | given_options(Study.confirm, execution)
+        place, threads = cluster_config(way["workers"], way["scheduler"], way["threads"]), thread_count(way["threads"])
+        stop, say = way["stop"] or (lambda: False), way["warn"] or warn_python
         again = confirm(self.summary(), seeds, best)
         with ExitStack() as stack:
-            follow = stack.enter_context(progress_callback(progress, "studying"))
-            pool = None if place is None else stack.enter_context(WorkerPool(place, warn))
+            follow = stack.enter_context(progress_callback(way["progress"], "studying"))
+            pool = None if place is None else stack.enter_context(WorkerPool(place, say))
             fresh = stack.enter_context(temporary(again.design, "repetition"))
-            run_study(fresh, threads=n_threads, workers=pool, progress=follow, stop=stop, say=warn)
+            run_study(fresh, threads=threads, workers=pool, progress=follow, stop=stop, say=say)
             return Repetition(again, summarise(fresh))
 
     def to_dataframe(self, *, last: bool = False) -> "DataFrame":
@@ -365,6 +400,7 @@ def load_study(path: str | Path) -> Study:
     return Study(find_run(path))
 
 
+@with_options(StudyOptions)
 def study(
     description: str | Path | None = None,
     *,
@@ -373,15 +409,9 @@ def study(
     seeds: Number | Iterable[int] | None = None,
     sweep: str | None = None,
     keep: str | None = None,
-    threads: Number | None = None,
-    workers: Number | None = None,
-    scheduler: str | None = None,
     overwrite: bool = False,
-    progress: Callable[[StudyProgress], None] | bool | None = None,
-    stop: Callable[[], bool] | None = None,
-    warn: Callable[[str], None] | None = None,
     command: str = "",
-    **options: object,
+    **options: Unpack[StudyOptions],
 ) -> Study:
     """Train a learner for every combination of the options' values and every seed, and return the study.
 
@@ -407,20 +437,23 @@ def study(
     missing.  The file contains the results up to the error.
     """
     check_switches(overwrite=overwrite)
-    place, n_threads, say = cluster_config(workers, scheduler, threads), thread_count(threads), warn or warn_python
+    given: dict[str, Any] = dict(options)
+    way = {name: given.pop(name, None) for name in Execution.__annotations__}
+    place, threads = cluster_config(way["workers"], way["scheduler"], way["threads"]), thread_count(way["threads"])
+    stop, say = way["stop"] or (lambda: False), way["warn"] or warn_python
     if resume is not None and overwrite:
         raise UsageError(
             f"{flag('resume')} continues in the study's own file and replaces nothing; leave out "
             f"{flag('overwrite', True)}"
         )
     with ExitStack() as room, ExitStack() as stack:
-        follow = stack.enter_context(progress_callback(progress, "studying"))
-        plan, pool = plan_study(description, resume, out, seeds, sweep, keep, **options), None
+        follow = stack.enter_context(progress_callback(way["progress"], "studying"))
+        plan, pool = plan_study(description, resume, out, seeds, sweep, keep, **given), None
         if out is not None:
             _check_places(named_file("out", out), description, plan.design)
         if place is not None:
             homes_of(setting.config.learner for setting in plan.design.settings)
-            pool = stack.enter_context(WorkerPool(place, say, warn))
+            pool = stack.enter_context(WorkerPool(place, say, way["warn"]))
         if out is not None:
             writer = create_study(out, plan.design, plan.keep, command=command, overwrite=overwrite)
         elif plan.path is None:
@@ -434,7 +467,7 @@ def study(
         if (writer.keys, writer.seeds.tolist()) == (keys, list(plan.design.seeds)):  # not extended since then
             writer.design = plan.design  # with opponents' runs as given
         clock = Clock(writer.progress)
-        run_study(writer, threads=n_threads, workers=pool, progress=follow, stop=stop or (lambda: False), say=say)
+        run_study(writer, threads=threads, workers=pool, progress=follow, stop=stop, say=say)
         writer.note(ended=clock.now(), seconds=clock.seconds)
         stack.close()
         done = Study(writer.path)  # a temporary file stays readable while it is open

@@ -262,8 +262,9 @@ def _values(
         given = network_options(given)
     for name, value in given.items():
         with placed(place(name)):
-            check_options([name], networks=family is NETWORKS)
-            found[name] = values_of(name, value, family.options)
+            if name not in family.options:
+                check_options([name], networks=family is NETWORKS)
+            found[name] = tuple(values_of(name, value, family.options))
     return found
 
 

@@ -32,25 +32,13 @@ _THOUSANDS = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})*,0\d\d(?:,\d{3})*(?!\d)", 
 _SEEDS = Option(read=parse_seed, ranges=True, whole=True, most=MAX_SEEDS)
 
 
-def values_of(name: str, given: Any, options: Mapping[str, Option] = TABLE_OPTIONS) -> tuple[Any, ...]:
+def values_of(name: str, given: Any, options: Mapping[str, Option] = TABLE_OPTIONS) -> Sequence[Any]:
     """Return the distinct values of the option `name` of `options`, in order and in their form in a configuration.
 
     Examples: schedules, boards, `on`/`off`/`auto` for symmetry, pairs of draw worths, opponents (`read_opponent`).
     given: text, a list, tuple or array of values, or one value.  Raises UsageError, and RunFileError for an opponent.
     """
-    return tuple(_read(name, given, options[name]))
-
-
-def seeds_of(given: Any) -> Sequence[int]:
-    """Return the seeds for a number (from 0 on) or a list or range such as `0..99` or `5,7`.  Raises UsageError."""
-    text = isinstance(given, str) and not re.search(r"[,;]|\.\.", given)
-    if text or not (isinstance(given, str) or _is_list(given)):
-        return range(parse_int("seeds", given, 1, MAX_SEEDS))
-    return _read("seeds", given, _SEEDS)
-
-
-def _read(name: str, given: Any, option: Option) -> Sequence[Any]:
-    """Return the distinct values given for an option, in order.  Raises UsageError, and RunFileError."""
+    option = options[name]
     parts = _listed(name, given, option)
     if not parts:
         raise UsageError(f"{name} is an empty list; give a value, or leave {name} out")
@@ -62,6 +50,14 @@ def _read(name: str, given: Any, option: Option) -> Sequence[Any]:
         _check_many(name, len(found) + len(values), option)
         found += values
     return list(dict.fromkeys(found))
+
+
+def seeds_of(given: Any) -> Sequence[int]:
+    """Return the seeds for a number (from 0 on) or a list or range such as `0..99` or `5,7`.  Raises UsageError."""
+    text = isinstance(given, str) and not re.search(r"[,;]|\.\.", given)
+    if text or not (isinstance(given, str) or _is_list(given)):
+        return range(parse_int("seeds", given, 1, MAX_SEEDS))
+    return values_of("seeds", given, {"seeds": _SEEDS})
 
 
 def _check_many(name: str, count: int, option: Option) -> None:

@@ -288,20 +288,13 @@ class StudyFile:
     @property
     def progress(self) -> dict[str, Any]:
         """Return the notes of the study, such as `ended` and `seconds`, empty if missing or damaged."""
-        return self.noted or {}
-
-    @property
-    def noted(self) -> dict[str, Any] | None:
-        """Return the notes as `progress` does, but None if they are malformed."""
-        text = str(self.array("provenance/progress"))
         with suppress(ValueError, RecursionError):
-            noted = plain_json(text or "{}")
-            if not isinstance(noted, dict) or not all(isinstance(value, str | int | float) for value in noted.values()):
-                return None
-            seconds, ended = noted.get("seconds", 0.0), noted.get("ended", "")
-            if isinstance(seconds, float) and 0.0 <= seconds <= MOST_SECONDS and isinstance(ended, str):
-                return noted
-        return None
+            noted = plain_json(str(self.array("provenance/progress")) or "{}")
+            if isinstance(noted, dict) and all(isinstance(value, str | int | float) for value in noted.values()):
+                seconds, ended = noted.get("seconds", 0.0), noted.get("ended", "")
+                if isinstance(seconds, float) and 0.0 <= seconds <= MOST_SECONDS and isinstance(ended, str):
+                    return noted
+        return {}
 
     # --- reading ----------------------------------------------------------------------------------------------
 

@@ -175,7 +175,11 @@ class StudyWriter(StudyFile):
         with STUDY_FILE.refusing(self.path):
             self.check_own()
             for name, place in kind.statistics.items():
-                self._places.write(place, runs, self._padded(statistics[name]))
+                padded = np.full(
+                    (settings.size, *place.shape[2:]), np.nan if place.dtype.kind == "f" else 0, place.dtype
+                )
+                padded[:, : kind.points] = statistics[name]
+                self._places.write(place, runs, padded)
             for name, place in kind.tables.items():
                 self._places.write(place, own, tables[name])
             self._places.write(arrays["checksum"], runs, sums)
@@ -208,16 +212,6 @@ class StudyWriter(StudyFile):
         for name, place in kind.tables.items():
             kept[name] = _fitting(name, tables[name], place, (n, *place.shape[2:]))
         return columns, kept
-
-    def _padded(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return a statistic [n, points, ...] in C order, padded to the most points with NaN, or 0 for integers."""
-        most = self.games.shape[1]
-        if array.shape[1] == most:
-            return np.ascontiguousarray(array)
-        missing = np.nan if array.dtype.kind == "f" else 0
-        padded = np.full((array.shape[0], most, *array.shape[2:]), missing, array.dtype)
-        padded[:, : array.shape[1]] = array
-        return padded
 
     def fail(self, setting: int, seed: int, reason: str) -> None:
         """Record that a learner failed, and the reason.  A resumed study tries the learner again.
