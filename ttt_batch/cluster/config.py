@@ -120,13 +120,13 @@ def cluster_config(workers: Number | None, scheduler: str | None, threads: Numbe
             f"{flag('threads')} counts threads of this process, which only waits with {flag(named)}; "
             f"leave out {flag('threads')}"
         )
-    place = (
+    config = (
         ClusterConfig(address=_address(scheduler))
         if workers is None
         else ClusterConfig(parse_int("workers", workers, 1, MOST_WORKERS))
     )
-    check_installed(local=bool(place.workers))
-    return place
+    check_installed(local=bool(config.workers))
+    return config
 
 
 def _address(given: object) -> str:
@@ -191,8 +191,8 @@ def quiet() -> Iterator[None]:
 
 
 @_reading_settings()
-def start_workers(place: ClusterConfig, stack: ExitStack) -> Any:
-    """Start the workers of `place` on this machine and return the cluster; the workers end with `stack`.
+def start_workers(config: ClusterConfig, stack: ExitStack) -> Any:
+    """Start the workers of `config` on this machine and return the cluster; the workers end with `stack`.
 
     They listen on the loopback interface only.  Every user of the machine can reach it, so all connections are
     encrypted and need this cluster's own key.  Their folder is private, too, because scheduler and workers first look
@@ -207,7 +207,7 @@ def start_workers(place: ClusterConfig, stack: ExitStack) -> Any:
     _silence_tracker()
     settings = {
         "loop": _loop(stack),
-        "n_workers": place.workers,
+        "n_workers": config.workers,
         "threads_per_worker": 1,
         "processes": True,
         "host": LOOPBACK,
@@ -228,7 +228,7 @@ def start_workers(place: ClusterConfig, stack: ExitStack) -> Any:
             why = getattr(error, "strerror", None) or "one ended, or did not answer, before it could work"
             why += f" (with {_variables()})" if _variables() else ""
             raise ClusterError(
-                f"cannot start {count_text(place.workers, 'worker')}: {why}; each takes up to 200 MB, and a script "
+                f"cannot start {count_text(config.workers, 'worker')}: {why}; each takes up to 200 MB, and a script "
                 'that starts some needs `if __name__ == "__main__":` around what it does'
             ) from None
 

@@ -76,12 +76,12 @@ _IDENTITY = f"{worker_identity.__module__}:{worker_identity.__name__}"
 class WorkerList:
     """List of the workers of a cluster.
 
-    place: the cluster, named in messages.  say: called with a line about problems and changes of workers.  note: called
-    with other information.  accepted: number of threads of each accepted worker, by its address.
+    config: the cluster, named in messages.  say: called with a line about problems and changes of workers.
+    note: called with other information.  accepted: number of threads of each accepted worker, by its address.
     """
 
-    def __init__(self, place: ClusterConfig, say: Callable[[str], None], note: Callable[[str], None]) -> None:
-        self._place, self._say, self._note, self._here = place, say, note, worker_identity()
+    def __init__(self, config: ClusterConfig, say: Callable[[str], None], note: Callable[[str], None]) -> None:
+        self._config, self._say, self._note, self._here = config, say, note, worker_identity()
         self.accepted: dict[str, int] = {}
         self._asked: dict[str, tuple[Any, Any]] = {}
         self._threads: dict[str, int] = {}
@@ -175,7 +175,7 @@ class WorkerList:
         if now - self._well > PATIENCE:
             why = f": {count_text(len(limits), 'worker')} paused, with a memory limit of " if limits else ""
             least = size_text(min(limits)) if limits else ""
-            raise ClusterError(f"no worker {self._place} could work for a minute{why}{least}")
+            raise ClusterError(f"no worker {self._config} could work for a minute{why}{least}")
 
     def _tell(self, client: Any, now: float) -> None:
         """Report the workers that joined and left since the last report."""
@@ -185,9 +185,9 @@ class WorkerList:
             if self._asked:
                 return
             if not self.accepted:
-                self._note(f"there is no worker {self._place} yet; waiting for workers")
-            elif self._place.address:
-                self._note(f"{self._count()} {self._place}{_openness(self._place)}{_dashboard(client)}")
+                self._note(f"there is no worker {self._config} yet; waiting for workers")
+            elif self._config.address:
+                self._note(f"{self._count()} {self._config}{_openness(self._config)}{_dashboard(client)}")
         else:
             joined, left = self.accepted.keys() - self._told, self._told - self.accepted.keys()
             parts = [f"{_named(those)} {verb}" for those, verb in ((left, "gone"), (joined, "joined")) if those]
@@ -203,9 +203,9 @@ def _named(workers: set[str]) -> str:
     return f"worker {min(workers)} has" if len(workers) == 1 else f"{len(workers):,} workers have"
 
 
-def _openness(place: ClusterConfig) -> str:
+def _openness(config: ClusterConfig) -> str:
     """Return a warning about a scheduler without certificates, for the end of a message."""
-    return "; without TLS, whoever reaches its ports can run code there" if place.address.startswith("tcp:") else ""
+    return "; without TLS, whoever reaches its ports can run code there" if config.address.startswith("tcp:") else ""
 
 
 def _dashboard(client: Any) -> str:
@@ -271,10 +271,10 @@ class WorkerPool:
     chunk_seconds = 2.0
 
     def __init__(
-        self, place: ClusterConfig, say: Callable[[str], None], note: Callable[[str], None] | None = None
+        self, config: ClusterConfig, say: Callable[[str], None], note: Callable[[str], None] | None = None
     ) -> None:
-        self._place, self._say = place, say
-        self._roster = WorkerList(place, say, note or (lambda _: None))
+        self._config, self._say = config, say
+        self._worker_list = WorkerList(config, say, note or (lambda _: None))
         self.begun: dict[str, _Begun] = {}
         self._kept: dict[str, Any] = {}
         self._to_send: list[_Begun] = []
@@ -285,7 +285,7 @@ class WorkerPool:
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             stack.enter_context(quiet())
-            self._cluster = None if self._place.address else start_workers(self._place, stack)
+            self._cluster = None if self._config.address else start_workers(self._config, stack)
             self._connect(stack, CONNECT_SECONDS)
             self._stack = stack.pop_all()
         return self
@@ -296,12 +296,12 @@ class WorkerPool:
     @property
     def workers(self) -> int:
         """Return the number of accepted workers."""
-        return len(self._roster.accepted)
+        return len(self._worker_list.accepted)
 
     @property
     def slots(self) -> int:
         """Return the number of tasks that the workers run at the same time."""
-        return self._roster.slots
+        return self._worker_list.slots
 
     @property
     def wanted(self) -> int:
@@ -319,7 +319,7 @@ class WorkerPool:
         """
         if not self._is_connected(seconds):
             return []
-        self._roster.look(self._client, self._ready)
+        self._worker_list.look(self._client, self._ready)
         self._start_again()
         self._send_again()
         ready = self._ready
@@ -341,7 +341,7 @@ class WorkerPool:
         from distributed import as_completed
 
         self._connection = stack.enter_context(ExitStack())
-        self._client = connect(self._cluster or self._place.address, self._connection, seconds)
+        self._client = connect(self._cluster or self._config.address, self._connection, seconds)
         self._ready = as_completed(loop=self._client.loop, with_results=True, raise_errors=False)
 
     def _send(self, begun: _Begun) -> None:
@@ -351,7 +351,7 @@ class WorkerPool:
             self.begun.pop(begun.future.key, None)
         begun.attempt += 1
         # Restrict only if a worker must not run it: Dask does not queue restricted tasks at the scheduler.
-        begun.allowed = frozenset(self._roster.accepted) if self._roster.doubtful else frozenset()
+        begun.allowed = frozenset(self._worker_list.accepted) if self._worker_list.doubtful else frozenset()
         task = begun.task
         begun.future = self._client.submit(
             perform,
@@ -389,18 +389,18 @@ class WorkerPool:
         Dask restarts a dead worker, but gives up if that takes too long or the worker dies while it starts.
         """
         cluster, now = self._cluster, time.monotonic()
-        if cluster is None or self.workers == self._place.workers or now < self._start_at:
+        if cluster is None or self.workers == self._config.workers or now < self._start_at:
             return
         self._start_at = now + START_SECONDS
         for name, nanny in list(cluster.workers.items()):
             if nanny.status.name in ("failed", "closed"):  # it died in its first start, and would block a place
                 cluster.worker_spec.pop(name, None)
-        cluster.scale(self._place.workers)
+        cluster.scale(self._config.workers)
 
     def _send_again(self) -> None:
         """Submit lost tasks again, and tasks restricted to workers that have left."""
         for begun in self.begun.values():
-            if begun.allowed and not begun.allowed & self._roster.accepted.keys() and begun not in self._to_send:
+            if begun.allowed and not begun.allowed & self._worker_list.accepted.keys() and begun not in self._to_send:
                 self._to_send.append(begun)
         sent, self._to_send = self._to_send, []
         for begun in sent:
@@ -409,11 +409,11 @@ class WorkerPool:
     def _taken(self, future: Any, result: Any) -> Iterator[TaskResult]:
         """Yield the result or failure of an ended future, if it belongs to a current task."""
         begun = self.begun.get(future.key)
-        if self._roster.answered(future, result) or begun is None or begun.future is not future:
+        if self._worker_list.answered(future, result) or begun is None or begun.future is not future:
             return
         if future.status == "finished" and not isinstance(result, Refusal):
             del self.begun[future.key]
-            self._roster.note_result()
+            self._worker_list.note_result()
             yield TaskResult(begun.tag, result)
         elif future.status == "error":
             del self.begun[future.key]
@@ -430,8 +430,8 @@ class WorkerPool:
         now = time.monotonic()
         if self._client.status != "running" and self._lost_at is None:
             self._lost_at = now
-            self._say(f"the scheduler {self._place} is gone; trying to reconnect")
-            self._roster.forget()
+            self._say(f"the scheduler {self._config} is gone; trying to reconnect")
+            self._worker_list.forget()
         if self._client.status == "closed":
             self._connection.close()
             with suppress(ClusterError):
@@ -440,11 +440,11 @@ class WorkerPool:
         if self._client.status == "running":
             if self._lost_at is not None:
                 self._lost_at = None
-                self._roster.note_result()
-                self._say(f"the scheduler {self._place} is back")
+                self._worker_list.note_result()
+                self._say(f"the scheduler {self._config} is back")
             return True
         if self._lost_at is not None and now - self._lost_at > PATIENCE:
-            raise ClusterError(f"the scheduler {self._place} has been gone for a minute")
+            raise ClusterError(f"the scheduler {self._config} has been gone for a minute")
         time.sleep(min(seconds, 0.1))
         return False
 

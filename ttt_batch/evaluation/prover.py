@@ -105,14 +105,14 @@ class Prover:
         limit = free_memory() // 2 if self._memory is None else self._memory
         slots = Slots(positions, self._slots, limit, self._needed.get((seat, goal), 0))
         task = search.make_task(self.board, seat, GOALS.index(goal), occupied=occupied)
-        crew = [(agent, search.make_walk(self.board, positions, words, lost))]
-        search.begin_at(agent, slots.positions, crew[0][1], np.zeros(0, np.int8))
+        workers = [(agent, search.make_walk(self.board, positions, words, lost))]
+        search.begin_at(agent, slots.positions, workers[0][1], np.zeros(0, np.int8))
         with ExitStack() as stack:
-            hunt = _Hunt(task, slots, budget, crew, threads, stack)
+            hunt = _Hunt(task, slots, budget, workers, threads, stack)
             why = hunt.run(lost, progress, stop)
         self._slots = slots.array
         self._needed[seat, goal] = hunt.count(search.KEPT)
-        games = np.concatenate([walk.lost[: walk.at[search.LOST]] for _, walk in hunt.crew])[:lost]
+        games = np.concatenate([walk.lost[: walk.at[search.LOST]] for _, walk in hunt.workers])[:lost]
         status: Status = "refuted" if len(games) else "proved" if why == search.DONE else "undecided"
         return Proof(status, hunt.count(search.ENTERED), games, why == search.NO_ROOM, time.perf_counter() - began)
 
@@ -125,18 +125,18 @@ class _Hunt:
         task: Claim,
         slots: Slots,
         budget: int,
-        crew: Sequence[tuple[Any, Walk]],
+        workers: Sequence[tuple[Any, Walk]],
         threads: int,
         stack: ExitStack,
     ) -> None:
         self._task, self._slots, self._budget = task, slots, budget
-        self.crew, self._threads, self._stack = list(crew), threads, stack
+        self.workers, self._threads, self._stack = list(workers), threads, stack
         self._pool: ThreadPoolExecutor | None = None
         self._idle = np.zeros(1, np.int64)
 
     def count(self, what: int) -> int:
         """Return the sum over all walks of one entry of `Walk.at`."""
-        return sum(int(walk.at[what]) for _, walk in self.crew)
+        return sum(int(walk.at[what]) for _, walk in self.workers)
 
     def run(self, lost: int, progress: Callable[[int, int], None] | None, stop: Callable[[], bool] | None) -> int:
         """Search until done or ended early; return the reason, `search.BUDGET_SPENT` if `stop()` was true."""
@@ -175,7 +175,7 @@ class _Hunt:
         self._idle[0] = len(busy) < self._threads and self._pool is not None
 
         def go_on(turn: int) -> int:
-            agent, walk = self.crew[busy[turn]]
+            agent, walk = self.workers[busy[turn]]
             until = AT_ONCE - int(walk.at[search.ENTERED]) % AT_ONCE  # independent of the slots, which may be reused
             until = min(until, budget // len(busy) + (turn < budget % len(busy)))
             if self._threads > 1 and self._pool is None:
@@ -197,18 +197,18 @@ class _Hunt:
             self._threads = 1 + startable_threads(self._threads - 1)
             self._pool = self._stack.enter_context(ThreadPoolExecutor(max(1, self._threads - 1)))
         while len(busy) < self._threads:
-            bottoms = [(_bottom(self.crew[number][1]), number) for number in busy]
+            bottoms = [(_bottom(self.workers[number][1]), number) for number in busy]
             depth, giver = min(bottoms)
-            walk = self.crew[giver][1]
+            walk = self.workers[giver][1]
             if depth > walk.at[search.PLY]:
                 break
-            idle = next((number for number in range(len(self.crew)) if number not in busy), None)
+            idle = next((number for number in range(len(self.workers)) if number not in busy), None)
             if idle is None:
                 fresh = Walk(*map(np.zeros_like, walk))
                 fresh.lost[:] = -1
-                self.crew.append((search.copy_for_thread(self.crew[0][0]), fresh))
-                idle = len(self.crew) - 1
-            _hand_over(walk, *self.crew[idle], self._slots.positions, depth)
+                self.workers.append((search.copy_for_thread(self.workers[0][0]), fresh))
+                idle = len(self.workers) - 1
+            _hand_over(walk, *self.workers[idle], self._slots.positions, depth)
             busy = [*busy, idle]
         return busy
 

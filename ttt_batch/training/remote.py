@@ -41,8 +41,8 @@ class RemoteBatches:
     Raises UsageError if workers cannot import the learner.
     """
 
-    def __init__(self, crew: WorkerPool, config: Config, say: Callable[[str], None]) -> None:
-        self._crew, self._config, self._say = crew, config.to_dict(), say
+    def __init__(self, workers: WorkerPool, config: Config, say: Callable[[str], None]) -> None:
+        self._workers, self._config, self._say = workers, config.to_dict(), say
         self._homes = homes_of([config.learner])
         self._seconds = 0.0  # per game on a worker
 
@@ -61,24 +61,24 @@ class RemoteBatches:
         return walked
 
     def _walk(self, batch: SharedBatch, stop: Callable[[], bool]) -> bool:
-        crew = self._crew
-        while not crew.slots:
+        workers = self._workers
+        while not workers.slots:
             if stop():
                 return False
-            crew.ended(0.1)
+            workers.ended(0.1)
         name, missing = self._begin(batch)
         began, waited_for = time.perf_counter(), 0.0
         while missing:
             if stop():
-                crew.give_up()
+                workers.give_up()
                 return False
             late = time.perf_counter() - began > max(LATE * waited_for, LATE_SECONDS)
-            if len(missing) < crew.slots and waited_for and late:
-                crew.give_up()
+            if len(missing) < workers.slots and waited_for and late:
+                workers.give_up()
                 for share in missing:
                     batch.walk_here(*share)
                 return True
-            for ended in crew.ended(0.1):
+            for ended in workers.ended(0.1):
                 if ended.tag in missing and self._take(batch, name, ended):
                     missing.remove(ended.tag)
                     waited_for = time.perf_counter() - began
@@ -91,7 +91,7 @@ class RemoteBatches:
         transfer it only once.  But Dask runs dependent tasks on the worker that has their input, so chunks would have
         to be bound to workers and would wait for a stopped one.
         """
-        games, slots = batch.last - batch.first, self._crew.slots
+        games, slots = batch.last - batch.first, self._workers.slots
         each = min(max(int(self._seconds * games / slots / SHARE_SECONDS), 1), MOST_SHARES)
         best, order = _packed(batch.policy, batch.graph)
         digest = hashlib.sha256(json.dumps(self._config, sort_keys=True).encode())
@@ -110,7 +110,7 @@ class RemoteBatches:
         """Send a chunk of the batch `name` to the workers, with or without the policy."""
         arguments = self._config, batch.turn, batch.first, name, policy, *share
         key = "-".join(map(str, (name, *share, *([] if policy is None else ["policy"]))))
-        self._crew.begin(share, RemoteTask(key, with_learners, (self._homes, walk_remotely, *arguments)))
+        self._workers.begin(share, RemoteTask(key, with_learners, (self._homes, walk_remotely, *arguments)))
 
     def _take(self, batch: SharedBatch, name: str, ended: TaskResult) -> bool:
         """Add a chunk's counts; if workers failed, walk it in this process.  Return whether the chunk is done.

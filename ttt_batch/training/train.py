@@ -365,8 +365,8 @@ def _shared(
         )
         yield None
         return
-    with WorkerPool(place, say, warn) as crew:
-        yield RemoteBatches(crew, config, say)
+    with WorkerPool(place, say, warn) as pool:
+        yield RemoteBatches(pool, config, say)
 
 
 def save_and_publish(
