@@ -187,7 +187,9 @@ class WorkerList:
             if not self.accepted:
                 self._note(f"there is no worker {self._config} yet; waiting for workers")
             elif self._config.address:
-                self._note(f"{self._count()} {self._config}{_openness(self._config)}{_dashboard(client)}")
+                open_to_all = "; without TLS, whoever reaches its ports can run code there"
+                warning = open_to_all if self._config.address.startswith("tcp:") else ""
+                self._note(f"{self._count()} {self._config}{warning}{_dashboard(client)}")
         else:
             joined, left = self.accepted.keys() - self._told, self._told - self.accepted.keys()
             parts = [f"{_named(those)} {verb}" for those, verb in ((left, "gone"), (joined, "joined")) if those]
@@ -201,11 +203,6 @@ class WorkerList:
 
 def _named(workers: set[str]) -> str:
     return f"worker {min(workers)} has" if len(workers) == 1 else f"{len(workers):,} workers have"
-
-
-def _openness(config: ClusterConfig) -> str:
-    """Return a warning about a scheduler without certificates, for the end of a message."""
-    return "; without TLS, whoever reaches its ports can run code there" if config.address.startswith("tcp:") else ""
 
 
 def _dashboard(client: Any) -> str:

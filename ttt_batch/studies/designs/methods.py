@@ -210,14 +210,10 @@ def written(value: Any) -> Any:
     return value.name if isinstance(value, Board | RunOpponent) else "" if value is None else value
 
 
-def _table_learner(given: Any) -> str:
-    return learner_named(given).name
-
-
 TABLE_NUMBERS = ("batch", "epsilon", "alpha", "gamma", "draw_worth", "games")
 TABLE_NAMES = ("learner", "board", "symmetry", "engine", "opponent", "seat", *OWN, *TABLE_NUMBERS)
 TABLE_OPTIONS: Mapping[str, Option] = {name: OPTIONS[name] for name in TABLE_NAMES} | {
-    "learner": replace(OPTIONS["learner"], read=_table_learner),
+    "learner": replace(OPTIONS["learner"], read=lambda given: learner_named(given).name),
     "opponent": replace(OPTIONS["opponent"], read=read_opponent),
 }
 
@@ -337,7 +333,11 @@ class Networks(Method):
         config = replace(base.config, **changed)
         config = replace(config, keep=default_weights(config.prove_every))
         config = with_first_proof_by(config, games, given="prove_every" in changed)
-        _check_points(config, games)
+        if config.prove_every and (proofs := games // whole_rounds(config, config.prove_every)) > MOST_POINTS:
+            raise UsageError(
+                f"{games:,} games with a proof every {config.prove_every:,} are {proofs:,} recorded points; a study "
+                f"has at most {MOST_POINTS:,} for each learner: prove less often"
+            )
         return Setting(self, config, last_game(config, games))
 
     def points(self, config: PatternConfig, games: int) -> list[int]:
@@ -349,12 +349,3 @@ class Networks(Method):
 
 
 NETWORKS = Networks()
-
-
-def _check_points(config: PatternConfig, games: int) -> None:
-    """Raise UsageError for more than MOST_POINTS proofs."""
-    if config.prove_every and (proofs := games // whole_rounds(config, config.prove_every)) > MOST_POINTS:
-        raise UsageError(
-            f"{games:,} games with a proof every {config.prove_every:,} are {proofs:,} recorded points; a study has "
-            f"at most {MOST_POINTS:,} for each learner: prove less often"
-        )

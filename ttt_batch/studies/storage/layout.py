@@ -1,7 +1,7 @@
 """Layout of a study's file: its arrays, and the content of the constant ones."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from ttt_batch.learners import learner_named
 from ttt_batch.runs.network_run import TABLES as MEANINGS
 from ttt_batch.runs.options import OWN
 from ttt_batch.runs.storage.declaration import FIELDS, TABLE_UNIT, Field
-from ttt_batch.studies.designs.methods import NETWORKS, TABLES, TALLIES
+from ttt_batch.studies.designs.methods import NETWORKS, TABLES
 
 if TYPE_CHECKING:
     from ttt_batch.studies.designs.design import Design
@@ -104,16 +104,6 @@ def results(
     return Array(path, kind, tuple(axes), tuple(sizes[axis] for axis in axes), meaning, unit)
 
 
-def snapshot_arrays(settings: Sequence["Setting"], sizes: Mapping[str, int]) -> Iterator[Array]:
-    """Yield the arrays kept for settings of one family.
-
-    sizes: lengths of the shared axes.  Raises UsageError for tables without a fixed size.
-    """
-    grouped, arrays = _KEPT[settings[0].family.name]
-    for name, group in grouped(settings).items():
-        yield from arrays(f"tables/{name}", [settings[i] for i in group], group, sizes)
-
-
 def _table_groups(settings: Sequence["Setting"]) -> dict[str, list[int]]:
     """Return settings grouped by equal arrays of tables, by group name.  Raises UsageError for growing boards."""
     groups: dict[str, list[int]] = {}
@@ -195,16 +185,6 @@ def _of_networks(
     yield results(f"{path}/proved", "i4", (*whole, "kind", "seat"), lengths, proved)
 
 
-_Groups = Callable[[Sequence["Setting"]], dict[str, list[int]]]
-_Arrays = Callable[[str, Sequence["Setting"], Sequence[int], Mapping[str, int]], Iterator[Array]]
-
-_KEPT: Mapping[str, tuple[_Groups, _Arrays]] = {
-    TABLES.name: (_table_groups, _of_tables),
-    NETWORKS.name: (_network_groups, _of_networks),
-    TALLIES.name: (_table_groups, _of_tables),
-}
-
-
 def study_layout(design: "Design", description: str, keep: str = NONE) -> tuple[Array, ...]:
     """Return all arrays of a study's file.
 
@@ -236,7 +216,11 @@ def study_layout(design: "Design", description: str, keep: str = NONE) -> tuple[
     there = {name for exact in np.unique(~growing) for name in design.family.columns[bool(exact)]}
     arrays += _results(sizes, there)
     if keep == LAST:
-        arrays += snapshot_arrays(settings, sizes)
+        networks = design.family is NETWORKS
+        groups = _network_groups(settings) if networks else _table_groups(settings)
+        kept = _of_networks if networks else _of_tables
+        for name, group in groups.items():
+            arrays += kept(f"tables/{name}", [settings[i] for i in group], group, sizes)
     return tuple(arrays)
 
 
