@@ -11,7 +11,7 @@ import pytest
 from helpers.support import mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.analysis.position import best_play, best_replies, describe_position
+from ttt_batch.analysis.position import best_play, describe_position
 from ttt_batch.app.reports.evaluation import evaluation_text, show_text
 from ttt_batch.app.reports.layout import line_of_play
 from ttt_batch.core.errors import BoardError
@@ -166,10 +166,11 @@ def test_best_play_ends_as_the_truth_says_and_takes_the_lowest_cell(name):
             good = [
                 c for c in range(run.board.cells) if marks[c] == EMPTY and minimax(run.board, after(marks, c)) == rest
             ]
-            assert cell == min(good) and best_replies(run, marks) == good
+            best = [move.cell for move in describe_position(run, marks).moves if move.best]
+            assert cell == min(good) and best == good
             marks = after(marks, cell)
         assert minimax(run.board, marks) == (result, 0) and run.board.outcome(marks) != UNFINISHED
-        assert best_replies(run, marks) == []
+        assert best_play(run, marks) == ()
 
 
 def grids(board: Board, marks: Position) -> set[Position]:

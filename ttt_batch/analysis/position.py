@@ -357,21 +357,11 @@ def best_play(run: SolverAccess, position: Position) -> tuple[int, ...]:
     The winner wins as soon and the loser loses as late as possible, with the lowest of equal cells.  Raises BoardError.
     """
     line: list[int] = []
-    while best := best_replies(run, position):
-        line.append(best[0])
-        position = run.board.after(position, best[0])
+    while after := run.true_moves(position):
+        truth = run.truth(position)
+        line.append(next(cell for cell, then in after.items() if then.a_ply_earlier == truth))
+        position = run.board.after(position, line[-1])
     return tuple(line)
-
-
-def best_replies(run: SolverAccess, position: Position) -> list[int]:
-    """Return the best moves on an enumerated board: those that keep the result, by the quickest win or longest loss.
-
-    Empty in a final position.  Raises BoardError.
-    """
-    truth, after = run.truth(position), run.true_moves(position)
-    if truth is None or not after:
-        return []
-    return [cell for cell, then in after.items() if then.a_ply_earlier == truth]
 
 
 def _moves(

@@ -331,10 +331,8 @@ def watch_curve(
                 f"cannot draw on the terminal: {reason(error)}; if it was closed, start again in another one"
             ) from None
     else:
-        snapshot.path = find_run(snapshot.path)
-        snapshot.read()
-        with suppress(OSError):
-            snapshot.written = snapshot.path.stat().st_mtime
+        if not snapshot.refresh():
+            snapshot.read()  # raises an error for a missing file
         _print(snapshot, stream, ascii=ascii)
     return snapshot.done
 

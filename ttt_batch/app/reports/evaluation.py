@@ -245,12 +245,7 @@ def show_text(shown: PositionReport, name: str = "") -> str:
 
 def _boards(shown: PositionReport) -> list[list[str]]:
     """Draw the position with the names of its free cells, the agent's value of each, and the truth of each."""
-    board, position = shown.board, shown.position
-    free = {move.cell: move for move in shown.moves}
-
-    def drawn(title: str, labels: dict[int, str]) -> list[str]:
-        texts = [labels[cell] if cell in labels else MARKS[mark] for cell, mark in enumerate(position)]
-        return [title, *draw_labels(board, texts)]
+    board, free = shown.board, {move.cell: move for move in shown.moves}
 
     def number(move: Move) -> str:
         if shown.beads is not None:
@@ -259,18 +254,20 @@ def _boards(shown: PositionReport) -> list[list[str]]:
             return percent(move.softmax)
         return "?" if math.isnan(move.value) else f"{move.value:+z.2f}"
 
-    small = board.cells <= 9
-    names = {cell: move.name if small else MARKS[EMPTY] for cell, move in free.items()}
-    found = [drawn("position", names)]
-    if free:
-        if not shown.outside:
-            titles = "chances by softmax" if shown.prefers else "agent's values" if shown.beads is None else "beads"
-            found.append(drawn(titles, {cell: number(move) for cell, move in free.items()}))
+    labels = {"position": {cell: move.name if board.cells <= 9 else MARKS[EMPTY] for cell, move in free.items()}}
+    if free and not shown.outside:
+        title = "chances by softmax" if shown.prefers else "agent's values" if shown.beads is None else "beads"
+        labels[title] = {cell: number(move) for cell, move in free.items()}
+    if free and shown.truth is not None:
         player = shown.player or 0
         truths = {cell: move.truth.seen_by(player).short for cell, move in free.items() if move.truth is not None}
-        if truths:
-            found.append(drawn("truth, in plies", truths))
-    return [block for block in found if max(map(len, block)) <= REPORT_WIDTH]
+        labels["truth, in plies"] = truths
+    marks = [MARKS[mark] for mark in shown.position]
+    drawn = [
+        [title, *draw_labels(board, [texts.get(cell, mark) for cell, mark in enumerate(marks)])]
+        for title, texts in labels.items()
+    ]
+    return [block for block in drawn if max(map(len, block)) <= REPORT_WIDTH]
 
 
 def _summary(shown: PositionReport) -> list[str]:
@@ -288,22 +285,18 @@ def _summary(shown: PositionReport) -> list[str]:
         rows.append(("truth", "not known: the board is too large to enumerate"))
     elif shown.outcome == UNFINISHED:
         rows.append(("truth", f"{shown.truth} with best play (a ply is one move of either player)"))
-    if shown.outcome == UNFINISHED:
-        rows += [("ties", meaning(shown.ties)), ("agent", _choice(shown))]
+    if shown.player is not None:
+        result = "" if shown.truth is None else shown.truth.seen_by(shown.player).word
+        rows += [("ties", meaning(shown.ties)), ("agent", _choice(shown, result))]
         best = [move.name for move in shown.moves if move.best]
         if best:
             why = {"win": " (quickest win)", "draw": "", "loss": " (longest loss)"}
-            rows.append(("best", " ".join(best) + why[_result(shown)]))
+            rows.append(("best", " ".join(best) + why[result]))
     return [line for key, text in rows for line in hanging(key, text, 8)]
 
 
-def _result(shown: PositionReport) -> str:
-    """Return `win`, `draw` or `loss` of best play for the player to move."""
-    return "" if shown.truth is None or shown.player is None else shown.truth.seen_by(shown.player).word
-
-
-def _choice(shown: PositionReport) -> str:
-    """Return what the agent plays, and whether that keeps the result."""
+def _choice(shown: PositionReport, result: str) -> str:
+    """Return what the agent plays, and whether that keeps the `result` of best play, if it is known."""
     cells = [move.name for move in shown.moves if move.probability > 0]
     occupied = [shown.board.cell_name(cell) for cell in shown.forfeits]
     n = len(cells) + len(occupied)
@@ -316,12 +309,11 @@ def _choice(shown: PositionReport) -> str:
     text += f" (1 in {n} each)" if n > 1 and even else " (as often as stands below)" if n > 1 else ""
     if occupied:
         text += f", and forfeits by choosing {' '.join(occupied)}, taken already"
-    lost = {"win": "the win", "draw": "the draw"}.get(_result(shown), "")
-    if shown.keeps is None or not lost:
+    if shown.keeps is None or result not in ("win", "draw"):
         return text
     if shown.keeps > 1 - 1e-9:
-        return f"{text}: keeps {lost}"
-    return f"{text}: gives {lost} away" + (f" {100 * (1 - shown.keeps):.0f} % of the time" if shown.keeps else "")
+        return f"{text}: keeps the {result}"
+    return f"{text}: gives the {result} away" + (f" {100 * (1 - shown.keeps):.0f} % of the time" if shown.keeps else "")
 
 
 def _table(shown: PositionReport) -> list[str]:
