@@ -82,6 +82,15 @@ def test_a_file_and_a_program_are_judged_as_the_callable_they_are(folder):
     assert ttt.judge(f"cmd:{sys.executable} program.py", "3x4x3").to_dict() == ttt.judge(lowest, "3x4x3").to_dict()
 
 
+def test_a_program_that_is_named_twice_starts_once(folder):
+    program = python(f"open('starts', 'a').write('1')\n{LOWEST}")
+    twice = ttt.evaluate(program, program).to_dict()
+    assert Path("starts").read_text() == "1"
+    assert twice == ttt.judge(lowest, against=lowest).to_dict() | {"against": twice["against"]}
+    assert ttt.tournament([program, program, "random"]).exact
+    assert Path("starts").read_text() == "11"
+
+
 FAULTS = {
     "no file": ("no.py:agent", "there is no file no.py"),
     "no name": ("mine.py:nobody", "mine.py has no nobody; it has choose, lowest, Lowest, wrong"),

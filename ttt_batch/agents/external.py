@@ -462,14 +462,18 @@ def open_players(
     """Yield the players: runs, and agents on `board`, else on that of the first player that has one, else on 3x3.
 
     load: opens the file of a run.  rules: options of `at_board`, for agents.
-    Programs that were started for agents end with the block.
+    An agent that is named twice is opened once.  Programs that were started for agents end with the block.
     Raises UsageError for a player that is neither a run nor an agent, BoardError, RunFileError and AgentError.
     """
     seated, whose = AnyRun | AgentAdapter, None if board is None else parse_board(board)
     read = [one if isinstance(one, seated) else None if is_agent(one) else load(one) for one in players]
     whose = whose or next((one.board for one in read if one is not None), Board())
+    named: dict[object, AgentAdapter] = {}
     with ExitStack() as stack:
-        yield [
-            stack.enter_context(at_board(given, whose, **rules)) if one is None else one
-            for given, one in zip(players, read, strict=True)
-        ]
+        for number, given in enumerate(players):
+            if read[number] is None:
+                name = given if isinstance(given, str) else number
+                if name not in named:
+                    named[name] = stack.enter_context(at_board(given, whose, **rules))
+                read[number] = named[name]
+        yield [one for one in read if one is not None]

@@ -25,7 +25,7 @@ from ttt_batch.games.board import Board, Position, parse_board
 from ttt_batch.games.game_files import board_meant
 from ttt_batch.runs.evaluation import Evaluation, PlayedEvaluation, evaluate_as_played
 from ttt_batch.runs.loading import AnyRun, any_run, load_any
-from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
+from ttt_batch.runs.lookup import RUNS_OR_AGENTS, is_program, name_or_run
 from ttt_batch.runs.run import Run
 
 AnyRunOrPath = AnyRun | str | Path
@@ -194,7 +194,9 @@ def evaluate(
             if isinstance(player, AnyRun) and player.exact and "samples" not in given:
                 lengths = [name for name in ("games", "seed", "budget") if name in given]
                 check_lengths(player, lengths, lengths, "exactly")
-            with open_opponent([*others, against][0], player, how) as opponent:
+            # A program that plays itself is started once.
+            twin = isinstance(run, str) and is_program(run) and against == run
+            with open_opponent(player if twin else [*others, against][0], player, how) as opponent:
                 return judge_agent(player, opponent, **given, ties=ties)
 
 

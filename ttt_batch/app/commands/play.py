@@ -177,7 +177,7 @@ def watch_command(
     keys = games is None and _at_a_terminal()
     scripted = find_name(other, SCRIPTED) if other is not None and is_named(other) else None
     players: list[str | Path] = [path]
-    if other is not None and not scripted and not (other == path and is_named(other)):
+    if other is not None and not scripted:
         players.append(other if is_named(other) else name_or_run("player", other, AGENT_NAMES, others=RUNS_OR_AGENTS))
     names = called(path), scripted or called(other or path)
     doing = f"reading {called(path)}"
