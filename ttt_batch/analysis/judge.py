@@ -17,7 +17,7 @@ games, each answer used once.  So Wilson's interval for N games is wide enough.
 import dataclasses
 import itertools
 import random
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -263,8 +263,13 @@ def judge_agent(
         if large or not agent.exact:
             check_scripted(agent, against)
             return evaluate_sampled(agent, SCRIPTED if against is None else [str(against)], ties=ties, **given)
-        refused, how = (("games", "budget"), "in each position") if number else ([*given], "exactly")
-        check_lengths(agent, refused, given, how)
+        how = "in each position" if number else "exactly"
+        for name in given:
+            if name != "seed" or not number:
+                raise UsageError(
+                    f"{flag(name)} is for boards too large to enumerate; {agent.board.name} is evaluated {how}; "
+                    "leave it out"
+                )
         against = "random" if against is None else against
         against = against.sampled(number) if isinstance(against, AgentAdapter) else against
         if isinstance(agent, AgentAdapter):
@@ -274,19 +279,6 @@ def judge_agent(
             assert isinstance(agent, Run), "networks are not exact"
             found = _judge_tables(agent, against, ties)
     return with_intervals(found, number, given.get("seed", 0)) if number else found
-
-
-def check_lengths(agent: Judged, refused: Collection[str], given: Collection[str], how: str) -> None:
-    """Raise UsageError for an option of matches, `refused` and `given`, of an agent that is evaluated without them.
-
-    how: words for its evaluation.
-    """
-    for name in refused:
-        if name in given:
-            raise UsageError(
-                f"{flag(name)} is for boards too large to enumerate; "
-                f"{agent.board.name} is evaluated {how}; leave it out"
-            )
 
 
 def check_scripted(agent: Judged, against: object, *, run: bool = False) -> None:
