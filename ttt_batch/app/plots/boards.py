@@ -27,16 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.analysis.review import move_results
-from ttt_batch.app.plots.style import (
-    COLOURS,
-    common_title,
-    ink_on,
-    line_sign,
-    log_counts,
-    make_legend,
-    make_panels,
-    new_figure,
-)
+from ttt_batch.app.plots import style
 from ttt_batch.core.errors import UsageError
 from ttt_batch.core.text import SEATS, count_text, short_number
 from ttt_batch.evaluation.exact_results import chances_of
@@ -150,16 +141,16 @@ def opening_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
     columns = 2 if wide else BOARDS
     boards = [openings(run, BOARDS if len(runs) == 1 else columns) for run in runs]
     per_run = -(-max(map(len, boards)) // columns)
-    legend = make_legend(runs, names)
+    legend = style.make_legend(runs, names)
     cell_rows = max(run.board.rows / max(run.board.cols, 3) for run in runs)
     height = per_run * (0.4 + (7.2 / columns - 0.15) * cell_rows)
     what = "" if len(runs) > 1 else f", after {short_number(runs[0].games)} games"
     titled = "Values" if any(gives(run) == "value" for run in runs) else "Chances"
-    title = f"{titled} of the opening: {common_title(runs)}{what}"
-    figure = new_figure(0.75 + len(runs) * (height + 0.25 * (len(runs) > 1)), title)
+    title = f"{titled} of the opening: {style.common_title(runs)}{what}"
+    figure = style.new_figure(0.75 + len(runs) * (height + 0.25 * (len(runs) > 1)), title)
     parts = figure.subfigures(len(runs), 1, squeeze=False)[:, 0]
     for part, run, row, text in zip(parts, runs, boards, legend.texts, strict=True):
-        grid = make_panels(part, per_run, columns, 0)
+        grid = style.make_panels(part, per_run, columns, 0)
         # Points of the numbers in the cells: five characters fill a third of a cell's width.
         size = 72 * (7.2 / columns - 0.25) / max(run.board.cols, run.board.rows, 3) / 3.4
         size = min(11.0, max(5.5, size))
@@ -245,7 +236,7 @@ def draw_board_axes(axes: Any, run: AnyRun, opening: Opening, size: float, *, wo
             mark = MARKS[opening.position[cell]]
             axes.text(*middle, mark, ha="center", va="center", fontsize=2.2 * size, weight="bold")
             continue
-        ink = "#000000" if math.isnan(value) else ink_on(colour)
+        ink = "#000000" if math.isnan(value) else style.ink_on(colour)
         for height, text, share in _texts(run, opening, cell, words=words):
             axes.text(col + 0.5, row + height, text, ha="center", va="center", fontsize=share * size, color=ink)
     for cell in opening.choices:
@@ -401,13 +392,13 @@ def coverage_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
     tables = [run for run in runs if isinstance(run, Run)]
     if len(tables) < len(runs):
         raise UsageError("networks count no visits of positions; choose another kind of plot: curves or opening")
-    legend = make_legend(runs, names)
+    legend = style.make_legend(runs, names)
     columns = 1 if len(runs) <= 3 else 2
     rows = -(-len(runs) // columns)
     covers = [coverage_of(run) for run in tables]
-    title = f"How often play reaches each position: {common_title(runs)}"
-    figure = new_figure(0.95 + (3.3 if len(runs) == 1 else 2.5) * rows, title)
-    grid = make_panels(figure, rows, columns, len(runs))
+    title = f"How often play reaches each position: {style.common_title(runs)}"
+    figure = style.new_figure(0.95 + (3.3 if len(runs) == 1 else 2.5) * rows, title)
+    grid = style.make_panels(figure, rows, columns, len(runs))
     for axes, run, cover, text in zip(grid, tables, covers, legend.texts, strict=False):
         if cover.kind == "visited":
             _draw_visited(axes, cover)
@@ -461,9 +452,9 @@ def _draw_shares(axes: Any, cover: Coverage, *, narrow: bool) -> None:
 
 
 def _draw_visited(axes: Any, cover: Coverage) -> None:
-    axes.bar(cover.plies, cover.shares, 0.82, color=COLOURS[0], label="visited")
+    axes.bar(cover.plies, cover.shares, 0.82, color=style.COLOURS[0], label="visited")
     axes.plot(cover.plies, cover.positions, color="#000000", ls="--", marker="o", ms=3, label="at most")
-    log_counts(axes)
+    style.log_counts(axes)
     axes.set_ylim(0.7, 3 * cover.positions.max())
     axes.set_ylabel("positions")
     _plies_axis(axes, cover)
@@ -484,8 +475,8 @@ def _draw_legend(figure: Any, covers: Sequence[Coverage]) -> None:
     if any(cover.kind != "visited" for cover in covers):
         entries += [(Patch(**_fill(number)), name) for number, name in enumerate(BINS)]
     if any(cover.kind == "visited" for cover in covers):
-        most = line_sign(color="#000000", ls="--", marker="o", ms=3)
-        entries += [(Patch(facecolor=COLOURS[0]), "positions visited"), (most, "positions there are at most")]
+        most = style.line_sign(color="#000000", ls="--", marker="o", ms=3)
+        entries += [(Patch(facecolor=style.COLOURS[0]), "positions visited"), (most, "positions there are at most")]
     handles, labels = zip(*entries, strict=True)
     figure.legend(
         handles, labels, loc="outside lower left", ncols=min(len(labels), 6), columnspacing=1.2, handlelength=1.4

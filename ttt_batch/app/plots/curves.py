@@ -16,27 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.app.plots.style import (
-    COLOURS,
-    DRAW,
-    LOSS,
-    MARKERS,
-    WIN,
-    Look,
-    common_title,
-    line_sign,
-    line_style,
-    log_counts,
-    log_ticks,
-    make_legend,
-    make_look,
-    make_panels,
-    marked_points,
-    new_figure,
-    put_legend,
-    unbeatable_text,
-    verdict,
-)
+from ttt_batch.app.plots import style
 from ttt_batch.core.errors import UsageError
 from ttt_batch.core.text import RESULTS, SEATS, short_number
 from ttt_batch.runs.loading import AnyRun
@@ -57,7 +37,7 @@ def games_axis(axes: Any, low: float, high: float) -> None:
 
     axes.set_xscale("log")
     axes.set_xlim(low, high)
-    ticks = [tick for tick in log_ticks(low, high, 6) if tick >= 1]
+    ticks = [tick for tick in style.log_ticks(low, high, 6) if tick >= 1]
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xticks(ticks, [short_number(tick) for tick in ticks])
@@ -233,11 +213,11 @@ def stretches(games: NDArray[np.int64], holds: NDArray[np.bool_], end: float) ->
 
 
 def draw_strips(
-    axes: Any, panel: Panel, groups: Sequence[Sequence[int]], end: float, style: Callable[[Line], dict[str, Any]]
+    axes: Any, panel: Panel, groups: Sequence[Sequence[int]], end: float, look_of: Callable[[Line], dict[str, Any]]
 ) -> dict[int, float]:
     """Draw the strips of a panel whose values are 1 where no opponent wins, else 0; return the middle of each run's.
 
-    groups: as for `rows_of`.  end: the right edge.  style: colour and marker of a line.
+    groups: as for `rows_of`.  end: the right edge.  look_of: colour and marker of a line.
     """
     seats = {run: [line.seat for line in panel.lines if line.run == run] for group in groups for run in group}
     rows = rows_of(groups, seats)
@@ -245,7 +225,7 @@ def draw_strips(
     for line in panel.lines:
         row = rows[line.run] + seats[line.run].index(line.seat)
         for start, length, good in stretches(line.games, line.value > 0, end):
-            colour = style(line)["color"] if good else BEATEN
+            colour = look_of(line)["color"] if good else BEATEN
             axes.broken_barh([(start, length)], (row - HIGH / 2, HIGH), facecolor=colour, linewidth=0)
     last = max(row + len(seats[run]) - 1 for run, row in rows.items())
     axes.set_ylim(last + 0.7, -0.7)
@@ -256,7 +236,7 @@ def draw_strips(
         return middles
     axes.set_yticks([])
     for group in groups:  # each entry of the legend by its own sign, left of its strips
-        look = style(next(line for line in panel.lines if line.run == group[0]))
+        look = look_of(next(line for line in panel.lines if line.run == group[0]))
         middle = (middles[group[0]] + middles[group[-1]]) / 2
         axes.plot(
             [-0.025],
@@ -289,17 +269,17 @@ NO_EXACT_NETWORKS = "networks and boards too large to enumerate\nhave no exact r
 def curves_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
     """Draw the learning curves of `runs` in one figure.  Raises UsageError for a run without recorded points."""
     panels = learning_panels(runs)
-    look = make_look(runs, make_legend(runs, names), len(COLOURS))
+    look = style.make_look(runs, style.make_legend(runs, names), len(style.COLOURS))
     rows, alone = (len(panels) + 2) // 2, len(panels) % 2 == 0  # the legend, in a row of its own
     handles, labels = zip(*_legend_entries(panels, look, runs), strict=True)
     needed = sum(ENTRY + LINE * (label.count("\n") + 1) for label in labels) / ROW
     ratios = [1.0] * (rows - 1) + [needed if alone else max(1.0, needed)]
-    figure = new_figure(0.6 + 2.35 * sum(ratios), f"Learning curves: {common_title(runs)}")
-    grid = make_panels(figure, rows, 2, len(panels), height_ratios=ratios)
+    figure = style.new_figure(0.6 + 2.35 * sum(ratios), f"Learning curves: {style.common_title(runs)}")
+    grid = style.make_panels(figure, rows, 2, len(panels), height_ratios=ratios)
     for axes, panel in zip(grid, panels, strict=False):
         _draw_panel(axes, panel, look, runs)
         games_axis(axes, *games_edges(*_span(panel)))
-    put_legend(grid[len(panels)], handles, labels, handlelength=2.6, labelspacing=0.55)
+    style.put_legend(grid[len(panels)], handles, labels, handlelength=2.6, labelspacing=0.55)
     return figure
 
 
@@ -308,26 +288,30 @@ def _span(panel: Panel) -> tuple[int, int]:
     return min(int(line.games[0]) for line in panel.lines), max(int(line.games[-1]) for line in panel.lines)
 
 
-def _line_style(line: Line, look: Look) -> dict[str, Any]:
+def _line_style(line: Line, look: style.Look) -> dict[str, Any]:
     """Colour by result for one run, by run for several; dashes by seat."""
-    dash, style = DASHES[max(line.seat, 0)], look.style[line.run]
+    dash, own = DASHES[max(line.seat, 0)], look.style[line.run]
     if line.what:
         number = max(RESULTS.index(line.what) if line.what in RESULTS else PLAYED.index(line.what), 0)
-        return {"color": (WIN, DRAW, LOSS)[number], "marker": MARKERS[number], "linestyle": dash}
+        return {
+            "color": (style.WIN, style.DRAW, style.LOSS)[number],
+            "marker": style.MARKERS[number],
+            "linestyle": dash,
+        }
     if len(look.style) == 1:
-        return {"color": ALONE, "marker": MARKERS[4], "linestyle": dash}
-    return {**line_style(style), "linestyle": dash}
+        return {"color": ALONE, "marker": style.MARKERS[4], "linestyle": dash}
+    return {**style.line_style(own), "linestyle": dash}
 
 
-def _draw_verdicts(axes: Any, panel: Panel, look: Look, runs: Sequence[AnyRun]) -> None:
+def _draw_verdicts(axes: Any, panel: Panel, look: style.Look, runs: Sequence[AnyRun]) -> None:
     """Draw the strips, with a star where both of a run's begin to hold for good."""
 
-    def style(line: Line) -> dict[str, Any]:
+    def look_of(line: Line) -> dict[str, Any]:
         return {**_line_style(line, look), **({"color": PROVED_COLOUR} if len(runs) == 1 else {})}
 
     axes.set_title(panel.title)
     axes.set_ylabel("" if len(runs) == 1 else "pairs: first above second", fontsize=8.5, labelpad=12)
-    middles = draw_strips(axes, panel, [numbers for _, numbers in look.entries], games_edges(*_span(panel))[1], style)
+    middles = draw_strips(axes, panel, [numbers for _, numbers in look.entries], games_edges(*_span(panel))[1], look_of)
     for number, since in _proofs(runs):
         if len(runs) > 1:
             line = next(line for line in panel.lines if line.run == number)
@@ -336,14 +320,14 @@ def _draw_verdicts(axes: Any, panel: Panel, look: Look, runs: Sequence[AnyRun]) 
                 [middles[number]],
                 marker="*",
                 markersize=10,
-                color=style(line)["color"],
+                color=look_of(line)["color"],
                 markeredgecolor="white",
                 zorder=5,
                 clip_on=False,
             )
 
 
-def _draw_panel(axes: Any, panel: Panel, look: Look, runs: Sequence[AnyRun]) -> None:
+def _draw_panel(axes: Any, panel: Panel, look: style.Look, runs: Sequence[AnyRun]) -> None:
     if panel.name in STRIPS:
         _draw_verdicts(axes, panel, look, runs)
         return
@@ -352,9 +336,9 @@ def _draw_panel(axes: Any, panel: Panel, look: Look, runs: Sequence[AnyRun]) -> 
     crowds = [numbers for _, numbers in look.entries if len(numbers) > 1]
     crowded = {number for numbers in crowds for number in numbers}
 
-    def draw(line: Line, **style: Any) -> None:
-        every = marked_points(line.games, low, max(high, low + 1), look.style[line.run] / len(COLOURS))
-        axes.plot(line.games, line.value, markevery=every, **{**_line_style(line, look), **style})
+    def draw(line: Line, **more: Any) -> None:
+        every = style.marked_points(line.games, low, max(high, low + 1), look.style[line.run] / len(style.COLOURS))
+        axes.plot(line.games, line.value, markevery=every, **{**_line_style(line, look), **more})
 
     for line in panel.lines:
         draw(line, **({"marker": "", "linewidth": 0.6, "alpha": 0.45} if line.run in crowded else {}))
@@ -372,7 +356,7 @@ def _draw_panel(axes: Any, panel: Panel, look: Look, runs: Sequence[AnyRun]) -> 
         whole = one or panel.name == "in_play" or top > 50
         axes.set_ylim(*((-3, 103) if whole else (-0.03 * max(top, 1), 1.05 * max(top, 1))))
     elif panel.name in ("positions", "proof_positions"):
-        log_counts(axes)
+        style.log_counts(axes)
     else:
         axes.set_ylim(0, 1.08 * max(top, 1e-3))
     for _, since in _proofs(runs):
@@ -389,7 +373,7 @@ def _proofs(runs: Sequence[AnyRun]) -> Iterator[tuple[int, int]]:
             yield number, max(since, int(after_games(run.statistics)["games"][0]))
 
 
-def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[AnyRun]) -> list[tuple[Any, str]]:
+def _legend_entries(panels: Sequence[Panel], look: style.Look, runs: Sequence[AnyRun]) -> list[tuple[Any, str]]:
     """Return the signs of the legend, and what stands beside each."""
     from matplotlib.patches import Patch
 
@@ -402,32 +386,34 @@ def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[AnyRun])
     if one:
         there = any(panel.name == "versus_random" for panel in panels)
         meanings = ("agent wins; in play X wins", "draw", "agent loses; in play O wins") if there else PLAYED
-        entries = [(line_sign(**style_of(0, 0, what)), name) for what, name in zip(RESULTS, meanings, strict=True)]
+        entries = [
+            (style.line_sign(**style_of(0, 0, what)), name) for what, name in zip(RESULTS, meanings, strict=True)
+        ]
     for text, numbers in look.entries[:LEGEND_ENTRIES]:
-        said = verdict([runs[number] for number in numbers])
+        said = style.verdict([runs[number] for number in numbers])
         label = f"{text}: {said.replace('unbeatable since game', 'proved since')}"
         if len(look.entries) <= FEW or not said or len(label) > LEGEND_WIDTH or "\n" in said:
             label = "\n".join([textwrap.fill(text, LEGEND_WIDTH), *([said] if said else [])])
-        entries.append((line_sign(**style_of(numbers[0], 0, "")), label))
+        entries.append((style.line_sign(**style_of(numbers[0], 0, "")), label))
     if len(look.entries) > LEGEND_ENTRIES:
-        entries.append((line_sign(linestyle=""), f"and {len(look.entries) - LEGEND_ENTRIES} more"))
+        entries.append((style.line_sign(linestyle=""), f"and {len(look.entries) - LEGEND_ENTRIES} more"))
     if seats:
         for seat in seats:
-            entries.append((line_sign(color="#444444", ls=DASHES[seat]), f"agent moves {SEATS[seat]}"))
+            entries.append((style.line_sign(color="#444444", ls=DASHES[seat]), f"agent moves {SEATS[seat]}"))
         holds, fails = ("proved", "not proved") if networks else ("no opponent beats it", "can be beaten")
         entries.append((Patch(facecolor=PROVED_COLOUR if one else "#666666"), holds))
         entries.append((Patch(facecolor=BEATEN), fails))
     if any(len(numbers) > 1 for _, numbers in look.entries):
-        entries.append((line_sign(color="#444444", linewidth=0.6), "a single seed (bold: the median)"))
+        entries.append((style.line_sign(color="#444444", linewidth=0.6), "a single seed (bold: the median)"))
     if seats and any(True for _ in _proofs(runs)):
-        held = "proved as it was to be" if networks else unbeatable_text(runs)
+        held = "proved as it was to be" if networks else style.unbeatable_text(runs)
         if one:
             entries.append((Patch(facecolor=PROVED_COLOUR, alpha=0.25), held))
         else:
-            star = line_sign(color="#444444", marker="*", markersize=10, linestyle="")
+            star = style.line_sign(color="#444444", marker="*", markersize=10, linestyle="")
             entries.append((star, f"{held} from here on"))
     exact = ["unbeatable" in run.statistics for run in runs]
     if not networks and not all(exact):
         which = NO_EXACT if not any(run.generalises for run in runs) else NO_EXACT_NETWORKS
-        entries.append((line_sign(linestyle=""), which + (": only what all runs have" if any(exact) else "")))
+        entries.append((style.line_sign(linestyle=""), which + (": only what all runs have" if any(exact) else "")))
     return entries

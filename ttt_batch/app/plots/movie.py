@@ -11,18 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.app.plots.boards import (
-    SMALL_COLS,
-    Opening,
-    check_readable,
-    draw_board_axes,
-    gives,
-    openings,
-    shown_lines,
-)
+from ttt_batch.app.plots import boards, style
+from ttt_batch.app.plots.boards import Opening
 from ttt_batch.app.plots.curves import PROVED_COLOUR, games_axis, games_edges
-from ttt_batch.app.plots.style import DRAW as DRAWN
-from ttt_batch.app.plots.style import LOSS, WIN, common_title, new_figure, unbeatable_text
 from ttt_batch.core.errors import UsageError, flag
 from ttt_batch.core.text import count_text
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS
@@ -44,7 +35,7 @@ HELD = 3_000
 PALETTE = 256
 """Colours of a movie, as many as a GIF has."""
 
-HUES = {1: WIN, 0: DRAWN, -1: LOSS}
+HUES = {1: style.WIN, 0: style.DRAW, -1: style.LOSS}
 MEANINGS = {1: "moves that win", 0: "moves that draw", -1: "moves that lose"}
 """The lines of moves, by what best play makes of them."""
 
@@ -76,8 +67,8 @@ def movie_bytes(runs: Sequence[AnyRun], names: Sequence[str], progress: Frames =
         raise UsageError(
             f"{name} keeps no points, and a movie shows the table at each; train with {flag('keep_points', True)}"
         )
-    check_readable([run])
-    lines = shown_lines(run)[: (4 if run.board.cols <= SMALL_COLS else 3) - 1]
+    boards.check_readable([run])
+    lines = boards.shown_lines(run)[: (4 if run.board.cols <= boards.SMALL_COLS else 3) - 1]
     return _filmed(run, _points(run, lines), progress)
 
 
@@ -92,7 +83,7 @@ def _points(run: Run, lines: Sequence[Sequence[int]]) -> list[Point]:
         record = {name: column[here] for name, column in run.statistics.items()}
         then = replace(run, tables=tables, games=games, statistics=record)
         unbeatable = bool(record["unbeatable"][-1, : len(run.seats)].all())
-        found.append(Point(games, openings(then, lines=lines), then.verdict(), unbeatable))
+        found.append(Point(games, boards.openings(then, lines=lines), then.verdict(), unbeatable))
     return found
 
 
@@ -139,7 +130,7 @@ class _Screen:
         wide = (8.0 - LEFT - 0.15 - BETWEEN * (columns - 1)) / columns
         tall = min(wide, 2.2) * run.board.rows / max(run.board.cols, run.board.rows)
         height = TOP + 2 * (tall + LABEL) + CHART + UNDER + 0.1
-        self.figure = new_figure(height)
+        self.figure = style.new_figure(height)
         self.figure.set_layout_engine("none")
         self.figure.set_dpi(DPI)
         self._size = min(9.5, 72 * tall / run.board.rows / 3.6)
@@ -150,7 +141,7 @@ class _Screen:
 
         self._agent, self._truth = row(TOP), row(TOP + tall + LABEL)
         self._chart = self.figure.add_axes((LEFT / 8.0, UNDER / height, (8.0 - LEFT - 0.15) / 8.0, CHART / height))
-        title = f"{'Values' if gives(run) == 'value' else 'Chances'} of the opening: {common_title([run])}"
+        title = f"{'Values' if boards.gives(run) == 'value' else 'Chances'} of the opening: {style.common_title([run])}"
         self.figure.text(0.012, 1 - 0.12 / height, title, va="top", fontsize=12)
         self._learnt = self.figure.text(0.012, 1 - 0.36 / height, "", va="top", fontsize=10.5)
         for which, top in (("agent", TOP), ("truth", TOP + tall + LABEL)):
@@ -179,7 +170,7 @@ class _Screen:
         """Draw a board again."""
         axes.clear()
         axes.set_axis_off()
-        draw_board_axes(axes, self._run, opening, self._size, words=words)
+        boards.draw_board_axes(axes, self._run, opening, self._size, words=words)
         axes.set_title("" if words else opening.title, loc="center", fontsize=9.5)
 
     def _as_best_play(self, opening: Opening) -> Opening:
@@ -188,7 +179,7 @@ class _Screen:
         For chances, whose truth has no number, they are only colours: 1 for a win, 1/2 for a draw.
         """
         worth = {1: 1.0, 0: 0.5, -1: 0.0}
-        if gives(self._run) == "value":
+        if boards.gives(self._run) == "value":
             mover = sum(mark != EMPTY for mark in opening.position) & 1
             ends = {1: FIRST_WINS + mover, 0: DRAW, -1: SECOND_WINS - mover}
             worth = {truth: float(self._run.worth[mover, end]) for truth, end in ends.items()}
@@ -206,7 +197,7 @@ class _Screen:
         results = [points[-1].boards[board].truth[cell] for board, cell in moves]
         self._values = np.array([[point.boards[board].values[cell] for board, cell in moves] for point in points])
         truths = sorted({(result, true[board][cell]) for result, (board, cell) in zip(results, moves, strict=True)})
-        if gives(self._run) == "chance":
+        if boards.gives(self._run) == "chance":
             truths = []
         low, high = games_edges(max(points[0].games, 1), max(points[-1].games, 2))
         games_axis(axes, low, high)
@@ -227,5 +218,7 @@ class _Screen:
         ]
         if truths:
             handles += axes.plot([], [], color="#444444", ls="--", lw=1, label="the truth")
-        handles.append(Rectangle((0, 0), 1, 1, facecolor=PROVED_COLOUR, alpha=0.25, label=unbeatable_text([self._run])))
+        handles.append(
+            Rectangle((0, 0), 1, 1, facecolor=PROVED_COLOUR, alpha=0.25, label=style.unbeatable_text([self._run]))
+        )
         axes.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=5, borderaxespad=0.1)
