@@ -23,7 +23,7 @@ from ttt_batch.simulation.sampled import lay_out, make_alias_table, replay_mixtu
 from ttt_batch.simulation.walk import walk_from_queue
 from ttt_batch.training.kernels.batch import Learning, Workspace, play_batch
 from ttt_batch.training.kernels.sampled import lay_out_rows
-from ttt_batch.training.trainers.batched import Flowing, MixtureWalking, make_trainer
+from ttt_batch.training.trainers.batched import Batched, MixtureWalking, make_trainer
 
 
 @kernel
@@ -113,7 +113,7 @@ class Match:
         self.graph = config.graph
         rival = chances_on(self.graph, seed)
         self.trainer: Any = make_trainer(config, opponent=rival)
-        assert isinstance(self.trainer, MixtureWalking if engine == "walk" else Flowing)
+        assert isinstance(self.trainer, MixtureWalking if engine == "walk" else Batched)
         q = self.trainer.tables.q
         q[:] = np.random.default_rng(seed).choice([0.0, 0.3, 0.5, 0.505, 1.0, -3.0], q.size)
         self.way, self.work = self.trainer._samplers[0], self.trainer._works[0]

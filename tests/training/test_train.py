@@ -51,8 +51,8 @@ def assert_same(one: TableTrainer, other: TableTrainer) -> None:
 
 @pytest.mark.parametrize("board", ["3x3", "4x4x4", "5x5x5"])
 def test_each_board_batch_and_engine_has_its_way(board: str) -> None:
-    kinds = {"3x3": "OneByOne Walking Flowing", "4x4x4": "PlyByPly InLockstep Flowing"}
-    expected = kinds.get(board, "PlyByPly Growing GrowingFlow").split()
+    kinds = {"3x3": "PlyByPly Walking Batched", "4x4x4": "PlyByPly InLockstep Batched"}
+    expected = kinds.get(board, "PlyByPly Growing Growing").split()
     asked = ({"batch": 1}, {"batch": 2}, {"batch": 2, "engine": "flow"})
     assert [choose_trainer(make_config(board=board, **options)).__name__ for options in asked] == expected
     assert choose_trainer(make_config(board=board, batch="auto")).__name__ == expected[1]

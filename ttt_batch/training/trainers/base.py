@@ -27,7 +27,7 @@ from ttt_batch.games.solution import solve
 from ttt_batch.games.transcripts import Games, games_space, on_graph
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import make_step, make_trajectory
-from ttt_batch.runs.config import SEATS_IN_TURN, SMALL_CELLS, Config, cannot_play_second_error
+from ttt_batch.runs.config import GIVEN, SEATS_IN_TURN, SMALL_CELLS, Config, cannot_play_second_error
 from ttt_batch.runs.evaluation import exploration_of
 from ttt_batch.runs.growing_table import GrowingTable, grow
 from ttt_batch.runs.run import Run
@@ -329,25 +329,52 @@ def policy_of_opponent(opponent: Run | OpponentPolicy | str, config: Config) -> 
 
 
 class PlyByPly(TableTrainer):
-    """Trainer that learns from each game before the next; a board without room for a game grows first."""
+    """Trainer that learns from each game before the next; a board without room for a game grows first.
+
+    Small boards have shortcuts.  Self-play at constant step size and epsilon has a faster kernel on boards like 3x3,
+    and on all small boards if occupied cells are moves.
+    """
 
     _counts: Counts | None = None
     """Counts of a batch; None to learn from each game."""
 
     _shortcuts: Shortcuts | None = None
-    _stop_every = 1 << 12
-    """Games between two calls of `stop`."""
+    _plain = False
+    """Whether the faster kernel plays."""
+
+    _scored_by: str | None = None
 
     def __init__(self, task: TrainerOptions) -> None:
         super().__init__(task)
+        config = self.config
         # A signature of `play_games` for self-play alone is 0 to 3 % faster, but adds a second of compilation.
         opponent = task.opponent if isinstance(task.opponent, Policy) else UNLISTED
         self._players = Seats(opponent, *self._seats)
-        self._game = make_trajectory(self.config.board.cells)
+        self._game = make_trajectory(config.board.cells)
         self._by_outcome = np.zeros(4, np.int64)
         self._streams: Streams | None = None
         if task.by_chances:
             self._streams = make_streams(*self._chances(task))
+        elif config.batch == 1 and config.engine != GIVEN and config.board.cells <= SMALL_CELLS:
+            self._add_shortcuts(task)
+        self._stop_every = 1 << (12 if self._shortcuts is None else 16)  # games between two calls of `stop`
+
+    def _add_shortcuts(self, task: TrainerOptions) -> None:
+        """Make what the kernels for small boards need."""
+        config, graph = self.config, self.graph
+        made = {seat: make_explorations(config.epsilon.start, seat) for seat in self._seats}
+        self._shortcuts = Shortcuts(make_cache(graph), *(made[seat] for seat in self._seats))
+        like_3x3 = is_like_3x3(graph)
+        by_games = config.alpha.by_games or config.epsilon.by_games
+        self._plain = (like_3x3 or self.learner.occupied) and not (task.opponent or task.record or by_games)
+        self._runner_up = np.zeros(CELLS) if self.learner.repeats else None
+        if self._plain and self.learner.settles:
+            self._game = make_trajectory(CELLS, graph.first_edge.size - 1)
+        if self._plain and like_3x3:
+            self._shortcuts = self._shortcuts._replace(cache=self._shortcuts.cache._replace(count=None))
+            scored_by = self.learner.edge_scores
+            if scored_by and window_decides(self.learner.choice, self.worth, getattr(self.tables, scored_by)):
+                self._scored_by = scored_by
 
     @property
     def outcomes(self) -> NDArray[np.int64]:
@@ -355,9 +382,24 @@ class PlyByPly(TableTrainer):
         return self._outcomes_before + self._by_outcome[[FIRST_WINS, DRAW, SECOND_WINS]]
 
     def _learn(self, last: int, _stop: Callable[[], bool]) -> None:
-        end = min(last, self.games + (self._stop_every if self._record is None else self._at_once))
-        self._play(end, self._players)
-        self.games = end
+        if self._plain:
+            assert self._shortcuts is not None
+            play_self(
+                self._learning,
+                getattr(self.tables, self._scored_by) if self._scored_by else None,
+                self._shortcuts.even,
+                self._shortcuts.cache,
+                self._game,
+                self._runner_up,
+                self._by_outcome,
+                self._key,
+                self.games,
+                last,
+            )
+        else:
+            last = min(last, self.games + (self._stop_every if self._record is None else self._at_once))
+            self._play(last, self._players)
+        self.games = last
 
     def _play(self, last: int, players: Seats) -> None:
         """Play games `self.games` to `last - 1`; count or learn from them, and record them in pieces."""
@@ -414,54 +456,14 @@ class GivenGames(PlyByPly):
         self.games = last
 
 
-class OneByOne(PlyByPly):
-    """Trainer like `PlyByPly`, with shortcuts and a faster kernel for self-play at constant step size and epsilon.
+class Growing(PlyByPly):
+    """Batch trainer that plays games, or draws their counts; these grow with the board within a batch."""
 
-    The faster kernel serves boards like 3x3, or all boards if occupied cells are moves.
-    """
-
-    _stop_every = 1 << 16
+    _policy = UNLISTED
 
     def __init__(self, task: TrainerOptions) -> None:
         super().__init__(task)
-        config, graph = self.config, self.graph
-        made = {seat: make_explorations(config.epsilon.start, seat) for seat in self._seats}
-        self._shortcuts = Shortcuts(make_cache(graph), *(made[seat] for seat in self._seats))
-        like_3x3 = is_like_3x3(graph)
-        by_games = config.alpha.by_games or config.epsilon.by_games
-        self._plain = (like_3x3 or self.learner.occupied) and not (task.opponent or task.record or by_games)
-        self._runner_up = np.zeros(CELLS) if self.learner.repeats else None
-        self._scored_by: str | None = None
-        if self._plain and self.learner.settles:
-            self._game = make_trajectory(CELLS, graph.first_edge.size - 1)
-        if self._plain and like_3x3:
-            self._shortcuts = self._shortcuts._replace(cache=self._shortcuts.cache._replace(count=None))
-            scored_by = self.learner.edge_scores
-            if scored_by and window_decides(self.learner.choice, self.worth, getattr(self.tables, scored_by)):
-                self._scored_by = scored_by
-
-    def _learn(self, last: int, stop: Callable[[], bool]) -> None:
-        if not self._plain:
-            super()._learn(last, stop)
-            return
-        assert self._shortcuts is not None
-        play_self(
-            self._learning,
-            getattr(self.tables, self._scored_by) if self._scored_by else None,
-            self._shortcuts.even,
-            self._shortcuts.cache,
-            self._game,
-            self._runner_up,
-            self._by_outcome,
-            self._key,
-            self.games,
-            last,
-        )
-        self.games = last
-
-
-class Growing(PlyByPly):
-    """Batch trainer that plays games; when the board grows, the counts of the current batch grow with it."""
+        self._rows: Any = make_rows() if self.config.engine == "flow" else None
 
     def _learn(self, last: int, _stop: Callable[[], bool]) -> None:
         assert self.grown is not None
@@ -469,37 +471,26 @@ class Growing(PlyByPly):
         if self._counts is None:
             self._counts = empty_counts(self.graph)
         seat = self._seats[batch_parity(self.batches, self.games)]
-        counts = self._count(end, seat, self.grown)
-        if counts is None:
+        if self._rows is None:
+            self._play(end, self._players._replace(even=seat, odd=seat))
+        elif not self._draw_batch(end, seat, self.grown):
             self.full, self._counts = True, None
             return
         n_open = self.graph.first_edge.size - 1
         dirty, rows = np.zeros(n_open, np.bool_), np.zeros(n_open, np.uint32)
-        fold_counted(self._learning, counts, dirty, rows, seat, self.games)
+        fold_counted(self._learning, self._counts, dirty, rows, seat, self.games)
         self.games = end
-
-    def _count(self, last: int, seat: int, _grown: GrowingTable) -> Counts | None:
-        """Return the counts of games `self.games` to `last - 1`, the learner in `seat`; None if the table is full."""
-        self._play(last, self._players._replace(even=seat, odd=seat))
-        return self._counts
 
     def _make_room(self, grown: GrowingTable) -> None:
         super()._make_room(grown)
         if self._counts is not None:
             self._counts = _moved(self._counts, grown.graph)
 
+    def _draw_batch(self, last: int, seat: int, grown: GrowingTable) -> bool:
+        """Draw the counts of games `self.games` to `last - 1`, the learner in `seat`.
 
-class GrowingFlow(Growing):
-    """Batch trainer like `Growing`, with drawn counts."""
-
-    _policy = UNLISTED
-
-    def __init__(self, task: TrainerOptions) -> None:
-        super().__init__(task)
-        self._rows = make_rows()
-
-    def _count(self, last: int, seat: int, grown: GrowingTable) -> Counts | None:
-        """Return the counts as in `Growing`; if the table is full, remove all new positions of the batch."""
+        If the table is full, remove all new positions of the batch, and return False.
+        """
         counts = self._counts
         assert counts is not None
         counts.visited[0], counts.arrived[0], counts.n_visited[0] = 0, last - self.games, 1
@@ -511,7 +502,7 @@ class GrowingFlow(Growing):
                 if not grown.may_grow:
                     grown.go_back(before.rows, before.finals)
                     self._hold(grown)
-                    return None
+                    return False
                 self._make_room(grown)
                 assert self._counts is not None
                 counts = self._counts
@@ -520,7 +511,7 @@ class GrowingFlow(Growing):
         finals = grown.graph.outcome[n_open:]
         for outcome in (FIRST_WINS, SECOND_WINS, DRAW):
             self._by_outcome[outcome] += counts.arrived[n_open:][finals == outcome].sum()
-        return counts
+        return True
 
     def _draw(self, counts: Counts, first: int, last: int, *, opponent: bool) -> None:
         """Draw the moves of games at `counts.visited[first:last]`, all of one ply; opponent: at random."""

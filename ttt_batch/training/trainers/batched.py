@@ -12,7 +12,6 @@ counts in its own sampler (`simulation.walk`).  The sum of the counts is learnt 
 import functools
 import itertools
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, NamedTuple
@@ -63,8 +62,6 @@ from ttt_batch.training.kernels.sampled import lay_out_rows
 from ttt_batch.training.kernels.train_many import SeedBatch, judge_now, train_learners
 from ttt_batch.training.trainers.base import (
     Growing,
-    GrowingFlow,
-    OneByOne,
     PlyByPly,
     TableTrainer,
     TrainerOptions,
@@ -87,7 +84,10 @@ class TrainedLearner(NamedTuple):
 
 
 class Batched(TableTrainer):
-    """Batch trainer with one kernel call for all batches; to record games, it runs and replays each batch."""
+    """Batch trainer with one kernel call for all batches, by flow, which draws how many games take each move.
+
+    Subclasses walk instead.  To record games, they run and replay each batch.
+    """
 
     def __init__(self, task: TrainerOptions) -> None:
         super().__init__(task)
@@ -144,12 +144,16 @@ class Batched(TableTrainer):
         train_learners(sampler, self._learning, work, keys, self.batches, points, space, seed_batch, verdicts, outcomes)
         return TrainedLearner(verdicts, outcomes, self.learner.tables(*ends[:-1]), ends[-1])
 
-    @abstractmethod
     def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Any:
         """Return the sampler with which `play_batch` plays the batches of one seat."""
+        if not task.by_chances:
+            return make_rows()
+        return make_streams(*self._chances(task), self.tables, self.learner.choice)
 
     def _retake(self, sampler: Any, work: Workspace) -> None:
         """Set the numbers of another configuration in a sampler made by `_make_sampler`."""
+        if isinstance(sampler, Streams):
+            sampler.how[0][0] = exploration_of(self.config)[0][0]
 
     @property
     def outcomes(self) -> NDArray[np.int64]:
@@ -181,19 +185,6 @@ class Batched(TableTrainer):
         work, explorations = self._works[turn], getattr(self._samplers[turn], "explorations", None)
         epsilon = value_at(self._decays.epsilon, self.games)
         replay(self.graph, work.policy, explorations, epsilon, work.seat, self._key, first, last, space)
-
-
-class Flowing(Batched):
-    """Flow trainer, which draws the number of games that take each move instead of playing games."""
-
-    def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Any:
-        if not task.by_chances:
-            return make_rows()
-        return make_streams(*self._chances(task), self.tables, self.learner.choice)
-
-    def _retake(self, sampler: Any, work: Workspace) -> None:
-        if isinstance(sampler, Streams):
-            sampler.how[0][0] = exploration_of(self.config)[0][0]
 
 
 def _bytes_of(arrays: NDArray[Any]) -> NDArray[np.uint8]:
@@ -505,11 +496,11 @@ def choose_trainer(config: Config, opponent: Policy | Probabilities | None = Non
     """Return the trainer class for a configuration and a fixed opponent."""
     by_chances, small = TrainerOptions(config, opponent).by_chances, config.board.cells <= SMALL_CELLS
     if config.batch == 1:
-        return OneByOne if small and not by_chances else PlyByPly
-    if config.engine == "flow":
-        return GrowingFlow if config.grown else Flowing
+        return PlyByPly
     if config.grown:
         return Growing
+    if config.engine == "flow":
+        return Batched
     return MixtureWalking if by_chances else Walking if small else InLockstep
 
 
