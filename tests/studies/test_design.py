@@ -12,7 +12,7 @@ from ttt_batch.studies.designs.design import DEFAULT_SEEDS, OPTION_NAMES, make_d
 from ttt_batch.studies.designs.methods import TALLY
 from ttt_batch.studies.designs.values import TABLE_OPTIONS
 from ttt_batch.studies.study import Execution, StudyOptions
-from ttt_batch.training.plan import Length, RunSources, make_plan
+from ttt_batch.training.plan import make_plan
 from ttt_batch.training.trainers.base import check_opponent
 
 LISTS = {
@@ -39,10 +39,10 @@ def train_config(options, seed):
     """The configuration and games that `train` has, or None if it refuses."""
     options = {name: value for name, value in options.items() if value is not None}
     opponent, seat, games = (options.pop(name, None) for name in ("opponent", "seat", "games"))
-    runs = RunSources(None, None, opponent, False)
+    way = {"start": None, "opponent": opponent, "seat": seat, "trust": False, "fork": False}
     options["seed"] = seed
     try:
-        plan = make_plan(Length(games), runs, options, seat=seat)
+        plan = make_plan(options, way, games)
         if plan.opponent is not None:  # `train` does so by `policy_of_opponent`, which also enumerates the board
             check_opponent(plan.opponent, plan.config)
     except UsageError:

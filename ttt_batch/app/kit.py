@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ttt_batch.app.plots.style import package_style
-from ttt_batch.core.errors import UsageError
+from ttt_batch.core.errors import UsageError, flag
 from ttt_batch.core.files import shown
 from ttt_batch.core.text import count_text
 from ttt_batch.games.board import EMPTY, MARKS, Position
-from ttt_batch.runs.config import GIVEN, lacks_boxes_error
+from ttt_batch.runs.config import GIVEN
 from ttt_batch.runs.formats import EXPORT, check_targets
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
@@ -309,7 +309,8 @@ def export_boxes(run: AnyRun, path: str | Path, *, overwrite: bool = False) -> P
     """
     path = Path(path)
     if not isinstance(run, Run) or not run.by_beads:
-        raise lacks_boxes_error(run.config.learner)
+        other = f"train {flag('learner', 'menace')}, or choose another format"
+        raise UsageError(f"only menace has boxes, not {run.config.learner}; {other}")
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"cannot print boxes into {shown(path)}: a kit is a .pdf or an .html file; name one of these")
     check_targets([path], overwrite=overwrite)

@@ -143,17 +143,15 @@ def _begin_nothing(tables: Any, graph: Graph, row: Any, worth: Any, key: Any) ->
     """Do nothing: rows exist already."""
 
 
-def _is_learner(found: object) -> bool:
-    return isinstance(found, Learner)
-
-
 def register_named(text: str) -> str:
     """Run the file of `FILE.py:NAME`, register its object NAME, a learner, and return the learner's own name.
 
     Raises UsageError if NAME is no learner and as `register` does, and TttBatchError if the file cannot be run.
     """
     before = set(LEARNERS)
-    path, name, learner = named_object("learner", text, TttBatchError, _is_learner, keep=True)
+    path, name, learner = named_object(
+        "learner", text, TttBatchError, lambda found: isinstance(found, Learner), keep=True
+    )
     if not isinstance(learner, Learner):
         raise UsageError(f"learner {quoted(text)} is of type {type(learner).__name__}; name a Learner of that file")
     if LEARNERS.get(learner.name) is not learner:

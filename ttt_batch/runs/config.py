@@ -65,11 +65,6 @@ def check_boxes(name: str, board: Board, symmetry: bool | str, seat: str) -> Non
         raise cannot_play_second_error(name, f"seat {seat}", f"leave {flag('seat')} out")
 
 
-def lacks_boxes_error(name: str) -> UsageError:
-    """Return the error for printing boxes of a learner without boxes."""
-    return UsageError(f"only menace has boxes, not {name}; train {flag('learner', 'menace')}, or choose another format")
-
-
 def cannot_play_second_error(name: str, what: str, remedy: str) -> UsageError:
     """Return the error for `what`, which needs a learner with boxes in the second seat."""
     return UsageError(f"{what} is not applicable to {name}, which has boxes for the first player alone; {remedy}")
@@ -530,14 +525,11 @@ def _check_types(kind: type, values: dict[str, Any]) -> None:
         if name == "draw_worth":
             if not isinstance(value, list) or [type(number) for number in value] != [float, float]:
                 raise not_usable(f"{name} is {value!r:.60}, it must be two numbers such as [0.5, 0.5]")
+            continue
+        stored = (str,) if field.type in (Board, Schedule) else getattr(field.type, "__args__", (field.type,))
         # Compare types exactly: True == 1 and 1.0 == 1 in Python, but the file stores an int.
-        elif type(value) not in _stored_as(field.type):
+        if type(value) not in stored:
             raise not_usable(f"{name} is {value!r:.60}, of the wrong type")
-
-
-def _stored_as(kind: Any) -> tuple[type, ...]:
-    """Return the types that a run file stores for a field of `Config`."""
-    return (str,) if kind in (Board, Schedule) else getattr(kind, "__args__", (kind,))
 
 
 def not_usable(finding: str) -> RunFileError:

@@ -524,10 +524,6 @@ def opponent_text(opponent: str) -> str:
     return f"against {opponent if opponent in OPPONENTS else one_line(opponent[:DIGEST])}"
 
 
-def _start_text(digest: str) -> str:
-    return f"from {one_line(digest[:DIGEST])}" if digest else "from the start"
-
-
 def _games(given: Number) -> int:
     return parse_int("games", given, 1, MAX_GAMES)
 
@@ -548,7 +544,7 @@ class MatchOptions(TypedDict, total=False):
             label=lambda seat: f"as {seat}" if seat else "",
         ),
     ]
-    start: Annotated[Any, Option(label=_start_text)]
+    start: Annotated[Any, Option(label=lambda digest: f"from {one_line(digest[:DIGEST]) or 'the start'}")]
     games: Annotated[Number | None, Option(read=_games, networks=_games, whole=True)]
 
 

@@ -8,7 +8,7 @@ The result equals that of an uninterrupted run.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,34 +38,6 @@ Opposing = Source | PatternRun | Agent | AgentAdapter | Callable[..., Any]
 """Fixed opponent: a run or its file, an agent, a callable, or a name such as `random` or `optimal`."""
 
 
-class RunSources(NamedTuple):
-    """Runs or run files that a training reads.
-
-    resume: the run to continue.  resume_file: its file, if it was read from one.  in_place: that file is rewritten.
-    trust: accept files that another program has changed.
-    """
-
-    resume: AnyRun | None = None
-    start: Source = None
-    opponent: Opposing = None
-    trust: bool = False
-    resume_file: Path | None = None
-    in_place: bool = False
-
-    @property
-    def name(self) -> str:
-        """Return the name of the resumed run in messages."""
-        return "the run" if self.resume_file is None else shown(self.resume_file)
-
-
-class Length(NamedTuple):
-    """Length of a training: the games of a new run, or until where or by how many games to continue one."""
-
-    games: Number | None = None
-    more: Number | None = None
-    until: Number | None = None
-
-
 @dataclass
 class Plan:
     """Parameters of a training before it starts.
@@ -87,41 +59,48 @@ class Plan:
 
 
 def make_plan(
-    length: Length, runs: RunSources, options: dict[str, Any], *, seat: str | None, fork: bool = False
+    options: dict[str, Any],
+    way: Mapping[str, Any],
+    games: Number | None = None,
+    before: AnyRun | None = None,
+    file: Path | None = None,
 ) -> Plan:
-    """Return the plan for the parameters of `train` for a table; `options` are those of `Config`.
+    """Return the plan for the parameters of `train` for a table.
 
+    options: those of `Config`.  way: the other arguments of `train` by name.  before: the run to continue.
+    file: the file that it was read from, if any.
     Raises UsageError, BoardError and RunFileError.
     """
-    meant = None if runs.opponent is None else _opponent(runs.opponent, trust=runs.trust)
-    origin = load(runs.start) if isinstance(runs.start, str | Path) else runs.start
+    fork, start, opponent = way["fork"], way["start"], way["opponent"]
+    meant = None if opponent is None else _opponent(opponent, trust=way["trust"])
+    origin = load(start) if isinstance(start, str | Path) else start
     origin = origin if origin is None else with_table(origin)
-    seat = "" if seat is None else choose_seat(seat, "both")
-    if runs.resume is None:
-        return _fresh_plan(length.games, origin, meant, seat, options)
-    if fork and runs.in_place:
+    seat = "" if way["seat"] is None else choose_seat(way["seat"], "both")
+    if before is None:
+        return _fresh_plan(games, origin, meant, seat, options)
+    if fork and way["out"] is None and file is not None:
         raise UsageError(f"a fork is a run of its own; name its file{with_option('out')}")
-    run, name = with_table(runs.resume), runs.name
+    run, name = with_table(before), "the run" if file is None else shown(file)
     state, past = resumable_state(run, name), dict(run.provenance)
-    total = goal_of(run, name, length)
-    before, given = run.config, options | {"seat": seat} if seat else dict(options)
-    opponent = _resolve_opponent(meant, before)
+    total = goal_of(run, name, way)
+    learnt, given = run.config, options | {"seat": seat} if seat else dict(options)
+    opponent = _resolve_opponent(meant, learnt)
     if origin is not None:
         given["start"] = table_digest(origin.tables)
     if opponent is not None:
-        given = {"seat": before.seat or "both", **given, "opponent": _opponent_name(opponent)}
-        if not fork and before.opponent not in ("", *OPPONENTS, given["opponent"]):
+        given = {"seat": learnt.seat or "both", **given, "opponent": _opponent_name(opponent)}
+        if not fork and learnt.opponent not in ("", *OPPONENTS, given["opponent"]):
             raise UsageError(
                 f"{name} was trained against another run or agent; name that one (info shows how it was trained), or "
                 f"add {flag('fork', True)} and {flag('out')} for a new run"
             )
-    elif before.opponent in OPPONENTS:
-        opponent = before.opponent
-    elif before.opponent:
+    elif learnt.opponent in OPPONENTS:
+        opponent = learnt.opponent
+    elif learnt.opponent:
         raise UsageError(f"{name} was trained against a run or an agent; name it again with {flag('opponent')}")
-    values = {field.name: getattr(before, field.name) for field in fields(before)}
-    config = make_config(**{**values, "horizon": before.horizon or total, **replace_exploration(given)})
-    changes = differences(before, config)
+    values = {field.name: getattr(learnt, field.name) for field in fields(learnt)}
+    config = make_config(**{**values, "horizon": learnt.horizon or total, **replace_exploration(given)})
+    changes = differences(learnt, config)
     if changes and not fork:
         remedy = f"leave that out, or add {flag('fork', True)} and {flag('out')} for a new run"
         raise UsageError(f"{name} was trained with {changes}; {remedy}")
@@ -233,12 +212,12 @@ def resumable_state(run: Run, name: str) -> State:
     return State(run.games, run.tables, run.visits, outcomes[-1], *run.positions)
 
 
-def goal_of(run: AnyRun, name: str, length: Length, *, unfinished: bool = False) -> int:
+def goal_of(run: AnyRun, name: str, way: Mapping[str, Any], *, unfinished: bool = False) -> int:
     """Return the games at which a resumed run ends.  Raises UsageError if the run already has them.
 
     unfinished: work is left after the last game, so a goal equal to the current games is valid.
     """
-    _, more, until = length
+    more, until = way["more"], way["until"]
     if more is not None and until is not None:
         raise UsageError(f"{flag('more')} and {flag('until')} mean the same; leave one out")
     if more is not None:
@@ -276,29 +255,36 @@ def snapshots_of(run: Run, games: int) -> dict[str, NDArray[Any]]:
         last = int(points[kept][-1])
         due = next(point for point in record_schedule(run.config.batches) if point >= last)
         # A fork keeps its parent's points, which follow from the parent's configuration.
-        inherited = int(run.config.start.partition("@")[2] or 0)
+        inherited = run.config.inherited
         kept[points == last] = due == last or last <= inherited
     return {name: column[kept] for name, column in run.statistics.items()}
 
 
-def plan_networks(length: Length, runs: RunSources, options: dict[str, Any], seat: str | None) -> Plan:
+def plan_networks(
+    options: dict[str, Any],
+    way: Mapping[str, Any],
+    games: Number | None,
+    before: AnyRun | None,
+    file: Path | None,
+) -> Plan:
     """Return the plan for the parameters of `train` for networks, with proofs up to the end of the last proof.
 
-    options: those of `PatternConfig` without the seat.  Raises UsageError and BoardError.
+    options: those of `PatternConfig` without the seat.  The others are as for `make_plan`.
+    Raises UsageError and BoardError.
     """
-    options, before = options if seat is None else options | {"seat": seat}, runs.resume
+    options = options if way["seat"] is None else options | {"seat": way["seat"]}
     if before is None:
-        games = parse_int("games", GAMES if length.games is None else length.games, 1, MAX_GAMES)
+        games = parse_int("games", GAMES if games is None else games, 1, MAX_GAMES)
         config = with_first_proof_by(make_pattern_config(**options), games, given="prove_every" in options)
         return Plan(config, last_game(config, games))
     assert isinstance(before, PatternRun)
-    config, name = before.config, runs.name
+    config, name = before.config, "the run" if file is None else shown(file)
     if before.from_games:
         raise UsageError(
             f"{name} learnt from given games, which a training does not repeat; continue with "
             f"{command_with('learn-from', 'run')}, or train a new run"
         )
-    total = last_game(config, goal_of(before, name, length, unfinished=before.lacks_proof))
+    total = last_game(config, goal_of(before, name, way, unfinished=before.lacks_proof))
     asked = {name: value for name, value in options.items() if value is not None}
     if (learner := asked.get("learner", config.learner)) not in PATTERN_LEARNERS:
         raise UsageError(f"{name} was trained with learner {config.learner}, not {quoted(learner)}; leave that out")

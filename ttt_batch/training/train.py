@@ -44,10 +44,8 @@ from ttt_batch.simulation.action_probabilities import Probabilities
 from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.network_trainer import PatternTrainer
 from ttt_batch.training.plan import (
-    Length,
     Opposing,
     Plan,
-    RunSources,
     check_options,
     make_plan,
     network_options,
@@ -72,30 +70,27 @@ def names_agent(opponent: Opposing) -> TypeGuard[str]:
     return isinstance(opponent, str) and is_agent(opponent) and find_name(opponent, OPPONENTS) is None
 
 
-def check_request(length: Length, way: "Arguments", *, resume: bool) -> None:
-    """Raise UsageError for a block out of range, or a length that does not go with a new or a resumed run."""
+def check_request(games: Number | None, given: Mapping[str, Any], way: "Arguments", *, resume: bool) -> None:
+    """Raise UsageError or BoardError for arguments that are invalid, or do not go with a new or a resumed run.
+
+    given: the options of the learner; those of a resumed run, and of one that begins with given tables, are checked
+    with these.
+    """
+    check_switches(fork=way["fork"], trust=way["trust"], keep_points=way["keep_points"])
     parse_int("block", way["block"], 1, 1 << 20)
     if way["time_limit"] is not None and not names_agent(way["opponent"]):
         limit = flag("time_limit")
         raise UsageError(f"{limit} is for agents such as one-ply, and no other opponent is named; leave it out")
-    if resume and length.games is not None:
+    if resume and games is not None:
         resumed = f"with {flag('resume')}, give {flag('until')} or {flag('more')}"
-        raise UsageError(f"games {length.games} belong to a new run; {resumed}")
-    if not resume and (length.more is not None or length.until is not None or way["fork"]):
+        raise UsageError(f"games {games} belong to a new run; {resumed}")
+    if not resume and (way["more"] is not None or way["until"] is not None or way["fork"]):
         wanted = f"go with {flag('resume', 'RUN')}; name the run to continue, or give {flag('games')}"
         raise UsageError(f"more, until and fork {wanted}")
-
-
-def check_fresh(options: Mapping[str, Any], way: "Arguments") -> None:
-    """Raise UsageError or BoardError for options that are invalid for a new run of a table.
-
-    options: those of `Config`.
-    """
-    learner = options.get("learner")
-    if learner is not None and any_learner(learner) in PATTERN_LEARNERS:
-        return
-    check_options(options, networks=False)
-    make_config(**options, seat=way["seat"] or "" if way["opponent"] is None else "")
+    tables = given.get("learner") is None or any_learner(given["learner"]) not in PATTERN_LEARNERS
+    if tables and not resume and way["start"] is None:
+        check_options(given, networks=False)
+        make_config(**given, seat=way["seat"] or "" if way["opponent"] is None else "")
 
 
 def check_files(resume: AnyRun | Path | None, way: Mapping[str, Any]) -> None:
@@ -240,17 +235,13 @@ def train(
     asked = given_options(train, {**options, "learner": learner})
     way = cast(Arguments, dict.fromkeys(Arguments.__annotations__) | DEFAULTS | asked)
     given = {name: value for name, value in asked.items() if name in TrainOptions.__annotations__}
-    out, opponent, fork, seat = way["out"], way["opponent"], way["fork"], way["seat"]
-    say, length = way["warn"] or warn_python, Length(games, way["more"], way["until"])
+    out, say = way["out"], way["warn"] or warn_python
     every, place = parse_every(way["checkpoint_every"]), None
     if way["workers"] is not None or way["scheduler"] is not None:
         place = cluster_config(way["workers"], way["scheduler"], way["threads"])
-    check_switches(fork=fork, trust=way["trust"], keep_points=way["keep_points"])
-    check_request(length, way, resume=resume is not None)
+    check_request(games, given, way, resume=resume is not None)
     resume = resume if resume is None or isinstance(resume, AnyRun) else find_run(resume)
     check_files(resume, way)
-    if resume is None and way["start"] is None:
-        check_fresh(given, way)
     file = resume if isinstance(resume, Path) else None
     target, replaces = file if out is None else Path(out), way["overwrite"] or out is None
     with ExitStack() as stack, progress_callback(way["progress"], "training") as follow:
@@ -262,18 +253,16 @@ def train(
         if find_name(given.get("learner") if before is None else before.name, PATTERN_LEARNERS) is not None:
             given = network_options(given)
             check_options([*(name for name in OF_TABLES if way.get(name)), *given], networks=True)
-            plan = plan_networks(length, RunSources(before, resume_file=file), given, seat)
+            plan = plan_networks(given, way, games, before, file)
             clock, network_trainer = Clock(plan.provenance), PatternTrainer(plan.config, plan.resumed, hooks.threads)
             session = Session(plan, stack.enter_context(network_trainer), clock, hooks, checkpoints)
         else:
             check_options(given, networks=False)  # before an opponent's program is started
-            if names_agent(opponent):
+            if names_agent(way["opponent"]):
                 board = parse_board(given.get("board", "3x3")) if before is None else before.board
-                agent = make_agent(opponent, board, time_limit=way["time_limit"])
-                opponent = stack.enter_context(closing(agent))
-            in_place = out is None and file is not None
-            sources = RunSources(before, way["start"], opponent, way["trust"], file, in_place=in_place)
-            plan = make_plan(length, sources, given, seat=seat, fork=fork)
+                agent = make_agent(way["opponent"], board, time_limit=way["time_limit"])
+                way["opponent"] = stack.enter_context(closing(agent))
+            plan = make_plan(given, way, games, before, file)
             session = table_session(plan, way, place, hooks, checkpoints, stack)
         run: Run | PatternRun = session.train()
         if run is not before:

@@ -241,16 +241,13 @@ def find_named_runs(paths: list[Path] | None) -> list[Path]:
     return [find_run(path) for path in paths or []]
 
 
-def _run_or_newest(ctx: typer.Context, path: File) -> Path:
-    return newest_file(ctx.info_name or "") if path is None else find_run(path)
+def _or_newest(find: Callable[[Any], Any], what: str = "run") -> Callable[..., Any]:
+    """Return a reader that finds what is named, or without a name takes the newest file here."""
 
+    def read(ctx: typer.Context, named: Any) -> Any:
+        return find(newest_file(ctx.info_name or "", what) if named is None else named)
 
-def _player_or_newest(ctx: typer.Context, player: Text) -> str:
-    return str(newest_file(ctx.info_name or "")) if player is None else player
-
-
-def _file_or_newest(ctx: typer.Context, path: File) -> Path:
-    return newest_file(ctx.info_name or "", "run or study") if path is None else find_run(path)
+    return read
 
 
 def player_named(name: str) -> str:
@@ -332,12 +329,15 @@ OF_NETWORKS = tuple(name for name in PatternOptions.__annotations__ if OPTIONS[n
 NEWEST: Any = None
 """The default of an argument that stands for the newest run here."""
 
-RunPath = Annotated[Path, argument("[RUN]", "A run file; the newest here if not given.", read=_run_or_newest)]
+RunPath = Annotated[Path, argument("[RUN]", "A run file; the newest here if not given.", read=_or_newest(find_run))]
 FilePath = Annotated[
-    Path, argument("[FILE]", "File of a run or a study; the newest here if not given.", read=_file_or_newest)
+    Path,
+    argument(
+        "[FILE]", "File of a run or a study; the newest here if not given.", read=_or_newest(find_run, "run or study")
+    ),
 ]
 AnyPlayer = Annotated[
-    str, argument("[RUN]", "A run file, or an agent; the newest run here if not given.", read=_player_or_newest)
+    str, argument("[RUN]", "A run file, or an agent; the newest run here if not given.", read=_or_newest(str))
 ]
 AgentBoard = Annotated[
     Text, option("BOARD", f"An agent's board: {BOARD}.", offers=BOARDS, default="3x3, or that of a run named beside it")
