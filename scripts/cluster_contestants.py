@@ -37,34 +37,34 @@ import time
 start = time.perf_counter()
 from ttt_batch.cluster.worker_pool import WorkerPool
 from ttt_batch.cluster.config import ClusterConfig
-with WorkerPool(ClusterConfig(2), print) as crew:
-    while crew.workers < 2:
-        crew.ended(0.05)
+with WorkerPool(ClusterConfig(2), print) as cluster:
+    while cluster.workers < 2:
+        cluster.ended(0.05)
     print(time.perf_counter() - start)
 """
 
 
-def learn(path: str, seeds: int, crew: WorkerPool | None = None, games: int = GAMES) -> float:
-    """Let `seeds` learners of td learn in a study, on one thread without a crew; return the seconds."""
+def learn(path: str, seeds: int, cluster: WorkerPool | None = None, games: int = GAMES) -> float:
+    """Let `seeds` learners of td learn in a study, on one thread without a cluster; return the seconds."""
     design = make_design({"games": games, "batch": BATCH}, seeds, "grid")
     with create_study(path, design, overwrite=True) as study:
         start = time.perf_counter()
-        run_study(study, threads=1, workers=crew)
+        run_study(study, threads=1, workers=cluster)
         return time.perf_counter() - start
 
 
 @contextmanager
-def warm_crew(place: ClusterConfig, path: str) -> Iterator[WorkerPool]:
-    """A crew whose workers are there and have loaded their kernels."""
-    with WorkerPool(place, lambda _: None) as crew:
-        while crew.workers < (place.workers or 1):
-            crew.ended(0.05)
-        learn(path, WARM * crew.workers, crew)
-        learn(path, WARM * crew.workers, crew)
-        yield crew
+def warm_cluster(place: ClusterConfig, path: str) -> Iterator[WorkerPool]:
+    """A cluster whose workers are there and have loaded their kernels."""
+    with WorkerPool(place, lambda _: None) as cluster:
+        while cluster.workers < (place.workers or 1):
+            cluster.ended(0.05)
+        learn(path, WARM * cluster.workers, cluster)
+        learn(path, WARM * cluster.workers, cluster)
+        yield cluster
 
 
-def learn_by(crew: WorkerPool, path: str, seeds: int) -> tuple[float, float]:
+def learn_by(cluster: WorkerPool, path: str, seeds: int) -> tuple[float, float]:
     """As `learn`; return the seconds, and in which share of them a worker was learning, on average."""
     learning, usual = list[float](), WorkerPool.ended
 
@@ -74,8 +74,8 @@ def learn_by(crew: WorkerPool, path: str, seeds: int) -> tuple[float, float]:
         return found
 
     with mock.patch.object(WorkerPool, "ended", ended):
-        spent = learn(path, seeds, crew)
-    return spent, sum(learning) / crew.workers / spent
+        spent = learn(path, seeds, cluster)
+    return spent, sum(learning) / cluster.workers / spent
 
 
 def learn_at_once(pool: ProcessPoolExecutor, folder: Path, seeds: int) -> float:
@@ -96,14 +96,14 @@ def studies(plan: Plan) -> Measure:
 
     def measure() -> Values:
         before = learn(path, seeds)
-        with warm_crew(ClusterConfig(1), path) as crew:
-            one, one_learns = learn_by(crew, path, seeds)
+        with warm_cluster(ClusterConfig(1), path) as cluster:
+            one, one_learns = learn_by(cluster, path, seeds)
         thread = (before + learn(path, seeds)) / 2
         with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
             learn_at_once(pool, plan.folder, WARM)
             first = learn_at_once(pool, plan.folder, seeds)
-            with warm_crew(ClusterConfig(2), path) as crew:
-                two, two_learn = learn_by(crew, path, 2 * seeds)
+            with warm_cluster(ClusterConfig(2), path) as cluster:
+                two, two_learn = learn_by(cluster, path, 2 * seeds)
             processes = (first + learn_at_once(pool, plan.folder, seeds)) / 2
         return {
             "games/s": seeds * GAMES / one,
@@ -134,9 +134,9 @@ def worker_memory(plan: Plan) -> Measure:
     """Megabytes that a worker of this machine holds after a study of 3x3, and the most that it ever held."""
 
     def measure() -> Values:
-        with warm_crew(ClusterConfig(1), str(plan.folder / "study.h5")) as crew:
-            crew.begin("status", RemoteTask("status", Path.read_text, (Path("/proc/self/status"),)))
-            while not (ended := crew.ended(0.1)):
+        with warm_cluster(ClusterConfig(1), str(plan.folder / "study.h5")) as cluster:
+            cluster.begin("status", RemoteTask("status", Path.read_text, (Path("/proc/self/status"),)))
+            while not (ended := cluster.ended(0.1)):
                 pass
         lines = dict(line.split(":", 1) for line in ended[0].result.splitlines())
         return {name: int(lines[f"Vm{name}"].split()[0]) * 1024 / 1e6 for name in ("RSS", "HWM")}
@@ -171,11 +171,11 @@ def scheduler(plan: Plan) -> Measure:
             path = str(plan.folder / "short.h5")
             design = make_design({"games": SHORT_GAMES, "batch": "auto"}, plan.short_learners, "grid")
             with (
-                warm_crew(ClusterConfig(address=dask.address), path) as crew,
+                warm_cluster(ClusterConfig(address=dask.address), path) as cluster,
                 create_study(path, design, overwrite=True) as study,
                 mock.patch.object(WorkerPool, "chunk_seconds", SHORT_CHUNK),
             ):
-                run_study(study, threads=1, workers=crew, progress=look)
+                run_study(study, threads=1, workers=cluster, progress=look)
         tenth = max(len(held) // 10, 1)
         grown = statistics.median(held[-tenth:]) - statistics.median(held[tenth : 2 * tenth])
         return {"grown": grown, "megabytes": held[-1], "tasks": max(tasks)}

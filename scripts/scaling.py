@@ -88,7 +88,7 @@ class Look(NamedTuple):
 
 @contextmanager
 def cluster(workers: int, folder: Path) -> Iterator[tuple[WorkerPool, psutil.Process, list[psutil.Process]]]:
-    """A crew of dummy workers, all of them there; the scheduler's process, and those of the workers."""
+    """A pool of dummy workers, all of them there; the scheduler's process, and those of the workers."""
     program = [sys.executable, str(Path(__file__).with_name("dummy_workers.py"))]
     with Processes(folder / "dask", environment=MODULES) as dask, ExitStack() as stack:
         dummies = []
@@ -98,10 +98,10 @@ def cluster(workers: int, folder: Path) -> Iterator[tuple[WorkerPool, psutil.Pro
                 subprocess.Popen([*program, *map(str, words)], env=os.environ | MODULES, stderr=subprocess.DEVNULL)
             )
             stack.callback(kill_all, dummies[-1])
-        with WorkerPool(ClusterConfig(address=dask.address), lambda _: None) as crew:
-            while crew.workers < workers:
-                crew.ended(0.1)
-            yield crew, psutil.Process(dask.scheduler.pid), [psutil.Process(dummy.pid) for dummy in dummies]
+        with WorkerPool(ClusterConfig(address=dask.address), lambda _: None) as pool:
+            while pool.workers < workers:
+                pool.ended(0.1)
+            yield pool, psutil.Process(dask.scheduler.pid), [psutil.Process(dummy.pid) for dummy in dummies]
 
 
 def processor_seconds(*processes: psutil.Process) -> float:
@@ -123,7 +123,7 @@ def simulate(
     begun: list[Look] = []
 
     with (
-        cluster(workers, folder) as (crew, scheduler, dummies),
+        cluster(workers, folder) as (pool, scheduler, dummies),
         create_study(folder / "s.h5", design, overwrite=True) as study,
     ):
 
@@ -139,7 +139,7 @@ def simulate(
 
         task = functools.partial(seem_to_learn, learner, hurry)
         with mock.patch.object(WorkerPool, "chunk_seconds", chunk), mock.patch.object(work, "learn_remotely", task):
-            run_study(study, threads=1, workers=crew, progress=look, stop=enough)
+            run_study(study, threads=1, workers=pool, progress=look, stop=enough)
     first = begun[0]
     seconds, learners, client, its, dummy = (after - before for before, after in zip(first, looks[-1], strict=True))
     return {
@@ -185,9 +185,9 @@ def run_costs(walked: int, shares: int, folder: Path) -> Report:
         learning = time.perf_counter() - start - tap.walking - tap.adding
         batches.append((tap.walking, learning, tap.adding))
     walking, learning, adding = np.min(batches[1:], axis=0).tolist()
-    with cluster(2, folder) as (crew, scheduler, _):
+    with cluster(2, folder) as (pool, scheduler, _):
         its = processor_seconds(scheduler)
-        way, later = (way_of_shares(crew, shares, policy, tap.counts) for policy in (tap.sent, None))
+        way, later = (way_of_shares(pool, shares, policy, tap.counts) for policy in (tap.sent, None))
         its = processor_seconds(scheduler) - its
     return {
         "games/s": walked / walking,
@@ -201,14 +201,14 @@ def run_costs(walked: int, shares: int, folder: Path) -> Report:
     }
 
 
-def way_of_shares(crew: WorkerPool, shares: int, policy: Any, counts: int) -> float:
+def way_of_shares(pool: WorkerPool, shares: int, policy: Any, counts: int) -> float:
     """Seconds that pass for each of some shares that cost nothing but their way."""
     began = time.perf_counter()
     for number in range(shares):
-        crew.begin(number, RemoteTask(f"walk-{number}-{policy is None}", seem_to_walk, (policy, counts)))
+        pool.begin(number, RemoteTask(f"walk-{number}-{policy is None}", seem_to_walk, (policy, counts)))
     ended = 0
     while ended < shares:
-        ended += len(crew.ended(0.1))
+        ended += len(pool.ended(0.1))
     return (time.perf_counter() - began) / shares
 
 

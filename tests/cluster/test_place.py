@@ -112,13 +112,13 @@ def test_only_holders_of_its_key_use_a_cluster_of_this_machine(temporary: Path) 
         "distributed.comm.tls.ciphers": "nonsense",
         "distributed.scheduler.http.routes": ["distributed.http.scheduler.api", "distributed.http.scheduler.info"],
     }
-    with dask.config.set(loose), WorkerPool(ClusterConfig(1), lambda _: None) as crew:
+    with dask.config.set(loose), WorkerPool(ClusterConfig(1), lambda _: None) as pool:
         until = time.monotonic() + 60
-        while not crew.workers and time.monotonic() < until:
-            crew.ended(0.1)
-        ((worker, found),) = crew._client.scheduler_info()["workers"].items()
-        addresses = [crew._cluster.scheduler_address, worker, found["nanny"]]
-        own = crew._cluster.security.get_connection_args("client")
+        while not pool.workers and time.monotonic() < until:
+            pool.ended(0.1)
+        ((worker, found),) = pool._client.scheduler_info()["workers"].items()
+        addresses = [pool._cluster.scheduler_address, worker, found["nanny"]]
+        own = pool._cluster.security.get_connection_args("client")
         other = Security.temporary(tls_min_version=None, tls_ciphers=None).get_connection_args("client")
         assert asyncio.run(answering(addresses, own)) == [True] * 3
         assert asyncio.run(answering(addresses, other)) == [False] * 3

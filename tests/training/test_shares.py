@@ -25,7 +25,7 @@ def never() -> bool:
 
 
 class Workers:
-    """A crew in this process, which does a task when its result is asked for, the last one first."""
+    """A pool of workers in this process, which does a task when its result is asked for, the last one first."""
 
     def __init__(self, slots: int, fault: Callable[[int], Any] = lambda _: None) -> None:
         self.slots, self._fault, self._begun, self.done = slots, fault, list[tuple[Any, RemoteTask]](), 0
@@ -54,9 +54,9 @@ def small_batches_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     shares_module._own.__dict__.clear()
 
 
-def learnt(games: int, crew: Any = None, rival: Policy | None = None, said: Any = None, **options: Any) -> TableTrainer:
+def learnt(games: int, pool: Any = None, rival: Policy | None = None, said: Any = None, **options: Any) -> TableTrainer:
     config = make_config(**{"seed": 5, **options})
-    shares = None if crew is None else RemoteBatches(crew, config, (said if said is not None else []).append)
+    shares = None if pool is None else RemoteBatches(pool, config, (said if said is not None else []).append)
     trainer = make_trainer(config, opponent=rival, games=games, shares=shares)
     trainer.advance(games, never)
     assert trainer.games == games
@@ -80,9 +80,9 @@ def assert_same(one: TableTrainer, other: TableTrainer) -> None:
     ids=["td", "schedule", "larger", "larger, by moves"],
 )
 def test_shares_do_not_show(slots: int, options: dict[str, Any]) -> None:
-    crew = Workers(slots)
-    assert_same(learnt(9_999, crew, **options), learnt(9_999, **options))
-    assert crew.done >= 3 * slots
+    pool = Workers(slots)
+    assert_same(learnt(9_999, pool, **options), learnt(9_999, **options))
+    assert pool.done >= 3 * slots
 
 
 def test_the_policy_goes_once_a_batch_to_each_worker(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,8 +110,8 @@ def test_the_policy_goes_once_a_batch_to_each_worker(monkeypatch: pytest.MonkeyP
     alone = learnt(9_999, batch=2_000)
     assert_same(learnt(9_999, InOrder(2), batch=2_000), alone)
     assert sent == [True, True] + 4 * ([True, True] + 6 * [False])
-    for crew in (late, Forgetful(3)):
-        assert_same(learnt(9_999, crew, batch=2_000), alone)
+    for pool in (late, Forgetful(3)):
+        assert_same(learnt(9_999, pool, batch=2_000), alone)
     assert late.done > 3 + 4 * 12, "the last share comes first, without the policy"
 
 
@@ -123,14 +123,14 @@ def test_against_an_opponent(seat: str) -> None:
 
 
 def test_what_workers_fail_at_is_walked_here() -> None:
-    crew = Workers(3, lambda number: "3 workers died" if number % 4 == 1 else None)
-    assert_same(learnt(9_999, crew, batch=2_000), learnt(9_999, batch=2_000))
+    pool = Workers(3, lambda number: "3 workers died" if number % 4 == 1 else None)
+    assert_same(learnt(9_999, pool, batch=2_000), learnt(9_999, batch=2_000))
 
 
 def test_a_share_that_is_late_is_walked_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shares_module, "LATE_SECONDS", 0.0)
-    crew = Workers(3, lambda number: [] if number % 3 == 0 else None)
-    assert_same(learnt(9_999, crew, batch=2_000), learnt(9_999, batch=2_000))
+    pool = Workers(3, lambda number: [] if number % 3 == 0 else None)
+    assert_same(learnt(9_999, pool, batch=2_000), learnt(9_999, batch=2_000))
 
 
 def test_without_workers_it_goes_on_alone() -> None:
@@ -154,14 +154,14 @@ def test_it_is_stopped_within_a_batch() -> None:
 
 
 @pytest.fixture(scope="module")
-def crew() -> Iterator[WorkerPool]:
-    with WorkerPool(ClusterConfig(2), print) as crew:
-        yield crew
+def pool() -> Iterator[WorkerPool]:
+    with WorkerPool(ClusterConfig(2), print) as pool:
+        yield pool
 
 
-def test_real_workers(crew: WorkerPool) -> None:
+def test_real_workers(pool: WorkerPool) -> None:
     for options in ({"batch": 4_000}, {"board": "2x5x3", "batch": 3_000}):
-        assert_same(learnt(9_999, crew, **options), learnt(9_999, **options))
+        assert_same(learnt(9_999, pool, **options), learnt(9_999, **options))
 
 
 def records(dask_scheduler: Any) -> tuple[int, set[str]]:
@@ -169,12 +169,12 @@ def records(dask_scheduler: Any) -> tuple[int, set[str]]:
     return len(dask_scheduler.extensions["spans"].spans), set(dask_scheduler.task_groups)
 
 
-def test_the_scheduler_begins_no_record_for_each_batch(crew: WorkerPool) -> None:
-    learnt(9_999, crew, batch=4_000)
-    before = crew._client.run_on_scheduler(records)
+def test_the_scheduler_begins_no_record_for_each_batch(pool: WorkerPool) -> None:
+    learnt(9_999, pool, batch=4_000)
+    before = pool._client.run_on_scheduler(records)
     assert "walk" in before[1]
-    learnt(9_999, crew, batch=1_000)
-    assert crew._client.run_on_scheduler(records) == before
+    learnt(9_999, pool, batch=1_000)
+    assert pool._client.run_on_scheduler(records) == before
 
 
 def same_run(one: Run, other: Run) -> bool:
