@@ -245,53 +245,40 @@ def _groups(study: StudyFile) -> list[str]:
     return ["", *(f"seats.{seat}." for seat in SEATS)] if study.family is NETWORKS else [""]
 
 
-def read_columns(study: StudyFile) -> tuple[Columns, dict[str, NDArray[np.float32]]]:
-    """Return the columns of all settings, and the point numbers at which events of learners happened.
+def read_figures(study: StudyFile) -> tuple[Columns, dict[str, NDArray[np.float32]], dict[int, "Result"]]:
+    """Return the columns of all settings, the point numbers at which events of learners happened, and counted results.
 
     The events are `first_proof` and `settling`, and for networks those of each seat.  Each is float32[settings, seeds]:
     infinite if the event never happened, NaN for learners without verdicts.
+    The results are those of each setting with learners, by its number; empty if the study evaluates its learners.
     Raises StudyFileError.
     """
-    groups = _groups(study)
+    groups, (settings, seeds) = _groups(study), study.state.shape
     names = [f"{group}{event}" for group in groups for event in ("first_proof", "settling")]
-    events = {name: np.full(study.state.shape, np.nan, np.float32) for name in names}
-    empty = _figures({name: np.zeros((0, 1)) for name in (*names, *_OTHERS)}, groups)
-    columns = {path: np.full(len(study.state), np.nan) for path in empty}
-    for begin, numbers in _windows(study, [*names, *_OTHERS]):
-        end = begin + len(numbers["settling"])
+    events = {name: np.full((settings, seeds), np.nan, np.float32) for name in names}
+    columns, results = Columns(), dict[int, Result]()
+    step = max(1, _LEARNERS // seeds)
+    for begin in range(0, settings, step):
+        end = min(begin + step, settings)
+        numbers = {name: np.full((end - begin, seeds), np.nan) for name in (*names, *_OTHERS)}
+        counted: dict[int, list[NDArray[np.int64]]] = {}
+        for block in study.blocks(begin, end, tables=False):
+            for name, values in _numbers(study, block).items():
+                numbers[name][block.settings - begin, block.seeds] = values
+            for setting in np.unique(block.settings).tolist() if study.family is TALLIES else ():
+                outcomes = block.statistics["outcomes"][block.settings == setting]
+                counted.setdefault(setting, []).append(outcomes[:, -2:])
         for name, event in events.items():
             event[begin:end] = numbers[name]
         for path, column in _figures(numbers, groups).items():
-            columns[path][begin:end] = column
+            columns.setdefault(path, np.empty(settings))[begin:end] = column
+        results |= {
+            setting: _results(study.games[setting], np.concatenate(parts)) for setting, parts in counted.items()
+        }
     for path in columns:
         if path.endswith(".games"):
             columns[path] = games_at(study.games, columns[path])
-    return columns, events
-
-
-def _windows(study: StudyFile, names: Sequence[str]) -> Iterator[tuple[int, dict[str, NDArray[np.float64]]]]:
-    """Yield windows of consecutive settings with the numbers of their learners.
-
-    Each window is the first setting's number and float64[settings, seeds] by name, NaN where a learner lacks a number.
-    Windows may omit settings without a learner that is done.
-    """
-    settings, seeds = study.state.shape
-    step = max(1, _LEARNERS // seeds)
-    begin, numbers = -1, dict[str, NDArray[np.float64]]()
-    for block in study.blocks(tables=False):  # in the order of settings
-        found = _numbers(study, block)
-        window = block.settings // step * step
-        for first in np.unique(window).tolist():
-            if first != begin:
-                if numbers:
-                    yield begin, numbers
-                begin, shape = first, (min(step, settings - first), seeds)
-                numbers = {name: np.full(shape, np.nan) for name in names}
-            chosen = window == first
-            for name, values in found.items():
-                numbers[name][block.settings[chosen] - first, block.seeds[chosen]] = values[chosen]
-    if numbers:
-        yield begin, numbers
+    return columns, events, results
 
 
 def _numbers(study: StudyFile, block: Block) -> dict[str, NDArray[Any]]:
@@ -413,26 +400,13 @@ Result = dict[str, Any]
 """Figures or results of one setting as plain values, as JSON has them."""
 
 
-def _by_setting(study: StudyFile) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Yield each setting's number and int64[n, points, 3]: outcomes up to its last two points (or the only one)."""
-    number, parts = -1, list[NDArray[np.int64]]()
-    for block in study.blocks(tables=False):  # in the order of settings
-        for setting in np.unique(block.settings).tolist():
-            if setting != number and parts:
-                yield number, np.concatenate(parts)
-                parts = []
-            number = setting
-            parts.append(block.statistics["outcomes"][block.settings == setting][:, -2:])
-    if parts:
-        yield number, np.concatenate(parts)
-
-
 def _results(games: NDArray[np.int64], outcomes: NDArray[np.int64]) -> Result:
     """Return the results of a setting with learners.
 
     all_games, last_games: spreads over the seeds of the shares of games by result (SELF_PLAY), of all games and of
     those since the second to last recorded point.  since: number of games up to that point.
-    games: int64[points], 0 after its last point.  outcomes: of `_by_setting`.
+    games: int64[points], 0 after its last point.
+    outcomes: int64[n, points, 3], up to its last two points (or the only one).
     """
     own = games[games > 0]
     since = int(own[-2]) if own.size > 1 else 0
@@ -456,8 +430,7 @@ class Summary(Printable):
     design: its settings and seeds.  reasons: number of failed learners by reason.
     games: int64[settings, points], games at the points.  points: int64[settings], number of points.
     states: int64[settings, 3], numbers of learners that are MISSING, DONE and FAILED.
-    columns, events: from `read_columns`.
-    results: of each setting with learners, by its number (`_results`).  Empty if the study evaluates its learners.
+    columns, events, results: from `read_figures`.
     """
 
     design: Design
@@ -581,13 +554,11 @@ def summarise(study: StudyFile) -> Summary:
     """Return the figures of a study's learners that are done.  Raises StudyFileError."""
     states = [np.count_nonzero(study.state == state, axis=1) for state in (MISSING, DONE, FAILED)]
     reasons = Counter(reason for _, _, reason in study.failures())
-    counted = _by_setting(study) if study.family is TALLIES else ()
     return Summary(
         study.design,
         dict(reasons.most_common()),
         study.games,
         study.points,
         np.stack(states, axis=1),
-        *read_columns(study),
-        {setting: _results(study.games[setting], parts) for setting, parts in counted},
+        *read_figures(study),
     )

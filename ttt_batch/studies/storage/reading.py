@@ -298,27 +298,29 @@ class StudyFile:
 
     # --- reading ----------------------------------------------------------------------------------------------
 
-    def blocks(self, *, tables: bool = True) -> Iterator[Block]:
+    def blocks(self, first: int = 0, last: int | None = None, *, tables: bool = True) -> Iterator[Block]:
         """Yield the results of all learners that are done, in blocks of one kind of setting, in order.
 
+        first, last: numbers of the first setting, and of the one behind the last, by default all.
         tables: read the tables, too; otherwise the blocks have no tables.
         """
         arrays, width, read = self.header.arrays, self.seeds.size, self._places.read
-        changes = np.flatnonzero(np.diff(self._kind_of)) + 1
-        for begin, end in itertools.pairwise([0, *changes.tolist(), self._kind_of.size]):
+        kinds = self._kind_of[first:last]
+        changes = np.flatnonzero(np.diff(kinds)) + first + 1
+        for begin, end in itertools.pairwise([first, *changes.tolist(), first + kinds.size]):
             kind = self._kinds[self._kind_of[begin]]
             step = max(1, BLOCK // kind.size)
-            for first in range(begin * width, end * width, step):
-                count = min(step, end * width - first)
-                done = np.flatnonzero(self.state.reshape(-1)[first : first + count] == DONE)
+            for learner in range(begin * width, end * width, step):
+                count = min(step, end * width - learner)
+                done = np.flatnonzero(self.state.reshape(-1)[learner : learner + count] == DONE)
                 if not done.size:
                     continue
-                own = int(self._own[first // width]) * width + first % width
+                own = int(self._own[learner // width]) * width + learner % width
                 with STUDY_FILE.reading(self.path):
-                    sums = read(arrays["checksum"], first, count, 2)[done]
-                    found = {n: read(at, first, count, 2)[done, : kind.points] for n, at in kind.statistics.items()}
+                    sums = read(arrays["checksum"], learner, count, 2)[done]
+                    found = {n: read(at, learner, count, 2)[done, : kind.points] for n, at in kind.statistics.items()}
                     kept = {n: read(at, own, count, 2)[done] for n, at in kind.tables.items()} if tables else {}
-                yield Block(kind, *np.divmod(first + done, width), found, kept, sums)
+                yield Block(kind, *np.divmod(learner + done, width), found, kept, sums)
 
     def sound(self, block: Block) -> NDArray[np.bool_]:
         """Return bool[n]: whether the results of a block's learners match their checksums."""
