@@ -171,7 +171,8 @@ def _between(start: Fraction, end: Fraction, count: int, *, log: bool) -> list[F
     """Return the `count - 2` numbers between two ends, evenly spaced or with equal ratios (`log`)."""
     last = count - 1
     if not log:
-        return [start + (end - start) * Fraction(i, last) for i in range(1, last)]
+        step = (end - start) / last
+        return [start + step * i for i in range(1, last)]
     low, high = (math.log(number.numerator) - math.log(number.denominator) for number in (start, end))
     return [Fraction(math.exp(low + (high - low) * i / last)) for i in range(1, last)]
 
