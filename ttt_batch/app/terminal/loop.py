@@ -17,16 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from ttt_batch.agents.adapter import PlayingAgent
 from ttt_batch.agents.builtin import ScriptedPlayer
 from ttt_batch.analysis.review import HandicappedAgent, oversights, oversights_text, review, review_text
-from ttt_batch.app.terminal.drawing import (
-    NARROW,
-    Hints,
-    draw_board,
-    draw_legend,
-    draw_values,
-    hints_of,
-    move_name,
-    query_once,
-)
+from ttt_batch.app.terminal import drawing
 from ttt_batch.app.terminal.faces import Answer, Plain, Question, Result, Score, Session, drive, result_of, rule
 from ttt_batch.app.terminal.keys import (
     Keyboard,
@@ -124,7 +115,7 @@ def play_person_game(
             # Only a new position is drawn, so that a slip of the finger costs one line and not a screen.
             face.show(game)
             if hinting:
-                face.hint(game, hints_of(agent, game))
+                face.hint(game, drawing.hints_of(agent, game))
             shown = game
         match (yield _move_question(game)):
             case int(cell):
@@ -136,7 +127,7 @@ def play_person_game(
                 face.show(game)
             case KeyCommand.HINTS:
                 hinting = face.single_keys
-                face.hint(game, hints_of(agent, game))
+                face.hint(game, drawing.hints_of(agent, game))
             case KeyCommand.REPLAY:
                 face.replay(game)
             case KeyCommand.UNDO:
@@ -277,7 +268,7 @@ def play_in_terminal(
     if plain or not has_screen(stdin, stdout):
         lines = Plain(stdin, stdout)
         return drive(session(lines), lines.ask)
-    query_once(agent, ties)
+    drawing.query_once(agent, ties)
     view = ScreenFace(agent.board, colour=wants_colour(stdout))
     return play_on_screen(view, session(view), stdin, stdout, colour=wants_colour(stdout))
 
@@ -338,7 +329,7 @@ def watch_game(
     if ties != "any":
         title.insert(-1, f"ties: {meaning(ties)}")
     for agent in (first, second):
-        query_once(agent, ties)
+        drawing.query_once(agent, ties)
     outcome = UNFINISHED
     with (
         contextlib.suppress(KeyboardInterrupt),
@@ -358,21 +349,21 @@ def _play(
     game = Game(agents[0].board)
     while game.outcome == UNFINISHED:
         agent = agents[game.mover - FIRST]
-        hints = hints_of(agent, game)
+        hints = drawing.hints_of(agent, game)
         after = game.after(rng.choice(agent.candidates(game.position)))
-        board = draw_values(game, hints, colour, marked=game.moves[-1:])
-        show(board, [_said(after, hints)], draw_legend(game, hints, colour))
+        board = drawing.draw_values(game, hints, colour, marked=game.moves[-1:])
+        show(board, [_said(after, hints)], drawing.draw_legend(game, hints, colour))
         game = after
-    show(draw_board(game, colour), [_ended(game, names), *_reviewed(agents[0], game, names)], [])
+    show(drawing.draw_board(game, colour), [_ended(game, names), *_reviewed(agents[0], game, names)], [])
     return game
 
 
-def _said(game: Game, hints: Hints) -> str:
+def _said(game: Game, hints: drawing.Hints) -> str:
     """Return the last move with its value or probability and exact result, such as `3. X b2: +0.12, W5`."""
     cell, truths = game.moves[-1], hints.truths or {}
     known = [hints.shown(cell)] if cell in hints.values else []
     known += [truths[cell].short] if cell in truths else []
-    return f"{move_name(game, len(game.moves) - 1)}{': ' * bool(known)}{', '.join(known)}"
+    return f"{drawing.move_name(game, len(game.moves) - 1)}{': ' * bool(known)}{', '.join(known)}"
 
 
 def _ended(game: Game, names: tuple[str, str]) -> str:
@@ -389,8 +380,8 @@ def _reviewed(agent: PlayingAgent, game: Game, names: tuple[str, str]) -> list[s
     """Return the review of a game, or its oversights if exact results are unknown."""
     slips = review(agent, game)
     if slips is None:
-        return oversights_text(oversights(game), game.board, names, NARROW)
-    return review_text(slips, game.board, names, NARROW)
+        return oversights_text(oversights(game), game.board, names, drawing.NARROW)
+    return review_text(slips, game.board, names, drawing.NARROW)
 
 
 @contextlib.contextmanager

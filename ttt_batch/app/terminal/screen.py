@@ -14,16 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
 from ttt_batch.app.interrupt import active_handlers
-from ttt_batch.app.terminal.drawing import (
-    Hints,
-    draw_board,
-    draw_highest,
-    draw_legend,
-    draw_values,
-    move_name,
-    styled,
-    unstyled,
-)
+from ttt_batch.app.terminal import drawing
 from ttt_batch.app.terminal.faces import Answer, Question, Score, Session, drive, rule
 from ttt_batch.app.terminal.keys import NEXT_KEY, Keyboard, KeyCommand, is_complete, single_key
 from ttt_batch.core.console import is_live, print_lines
@@ -61,7 +52,7 @@ class ScreenFace:
         self.entry = ""  # the last that was read whole
         self._board, self._colour = board, colour
         self._score = ""
-        self._hints: Hints | None = None
+        self._hints: drawing.Hints | None = None
         self._question: Question | None = None
         self._cursor = board.rows // 2 * board.cols + board.cols // 2
         self._typed = self._slip = ""
@@ -86,7 +77,7 @@ class ScreenFace:
         """Show the board, without hints."""
         self.game, self._hints = game, None
 
-    def hint(self, game: Game, hints: Hints) -> None:
+    def hint(self, game: Game, hints: drawing.Hints) -> None:
         """Show the board with hints."""
         self.game, self._hints = game, hints
 
@@ -204,7 +195,7 @@ class ScreenFace:
         the keys, and at last some air.
         """
         board, prompt = self._draw(), self._prompt()
-        wide = max(len(unstyled(line)) for line in board)
+        wide = max(len(drawing.unstyled(line)) for line in board)
         if wide > columns or len(board) + 1 > rows:
             said = f"Too small for this board: it takes {wide} columns and {len(board) + 1} rows."
             return [*textwrap.wrap(said, max(columns, 1)), prompt[: max(columns, 0)]][: max(rows, 0)]
@@ -229,16 +220,16 @@ class ScreenFace:
     def _draw(self) -> list[str]:
         """Draw the board: as it is, with hints, or as it was in the replayed game."""
         if self._replayed is not None:
-            return draw_board(Game(self._board, self._replayed.moves[: self._ply]), self._colour)
+            return drawing.draw_board(Game(self._board, self._replayed.moves[: self._ply]), self._colour)
         asked = self._question is not None and self._question.game is not None
         cursor = self._cursor if asked else None
         if self._hints is not None:
-            return draw_values(self.game, self._hints, self._colour, cursor, self.game.moves[-1:])
-        return draw_board(self.game, self._colour, cursor)
+            return drawing.draw_values(self.game, self._hints, self._colour, cursor, self.game.moves[-1:])
+        return drawing.draw_board(self.game, self._colour, cursor)
 
     def _prompt(self) -> str:
         if self._replayed is not None:
-            return f"Replay: {move_name(self._replayed, self._ply - 1) if self._ply else 'the start'}"
+            return f"Replay: {drawing.move_name(self._replayed, self._ply - 1) if self._ply else 'the start'}"
         return "" if self._question is None else f"{self._question.prompt}{self._typed}_"
 
     def _heading(self, columns: int) -> str:
@@ -256,11 +247,11 @@ class ScreenFace:
         elif self._help or self._hints is None:
             said = self._help or self.news
         else:
-            legend = draw_legend(self.game, self._hints, self._colour)
-            said = [*self.news, *draw_highest(self.game, self._hints), *legend]
+            legend = drawing.draw_legend(self.game, self._hints, self._colour)
+            said = [*self.news, *drawing.draw_highest(self.game, self._hints), *legend]
         lines: list[str] = []
         for line in [*([self._slip] if self._slip else []), *said]:
-            wrapped = textwrap.wrap(unstyled(line), columns, subsequent_indent="  ")
+            wrapped = textwrap.wrap(drawing.unstyled(line), columns, subsequent_indent="  ")
             lines += wrapped if len(wrapped) > 1 else [line]
         return lines
 
@@ -295,7 +286,7 @@ class ScreenFace:
         return [self._dimmed(line[:columns]) for line in lines if line]
 
     def _dimmed(self, text: str) -> str:
-        return styled(text, "key") if self._colour else text
+        return drawing.styled(text, "key") if self._colour else text
 
 
 KEYS = (*STEPS, "home", "end", "pageup", "pagedown", "enter", "escape", "backspace")
@@ -327,7 +318,7 @@ def play_on_screen(view: ScreenFace, session: Session, stdin: TextIO, stdout: Te
         score, ended_by = _run(view, session, create_input(stdin), create_output(stdout))
         with contextlib.suppress(OSError):  # the terminal may be gone
             if view.game.moves:
-                print_lines("\n".join([*draw_board(view.game, colour), ""]), stdout, colour=colour)
+                print_lines("\n".join([*drawing.draw_board(view.game, colour), ""]), stdout, colour=colour)
             print_lines(view.news[-1], stdout)
         if ended_by is None and view.entry in KeyCommand.LEAVE.keys:
             keyboard.finish(view.entry)
