@@ -148,6 +148,23 @@ class Reporter:
         self.clear()
         self._display, self._spins = _live_display(now), True
 
+    def counting(self, text: Callable[..., str], *numbers: int) -> Callable[..., None]:
+        """Show a text about numbers on a terminal until `clear`; return the function that is told the next numbers."""
+        began = time.perf_counter()
+
+        def tell(*now: int) -> None:
+            nonlocal numbers
+            numbers = now
+            if self._live and self._display is None:
+                self.spin(lambda: text(*numbers), began)
+
+        tell(*numbers)
+        return tell
+
+    def proving(self) -> Callable[[int, int], None]:
+        """Show the number of positions that a proof enters; return its progress callback."""
+        return self.counting(lambda positions, _lost: f"proving: {count_text(positions, 'position')}", 0, 0)
+
     def warming(self, name: str, seconds: float, done: int, total: int) -> None:
         """Show that one more job of `warmup.warm_up` is done; the name is empty before the first."""
         self.clear()
@@ -253,18 +270,12 @@ class Reporter:
 @contextmanager
 def show_progress(what: str) -> Iterator[Callable[..., None]]:
     """Yield a function that shows progress of `training`, `studying`, `reading`, `proving` or `asking`."""
-    collections, entered = gc.get_threshold(), [0]
-
-    def proving(positions: int, _lost: int) -> None:
-        entered[0] = positions
-
+    collections = gc.get_threshold()
     try:
         with Reporter() as report:
-            if what == "proving" and is_live(sys.stderr):
-                report.spin(lambda: f"proving: {count_text(entered[0], 'position')}")
             ways: dict[str, Callable[..., None]] = {"training": report, "studying": report.studying}
-            ways |= {"reading": report.reading, "proving": proving, "asking": report.asking}
-            yield ways[what]
+            ways |= {"reading": report.reading, "asking": report.asking}
+            yield report.proving() if what == "proving" else ways[what]
     finally:
         gc.set_threshold(*collections)
 

@@ -1,6 +1,5 @@
 """Commands `evaluate`, `compare`, `show`, `tournament` and `prove`."""
 
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,7 +23,7 @@ from ttt_batch.app.commands.shared import (
     switch,
     working,
 )
-from ttt_batch.core.console import is_live, print_message
+from ttt_batch.core.console import print_message
 from ttt_batch.core.errors import RunFileError, UsageError
 from ttt_batch.core.files import exists, shown
 from ttt_batch.core.text import AGAINST, SEATS, check_ties, count_text, find_name
@@ -335,14 +334,7 @@ def prove_command(
     from ttt_batch.evaluation.prover import BUDGET
 
     rule = check_ties(ties)
-    entered = [0]
-
-    def progress(positions: int, _lost: int) -> None:
-        entered[0] = positions
-
     with working(quiet=quiet) as report:
-        if not quiet and is_live(sys.stderr):
-            report.spin(lambda: f"proving: {count_text(entered[0], 'position')}")
         found = prove_run(
             path,
             seat=seat,
@@ -352,7 +344,7 @@ def prove_command(
             certificate=certificate,
             overwrite=overwrite,
             trust=trust,
-            progress=progress,
+            progress=report.proving(),
             budget=BUDGET if budget is None else budget,
         )
     say(path, found.run.notes)

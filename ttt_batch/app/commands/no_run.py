@@ -22,7 +22,6 @@ from ttt_batch.app.commands.shared import (
     with_endings,
     working,
 )
-from ttt_batch.core.console import is_live
 from ttt_batch.core.errors import UsageError, quoted
 from ttt_batch.core.files import shown
 from ttt_batch.core.outputs import check_distinct
@@ -254,21 +253,17 @@ def _draw(
         raise UsageError(f"{extra} is for {'runs' if study else 'a study'}; leave it out")
     # Its warnings repeat names from the environment as they are, and tell a person nothing about the picture.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    frames = (0, 0)
-
-    def progress(drawn: int, of: int) -> None:
-        nonlocal frames
-        frames = drawn, of
-
     with working(quiet=quiet) as report:
         runs = [] if study else [load_any_run(path, trust) for path in paths]
 
         def work(files: list[Path]) -> Path:
-            if kind == "movie" and not quiet and is_live(sys.stderr):
-                report.spin(lambda: f"drawing the movie: {frames[0]:,} of {count_text(frames[1], 'frame')}")
+            more: dict[str, Any] = {"study": study, "metric": metric, "only": only}
+            if kind == "movie":
+                more["progress"] = report.counting(
+                    lambda drawn, of: f"drawing the movie: {drawn:,} of {count_text(of, 'frame')}", 0, 0
+                )
             names = [shown(path) for path in paths]
-            of_study: dict[str, Any] = {"study": study, "metric": metric, "only": only}
-            return draw_picture(runs, names, files[0], kind, **of_study, overwrite=overwrite, progress=progress)
+            return draw_picture(runs, names, files[0], kind, **more, overwrite=overwrite)
 
         written = in_new_files(outs, [name], work)
     print_result(
