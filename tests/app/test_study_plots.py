@@ -14,9 +14,8 @@ from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.app.plots import STUDY_KINDS, draw_picture
-from ttt_batch.app.plots.studies import KINDS, study_figure
 from ttt_batch.app.plots.studies.canvas import LINES, METRICS, SHARE, TIME, Selection, at_end, readable, spread
-from ttt_batch.app.plots.studies.panels import ABOVE, horizontal_axis, steps_of
+from ttt_batch.app.plots.studies.panels import ABOVE, KINDS, horizontal_axis, steps_of, study_figure
 from ttt_batch.app.plots.style import package_style
 from ttt_batch.core.errors import StudyFileError, UsageError
 from ttt_batch.runs.base import unbeatable_since

@@ -77,7 +77,7 @@ def draw_picture(
         elif study is None:
             content = render(make_figure(runs, names, kind), suffix[1:])
         else:
-            from ttt_batch.app.plots.studies import study_figure
+            from ttt_batch.app.plots.studies.panels import study_figure
             from ttt_batch.studies.storage.reading import StudyFile, open_study
 
             with nullcontext(study) if isinstance(study, StudyFile) else open_study(study) as opened:

@@ -5,7 +5,7 @@ as Sutton and Barto do (2018, figures 2.6 and 6.3).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from ttt_batch.app.plots.studies.canvas import (
     at_end,
     band_style,
     is_number,
+    keep_places,
     left_out,
     make_canvas,
     name_places,
@@ -33,10 +34,11 @@ from ttt_batch.app.plots.studies.canvas import (
     room_below,
 )
 from ttt_batch.app.plots.style import COLOURS, ink_on, line_sign, line_style, log_counts, log_ticks, marked_points
-from ttt_batch.core.errors import UsageError, display_name, flag
-from ttt_batch.core.text import short_number
+from ttt_batch.core.errors import UsageError, display_name, flag, quoted
+from ttt_batch.core.text import choose, short_number
 from ttt_batch.studies.designs.methods import NETWORKS
 from ttt_batch.studies.storage.layout import DONE
+from ttt_batch.studies.storage.reading import StudyFile
 from ttt_batch.studies.summary import Survival, plays, survival
 
 PANELS = (
@@ -490,3 +492,33 @@ def _colour_meaning(metric: Metric) -> str:
     if metric.kind == TIME:
         return f"median of the seeds; {better}; never (grey): fewer than half of the seeds up to the last game"
     return f"median of the seeds at the end, {metric.unit}; {better}"
+
+
+KINDS: dict[str, Callable[[Selection, str | None], Any]] = {
+    "curves": study_curves_figure,
+    "sensitivity": sensitivity_figure,
+    "settling": settling_figure,
+    "heat": heat_figure,
+}
+"""Kinds of pictures of a study."""
+
+
+def study_figure(
+    study: StudyFile,
+    kind: str = "curves",
+    *,
+    metric: str | None = None,
+    only: Mapping[str, Any] | Sequence[tuple[str, Any]] | None = None,
+) -> Any:
+    """Return the matplotlib Figure of a study; to be drawn and saved within `style.package_style`.
+
+    kind: of KINDS.  metric: of `summary.METRICS`, what `sensitivity` and `heat` show, and by which the others choose
+    eight settings if there are more.  only: options with values, as a study's values are given, or such pairs; settings
+    with other values are left out.
+    Raises UsageError, and StudyFileError if the file cannot be read.
+    """
+    draw = KINDS[choose("kind of plot", kind, KINDS)]
+    pairs: Any = list(only.items()) if isinstance(only, Mapping) else only or ()
+    if not isinstance(pairs, Sequence) or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        raise UsageError(f"only {quoted(only)} are no options with values; give them as {{'alpha': '0.1,0.2'}}")
+    return keep_places(draw(Selection(study, pairs), metric))
