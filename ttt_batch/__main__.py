@@ -49,8 +49,9 @@ def run(arguments: list[str]) -> int:
     from ttt_batch.core.errors import TttBatchError
 
     stdout = sys.stdout
-    for stream in (stdout, sys.stderr):
-        console.escape_unencodable(stream)
+    for stream in (stdout, sys.stderr):  # escape characters that their encoding lacks (LANG=C)
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         from ttt_batch.app.cli import program
 

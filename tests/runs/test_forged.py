@@ -19,7 +19,7 @@ from helpers.runfiles import changed, configured, instead, put, sealed
 from helpers.support import command
 
 import ttt_batch as ttt
-from ttt_batch.app.commands import files as commands
+from ttt_batch.app.commands import shared as commands
 from ttt_batch.core import files
 from ttt_batch.core.errors import RunFileError
 from ttt_batch.games.enumeration import GRAPHS

@@ -90,12 +90,6 @@ def print_message(message: str, *, end: str = "\n") -> None:
         discard_output(sys.stderr)
 
 
-def escape_unencodable(stream: TextIO) -> None:
-    """Make a stream escape characters that its encoding lacks (`LANG=C`) instead of raising an error."""
-    with suppress(AttributeError, OSError, ValueError):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[attr-defined]
-
-
 def is_broken(stream: TextIO) -> bool:
     """Return whether flushing a stream fails: its reader has closed it, or the disk is full."""
     try:

@@ -6,43 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ttt_batch.app.commands.shared import (
-    FORMATS,
-    NEWEST,
-    TABLE_FORMATS,
-    AgentBoard,
-    AgentOptions,
-    AnyPlayer,
-    File,
-    FilePath,
-    Illegal,
-    Json,
-    Overwrite,
-    OwnLearner,
-    Player,
-    Quiet,
-    Text,
-    TimeLimit,
-    Trust,
-    argument,
-    called,
-    command_line,
-    file_stem,
-    in_new_files,
-    is_named,
-    learner_meant,
-    learning_options,
-    load_any_run,
-    load_named_run,
-    new_run,
-    newest_file,
-    option,
-    print_result,
-    say,
-    switch,
-    with_endings,
-    working,
-)
+from ttt_batch.app.commands import shared
+from ttt_batch.app.commands.shared import File, Text, argument, option, switch
 from ttt_batch.core.errors import UsageError
 from ttt_batch.core.files import command_text, shown
 from ttt_batch.core.named_code import is_callable_name
@@ -61,9 +26,9 @@ def info(
         File, argument("[FILE]", "File of a run or a study; the newest here if not given.", read=_found)
     ] = None,
     form: Annotated[bool, switch("--format", "Explain the format of run files instead.")] = False,
-    trust: Trust = False,
-    learner: OwnLearner = None,
-    json: Json = False,
+    trust: shared.Trust = False,
+    learner: shared.OwnLearner = None,
+    json: shared.Json = False,
 ) -> None:
     """Say what a run file, or a study's, holds."""
     if form:
@@ -71,10 +36,10 @@ def info(
 
         if path is not None:
             raise UsageError("--format explains every run file; leave the name of one out")
-        print_result(json, format_information, lambda: format_documentation().rstrip())
+        shared.print_result(json, format_information, lambda: format_documentation().rstrip())
         return
     if path is None:
-        path = newest_file("info", "run or study")
+        path = shared.newest_file("info", "run or study")
     from ttt_batch.studies.storage.header import STUDY_FILE
 
     if STUDY_FILE.begins(path):
@@ -84,13 +49,13 @@ def info(
         _no_trust(trust)
         with open_study(path) as study:
             about_study = study_information(study, str(path))
-        print_result(json, lambda: about_study, lambda: study_information_text(about_study))
+        shared.print_result(json, lambda: about_study, lambda: study_information_text(about_study))
         return
     from ttt_batch.app.reports.training import information_text, run_information
 
-    run = load_any_run(path, trust)
+    run = shared.load_any_run(path, trust)
     information = run_information(run, str(path))
-    print_result(json, lambda: information, lambda: information_text(information, run))
+    shared.print_result(json, lambda: information, lambda: information_text(information, run))
 
 
 def _no_trust(trust: bool) -> None:
@@ -100,12 +65,12 @@ def _no_trust(trust: bool) -> None:
 
 
 def check_command(
-    path: FilePath = NEWEST,
+    path: shared.FilePath = shared.NEWEST,
     of: Annotated[File, option("RUN", "With a certificate: the run that it should be of.", read=find_run)] = None,
-    trust: Trust = False,
-    learner: OwnLearner = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    trust: shared.Trust = False,
+    learner: shared.OwnLearner = None,
+    quiet: shared.Quiet = False,
+    json: shared.Json = False,
 ) -> None:
     """Look for all that is wrong with the file of a run, a study or a certificate: status 0 if nothing is, else 1."""
     from ttt_batch.runs.loading import check_run, grounds_of, load_any
@@ -118,7 +83,7 @@ def check_command(
     if of is not None and not certificate:
         raise UsageError(f"--of goes with a certificate, an .npz file; {shown(path)} is none: leave it out")
     verified, trusted, claims = tuple[str, ...](), tuple[str, ...](), list[str]()
-    with working(quiet=quiet):
+    with shared.working(quiet=quiet):
         if study:
             from ttt_batch.studies.checks import check_study
 
@@ -126,7 +91,7 @@ def check_command(
         elif certificate:
             from ttt_batch.analysis.judge import check_certificate
 
-            claim, findings = check_certificate(path, None if of is None else load_any_run(of, False))
+            claim, findings = check_certificate(path, None if of is None else shared.load_any_run(of, False))
             notes, claims = (), [f"{shown(path)} claims: {claim}"] if claim else []
         else:
             findings, notes = check_run(path, trust=trust)
@@ -138,12 +103,12 @@ def check_command(
                     findings = [f"{shown(path)}: {finding}" for finding in check_proofs(run)]
                 if not findings:
                     verified, trusted = grounds_of(run, digest=not trust or not run.notes)
-    say(path, notes)
+    shared.say(path, notes)
     nothing = "nothing else" if notes and trust else "nothing"
     lines = [*claims, *(findings or [f"{shown(path)}: {nothing} is wrong with it"])]
     for what, items in (("verified", verified), ("taken on trust", trusted)):
         lines = [*lines, f"{what}: {'; '.join(items)}"] if items else lines
-    print_result(
+    shared.print_result(
         json,
         lambda: {"file": str(path), "findings": findings, "verified": verified, "taken_on_trust": trusted},
         lambda: "\n".join(lines),
@@ -154,32 +119,32 @@ def check_command(
 
 def export_(
     *,
-    run: AnyPlayer = NEWEST,
+    run: shared.AnyPlayer = shared.NEWEST,
     to: Annotated[
         Text,
         option(
             "FORMAT",
             "html, a page to play on; boxes, menace's to print; hdf5, arrays that say what they are; or "
-            f"{', '.join(TABLE_FORMATS)}.",
+            f"{', '.join(shared.TABLE_FORMATS)}.",
             default="as FILE ends",
-            offers=FORMATS,
+            offers=shared.FORMATS,
         ),
     ] = None,
     out: Annotated[
         list[Path] | None, option("FILE", "File to write; two for two players; new names if not given.", "--out", "-o")
     ] = None,
-    player: Player = None,
+    player: shared.Player = None,
     ties: Annotated[
         Text, option("sharp|soonest|any", "How the agent plays on a page, as for play.", offers=TIES, default="sharp")
     ] = None,
-    board: AgentBoard = None,
-    illegal: Illegal = None,
-    time_limit: TimeLimit = None,
-    overwrite: Overwrite = False,
-    trust: Trust = False,
-    learner: OwnLearner = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    board: shared.AgentBoard = None,
+    illegal: shared.Illegal = None,
+    time_limit: shared.TimeLimit = None,
+    overwrite: shared.Overwrite = False,
+    trust: shared.Trust = False,
+    learner: shared.OwnLearner = None,
+    quiet: shared.Quiet = False,
+    json: shared.Json = False,
 ) -> None:
     """Write a run as a page that plays in any browser, or its table in another program's format.
 
@@ -190,31 +155,31 @@ def export_(
     from ttt_batch.runs.formats import WHOLE
     from ttt_batch.runs.importing import check_export
 
-    rules, of_agent = AgentOptions(board, illegal, time_limit), is_named(run)
+    rules, of_agent = shared.AgentOptions(board, illegal, time_limit), shared.is_named(run)
     if not of_agent:
-        rules.refuse(f"{called(run)} is a run")
-    to = resolve_format(to, out or [], AGENT_FORMATS if of_agent else FORMATS)
+        rules.refuse(f"{shared.called(run)} is a run")
+    to = resolve_format(to, out or [], AGENT_FORMATS if of_agent else shared.FORMATS)
     if of_agent and to == "html" and illegal is not None:
         raise UsageError("--illegal is for json and csv: on a page every move is to a free cell; leave it out")
     path = Path(run.rpartition(":")[0]) if is_callable_name(run) else find_run(run)
-    names = [f"{file_stem(run)}.{to}"] if of_agent else _new_names(path, to, player)
+    names = [f"{shared.file_stem(run)}.{to}"] if of_agent else _new_names(path, to, player)
     if not of_agent or is_callable_name(run):
-        check_distinct([("--out", file) for file in with_endings(out or [], names)], [("RUN", path)])
+        check_distinct([("--out", file) for file in shared.with_endings(out or [], names)], [("RUN", path)])
     options: dict[str, Any] = {"ties": None if ties is None else check_ties(ties), "overwrite": overwrite}
     check_export_options(to, len(out or []), player, ties, of_agent=of_agent)
-    with working(quiet=quiet) as report, watched(report.asking), ExitStack() as stack:
+    with shared.working(quiet=quiet) as report, watched(report.asking), ExitStack() as stack:
         if of_agent:
             (table,) = stack.enter_context(rules.open([run], trust))
         else:
-            load = load_any_run if to in WHOLE else load_named_run
+            load = shared.load_any_run if to in WHOLE else shared.load_named_run
             table = load(path, trust, check=lambda config: check_export(config, to))
             options["warn"] = report.warn
 
         def work(paths: list[Path]) -> list[Path]:
             return export_run(table, paths, to, player=player, **options)
 
-        files = in_new_files(out or [], names, work)
-    print_result(
+        files = shared.in_new_files(out or [], names, work)
+    shared.print_result(
         json,
         lambda: {"files": [str(written) for written in files]},
         lambda: "\n".join(f"wrote {shown(written)}" for written in files),
@@ -226,9 +191,9 @@ ImportFormat = Annotated[
     Text,
     option(
         "FORMAT",
-        f"{either((*TABLE_FORMATS, 'hdf5'))}, exactly as export writes it.",
+        f"{either((*shared.TABLE_FORMATS, 'hdf5'))}, exactly as export writes it.",
         "--format",
-        offers=FORMATS[2:],
+        offers=shared.FORMATS[2:],
     ),
 ]
 """A format of ours that the file of `import` has."""
@@ -245,10 +210,10 @@ Keys = Annotated[
 """Form of a table's keys, for `import`."""
 
 
-@learning_options("draw_worth")
+@shared.learning_options("draw_worth")
 def import_(
     files: Annotated[list[Path], argument("FILE...", "The table; one or two files, a player each.")],
-    out: Annotated[Path, option("RUN", "Run file to write.", "--out", "-o", read=new_run)],
+    out: Annotated[Path, option("RUN", "Run file to write.", "--out", "-o", read=shared.new_run)],
     learner: Annotated[
         Text,
         option(
@@ -256,16 +221,16 @@ def import_(
             "The learner whose table it is.",
             default="the one that fits",
             offers=LEARNER_NAMES,
-            read=learner_meant,
+            read=shared.learner_meant,
         ),
     ] = None,
     form: ImportFormat = None,
     keys: Keys = None,
-    player: Player = None,
+    player: shared.Player = None,
     board: Annotated[str, option("BOARD", f"{BOARD}; few files name it.", offers=BOARDS)] = "3x3",
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    overwrite: shared.Overwrite = False,
+    quiet: shared.Quiet = False,
+    json: shared.Json = False,
     **options: Any,
 ) -> None:
     """Read another program's table into a run file.
@@ -284,7 +249,7 @@ def import_(
     if form is not None:
         import_form(form)
     RUN_FILE.check(out, overwrite=overwrite)
-    with working(quiet=quiet) as report:
+    with shared.working(quiet=quiet) as report:
         run = import_tables(
             files,
             learner,
@@ -292,15 +257,15 @@ def import_(
             board=board,
             player=player,
             keys=keys,
-            command=command_line(),
+            command=shared.command_line(),
             warn=report.warn,
             **options,
         )
     run.save(out, overwrite=overwrite)
     if not quiet:
-        say(files[0], run.notes)
+        shared.say(files[0], run.notes)
     judged = " (--ties any)" if run.grown is None else ""
-    print_result(
+    shared.print_result(
         json,
         lambda: training_summary(run, str(out)),
         lambda: (

@@ -3,29 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ttt_batch.app.commands.shared import (
-    KEEPS,
-    RANKS,
-    RIVALS,
-    SWEEPS,
-    File,
-    Json,
-    Overwrite,
-    Quiet,
-    Scheduler,
-    Text,
-    Workers,
-    argument,
-    command_line,
-    in_new_file,
-    learners_meant,
-    learning_options,
-    new_run,
-    option,
-    print_result,
-    split_learners,
-    switch,
-)
+from ttt_batch.app.commands import shared
+from ttt_batch.app.commands.shared import File, Text, argument, option, switch
 from ttt_batch.app.commands.usage import SWEPT
 from ttt_batch.core.errors import ClusterError, InterruptedTraining, TttBatchError, display_name
 from ttt_batch.core.files import command_text, shown
@@ -53,14 +32,15 @@ Learners = Annotated[
 Description = Annotated[File, argument("[STUDY.toml]", "These options in a file, or several grids.")]
 
 
-@learning_options(*SWEPT, command="study")
+@shared.learning_options(*SWEPT, command="study")
 def study_command(
     description: Description = None,
     games: Annotated[Text, option("N", "Games of each learner; the learner's published number if not given.")] = None,
     learner: Learners = None,
     *,
     opponent: Annotated[
-        Text, option("NAMES", "self, random, optimal or run files.", offers=RIVALS, default="self; menace: random")
+        Text,
+        option("NAMES", "self, random, optimal or run files.", offers=shared.RIVALS, default="self; menace: random"),
     ] = None,
     seeds: Annotated[
         Text, option("N", "Number of seeds, from 0 on, or a list: 5,7 or 100..199.", default="100")
@@ -68,28 +48,33 @@ def study_command(
     sweep: Annotated[
         Text,
         option(
-            "grid|one-at-a-time", "All combinations, or one option at a time around the first values.", offers=SWEEPS
+            "grid|one-at-a-time",
+            "All combinations, or one option at a time around the first values.",
+            offers=shared.SWEEPS,
         ),
     ] = None,
     keep: Annotated[
-        Text, option("none|last", "Which tables or weights of the learners to keep.", offers=KEEPS, default="none")
+        Text,
+        option("none|last", "Which tables or weights of the learners to keep.", offers=shared.KEEPS, default="none"),
     ] = None,
     tally: Annotated[bool | None, switch("--tally", "Count results only, without evaluating tables.")] = None,
     resume: Annotated[File, option("STUDY.h5", "Continue a study, or extend it.", read=find_run)] = None,
     best: Annotated[
-        Text, option("METRIC", "Rank by proof, settling, proved, holds, loss, error or time.", offers=RANKS)
+        Text, option("METRIC", "Rank by proof, settling, proved, holds, loss, error or time.", offers=shared.RANKS)
     ] = None,
     confirm: Annotated[
         Text, option("N", "Repeat the best setting and the default on N fresh seeds.", default="no repetition")
     ] = None,
     threads: Annotated[Text, option("N", "Threads; all processors if not given. Never changes a result.")] = None,
-    workers: Workers = None,
-    scheduler: Scheduler = None,
+    workers: shared.Workers = None,
+    scheduler: shared.Scheduler = None,
     dry_run: Annotated[bool, switch("--dry-run", "Estimate number of learners, time and disk space.")] = False,
-    out: Annotated[File, option("FILE", "File to write; a new name if not given.", "--out", "-o", read=new_run)] = None,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    out: Annotated[
+        File, option("FILE", "File to write; a new name if not given.", "--out", "-o", read=shared.new_run)
+    ] = None,
+    overwrite: shared.Overwrite = False,
+    quiet: shared.Quiet = False,
+    json: shared.Json = False,
     **options: Any,
 ) -> None:
     """Compare settings over many seeds, each learner judged exactly, in one file that can be resumed and extended.
@@ -98,8 +83,8 @@ def study_command(
     separate values that have commas.
     """
     given = locals()
-    given["learner"] = learners_meant(learner)  # FILE.py:NAME alone makes them known
-    if (description or resume) and learner is not None and all(map(is_callable_name, split_learners(learner))):
+    given["learner"] = shared.learners_meant(learner)  # FILE.py:NAME alone makes them known
+    if (description or resume) and learner is not None and all(map(is_callable_name, shared.split_learners(learner))):
         given["learner"] = None  # another file says which to study
     _study(**given.pop("options"), **given)
 
@@ -141,11 +126,11 @@ def _study(
                 where = out if resume is not None else target
                 follow: dict[str, Any] = {"progress": progress, "stop": interrupt.requested, "warn": report.warn}
                 try:
-                    return run_study(**given, out=where, **follow, command=command_line())
+                    return run_study(**given, out=where, **follow, command=shared.command_line())
                 except ClusterError as error:
                     raise ClusterError(f"{error}{saved}") from None
 
-            done = in_new_file(out if resume is None else resume, "study", work)
+            done = shared.in_new_file(out if resume is None else resume, "study", work)
         interrupt.message = f"interrupted; the study is saved in {shown(done.path)}; {_go_on(done.path)}"
         with done:
             found, failure, again = done.summary(), _unfinished(done), None
@@ -229,7 +214,7 @@ def _say_plan(
         lines += [f"done: {count_text(done, 'learner')}"] if resume is not None else []
         return "\n".join([*lines, f"time: {takes}", f"file: {size_text(needs.bytes)}"])
 
-    print_result(json, lambda: {**numbers, "games": games, "seconds": needs.seconds, "bytes": needs.bytes}, text)
+    shared.print_result(json, lambda: {**numbers, "games": games, "seconds": needs.seconds, "bytes": needs.bytes}, text)
 
 
 def _say_end(
@@ -253,7 +238,7 @@ def _say_end(
         return f"{study_text(found, best)}{repeated}\nsaved:   {shown(path)}"
 
     try:
-        print_result(json, facts, text, saved=path)
+        shared.print_result(json, facts, text, saved=path)
     finally:
         if failure is not None:
             raise failure
