@@ -186,9 +186,10 @@ def working(
     """
     from ttt_batch.app.interrupt import Interrupt
 
-    notice = console.Notice("" if quiet else doing, sys.stderr)
+    notice = console.Notice(doing, sys.stderr) if doing and not quiet else None
     with Interrupt(message), ExitStack() as stack:
-        stack.callback(notice.wipe)
+        if notice is not None:
+            stack.callback(notice.wipe)
         if keys:
             from ttt_batch.app.terminal.keys import Keyboard
 
