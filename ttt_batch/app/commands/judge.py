@@ -7,22 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ttt_batch.app.commands import shared
-from ttt_batch.app.commands.shared import (
-    CLAIMS,
-    AgentOptions,
-    File,
-    Text,
-    argument,
-    called,
-    is_named,
-    load_any_run,
-    newest_file,
-    option,
-    print_result,
-    say,
-    switch,
-    working,
-)
+from ttt_batch.app.commands.shared import File, Text, argument, option, switch
 from ttt_batch.core.console import print_message
 from ttt_batch.core.errors import RunFileError, UsageError
 from ttt_batch.core.files import exists, shown
@@ -135,15 +120,15 @@ def evaluate_command(
     from ttt_batch.api.judging import evaluate
     from ttt_batch.app.hooks import hook
 
-    rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit, symmetric)
-    outside = against is not None and is_named(against) and find_name(against, AGAINST) is None
-    if not is_named(path) and not outside:
+    rule, rules = check_ties(ties), shared.AgentOptions(board, illegal, time_limit, symmetric)
+    outside = against is not None and shared.is_named(against) and find_name(against, AGAINST) is None
+    if not shared.is_named(path) and not outside:
         rules.refuse("none is named")
     how: dict[str, Any] = {"games": games, "seed": seed, "budget": budget, "samples": samples, "ties": rule}
-    with working(quiet=quiet) as report:
+    with shared.working(quiet=quiet) as report:
         how |= {"as_played": as_played, "positions": positions, "progress": report.asking}
         result = evaluate(path, against, **how, **rules.opening(trust, report))
-    print_result(json, result.to_dict, lambda: hook(type(result).__name__)(result, called(path)))
+    shared.print_result(json, result.to_dict, lambda: hook(type(result).__name__)(result, shared.called(path)))
 
 
 def compare(
@@ -158,10 +143,12 @@ def compare(
     from ttt_batch.analysis.compare import compare_runs
     from ttt_batch.app.reports.training import comparison_text
 
-    with working(quiet=quiet):
-        run, second = load_any_run(path, trust), load_any_run(other, trust)
+    with shared.working(quiet=quiet):
+        run, second = shared.load_any_run(path, trust), shared.load_any_run(other, trust)
         differences = compare_runs(run, second)
-    print_result(json, lambda: differences, lambda: comparison_text(differences, shown(path), shown(other), run.board))
+    shared.print_result(
+        json, lambda: differences, lambda: comparison_text(differences, shown(path), shown(other), run.board)
+    )
 
 
 def show_command(
@@ -192,16 +179,18 @@ def show_command(
     from ttt_batch.app.reports.evaluation import show_text
     from ttt_batch.games.notation import may_be_position
 
-    rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit)
+    rule, rules = check_ties(ties), shared.AgentOptions(board, illegal, time_limit)
     if path is None or (may_be_position(path) and not exists(find_run(path))):
         position = [*([] if path is None else [path]), *(position or [])]
-        path = str(newest_file("show"))
-    if not is_named(path):
-        rules.refuse(f"{called(path)} is a run")
-    with working(quiet=quiet), rules.open([path], trust) as (player,):
+        path = str(shared.newest_file("show"))
+    if not shared.is_named(path):
+        rules.refuse(f"{shared.called(path)} is a run")
+    with shared.working(quiet=quiet), rules.open([path], trust) as (player,):
         asked = " ".join(position or []).strip() or 0
         found = show(player, asked, symmetric=symmetric, ties=rule)
-    print_result(json, found.to_dict, lambda: show_text(found, "" if is_named(path) else called(path)))
+    shared.print_result(
+        json, found.to_dict, lambda: show_text(found, "" if shared.is_named(path) else shared.called(path))
+    )
 
 
 def tournament_command(
@@ -233,16 +222,16 @@ def tournament_command(
     from ttt_batch.api.judging import tournament
     from ttt_batch.app.reports.tournament import tournament_text
 
-    rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit)
-    if not any(map(is_named, paths)):
+    rule, rules = check_ties(ties), shared.AgentOptions(board, illegal, time_limit)
+    if not any(map(shared.is_named, paths)):
         rules.refuse("none is named")
-    with working(quiet=quiet) as report, watched(report.asking):
+    with shared.working(quiet=quiet) as report, watched(report.asking):
         names, given, played = _openable(paths, trust, board)
         with rules._replace(board=played).open(given, trust) as runs:
             if seed is not None and games is None and all(run.exact for run in runs):
                 raise UsageError(f"--seed {seed} is for games that are played; results here are exact: leave it out")
             result = tournament(runs, names, games=games, seed=0 if seed is None else seed, ties=rule)
-    print_result(json, result.to_dict, lambda: tournament_text(result))
+    shared.print_result(json, result.to_dict, lambda: tournament_text(result))
     if len(names) < len(paths):
         raise typer.Exit(1)
 
@@ -259,7 +248,9 @@ def _openable(paths: list[str], trust: bool, board: str | None) -> tuple[list[st
     try:
         for path in paths:
             try:
-                read.append((called(path), path if is_named(path) else load_any_run(find_run(path), trust)))
+                read.append(
+                    (shared.called(path), path if shared.is_named(path) else shared.load_any_run(find_run(path), trust))
+                )
             except RunFileError as error:
                 left_out.append(str(error))
         boards = Counter(one.board.name for _, one in read if not isinstance(one, str))
@@ -299,7 +290,7 @@ Claim = Annotated[
     option(
         "cannot-lose|always-wins",
         "Goal of the proof.",
-        offers=CLAIMS,
+        offers=shared.CLAIMS,
         default="the run's objective, or cannot-lose",
     ),
 ]
@@ -334,7 +325,7 @@ def prove_command(
     from ttt_batch.evaluation.prover import BUDGET
 
     rule = check_ties(ties)
-    with working(quiet=quiet) as report:
+    with shared.working(quiet=quiet) as report:
         found = prove_run(
             path,
             seat=seat,
@@ -347,8 +338,10 @@ def prove_command(
             progress=report.proving(),
             budget=BUDGET if budget is None else budget,
         )
-    say(path, found.run.notes)
+    shared.say(path, found.run.notes)
     written = next((file for file, _ in found.certificates.values()), None)
-    print_result(json, found.to_dict, lambda: proofs_text(found, shown(path)), saved=written if found.proved else None)
+    shared.print_result(
+        json, found.to_dict, lambda: proofs_text(found, shown(path)), saved=written if found.proved else None
+    )
     if not found.proved:
         raise typer.Exit(1)

@@ -5,23 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from ttt_batch.app.commands import shared
-from ttt_batch.app.commands.shared import (
-    BEYOND_TABLES,
-    METRICS,
-    PLOTS,
-    File,
-    Text,
-    argument,
-    first_given,
-    in_new_files,
-    load_any_run,
-    newest_file,
-    option,
-    print_result,
-    switch,
-    with_endings,
-    working,
-)
+from ttt_batch.app.commands.shared import File, Text, argument, option, switch
 from ttt_batch.core.errors import UsageError, quoted
 from ttt_batch.core.files import shown
 from ttt_batch.core.outputs import check_distinct
@@ -50,14 +34,18 @@ def learners(
 
     if name is None:
         names = [*LEARNERS, *PATTERN_LEARNERS]
-        print_result(json, lambda: [*map(learner_description, names)], lambda: f"{learners_text(names)}\n\n{MORE}")
+        shared.print_result(
+            json, lambda: [*map(learner_description, names)], lambda: f"{learners_text(names)}\n\n{MORE}"
+        )
         return
     name = any_learner(name)
-    print_result(json, lambda: learner_description(name), lambda: learner_text(name))
+    shared.print_result(json, lambda: learner_description(name), lambda: learner_text(name))
 
 
 def boards(
-    name: Annotated[Text, argument("[BOARD]", "Count this one, e.g. 4x4x3.", offers=(*BOARDS, *BEYOND_TABLES))] = None,
+    name: Annotated[
+        Text, argument("[BOARD]", "Count this one, e.g. 4x4x3.", offers=(*BOARDS, *shared.BEYOND_TABLES))
+    ] = None,
     symmetry: Annotated[
         str, option("on|off|auto", "Whether images of a position count as one.", offers=SWITCH)
     ] = "auto",
@@ -74,16 +62,16 @@ def boards(
         if solution is not None:
             raise UsageError("--solution goes with a board; name one, e.g. 4x4x4")
         entries = known_boards()
-        print_result(json, lambda: [board_information(entry) for entry in entries], lambda: boards_text(entries))
+        shared.print_result(json, lambda: [board_information(entry) for entry in entries], lambda: boards_text(entries))
         return
     board = parse_board(name)
     if solution is not None:
         check_solution(solution, overwrite=overwrite)
-    with working(quiet=quiet):
+    with shared.working(quiet=quiet):
         entry = measure(board, symmetry)
         if solution is not None:
             write_solution(board, solution, symmetry, overwrite=overwrite)
-    print_result(json, lambda: board_information(entry), lambda: board_text(entry))
+    shared.print_result(json, lambda: board_information(entry), lambda: board_text(entry))
 
 
 def warmup(
@@ -97,9 +85,9 @@ def warmup(
     """Compile everything once, so that no command ever waits for the compiler."""
     from ttt_batch.analysis.warmup import warm_up, warmup_text
 
-    with working("interrupted; what was compiled is kept", quiet=quiet) as report:
+    with shared.working("interrupted; what was compiled is kept", quiet=quiet) as report:
         warmth = warm_up(processes=processes, larger=larger, report=report.warming)
-    print_result(json, lambda: vars(warmth) | {"cache": str(warmth.cache)}, lambda: warmup_text(warmth))
+    shared.print_result(json, lambda: vars(warmth) | {"cache": str(warmth.cache)}, lambda: warmup_text(warmth))
 
 
 def bench_command(
@@ -111,11 +99,11 @@ def bench_command(
     """Measure what this machine can do: games per second with each learner and engine, threads, evaluation."""
     from ttt_batch.analysis import warmup as benches
 
-    with working("interrupted before everything was measured", quiet=quiet) as report:
+    with shared.working("interrupted before everything was measured", quiet=quiet) as report:
         benches.check_bench(seconds, threads)
         benches.compile_bench(report.warming)
         figures = benches.measure_machine(seconds=seconds, threads=threads, progress=report.measuring)
-    print_result(json, lambda: benches.bench_summary(figures), lambda: benches.bench_text(figures))
+    shared.print_result(json, lambda: benches.bench_summary(figures), lambda: benches.bench_text(figures))
 
 
 GAMES = 100_000
@@ -142,7 +130,7 @@ def page(
     check_learns(where)
     if out is not None:
         check_targets([out], overwrite=overwrite)
-    with working("interrupted; no page was written", quiet=quiet) as report:
+    with shared.working("interrupted; no page was written", quiet=quiet) as report:
         from ttt_batch.training.train import train
 
         report.clear()
@@ -151,8 +139,8 @@ def page(
         def work(paths: list[Path]) -> Path:
             return export_page(run, paths[0], opens="learn", overwrite=overwrite)
 
-        written = in_new_files([] if out is None else [out], [f"learn-{where.name}.html"], work)
-    print_result(
+        written = shared.in_new_files([] if out is None else [out], [f"learn-{where.name}.html"], work)
+    shared.print_result(
         json,
         lambda: {"files": [str(written)]},
         lambda: f"wrote {shown(written)}: open it in a browser",
@@ -183,7 +171,7 @@ def plot_command(
             "Learning curves, the opening values as boards, which positions were visited, or how the opening values "
             "moved (of a run trained with --keep-points).  Of a study: how a metric depends on the step size, which "
             "share of the seeds was proved by each game, or two options against each other.",
-            offers=PLOTS,
+            offers=shared.PLOTS,
         ),
     ] = "curves",
     metric: Annotated[
@@ -191,8 +179,8 @@ def plot_command(
         option(
             "NAME",
             "Of a study, what sensitivity and heat show, and by which other pictures choose the best eight settings: "
-            f"{', '.join(METRICS)}.",
-            offers=METRICS,
+            f"{', '.join(shared.METRICS)}.",
+            offers=shared.METRICS,
         ),
     ] = None,
     only: Annotated[
@@ -207,21 +195,21 @@ def plot_command(
     json: shared.Json = False,
 ) -> None:
     """Draw how agents learnt, into a picture or on the terminal."""
-    choose("kind of plot", kind, PLOTS)
+    choose("kind of plot", kind, shared.PLOTS)
     pairs = [_pair(text) for text in only or []]
     what = "run" if live or kind in ("opening", "coverage", "movie") else "run or study"
     what = "study" if metric is not None or pairs or kind in ("sensitivity", "settling", "heat") else what
-    paths = paths or [newest_file("plot", what)]
+    paths = paths or [shared.newest_file("plot", what)]
     if live:
         from ttt_batch.app.plots.live import watch_curve
 
         given = {"--out": out is not None, "--kind": kind != "curves", "--overwrite": overwrite, "--json": json}
         given |= {"--metric": metric is not None, "--only": bool(pairs)}
-        extra = first_given(given) or (f"{len(paths)} runs" if len(paths) > 1 else "")
+        extra = shared.first_given(given) or (f"{len(paths)} runs" if len(paths) > 1 else "")
         if extra:
             raise UsageError(f"--live draws the curve of one run on the terminal; leave {extra} out")
         # Ctrl-C and signals that end programs leave the live screen as it was found; nothing there compiles.
-        with working(quiet=quiet):
+        with shared.working(quiet=quiet):
             watch_curve(paths[0], sys.stdout, stdin=sys.stdin, trust=trust)
         return
     _draw(paths, out, kind, metric, pairs, overwrite=overwrite, trust=trust, quiet=quiet, json=json)
@@ -246,15 +234,15 @@ def _draw(
 
     study, kind = study_to_draw(paths, kind)
     name = f"{f'{paths[0].stem}-{kind}' if len(paths) == 1 else kind}{'.gif' if kind == 'movie' else '.png'}"
-    outs = [] if out is None else with_endings([out], [name])
+    outs = [] if out is None else shared.with_endings([out], [name])
     check_distinct([("--out", file) for file in outs], [("FILE", path) for path in paths])
     wrong = {"--trust": trust} if study else {"--metric": metric is not None, "--only": bool(only)}
-    if extra := first_given(wrong):
+    if extra := shared.first_given(wrong):
         raise UsageError(f"{extra} is for {'runs' if study else 'a study'}; leave it out")
     # Its warnings repeat names from the environment as they are, and tell a person nothing about the picture.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    with working(quiet=quiet) as report:
-        runs = [] if study else [load_any_run(path, trust) for path in paths]
+    with shared.working(quiet=quiet) as report:
+        runs = [] if study else [shared.load_any_run(path, trust) for path in paths]
 
         def work(files: list[Path]) -> Path:
             more: dict[str, Any] = {"study": study, "metric": metric, "only": only}
@@ -265,8 +253,8 @@ def _draw(
             names = [shown(path) for path in paths]
             return draw_picture(runs, names, files[0], kind, **more, overwrite=overwrite)
 
-        written = in_new_files(outs, [name], work)
-    print_result(
+        written = shared.in_new_files(outs, [name], work)
+    shared.print_result(
         json,
         lambda: (
             {"file": str(written), "kind": kind}

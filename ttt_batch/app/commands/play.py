@@ -7,20 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 from ttt_batch.app.commands import shared
-from ttt_batch.app.commands.shared import (
-    AgentOptions,
-    File,
-    Text,
-    argument,
-    called,
-    command_line,
-    first_given,
-    is_named,
-    option,
-    print_result,
-    switch,
-    working,
-)
+from ttt_batch.app.commands.shared import File, Text, argument, option, switch
 from ttt_batch.core.console import is_live, print_message
 from ttt_batch.core.errors import BoardError, RunFileError, UsageError
 from ttt_batch.core.files import exists, shown
@@ -91,11 +78,11 @@ def play_command(
         raise UsageError("--out is for what a run learns; give it with --learn")
     if out is not None and exists(out):
         raise RunFileError(f"{shown(out)} exists, and play replaces no other run; choose another file")
-    keys, rules = not plain and _at_a_terminal(), AgentOptions(board, illegal, time_limit)
+    keys, rules = not plain and _at_a_terminal(), shared.AgentOptions(board, illegal, time_limit)
     path, named = _who(run, rules, learn=learn)
     doing = "looking for the newest run here" if path is None else f"reading {shown(path)}"
     doing = f"asking {named}" if named else doing
-    with ExitStack() as stack, working(quiet=quiet, doing=doing, keys=keys) as report:
+    with ExitStack() as stack, shared.working(quiet=quiet, doing=doing, keys=keys) as report:
         from ttt_batch.app.terminal import loop
         from ttt_batch.games.transcripts import GameRecord
 
@@ -129,16 +116,16 @@ def play_command(
         )
 
 
-def _who(run: str | None, rules: AgentOptions, *, learn: bool) -> tuple[Path | None, str]:
+def _who(run: str | None, rules: shared.AgentOptions, *, learn: bool) -> tuple[Path | None, str]:
     """Return the player: a run's file, None for one still to be found, or the name of an agent.  Raises UsageError."""
-    if run is not None and is_named(run):
+    if run is not None and shared.is_named(run):
         if learn:
-            raise UsageError(f"--learn is for a run, and {called(run)} is none; leave it out")
+            raise UsageError(f"--learn is for a run, and {shared.called(run)} is none; leave it out")
         return None, run
     if run is None:
         rules._replace(board=None).refuse("none is named")
         return None, ""
-    rules.refuse(f"{called(run)} is a run")
+    rules.refuse(f"{shared.called(run)} is a run")
     return find_run(run), ""
 
 
@@ -166,22 +153,23 @@ def watch_command(
     json: shared.Json = False,
 ) -> None:
     """Watch two agents play a game move by move, or count the results of many."""
-    rule, rules = check_ties(ties), AgentOptions(board, illegal, time_limit)
+    rule, rules = check_ties(ties), shared.AgentOptions(board, illegal, time_limit)
     if json and games is None:
         raise UsageError("--json is for results; give it with --games N")
     given = {"--pace": pace is not None, "--level": level is not None, "--epsilon": epsilon is not None}
-    if games is not None and (extra := first_given(given)):
+    if games is not None and (extra := shared.first_given(given)):
         raise UsageError(f"{extra} is for a game to watch; leave it out, or leave --games {games} out")
-    if not is_named(path) and (other is None or other in SCRIPTED or not is_named(other)):
+    if not shared.is_named(path) and (other is None or other in SCRIPTED or not shared.is_named(other)):
         rules.refuse("none is named")
     keys = games is None and _at_a_terminal()
-    scripted = find_name(other, SCRIPTED) if other is not None and is_named(other) else None
+    scripted = find_name(other, SCRIPTED) if other is not None and shared.is_named(other) else None
     players: list[str | Path] = [path]
     if other is not None and not scripted:
-        players.append(other if is_named(other) else name_or_run("player", other, AGENT_NAMES, others=RUNS_OR_AGENTS))
-    names = called(path), scripted or called(other or path)
-    doing = f"reading {called(path)}"
-    with working(quiet=quiet, doing=doing, keys=keys) as report, rules.open(players, trust, report) as opened:
+        named = shared.is_named(other)
+        players.append(other if named else name_or_run("player", other, AGENT_NAMES, others=RUNS_OR_AGENTS))
+    names = shared.called(path), scripted or shared.called(other or path)
+    doing = f"reading {shared.called(path)}"
+    with shared.working(quiet=quiet, doing=doing, keys=keys) as report, rules.open(players, trust, report) as opened:
         from ttt_batch.agents.builtin import ScriptedPlayer
         from ttt_batch.runs.config import cannot_play_second_error
 
@@ -212,7 +200,7 @@ def watch_command(
 
         with watched(report.asking):
             counted = series(first, second, names, games=games, seed=0 if seed is None else seed, ties=rule)
-    print_result(json, counted.to_dict, lambda: series_text(counted))
+    shared.print_result(json, counted.to_dict, lambda: series_text(counted))
 
 
 def _at_a_terminal() -> bool:
@@ -243,7 +231,7 @@ def _learning_agent(agent: "AnyRun", path: Path | None, out: Path | None, stack:
     def warn(line: str) -> None:
         stack.callback(print_message, f"ttt-batch: {line}")
 
-    pupil = LearningRun(agent, out or path, overwrite=out is None, command=command_line(), warn=warn)
+    pupil = LearningRun(agent, out or path, overwrite=out is None, command=shared.command_line(), warn=warn)
     if out is None and not agent.from_games:
         unproved = ", and no proof of it holds any more" if agent.generalises and agent.verdict() else ""
         print_message(
