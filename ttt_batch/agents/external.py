@@ -44,7 +44,7 @@ from ttt_batch.core.named_code import is_callable_name, named_object, reason_of
 from ttt_batch.core.text import AGENT_NAMES, ILLEGAL, Number, check_switches, choose, count_text, parse_float
 from ttt_batch.games.board import Board, parse_board
 from ttt_batch.runs.loading import AnyRun, any_run
-from ttt_batch.runs.lookup import PROGRAM, find_agent_or_run, is_program
+from ttt_batch.runs.lookup import PROGRAM, find_agent_or_run
 
 TIME_LIMIT = 10.0
 """Default time limit of an answer in seconds."""
@@ -422,7 +422,7 @@ def make_agent(given: object, board: Board, *, time_limit: Number | None = None)
     if isinstance(given, Agent):
         return given
     if isinstance(given, str):
-        if is_program(given):
+        if given.startswith(PROGRAM):
             return ProgramAgent(given.removeprefix(PROGRAM), board, limit=limit)
         if is_callable_name(given):
             return load_callable(given, limit=limit)

@@ -25,7 +25,7 @@ from ttt_batch.games.board import Board, Position, parse_board
 from ttt_batch.games.game_files import board_meant
 from ttt_batch.runs.evaluation import Evaluation, PlayedEvaluation, evaluate_as_played
 from ttt_batch.runs.loading import AnyRun, any_run, load_any
-from ttt_batch.runs.lookup import RUNS_OR_AGENTS, is_program, name_or_run
+from ttt_batch.runs.lookup import PROGRAM, RUNS_OR_AGENTS, name_or_run
 from ttt_batch.runs.run import Run
 
 AnyRunOrPath = AnyRun | str | Path
@@ -192,7 +192,7 @@ def evaluate(
             beside = [against] if has_board else []
         with open_players([run, *beside], **how) as (player, *others):
             # A program that plays itself is started once.
-            twin = isinstance(run, str) and is_program(run) and against == run
+            twin = isinstance(run, str) and run.startswith(PROGRAM) and against == run
             with open_opponent(player if twin else [*others, against][0], player, how) as opponent:
                 return judge_agent(player, opponent, **given, ties=ties)
 

@@ -26,6 +26,21 @@ AT_ONCE = 1 << 18
 """Rows that are transferred together: on 4x4 with eight images they take 100 MB."""
 
 
+def find_images(
+    board: Board, codes: NDArray[np.int64], known: NDArray[np.int64], *, symmetry: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where positions (int64[n] codes) stand in `known`, ascending codes that include them, as int64[n].
+
+    symmetry: True if a known code stands for all images of a position: it is the lowest of their codes.
+    Also return where each cell of a position lies in that image, int64[n, cells].
+    """
+    powers = 3 ** np.arange(board.cells, dtype=np.int64)
+    places = np.argsort(np.array(board.images(symmetry)), axis=1)
+    images = (codes[:, None] // powers % 3) @ powers[places].T
+    number = images.argmin(1)
+    return np.searchsorted(known, images[np.arange(codes.size), number]), places[number]
+
+
 def transfer_policy(
     board: Board, own: Graph, picked: NDArray[np.bool_], graph: Graph, *, symmetry: bool
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -38,19 +53,16 @@ def transfer_policy(
     n_own, n_rows = own.first_edge.size - 1, graph.first_edge.size - 1
     cells = cell_sets(own, picked)
     order = np.argsort(own.code[:n_own])
-    codes, powers = own.code[:n_own][order], 3 ** np.arange(board.cells, dtype=np.int64)
-    # Position of each cell in each image.
-    places = np.argsort(np.array(board.images(symmetry)), axis=1)
-    turned = np.pad(places, ((0, 0), (0, 1)), constant_values=board.resignation)  # resignation maps to itself
+    codes = own.code[:n_own][order]
     found, lacks = np.zeros(graph.child.size, np.bool_), np.zeros(n_rows, np.bool_)
     for start in range(0, n_rows, AT_ONCE):
         stop = min(start + AT_ONCE, n_rows)
-        images = (graph.code[start:stop, None] // powers % 3) @ powers[places].T
-        number = images.argmin(1)
-        wanted = cells[order[np.searchsorted(codes, images[np.arange(stop - start), number])]]
+        at, places = find_images(board, graph.code[start:stop], codes, symmetry=symmetry)
+        wanted = cells[order[at]]
+        turned = np.pad(places, ((0, 0), (0, 1)), constant_values=board.resignation)  # resignation maps to itself
         edges = slice(int(graph.first_edge[start]), int(graph.first_edge[stop]))
         row = np.repeat(np.arange(stop - start), np.diff(graph.first_edge[start : stop + 1]))
-        place = turned[number[row], graph.cell[edges]].astype(np.uint64)
+        place = turned[row, graph.cell[edges]].astype(np.uint64)
         found[edges] = wanted[row] >> place & np.uint64(1) != 0
         lacks[start:stop] = np.bincount(row[found[edges]], minlength=stop - start) < np.bitwise_count(wanted)
     return found, lacks

@@ -130,12 +130,9 @@ def begun_run(data: RunData, check: Callable[[Config], None] | None = None) -> R
 
 def _grown_of(run: Run, data: RunData) -> GrowingTable:
     """Return the growing board of a file, with its tables.  Raises RunFileError if play cannot have produced it."""
-    grown, visits = grow(run.config), np.zeros(0)
+    grown = grow(run.config)
     try:
-        tables = run.learner.tables(**{name: data.tables[name] for name in run.learner.tables._fields})
-        if run.config.alpha.power:
-            visits = data.tables["visits"].ravel()
-        grown.restore(data.states["code"], data.states["outcome"], tables, visits)
+        grown.restore(data.states["code"], data.states["outcome"], *_learnt(run, data.tables))
     except KeyError as error:
         raise RunFileError(f"table {error} is missing; {FOREIGN}") from None
     except BoardError as error:
@@ -348,25 +345,27 @@ def run_of(
 
 def _add_tables(run: Run, data: RunData) -> None:
     """Add the tables of a file, whose data have no faults, to a run of `begun_run`."""
-
-    def tables(arrays: dict[str, NDArray[Any]]) -> Any:
-        return run.learner.tables(**{name: arrays[name] for name in run.learner.tables._fields})
-
     run.background = data.tables.get("background")
-    counted = run.config.alpha.power > 0
     if run.grown is not None:
         run.tables, run.visits = run.grown.compact()[1:]
     else:
-        run.tables = tables(data.tables)
-        run.visits = data.tables["visits"].ravel() if counted else np.zeros(0)
+        run.tables, run.visits = _learnt(run, data.tables)
     if data.resume:  # the state before the unfinished last batch
-        visits = data.resume["visits"].ravel() if counted else np.zeros(0)
-        state = State(int(data.progress["batch_games"]), tables(data.resume), visits, data.progress["batch_outcomes"])
+        state = State(int(data.progress["batch_games"]), *_learnt(run, data.resume), data.progress["batch_outcomes"])
         run.batch_start = (
             state if run.grown is None else run.grown.cut(state, *data.progress["batch_positions"].tolist())
         )
     if data.points:
-        run.points = KeptPoints(data.progress["point_games"], tables(data.points))
+        run.points = KeptPoints(data.progress["point_games"], run.learner.tables(**data.points))
+
+
+def _learnt(run: Run, arrays: dict[str, NDArray[Any]]) -> tuple[Any, NDArray[np.float64]]:
+    """Return a learner's tables among the arrays of a file, and its visits if the step size depends on them.
+
+    Raises KeyError for a missing table.
+    """
+    tables = run.learner.tables(**{name: arrays[name] for name in run.learner.tables._fields})
+    return tables, arrays["visits"].ravel() if run.config.alpha.power > 0 else np.zeros(0)
 
 
 def check_run(path: str | Path, *, trust: bool = False) -> tuple[list[str], tuple[str, ...]]:

@@ -25,6 +25,7 @@ from ttt_batch.games.graph import N_SHARED, SHARED_CODES, SHARED_OUTCOMES, rows_
 from ttt_batch.learners import foreign_learner
 from ttt_batch.learners.base import VALUE, Learner
 from ttt_batch.runs.config import GIVEN, Config, make_config
+from ttt_batch.runs.evaluation import find_images
 from ttt_batch.runs.formats.base import MAX_CELLS, UNSAID, FormatError, marks_of_states
 from ttt_batch.runs.growing_table import grow
 from ttt_batch.runs.network_run import PatternRun, table_fields
@@ -141,34 +142,22 @@ class _Layout:
     def __init__(self, run: Run) -> None:
         self.run, self.cells = run, run.board.cells
         graph = run.graph
-        self.real = np.flatnonzero(graph.code >= 0)
+        real = np.flatnonzero(graph.code >= 0)
         self.edge_row = rows_of_edges(graph)
         self.on_board = graph.cell < self.cells  # without resignations
         self.dense = self.cells <= MAX_CELLS and run.grown is None
+        self.row = real[np.argsort(graph.code[real])]
+        self.place: NDArray[np.int64] | None = None  # of each cell in the image that a row stands for
         if not self.dense:
-            self.row = self.real[np.argsort(graph.code[self.real])]
             self.code, self.outcome = graph.code[self.row], graph.outcome[self.row]
-            self.place = None
             return
         positions = enumerate_graph(run.board) if run.config.symmetry else graph
         found = positions.code >= 0
         self.code, self.outcome = np.arange(3**self.cells), np.full(3**self.cells, UNSAID, np.int8)
         self.outcome[positions.code[found]] = positions.outcome[found]
         self.reached = np.sort(positions.code[found])
-        self.row, self.place = self._rows_of(self.reached)
-
-    def _rows_of(self, codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-        """Return rows of positions and, with symmetry, where each cell lies in the row's image (int64[N, cells])."""
-        run, board = self.run, self.run.board
-        order = self.real[np.argsort(run.graph.code[self.real])]
-        own = run.graph.code[order]
-        if not run.config.symmetry:
-            return order[np.searchsorted(own, codes)], None
-        powers = 3 ** np.arange(board.cells, dtype=np.int64)
-        places = np.argsort(np.array(board.images(True)), axis=1)
-        images = marks_of_states(codes, board.cells).astype(np.int64) @ powers[places].T
-        number = images.argmin(axis=1)
-        return order[np.searchsorted(own, images[np.arange(codes.size), number])], places[number]
+        at, self.place = find_images(run.board, self.reached, graph.code[self.row], symmetry=run.config.symmetry)
+        self.row = self.row[at]
 
     def by_row(self, numbers: NDArray[Any], fill: Any = np.nan) -> NDArray[Any]:
         """Return numbers of rows, [S] or [P, S], as a column with the rows first."""
