@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -54,8 +54,10 @@ from ttt_batch.core.text import (
     choose_seat,
     either,
     find_name,
+    given_options,
     parse_int,
     parse_seed,
+    with_options,
 )
 from ttt_batch.evaluation import certificates
 from ttt_batch.evaluation.exact_results import match
@@ -442,19 +444,26 @@ class Proofs(Printable):
         return rows_by("seat", by_seat(self.found, "verdict", "positions", "losing_line")), "seat"
 
 
+class ProofOptions(TypedDict, total=False):
+    """Options of `prove`: what it proves, and how."""
+
+    seat: str | None
+    goal: str | None
+    budget: Number | None
+    ties: Ties
+    threads: Number | None
+
+
+@with_options(ProofOptions, {"budget": BUDGET, "ties": "any"})
 def prove(
     run: AnyRun | str | Path,
     *,
-    seat: str | None = None,
-    goal: str | None = None,
-    budget: Number = BUDGET,
-    ties: Ties = "any",
-    threads: Number | None = None,
     certificate: str | Path | None = None,
     overwrite: bool = False,
     trust: bool = False,
     progress: Callable[[int, int], None] | bool | None = None,
     stop: Callable[[], bool] | None = None,
+    **options: Unpack[ProofOptions],
 ) -> Proofs:
     """Prove that a run's agent reaches its goal against every opponent, or find a game in which it misses it.
 
@@ -468,17 +477,16 @@ def prove(
     Raises RunFileError, CertificateError if a certificate cannot be written, and UsageError, also if a certificate
     would replace the run.
     """
-    source = None
+    given, source = given_options(prove, options), None
     if not isinstance(run, AnyRun):
         source = find_run(run)
         run = load_any(source, trust=trust)
-    if seat is None:
-        seat = run.config.seat if run.generalises else "both"
-    if goal is None:
-        goal = ALWAYS_WINS if run.winning_seats else CANNOT_LOSE
-    seat, aim, ties = choose_seat(seat, "both"), GOALS[GOALS.index(choose("goal", goal, GOALS))], check_ties(ties)
+    seat = choose_seat(given.get("seat", run.config.seat if run.generalises else "both"), "both")
+    goal = choose("goal", given.get("goal", ALWAYS_WINS if run.winning_seats else CANNOT_LOSE), GOALS)
+    aim, ties = GOALS[GOALS.index(goal)], check_ties(given.get("ties", "any"))
     wanted = SEATS if seat == "both" else (seat,)
-    most, at_once = parse_int("budget", budget, 1, MAX_BUDGET), thread_count(threads)
+    most = parse_int("budget", given.get("budget", BUDGET), 1, MAX_BUDGET)
+    at_once = thread_count(given.get("threads"))
     files = _files(certificate, wanted, source, overwrite=overwrite)
     _check_searchable(run)
     player = table_player(run, ties)

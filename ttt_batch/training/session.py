@@ -58,7 +58,7 @@ class RewrittenRun:
         Raises RunFileError if a run cannot be written, TakenError if the name is in use.
         """
         self.path, self.saved = path, 0
-        self._coming: tuple[Stamp, int] | None = None  # what the current write publishes
+        self._coming: list[Stamp] = []  # of the file that the current write publishes
         self._first, self._hold, self._say = path, hold, say
         self._locks = ExitStack()
         # Reject impossible paths before a lock file is made beside them.
@@ -84,15 +84,11 @@ class RewrittenRun:
         writing this one.
         """
         data = run.data()
-
-        def known(stamp: Stamp) -> None:
-            self._coming = stamp, run.games
-
         with nullcontext() if self._hold else Lock(self._target):
             try:
                 ours = self._is_ours()
                 if ours is not False:
-                    self._stamp = save_run(self._target, data, overwrite=ours is True, before=known)
+                    self._stamp = save_run(self._target, data, overwrite=ours is True, coming=self._coming)
                     self.saved, run.file = run.games, self.path
                     return
             except TakenError:  # another program has just created the file
@@ -121,9 +117,9 @@ class RewrittenRun:
     def _is_ours(self) -> bool | None:
         """Return whether the file is ours, or None if it does not exist."""
         with RUN_FILE.refusing(self.path):
-            coming, self._coming = self._coming, None
-            if coming is not None and is_unchanged(self._target, coming[0]):
-                self._stamp, self.saved = coming
+            coming, self._coming = self._coming, []
+            if coming and is_unchanged(self._target, coming[-1]):
+                self._stamp, self.saved = coming[-1], coming[-1].games
             if self._stamp is not None and is_unchanged(self._target, self._stamp):
                 return True
             try:

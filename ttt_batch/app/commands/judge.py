@@ -322,7 +322,6 @@ def prove_command(
     """Prove by exhaustive search that an agent cannot lose, or always wins: status 0 if it is proved, 1 if not."""
     from ttt_batch.analysis.judge import prove as prove_run
     from ttt_batch.app.reports.evaluation import proofs_text
-    from ttt_batch.evaluation.prover import BUDGET
 
     rule = check_ties(ties)
     with shared.working(quiet=quiet) as report:
@@ -336,7 +335,7 @@ def prove_command(
             overwrite=overwrite,
             trust=trust,
             progress=report.proving(),
-            budget=BUDGET if budget is None else budget,
+            budget=budget,
         )
     shared.say(path, found.run.notes)
     written = next((file for file, _ in found.certificates.values()), None)

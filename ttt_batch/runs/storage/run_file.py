@@ -104,18 +104,20 @@ RUN_FILE = FileKind(
 
 
 class Stamp(NamedTuple):
-    """Identity of a written file in the file system (`identity_in`), and its first 512 bytes with the digest."""
+    """Identity of a written file in the file system (`identity_in`), and its first 512 bytes with the digest.
+
+    games: games of its run; 0 if this process has not written it.
+    """
 
     identity: tuple[int, ...]
     block: bytes
+    games: int = 0
 
 
-def save_run(
-    path: Path, data: RunData, *, overwrite: bool = False, before: Callable[[Stamp], None] = lambda _: None
-) -> Stamp:
+def save_run(path: Path, data: RunData, *, overwrite: bool = False, coming: list[Stamp] | None = None) -> Stamp:
     """Write a run atomically and return the stamp of its file.
 
-    before: called with the stamp before the file gets its name, since an interrupt may follow directly.
+    coming: gets the stamp before the file gets its name, since an interrupt may follow directly.
     Without `overwrite`, an existing file is never replaced, even if it appears during the write.
     Raises RunFileError if the data do not match `FIELDS` or the disk refuses; the old file is then unchanged.
     """
@@ -131,9 +133,10 @@ def save_run(
         # Release the view before its buffer: Python 3.13 complains if a buffer is collected first.
         with RUN_FILE.drafts([path], overwrite=overwrite) as [draft], image.getbuffer() as view:
             draft.write(view)
-            stamp = Stamp(identity_in(draft.path.stat()), bytes(view[:USER_BLOCK]))  # a rename changes neither
-            before(stamp)
-            return stamp
+            stamp = Stamp(identity_in(draft.path.stat()), bytes(view[:USER_BLOCK]), data.games)
+            if coming is not None:
+                coming.append(stamp)
+            return stamp  # a rename does not change it
 
 
 def stamp_of(path: Path) -> Stamp | None:
