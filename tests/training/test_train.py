@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import pickle
 import threading
 from pathlib import Path
 from typing import Any
@@ -509,6 +510,13 @@ def test_a_run_file_of_another_board_is_refused(run: Run, tmp_path: Path) -> Non
     with pytest.raises(RunFileError, match="board 3x3") as caught:
         ttt.load(tmp_path / "mixed.h5")
     assert "mixed.h5" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["td", "reinforce", "menace"])
+def test_a_run_is_pickled_before_and_after_its_use(name: str) -> None:
+    run = ttt.train(50, learner=name)
+    for _ in range(2):
+        assert pickle.loads(pickle.dumps(run)) == run and run.candidates(0)
 
 
 def test_tables_of_another_learner_are_refused(run: Run, tmp_path: Path) -> None:

@@ -80,8 +80,7 @@ class Run(StoredRun):
     own_ties: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        learner = learner_named(self.config.learner)
-        self.learner: Learner = learner
+        learner = self.learner
         self.board, self.name = self.config.board, learner.name
         self.seats, self.resigns = learner.seats, learner.resigns
         self.by_beads, self.occupied = learner.by_beads, learner.occupied
@@ -89,6 +88,15 @@ class Run(StoredRun):
         self.enumerated = self.sharpens = not self.config.grown
         self.from_games = self.config.engine == GIVEN
         self.gives = "chance" if learner.number == PREFERENCE else "value"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for `pickle` and `copy` without the learner, whose functions cannot all be pickled."""
+        return {name: value for name, value in vars(self).items() if name != "learner"}
+
+    @functools.cached_property
+    def learner(self) -> Learner:  # type: ignore[override]
+        """Return the learner's description."""
+        return learner_named(self.config.learner)
 
     def verdict(self) -> str:
         """Return in words whether the run can be beaten at its last recorded point; on a growing board its positions.
