@@ -40,7 +40,7 @@ TARGETS = {
 }
 """Files and functions outside kernels that each command should not exceed."""
 
-COMPILED = {"kernel", "inlined", "generic", "njit", "jit", "entry_point", "intrinsic"}
+COMPILED = {"kernel", "inlined", "vectorized", "generic", "njit", "jit", "entry_point", "intrinsic"}
 """Decorators of functions that Numba compiles."""
 
 UNNAMED = ("<lambda>", "<genexpr>", "<listcomp>")

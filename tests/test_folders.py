@@ -144,7 +144,7 @@ def test_no_module_function_or_kernel_is_long():
             lines = node.end_lineno - node.lineno + 1 - (first.end_lineno - first.lineno + 1 if documented else 0)
             if lines > 65:
                 long.append(f"{'.'.join(parts)}.{node.name}: {lines} lines")
-            in_kernels = {"kernel", "inlined", "generic", "register"} & set(
+            in_kernels = {"kernel", "inlined", "vectorized", "generic", "register"} & set(
                 re.findall(r"\w+", "".join(map(ast.unparse, node.decorator_list)))
             )
             if in_kernels and len(node.args.args) > 10:
@@ -230,7 +230,7 @@ def test_kernels_say_the_types_of_their_arrays():
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             words = [ast.unparse(one) for one in getattr(node, "decorator_list", [])]
-            if any(word in ("kernel", "inlined") or ".register(" in word for word in words):
+            if any(word in ("kernel", "inlined", "vectorized") or ".register(" in word for word in words):
                 given = [*(one.annotation for one in node.args.args), node.returns]
                 untyped += sum(one is not None and "Any" in ast.unparse(one) for one in given)
     assert untyped <= UNTYPED, untyped

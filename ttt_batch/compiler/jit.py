@@ -12,6 +12,9 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 from llvmlite.binding.ffi import ObjectRef
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.runtime import rtsys
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
@@ -59,8 +62,56 @@ OPTIONS: dict[str, Any] = {
     "_nrt": False,
     "no_cfunc_wrapper": True,
 }
-WITHIN_KERNELS = OPTIONS | {"no_cpython_wrapper": True}
-"""Options for functions that only kernels call: no wrapper for Python, which saves a quarter of the compile time."""
+
+
+class LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """LLVM code of a function that only kernels call.
+
+    Numba optimises each library and makes it machine code.  Both are done for the kernels that link this one, so here
+    they would be done in vain: that is a quarter of the time of a first run.
+    """
+
+    def add_linking_library(self, library: Any) -> None:
+        """Link the code of a function that this one calls; each kernel links Numba's runtime itself."""
+        if library is not rtsys.library:
+            super().add_linking_library(library)
+
+    def _optimize_final_module(self) -> None:
+        """Leave the code as it is."""
+
+    def _finalize_final_module(self) -> None:
+        """Make no machine code; note which addresses the code holds, as Numba does, for the cache."""
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return 0: no function has machine code here."""
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> "LinkedLibrary":
+        """Return this library, which Numba asks for it only to call `set_env`."""
+        return self
+
+    def set_env(self, *_: Any) -> None:
+        """Set nothing: an environment serves machine code that makes Python's objects."""
+
+
+class LinkingCompiler(Compiler):  # type: ignore[misc]
+    """Numba's compiler, with a `LinkedLibrary` for each function."""
+
+    def define_pipelines(self) -> Any:
+        """Return Numba's passes, which fill the library that is set here."""
+        self.state.library = LinkedLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        return super().define_pipelines()
+
+
+UNCALLED = OPTIONS | {"no_cpython_wrapper": True}
+"""Options for functions that Python does not call: no wrapper for it."""
+
+WITHIN_KERNELS = UNCALLED | {"pipeline_class": LinkingCompiler}
+"""Options for functions that only kernels call: no machine code of their own, either."""
 
 
 def _never_free_modules() -> None:
@@ -81,6 +132,9 @@ def kernel(function: F) -> F:
         return np.errstate(over="ignore", divide="ignore", invalid="ignore")(function)
     dispatcher = numba.njit(**OPTIONS)(function)
     dispatcher._cache = KernelCache(function)
+    # Kernels that call it compile it among their own code; only a call from Python needs its machine code.
+    linked = numba.njit(**WITHIN_KERNELS)(function)
+    dispatcher.get_call_template, dispatcher.get_overload = linked.get_call_template, linked.get_overload
     compile_signature = dispatcher.compile
 
     def compile_or_forget(signature: Any) -> Any:
@@ -109,14 +163,14 @@ def entry_point(function: Any, *arguments: Any) -> Callable[..., Any]:
     return code
 
 
-def inlined(function: F) -> F:
+def inlined(function: F, options: dict[str, Any] = WITHIN_KERNELS) -> F:
     """Compile a small function into each kernel that calls it; called from Python it raises TypeError.
 
     Without inlining, a call with NamedTuples of arrays updates the reference count of every array, ~180 ns a call.
     """
     if JIT_DISABLED:
         return kernel(function)
-    dispatcher = numba.njit(forceinline=True, **WITHIN_KERNELS)(function)
+    dispatcher = numba.njit(forceinline=True, **options)(function)
 
     def refuse(*_args: Any, **_settings: Any) -> None:
         raise TypeError(f"{function.__name__} is compiled into kernels only; from Python, call one of them")
@@ -124,6 +178,15 @@ def inlined(function: F) -> F:
     dispatcher._insert = lambda *_: None  # Python finds no compiled version and calls refuse
     dispatcher._compile_for_args = refuse
     return dispatcher  # type: ignore[no-any-return]
+
+
+def vectorized(function: F) -> F:
+    """Optimise a function alone, then compile it into kernels as `inlined` does: for a loop over rows of bytes.
+
+    LLVM must know that rows do not overlap, and sees this only where they are arguments.  Optimised with the kernel
+    around them, the loops of random games take 3.4 times as long.
+    """
+    return inlined(function, UNCALLED)
 
 
 def instruction(signature: Callable[..., Any], emit: Callable[[Any, Any, Any, Any], Any]) -> Callable[[F], F]:

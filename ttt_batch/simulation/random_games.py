@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.jit import Int64, Int64Array, Uint8Array, Uint16Array, Uint32Array, inlined, kernel
+from ttt_batch.compiler.jit import Int64, Int64Array, Uint8Array, Uint16Array, Uint32Array, kernel, vectorized
 from ttt_batch.compiler.numerics import GOLDEN, RANDOM_PLAY, S32, mix, stream_key
 from ttt_batch.core.errors import BoardError, UsageError
 from ttt_batch.core.resources import startable_threads
@@ -127,7 +127,7 @@ def make_random_block(rules: RandomRules, games: int = AT_ONCE) -> RandomBlock:
 # under another name: if rows overlap, the compiled code falls back to one game at a time (5 times as slow).
 
 
-@inlined
+@vectorized
 def draw_indices(
     rules: RandomRules, key: np.uint64, start: Int64, games: Int64, pair: Int64, index: Uint16Array
 ) -> None:
@@ -142,7 +142,7 @@ def draw_indices(
         lower_index[g] = np.uint16(((bits & LOW) * lower) >> S32)
 
 
-@inlined
+@vectorized
 def split_off(radix: np.uint16, reciprocal: np.uint16, index: Uint16Array, drawn: Uint8Array, games: Int64) -> None:
     """Divide `index` by `radix`: the remainder is a cell's draw, the quotient is what is left for the next cells.
 
@@ -154,14 +154,14 @@ def split_off(radix: np.uint16, reciprocal: np.uint16, index: Uint16Array, drawn
         index[g] = quotient
 
 
-@inlined
+@vectorized
 def skip_one(rank: Uint8Array, earlier: Uint8Array, games: Int64) -> None:
     """Turn a number among the plies that an earlier cell left free into one among those it found free."""
     for g in range(games):
         rank[g] = np.uint8(rank[g] + np.uint8(rank[g] >= earlier[g]))
 
 
-@inlined
+@vectorized
 def skip_two(rank: Uint8Array, later: Uint8Array, earlier: Uint8Array, games: Int64) -> None:
     """Do `skip_one` for two earlier cells, the later one first; random games run 1.38 times as fast."""
     for g in range(games):
@@ -170,14 +170,14 @@ def skip_two(rank: Uint8Array, later: Uint8Array, earlier: Uint8Array, games: In
         rank[g] = np.uint8(r + np.uint8(r >= earlier[g]))
 
 
-@inlined
+@vectorized
 def fill(row: Uint8Array, value: np.uint8, games: Int64) -> None:
     """Set a row to one value."""
     for g in range(games):
         row[g] = value
 
 
-@inlined
+@vectorized
 def join(low: Uint8Array, high: Uint8Array, rank: Uint8Array, games: Int64) -> None:
     """Update a line's `low` and `high` by a cell."""
     for g in range(games):
@@ -186,7 +186,7 @@ def join(low: Uint8Array, high: Uint8Array, rank: Uint8Array, games: Int64) -> N
         high[g] = r if r > high[g] else high[g]
 
 
-@inlined
+@vectorized
 def close(low: Uint8Array, high: Uint8Array, first: Uint8Array, second: Uint8Array, games: Int64) -> None:
     """Update A and B by a line."""
     for g in range(games):
@@ -194,7 +194,7 @@ def close(low: Uint8Array, high: Uint8Array, first: Uint8Array, second: Uint8Arr
         second[g] = high[g] if high[g] < second[g] else second[g]
 
 
-@inlined
+@vectorized
 def close_three(
     a: Uint8Array, b: Uint8Array, c: Uint8Array, first: Uint8Array, second: Uint8Array, games: Int64
 ) -> None:
@@ -209,7 +209,7 @@ def close_three(
         second[g] = high if high < second[g] else second[g]
 
 
-@inlined
+@vectorized
 def count_wins(cells: Int64, block: RandomBlock, games: Int64) -> None:
     """Add each game's win to the block's wins."""
     half, last = np.uint8(cells // 2), np.uint8(cells - 1)
