@@ -102,6 +102,7 @@ def test_neither_threads_nor_pieces_show(threads: int, monkeypatch: pytest.Monke
 def test_the_first_batch_is_walked_in_pieces_if_a_later_one_will_be(monkeypatch: pytest.MonkeyPatch) -> None:
     """So all kernels are compiled at the start."""
     monkeypatch.setattr(Walking, "games_per_thread", 1_000)
+    monkeypatch.setattr(batched, "WORTH_HELP", 1)
     config, begun = make_config(batch="auto", seed=3), []
     begin = batched.begin_walk
     monkeypatch.setattr(batched, "begin_walk", lambda *arguments: begun.append(arguments[-1]) or begin(*arguments))
