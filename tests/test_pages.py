@@ -125,9 +125,9 @@ def test_figures_of_a_study(script, tmp_path):
     report = pages.report_of(study, pages.settling_rows)
     (row,) = report["settings"]
     first, settled, later = [], [], []
-    for seed in range(3):
-        run = ttt.train(200_000, seed=seed, **options)
-        holds, games = run.statistics["unbeatable"].all(axis=1), run.statistics["games"]
+    points = [ttt.train(200_000, seed=seed, **options).statistics for seed in range(3)]
+    for statistics in points:
+        holds, games = statistics["unbeatable"].all(axis=1), statistics["games"]
         first.append(games[holds][0] if holds.any() else math.inf)
         settled.append(math.inf if not holds[-1] else games[0 if holds.all() else np.flatnonzero(~holds)[-1] + 1])
         later += holds[games > first[-1]].tolist()
@@ -138,7 +138,6 @@ def test_figures_of_a_study(script, tmp_path):
     assert row["settled_by_half"] == np.mean(np.array(settled) <= 100_000)
     assert "sutton-barto | 0.1 | 0.1 | walk | 1,024" in pages.settling_page(report)
     (row,) = pages.headlines_rows(study)
-    points = [ttt.train(200_000, seed=seed, **options).statistics for seed in range(3)]
     assert row["unbeatable"] == np.sum([point["unbeatable"][-1] for point in points], axis=0).tolist()
     assert row["versus_random"] == np.median([point["versus_random"][-1] for point in points], axis=0).tolist()
     assert row["self_play_drawn"] == sum(point["self_play"][-1, 1] == 1 for point in points)
