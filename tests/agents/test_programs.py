@@ -347,6 +347,12 @@ def test_no_shell_reads_the_command(folder, capsys):
     assert status == 1 and "4; touch made > made" in err and not Path("made").exists()
 
 
+def test_an_option_of_matches_is_refused_before_a_program_starts(folder, capsys):
+    ttt.train(10, out="run.h5")
+    status, _, err = command(capsys, "evaluate", "run.h5", "--against", "cmd:touch made", "--games", "5")
+    assert status == 2 and "--games is for boards too large" in err and not Path("made").exists()
+
+
 def test_a_program_that_answers_at_once_answers_thousands_of_positions_a_second(folder):
     """20,000 and more; of the processors' time, since other programs take the clock's."""
     code = "import sys\nfor line in sys.stdin: print(line.split()[2].index('.'), flush=True)"

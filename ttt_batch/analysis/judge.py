@@ -265,13 +265,7 @@ def judge_agent(
         if large or not agent.exact:
             check_scripted(agent, against)
             return evaluate_sampled(agent, SCRIPTED if against is None else [str(against)], ties=ties, **given)
-        how = "in each position" if number else "exactly"
-        for name in given:
-            if name != "seed" or not number:
-                raise UsageError(
-                    f"{flag(name)} is for boards too large to enumerate; {agent.board.name} is evaluated {how}; "
-                    "leave it out"
-                )
+        check_lengths(agent, [name for name in given if name != "seed" or not number], sampled=number > 0)
         against = "random" if against is None else against
         against = against.sampled(number) if isinstance(against, AgentAdapter) else against
         if isinstance(agent, AgentAdapter):
@@ -281,6 +275,15 @@ def judge_agent(
             assert isinstance(agent, Run), "networks are not exact"
             found = _judge_tables(agent, against, ties)
     return with_intervals(found, number, given.get("seed", 0)) if number else found
+
+
+def check_lengths(agent: Judged, given: Sequence[str], *, sampled: bool = False) -> None:
+    """Raise UsageError for options of matches, `given`, of an agent that is evaluated without them."""
+    how = "in each position" if sampled else "exactly"
+    for name in given:
+        raise UsageError(
+            f"{flag(name)} is for boards too large to enumerate; {agent.board.name} is evaluated {how}; leave it out"
+        )
 
 
 def check_scripted(agent: Judged, against: object, *, run: bool = False) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 from ttt_batch.agents.adapter import AgentAdapter, watched
 from ttt_batch.agents.builtin import agent_of_run
 from ttt_batch.agents.external import AgentLike, is_agent, make_agent, open_players
-from ttt_batch.analysis.judge import SampledEvaluation, check_scripted, judge_agent
+from ttt_batch.analysis.judge import SampledEvaluation, check_lengths, check_scripted, judge_agent
 from ttt_batch.analysis.position import (
     LabelledEvaluation,
     PositionReport,
@@ -191,6 +191,8 @@ def evaluate(
             has_board = isinstance(against, AnyRun | AgentAdapter) or not is_agent(against)
             beside = [against] if has_board else []
         with open_players([run, *beside], **how) as (player, *others):
+            if isinstance(player, AnyRun) and player.exact and "samples" not in given:  # before a program starts
+                check_lengths(player, [name for name in ("games", "seed", "budget") if name in given])
             # A program that plays itself is started once.
             twin = isinstance(run, str) and run.startswith(PROGRAM) and against == run
             with open_opponent(player if twin else [*others, against][0], player, how) as opponent:
