@@ -321,7 +321,7 @@ def test_a_damaged_reason_is_shown_as_far_as_it_can_be_read(path):
     assert check_study(path)[0] == []
 
 
-def test_a_disk_too_small_is_one_line_and_leaves_nothing(path):
+def test_a_disk_too_small_is_one_line_and_leaves_nothing(path, monkeypatch):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, limits[1]))
     try:
@@ -330,6 +330,10 @@ def test_a_disk_too_small_is_one_line_and_leaves_nothing(path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert not list(path.parent.iterdir())
+    size = create_study(path, design()).header.length
+    monkeypatch.setattr(writing, "allocate", lambda file, _: os.posix_fallocate(file, 0, 1 << 62))
+    with pytest.raises(StudyFileError, match=f"for the {size:,} bytes"):
+        create_study(path, design(), overwrite=True)
 
 
 def test_what_the_disk_refuses_is_not_done(path):

@@ -413,13 +413,15 @@ def _build(path: Path, layout: Sequence[Array], provenance: Provenance, keep: st
             "several studies"
         )
     with path.open("r+b", buffering=0) as file:
+        size = header.size + layout_size(layout)
         try:
             offsets = write_arrays(file, layout, provenance, header.size)
-            allocate(file.fileno(), file.seek(0, io.SEEK_END))
+            size = file.seek(0, io.SEEK_END)
+            allocate(file.fileno(), size)
         except OSError as exc:
-            raise OSError(exc.errno, f"{reason(exc)} for the {layout_size(layout):,} bytes of its results") from None
+            raise OSError(exc.errno, f"{reason(exc)} for the {size:,} bytes of its results") from None
         places = {name: place._replace(offset=offsets[name]) for name, place in places.items()}
-        header = header._replace(length=file.tell(), arrays=places)
+        header = header._replace(length=size, arrays=places)
         arrays = StudyArrays(file)
         for place in places.values():
             if place.results and place.dtype.kind == "f":  # unknown values differ from zeros
