@@ -143,14 +143,15 @@ def test_off_a_terminal_one_plain_picture_is_printed(run: Run, partial: Run, tmp
     assert watch_curve(run.save(tmp_path / "a.h5"), out) is True
     lines = out.getvalue().splitlines()
     assert 15 < len(lines) < 24 and "\x1b" not in out.getvalue() and all(len(line) <= 80 for line in lines)
-    # It ends though the run does not.
-    assert watch_curve(partial.save(tmp_path / "b.h5"), io.StringIO()) is False
+    assert watch_curve(partial.save(tmp_path / "b.h5"), io.StringIO()) is False  # it ends though the run does not
     with pytest.raises(RunFileError, match="there is no file"):
         watch_curve(tmp_path / "none.h5", io.StringIO())
     (tmp_path / "text.h5").write_text("hello")
     with pytest.raises(RunFileError) as caught:
         watch_curve(tmp_path / "text.h5", io.StringIO())
     assert "\n" not in str(caught.value)
+    with pytest.raises(RunFileError, match="its permissions"):
+        watch_curve(tmp_path / "text.h5/x", io.StringIO())
 
 
 def test_once_prints_one_picture_on_a_terminal(partial: Run, tmp_path: Path) -> None:

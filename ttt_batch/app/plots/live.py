@@ -193,7 +193,9 @@ class Snapshot:
         try:
             now = file_identity(self.path)
         except (OSError, ValueError) as error:
-            raise RunFileError(f"cannot read {shown(self.path)}: {reason(error)}; check the name") from None
+            raise RunFileError(
+                f"cannot read {shown(self.path)}: {reason(error)}; check the name and its permissions"
+            ) from None
         if now is None or now == self._known:
             return False
         try:
