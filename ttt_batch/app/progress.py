@@ -211,14 +211,14 @@ class Reporter:
             self._say(f"{count_text(now.games, 'game'):>19}  {pace:>9}{done}".rstrip())
 
     def studying(self, now: "StudyProgress") -> None:
-        """Show the progress of a study: a bar, or a line at doubling numbers of learners."""
+        """Show the progress of a study: a bar, or a line at doubling numbers of learners and at the end."""
         pace = f"{short_number(now.games / now.seconds)} games/s" if now.games else ""
         learners = f"{now.done:,} of {count_text(now.total, 'learner')}"
         learners += f", {now.failed:,} failed" if now.failed else ""
         pace += f"  {count_text(now.workers, 'worker')}" if now.workers is not None else ""
         if self._live:
             self._draw(now.done, now.total, learners, pace, seconds=now.seconds)
-        elif now.done >= max(self._next_line, 1):
+        elif now.done >= min(max(self._next_line, 1), now.total) and self._next_line < 2 * now.total:
             self._next_line = 2 * now.done
             self._say(f"{learners}  {pace}".rstrip())
 
