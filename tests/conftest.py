@@ -118,11 +118,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for at, case in enumerate(cases):
             if at not in quick_ones:
                 case.add_marker(pytest.mark.slow)
-    of_file = defaultdict(list)
-    for item in items:
-        if not item.get_closest_marker("slow"):
-            of_file[item.path].append(item)
     if (every := config.getoption("every")) > 1:
+        of_file = defaultdict(list)
+        for item in items:
+            if not item.get_closest_marker("slow"):
+                of_file[item.path].append(item)
         items[:] = [item for quick in of_file.values() for item in quick[::every]]
 
 
