@@ -126,13 +126,9 @@ def learn_from(
             follow(GamesLearnt(0, 0, source.size, clock.seconds))
         pupil = games_learner(config, origin)
         rule = learner_named(config.learner) if isinstance(config, Config) else None
-        may: dict[str, Any] = {
-            "occupied": rule is not None and rule.occupied,
-            "resigns": rule is not None and rule.resigns,
-        }
-        asks = isinstance(source, GameFile)
-        digits: dict[str, Any] = {"moves": asked.get("moves"), "cells_from": asked.get("cells_from")}
-        found = find_games(source, config.board, name=name, asks=asks, **digits, **may)
+        may = {"occupied": rule is not None and rule.occupied, "resigns": rule is not None and rule.resigns}
+        asks, moves, cells_from = isinstance(source, GameFile), asked.get("moves"), asked.get("cells_from")
+        found = find_games(source, config.board, name=name, moves=moves, cells_from=cells_from, asks=asks, **may)
         if found.said:
             say(found.said)
         reader = GameReader(config.board, reading=found.reading, name=name, skip_bad=skip_bad, **may)
