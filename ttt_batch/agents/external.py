@@ -44,7 +44,7 @@ from ttt_batch.core.named_code import is_callable_name, named_object, reason_of
 from ttt_batch.core.text import AGENT_NAMES, ILLEGAL, Number, check_switches, choose, count_text, parse_float
 from ttt_batch.games.board import Board, parse_board
 from ttt_batch.runs.loading import AnyRun, any_run
-from ttt_batch.runs.lookup import PROGRAM, find_agent_or_run
+from ttt_batch.runs.lookup import PROGRAM, is_agent_name
 
 TIME_LIMIT = 10.0
 """Default time limit of an answer in seconds."""
@@ -404,7 +404,7 @@ MOST_SECONDS = 86_400
 def is_agent(given: object) -> bool:
     """Return whether this is an agent other than a run, or names one; run files are not."""
     if isinstance(given, str | Path):
-        return isinstance(given, str) and isinstance(find_agent_or_run(given), str)
+        return is_agent_name(given)
     return isinstance(given, Agent) or (callable(given) and not isinstance(given, AnyRun))
 
 

@@ -40,22 +40,32 @@ def find_run(path: str | Path) -> Path:
     return path
 
 
+def _is_agent_form(text: str) -> bool:
+    """Return whether a text is the exact name of an agent, `FILE.py:NAME` or `cmd:PROGRAM`."""
+    return text in AGENT_NAMES or is_callable_name(text) or text.startswith(PROGRAM)
+
+
 def find_agent_or_run(given: str | Path) -> str | Path:
     """Return an agent's name, `FILE.py:NAME` or `cmd:PROGRAM`, or the file of a run.
 
     An exact name has precedence over a file, and a file over a name in another spelling.
     """
     if isinstance(given, str):
-        if given in AGENT_NAMES or is_callable_name(given) or given.startswith(PROGRAM):
+        if _is_agent_form(given):
             return given
         if (meant := find_name(given, AGENT_NAMES)) is not None and not is_file(find_run(given)):
             return meant
     return find_run(given)
 
 
+def is_agent_name(given: str | Path) -> bool:
+    """Return whether this names an agent other than a run file."""
+    return isinstance(given, str) and isinstance(find_agent_or_run(given), str)
+
+
 def missing_file_text(path: Path) -> str:
     """Return the message about a missing file, with a suggested run file of a similar name."""
-    if str(path) in AGENT_NAMES or is_callable_name(str(path)) or str(path).startswith(PROGRAM):
+    if _is_agent_form(str(path)):
         return f"{shown(path)} is an agent, but a run file is needed here; name one"
     if path.is_symlink():
         return f"{shown(path)} is a link to a file that is not there; name another file"

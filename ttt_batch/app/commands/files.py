@@ -14,7 +14,7 @@ from ttt_batch.core.named_code import is_callable_name
 from ttt_batch.core.outputs import check_distinct
 from ttt_batch.core.text import LEARNER_NAMES, SEATS, TIES, check_ties, either
 from ttt_batch.games.board import BOARD, BOARDS
-from ttt_batch.runs.lookup import find_run
+from ttt_batch.runs.lookup import find_run, is_agent_name
 
 
 def _found(path: File) -> File:
@@ -155,7 +155,7 @@ def export_(
     from ttt_batch.runs.formats import WHOLE
     from ttt_batch.runs.importing import check_export
 
-    rules, of_agent = shared.AgentOptions(board, illegal, time_limit), shared.is_named(run)
+    rules, of_agent = shared.AgentOptions(board, illegal, time_limit), is_agent_name(run)
     if not of_agent:
         rules.refuse(f"{shared.called(run)} is a run")
     to = resolve_format(to, out or [], AGENT_FORMATS if of_agent else shared.FORMATS)

@@ -13,7 +13,7 @@ from ttt_batch.core.errors import RunFileError, UsageError
 from ttt_batch.core.files import exists, shown
 from ttt_batch.core.text import AGAINST, SEATS, check_ties, count_text, find_name
 from ttt_batch.games.board import parse_board
-from ttt_batch.runs.lookup import find_run
+from ttt_batch.runs.lookup import find_run, is_agent_name
 
 if TYPE_CHECKING:
     from ttt_batch.runs.loading import AnyRun
@@ -121,8 +121,8 @@ def evaluate_command(
     from ttt_batch.app.hooks import hook
 
     rule, rules = check_ties(ties), shared.AgentOptions(board, illegal, time_limit, symmetric)
-    outside = against is not None and shared.is_named(against) and find_name(against, AGAINST) is None
-    if not shared.is_named(path) and not outside:
+    outside = against is not None and is_agent_name(against) and find_name(against, AGAINST) is None
+    if not is_agent_name(path) and not outside:
         rules.refuse("none is named")
     how: dict[str, Any] = {"games": games, "seed": seed, "budget": budget, "samples": samples, "ties": rule}
     with shared.working(quiet=quiet) as report:
@@ -183,13 +183,13 @@ def show_command(
     if path is None or (may_be_position(path) and not exists(find_run(path))):
         position = [*([] if path is None else [path]), *(position or [])]
         path = str(shared.newest_file("show"))
-    if not shared.is_named(path):
+    if not is_agent_name(path):
         rules.refuse(f"{shared.called(path)} is a run")
     with shared.working(quiet=quiet), rules.open([path], trust) as (player,):
         asked = " ".join(position or []).strip() or 0
         found = show(player, asked, symmetric=symmetric, ties=rule)
     shared.print_result(
-        json, found.to_dict, lambda: show_text(found, "" if shared.is_named(path) else shared.called(path))
+        json, found.to_dict, lambda: show_text(found, "" if is_agent_name(path) else shared.called(path))
     )
 
 
@@ -223,7 +223,7 @@ def tournament_command(
     from ttt_batch.app.reports.tournament import tournament_text
 
     rule, rules = check_ties(ties), shared.AgentOptions(board, illegal, time_limit)
-    if not any(map(shared.is_named, paths)):
+    if not any(map(is_agent_name, paths)):
         rules.refuse("none is named")
     with shared.working(quiet=quiet) as report, watched(report.asking):
         names, given, played = _openable(paths, trust, board)
@@ -249,7 +249,7 @@ def _openable(paths: list[str], trust: bool, board: str | None) -> tuple[list[st
         for path in paths:
             try:
                 read.append(
-                    (shared.called(path), path if shared.is_named(path) else shared.load_any_run(find_run(path), trust))
+                    (shared.called(path), path if is_agent_name(path) else shared.load_any_run(find_run(path), trust))
                 )
             except RunFileError as error:
                 left_out.append(str(error))

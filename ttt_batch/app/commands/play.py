@@ -14,7 +14,7 @@ from ttt_batch.core.files import exists, shown
 from ttt_batch.core.outputs import check_distinct
 from ttt_batch.core.text import AGENT_NAMES, SCRIPTED, SEATS, check_ties, choose_person, find_name, parse_seed
 from ttt_batch.games.board import MAX_TABLE_CELLS, parse_board
-from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_run, name_or_run
+from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_run, is_agent_name, name_or_run
 
 if TYPE_CHECKING:
     from ttt_batch.agents.adapter import AgentAdapter
@@ -118,7 +118,7 @@ def play_command(
 
 def _who(run: str | None, rules: shared.AgentOptions, *, learn: bool) -> tuple[Path | None, str]:
     """Return the player: a run's file, None for one still to be found, or the name of an agent.  Raises UsageError."""
-    if run is not None and shared.is_named(run):
+    if run is not None and is_agent_name(run):
         if learn:
             raise UsageError(f"--learn is for a run, and {shared.called(run)} is none; leave it out")
         return None, run
@@ -159,13 +159,13 @@ def watch_command(
     given = {"--pace": pace is not None, "--level": level is not None, "--epsilon": epsilon is not None}
     if games is not None and (extra := shared.first_given(given)):
         raise UsageError(f"{extra} is for a game to watch; leave it out, or leave --games {games} out")
-    if not shared.is_named(path) and (other is None or other in SCRIPTED or not shared.is_named(other)):
+    if not is_agent_name(path) and (other is None or other in SCRIPTED or not is_agent_name(other)):
         rules.refuse("none is named")
     keys = games is None and _at_a_terminal()
-    scripted = find_name(other, SCRIPTED) if other is not None and shared.is_named(other) else None
+    scripted = find_name(other, SCRIPTED) if other is not None and is_agent_name(other) else None
     players: list[str | Path] = [path]
     if other is not None and not scripted:
-        named = shared.is_named(other)
+        named = is_agent_name(other)
         players.append(other if named else name_or_run("player", other, AGENT_NAMES, others=RUNS_OR_AGENTS))
     names = shared.called(path), scripted or shared.called(other or path)
     doing = f"reading {shared.called(path)}"

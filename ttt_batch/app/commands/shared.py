@@ -440,11 +440,6 @@ class AgentOptions(NamedTuple):
                 raise UsageError(f"{dashed(name)} is for agents such as one-ply, and {why}; leave it out{instead}")
 
 
-def is_named(given: str | Path) -> bool:
-    """Return whether this names an agent other than a run file."""
-    return isinstance(find_agent_or_run(given), str)
-
-
 def called(given: str | Path) -> str:
     """Return the name of a player in results and messages."""
     meant = find_agent_or_run(given)
