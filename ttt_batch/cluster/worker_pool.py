@@ -4,6 +4,7 @@ Dask sends tasks to workers, reassigns the tasks of a dead worker, and lets work
 checks workers before they get tasks.  It reconnects to a lost scheduler, submits the tasks again and reports events.
 """
 
+import math
 import time
 import urllib.error
 import urllib.request
@@ -196,6 +197,12 @@ class WorkerList:
             self._say(f"{', '.join(parts)}; {self._count()} now")
         self._told, self._tell_at = set(self.accepted), now + TOLD_SECONDS
 
+    def tell_first(self, client: Any) -> None:
+        """Report the first workers if the work has ended before they were reported."""
+        if self._told is None and self.accepted:
+            self._asked.clear()
+            self._tell(client, math.inf)
+
     def _count(self) -> str:
         workers = count_text(len(self.accepted), "worker")
         return workers if self.slots == len(self.accepted) else f"{workers} with {count_text(self.slots, 'thread')}"
@@ -287,7 +294,9 @@ class WorkerPool:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            self._worker_list.tell_first(self._client)
         self._stack.close()
 
     @property
