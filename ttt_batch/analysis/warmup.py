@@ -67,8 +67,8 @@ BEYOND = ", beyond 3x3"
 GAMES = 4
 """Games of each training: more than one batch, so that the training loop repeats."""
 
-IN_PIECES = 2 * Walking.games_per_thread
-"""Games of a batch that is large enough to be split between two threads."""
+IN_PIECES = Walking.stop_every + 1
+"""Games of a batch that is walked in pieces, with the kernels that two threads would share."""
 
 SMALL: tuple[dict[str, Any], ...] = (
     {"batch": 2},
