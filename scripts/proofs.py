@@ -129,15 +129,13 @@ class Trial:
         self.learn(self.case.every // BATCH * BATCH)
         learnt = time.process_time()
         agent, lost = make_network_agent(self.network, self.net.weights), LOST_LINES if self.case.share else 1
-        seen = [0, 0]
         proof = self.prover.prove(
             agent,
             self.seat,
             self.case.goal,
             budget=BUDGET,
             lost=lost,
-            progress=lambda *now: seen.__setitem__(slice(None), now),
-            stop=lambda: seen[1] >= ENOUGH_LOST and seen[0] >= REFUTING,
+            follow=lambda entered, found: found >= ENOUGH_LOST and entered >= REFUTING,
         )
         if self.case.share:
             self.lost = np.concatenate([self.lost, proof.lost])[-KEPT_LINES:]

@@ -34,8 +34,8 @@ CASES = {
 
 
 @functools.cache
-def prover_of(board: str, wide: bool | None = None) -> Prover:
-    return Prover(parse_board(board), wide=wide)
+def prover_of(board: str, wide: bool | None = None, *, symmetric: bool = True) -> Prover:
+    return Prover(parse_board(board), symmetric=symmetric, wide=wide)
 
 
 def oracle_of(agent: Weigher, board: Board, seat: int, goal: Goal, *, symmetric: bool = True) -> Oracle:
@@ -61,7 +61,7 @@ def test_proofs_are_those_of_the_oracle() -> None:
             for seat, goal, symmetric in [(0, CANNOT_LOSE, True), (1, CANNOT_LOSE, False), (0, ALWAYS_WINS, True)]:
                 oracle = Oracle(policy, whole, seat, must_win=goal == ALWAYS_WINS, symmetric=symmetric)
                 for wide in (None, True):
-                    proof = prover_of(board, wide).prove(agent, seat, goal, symmetric=symmetric)
+                    proof = prover_of(board, wide, symmetric=symmetric).prove(agent, seat, goal)
                     found.add((proof.status, goal, "misere" in board))
                     assert_agrees(proof, oracle)
     assert len(found) == 7  # no agent is proved to win a misère board
@@ -69,10 +69,10 @@ def test_proofs_are_those_of_the_oracle() -> None:
 
 @pytest.mark.parametrize(("seed", "goal"), [(2, ALWAYS_WINS), (3, ALWAYS_WINS), (4, CANNOT_LOSE)])
 def test_one_wrong_move_deep_in_the_tree_is_found(seed: int, goal: Goal) -> None:
-    board, prover = parse_board("4x4x3"), prover_of("4x4x3")
+    board, prover = parse_board("4x4x3"), prover_of("4x4x3", symmetric=False)
     agent = weigher(board, seed)
     oracle = oracle_of(agent, board, 0, goal, symmetric=False)
-    assert_agrees(prover.prove(agent, 0, goal, symmetric=False), oracle)
+    assert_agrees(prover.prove(agent, 0, goal), oracle)
     spoilt = 0
     for position in sorted(oracle.reached, key=lambda position: (-sum(map(bool, position)), position)):
         free = [cell for cell, mark in enumerate(position) if not mark]
@@ -82,7 +82,7 @@ def test_one_wrong_move_deep_in_the_tree_is_found(seed: int, goal: Goal) -> None
             poor = spoil(agent, position, 0, [*naive_picks(agent, board, position), cell])
             other = oracle_of(poor, board, 0, goal, symmetric=False)
             spoilt += not other.holds
-            assert_agrees(prover.prove(poor, 0, goal, symmetric=False), other)
+            assert_agrees(prover.prove(poor, 0, goal), other)
         if spoilt > 2:
             break
     assert spoilt
@@ -95,7 +95,7 @@ def test_an_agent_that_picks_an_occupied_cell_has_lost() -> None:
     assert oracle.holds
     position = max(oracle.reached, key=lambda position: (sum(map(bool, position)) % 2 == 0, sum(map(bool, position))))
     poor = spoil(agent, position, 0, [position.index(2)])
-    proof = prover_of("3x3").prove(poor, 0, symmetric=False)
+    proof = prover_of("3x3", symmetric=False).prove(poor, 0)
     assert proof.status == "refuted" and proof.line is not None
     *before, last = proof.line
     assert last == position.index(2) and {cell: ply % 2 + 1 for ply, cell in enumerate(before)} == {
@@ -166,9 +166,9 @@ def test_progress_is_told_and_a_stop_is_heard(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(proving, "AT_ONCE", 10_000)
     told = list[tuple[int, int]]()
     prover = prover_of("4x4x4")
-    prover.prove(FOUR, 1, progress=lambda positions, lost: told.append((positions, lost)))
+    prover.prove(FOUR, 1, follow=lambda positions, lost: bool(told.append((positions, lost))))
     assert told[-1] == (70_000, 0) and told == sorted(told)
-    stopped = prover.prove(FOUR, 1, stop=lambda: True)
+    stopped = prover.prove(FOUR, 1, follow=lambda *_: True)
     assert (stopped.status, stopped.positions, stopped.full) == ("undecided", 10_000, False)
 
 
@@ -244,5 +244,7 @@ def test_memory_kept_does_not_show_in_what_is_reported(monkeypatch: pytest.Monke
     agent, prover, reports = weigher(board, 0), Prover(board, 1 << 27), list[list[tuple[int, int]]]()
     for _ in range(2):
         reports.append([])
-        prover.prove(agent, 0, budget=50_000, lost=50_000, progress=lambda *now, report=reports[-1]: report.append(now))
+        prover.prove(
+            agent, 0, budget=50_000, lost=50_000, follow=lambda *now, report=reports[-1]: bool(report.append(now))
+        )
     assert reports[0] == reports[1] and [entered for entered, _ in reports[0]] == list(range(1 << 12, 50_000, 1 << 12))

@@ -157,10 +157,9 @@ def search(
             f"budget {budget:,} takes {size / 1e9:.1f} GB of memory, {free_memory() / 1e9:.1f} GB are free; "
             "give a smaller one"
         )
-    prover = Prover(run.board, None if run.generalises else max(2 * size, LEAST_MEMORY))
-    player = agent or table_player(run, ties)
-    symmetric, occupied = run.symmetric, run.occupied
-    proof = prover.prove(player, number, goal, budget=budget, symmetric=symmetric, occupied=occupied)
+    memory = None if run.generalises else max(2 * size, LEAST_MEMORY)
+    player, prover = agent or table_player(run, ties), Prover(run.board, memory, symmetric=run.symmetric)
+    proof = prover.prove(player, number, goal, budget=budget, occupied=run.occupied)
     return SearchResult(proof.status, proof.positions, proof.line)
 
 
@@ -476,7 +475,8 @@ def prove(
     budget: most positions to enter in each seat.  ties: as for `Run.candidates`.  threads: None for all processors.
     certificate: an `.npz` to write if a seat is proved; with two seats `-first` and `-second` are added to its name.
     trust: read a file that another program has changed.
-    progress: True for a line on standard error, or a function as for `Prover.prove`.  stop: as there.
+    progress: True for a line on standard error, or a function of the positions entered and lost games found, which is
+    called every 65,536 positions of a thread.  stop: called as often; once it returns True, the search ends.
     Raises RunFileError, CertificateError if a certificate cannot be written, and UsageError, also if a certificate
     would replace the run.
     """
@@ -493,13 +493,19 @@ def prove(
     files = _files(certificate, wanted, source, overwrite=overwrite)
     _check_searchable(run)
     player = table_player(run, ties)
-    prover, found, written = Prover(run.board), dict[str, Proof](), dict[str, tuple[Path, int]]()
-    how = {"symmetric": run.symmetric, "occupied": run.occupied}
+    prover, found = Prover(run.board, symmetric=run.symmetric), dict[str, Proof]()
+    written = dict[str, tuple[Path, int]]()
     for name in wanted:
         number = SEATS.index(name)
-        with progress_callback(progress, "proving") as follow:
+        with progress_callback(progress, "proving") as report:
+
+            def follow(entered: int, lost: int) -> bool:
+                if report is not None:
+                    report(entered, lost)
+                return stop is not None and stop()
+
             found[name] = prover.prove(
-                player, number, aim, budget=most, threads=at_once, progress=follow, stop=stop, **how
+                player, number, aim, budget=most, threads=at_once, occupied=run.occupied, follow=follow
             )
         if found[name].status == "proved" and name in files:
             listed = certificates.certify(player, run.board, number, aim, symmetric=run.symmetric, source=_source(run))

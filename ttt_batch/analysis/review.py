@@ -15,7 +15,7 @@ with ties `any` the agent's play is unchanged.
 import random
 import textwrap
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from ttt_batch.agents.adapter import AgentProxy, PlayingAgent
 from ttt_batch.compiler.numerics import softmax_probabilities
@@ -29,6 +29,14 @@ TEMPERATURE = 0.25
 
 It therefore means the same for all learners: a move is e**4 = 55 times as likely if it is worth a whole game more, and
 7.4 times if half a game more."""
+
+
+class Handicap(TypedDict, total=False):
+    """Arguments of `HandicappedAgent` that say how an agent plays."""
+
+    level: Number
+    epsilon: Number
+    ties: Ties
 
 
 class HandicappedAgent(AgentProxy):

@@ -66,11 +66,14 @@ class Prover:
     """Prover of agents on one board, which reuses its memory.
 
     memory: bytes that the positions reached may take; None for half of the free memory at each proof.
+    symmetric: merge images of a position; only correct for agents whose rule is the same in all of them.
     wide: use keys of two words even if one suffices.
     """
 
-    def __init__(self, board: Board, memory: int | None = None, *, wide: bool | None = None) -> None:
-        self.board, self._memory, self._wide = board, memory, wide
+    def __init__(
+        self, board: Board, memory: int | None = None, *, symmetric: bool = True, wide: bool | None = None
+    ) -> None:
+        self.board, self._memory, self._symmetric, self._wide = board, memory, symmetric, wide
         self._slots = np.zeros(0, np.uint64)
         self._needed: dict[tuple[int, Goal], int] = {}
 
@@ -83,10 +86,8 @@ class Prover:
         budget: int = BUDGET,
         lost: int = 1,
         threads: int = 1,
-        symmetric: bool = True,
         occupied: bool = False,
-        progress: Callable[[int, int], None] | None = None,
-        stop: Callable[[], bool] | None = None,
+        follow: Callable[[int, int], bool] | None = None,
     ) -> Proof:
         """Prove that `agent` reaches its goal in a seat (0 or 1), or find games in which it misses it.
 
@@ -94,13 +95,12 @@ class Prover:
         budget: maximum of positions to enter.
         lost: number of lost games to find, at least 1.  After the first losing move the other moves of a position are
         not tried.
-        symmetric: merge images of a position; only correct if the agent's rule is the same in all of them.
         occupied: whether the agent may pick occupied cells, by which it loses; then no branch ends early.
-        progress: called with the positions entered and lost games found, every 65,536 positions of a thread.
-        stop: called as often; once it returns True, the search ends, `undecided` if no lost game was found.
+        follow: called with the positions entered and lost games found, every 65,536 positions of a thread.  Once it
+        returns True, the search ends, `undecided` if no lost game was found.
         """
         began = time.perf_counter()
-        positions = search.make_positions(self.board, symmetric=symmetric, wide=self._wide)
+        positions = search.make_positions(self.board, symmetric=self._symmetric, wide=self._wide)
         words = search.words_a_key(positions)
         limit = free_memory() // 2 if self._memory is None else self._memory
         slots = Slots(positions, self._slots, limit, self._needed.get((seat, goal), 0))
@@ -109,7 +109,7 @@ class Prover:
         search.begin_at(agent, slots.positions, workers[0][1], np.zeros(0, np.int8))
         with ExitStack() as stack:
             hunt = _Hunt(task, slots, budget, workers, threads, stack)
-            why = hunt.run(lost, progress, stop)
+            why = hunt.run(lost, follow)
         self._slots = slots.array
         self._needed[seat, goal] = hunt.count(search.KEPT)
         games = np.concatenate([walk.lost[: walk.at[search.LOST]] for _, walk in hunt.workers])[:lost]
@@ -138,8 +138,8 @@ class _Hunt:
         """Return the sum over all walks of one entry of `Walk.at`."""
         return sum(int(walk.at[what]) for _, walk in self.workers)
 
-    def run(self, lost: int, progress: Callable[[int, int], None] | None, stop: Callable[[], bool] | None) -> int:
-        """Search until done or ended early; return the reason, `search.BUDGET_SPENT` if `stop()` was true."""
+    def run(self, lost: int, follow: Callable[[int, int], bool] | None) -> int:
+        """Search until done or ended early; return the reason, `search.BUDGET_SPENT` if `follow()` was true."""
         busy = [0]
         while True:
             if self._threads > 1 and self.count(search.ENTERED) >= WORTH_SHARING:
@@ -156,9 +156,7 @@ class _Hunt:
                 return search.NO_ROOM
             if set(ends) == {search.NO_ROOM} and self.count(search.ENTERED) % AT_ONCE:
                 continue
-            if progress is not None:
-                progress(self.count(search.ENTERED), self.count(search.LOST))
-            if stop is not None and stop():
+            if follow is not None and follow(self.count(search.ENTERED), self.count(search.LOST)):
                 return search.BUDGET_SPENT
 
     def _make_room(self, busy: int) -> bool:

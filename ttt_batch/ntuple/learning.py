@@ -198,20 +198,19 @@ def learn_shared(
     net: Net,
     starts: Any,
     step: float,
-    games: tuple[int, int],
-    batch: int,
+    games: range,
     space: NetworkWorkspace,
     pool: ThreadPoolExecutor,
 ) -> None:
-    """Learn as `learn_batches` does, but with all threads on each batch."""
+    """Learn as `learn_batches` does, but with all threads on each batch.  games: a batch at each step."""
     threads, errors = len(space.game), space.errors
 
     def play(thread: int, bounds: Sequence[int]) -> None:
         span, own = (bounds[thread], bounds[thread + 1]), Errors(*(array[thread] for array in errors))
         play_network_games(lines, network, net, starts, span, space.game[thread], own)
 
-    for first in range(games[0], games[1], batch):
-        last = min(games[1], first + batch)
+    for first in games:
+        last = min(games.stop, first + games.step)
         bounds = [first + (last - first) * thread // threads for thread in range(threads + 1)]
         list(pool.map(lambda thread, bounds=bounds: play(thread, bounds), range(threads)))
         list(pool.map(lambda thread: fold_errors(network, net, step, errors, (thread, threads)), range(threads)))

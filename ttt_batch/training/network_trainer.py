@@ -69,7 +69,8 @@ class PatternTrainer(Trainer):
         self._threads, alone, self._pool = threads, len(self._nets) == 1, ThreadPoolExecutor(max(threads, 1))
         each = threads if alone and config.batch >= WORTH_SHARING else 1
         self._spaces = [make_space(self.lines, self.network, each) for _ in self._nets]
-        self._provers = {seat: Prover(config.board, MEMORY) for seat in config.seats}
+        symmetric = config.sharing != "none"
+        self._provers = {seat: Prover(config.board, MEMORY, symmetric=symmetric) for seat in config.seats}
         if before is not None:
             for number, net in enumerate(self._nets):
                 net.weights[:] = before.learnt.weights[number].T[:, self.network.kind]
@@ -102,11 +103,11 @@ class PatternTrainer(Trainer):
 
         def learn(number: int) -> None:
             net, space, starts = self._nets[number], self._spaces[number], self._lost[number]
-            common = self.lines, self.network, net, starts, step, bounds, config.batch
+            common = self.lines, self.network, net, starts, step
             if len(space.game) > 1:
-                learn_shared(*common, space, self._pool)
+                learn_shared(*common, range(*bounds, config.batch), space, self._pool)
             else:
-                learn_batches(*common, space.game[0], space.errors)
+                learn_batches(*common, bounds, config.batch, space.game[0], space.errors)
 
         if networks > 1 and self._threads > 1:
             list(self._pool.map(learn, range(networks)))
@@ -132,21 +133,13 @@ class PatternTrainer(Trainer):
         agents = {seat: self.agent(seat) for seat in config.seats}
 
         def proof(seat: int) -> Proof:
-            entered, lost = 0, 0
-
-            def progress(*now: int) -> None:
-                nonlocal entered, lost
-                entered, lost = now
-
             return self._provers[seat].prove(
                 agents[seat],
                 seat,
                 goal,
                 budget=BUDGET,
                 lost=LOST_A_PROOF,
-                symmetric=config.sharing != "none",
-                progress=progress,
-                stop=lambda: stop() or (lost >= ENOUGH_LOST and entered >= REFUTING),
+                follow=lambda entered, lost: stop() or (lost >= ENOUGH_LOST and entered >= REFUTING),
             )
 
         shared = len(agents) > 1 and self._threads > 1
@@ -297,12 +290,13 @@ def _proved_again(run: PatternRun) -> Iterator[str]:
     if run.proved is None:
         return
     agent = make_network_agent(run.network, run.proved.T[:, run.network.kind])
-    goal, prover = ALWAYS_WINS if run.config.always_wins else CANNOT_LOSE, Prover(run.board)
+    goal = ALWAYS_WINS if run.config.always_wins else CANNOT_LOSE
+    prover = Prover(run.board, symmetric=run.symmetric)
     for seat in run.config.seats:
         recorded = run.proved_positions(seat)
         if not run.proved_after(seat):
             continue
-        again = prover.prove(agent, seat, goal, budget=max(recorded, 1), symmetric=run.symmetric)
+        again = prover.prove(agent, seat, goal, budget=max(recorded, 1))
         if (again.status, again.positions) != ("proved", recorded):
             yield (
                 f"statistics/proof has {SEATS[seat]} proved with {count_text(recorded, 'position')}; "

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from ttt_batch.app.commands import shared
 from ttt_batch.app.commands.shared import File, Text, argument, option, switch
-from ttt_batch.core.errors import UsageError, quoted
+from ttt_batch.core.errors import UsageError, flag, quoted
 from ttt_batch.core.files import shown
 from ttt_batch.core.outputs import check_distinct
 from ttt_batch.core.text import ALL_LEARNERS, PATTERN_LEARNERS, choose, count_text
@@ -212,22 +212,22 @@ def plot_command(
         with shared.working(quiet=quiet):
             watch_curve(paths[0], sys.stdout, stdin=sys.stdin, trust=trust)
         return
-    _draw(paths, out, kind, metric, pairs, overwrite=overwrite, trust=trust, quiet=quiet, json=json)
+    of_study = {"metric": metric, "only": pairs}
+    _draw(paths, out, kind, of_study, overwrite=overwrite, trust=trust, quiet=quiet, json=json)
 
 
 def _draw(
     paths: list[Path],
     out: Path | None,
     kind: str,
-    metric: str | None,
-    only: list[tuple[str, str]],
+    of_study: dict[str, Any],
     *,
     overwrite: bool,
     trust: bool,
     quiet: bool,
     json: bool,
 ) -> None:
-    """Draw runs or a study into a file."""
+    """Draw runs or a study into a file.  of_study: options for a study only, with the values given."""
     import logging
 
     from ttt_batch.app.plots import draw_picture, study_to_draw
@@ -236,7 +236,7 @@ def _draw(
     name = f"{f'{paths[0].stem}-{kind}' if len(paths) == 1 else kind}{'.gif' if kind == 'movie' else '.png'}"
     outs = [] if out is None else shared.with_endings([out], [name])
     check_distinct([("--out", file) for file in outs], [("FILE", path) for path in paths])
-    wrong = {"--trust": trust} if study else {"--metric": metric is not None, "--only": bool(only)}
+    wrong = {"--trust": trust} if study else {flag(name): bool(value) for name, value in of_study.items()}
     if extra := shared.first_given(wrong):
         raise UsageError(f"{extra} is for {'runs' if study else 'a study'}; leave it out")
     # Its warnings repeat names from the environment as they are, and tell a person nothing about the picture.
@@ -245,7 +245,7 @@ def _draw(
         runs = [] if study else [shared.load_any_run(path, trust) for path in paths]
 
         def work(files: list[Path]) -> Path:
-            more: dict[str, Any] = {"study": study, "metric": metric, "only": only}
+            more: dict[str, Any] = {"study": study, **of_study}
             if kind == "movie":
                 more["progress"] = report.counting(
                     lambda drawn, of: f"drawing the movie: {drawn:,} of {count_text(of, 'frame')}", 0, 0

@@ -4,7 +4,7 @@ import sys
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from ttt_batch.app.commands import shared
 from ttt_batch.app.commands.shared import File, Text, argument, option, switch
@@ -12,7 +12,7 @@ from ttt_batch.core.console import is_live, print_message
 from ttt_batch.core.errors import BoardError, RunFileError, UsageError
 from ttt_batch.core.files import exists, shown
 from ttt_batch.core.outputs import check_distinct
-from ttt_batch.core.text import AGENT_NAMES, SCRIPTED, SEATS, check_ties, choose_person, find_name, parse_seed
+from ttt_batch.core.text import AGENT_NAMES, SCRIPTED, SEATS, Ties, check_ties, choose_person, find_name, parse_seed
 from ttt_batch.games.board import MAX_TABLE_CELLS, parse_board
 from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_run, is_agent_name, name_or_run
 
@@ -109,10 +109,8 @@ def play_command(
             seed=time.time_ns() if seed is None else parse_seed(seed),
             pupil=pupil,
             record=keeper,
-            level=1.0 if level is None else level,
-            epsilon=0.0 if epsilon is None else epsilon,
-            ties=rule,
             plain=plain,
+            **_handicap(level, epsilon, rule),
         )
 
 
@@ -189,9 +187,7 @@ def watch_command(
                 stdout=sys.stdout,
                 pace=pace,
                 seed=0 if seed is None else seed,
-                level=1.0 if level is None else level,
-                epsilon=0.0 if epsilon is None else epsilon,
-                ties=rule,
+                **_handicap(level, epsilon, rule),
             )
             return
         from ttt_batch.agents.adapter import watched
@@ -201,6 +197,12 @@ def watch_command(
         with watched(report.asking):
             counted = series(first, second, names, games=games, seed=0 if seed is None else seed, ties=rule)
     shared.print_result(json, counted.to_dict, lambda: series_text(counted))
+
+
+def _handicap(level: Text, epsilon: Text, ties: Ties | None) -> dict[str, Any]:
+    """Return those of the options that are given, as for `HandicappedAgent`."""
+    options = {"level": level, "epsilon": epsilon, "ties": ties}
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _at_a_terminal() -> bool:

@@ -4,7 +4,7 @@ of studies.
 `draw_picture` makes a file and needs the extra `plot` (matplotlib).  `live` draws in the terminal and needs nothing.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,17 +48,17 @@ def draw_picture(
     kind: str = "curves",
     *,
     study: "Given" = None,
-    metric: str | None = None,
-    only: Mapping[str, Any] | Sequence[tuple[str, Any]] | None = None,
     overwrite: bool = False,
     progress: Frames = lambda *_: None,
+    **of_study: Any,
 ) -> Path:
     """Draw runs, or the finished part of a study, into the file `out`, a `.png` or `.svg`, and return its path.
 
     names: what each run is called, such as its file's name.  study: drawn instead of runs.
     kind: of runs `curves`, `opening` or `coverage`; or `movie`, a `.gif` of one run that was trained with
-    `keep_points`; of a study one of `STUDY_KINDS`.  metric, only: of a study, see `studies.study_figure`.
+    `keep_points`; of a study one of `STUDY_KINDS`.
     progress: called with the number of frames of a movie that are drawn, and of all.
+    of_study: `metric` and `only` of a study, see `studies.panels.study_figure`.
     The same runs or results and the same matplotlib give the same bytes.
     Raises UsageError for another kind or suffix, for what such a picture cannot show, and without runs; StudyFileError
     for a damaged study; TttBatchError if matplotlib is missing, or scipy, which `settling` needs, and as FormatError if
@@ -81,7 +81,7 @@ def draw_picture(
             from ttt_batch.studies.storage.reading import StudyFile, open_study
 
             with nullcontext(study) if isinstance(study, StudyFile) else open_study(study) as opened:
-                content = render(study_figure(opened, kind, metric=metric, only=only), suffix[1:])
+                content = render(study_figure(opened, kind, **of_study), suffix[1:])
     EXPORT.write([path], [content], overwrite=overwrite)
     return path
 

@@ -12,11 +12,11 @@ import contextlib
 import random
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, Unpack
 
 from ttt_batch.agents.adapter import PlayingAgent
 from ttt_batch.agents.builtin import ScriptedPlayer
-from ttt_batch.analysis.review import HandicappedAgent, oversights, oversights_text, review, review_text
+from ttt_batch.analysis.review import Handicap, HandicappedAgent, oversights, oversights_text, review, review_text
 from ttt_batch.app.terminal import drawing
 from ttt_batch.app.terminal.faces import Answer, Plain, Question, Result, Score, Session, drive, result_of, rule
 from ttt_batch.app.terminal.keys import (
@@ -32,7 +32,7 @@ from ttt_batch.app.terminal.keys import (
 from ttt_batch.app.terminal.screen import ScreenFace, has_screen, play_on_screen
 from ttt_batch.core.console import is_live, one_line, print_lines, wants_colour
 from ttt_batch.core.errors import BoardError, TttBatchError, UsageError, flag
-from ttt_batch.core.text import SEATS, Number, Ties, check_ties, choose_person, count_text, parse_float, parse_seed
+from ttt_batch.core.text import SEATS, Number, check_ties, choose_person, count_text, parse_float, parse_seed
 from ttt_batch.evaluation.ties import default_ties, meaning
 from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, MARKS, SECOND, UNFINISHED, Game, column_name
 from ttt_batch.games.enumeration import check_any_cell
@@ -236,17 +236,15 @@ def play_in_terminal(
     seed: int | None = None,
     pupil: "LearningRun | None" = None,
     record: Callable[[Sequence[int]], None] | None = None,
-    level: Number = 1.0,
-    epsilon: Number = 0.0,
-    ties: Ties | None = None,
     plain: bool = False,
+    **handicap: Unpack[Handicap],
 ) -> Score:
     """Play games on a pair of text streams until the person leaves; return the score.
 
     person: the person's seat, 0 (moves first) or 1; None alternates, beginning with 0.
     seed: fixes everything that the agent draws.  pupil, record: as for `play_person_games`.
-    level, epsilon, ties: how the agent plays, see `HandicappedAgent`; without ties as `default_ties` says.
     plain: lines of text also on a real terminal; elsewhere there is nothing else.
+    handicap: how the agent plays, see `HandicappedAgent`; without ties as `default_ties` says.
 
     Raises UsageError for another seat, other ties, and for a level or an epsilon outside 0 to 1; BoardError for `sharp`
     on a board too large to enumerate.
@@ -254,9 +252,9 @@ def play_in_terminal(
     if person not in (0, 1, None):
         raise UsageError(f"person {person!r} is no seat; 0 moves first, 1 second, None alternates")
     rng = random.Random(seed)
-    usual = default_ties(agent)
-    ties = usual if ties is None else check_ties(ties)
-    player = HandicappedAgent(agent, level, epsilon, rng, ties)
+    usual, given = default_ties(agent), handicap.get("ties")
+    ties = handicap["ties"] = usual if given is None else check_ties(given)
+    player = HandicappedAgent(agent, rng=rng, **handicap)
     weaker = player.level < 1 or player.epsilon > 0
     said = [f"level {player.level:g}, epsilon {player.epsilon:g}"] if weaker else []
     said += [f"ties {ties}"] if ties != usual else []
@@ -293,10 +291,8 @@ def watch_game(
     stdin: TextIO | None = None,
     pace: Number | None = None,
     seed: Number | None = None,
-    level: Number = 1.0,
-    epsilon: Number = 0.0,
-    ties: Ties = "any",
     pause: Callable[[float], object] | None = None,
+    **handicap: Unpack[Handicap],
 ) -> int:
     """Show a game between two agents of one board; return its outcome, UNFINISHED if the user left early.
 
@@ -305,8 +301,8 @@ def watch_game(
     pace: seconds per move, at least 0; by default PACE on a terminal, else 0.  With 0 a terminal, too, prints positions
     in sequence.
     seed: of all random choices.
-    level, epsilon, ties: as for `HandicappedAgent`; scripted players keep their own rule.
     pause: function that waits; by default the keyboard's.
+    handicap: as for `HandicappedAgent`; scripted players keep their own rule.
     Raises UsageError for a number outside its range or unknown ties.  Raises BoardError for agents of different boards,
     and for ties `sharp` on a board too large to enumerate.
     """
@@ -321,9 +317,10 @@ def watch_game(
         )
     rng = random.Random(None if seed is None else parse_seed(seed))
     agents = tuple(
-        agent if isinstance(agent, ScriptedPlayer) else HandicappedAgent(agent, level, epsilon, rng, ties)
+        agent if isinstance(agent, ScriptedPlayer) else HandicappedAgent(agent, rng=rng, **handicap)
         for agent in (first, second)
     )
+    ties = handicap.get("ties", "any")
     names = one_line(names[0]), one_line(names[1])
     title = [f"{first.board.name}: {rule(first.board)}", f"X: {names[0]}", f"O: {names[1]}", ""]
     if ties != "any":
