@@ -1,6 +1,6 @@
 """Measure the package's speeds, beside other programs in the same run.
 
-    python scripts/benchmark.py [--quick] [--only NAME ...] [--peers PYTHON] [--json FILE] [--page FILE] [--from JSON]
+    python scripts/benchmark.py [--quick] [--once] [--only NAME ...] [--peers PYTHON] [--json FILE] [--page FILE] [--from JSON]
 
 The contestants (`contestants.py`) are measured in turn, round after round, each for a fraction of a second, and the
 median over the rounds is reported with its spread.  A machine's speed changes from one second to the next with what
@@ -53,6 +53,7 @@ from ttt_batch.learners import LEARNERS
 
 QUICK: dict[str, Any] = {"rounds": 5, "peer_rounds": 5, "cold_rounds": 1, "seeds": 20, "once": 1, "long": 0}
 QUICK |= {"seconds": 0.1, "random_games": 10**8, "cluster_rounds": 5, "short_learners": 10**4}
+ONCE: dict[str, Any] = QUICK | {"rounds": 1, "peer_rounds": 1, "cluster_rounds": 1, "seeds": 1, "seconds": 0.01}
 # Many short rounds rather than few long ones: the machine's speed must not change within a duel.
 FULL: dict[str, Any] = {"rounds": 15, "peer_rounds": 7, "cold_rounds": 2, "seeds": 100, "once": 1, "long": 15}
 FULL |= {"seconds": 0.1, "random_games": 10**9, "cluster_rounds": 7, "short_learners": 10**5}
@@ -369,6 +370,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the options."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="less work per measurement, fewer rounds and seeds")
+    parser.add_argument("--once", action="store_true", help="one short round, which shows that all can be measured")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="figures whose name contains NAME")
     parser.add_argument("--peers", default=sys.executable, metavar="PYTHON", help="an interpreter that has the peers")
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON; - for standard output")
@@ -383,14 +385,14 @@ def main() -> None:
     if write_from(options, page):
         return
     with tempfile.TemporaryDirectory() as folder:
-        plan = Plan(Path(folder), options.peers, **(QUICK if options.quick else FULL))
+        plan = Plan(Path(folder), options.peers, **(ONCE if options.once else QUICK if options.quick else FULL))
         chosen, peer_versions = without_missing(choose(options.only, plan), options.peers)
         found = measure_all(chosen, plan)
     report = environment_info()
     report["versions"] |= peer_versions
     if shutil.which("gcc"):
         report["versions"]["gcc"] = subprocess.check_output(["gcc", "-dumpfullversion"], text=True).strip()
-    report |= {"quick": options.quick, "figures": list(results(chosen, found)), "measurements": found.values}
+    report |= {"quick": options.quick or options.once, "figures": list(results(chosen, found)), "measurements": found.values}
     # JSON has no infinity: a seed that never settles becomes null.
     report = json.loads(json.dumps(report), parse_constant=lambda _: None)
     if options.into is not None:

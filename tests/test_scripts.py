@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 SCRIPTS = ROOT / "scripts"
 
 SMALL = {
-    "benchmark.py": ["--quick", "--only", "td, batch 16,384", "--json", "out.json", "--page", "out.md"],
+    "benchmark.py": ["--once", "--only", "td, batch 16,384", "--json", "out.json", "--page", "out.md"],
     "boards.py": ["--games", "30000", "--json", "out.json", "--picture", "out.png", "--page", "out.md"],
     "claims.py": ["--only", "optimal-at-random", "--json", "out.json", "--page", "out.md"],
     "claims_beans.py": ["--learners", "3"],
