@@ -4,6 +4,7 @@ Tests in parallel processes would compile the same kernels several times over, a
 suite costs on empty caches.  So there two learners stand for all in most tests: see `QUICK` and `EVERY_LEARNER`.
 """
 
+import gc
 import importlib
 import os
 import re
@@ -124,6 +125,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if not item.get_closest_marker("slow"):
                 of_file[item.path].append(item)
         items[:] = [item for quick in of_file.values() for item in quick[::every]]
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage as rarely as the program does, and never from the tests: a quarter of compiling was that."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(200_000, 20, 20)
 
 
 def test_of(item: pytest.Item) -> str:
