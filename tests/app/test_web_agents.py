@@ -41,11 +41,10 @@ def test_it_plays_as_likely_as_the_agent_said(board, tmp_path):
     said = drive(agent, tmp_path, *([] if board == "2x3" else [1000]))["positions"]
     unfinished = {text: found for text, found in said.items() if "outcome" not in found}
     assert unfinished
-    for text, found in unfinished.items():
-        rows = [text[start : start + agent.board.cols] for start in range(0, len(text), agent.board.cols)]
-        shares = agent.shares("/".join(rows))
-        assert found["candidates"] == list(shares)
-        assert found["chances"] == pytest.approx(list(shares.values()), rel=1e-6)
+    free = np.array([[mark not in "XO" for mark in text] for text in unfinished])
+    for row, found in zip(uneven(None, None, free), unfinished.values(), strict=True):
+        assert found["candidates"] == np.flatnonzero(row).tolist()
+        np.testing.assert_allclose(found["chances"], row[row > 0], rtol=1e-6)
 
 
 def test_equally_likely_moves_need_no_probabilities(tmp_path):

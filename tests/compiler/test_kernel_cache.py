@@ -99,16 +99,15 @@ import traceback
 from pathlib import Path
 import numpy as np
 from ttt_batch.runs.config import make_config
-from ttt_batch.learners import LEARNERS
 from ttt_batch.training.trainers.batched import make_trainer
-for name in LEARNERS:
-    for batch in (20, 1):
-        try:
-            trainer = make_trainer(make_config(learner=name, batch=batch, seed=3))
-            trainer.advance(60, lambda: False)
-            np.savez(Path(sys.argv[1]) / f"{name}-{batch}.npz", outcomes=trainer.outcomes, **trainer.tables._asdict())
-        except Exception:
-            (Path(sys.argv[1]) / f"{name}-{batch}.txt").write_text(traceback.format_exc())
+for case in sys.argv[2:]:
+    name, _, batch = case.rpartition("-")
+    try:
+        trainer = make_trainer(make_config(learner=name, batch=int(batch), seed=3))
+        trainer.advance(60, lambda: False)
+        np.savez(Path(sys.argv[1]) / f"{case}.npz", outcomes=trainer.outcomes, **trainer.tables._asdict())
+    except Exception:
+        (Path(sys.argv[1]) / f"{case}.txt").write_text(traceback.format_exc())
 """
 
 
@@ -159,10 +158,14 @@ class Beside(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def plain_python(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Beside]:
-    """Every learner without the compiler."""
+def plain_python(
+    request: pytest.FixtureRequest, package: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Beside]:
+    """The learners of the chosen cases without the compiler."""
     folder = tmp_path_factory.mktemp("plain")
-    process = started(LEARN, str(folder), package=package, NUMBA_DISABLE_JIT="1")
+    chosen = (item.callspec.params for item in request.session.items if "plain_python_computes" in item.name)
+    cases = [f"{one['name']}-{one['batch']}" for one in chosen]
+    process = started(LEARN, str(folder), *cases, package=package, NUMBA_DISABLE_JIT="1")
     yield Beside(process, folder)
     process.kill()
     process.communicate()

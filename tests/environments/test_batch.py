@@ -250,9 +250,9 @@ def test_a_run_as_opponent_has_its_exact_results(learner: str):
     assert np.abs(count / count.sum() - expected).max() < 0.02
 
 
-@pytest.mark.parametrize("board", ["5x5x4", "3x3"])
+@pytest.mark.parametrize("board", ["5x5x5", "3x3"])
 def test_networks_and_grown_tables_are_opponents_too(board: str):
-    run = ttt.train(500, board=board, learner="patterns" if board == "3x3" else "greedy-td")
+    run = ttt.train(500, board=board, learner="patterns" if board == "3x3" else "td", batch=50)
     batch = ttt.Batch(50, board, 5, run, "next-step")
     for _ in range(30):
         batch.step(batch.sample())

@@ -49,7 +49,7 @@ def digests(name: str) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("name", mostly_slow(CASES, "sarsa", "reinforce"))
+@pytest.mark.parametrize("name", mostly_slow(CASES, "reinforce"))
 def test_plain_python_learns_the_same_bytes(name: str) -> None:
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     words = [sys.executable, "-c", PLAIN, name]

@@ -104,7 +104,7 @@ def test_keys_outside_hold_for_every_grid_that_has_none_of_its_own():
         ("games = 1" + "0" * 5000, "a number of more than 4,300 digits"),
         ("alpha = '" + "x" * 900_000 + "'", "line 1 (alpha): alpha 'xxx"),
         ("[[grid]]\nalpha = 0.1\n" * 5000, "STUDY.toml has 5,000 grids"),
-        ("[[grid]]\nalpha = '0.1..1:100000'\n" * 900, "200,000 settings are too many"),
+        ("[[grid]]\nalpha = '0.1..1:60000'\n" * 900, "120,000 settings are too many"),
         ("digests = 3", "line 1 (digests): it is not a table"),
         ("[digests]\n'td.h5' = 'x'", "line 1 (digests): 'x' is not a digest"),
         ("opponent = 'gone.h5'", "line 1 (opponent): there is no file gone.h5"),

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.support import assert_begun_anew_changes_nothing, assert_same_in_parts, command, mostly_slow
+from helpers.support import assert_begun_anew_changes_nothing, assert_same_in_parts, command, mostly_slow, untaught
 from oracle import naive
 from oracle import softmax as naive_softmax
 from oracle.boards import action_values, assert_same, oracle_of, start_tables
@@ -81,9 +81,9 @@ def test_batches_on_a_growing_board(engine: str, tmp_path: Path) -> None:
 
 def test_batches_of_one_game_equal_the_oracle() -> None:
     """Their games draw from alias tables; what is laid out again after a batch is what has changed."""
-    walk = make_trainer(make_config(batch=2, learner="backward-q", explore="softmax:0.3", seed=8))
+    walk = make_trainer(make_config(batch=2, learner="expected-sarsa", explore="softmax:0.3", seed=8))
     walk.batches = walk.batches._replace(least=1, most=1)
-    run = ttt.train(1, learner="backward-q", explore="softmax:0.3", batch=1)
+    run = untaught("expected-sarsa", explore="softmax:0.3")
     oracle = softened(run, 0.3)
     for number in range(400):
         oracle.learn(naive_softmax.play(oracle, 0.3, int(stream_key(8)), number, naive_softmax.drawn_slot))
@@ -122,12 +122,12 @@ def test_what_stays_laid_out_is_what_the_tables_say(options: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("batch", mostly_slow([1, 500], 500))
 def test_recorded_games_are_those_played_and_teach_the_same(batch: int, tmp_path: Path) -> None:
-    file, options = tmp_path / "games.txt", {"learner": "sutton-barto", "explore": "softmax:0.02", "batch": batch}
+    file, options = tmp_path / "games.txt", {"explore": "softmax:0.02", "batch": batch}
     run = ttt.train(2_000, record=file, **options)
     assert run == ttt.train(2_000, **options)
     games = [naive.parse_game(line) for line in file.read_text().splitlines()]
     assert len(games) == 2_000
-    oracle: Any = naive.SuttonBarto(naive.Board())
+    oracle = softened(run, 0.02)
     for start in range(0, 2_000, batch):
         for moves in games[start : start + batch]:
             position = naive.Board().empty
