@@ -158,11 +158,13 @@ def test_training_counts_an_opponent_s_chances(monkeypatch: pytest.MonkeyPatch) 
         weights = legal * np.arange(1.0, legal.shape[1] + 1)
         return weights / weights.sum(1, keepdims=True)
 
-    asked: list[bool] = []
-    monkeypatch.setattr("ttt_batch.training.train.check_space", lambda *_, uneven: asked.append(uneven))
+    def end(*_: Any, uneven: bool) -> None:
+        raise MemoryError(uneven)
+
+    monkeypatch.setattr("ttt_batch.training.train.check_space", end)
     for opponent in (uneven, "random"):
-        ttt.train(50, board="2x2", batch=10, opponent=opponent)
-    assert asked == [True, False]
+        with pytest.raises(MemoryError, match=str(opponent is uneven)):
+            ttt.train(50, board="2x2", batch=10, opponent=opponent)
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -115,5 +115,5 @@ def test_the_picture_of_the_opening_has_chances_from_0_to_1(run: Run) -> None:
 
 
 def test_colours_of_values_span_the_ends_of_games_whatever_positions_start_at() -> None:
-    run = ttt.train(200, learner="q-learning", start_value=5)
+    run, _ = ttt.learn_from(["0 3 1 4 2"], learner="q-learning", start_value=5)
     assert np.isclose(run.worth.max(), 5) and _scale(run) == (-1, 1)

@@ -136,11 +136,11 @@ def test_what_the_scheduler_keeps_of_ended_tasks_does_not_grow(
 
     monkeypatch.setattr(worker_pool.WorkerPool, "chunk_seconds", 0.0)
     monkeypatch.setattr(worker_pool, "OFTEN", 20)
-    asked: dict[str, Any] = {**VARIED, "games": 100, "seeds": 100, "scheduler": dask.address, "warn": told.append}
+    asked: dict[str, Any] = {**VARIED, "games": 100, "seeds": 40, "scheduler": dask.address, "warn": told.append}
     ttt.study(out=tmp_path / "s.h5", **asked).close()
     with Client(dask.address, set_as_default=False) as client:
         entries, names, messages = client.run_on_scheduler(kept)
-    assert 0 < entries < 60 and names < 60 and messages < 100, "of 400 learners, each a task"
+    assert 0 < entries < 60 and names < 60 and messages < 100, "of 160 learners, each a task"
 
 
 @pytest.mark.slow
