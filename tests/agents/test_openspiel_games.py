@@ -13,7 +13,7 @@ from ttt_batch.agents import at_board, from_openspiel, to_openspiel
 from ttt_batch.core.errors import AgentError, BoardError, UsageError
 
 BOARDS = ["3x3", "2x4x3", "3x3-misere", "4x3x3-gravity", "3x3-misere-gravity", "1x4x2-gravity", "3x1x2"]
-WIDE = ["6x7x4-gravity", "8x8x5-gravity", "5x6x4-misere", "7x7x5", "4x5x4-misere-gravity"]
+WIDE = ["6x7x4-gravity", "8x8x5-gravity", "5x6x4-misere", "6x7x4", "4x5x4-misere-gravity"]
 
 
 @pytest.fixture(params=["stand-in", "OpenSpiel"])

@@ -28,16 +28,20 @@ def td() -> Run:
     return run
 
 
+@pytest.fixture(scope="module")
+def drawn(td: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return draw_picture([td], ["td"], tmp_path_factory.mktemp("movie") / "learn.gif", "movie")
+
+
 def texts(axes: Any) -> list[str]:
     return [text.get_text() for text in axes.texts]
 
 
-def test_a_frame_for_each_kept_point(td: Run, tmp_path: Path) -> None:
+def test_a_frame_for_each_kept_point(td: Run, drawn: Path) -> None:
     from PIL import Image
 
     assert td.points is not None and td.points.games.size == 5
-    path = draw_picture([td], ["td"], tmp_path / "learn.gif", "movie")
-    with Image.open(path) as movie:
+    with Image.open(drawn) as movie:
         assert (movie.format, movie.n_frames, movie.size[0]) == ("GIF", 5, 800)  # type: ignore[attr-defined]
         times, frames = [], []
         for number in range(5):
@@ -50,7 +54,7 @@ def test_a_frame_for_each_kept_point(td: Run, tmp_path: Path) -> None:
     assert all((one != other).any() for one, other in pairwise(frames))
     truth = slice(290, 450)  # rows of the boards of best play, which never move
     assert all((frame[truth] == frames[0][truth]).all() for frame in frames)
-    assert path.stat().st_size < 300_000
+    assert drawn.stat().st_size < 300_000
 
 
 def test_a_frame_shows_the_table_of_its_point(td: Run) -> None:
@@ -118,16 +122,14 @@ def test_other_boards_and_learners(options: dict[str, Any], tmp_path: Path) -> N
     assert path.read_bytes().startswith(b"GIF89a")
 
 
-def test_who_waits_is_told_of_every_frame(td: Run, tmp_path: Path) -> None:
+def test_a_movie_is_the_same_bytes_twice_and_who_waits_is_told_of_every_frame(
+    td: Run, drawn: Path, tmp_path: Path
+) -> None:
     told: list[tuple[int, int]] = []
-    draw_picture([td], ["td"], tmp_path / "m.gif", "movie", progress=lambda drawn, of: told.append((drawn, of)))
+    again = draw_picture([td], ["td"], tmp_path / "m.gif", "movie", progress=lambda done, of: told.append((done, of)))
     frames = td.points.games.size
     assert told == [(number, frames) for number in range(frames)]
-
-
-def test_a_movie_is_the_same_bytes_twice(td: Run, tmp_path: Path) -> None:
-    one, two = (draw_picture([td], ["td"], tmp_path / f"{name}.gif", "movie") for name in ("one", "two"))
-    assert one.read_bytes() == two.read_bytes()
+    assert again.read_bytes() == drawn.read_bytes()
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,7 @@ def test_moves_have_preferences_and_chances_and_positions_have_values(run: Run) 
 
 
 def test_so_they_have_on_a_growing_board_and_for_every_image() -> None:
-    run = ttt.train(300, learner="reinforce", board="5x5x4", batch=20, alpha=0.5)
+    run, _ = ttt.learn_from(["0 5 1 6 2 7 3"], learner="reinforce", board="5x5x4", alpha=0.5)
     theta = run.move_preferences(0)
     assert run.move_values(0) == pytest.approx(softmax(theta)) and len(set(theta.values())) > 1
     assert run.grown is not None and run.value(0) == run.tables.value[run.grown.compact()[0].code.tolist().index(0)]
