@@ -24,6 +24,7 @@ from ttt_batch.compiler.jit import Int64, inlined, instruction
 ONE, NONE = np.uint64(1), np.uint64(0)
 PAIRS, FOURS, EIGHTS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
 BYTES, TOPS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+DIAGONAL = np.uint64(0x8040201008040201)
 
 
 @instruction(
@@ -57,22 +58,26 @@ def all_cells(cells: Int64) -> np.uint64:
 
 
 @inlined
+def passed_bytes(sums: np.uint64, n: np.uint64) -> np.uint64:
+    """Return how many bytes of a word (uint64) are at most `n` (uint64 below 64), if all are at most 64."""
+    return np.uint64(popcount((((n * BYTES) | TOPS) - sums) & TOPS))
+
+
+@inlined
 def nth_member(bits: np.uint64, n: Int64) -> np.int64:
     """Return cell number `n` (int64, from 0) of a set (uint64) with more than `n` cells.
 
-    The counts of all bytes, computed at once, give the cell's byte.  The loop then skips at most seven members.  It
-    needs no special instruction of the processor.
+    The counts of all bytes, computed at once, give the cell's byte.  The counts of its bits then give the cell.
+    There is no branch to mispredict, so loops over sets become vector code.
     """
     pairs = bits - ((bits >> ONE) & PAIRS)
     fours = (pairs & FOURS) + ((pairs >> np.uint64(2)) & FOURS)
     sums = ((fours + (fours >> np.uint64(4))) & EIGHTS) * BYTES  # byte b: the members of bytes 0 to b
-    passed = (((np.uint64(n) * BYTES) | TOPS) - sums) & TOPS  # top bits of bytes with sums up to n
-    place = (((passed >> np.uint64(7)) * BYTES) >> np.uint64(56)) << np.uint64(3)
-    left = np.int64(n) - np.int64(((sums << np.uint64(8)) >> place) & np.uint64(0xFF))
-    rest = (bits >> place) & np.uint64(0xFF)
-    for _ in range(left):
-        rest &= rest - ONE
-    return np.int64(place) + lowest_bit(rest)
+    place = passed_bytes(sums, np.uint64(n)) << np.uint64(3)
+    left = np.uint64(n) - (((sums << np.uint64(8)) >> place) & np.uint64(0xFF))
+    spread = (((bits >> place) & np.uint64(0xFF)) * BYTES) & DIAGONAL  # byte b: bit b of the byte at `place`
+    sums = (((spread + ~TOPS) & TOPS) >> np.uint64(7)) * BYTES  # byte b: the members of bits 0 to b
+    return np.int64(place + passed_bytes(sums, left))
 
 
 # Numba's own operators widen results to 64 bits, so only half as many boards would fit into a vector.

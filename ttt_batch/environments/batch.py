@@ -372,8 +372,9 @@ class Batch:
         """
         if actions is None:
             actions = np.zeros(self.n, np.int64)
-        check_array("actions", actions, (self.n,), np.int64)
-        kernels.draw_actions(self._rules, self._state, self._settings, self._keys[1], actions)
+        else:
+            check_array("actions", actions, (self.n,), np.int64)
+        self._run(kernels.draw_actions, self._rules, self._state, self._settings, self._keys[1], actions)
         return actions
 
     @property
