@@ -20,7 +20,7 @@ from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.api import public
-from ttt_batch.app.hooks import hook
+from ttt_batch.app import hook
 from ttt_batch.app.terminal.faces import Score
 from ttt_batch.core.results import Printable
 from ttt_batch.simulation.random_games import play_random_games

@@ -51,7 +51,7 @@ else:
 
 
 def _find_hook(name: str) -> "Callable[..., Any]":
-    from ttt_batch.app.hooks import hook
+    from ttt_batch.app import hook
 
     return hook(name)
 

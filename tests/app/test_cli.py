@@ -27,7 +27,7 @@ from ttt_batch.__main__ import run as run_here
 from ttt_batch.app import progress as moving
 from ttt_batch.app.interrupt import Interrupt
 from ttt_batch.app.progress import COMPILING, Reporter
-from ttt_batch.compiler import kernel_cache
+from ttt_batch.compiler import settings
 from ttt_batch.core.errors import InterruptedTraining
 from ttt_batch.core.text import duration_text
 from ttt_batch.learners.base import Settings
@@ -333,9 +333,9 @@ class FakeDisplay:
 def test_bar_and_spinner_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moving, "_live_display", FakeDisplay)
     progress = ttt.Progress(10, 20, 1.0, (4, 3, 3), None, False)
-    watchers = len(kernel_cache._watchers)
+    watchers = len(settings.watchers)
     with Reporter(live=True) as report:
-        begin, end, _ = kernel_cache._watchers[-1]
+        begin, end, _ = settings.watchers[-1]
         for _ in range(2):
             begin()
             assert len(FakeDisplay.shown) == 1
@@ -345,7 +345,7 @@ def test_bar_and_spinner_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
             report(progress)
             assert len(FakeDisplay.shown) == 1
         begin()
-    assert FakeDisplay.shown == [] and len(kernel_cache._watchers) == watchers
+    assert FakeDisplay.shown == [] and len(settings.watchers) == watchers
 
 
 def test_recorded_points_stay_above_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:

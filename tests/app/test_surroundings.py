@@ -162,13 +162,13 @@ def test_a_backend_that_is_known_still_holds_for_pyplot(folder: Path) -> None:
 
 HELD = """
 import os, sys
-from ttt_batch.compiler import kernel_cache
+from ttt_batch.compiler import settings
 from ttt_batch.core import resources
 from ttt_batch.__main__ import run
 def stop():
     os.write(1, str(resources._held() // 1024).encode())
     os._exit(0)
-kernel_cache.on_compile(stop)
+settings.on_compile(stop)
 run(sys.argv[1:])
 """
 """A command that ends when it would compile, and says how many kilobytes of addresses it has then."""

@@ -19,7 +19,7 @@ from helpers.studyfiles import same_results
 
 import ttt_batch as ttt
 from ttt_batch.cluster import worker_pool
-from ttt_batch.compiler.kernel_cache import ROOT
+from ttt_batch.compiler.settings import ROOT
 from ttt_batch.core.errors import ClusterError
 from ttt_batch.studies.storage.layout import DONE, FAILED, MISSING
 

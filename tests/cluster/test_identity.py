@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ttt_batch.cluster.config import Identity, Refusal, difference, perform, sources_hash, worker_identity
-from ttt_batch.compiler.kernel_cache import ROOT
+from ttt_batch.compiler.settings import ROOT
 from ttt_batch.core import VERSION
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import ttt_batch
-from ttt_batch.compiler import jit, kernel_cache
+from ttt_batch.compiler import jit, kernel_cache, settings
 from ttt_batch.compiler.kernel_cache import cache_folder
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
@@ -24,9 +24,9 @@ SECONDS = 240
 
 PREAMBLE = """
 import hashlib
-from ttt_batch.compiler import kernel_cache
+from ttt_batch.compiler import kernel_cache, settings
 compiled = []
-kernel_cache.on_compile(lambda: compiled.append(True))
+settings.on_compile(lambda: compiled.append(True))
 """
 
 REPORT = """
@@ -248,7 +248,7 @@ def test_what_is_compiled_into_kernels_only_says_so() -> None:
         return part(number) + 1  # type: ignore[no-any-return]
 
     for _ in range(2):  # before and after it is compiled
-        if kernel_cache.JIT_DISABLED:
+        if jit.JIT_DISABLED:
             assert part(20) == 40
         else:
             with pytest.raises(TypeError, match="part is compiled into kernels only"):
@@ -274,10 +274,10 @@ def test_watchers_hear_of_each_kernel_in_turn_and_may_refuse() -> None:
         raise RefusedError
 
     for function in (caller, callee):  # kernels of a test have no business in the cache
-        function._cache._cache_file = _Nothing()
-    forget = kernel_cache.on_compile(lambda: heard.append("begin"), lambda: heard.append("end"))
+        function.dispatcher._cache._cache_file = _Nothing()
+    forget = settings.on_compile(lambda: heard.append("begin"), lambda: heard.append("end"))
     try:
-        allow = kernel_cache.on_compile(refuse)
+        allow = settings.on_compile(refuse)
         with pytest.raises(RefusedError):
             caller(1)
         assert heard == []
@@ -327,7 +327,7 @@ def test_an_edit_of_a_callee_in_another_file_is_seen(cache: Cache, package: Path
     assert undone == before._replace(kernels="cached")
 
 
-FOLDERS = sorted(path.parent.name for path in kernel_cache.ROOT.glob("*/__init__.py"))
+FOLDERS = sorted(path.parent.name for path in settings.ROOT.glob("*/__init__.py"))
 
 
 @pytest.mark.parametrize("where", ["", *FOLDERS])
@@ -338,7 +338,7 @@ def test_an_edit_in_any_folder_is_seen_but_of_the_one_without_kernels(where: str
     assert before == kernel_cache.cache_folder().name
     try:
         source.write_text(f"{text}# edited\n", encoding="utf-8")
-        assert (kernel_cache.folder_name(package) == before) == (where == kernel_cache.WITHOUT_KERNELS)
+        assert (kernel_cache.folder_name(package) == before) == (where == settings.WITHOUT_KERNELS)
     finally:
         source.write_text(text, encoding="utf-8")
     assert kernel_cache.folder_name(package) == before
@@ -346,10 +346,10 @@ def test_an_edit_in_any_folder_is_seen_but_of_the_one_without_kernels(where: str
 
 def test_the_folder_without_kernels_has_none_and_nothing_that_kernels_read() -> None:
     """Neither a decorator of kernels nor Numba, and no file of another folder imports it."""
-    of_kernels = re.compile(r"(from|import) (ttt_batch\.compiler\.(jit|bits|intrinsics)|numba)\b|\.register\(")
-    above = re.compile(rf"^(from|import) ttt_batch\.{kernel_cache.WITHOUT_KERNELS}\b", re.MULTILINE)
-    for source in kernel_cache.ROOT.glob("*/**/*.py"):
-        inside = source.relative_to(kernel_cache.ROOT).parts[0] == kernel_cache.WITHOUT_KERNELS
+    of_kernels = re.compile(r"(from|import) (ttt_batch\.compiler\.(jit|backend|bits|intrinsics)|numba)\b|\.register\(")
+    above = re.compile(rf"^(from|import) ttt_batch\.{settings.WITHOUT_KERNELS}\b", re.MULTILINE)
+    for source in settings.ROOT.glob("*/**/*.py"):
+        inside = source.relative_to(settings.ROOT).parts[0] == settings.WITHOUT_KERNELS
         text = source.read_text(encoding="utf-8")
         assert not (of_kernels if inside else above).search(text), source
 
@@ -358,10 +358,10 @@ def test_kernels_of_the_folder_without_kernels_would_not_be_kept() -> None:
     class Inside(NamedTuple):
         number: int
 
-    Inside.__module__ = f"ttt_batch.{kernel_cache.WITHOUT_KERNELS}.web"
-    assert not kernel_cache.in_package(Inside)
+    Inside.__module__ = f"ttt_batch.{settings.WITHOUT_KERNELS}.web"
+    assert not settings.in_package(Inside)
     Inside.__module__ = "ttt_batch.learners.tabular.td"
-    assert kernel_cache.in_package(Inside)
+    assert settings.in_package(Inside)
 
 
 def tear(files: list[Path]) -> None:

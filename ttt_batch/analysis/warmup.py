@@ -26,7 +26,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 
 from ttt_batch.agents.adapter import AgentAdapter
@@ -34,8 +33,9 @@ from ttt_batch.agents.builtin import named_agent
 from ttt_batch.analysis.judge import evaluate_sampled, judge_agent, prove
 from ttt_batch.analysis.matches import play_walk
 from ttt_batch.analysis.tournament import series
-from ttt_batch.compiler.kernel_cache import JIT_DISABLED, cached_kernels, check_cache, on_compile
+from ttt_batch.compiler.kernel_cache import cached_kernels, check_cache
 from ttt_batch.compiler.numerics import stream_key
+from ttt_batch.compiler.settings import is_jit_disabled, on_compile
 from ttt_batch.core import VERSION
 from ttt_batch.core.errors import TttBatchError, UsageError
 from ttt_batch.core.files import shown
@@ -363,7 +363,7 @@ def check_bench(seconds: Number, threads: Number | None) -> tuple[float, int]:
     number = parse_float("seconds", seconds, f"one in {limits}, e.g. 15")
     if not LEAST_SECONDS <= number <= MOST_SECONDS:
         raise UsageError(f"seconds {number:g} is outside {limits}; give a number in it")
-    if JIT_DISABLED:
+    if is_jit_disabled():
         raise TttBatchError("NUMBA_DISABLE_JIT is set: there is no compiled kernel to measure; unset it first")
     return number, thread_count(threads)
 
@@ -426,6 +426,8 @@ def _steps_in(seconds: float, work: Steps) -> int:
 
 def environment_info() -> dict[str, Any]:
     """Return the machine, the versions and the date."""
+    import numba
+
     versions = {"ttt-batch": VERSION, "python": platform.python_version()}
     return {
         "machine": {"processor": processor_name(), "cores": available_threads(), "system": platform.platform()},

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ttt_batch.app.reports.layout import GAP, side_by_side
-from ttt_batch.compiler.kernel_cache import cached_kernels, on_compile
+from ttt_batch.compiler.settings import on_compile
 from ttt_batch.core.console import Notice, is_live, print_message
 from ttt_batch.core.text import count_text, duration_text, short_number
 from ttt_batch.games.board import MARKS, UNFINISHED, Game
@@ -175,6 +175,8 @@ class Reporter:
             if not self._live:
                 self._print(f"{COMPILING_ALL}: {count_text(total, 'job')} ...")
         if self._live and done < total:
+            from ttt_batch.compiler.kernel_cache import cached_kernels
+
             jobs = f"{COMPILING_ALL}: {done} of {total} jobs"
             self.spin(lambda: f"{jobs}, {len(cached_kernels())} kernels", self._warming_since)
 

@@ -14,10 +14,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
 import numpy as np
 
-from ttt_batch.compiler.kernel_cache import ROOT
+from ttt_batch.compiler.settings import ROOT
 from ttt_batch.core import VERSION
 from ttt_batch.core.errors import ClusterError, TttBatchError, UsageError, flag, quoted
 from ttt_batch.core.text import Number, count_text, parse_int
@@ -43,6 +42,8 @@ class Refusal(NamedTuple):
 @functools.cache
 def worker_identity() -> Identity:
     """Return the identity of this process."""
+    import numba
+
     return Identity(f"{VERSION} ({sources_hash(ROOT)})", np.__version__, numba.__version__)
 
 

@@ -11,12 +11,9 @@ the words of ROWS rows without gaps, and every store fills a line.  The shifts a
 when a kernel is compiled.  Variable shifts do not make `Batch` faster.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
 from numpy.typing import NDArray
 
 from ttt_batch.compiler.jit import Int64, inlined, instruction
@@ -27,19 +24,13 @@ BYTES, TOPS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 DIAGONAL = np.uint64(0x8040201008040201)
 
 
-@instruction(
-    lambda _bits: types.int64(types.uint64),
-    lambda _context, builder, _signature, arguments: builder.ctpop(arguments[0]),
-)
+@instruction()
 def popcount(bits: Any) -> int:
     """Return the number of cells of a set (int64)."""
     return int(bits).bit_count()
 
 
-@instruction(
-    lambda _bits: types.int64(types.uint64),
-    lambda _context, builder, _signature, arguments: builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0)),
-)
+@instruction()
 def lowest_bit(bits: Any) -> int:
     """Return the lowest cell of a set (int64); 64 if it is empty."""
     return (int(bits) & -int(bits)).bit_length() - 1 if bits else 64
@@ -83,46 +74,25 @@ def nth_member(bits: np.uint64, n: Int64) -> np.int64:
 # Numba's own operators widen results to 64 bits, so only half as many boards would fit into a vector.
 
 
-def _emit_shift(method: str) -> Callable[[Any, Any, Any, Any], Any]:
-    """Return an emitter of a shift by a number of any width.  method: that of LLVM's builder."""
-
-    def emit(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        word, distance = arguments
-        if distance.type.width > word.type.width:
-            distance = builder.trunc(distance, word.type)
-        elif distance.type.width < word.type.width:
-            distance = builder.zext(distance, word.type)
-        return getattr(builder, method)(word, distance)
-
-    return emit
-
-
-def _emit_parity(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-    count = builder.ctpop(arguments[0])
-    return builder.and_(builder.trunc(count, ir.IntType(8)), ir.Constant(ir.IntType(8), 1))
-
-
-@instruction(lambda bits, by: bits(bits, by), _emit_shift("shl"))
+@instruction()
 def shift_left(bits: Any, by: Any) -> Any:
     """Return a word of any width shifted up by `by` bits (an integer below the width, not checked)."""
     return type(bits)(bits << type(bits)(by))
 
 
-@instruction(lambda bits, by: bits(bits, by), _emit_shift("lshr"))
+@instruction()
 def shift_right(bits: Any, by: Any) -> Any:
     """Return a word of any width shifted down by `by` bits (an integer below the width, not checked)."""
     return type(bits)(bits >> type(bits)(by))
 
 
-@instruction(
-    lambda bits, others: bits(bits, others), lambda _context, builder, _signature, arguments: builder.and_(*arguments)
-)
+@instruction()
 def intersection(bits: Any, others: Any) -> Any:
     """Return the common members of two words of equal width."""
     return bits & others
 
 
-@instruction(lambda bits: types.uint8(bits), _emit_parity)
+@instruction()
 def parity(bits: Any) -> Any:
     """Return 1 if a word of any width has an odd number of members, else 0 (uint8)."""
     return np.uint8(int(bits).bit_count() & 1)
@@ -140,45 +110,7 @@ def ruler(width: int) -> NDArray[np.bytes_]:
     return np.zeros(0, f"S{width}")
 
 
-def _store(builder: Any, data: Any, start: Any, bits: Any) -> None:
-    """Emit LLVM code that stores the bits of a word as bytes from `start` on."""
-    lanes = builder.bitcast(bits, ir.VectorType(ir.IntType(1), WIDTH))
-    wide = builder.zext(lanes, ir.VectorType(ir.IntType(8), WIDTH))
-    place = builder.bitcast(builder.gep(data, [start]), wide.type.as_pointer())
-    builder.store(wide, place, align=1)
-
-
-def _emit_unpack(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-    _store(builder, data, arguments[1], arguments[2])
-    return context.get_dummy_value()
-
-
-def _emit_unpack_rows(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    ruler, columns = signature.args[0], signature.args[3]
-    width, long = ruler.dtype.count, ir.IntType(64)
-    data = context.make_array(signature.args[1])(context, builder, arguments[1]).data
-    start, row, tuple_ = arguments[2], arguments[4], arguments[3]
-    arrays = [
-        context.make_array(columns.dtype)(context, builder, builder.extract_value(tuple_, index)).data
-        for index in range(columns.count)
-    ]
-    bits, place = ir.Constant(long, 0), 0
-    for number in range(ROWS * len(arrays)):
-        at, column = divmod(number, len(arrays))
-        index = builder.add(row, ir.Constant(row.type, at))
-        word = builder.zext(builder.load(builder.gep(arrays[column], [index])), long)
-        low = number * width - place
-        bits = builder.or_(bits, builder.shl(word, ir.Constant(long, low)))
-        left = low + width - WIDTH
-        if left >= 0:  # 64 bits are complete; the rest of this word starts the next 64
-            _store(builder, data, builder.add(start, ir.Constant(long, place)), bits)
-            place += WIDTH
-            bits = builder.lshr(word, ir.Constant(long, width - left)) if left else ir.Constant(long, 0)
-    return context.get_dummy_value()
-
-
-@instruction(lambda bytes_, _start, _bits: types.void(bytes_, types.uint64, types.uint64), _emit_unpack)
+@instruction(WIDTH)
 def unpack_bits(bytes_: Any, start: Any, bits: Any) -> None:
     """Write the bits of a word (uint64), lowest first, to 64 entries of `bytes_` (uint8[N]) from `start` (uint64) on.
 
@@ -188,10 +120,7 @@ def unpack_bits(bytes_: Any, start: Any, bits: Any) -> None:
     bytes_[int(start) : int(start) + WIDTH] = [number >> bit & 1 for bit in range(WIDTH)]
 
 
-@instruction(
-    lambda ruler, bytes_, _start, columns, _row: types.void(ruler, bytes_, types.uint64, columns, types.intp),
-    _emit_unpack_rows,
-)
+@instruction(WIDTH, ROWS)
 def unpack_rows(ruler: Any, bytes_: Any, start: Any, columns: Any, row: Any) -> None:
     """Write ROWS rows, from `row` on, of one or more columns of words to `bytes_` (uint8[N]) from `start` (uint64) on.
 

@@ -1,25 +1,21 @@
 """JIT decorators: `kernel` for functions that Python calls, `inlined` for functions that only kernels call.
 
-`generic` makes a kernel with one body per class of tables.
+`generic` makes a kernel with one body per class of tables.  None of them loads Numba, which takes 0.2 s: the first call
+of a kernel does, by way of `backend`.
 """
 
 import functools
-import gc
-import inspect
+import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-import numba
 import numpy as np
-from llvmlite.binding.ffi import ObjectRef
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
-from numba.core.runtime import rtsys
-from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.kernel_cache import JIT_DISABLED, KernelCache, compiling, in_package
+from ttt_batch.compiler.settings import in_package, is_jit_disabled
 from ttt_batch.core.errors import UsageError
+
+JIT_DISABLED = is_jit_disabled()
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,78 +47,51 @@ WordArray = Uint32Array | Uint64Array
 Tables = Any
 """Tables of a learner: a NamedTuple of arrays, of a class for which generic kernels have bodies."""
 
-# _nrt=False: kernels allocate nothing, and counting references in calls with NamedTuples of arrays is ~3x slower.
-# error_model="numpy": no zero-division branch in the loops.  fastmath stays off: reassociated sums would differ
-# between processors.  no_cfunc_wrapper=True: no kernel is called by its address.
-OPTIONS: dict[str, Any] = {
-    "nogil": True,
-    "error_model": "numpy",
-    "fastmath": False,
-    "boundscheck": False,
-    "_nrt": False,
-    "no_cfunc_wrapper": True,
-}
+_lock = threading.RLock()
+_declared: list[Callable[[Any], None]] = [lambda backend: backend.add_deferred(Deferred)]
+"""Functions that tell the backend what kernels may call, until it is loaded."""
 
 
-class LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """LLVM code of a function that only kernels call.
+def _backend() -> Any:
+    """Return the backend, which knows what kernels declared so far may call; loading it loads Numba."""
+    from ttt_batch.compiler import backend
 
-    Numba optimises each library and makes it machine code.  Both are done for the kernels that link this one, so here
-    they would be done in vain: that is a quarter of the time of a first run.
-    """
+    with _lock:
+        while _declared:
+            _declared[0](backend)
+            del _declared[0]  # only now: an interrupt must lose none
+    return backend
 
-    def add_linking_library(self, library: Any) -> None:
-        """Link the code of a function that this one calls; each kernel links Numba's runtime itself."""
-        if library is not rtsys.library:
-            super().add_linking_library(library)
 
-    def _optimize_final_module(self) -> None:
-        """Leave the code as it is."""
+class Deferred:
+    """Function for Numba to compile.  Its dispatcher is made on first use, so that its module loads without Numba."""
 
-    def _finalize_final_module(self) -> None:
-        """Make no machine code; note which addresses the code holds, as Numba does, for the cache."""
-        self._finalize_dynamic_globals()
-        self._finalized = True
+    __name__: str
 
-    def get_pointer_to_function(self, name: str) -> int:
-        """Return 0: no function has machine code here."""
-        self._ensure_finalized()
-        return 0
+    def __init__(self, function: Callable[..., Any], make: Callable[[Any], Any]) -> None:
+        functools.update_wrapper(self, function)
+        self._make, self._made = make, None
 
     @property
-    def codegen(self) -> "LinkedLibrary":
-        """Return this library, which Numba asks for it only to call `set_env`."""
-        return self
+    def dispatcher(self) -> Any:
+        """Return Numba's dispatcher."""
+        if self._made is None:
+            backend = _backend()
+            with _lock:  # threads get the same one
+                self._made = self._made or self._make(backend)
+        return self._made
 
-    def set_env(self, *_: Any) -> None:
-        """Set nothing: an environment serves machine code that makes Python's objects."""
-
-
-class LinkingCompiler(Compiler):  # type: ignore[misc]
-    """Numba's compiler, with a `LinkedLibrary` for each function."""
-
-    def define_pipelines(self) -> Any:
-        """Return Numba's passes, which fill the library that is set here."""
-        self.state.library = LinkedLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
-        return super().define_pipelines()
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the machine code for arguments of these types."""
+        return (self._made or self.dispatcher)(*arguments)
 
 
-UNCALLED = OPTIONS | {"no_cpython_wrapper": True}
-"""Options for functions that Python does not call: no wrapper for it."""
+class Inlined(Deferred):
+    """Function that is compiled into kernels only."""
 
-WITHIN_KERNELS = UNCALLED | {"pipeline_class": LinkingCompiler}
-"""Options for functions that only kernels call: no machine code of their own, either."""
-
-
-def _never_free_modules() -> None:
-    """Keep all current LLVM objects until the process ends.
-
-    An interrupt may arrive after LLVM has taken ownership of a module and before llvmlite has recorded that.  The
-    module would then be freed twice, which crashed one process in thirty.
-    """
-    for one in gc.get_objects():
-        if issubclass(type(one), ObjectRef):
-            one._owned = True
+    def __call__(self, *_arguments: Any) -> Any:
+        """Raise TypeError."""
+        raise TypeError(f"{self.__name__} is compiled into kernels only; from Python, call one of them")
 
 
 def kernel(function: F) -> F:
@@ -130,25 +99,7 @@ def kernel(function: F) -> F:
     if JIT_DISABLED:
         # Compiled code overflows and divides by zero silently; NumPy's scalars would warn.
         return np.errstate(over="ignore", divide="ignore", invalid="ignore")(function)
-    dispatcher = numba.njit(**OPTIONS)(function)
-    dispatcher._cache = KernelCache(function)
-    # Kernels that call it compile it among their own code; only a call from Python needs its machine code.
-    linked = numba.njit(**WITHIN_KERNELS)(function)
-    dispatcher.get_call_template, dispatcher.get_overload = linked.get_call_template, linked.get_overload
-    compile_signature = dispatcher.compile
-
-    def compile_or_forget(signature: Any) -> Any:
-        """Compile with Numba; after an interrupt (Ctrl-C) clear `compiling` and keep the LLVM objects."""
-        try:
-            return compile_signature(signature)
-        except BaseException as error:
-            compiling.clear()
-            if not isinstance(error, Exception):
-                _never_free_modules()
-            raise
-
-    dispatcher.compile = compile_or_forget
-    return dispatcher  # type: ignore[no-any-return]
+    return cast(F, Deferred(function, lambda backend: backend.make_kernel(function)))
 
 
 def entry_point(function: Any, *arguments: Any) -> Callable[..., Any]:
@@ -159,25 +110,19 @@ def entry_point(function: Any, *arguments: Any) -> Callable[..., Any]:
     """
     if JIT_DISABLED:
         return function  # type: ignore[no-any-return]
-    code: Callable[..., Any] = function.compile(tuple(map(function.typeof_pyval, arguments)))
+    dispatcher = function.dispatcher
+    code: Callable[..., Any] = dispatcher.compile(tuple(map(dispatcher.typeof_pyval, arguments)))
     return code
 
 
-def inlined(function: F, options: dict[str, Any] = WITHIN_KERNELS) -> F:
+def inlined(function: F, *, optimized: bool = False) -> F:
     """Compile a small function into each kernel that calls it; called from Python it raises TypeError.
 
     Without inlining, a call with NamedTuples of arrays updates the reference count of every array, ~180 ns a call.
     """
     if JIT_DISABLED:
         return kernel(function)
-    dispatcher = numba.njit(forceinline=True, **options)(function)
-
-    def refuse(*_args: Any, **_settings: Any) -> None:
-        raise TypeError(f"{function.__name__} is compiled into kernels only; from Python, call one of them")
-
-    dispatcher._insert = lambda *_: None  # Python finds no compiled version and calls refuse
-    dispatcher._compile_for_args = refuse
-    return dispatcher  # type: ignore[no-any-return]
+    return cast(F, Inlined(function, lambda backend: backend.make_part(function, optimized=optimized)))
 
 
 def vectorized(function: F) -> F:
@@ -186,31 +131,20 @@ def vectorized(function: F) -> F:
     LLVM must know that rows do not overlap, and sees this only where they are arguments.  Optimised with the kernel
     around them, the loops of random games take 3.4 times as long.
     """
-    return inlined(function, UNCALLED)
+    return inlined(function, optimized=True)
 
 
-def instruction(signature: Callable[..., Any], emit: Callable[[Any, Any, Any, Any], Any]) -> Callable[[F], F]:
-    """Return a decorator that compiles calls of a function in kernels to given LLVM code; without the JIT it stays.
+def instruction(*sizes: int) -> Callable[[F], F]:
+    """Return a decorator for a function that is LLVM code in kernels; Python calls it as it is.
 
-    signature: returns Numba's signature from the types of the arguments.
-    emit: emits the code, from Numba's context, LLVM's builder, the signature and the arguments; returns the result.
+    sizes: numbers that its emitter in the backend takes.
     """
 
-    def compiled(function: F) -> F:
-        if JIT_DISABLED:
-            return function
+    def declare(function: F) -> F:
+        _declared.append(lambda backend: backend.add_instruction(function, sizes))
+        return function
 
-        def typed(_context: Any, *kinds: Any) -> tuple[Any, Any]:
-            return signature(*kinds), emit
-
-        own = inspect.signature(function).parameters.values()
-        context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        typed.__name__, typed.__signature__ = function.__name__, inspect.Signature([context, *own])  # type: ignore[attr-defined]
-        made = intrinsic(typed)
-        made.plain = function  # to compare both
-        return made  # type: ignore[no-any-return]
-
-    return compiled
+    return declare
 
 
 class GenericKernel:
@@ -255,12 +189,5 @@ def generic(stub: Callable[..., Any], *, inline: bool = False) -> GenericKernel:
     inline: compile the bodies into their callers, as `inlined` does.
     """
     chooser = GenericKernel(stub)
-    if not JIT_DISABLED:
-
-        @overload(  # type: ignore[untyped-decorator]
-            chooser, strict=False, inline="never", jit_options=WITHIN_KERNELS | {"forceinline": inline}
-        )
-        def typed(first: Any, *rest: Any) -> Callable[..., Any] | None:
-            return chooser.body(getattr(first, "instance_class", None))
-
+    _declared.append(lambda backend: backend.add_generic(chooser, inline=inline))
     return chooser

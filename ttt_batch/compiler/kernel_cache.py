@@ -37,6 +37,7 @@ import numpy as np
 from numba.core.caching import FunctionCache
 from numba.core.serialize import dumps
 
+from ttt_batch.compiler.settings import ROOT, WITHOUT_KERNELS, compiling, in_package, is_jit_disabled, watchers
 from ttt_batch.core.console import print_message
 from ttt_batch.core.errors import TttBatchError
 from ttt_batch.core.files import reason, remove, shown
@@ -247,36 +248,11 @@ def _digest(wished: Path, name: str, content: bytes | memoryview) -> bytes:
     return digest.digest()
 
 
-JIT_DISABLED = bool(numba.config.DISABLE_JIT)
-PACKAGE = __name__.partition(".")[0]
-WITHOUT_KERNELS = "app"
-"""Floor of the package with neither kernels nor classes of their arguments."""
-
-ROOT = Path(__file__).parents[1]
-"""Folder of the whole package: kernels of one folder call those of others."""
-
 LOADING, COMPILING, COMPILING_FIRST = 32_000_000, 80_000_000, 160_000_000
 """Bytes that must be free to load a kernel, to compile one with its callees, and to compile the first of a command.
 
 With less memory LLVM may end the process.  One kernel takes up to 55 MB, and all kernels of a training 110 MB.
 """
-
-Action = Callable[[], None]
-_watchers: list[tuple[Action, Action, Action]] = []
-compiling: list[Callable[..., Any]] = []
-"""Kernels being compiled; each is called by the previous one."""
-
-
-def on_compile(begin: Action, end: Action = lambda: None, each: Action = lambda: None) -> Action:
-    """Call `begin` before an uncached kernel is compiled, and `end` after the kernel and its callees are compiled.
-
-    The latest watcher is called first.  `begin` may raise an exception, which prevents the compilation and reaches the
-    caller of the kernel.  `each` is called after every kernel, also after one that only kernels call.
-    Return a function that ends the watch.
-    """
-    watcher = begin, end, each
-    _watchers.append(watcher)
-    return lambda: _watchers.remove(watcher)
 
 
 @functools.cache
@@ -319,7 +295,7 @@ def cached_kernels() -> list[Path]:
 
 def check_cache() -> Path:
     """Check that the JIT is on and that kernels can be stored; return their folder.  Raises TttBatchError."""
-    if JIT_DISABLED:
+    if is_jit_disabled():
         raise TttBatchError("NUMBA_DISABLE_JIT is set: nothing is compiled; unset it first")
     folder = kernel_folder()
     if folder is None:
@@ -372,7 +348,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             if not compiling:
                 _check_first_room()
                 check_memory(COMPILING, "compiling kernels")
-                for begin, _, _ in reversed(_watchers):
+                for begin, _, _ in reversed(watchers):
                     begin()
             compiling.append(self._py_func)
         return found
@@ -385,7 +361,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
                 write_kernel(cache_folder(), self._file(sig, data.codegen), dumps(self._impl.reduce(data)))
         if self._py_func in compiling:  # the later ones were abandoned
             del compiling[compiling.index(self._py_func) :]
-        for _, end, each in list(_watchers):
+        for _, end, each in list(watchers):
             each()
             if not compiling:
                 end()
@@ -402,9 +378,3 @@ def _is_ours(types: Any) -> bool:
         if (made_by is not None and not in_package(made_by)) or not _is_ours(getattr(one, "types", ())):
             return False
     return True
-
-
-def in_package(made: Any) -> bool:
-    """Return whether a class or function is defined in a source of the package that the folder's hash covers."""
-    package, _, module = str(made.__module__).partition(".")
-    return package == PACKAGE and module.partition(".")[0] != WITHOUT_KERNELS

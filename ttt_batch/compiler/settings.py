@@ -1,4 +1,7 @@
-"""Check of the environment variables that Numba and its compiler read."""
+"""Settings and watchers of the compiler, which load without it.
+
+This includes a check of the environment variables that Numba reads.
+"""
 
 import functools
 import os
@@ -6,8 +9,53 @@ import re
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from ttt_batch.core.errors import UsageError, quoted
+from ttt_batch.core.files import exists
+
+PACKAGE = __name__.partition(".")[0]
+WITHOUT_KERNELS = "app"
+"""Floor of the package with neither kernels nor classes of their arguments."""
+
+ROOT = Path(__file__).parents[1]
+"""Folder of the whole package: kernels of one folder call those of others."""
+
+Action = Callable[[], None]
+watchers: list[tuple[Action, Action, Action]] = []
+compiling: list[Callable[..., Any]] = []
+"""Kernels being compiled; each is called by the previous one."""
+
+
+def on_compile(begin: Action, end: Action = lambda: None, each: Action = lambda: None) -> Action:
+    """Call `begin` before an uncached kernel is compiled, and `end` after the kernel and its callees are compiled.
+
+    The latest watcher is called first.  `begin` may raise an exception, which prevents the compilation and reaches the
+    caller of the kernel.  `each` is called after every kernel, also after one that only kernels call.
+    Return a function that ends the watch.
+    """
+    watcher = begin, end, each
+    watchers.append(watcher)
+    return lambda: watchers.remove(watcher)
+
+
+def in_package(made: Any) -> bool:
+    """Return whether a class or function is defined in a source of the package that the folder's hash covers."""
+    package, _, module = str(made.__module__).partition(".")
+    return package == PACKAGE and module.partition(".")[0] != WITHOUT_KERNELS
+
+
+@functools.cache
+def is_jit_disabled() -> bool:
+    """Return whether NUMBA_DISABLE_JIT or Numba's own file keeps kernels in Python; load Numba only if one is there."""
+    if not ("numba" in sys.modules or "NUMBA_DISABLE_JIT" in os.environ or exists(Path(".numba_config.yaml"))):
+        return False
+    import numba
+
+    return bool(numba.config.DISABLE_JIT)
+
 
 _LIMITS = {
     "NUMBA_OPT": "give 0, 1, 2, 3 or max",

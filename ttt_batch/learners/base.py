@@ -26,7 +26,7 @@ from ttt_batch.compiler.jit import (
     inlined,
     kernel,
 )
-from ttt_batch.compiler.kernel_cache import in_package
+from ttt_batch.compiler.settings import in_package
 from ttt_batch.core.text import SEATS
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.games.graph import (

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -478,6 +477,8 @@ class Clock:
 
     def provenance(self, command: str) -> Provenance:
         """Return start, end, duration, command, processor, and the versions of the software."""
+        import numba  # takes 0.2 s: not for a run that is only read
+
         return {
             "created": self._created,
             "ended": self.now(),

@@ -11,6 +11,7 @@ from ttt_batch.app.commands.shared import File, Text, argument, option, switch
 from ttt_batch.core.console import print_message
 from ttt_batch.core.errors import RunFileError, UsageError
 from ttt_batch.core.files import exists, shown
+from ttt_batch.core.results import call_hook
 from ttt_batch.core.text import AGAINST, SEATS, check_ties, count_text, find_name
 from ttt_batch.games.board import parse_board
 from ttt_batch.runs.lookup import find_run, is_agent_name
@@ -118,7 +119,6 @@ def evaluate_command(
         return max((cell for cell in range(9) if not marks[cell]), key=worth)
     """
     from ttt_batch.api.judging import evaluate
-    from ttt_batch.app.hooks import hook
 
     rule, rules = check_ties(ties), shared.AgentOptions(board, illegal, time_limit, symmetric)
     outside = against is not None and is_agent_name(against) and find_name(against, AGAINST) is None
@@ -128,7 +128,7 @@ def evaluate_command(
     with shared.working(quiet=quiet) as report:
         how |= {"as_played": as_played, "positions": positions, "progress": report.asking}
         result = evaluate(path, against, **how, **rules.opening(trust, report))
-    shared.print_result(json, result.to_dict, lambda: hook(type(result).__name__)(result, shared.called(path)))
+    shared.print_result(json, result.to_dict, lambda: call_hook(type(result).__name__, result, shared.called(path)))
 
 
 def compare(
