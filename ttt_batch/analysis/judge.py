@@ -61,16 +61,7 @@ from ttt_batch.core.text import (
 )
 from ttt_batch.evaluation import certificates
 from ttt_batch.evaluation.exact_results import match
-from ttt_batch.evaluation.prover import (
-    ALWAYS_WINS,
-    BUDGET,
-    CANNOT_LOSE,
-    GOALS,
-    Goal,
-    Proof,
-    Prover,
-    Status,
-)
+from ttt_batch.evaluation.prover import ALWAYS_WINS, BUDGET, CANNOT_LOSE, GOALS, Goal, Proof, Prover, Status
 from ttt_batch.games.board import FIRST_WINS, Board
 from ttt_batch.games.enumeration import check_any_cell, too_large
 from ttt_batch.runs.evaluation import EXACT_OPPONENTS, NO_SHARES, Evaluation, JudgedAgent, Samples

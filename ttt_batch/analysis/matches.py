@@ -18,12 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.adapter import AgentAdapter
-from ttt_batch.agents.builtin import (
-    KernelPlayer,
-    Scripted,
-    cells_of,
-    kernel_player,
-)
+from ttt_batch.agents.builtin import KernelPlayer, Scripted, cells_of, kernel_player
 from ttt_batch.agents.layers import distinct
 from ttt_batch.compiler.bits import NONE, nth_member, popcount, single
 from ttt_batch.compiler.jit import Float64Array, Int8Array, Int64, Int64Array, Uint64Array, kernel
@@ -200,12 +195,7 @@ def start_block(games: int) -> GameBlock:
 
 
 def play_agents(
-    first: Any,
-    second: Any,
-    lines: Lines,
-    games: int,
-    key: Any,
-    seen: Callable[[int, GameBlock], None] | None = None,
+    first: Any, second: Any, lines: Lines, games: int, key: Any, seen: Callable[[int, GameBlock], None] | None = None
 ) -> Tally:
     """Play two players of one board, enumerated or not, against each other; return the tally of the first player.
 

@@ -36,12 +36,7 @@ def is_callable_name(text: str) -> bool:
 
 
 def named_object(
-    what: str,
-    text: str,
-    error: type[TttBatchError],
-    fits: Callable[[Any], bool] = callable,
-    *,
-    keep: bool = False,
+    what: str, text: str, error: type[TttBatchError], fits: Callable[[Any], bool] = callable, *, keep: bool = False
 ) -> tuple[Path, str, Any]:
     """Run the file of `FILE.py:NAME`; return the file, the name and the object with that name.
 

@@ -12,15 +12,7 @@ from typing import Any, TypeVar, Unpack
 
 from ttt_batch.core.errors import RunFileError, UsageError, flag, quoted
 from ttt_batch.core.resources import free_memory
-from ttt_batch.core.text import (
-    SEATS,
-    choose_seat,
-    either,
-    given_options,
-    parse_int,
-    size_text,
-    with_options,
-)
+from ttt_batch.core.text import SEATS, choose_seat, either, given_options, parse_int, size_text, with_options
 from ttt_batch.games.board import Board
 from ttt_batch.games.enumeration import check_any_cell, check_enumerable, choose_space, enumerate_graph
 from ttt_batch.games.graph import Graph
@@ -30,16 +22,7 @@ from ttt_batch.learners.base import Learner, OwnNumbers, Settings
 from ttt_batch.ntuple.games import Aim
 from ttt_batch.ntuple.network import Network, Tuples, make_network, parse_tuples, weights_of
 from ttt_batch.ntuple.objectives import BOTH, NOTHING, OBJECTIVES, SAFE
-from ttt_batch.runs.options import (
-    AUTO,
-    MAX_GAMES,
-    OPPONENTS,
-    OPTIONS,
-    OWN,
-    Options,
-    Schedule,
-    temperature_of,
-)
+from ttt_batch.runs.options import AUTO, MAX_GAMES, OPPONENTS, OPTIONS, OWN, Options, Schedule, temperature_of
 from ttt_batch.runs.schedules import Batches, make_batches
 from ttt_batch.simulation.walk import MAX_WALKED
 

@@ -33,11 +33,7 @@ TABLES = {
     "weight": ("int32", "M", "the weight, in 2**-20"),
     "error": ("int64", "M", "the sum of all errors that the weight has seen, in 2**-20"),
     "absolute": ("int64", "M", "the sum of their absolute values"),
-    "proved": (
-        "int32",
-        "M",
-        "the weight when the player's seat was last proved; 0 if that seat does not play by it",
-    ),
+    "proved": ("int32", "M", "the weight when the player's seat was last proved; 0 if that seat does not play by it"),
     "lost": ("int8", "L,{cells}", "lost games that proofs have found, cells in order, -1 after the end"),
     "lost_network": ("uint8", "L", "the network that lost them"),
 }

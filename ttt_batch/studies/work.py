@@ -41,12 +41,7 @@ from ttt_batch.simulation.action_probabilities import Probabilities, even_chance
 from ttt_batch.studies.designs.methods import NETWORKS, TABLES, TALLIES, Setting
 from ttt_batch.studies.storage.layout import DONE, LAST, count_states
 from ttt_batch.studies.storage.writing import StudyWriter, move_aside
-from ttt_batch.training.kernels.train_many import (
-    Matchboxes,
-    make_box_sampler,
-    make_matchboxes,
-    play_matchboxes,
-)
+from ttt_batch.training.kernels.train_many import Matchboxes, make_box_sampler, make_matchboxes, play_matchboxes
 from ttt_batch.training.network_trainer import PatternTrainer
 from ttt_batch.training.plan import Plan
 from ttt_batch.training.session import Hooks, Session

@@ -261,11 +261,7 @@ def snapshots_of(run: Run, games: int) -> dict[str, NDArray[Any]]:
 
 
 def plan_networks(
-    options: dict[str, Any],
-    way: Mapping[str, Any],
-    games: Number | None,
-    before: AnyRun | None,
-    file: Path | None,
+    options: dict[str, Any], way: Mapping[str, Any], games: Number | None, before: AnyRun | None, file: Path | None
 ) -> Plan:
     """Return the plan for the parameters of `train` for networks, with proofs up to the end of the last proof.
 

@@ -43,24 +43,9 @@ from ttt_batch.runs.run import Clock, Run
 from ttt_batch.simulation.action_probabilities import Probabilities
 from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.network_trainer import PatternTrainer
-from ttt_batch.training.plan import (
-    Opposing,
-    Plan,
-    check_options,
-    make_plan,
-    network_options,
-    plan_networks,
-)
+from ttt_batch.training.plan import Opposing, Plan, check_options, make_plan, network_options, plan_networks
 from ttt_batch.training.remote import RemoteBatches
-from ttt_batch.training.session import (
-    DEFAULT_EVERY,
-    Checkpoints,
-    Hooks,
-    Progress,
-    Session,
-    SnapshotStore,
-    parse_every,
-)
+from ttt_batch.training.session import DEFAULT_EVERY, Checkpoints, Hooks, Progress, Session, SnapshotStore, parse_every
 from ttt_batch.training.trainers.base import TableTrainer
 from ttt_batch.training.trainers.batched import ChunkedWalk, MixtureWalking, choose_trainer, make_trainer
 

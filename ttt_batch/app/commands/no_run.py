@@ -141,10 +141,7 @@ def page(
 
         written = shared.in_new_files([] if out is None else [out], [f"learn-{where.name}.html"], work)
     shared.print_result(
-        json,
-        lambda: {"files": [str(written)]},
-        lambda: f"wrote {shown(written)}: open it in a browser",
-        saved=written,
+        json, lambda: {"files": [str(written)]}, lambda: f"wrote {shown(written)}: open it in a browser", saved=written
     )
 
 

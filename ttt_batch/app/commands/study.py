@@ -180,14 +180,7 @@ def _unconfirmed(again: "Repetition", path: Path) -> TttBatchError | None:
 
 
 def _say_plan(
-    *,
-    json: bool,
-    resume: Path | None,
-    threads: Text,
-    workers: Text,
-    scheduler: Text,
-    overwrite: bool,
-    **given: Any,
+    *, json: bool, resume: Path | None, threads: Text, workers: Text, scheduler: Text, overwrite: bool, **given: Any
 ) -> None:
     """Print what a study would learn."""
     from ttt_batch.cluster.config import cluster_config
@@ -218,13 +211,7 @@ def _say_plan(
 
 
 def _say_end(
-    path: Path,
-    found: "Summary",
-    best: Text,
-    again: "Repetition | None",
-    failure: TttBatchError | None,
-    *,
-    json: bool,
+    path: Path, found: "Summary", best: Text, again: "Repetition | None", failure: TttBatchError | None, *, json: bool
 ) -> None:
     """Print what was learnt.  Raises `failure` then."""
     from ttt_batch.app.reports.study import confirmation_text, study_text

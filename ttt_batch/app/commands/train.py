@@ -221,8 +221,7 @@ LearnerOfGames = Annotated[
 
 
 Moves = Annotated[
-    Text,
-    option("HOW", "What digits in GAMES are, unless only one way fits.", offers=DIGITS_MEAN, default="what fits"),
+    Text, option("HOW", "What digits in GAMES are, unless only one way fits.", offers=DIGITS_MEAN, default="what fits")
 ]
 CellsFrom = Annotated[Text, option("0|1", "The number of the first cell, row or column in GAMES.", default="what fits")]
 

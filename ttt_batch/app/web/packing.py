@@ -122,11 +122,7 @@ def table_part(run: Run, ties: Ties = "sharp") -> PagePart:
 
 
 def moves_part(
-    graph: Graph,
-    policy: Policy,
-    values: NDArray[np.int16],
-    step: float,
-    chances: NDArray[np.float64] | None = None,
+    graph: Graph, policy: Policy, values: NDArray[np.int16], step: float, chances: NDArray[np.float64] | None = None
 ) -> PagePart:
     """Return the part of an agent with this policy; values, step: as for `table_part`.
 

@@ -12,14 +12,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.core.errors import NameTakenError, TttBatchError, flag, quoted
 from ttt_batch.core.text import SEATS, fold_case
-from ttt_batch.games.board import (
-    EMPTY,
-    FIRST,
-    MARKS,
-    SECOND,
-    UNFINISHED,
-    Board,
-)
+from ttt_batch.games.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED, Board
 
 MAX_CELLS = 12
 """Most cells of a board whose tables are written by code: 3**12 = 531,441 codes, 51 MB of action values."""

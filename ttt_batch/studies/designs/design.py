@@ -313,11 +313,7 @@ def _tallies(options: Mapping[str, Any]) -> bool:
 
 
 def _united(
-    study: str,
-    name: str,
-    old: tuple[Any, ...],
-    new: tuple[Any, ...],
-    shown: Callable[[Any], Sequence[Any]] = list,
+    study: str, name: str, old: tuple[Any, ...], new: tuple[Any, ...], shown: Callable[[Any], Sequence[Any]] = list
 ) -> tuple[Any, ...]:
     """Return all values of `new`, those of `old` first.  Raises UsageError if `new` lacks one of `old`."""
     rest = {value: value for value in new}

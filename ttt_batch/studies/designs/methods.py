@@ -38,13 +38,7 @@ from ttt_batch.runs.schedules import Batches, record_schedule
 from ttt_batch.runs.state import table_digest
 from ttt_batch.runs.storage.declaration import EXACT_COLUMNS, NETWORK_COLUMNS
 from ttt_batch.runs.storage.run_file import run_image
-from ttt_batch.training.network_trainer import (
-    GAMES,
-    last_game,
-    next_point,
-    whole_rounds,
-    with_first_proof_by,
-)
+from ttt_batch.training.network_trainer import GAMES, last_game, next_point, whole_rounds, with_first_proof_by
 from ttt_batch.training.trainers.base import check_opponent
 
 SELF = "self"

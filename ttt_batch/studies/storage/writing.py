@@ -47,13 +47,7 @@ from ttt_batch.studies.storage.layout import (
     layout_size,
     study_layout,
 )
-from ttt_batch.studies.storage.reading import (
-    BLOCK,
-    ResultKind,
-    StudyFile,
-    check_derived,
-    locked_study,
-)
+from ttt_batch.studies.storage.reading import BLOCK, ResultKind, StudyFile, check_derived, locked_study
 
 # Functions import h5py themselves because it costs 0.1 s at start-up.
 
@@ -379,11 +373,7 @@ def extend_study(path: str | Path, design: Design, *, command: str = "") -> Stud
     path = find_run(path)
     with ExitStack() as lock:
         locked_study(path, lock)
-        with (
-            STUDY_FILE.drafts([path], overwrite=True) as [draft],
-            STUDY_FILE.refusing(path),
-            StudyWriter(path) as old,
-        ):
+        with STUDY_FILE.drafts([path], overwrite=True) as [draft], STUDY_FILE.refusing(path), StudyWriter(path) as old:
             check_derived(old)
             settings, seeds = _places_in(old, design)
             began = resumed_provenance(dict(old.provenance), _began(command), "extended_by")

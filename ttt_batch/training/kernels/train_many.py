@@ -228,15 +228,7 @@ def make_matchboxes(
     for first, last in zip(graph.first_edge[:-1], graph.first_edge[1:], strict=True):
         reached[first:last] = np.add.accumulate(chance[first:last])  # one after the other
         reached[max(np.flatnonzero(chance[first:last]), default=0) + first] = np.inf
-    return Matchboxes(
-        kind=kind,
-        portion=portion,
-        holds=holds,
-        full=full,
-        filled=filled,
-        reached=reached,
-        reward=reward,
-    )
+    return Matchboxes(kind=kind, portion=portion, holds=holds, full=full, filled=filled, reached=reached, reward=reward)
 
 
 def make_box_sampler(graph: Graph, boxes: Matchboxes) -> BoxSampler:
