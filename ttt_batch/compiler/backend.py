@@ -94,16 +94,8 @@ def _never_free_modules() -> None:
             one._owned = True
 
 
-def _emit_popcount(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-    return builder.ctpop(arguments[0])
-
-
 def _emit_lowest_bit(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
     return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-
-def _emit_intersection(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-    return builder.and_(*arguments)
 
 
 def _emit_shift(method: str) -> Callable[[Any, Any, Any, Any], Any]:
@@ -231,10 +223,6 @@ def _emit_store_four(context: Any, builder: Any, signature: Any, arguments: Any,
     return context.get_dummy_value()
 
 
-def _emit_add_fours(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-    return builder.fadd(*arguments)
-
-
 def _emit_divide_four(_context: Any, builder: Any, _signature: Any, arguments: Any, lanes: int) -> Any:
     return builder.fdiv(arguments[0], _repeated(builder, arguments[1], lanes))
 
@@ -271,11 +259,11 @@ def _emit_prefetch(context: Any, builder: Any, signature: Any, arguments: Any) -
 _INT, _WORD, _FLOAT, _GIVEN = types.int64, types.uint64, types.float64, None
 
 INSTRUCTIONS: dict[str, tuple[Any, ...]] = {
-    "popcount": (_emit_popcount, _INT, _WORD),
+    "popcount": (lambda _context, builder, _signature, arguments: builder.ctpop(arguments[0]), _INT, _WORD),
     "lowest_bit": (_emit_lowest_bit, _INT, _WORD),
     "shift_left": (_emit_shift("shl"), _GIVEN, _GIVEN, _GIVEN),
     "shift_right": (_emit_shift("lshr"), _GIVEN, _GIVEN, _GIVEN),
-    "intersection": (_emit_intersection, _GIVEN, _GIVEN, _GIVEN),
+    "intersection": (lambda _context, builder, _signature, arguments: builder.and_(*arguments), _GIVEN, _GIVEN, _GIVEN),
     "parity": (_emit_parity, types.uint8, _GIVEN),
     "unpack_bits": (_emit_unpack, types.void, _GIVEN, _WORD, _WORD),
     "unpack_rows": (_emit_unpack_rows, types.void, _GIVEN, _GIVEN, _WORD, _GIVEN, types.intp),
@@ -283,7 +271,7 @@ INSTRUCTIONS: dict[str, tuple[Any, ...]] = {
     "masked_max": (_emit_masked_max, _FLOAT, _GIVEN, _WORD, _WORD),
     "load_four": (_emit_load_four, _four, _GIVEN, _WORD),
     "store_four": (_emit_store_four, types.void, _GIVEN, _WORD, _four),
-    "add_fours": (_emit_add_fours, _four, _four, _four),
+    "add_fours": (lambda _context, builder, _signature, arguments: builder.fadd(*arguments), _four, _four, _four),
     "divide_four": (_emit_divide_four, _four, _four, _FLOAT),
     "claim": (_emit_claim, _INT, _GIVEN, _INT),
     "compare_and_swap": (_emit_swap, _WORD, _GIVEN, _WORD, _WORD, _WORD),

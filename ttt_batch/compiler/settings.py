@@ -1,7 +1,4 @@
-"""Settings and watchers of the compiler, which load without it.
-
-This includes a check of the environment variables that Numba reads.
-"""
+"""Settings and watchers of the compiler, which load without it, and a check of Numba's environment variables."""
 
 import functools
 import os
