@@ -81,13 +81,13 @@ def test_with_other_numbers(options: dict[str, Any], tmp_path: Path) -> None:
 
 def test_the_page_suggests_the_learners_own_numbers(tmp_path: Path) -> None:
     """A file that says nothing of how it was learnt goes on with them."""
-    files = []
-    for name in NAMES:
-        export_table(ttt.train(500, learner=name, batch=1), "json", [tmp_path / f"{name}.json"])
+    files, runs = [], {name: ttt.train(500, learner=name, batch=1) for name in NAMES}
+    for name, run in runs.items():
+        export_table(run, "json", [tmp_path / f"{name}.json"])
         files.append({"text": (tmp_path / f"{name}.json").read_text()})
     for name, one in zip(NAMES, learn_on_page(tmp_path, *files), strict=True):
         learnt = json.loads(one["text"])["learnt"]
-        learner = ttt.train(1, learner=name).learner
+        learner = runs[name].learner
         assert one["learner"] == name
         assert (learnt["alpha"], learnt["epsilon"]) == (learner.defaults.alpha, learner.defaults.epsilon)
         assert DEFAULTS[name] == (learner.defaults.alpha, learner.defaults.epsilon)

@@ -291,7 +291,7 @@ board = parse_board("3x3")
 lines, network = make_lines(board), make_network(parse_tuples("lines", board)[1], board, "symmetry")
 net = make_net(network, Aim(0, 0.8, 1.0, 0.5, False, 0.3, 0.5), 1)
 starts = np.array([[4, 0, 8, 2, 1, -1, -1, -1, -1]], np.int8)
-learn_batches(lines, network, net, starts, 0.1, (0, 24), 8, make_game(lines, network), make_errors(network, 1))
+learn_batches(lines, network, net, starts, 0.1, (0, 12), 4, make_game(lines, network), make_errors(network, 1))
 print(net.weights.tolist())
 """
 

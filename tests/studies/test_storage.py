@@ -475,7 +475,7 @@ def test_results_that_contradict_each_other_are_found_whatever_their_checksum(pa
 
 
 def test_results_that_kept_tables_contradict_are_found_whatever_their_checksum(tmp_path):
-    ttt.study(out=tmp_path / "s.h5", keep="last", learner="td,sarsa,menace", games=200, seeds=1)
+    ttt.study(out=tmp_path / "s.h5", keep="last", learner="td,minimax-q,menace", games=200, seeds=1)
     with open_study(tmp_path / "s.h5") as study:
         blocks, asked = list(study.blocks()), study.design
     for forged in (False, True):
