@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+gc.set_threshold(200_000, 20, 20)  # as rarely as the program: a quarter of compiling was garbage collection
+
 os.environ["TTT_BATCH_DEBUG"] = "1"  # an exception that nobody foresaw fails the test that meets it
 
 # A person's own settings change how wide and how coloured the output is, how it is encoded, and what Dask does.
@@ -128,10 +130,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Collect garbage as rarely as the program does, and never from the tests: a quarter of compiling was that."""
+    """Look for garbage no more among thousands of tests."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(200_000, 20, 20)
 
 
 def test_of(item: pytest.Item) -> str:
