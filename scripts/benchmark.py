@@ -198,6 +198,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
         yield Figure(f"{GIVEN_GAMES:,} given games {name}", "given games", quantity, "games/s", target=bound)
 
     yield Figure("ttt-batch --help", "help", "seconds", "s", target=("<", 0.3))
+    yield Figure("ttt-batch learners", "learners", "seconds", "s", target=("<", 0.5))
     yield Figure("train --games 100000", "train 100k", "seconds", "s", target=("<", 1.0))
     yield Figure("100,000 games in process: play, learn, prove", "in process", "seconds", "s", target=("<", 0.015))
     for stage in STAGES:

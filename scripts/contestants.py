@@ -539,6 +539,7 @@ def contestants() -> dict[str, Contestant]:
         "in process": in_process(100_000),
         "given games": given_games(GIVEN_GAMES),
         "help": command("--help"),
+        "learners": command("learners"),
         "train 100k": command("train", "--games", "100000"),
         "stages": Contestant(stages),
         "train 10M": command("train", "--games", "10000000"),

@@ -13,7 +13,7 @@ import pytest
 from helpers.support import command
 
 import ttt_batch as ttt
-from ttt_batch.app.cli import COMMANDS, app
+from ttt_batch.app.cli import COMMANDS, program
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +191,7 @@ def test_help_lists_each_command_with_its_whole_line(capsys):
     listed = [line.strip() for line in out.partition("Commands:")[2].splitlines() if line.strip()]
     assert [line.split()[0] for line in listed] == list(COMMANDS)
     assert all(line.endswith(said) for line, (_, said) in zip(listed, COMMANDS.values(), strict=True))
-    assert len(app.registered_commands) == len(COMMANDS)
+    assert list(program.commands) == list(COMMANDS)
 
 
 def test_compare_names_cells_as_people_count_them(here, capsys):

@@ -14,13 +14,12 @@ from xml.etree import ElementTree
 
 import h5py
 import pytest
-import typer
 from helpers.runfiles import changed, configured, sealed
 from helpers.support import command, finished, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
-from ttt_batch.app.cli import COMMANDS, app
+from ttt_batch.app.cli import COMMANDS, program
 from ttt_batch.app.commands.train import _ask_for_file
 from ttt_batch.app.reports.catalogues import learners_text
 from ttt_batch.core import console
@@ -215,7 +214,7 @@ def test_hostile_games(here, capsys, files):
 
 def options(name: str) -> list[str]:
     """Options of a command that take a value."""
-    found = typer.main.get_command(app).commands[name].params  # type: ignore[attr-defined]
+    found = program.commands[name].params
     names = [one.opts[0] for one in found if not getattr(one, "is_flag", False)]
     return [name for name in names if name.startswith("-") and name != "--help"]
 

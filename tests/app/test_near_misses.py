@@ -51,10 +51,7 @@ MISUSED = [
     ("evaluate --alpha 0.1", "evaluate has no option --alpha; --alpha is for train, study or learn-from"),
     ("evaluate --lr 0.1", "evaluate has no option --lr; --alpha is for train, study or learn-from"),
     ("train --budget 5", "train has no option --budget; --budget is for evaluate or prove"),
-    (
-        "play --against td",
-        "play has no option --against: the opponent is its argument, e.g. ttt-batch play td-3x3.h5",
-    ),
+    ("play --against td", "play has no option --against: the opponent is its argument, e.g. ttt-batch play td-3x3.h5"),
     (
         "plot x --width 60",
         "plot has no option --width: pictures have one size, and an .svg file can be drawn at any; leave it out",
@@ -123,10 +120,7 @@ MISUSED = [
     ("train --games 10 million", "--games takes one word; write --games 10M"),
     ("train --learner td,sarsa", "--learner takes one value; compare several with ttt-batch study --learner td,sarsa"),
     ("train --beads 4 3 2 1", "--beads takes one word; write --beads 4,3,2,1"),
-    (
-        "train --alpha 0.1 0.2",
-        "--alpha takes one value; compare several with ttt-batch study --alpha 0.1,0.2",
-    ),
+    ("train --alpha 0.1 0.2", "--alpha takes one value; compare several with ttt-batch study --alpha 0.1,0.2"),
     # Commands.
     ("eval", "there is no command 'eval'; did you mean evaluate?"),
     ("test", "there is no command 'test'; did you mean evaluate?"),

@@ -1,7 +1,6 @@
-"""User interfaces: commands, terminal output, reports, pictures, the page, and the Python API.
+"""User interfaces: commands, terminal output, reports, pictures, the page, and hooks.
 
-`hook` finds the functions behind functions and methods of lower folders, such as `run.plot()` and `print(evaluation)`.
-Each is imported when it is first needed: reports, plots and progress take time to load.
+A hook is imported when it is first needed: reports, plots and progress take time to load.
 """
 
 import importlib
@@ -35,5 +34,4 @@ HOOKS = {
 def hook(name: str) -> Callable[..., Any]:
     """Return the function that `core.results.call_hook` calls for `name`.  Raises KeyError for an unknown one."""
     module, function = HOOKS[name]
-    found: Callable[..., Any] = getattr(importlib.import_module(f"ttt_batch.app.{module}"), function)
-    return found
+    return getattr(importlib.import_module(f"ttt_batch.app.{module}"), function)  # type: ignore[no-any-return]

@@ -1,8 +1,9 @@
 """Command line: every command by name, in the order of `--help`."""
 
+import functools
 import sys
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -74,7 +75,27 @@ COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
 }
 """Each command with its line in `--help`; a terminal of 80 columns shows 64 characters of the line."""
 
-for name, (command, line) in COMMANDS.items():
-    app.command(name, cls=PlainCommand, short_help=line)(command)
 
-program = typer.main.get_command(app)  # once per process: it takes 20 ms, as long as some commands
+@functools.cache
+def _build(name: str) -> Any:
+    command, line = COMMANDS[name]
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(name, cls=PlainCommand, short_help=line)(command)
+    return typer.main.get_command(alone)
+
+
+class _Built(Mapping[str, Any]):
+    """Commands by name, each built when it is asked for: to build all takes 20 ms, as long as some commands run."""
+
+    def __getitem__(self, name: str) -> Any:
+        return _build(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+program: Any = typer.main.get_command(app)
+program.commands = _Built()

@@ -145,6 +145,7 @@ def _number(name: str, value: Number, positive: bool, expected: str = "") -> flo
 
 AUTO = "auto"
 MAX_GAMES = 10**15
+NETWORK_GAMES = 100_000  # of networks, by default
 
 
 def parse_batch(given: Number) -> int | str:

@@ -224,10 +224,6 @@ def whole_rounds(config: PatternConfig, games: int) -> int:
     return -(-games // config.round) * config.round
 
 
-GAMES = 100_000
-"""Default number of games."""
-
-
 def last_game(config: PatternConfig, games: int) -> int:
     """Round up `games` to a whole round of batches, or with proofs to the next proof."""
     return next_point(config, games - 1) if config.prove_every else whole_rounds(config, games)

@@ -25,11 +25,11 @@ from ttt_batch.runs.config import DEFAULTS, Config, Configuration, make_config, 
 from ttt_batch.runs.loading import AnyRun, load, with_table
 from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
 from ttt_batch.runs.network_run import PatternRun
-from ttt_batch.runs.options import MAX_GAMES, OPPONENTS, OPTIONS
+from ttt_batch.runs.options import MAX_GAMES, NETWORK_GAMES, OPPONENTS, OPTIONS
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.schedules import record_schedule
 from ttt_batch.runs.state import State, table_digest
-from ttt_batch.training.network_trainer import GAMES, last_game, next_point, with_first_proof_by
+from ttt_batch.training.network_trainer import last_game, next_point, with_first_proof_by
 
 Source = Run | str | Path | None
 """Run or run file."""
@@ -270,7 +270,7 @@ def plan_networks(
     """
     options = options if way["seat"] is None else options | {"seat": way["seat"]}
     if before is None:
-        games = parse_int("games", GAMES if games is None else games, 1, MAX_GAMES)
+        games = parse_int("games", NETWORK_GAMES if games is None else games, 1, MAX_GAMES)
         config = with_first_proof_by(make_pattern_config(**options), games, given="prove_every" in options)
         return Plan(config, last_game(config, games))
     assert isinstance(before, PatternRun)

@@ -412,8 +412,7 @@ class Program(_Taking, TyperGroup):
         """Read the arguments into `ctx`; `help train` and `train help` are `train --help`."""
         if args[:1] == ["help"] or (args[1:] == ["help"] and not exists(Path("help"))):
             args = [*[word for word in args if word != "help"][:1], "--help"]
-        rest: list[str] = super().parse_args(ctx, args)
-        return rest
+        return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the first of `args` names.  Raises UsageError."""

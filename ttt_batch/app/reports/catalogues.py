@@ -16,8 +16,7 @@ from ttt_batch.learners.base import Learner
 from ttt_batch.ntuple.network import SHARING
 from ttt_batch.ntuple.objectives import OBJECTIVES
 from ttt_batch.runs.config import make_pattern_config, own_default
-from ttt_batch.runs.options import OPTIONS, OWN
-from ttt_batch.training.network_trainer import GAMES
+from ttt_batch.runs.options import NETWORK_GAMES, OPTIONS, OWN
 
 NOTHING = "-"
 """Text of an empty entry of a board."""
@@ -118,7 +117,7 @@ def learner_description(name: str) -> dict[str, Any]:
     if name in PATTERN_LEARNERS:
         config = make_pattern_config(learner=name)
         own = {key: getattr(config, key) for key in ("epsilon", "alpha", "gamma")} | {"lambda": config.trace}
-        own |= {"batch": config.batch, "prove_every": config.prove_every, "games": GAMES}
+        own |= {"batch": config.batch, "prove_every": config.prove_every, "games": NETWORK_GAMES}
         return {"name": name, "source": SOURCES[name], "rule": RULES[name], **own}
     learner, defaults = LEARNERS[name], LEARNERS[name].defaults
     return {
@@ -158,7 +157,7 @@ def _summary(name: str) -> tuple[str, str, str]:
     if name in PATTERN_LEARNERS:
         config = make_pattern_config(learner=name)
         numbers = f"epsilon {config.epsilon:g}, alpha {config.alpha:g}, lambda {config.trace:g}"
-        return SOURCES[name], RULES[name], f"{numbers}, {count_text(GAMES, 'game')}"
+        return SOURCES[name], RULES[name], f"{numbers}, {count_text(NETWORK_GAMES, 'game')}"
     learner = LEARNERS[name]
     d = learner.defaults
     played = "softmax of preferences" if learner.by_chances else f"epsilon {d.epsilon:g}"
@@ -210,7 +209,7 @@ def _network_text(name: str) -> tuple[list[str], Options]:
     config = make_pattern_config(learner=name)
     own = {name: getattr(config, name) for name in ("epsilon", "alpha", "gamma", "trace", "batch", "prove_every")}
     words = {"tuples": "lines|segments|segments:N|blocks:RxC|FILE", "sharing": "|".join(SHARING)}
-    options = {"games": GAMES, **own, **words, "objective": "|".join(OBJECTIVES)}
+    options = {"games": NETWORK_GAMES, **own, **words, "objective": "|".join(OBJECTIVES)}
     head = [*hanging(name, SOURCES[name], 14), *hanging("", RULES[name], 14)]
     return [*head, "", *paragraphs(_EXPLAINED)], [(name, value, "") for name, value in options.items()]
 

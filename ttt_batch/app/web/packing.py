@@ -89,8 +89,7 @@ def solution_part(board: Board, graph: Graph, symmetry: bool, solution: NDArray[
 
 def open_codes(graph: Graph) -> NDArray[np.int64]:
     """Return the codes of unfinished positions (int64[U]), in the order of the graph."""
-    codes: NDArray[np.int64] = graph.code[: graph.first_edge.size - 1]
-    return codes
+    return graph.code[: graph.first_edge.size - 1]
 
 
 VALUED_CELLS = 12

@@ -32,13 +32,13 @@ from ttt_batch.runs.config import (
 )
 from ttt_batch.runs.loading import load, run_from
 from ttt_batch.runs.lookup import name_or_run
-from ttt_batch.runs.options import OPPONENTS, OPTIONS, OWN, Schedule
+from ttt_batch.runs.options import NETWORK_GAMES, OPPONENTS, OPTIONS, OWN, Schedule
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.schedules import Batches, record_schedule
 from ttt_batch.runs.state import table_digest
 from ttt_batch.runs.storage.declaration import EXACT_COLUMNS, NETWORK_COLUMNS
 from ttt_batch.runs.storage.run_file import run_image
-from ttt_batch.training.network_trainer import GAMES, last_game, next_point, whole_rounds, with_first_proof_by
+from ttt_batch.training.network_trainer import last_game, next_point, whole_rounds, with_first_proof_by
 from ttt_batch.training.trainers.base import check_opponent
 
 SELF = "self"
@@ -318,7 +318,7 @@ class Networks(Method):
 
     def base(self, given: dict[str, Any]) -> Setting:
         """Return the setting with these values of the first options."""
-        return Setting(self, make_pattern_config(**given), GAMES)
+        return Setting(self, make_pattern_config(**given), NETWORK_GAMES)
 
     def numbered(self, base: Setting, numbers: dict[str, Any]) -> Setting:
         """Return the setting with these values of `numbers`."""
