@@ -1,5 +1,6 @@
 """Sets of cells in a word: how many, which, and the lowest."""
 
+import pickle
 import random
 from typing import Any
 
@@ -24,3 +25,4 @@ def test_members_are_counted_and_found() -> None:
         expected = [cell for cell in range(64) if bits >> cell & 1]
         assert members(np.uint64(bits), cells) == (len(expected), min(expected, default=64))
         assert cells[: len(expected)].tolist() == expected
+    assert pickle.loads(pickle.dumps(members)) is members

@@ -293,12 +293,9 @@ def add_instruction(function: Callable[..., Any], sizes: tuple[int, ...]) -> Non
     def typed(*given: Any) -> Any:
         return (result or given[0])(*(kind or own for kind, own in zip(kinds, given, strict=True)))
 
-    def emit_sized(*given: Any) -> Any:
-        return emit(*given, *sizes)
-
     typed.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
     type_callable(function)(lambda _context: typed)
-    lower_builtin(function, types.VarArg(types.Any))(emit_sized)
+    lower_builtin(function, types.VarArg(types.Any))(lambda *given: emit(*given, *sizes))
 
 
 def make_kernel(function: Callable[..., Any]) -> Any:
@@ -341,5 +338,4 @@ def add_generic(chooser: Any, *, inline: bool) -> None:
         chooser, strict=False, inline="never", jit_options=WITHIN_KERNELS | {"forceinline": inline}
     )
     def typed(first: Any, *rest: Any) -> Callable[..., Any] | None:
-        body: Callable[..., Any] | None = chooser.body(getattr(first, "instance_class", None))
-        return body
+        return chooser.body(getattr(first, "instance_class", None))  # type: ignore[no-any-return]

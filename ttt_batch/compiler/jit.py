@@ -85,6 +85,10 @@ class Deferred:
         """Call the machine code for arguments of these types."""
         return (self._made or self.dispatcher)(*arguments)
 
+    def __reduce__(self) -> str:
+        """Return the name by which `pickle` and `copy` find it in its module."""
+        return self.__name__
+
 
 class Inlined(Deferred):
     """Function that is compiled into kernels only."""
