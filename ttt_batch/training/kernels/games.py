@@ -11,6 +11,7 @@ move.  If a row's scores are adjacent, eight are compared together and all best 
 1.1 times as fast).
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from ttt_batch.compiler.jit import (
     Uint8Array,
     Uint32Array,
     Uint64Array,
+    generic,
     inlined,
     kernel,
 )
@@ -64,7 +66,7 @@ from ttt_batch.learners.base import (
 from ttt_batch.runs.schedules import value_at
 from ttt_batch.simulation.policy import EXPLORING, GREEDY, UNIFORM, Choice, Counts, Policy, best_set, leads, pick
 from ttt_batch.simulation.walk import Explorations, explores_at, exploring_plies, next_counter
-from ttt_batch.training.kernels.batch import Learning, batch_step, set_explorations, step_at
+from ttt_batch.training.kernels.batch import Decays, Learning, batch_step, set_explorations, step_at
 
 CELLS = 9
 """Moves of a row, and plies of a game, at most."""
@@ -238,23 +240,23 @@ def cached_move(
     return edge, child, by_chance
 
 
-class Seats(NamedTuple):
-    """Players: the fixed opponent's policy, and the learner's seat (0 or 1) in games of even and odd numbers.
-
-    In self-play the seats are -1, and the opponent's policy is not used.
-    """
-
-    opponent: Policy
-    even: int
-    odd: int
-
-
 class Shortcuts(NamedTuple):
     """Shortcuts for up to nine cells: cached greedy moves, and explorations of even and odd games."""
 
     cache: GreedyCache
     even: Explorations
     odd: Explorations
+
+
+class BestMoves(NamedTuple):
+    """Players that take their best moves: the learner in both seats, or in one against a fixed opponent.
+
+    opponent: the fixed opponent's policy, not used in self-play.
+    shortcuts: `Shortcuts` on boards of up to nine cells, else None.
+    """
+
+    opponent: Policy
+    shortcuts: Any
 
 
 class Span(NamedTuple):
@@ -352,23 +354,64 @@ def count_game(graph: Graph, game: Trajectory, plies: Int64, counts: Counts) -> 
 
 
 @inlined
+def settings_at(counts: Counts | None, span: Span, number: Int64) -> Int64:
+    """Return the game by whose number schedules are read in game `number`: itself, or the first of its batch."""
+    return number if counts is None else span.batch
+
+
+@inlined
+def plies_to_explore(
+    shortcuts: Shortcuts | None, decays: Decays, seat: Int64, number: Int64, at: Int64, base: np.uint64, most: Int64
+) -> np.uint64:
+    """Return the exploring plies of a game as a set.
+
+    at: see `settings_at`.  base: see `game_base`.  most: number of plies without shortcuts.
+    """
+    if shortcuts is None:
+        return exploring_plies(None, base, value_at(decays.epsilon, at), seat, most)
+    explorations = shortcuts.odd if number & 1 else shortcuts.even
+    set_explorations(decays, seat, explorations, at)
+    return exploring_plies(explorations, base, 0.0, seat, 0)
+
+
+@functools.partial(generic, inline=True)
 def play_game(
+    players: Any,
     learning: Learning,
-    opponent: Policy,
-    seat: Int64,
-    shortcuts: Shortcuts | None,
+    seat: int,
+    counts: Counts | None,
+    span: Span,
+    number: int,
     growth: Growth | None,
     game: Trajectory,
-    exploring: np.uint64,
-    counter: np.uint64,
     record: Games,
-    at: Int64,
-) -> np.int64:
-    """Play one game and return its number of plies; it is written to `game`, and to `record` from move `at` on.
+    recorded: int,
+) -> Any:
+    """Play game `number` and return (its number of plies, its exploring ones as a set).
 
-    exploring, counter: see `exploring_plies` and `next_counter`.  For the rest see `play_games`.
+    The game is written to `game`, and its cells on a growing board to `record` from move `recorded` on.
+    seat: the learner's, -1 in self-play.  For the rest see `play_games`.
     """
-    tables, graph, _, step, _ = learning
+
+
+@play_game.register(BestMoves)
+def _play_best(
+    players: BestMoves,
+    learning: Learning,
+    seat: Int64,
+    counts: Counts | None,
+    span: Span,
+    number: Int64,
+    growth: Growth | None,
+    game: Trajectory,
+    record: Games,
+    recorded: Int64,
+) -> tuple[np.int64, np.uint64]:
+    tables, graph, _, step, decays = learning
+    opponent, shortcuts = players
+    at, base = settings_at(counts, span, number), game_base(span.key, number)
+    exploring = plies_to_explore(shortcuts, decays, seat, number, at, base, game.edge.shape[0])
+    counter = base + GOLDEN
     row, ply, image = np.uint64(0), np.int64(0), np.int64(0)
     while row < np.uint64(n_unfinished(graph)):
         bits, explores = mix(counter), explores_at(exploring, ply)
@@ -382,13 +425,13 @@ def play_game(
         game.row[ply], game.edge[ply] = row, edge
         if growth is not None:
             if record.start.shape[0] > 1:  # a borrowed row's edges are another's by the next game
-                record.move[at + ply] = growth.origin[image, graph.cell[edge]]
+                record.move[recorded + ply] = growth.origin[image, graph.cell[edge]]
             after, image = follow_game(tables, graph, growth, image, edge, np.int64(child), ply, step.worth)
             child = np.uint64(after)
         row = child
         ply += 1
     game.row[ply] = row
-    return ply
+    return ply, exploring
 
 
 @inlined
@@ -401,9 +444,9 @@ def lost_positions(growth: Growth | None) -> np.int64:
 
 @kernel
 def play_games(
+    players: BestMoves | Any,
     learning: Learning,
-    seats: Seats,
-    shortcuts: Shortcuts | None,
+    seats: tuple[Int64, Int64],
     growth: Growth | None,
     game: Trajectory,
     counts: Counts | None,
@@ -414,7 +457,8 @@ def play_games(
 ) -> Any:
     """Play the games of `span`; return the first one not played, for lack of room.
 
-    shortcuts: `Shortcuts` on boards of up to nine cells, else None.
+    players: of a class with a body for `play_game`.
+    seats: the learner's in games of even and odd numbers.
     growth: `Growth`, or None on an enumerated board.
     counts: where the games are counted (`Counts`, played with the tables as they are); None to learn from each game
     before the next.
@@ -431,23 +475,14 @@ def play_games(
                 return number
             clear_board(growth)
         lost = lost_positions(growth)
-        at = number if counts is None else span.batch
-        seat = seats.odd if number & 1 else seats.even
-        base = game_base(span.key, number)
-        if shortcuts is None:
-            exploring = exploring_plies(None, base, value_at(decays.epsilon, at), seat, game.edge.shape[0])
-        else:
-            explorations = shortcuts.odd if number & 1 else shortcuts.even
-            set_explorations(decays, seat, explorations, at)
-            exploring = exploring_plies(explorations, base, 0.0, seat, 0)
-        plies = play_game(
-            learning, seats.opponent, seat, shortcuts, growth, game, exploring, base + GOLDEN, record, recorded
-        )
+        seat = seats[1] if number & 1 else seats[0]
+        plies, exploring = play_game(players, learning, seat, counts, span, number, growth, game, record, recorded)
         outcomes[graph.outcome[game.row[plies]]] += 1
         complete = lost_positions(growth) == lost
         played = with_exploring(game, exploring)
         if counts is None:
-            learn(tables, graph, played, plies, step_at(decays, step, seat, at))  # its tabulated weights are not needed
+            now = step_at(decays, step, seat, number)  # its tabulated weights are not needed
+            learn(tables, graph, played, plies, now)
             if growth is not None and not complete and step.visits.shape[0] > 0:
                 forget_borrowed(graph, growth, step.visits)
         elif complete:  # a batch learns nothing from a game that left the table

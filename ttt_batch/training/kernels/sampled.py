@@ -16,7 +16,6 @@ from ttt_batch.compiler.jit import (
     BoolArray,
     Float64Array,
     Int64,
-    Int64Array,
     Integer,
     Tables,
     generic,
@@ -24,9 +23,9 @@ from ttt_batch.compiler.jit import (
     kernel,
 )
 from ttt_batch.compiler.numerics import draw, game_base, unit
-from ttt_batch.games.graph import Graph, Growth, clear_board, edges_of, graph_cells, has_room, is_legal, n_unfinished
+from ttt_batch.games.graph import Graph, Growth, edges_of, is_legal, n_unfinished
 from ttt_batch.games.transcripts import Games
-from ttt_batch.learners.base import Trajectory, explored, forget_borrowed, learn, mark_parents, with_exploring
+from ttt_batch.learners.base import Trajectory, mark_parents
 from ttt_batch.runs.schedules import value_at
 from ttt_batch.simulation.action_probabilities import Beads, Exploring, Softmax, copy_chances, write_chances
 from ttt_batch.simulation.flow import batch_base
@@ -40,10 +39,9 @@ from ttt_batch.training.kernels.batch import (
     count_walked,
     play_batch,
     prepare_walk,
-    step_at,
     walk_batch,
 )
-from ttt_batch.training.kernels.games import Span, count_game, follow_game, lost_positions
+from ttt_batch.training.kernels.games import Span, follow_game, play_game, settings_at
 
 
 @functools.partial(generic, inline=True)
@@ -170,23 +168,21 @@ def find_any_chances(sampler: Streams, learning: Learning, owned: Bool, row: Int
         chance[2 * (edge - lo) + 1] = 0.0
 
 
-@inlined
-def play_drawn(
+@play_game.register(Streams)
+def _draw_game(
     sampler: Streams,
     learning: Learning,
     seat: Int64,
+    counts: Counts | None,
+    span: Span,
+    number: Int64,
     growth: Growth | None,
     game: Trajectory,
-    counts: Counts | None,
-    base: np.uint64,
     record: Games,
-    at: Int64,
+    recorded: Int64,
 ) -> tuple[np.int64, np.uint64]:
-    """Play one game: (its number of plies, its exploring ones as a set).
-
-    It is written to `game`, and its cells on a growing board to `record` from move `at` on.
-    counts: None outside a batch.  base: `game_base`.
-    """
+    retune(sampler.how, learning.decays, settings_at(counts, span, number))
+    base = game_base(span.key, number)
     graph = learning.graph
     row, ply, image, exploring = np.int64(0), np.int64(0), np.int64(0), np.uint64(0)
     while row < n_unfinished(graph):
@@ -204,63 +200,12 @@ def play_drawn(
         child = np.int64(graph.child[edge])
         if growth is not None:
             if record.start.shape[0] > 1:  # a borrowed row's edges are another's by the next game
-                record.move[at + ply] = growth.origin[image, graph.cell[edge]]
+                record.move[recorded + ply] = growth.origin[image, graph.cell[edge]]
             child, image = follow_game(learning.tables, graph, growth, image, edge, child, ply, learning.step.worth)
         row = child
         ply += 1
     game.row[ply] = row
     return ply, exploring
-
-
-@kernel
-def play_drawn_games(
-    sampler: Streams,
-    learning: Learning,
-    seats: tuple[Int64, Int64],
-    growth: Growth | None,
-    game: Trajectory,
-    counts: Counts | None,
-    outcomes: Int64Array,
-    may_grow: Bool,
-    span: Span,
-    record: Games,
-) -> Any:
-    """Play the games of `span`; return the first one not played, for lack of room.
-
-    sampler: of both players; modified in place.  seats: (int, int), the learner's in games of even and odd numbers.
-    For the rest see `games.play_network_games`.
-    """
-    tables, graph, _, step, decays = learning
-    recorded = record.start[0]
-    for number in range(span.first, span.last):
-        if growth is not None:
-            if may_grow and not has_room(graph, growth, graph_cells(growth) + 1):
-                return number
-            clear_board(growth)
-        lost = lost_positions(growth)
-        at = number if counts is None else span.batch
-        retune(sampler.how, decays, at)
-        seat = seats[1] if number & 1 else seats[0]
-        plies, exploring = play_drawn(
-            sampler, learning, seat, growth, game, counts, game_base(span.key, number), record, recorded
-        )
-        outcomes[graph.outcome[game.row[plies]]] += 1
-        complete = lost_positions(growth) == lost
-        played = with_exploring(game, exploring)
-        if counts is None:
-            learn(tables, graph, played, plies, step_at(decays, step, seat, at))
-            if growth is not None and not complete and step.visits.shape[0] > 0:
-                forget_borrowed(graph, growth, step.visits)
-        elif complete:  # a batch learns nothing from a game that left the table
-            count_game(graph, played, plies, counts)
-        if record.start.shape[0] > 1:
-            for ply in range(plies):
-                if growth is None:
-                    record.move[recorded + ply] = game.edge[ply]
-                record.exploring[recorded + ply] = explored(played, ply)
-            recorded += plies
-            record.start[number - span.first + 1] = recorded
-    return span.last
 
 
 @kernel

@@ -42,7 +42,7 @@ from ttt_batch.simulation.walk import BLOCK, make_explorations
 from ttt_batch.training.kernels.batch import Learning, arrive, draw_ply, make_decays
 from ttt_batch.training.kernels.games import (
     CELLS,
-    Seats,
+    BestMoves,
     Shortcuts,
     Span,
     fold_counted,
@@ -52,7 +52,7 @@ from ttt_batch.training.kernels.games import (
     play_games,
     window_decides,
 )
-from ttt_batch.training.kernels.sampled import draw_mixed_ply, play_drawn_games
+from ttt_batch.training.kernels.sampled import draw_mixed_ply
 from ttt_batch.training.kernels.sequential import play_self
 
 RECORDED_AT_ONCE = 1 << 16
@@ -347,16 +347,15 @@ class PlyByPly(TableTrainer):
     def __init__(self, task: TrainerOptions) -> None:
         super().__init__(task)
         config = self.config
-        # A signature of `play_games` for self-play alone is 0 to 3 % faster, but adds a second of compilation.
-        opponent = task.opponent if isinstance(task.opponent, Policy) else UNLISTED
-        self._players = Seats(opponent, *self._seats)
         self._game = make_trajectory(config.board.cells)
         self._by_outcome = np.zeros(4, np.int64)
-        self._streams: Streams | None = None
-        if task.by_chances:
-            self._streams = make_streams(*self._chances(task))
-        elif config.batch == 1 and config.engine != GIVEN and config.board.cells <= SMALL_CELLS:
+        if not task.by_chances and config.batch == 1 and config.engine != GIVEN and config.board.cells <= SMALL_CELLS:
             self._add_shortcuts(task)
+        # A signature of `play_games` for self-play alone is 0 to 3 % faster, but adds a second of compilation.
+        opponent = task.opponent if isinstance(task.opponent, Policy) else UNLISTED
+        self._players: BestMoves | Streams = BestMoves(opponent, self._shortcuts)
+        if task.by_chances:
+            self._players = make_streams(*self._chances(task))
         self._stop_every = 1 << (12 if self._shortcuts is None else 16)  # games between two calls of `stop`
 
     def _add_shortcuts(self, task: TrainerOptions) -> None:
@@ -398,17 +397,17 @@ class PlyByPly(TableTrainer):
             )
         else:
             last = min(last, self.games + (self._stop_every if self._record is None else self._at_once))
-            self._play(last, self._players)
+            self._play(last, self._seats)
         self.games = last
 
-    def _play(self, last: int, players: Seats) -> None:
+    def _play(self, last: int, seats: tuple[int, int]) -> None:
         """Play games `self.games` to `last - 1`; count or learn from them, and record them in pieces."""
         if self._record is None:
-            self._play_piece(players, self.games, last, games_space(0, 0))
+            self._play_piece(seats, self.games, last, games_space(0, 0))
         else:
-            self._record_games(last, functools.partial(self._play_piece, players))
+            self._record_games(last, functools.partial(self._play_piece, seats))
 
-    def _play_piece(self, players: Seats, first: int, last: int, space: Games) -> None:
+    def _play_piece(self, seats: tuple[int, int], first: int, last: int, space: Games) -> None:
         """Play games `first` to `last - 1`, and write them to `space` unless it is empty."""
         grown, game = self.grown, first
         while True:
@@ -416,10 +415,7 @@ class PlyByPly(TableTrainer):
             rest = Games(space.start[game - first :], space.move, space.exploring)
             span = Span(self._key, self.games, game, last)
             state = growth, self._game, self._counts, self._by_outcome, may_grow, span, rest
-            if self._streams is None:
-                game = int(play_games(self._learning, players, self._shortcuts, *state))
-            else:
-                game = int(play_drawn_games(self._streams, self._learning, (players.even, players.odd), *state))
+            game = int(play_games(self._players, self._learning, seats, *state))
             if game == last or grown is None:
                 return
             self._make_room(grown)  # the game needs a larger table
@@ -472,7 +468,7 @@ class Growing(PlyByPly):
             self._counts = empty_counts(self.graph)
         seat = self._seats[batch_parity(self.batches, self.games)]
         if self._rows is None:
-            self._play(end, self._players._replace(even=seat, odd=seat))
+            self._play(end, (seat, seat))
         elif not self._draw_batch(end, seat, self.grown):
             self.full, self._counts = True, None
             return
@@ -516,8 +512,8 @@ class Growing(PlyByPly):
     def _draw(self, counts: Counts, first: int, last: int, *, opponent: bool) -> None:
         """Draw the moves of games at `counts.visited[first:last]`, all of one ply; opponent: at random."""
         batch = self._key, self.games, counts
-        if self._streams is not None:
-            draw_mixed_ply(self._streams, self._learning, not opponent, *batch, first, last)
+        if isinstance(self._players, Streams):
+            draw_mixed_ply(self._players, self._learning, not opponent, *batch, first, last)
             return
         if self._policy.ordered.size != self.graph.child.size:
             # Space for the moves of rows, which are listed when games arrive there.
