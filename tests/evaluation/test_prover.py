@@ -244,7 +244,5 @@ def test_memory_kept_does_not_show_in_what_is_reported(monkeypatch: pytest.Monke
     agent, prover, reports = weigher(board, 0), Prover(board, 1 << 27), list[list[tuple[int, int]]]()
     for _ in range(2):
         reports.append([])
-        prover.prove(
-            agent, 0, budget=50_000, lost=50_000, follow=lambda *now, report=reports[-1]: bool(report.append(now))
-        )
+        prover.prove(agent, 0, budget=50_000, lost=50_000, follow=lambda *now: bool(reports[-1].append(now)))
     assert reports[0] == reports[1] and [entered for entered, _ in reports[0]] == list(range(1 << 12, 50_000, 1 << 12))

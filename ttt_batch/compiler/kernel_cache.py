@@ -16,6 +16,7 @@ A damaged kernel crashes LLVM and the interpreter.  So a file begins with a dige
 folder's name.  If the digest does not match, the kernel is compiled.
 """
 
+import atexit
 import errno
 import functools
 import hashlib
@@ -23,6 +24,7 @@ import os
 import pickle
 import shutil
 import stat
+import subprocess
 import sys
 import tempfile
 import time
@@ -41,7 +43,7 @@ from ttt_batch.compiler.settings import ROOT, WITHOUT_KERNELS, compiling, in_pac
 from ttt_batch.core.console import print_message
 from ttt_batch.core.errors import TttBatchError
 from ttt_batch.core.files import reason, remove, shown
-from ttt_batch.core.resources import check_memory
+from ttt_batch.core.resources import available_threads, check_memory, module_environment
 
 
 class SharedError(PermissionError):
@@ -315,6 +317,27 @@ def check_cache() -> Path:
     return folder
 
 
+_elsewhere: dict[Callable[..., Any], "subprocess.Popen[bytes]"] = {}
+"""Processes that compile a kernel for this one, by its function."""
+
+
+def compile_elsewhere(kernel: Any, program: str) -> None:
+    """Run a program in Python that compiles `kernel`, beside this process, which waits for it when it needs the kernel.
+
+    Do nothing if a kernel of that name is cached, if kernels cannot be cached, or without a second processor.
+    """
+    function = kernel.py_func
+    name = f"{function.__module__}.{function.__qualname__}-"
+    with suppress(TttBatchError, OSError):
+        check_cache()
+        if available_threads() > 1 and not any(path.name.startswith(name) for path in cached_kernels()):
+            nothing = subprocess.DEVNULL
+            _elsewhere[function] = subprocess.Popen(
+                [sys.executable, "-c", program], env=module_environment(), stdin=nothing, stdout=nothing, stderr=nothing
+            )
+            atexit.register(_elsewhere[function].kill)
+
+
 class KernelCache(FunctionCache):  # type: ignore[misc]
     """Numba's function cache with one file per signature; any failure of the disk only causes a compilation.
 
@@ -338,12 +361,10 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         # Unlike Numba, do not call target_context.refresh(): machine code does not need the imports, which take 0.1 s.
         if not compiling:
             check_memory(LOADING, "loading kernels")
-        found = None
-        with suppress(Exception):  # missing, damaged or foreign file: compile instead
-            if self._ours and _is_ours(sig):
-                content = read_kernel(cache_folder(), self._file(sig, target_context.codegen()))
-                # Safe to unpickle: only this user could have written the file.
-                found = self._impl.rebuild(target_context, pickle.loads(content))
+        found = self._stored(sig, target_context)
+        if found is None and self._py_func in _elsewhere:
+            _elsewhere.pop(self._py_func).wait()
+            found = self._stored(sig, target_context)
         if found is None:
             if not compiling:
                 _check_first_room()
@@ -352,6 +373,15 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
                     begin()
             compiling.append(self._py_func)
         return found
+
+    def _stored(self, sig: Any, target_context: Any) -> Any:
+        """Return the kernel in the cache, or None if it is missing, damaged or foreign."""
+        with suppress(Exception):
+            if self._ours and _is_ours(sig):
+                content = read_kernel(cache_folder(), self._file(sig, target_context.codegen()))
+                # Safe to unpickle: only this user could have written the file.
+                return self._impl.rebuild(target_context, pickle.loads(content))
+        return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Store a compiled kernel, if possible."""

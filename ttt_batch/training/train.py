@@ -13,6 +13,7 @@ from ttt_batch.agents.adapter import OpponentPolicy
 from ttt_batch.agents.external import is_agent, make_agent
 from ttt_batch.cluster.config import ClusterConfig, cluster_config
 from ttt_batch.cluster.worker_pool import WorkerPool
+from ttt_batch.compiler.kernel_cache import compile_elsewhere, in_package
 from ttt_batch.core.errors import GamesError, RunFileError, UsageError, command_name, flag, warn_python
 from ttt_batch.core.files import shown
 from ttt_batch.core.outputs import check_distinct, named_file
@@ -42,12 +43,13 @@ from ttt_batch.runs.options import OPPONENTS, PatternOptions, PlayOptions, Train
 from ttt_batch.runs.run import Clock, Run
 from ttt_batch.simulation.action_probabilities import Probabilities
 from ttt_batch.simulation.walk import BLOCK
+from ttt_batch.training.kernels.train_many import judge_now
 from ttt_batch.training.network_trainer import PatternTrainer
 from ttt_batch.training.plan import Opposing, Plan, check_options, make_plan, network_options, plan_networks
 from ttt_batch.training.remote import RemoteBatches
 from ttt_batch.training.session import DEFAULT_EVERY, Checkpoints, Hooks, Progress, Session, SnapshotStore, parse_every
 from ttt_batch.training.trainers.base import TableTrainer
-from ttt_batch.training.trainers.batched import ChunkedWalk, MixtureWalking, choose_trainer, make_trainer
+from ttt_batch.training.trainers.batched import Batched, ChunkedWalk, MixtureWalking, choose_trainer, make_trainer
 
 
 def names_agent(opponent: Opposing) -> TypeGuard[str]:
@@ -298,9 +300,16 @@ def table_session(
         games=plan.total,
         shares=shares,
     )
+    if isinstance(trainer, Batched) and in_package(type(trainer.tables)):
+        compile_elsewhere(judge_now, f"from {__name__} import make_judge; make_judge({config.learner!r})")
     keeps = way["keep_points"] or (plan.resumed is not None and plan.resumed.points is not None)
     keeper = SnapshotStore(plan, trainer.tables, limit, way["note"]) if keeps else None
     return Session(plan, trainer, clock, hooks, checkpoints, keeper, writer)
+
+
+def make_judge(learner: str) -> None:
+    """Compile the judge of a learner's batches."""
+    make_trainer(make_config(learner=learner)).judge()
 
 
 @contextmanager
