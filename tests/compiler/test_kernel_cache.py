@@ -224,8 +224,7 @@ def test_a_second_process_compiles_nothing(cache: Cache, package: Path) -> None:
 def test_a_kernel_that_another_process_compiles_is_awaited(package: Path, tmp_path: Path) -> None:
     beside = "kernel_cache.available_threads = lambda: 2; kernel_cache.compile_elsewhere(order_rows, sys.argv[1])"
     script = f"import sys\n{PREAMBLE}from ttt_batch.simulation.policy import order_rows\n{beside}{ORDER}"
-    process = started(script, ORDER, package=package, TTT_BATCH_CACHE_DIR=str(tmp_path))
-    assert report(process).kernels == "cached"
+    assert report(started(script, ORDER, package=package, TTT_BATCH_CACHE_DIR=str(tmp_path))).kernels == "cached"
 
 
 def test_training_a_second_time_compiles_nothing() -> None:

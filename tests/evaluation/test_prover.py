@@ -164,11 +164,10 @@ def test_memory_is_a_bound_that_says_when_it_is_full(wide: bool) -> None:
 
 def test_progress_is_told_and_a_stop_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proving, "AT_ONCE", 10_000)
-    told = list[tuple[int, int]]()
-    prover = prover_of("4x4x4")
-    prover.prove(FOUR, 1, follow=lambda positions, lost: bool(told.append((positions, lost))))
+    told = list[tuple[int, ...]]()
+    prover_of("4x4x4").prove(FOUR, 1, follow=lambda *now: bool(told.append(now)))
     assert told[-1] == (70_000, 0) and told == sorted(told)
-    stopped = prover.prove(FOUR, 1, follow=lambda *_: True)
+    stopped = prover_of("4x4x4").prove(FOUR, 1, follow=lambda *_: True)
     assert (stopped.status, stopped.positions, stopped.full) == ("undecided", 10_000, False)
 
 
@@ -241,8 +240,7 @@ def test_memory_kept_does_not_show_in_what_is_reported(monkeypatch: pytest.Monke
     """A first proof grows its slots, a second one finds them: both may be stopped after the same positions."""
     monkeypatch.setattr(proving, "AT_ONCE", 1 << 12)
     board = parse_board("5x5x5")
-    agent, prover, reports = weigher(board, 0), Prover(board, 1 << 27), list[list[tuple[int, int]]]()
-    for _ in range(2):
-        reports.append([])
-        prover.prove(agent, 0, budget=50_000, lost=50_000, follow=lambda *now: bool(reports[-1].append(now)))
+    agent, prover, reports = weigher(board, 0), Prover(board, 1 << 27), [list[tuple[int, ...]](), []]
+    for told in reports:
+        prover.prove(agent, 0, budget=50_000, lost=50_000, follow=lambda *now, told=told: bool(told.append(now)))
     assert reports[0] == reports[1] and [entered for entered, _ in reports[0]] == list(range(1 << 12, 50_000, 1 << 12))

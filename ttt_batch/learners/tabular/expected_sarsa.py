@@ -57,24 +57,14 @@ def _by_softmax(q: Float64Array, best: float, temperature: float, lo: Int64, hi:
     return total
 
 
-@inlined
-def _expected(tables: ExpectedSarsaTables, graph: Graph, row: np.uint32, step: Step) -> float:
-    """Return the policy's expectation of a move in `row`."""
+@batch_turn_value.register(ExpectedSarsaTables)
+@turn_value.register(ExpectedSarsaTables)
+def _turn_value(tables: ExpectedSarsaTables, graph: Graph, row: np.uint32, _: np.uint32 | Counts, step: Step) -> float:
     lo, hi = edges_of(graph, row)
     mover, best = mover_of(graph, row), best_score(tables, graph, row, 0)
     if step.temperature > 0.0 and is_learner(step, mover):
         return _by_softmax(tables.q, best, step.temperature, lo, hi)
     return _by_epsilon(tables.q, best, exploring_share(step, mover), lo, hi)
-
-
-@turn_value.register(ExpectedSarsaTables)
-def _turn_value(tables: ExpectedSarsaTables, graph: Graph, row: np.uint32, edge: np.uint32, step: Step) -> float:
-    return _expected(tables, graph, row, step)
-
-
-@batch_turn_value.register(ExpectedSarsaTables)
-def _batch_turn_value(tables: ExpectedSarsaTables, graph: Graph, row: np.uint32, counts: Counts, step: Step) -> float:
-    return _expected(tables, graph, row, step)
 
 
 LEARNER = q_learner(

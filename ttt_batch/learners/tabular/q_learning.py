@@ -30,13 +30,9 @@ class QLearningTables(NamedTuple):
     q: Float64Array
 
 
-@turn_value.register(QLearningTables)
-def _turn_value(tables: QLearningTables, graph: Graph, row: np.uint32, edge: np.uint32, step: Step) -> float:
-    return best_score(tables, graph, row, 0)
-
-
 @batch_turn_value.register(QLearningTables)
-def _batch_turn_value(tables: QLearningTables, graph: Graph, row: np.uint32, counts: Counts, step: Step) -> float:
+@turn_value.register(QLearningTables)
+def _turn_value(tables: QLearningTables, graph: Graph, row: np.uint32, _: np.uint32 | Counts, step: Step) -> float:
     return best_score(tables, graph, row, 0)
 
 

@@ -49,13 +49,9 @@ def retune(how: Any, decays: Decays, game: int) -> Any:
     """Set what changes with the games in the way to play, in place; return whether all chances have changed."""
 
 
-@retune.register(Softmax)
-def _keep(how: Softmax, decays: Decays, game: Int64) -> bool:
-    return False
-
-
 @retune.register(Beads)
-def _keep_beads(how: Beads, decays: Decays, game: Int64) -> bool:
+@retune.register(Softmax)
+def _keep(how: Beads | Softmax, decays: Decays, game: Int64) -> bool:
     return False
 
 
