@@ -326,7 +326,7 @@ def compile_elsewhere(kernel: Any, program: str) -> None:
 
     Do nothing if a kernel of that name is cached, if kernels cannot be cached, or without a second processor.
     """
-    function = kernel.py_func
+    function = kernel.__wrapped__
     name = f"{function.__module__}.{function.__qualname__}-"
     with suppress(TttBatchError, OSError):
         check_cache()

@@ -13,7 +13,7 @@ from ttt_batch.agents.adapter import OpponentPolicy
 from ttt_batch.agents.external import is_agent, make_agent
 from ttt_batch.cluster.config import ClusterConfig, cluster_config
 from ttt_batch.cluster.worker_pool import WorkerPool
-from ttt_batch.compiler.kernel_cache import compile_elsewhere, in_package
+from ttt_batch.compiler.settings import in_package
 from ttt_batch.core.errors import GamesError, RunFileError, UsageError, command_name, flag, warn_python
 from ttt_batch.core.files import shown
 from ttt_batch.core.outputs import check_distinct, named_file
@@ -301,6 +301,8 @@ def table_session(
         shares=shares,
     )
     if isinstance(trainer, Batched) and in_package(type(trainer.tables)):
+        from ttt_batch.compiler.kernel_cache import compile_elsewhere  # loads Numba
+
         compile_elsewhere(judge_now, f"from {__name__} import make_judge; make_judge({config.learner!r})")
     keeps = way["keep_points"] or (plan.resumed is not None and plan.resumed.points is not None)
     keeper = SnapshotStore(plan, trainer.tables, limit, way["note"]) if keeps else None
