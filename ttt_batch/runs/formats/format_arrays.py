@@ -162,7 +162,7 @@ def _encode_arrays(table: Table, board: Board) -> bytes:
     arrays = {"rows_cols_k": np.array([board.rows, board.cols, board.k]), **state_columns(table, board.cells)}
     arrays |= {"board": np.array(arrays["board"], dtype=f"U{board.cells}"), "best": table.best}
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    np.savez_compressed(buffer, **arrays)  # the oldest NumPy would write `allow_pickle` as an array
     return buffer.getvalue()
 
 

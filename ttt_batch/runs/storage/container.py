@@ -274,7 +274,8 @@ def pack(text: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> memoryv
     """Return an answer as the bytes of an npz file, in which one array is a JSON text."""
     buffer = io.BytesIO()
     text_bytes = np.frombuffer(json.dumps(text).encode(), np.uint8)
-    np.savez(buffer, allow_pickle=False, text=text_bytes, **arrays)
+    # Without `allow_pickle`, which the oldest NumPy would write as an array.
+    np.savez(buffer, text=text_bytes, **arrays)  # type: ignore[arg-type]
     return buffer.getbuffer()
 
 
