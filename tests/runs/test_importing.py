@@ -1,5 +1,6 @@
 """Tables as they are found elsewhere: each shape comes back exactly, and what is no table is refused with a way."""
 
+import functools
 import io
 import itertools
 import json
@@ -435,6 +436,7 @@ def header(shape: tuple[int, ...], dtype: str) -> bytes:
 
 
 TUPLE = (0, 0, 0, 0, 1, 0, 0, 0, 0)
+SHARED = functools.reduce(lambda found, _: [found, found], range(60), [0.5])
 REFUSED: dict[str, Callable[[], bytes]] = {
     "agent.pkl": lambda: pickle.dumps(Agent()),
     "function.pkl": lambda: pickle.dumps({TUPLE: print}),
@@ -442,6 +444,12 @@ REFUSED: dict[str, Callable[[], bytes]] = {
     "weights.pkl": lambda: pickle.dumps([np.ones((9, 4)), np.ones(4)]),
     "deep.pkl": lambda: b"\x80\x02}" + b")" + b"\x85" * 100_000 + b"K\x01s.",
     "copies.pkl": lambda: b"\x80\x02]q\x00" + b"(" + b"h\x00" * 100_000 + b"t.",
+    "shared.pkl": lambda: pickle.dumps([[SHARED, 0.5], [TUPLE, 0.7]]),
+    "shared-states.pkl": lambda: pickle.dumps({"state": [SHARED, TUPLE], "action": [SHARED, 1], "value": [0.5, 0.7]}),
+    "deep-lists.pkl": lambda: b"\x80\x02](](" + b"]" * 100_000 + b"a" * 99_999 + b"K\x01ee.",
+    "two-kinds.pkl": lambda: pickle.dumps(({TUPLE: 0.5, (0,) * 9: 0.5}, {TUPLE: {0: 0.5}, (0,) * 9: {0: 0.5}})),
+    "no-column.pkl": lambda: pickle.dumps({"state": ["X........"], "value": np.array(0.5)}, 4),
+    "unequal.json": lambda: json.dumps({"state": ["X........"], "action": [1], "value": []}).encode(),
     "torch.pt": lambda: zipped("archive/data.pkl", b"x"),
     "bomb.npz": lambda: zipped("q.npy", npy(np.zeros(30_000_000))),
     "empty.npy": lambda: header((10**12, 0), "<f8"),
@@ -490,10 +498,13 @@ def test_refusals_name_what_is_wrong(tmp_path: Path) -> None:
     for name, said in {
         "nan.json": "it holds NaN or Infinity, which JSON does not have; save null instead",
         "table.pkl.gz": "the file is packed by gzip; unpack it first",
+        "unequal.json": "its column 'value' has 0 entries for 1 position; save columns of the same length",
     }.items():
         (tmp_path / name).write_bytes(REFUSED[name]())
         with pytest.raises(FormatError, match=said):
             ttt.import_run(tmp_path / name)
+    with pytest.raises(FormatError, match="its keys, such as"):
+        ttt.import_table([[[np.zeros(2), *TUPLE[1:]], 0.5]])
 
 
 def test_training_starts_from_a_table_of_any_shape(

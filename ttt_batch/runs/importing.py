@@ -271,6 +271,8 @@ def import_tables(
         return _import_format(ask, form) if form is not None else _import_files(ask)
     except FormatError as error:
         raise _with_remedy(files[0], error) from None
+    except RecursionError:
+        raise _with_remedy(files[0], FormatError("its lists lie too deep in one another")) from None
 
 
 def _import_files(ask: _Request) -> Run:
@@ -417,10 +419,9 @@ def _lacking(run: Run, found: Recognised, instead: str, warn: Callable[[str], No
         if run.statistics["unbeatable"][-1][seat]:
             continue
         lost = graph.outcome == (SECOND_WINS, FIRST_WINS)[seat]
-        if loses_by_table(graph, chosen, missing, seat, lost):
-            lines.append(f"as {name} it can be beaten through positions that the table has")
-        else:
-            lines.append(f"as {name} it can be beaten only through positions that the table lacks")
+        has = loses_by_table(graph, chosen, missing, seat, lost)
+        where = "through positions that the table has" if has else "only through positions that the table lacks"
+        lines.append(f"as {name} it can be beaten {where}")
     return ("; ".join(lines),) if lines else ()
 
 

@@ -35,9 +35,6 @@ Key = float | str
 _OPERATIONS = 64
 """Most operations an entry; NumPy's pickles need up to 40."""
 
-_MEMO = 64
-"""Most memo slots an entry; NumPy's pickles need eight, and lists of numbers need one a number."""
-
 _MAX_TUPLE = 400
 """Most values in a tuple, including those of nested tuples."""
 
@@ -46,7 +43,7 @@ _MAX_WHOLE = 2**63
 
 _REFUSED = "only plain numbers, text, lists, tuples and NumPy arrays are read, and nothing was run; save a dictionary"
 
-_PUTS = frozenset(("MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"))
+_PUTS = frozenset(("PUT", "BINPUT", "LONG_BINPUT"))
 _GETS = frozenset(("GET", "BINGET", "LONG_BINGET"))
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 _ARGUMENTS = frozenset(
@@ -92,13 +89,11 @@ def read_plain(content: bytes, most: int) -> Any:
     most: largest number of positions; it also bounds time and memory.
     Raises FormatError if the pickle contains anything else, or is damaged.
     """
-    machine = _Machine(4096 + 2 * len(content))
-    stream = BytesIO(content)
+    machine, stream, operations = _Machine(4096 + 2 * len(content)), BytesIO(content), _OPERATIONS * (most + 1)
     try:
         for number, (opcode, argument, _) in enumerate(pickletools.genops(stream)):
             name = opcode.name
-            place = argument if name in _PUTS and argument is not None else 0
-            if number > _OPERATIONS * (most + 1) or place > _MEMO * (most + 4):
+            if number > operations:
                 raise FormatError("the pickle holds more than a table of this board; give the table's own board")
             if isinstance(argument, int) and abs(argument) > _MAX_WHOLE and name != "FRAME":
                 raise FormatError(f"the pickle holds a whole number of more than 64 bits; {_REFUSED}")
@@ -116,16 +111,17 @@ def read_plain(content: bytes, most: int) -> Any:
 class _Machine:
     """Stack machine with a memo and the pickle operations that plain data needs.
 
-    room: bytes that calls may still create.
+    room: bytes that calls may still create; a container may hold 32 times as many values.
     """
 
     def __init__(self, room: int) -> None:
-        self.room = room
+        self.room, self.values = room, 32 * room
         self.stack: list[Any] = []
         self.marks: list[int] = []
         self.memo: dict[int, Any] = {}
-        self.weights: dict[int, int] = {}
-        self.tuples: list[Any] = []  # keeps tuples alive, since `weights` is keyed by id
+        self.sizes, self.weights = dict[int, int](), dict[int, int]()
+        self.held: set[int] = set()
+        self.kept: list[Any] = []  # keeps containers alive, since the others have their ids
 
     def do(self, name: str, argument: Any) -> None:
         """Execute one operation.  Raises FormatError for one that plain data does not need."""
@@ -146,7 +142,7 @@ class _Machine:
             self.do_name(argument.split(" ", 1))
         elif name in _POPS:
             method, count = _POPS[name]
-            getattr(self, f"do_{method}")(self.since_mark() if count is None else self.taken(count))
+            getattr(self, f"do_{method}")(self.taken(count))
         elif name not in ("PROTO", "FRAME", "STOP"):
             raise FormatError(f"the pickle uses {name}; {_REFUSED}")
 
@@ -157,41 +153,44 @@ class _Machine:
             raise ValueError("a mark is left")
         return found.value() if isinstance(found, _Array) else found
 
-    def since_mark(self) -> list[Any]:
-        """Pop the last mark and return the values above it."""
-        at = self.marks.pop()
-        if at > len(self.stack):
-            raise ValueError("below the mark")
-        items = self.stack[at:]
-        del self.stack[at:]
+    def taken(self, count: int | None) -> list[Any]:
+        """Pop the last `count` values from the stack, or the last mark and all above it, and return the values."""
+        begin = self.marks.pop() if count is None else len(self.stack) - count
+        if not (self.marks[-1] if self.marks else 0) <= begin <= len(self.stack):
+            raise ValueError("below a mark")
+        items = self.stack[begin:]
+        del self.stack[begin:]
         return items
 
-    def taken(self, count: int) -> list[Any]:
-        """Pop the last `count` values from the stack and return them."""
-        if count > len(self.stack) - (self.marks[-1] if self.marks else 0):
-            raise ValueError("stack underflow")
-        items = self.stack[len(self.stack) - count :]
-        del self.stack[len(self.stack) - count :]
-        return items
+    def weigh(self, found: Any, items: list[Any]) -> None:
+        """Count a container's values with those in `items`, which must not grow any more.  Raises FormatError."""
+        # 400 bytes could hold lists that share lists, 2**40 values in all.
+        weight = self.weights.get(id(found), 1) + sum(self.weights.get(id(item), 1) for item in items)
+        if weight > self.values:
+            raise FormatError(f"the pickle copies its contents too often; {_REFUSED}")
+        self.weights[id(found)] = weight
+        self.held.update(self.weights.keys() & map(id, items))
+        self.kept.append(found)
 
     def do_tuple(self, items: list[Any]) -> None:
-        """Push a tuple.  Raises FormatError if it holds more than `_MAX_TUPLE` values."""
-        weight = 1 + sum(self.weights.get(id(item), 1) for item in items)
-        if weight > _MAX_TUPLE:
+        """Push a tuple.  Raises FormatError if it holds more than `_MAX_TUPLE` values that its hash visits."""
+        found, size = tuple(items), 1 + sum(self.sizes.get(id(item), 1) for item in items)
+        if size > _MAX_TUPLE:
             raise FormatError(f"the pickle holds a tuple of more than {_MAX_TUPLE} values; {_REFUSED}")
-        found = tuple(items)
-        self.tuples.append(found)
-        self.weights[id(found)] = weight
+        self.sizes[id(found)] = size
+        self.weigh(found, items)
         self.stack.append(found)
 
     def do_list(self, items: list[Any]) -> None:
         """Push a list."""
-        self.stack.append(items)
+        self.stack.append([])
+        self.do_extend(items)
 
     def do_extend(self, items: list[Any]) -> None:
         """Append items to the list on top of the stack."""
-        if type(self.stack[-1]) is not list:
-            raise ValueError("not a list")
+        if type(self.stack[-1]) is not list or id(self.stack[-1]) in self.held:
+            raise ValueError("not a list, or one that another container holds")
+        self.weigh(self.stack[-1], items)
         self.stack[-1].extend(items)
 
     def do_dict(self, items: list[Any]) -> None:
@@ -201,8 +200,9 @@ class _Machine:
 
     def do_update(self, items: list[Any]) -> None:
         """Add keys and values to the dictionary on top of the stack."""
-        if type(self.stack[-1]) is not dict or len(items) % 2:
-            raise ValueError("not a dictionary, or a key without a value")
+        if type(self.stack[-1]) is not dict or id(self.stack[-1]) in self.held or len(items) % 2:
+            raise ValueError("not a dictionary, one that another container holds, or a key without a value")
+        self.weigh(self.stack[-1], items)
         for key, value in zip(items[::2], items[1::2], strict=True):
             if isinstance(key, _Array | _Name | _Dtype):
                 raise FormatError(f"a key of the pickle is {_described(key)}; {_REFUSED}")
@@ -223,6 +223,8 @@ class _Machine:
         made = function.call(*arguments)
         self.spend(made)
         self.stack.append(made)
+        if isinstance(made, dict):
+            self.weigh(made, [arguments])
 
     def do_build(self, items: list[Any]) -> None:
         """Push an array or a type with its state.  Raises FormatError for other targets."""
@@ -230,6 +232,7 @@ class _Machine:
         if not isinstance(target, _Dtype | _Array) or type(state) is not tuple:
             raise FormatError(f"the pickle sets the state of {_described(target)}; {_REFUSED}")
         target.set_state(state)
+        self.weigh(target, [state])
         self.spend(target)
         self.stack.append(target)
 
@@ -276,9 +279,8 @@ class _Array:
     def set_state(self, state: tuple[Any, ...]) -> None:
         """Set shape, type and numbers, or the object of an array with a single object."""
         _, shape, dtype, by_column, data = state
-        if not isinstance(dtype, _Dtype):
-            raise ValueError("type of an array")
-        if dtype.name.startswith("O") and isinstance(data, list) and len(data) == 1 and shape in ((), (1,)):
+        objects = isinstance(dtype, _Dtype) and dtype.name.startswith("O")
+        if objects and isinstance(data, list) and len(data) == 1 and shape in ((), (1,)):
             self.found = data[0]
         else:
             self.found = _filled(data, dtype, shape, by_column)
@@ -290,9 +292,11 @@ class _Array:
         return self.found
 
 
-def _filled(data: Any, dtype: _Dtype, shape: Any, by_column: Any) -> Any:
+def _filled(data: Any, dtype: object, shape: Any, by_column: Any) -> Any:
     """Return an array of plain numbers from its bytes."""
-    raw = data.encode("latin-1") if isinstance(data, str) else data
+    if not isinstance(dtype, _Dtype):
+        raise ValueError("type of an array")
+    raw = data.encode("latin-1") if isinstance(data, str) else data  # Python 2 wrote bytes as strings
     whole = isinstance(shape, tuple) and len(shape) <= 40 and all(type(n) is int and n > 0 for n in shape)
     if not isinstance(raw, bytes | bytearray) or not whole or len(raw) != math.prod(shape) * dtype.numpy.itemsize:
         raise ValueError("numbers of an array")
@@ -308,15 +312,13 @@ def _reconstruct(kind: object, *_: object) -> _Array:
 
 def _from_buffer(data: object, dtype: object, shape: object, order: object) -> _Array:
     """Return an array as written by pickle protocol 5."""
-    if not isinstance(dtype, _Dtype):
-        raise ValueError("type of an array")
     return _Array(_filled(data, dtype, shape, order))
 
 
 def _dictionary(*arguments: object) -> dict[Any, Any]:
     """Return a dictionary of another type, such as a defaultdict, as a plain one."""
     (found,) = arguments or (None,)
-    if found is None or found in _FACTORIES:
+    if found is None or found is _FACTORY:
         return {}
     if type(found) is dict:
         return dict(found)
@@ -327,12 +329,7 @@ def _number(dtype: object, data: object) -> Any:
     """Return a NumPy scalar as a plain number."""
     if not isinstance(dtype, _Dtype) or not isinstance(data, str | bytes):
         raise FormatError(f"the pickle holds a NumPy scalar that is not a plain number; {_REFUSED}")
-    # Python 2 wrote bytes as strings.
-    raw = data.encode("latin-1") if isinstance(data, str) else data
-    numpy_type = dtype.numpy
-    if len(raw) != numpy_type.itemsize:
-        raise ValueError(f"{len(raw)} bytes for a NumPy scalar of {numpy_type.itemsize}")
-    return np.frombuffer(raw, dtype=numpy_type)[0].item()
+    return _filled(data, dtype, (), "C").item()
 
 
 def _bytes(text: object, encoding: object) -> bytes:
@@ -353,8 +350,7 @@ def _not_called(*_: object) -> None:
     raise FormatError(f"the pickle calls a type; {_REFUSED}")
 
 
-_NDARRAY = _Name(_not_called)
-_FACTORIES = [_Name(_not_called) for _ in range(4)]
+_NDARRAY, _FACTORY = _Name(_not_called), _Name(_not_called)
 _NAMES = {("numpy", "dtype"): _Name(_Dtype), ("numpy", "ndarray"): _NDARRAY, ("_codecs", "encode"): _Name(_bytes)}
 for _core in ("numpy.core", "numpy._core"):
     _NAMES[f"{_core}.multiarray", "scalar"] = _Name(_number)
@@ -363,8 +359,8 @@ for _core in ("numpy.core", "numpy._core"):
 for _kind in ("defaultdict", "OrderedDict", "Counter"):
     _NAMES["collections", _kind] = _Name(_dictionary)
 for _module in ("builtins", "__builtin__"):
-    for _factory, _type in zip(_FACTORIES, ("float", "int", "dict", "list"), strict=True):
-        _NAMES[_module, _type] = _factory
+    for _type in ("float", "int", "dict", "list"):
+        _NAMES[_module, _type] = _FACTORY
 
 
 def _described(value: Any) -> str:

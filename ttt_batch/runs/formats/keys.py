@@ -25,7 +25,6 @@ UNKNOWN = -1
 """Symbol index in all cells of a key that is not a position."""
 
 _OTHER_SPELLINGS = {"": " ", "NONE": " ", "NAN": " ", "EMPTY": " ", "SPACE": " ", "TRUE": "1", "FALSE": "0"}
-_SPACE = "space"
 _ROW_ENDS = str.maketrans("", "", "/|\n\r")
 _SEPARATORS = str.maketrans("", "", "/|\n\r\t;:,[](){}'\"")
 _SCALAR = re.compile(r"\b(?:np|numpy)\.\w+\(([^()]*)\)")
@@ -59,7 +58,7 @@ class KeyReading:
     @property
     def option(self) -> str:
         """Return the reading in the syntax of `--keys`."""
-        words = [_SPACE if word == " " else word for word in (self.empty, self.first, self.second)]
+        words = ["space" if word == " " else word for word in (self.empty, self.first, self.second)]
         return ",".join([*words, *["mover"] * self.mover, *["low"] * self.low])
 
     @property
@@ -233,7 +232,7 @@ def _cells(key: Any, cells: int) -> tuple[str, ...]:
             flat += each  # a row as text
         else:
             flat.append(each)
-    if len(flat) != cells or any(isinstance(each, tuple | list | dict) for each in flat):
+    if len(flat) != cells or any(isinstance(each, tuple | list | dict | np.ndarray) for each in flat):
         return ()
     return tuple(_canonical(each) for each in flat)
 

@@ -206,27 +206,22 @@ def _bracketed(line: str) -> list[str]:
 
 def _usual_names(rows: list[list[str]], board: Board) -> list[str]:
     """Return names for columns without a header, according to their number and contents."""
-    width, cells = len(rows[0]), board.cells
+    width, cells, numbers = len(rows[0]), board.cells, [f"q{cell}" for cell in range(board.cells)]
     columns = list(zip(*rows, strict=True))
     marks = {field.strip() for column in columns[:cells] for field in column} if width > cells else set()
     if 0 < len(marks) <= 3 and width in (cells + 1, cells + 2, 2 * cells):  # with a column of marks for each cell
-        return [f"mark {n}" for n in range(cells)] + (["value", "visits"] if width < 2 * cells else _numbers(cells))[
-            : width - cells
-        ]
+        own = ["value", "visits"] if width < 2 * cells else numbers
+        return [*(f"mark {n}" for n in range(cells)), *own][:width]
     if width == cells + 2 and [row[0] for row in rows] == [str(n) for n in range(len(rows))]:
-        return ["index", "state", *_numbers(cells)]
+        return ["index", "state", *numbers]
     if width == cells + 1:
-        return ["state", *_numbers(cells)]
+        return ["state", *numbers]
     if width == 2:
         return ["state", "value"]
     moves = {field.strip() for field in columns[1]}
     if width >= 3 and len(moves) <= cells + 1 and not any("." in move for move in moves):
         return ["state", "action", "value", *(f"other {n}" for n in range(width - 3))]
     return ["state", "value", *(["visits"] if width > 2 else []), *(f"other {n}" for n in range(width - 3))]
-
-
-def _numbers(cells: int) -> list[str]:
-    return [f"q{cell}" for cell in range(cells)]
 
 
 def _as_numbers(column: list[str]) -> list[Any]:
@@ -276,6 +271,8 @@ def recognised(
     if len(found) == 1 and isinstance(found[0], Players):
         found = list(found[0])
     tables = [entries_of(each, board) for each in found]
+    if len({table.values is None for table in tables}) > 1:
+        raise FormatError("one player's table holds values of positions, the other's those of moves; give one kind")
     players: tuple[int, ...] = (0, 1) if len(tables) == 2 else () if own is None else (own,)
     if players and any(table.values is None for table in tables):
         if len(tables) == 1:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.core.errors import quoted
+from ttt_batch.core.text import count_text
 from ttt_batch.games.board import Board
 from ttt_batch.runs.formats.base import FormatError
 from ttt_batch.runs.formats.keys import is_position, plain_text
@@ -220,7 +221,7 @@ def entries_of(found: Any, board: Board) -> Entries:
         return _of_array(found, board)
     if isinstance(found, Mapping):
         if found and all(isinstance(key, str) for key in found) and not any(is_position(key, board) for key in found):
-            columns = {name: value for name, value in found.items() if isinstance(value, list | tuple | np.ndarray)}
+            columns = {key: one for key, one in found.items() if getattr(one, "ndim", isinstance(one, list | tuple))}
             if len(columns) > 1:
                 return entries_of_columns(columns, board)
             if not any(split_move(key, board) for key in list(found)[:9]):
@@ -404,20 +405,27 @@ def entries_of_columns(columns: Mapping[Any, Any], board: Board) -> Entries:
     """Return the entries of named columns.  Raises FormatError if no column holds positions, or none holds numbers."""
     lists = {name: column.tolist() if hasattr(column, "tolist") else list(column) for name, column in columns.items()}
     positions, rest = _positions(lists, board)
+
+    def column(name: Any) -> list[Any]:
+        if len(lists[name]) != len(positions):
+            both = f"{count_text(len(lists[name]), 'entry', 'entries')} for {count_text(len(positions), 'position')}"
+            raise FormatError(f"its column {quoted(name)} has {both}; save columns of the same length")
+        return lists[name]
+
     value, moves = named("value", rest), named("move", rest)
-    if value and (row := named("row", rest)) and (column := named("column", rest)):
-        moves, lists["move"] = ["move"], list(zip(lists[row[0]], lists[column[0]], strict=True))
+    if value and (row := named("row", rest)) and (across := named("column", rest)):
+        moves, lists["move"] = ["move"], list(zip(column(row[0]), column(across[0]), strict=True))
     if moves and value:
-        numbers = numbers_of(lists[value[0]], positions)
-        return by_moves(positions, lists[moves[0]], numbers, board, "columns of position, move and number")
+        numbers = numbers_of(column(value[0]), positions)
+        return by_moves(positions, column(moves[0]), numbers, board, "columns of position, move and number")
     if (one := named("first", rest)) and (two := named("second", rest)):
-        both = np.array([numbers_of(lists[name], positions) for name in (one[0], two[0])])
+        both = np.array([numbers_of(column(name), positions) for name in (one[0], two[0])])
         return Entries(positions, "columns of position and both players' values", both)
     if len(rest) >= board.cells:
-        q = np.array([numbers_of(_occupied(lists[name]), positions) for name in rest[-board.cells :]]).T
+        q = np.array([numbers_of(_occupied(column(name)), positions) for name in rest[-board.cells :]]).T
         return listed_entries(positions, q, "columns of position and a number for each cell")
     for name in [*value, *rest]:
-        return _of_pairs(positions, lists[name], board)
+        return _of_pairs(positions, column(name), board)
     raise FormatError(f"none of its columns {quoted(list(columns))} holds values; name one `value`")
 
 
@@ -430,7 +438,7 @@ def _positions(lists: Mapping[Any, list[Any]], board: Board) -> tuple[list[Any],
         return lists[keys[0]], [name for name in others if name not in named("key", lists)]
     known = [name for meaning in ("value", "move", "first", "second") for name in named(meaning, lists)]
     rest = [name for name in others if name not in known]
-    if len(rest) in (board.cells, 2 * board.cells):
+    if len(rest) in (board.cells, 2 * board.cells) and len({len(lists[name]) for name in rest}) == 1:
         marks = rest[: board.cells]
         rows = [tuple(row) for row in zip(*(lists[name] for name in marks), strict=True)]
         return rows, [name for name in others if name not in marks]
