@@ -13,8 +13,7 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ttt_batch.agents.builtin import cells_of, named_agent, table_player
-from ttt_batch.compiler.bits import NONE
+from ttt_batch.agents.builtin import RANDOM, Scripted, named_agent, table_player
 from ttt_batch.compiler.intrinsics import zeros
 from ttt_batch.compiler.jit import Int64, entry_point
 from ttt_batch.compiler.numerics import OPPONENT, SAMPLED, stream_key
@@ -33,7 +32,7 @@ from ttt_batch.core.text import (
     random_seed,
 )
 from ttt_batch.environments import kernels, rules
-from ttt_batch.games.bitboards import Lines, make_lines
+from ttt_batch.games.bitboards import make_lines
 from ttt_batch.games.board import MAX_CODED_CELLS, Board, parse_board
 from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.lookup import name_or_run
@@ -113,6 +112,14 @@ def is_array(given: object) -> TypeGuard[NDArray[Any]]:
     return type(given) is np.ndarray or (isinstance(given, np.ndarray) and not isinstance(given, np.ma.MaskedArray))
 
 
+def is_plain(given: object, shape: tuple[int, ...]) -> bool:
+    """Return whether this object is a contiguous array of int64 with this shape, in the fewest steps."""
+    if type(given) is not np.ndarray or given.dtype != INT64 or given.shape != shape:
+        return False
+    flags = given.flags
+    return flags.c_contiguous and flags.aligned
+
+
 def check_array(name: str, array: object, shape: tuple[int, ...], dtype: DTypeLike) -> None:
     """Raise UsageError unless `array` is one that kernels can write to."""
     wanted = f"give a contiguous, writable array of {np.dtype(dtype)} with the shape {shape}"
@@ -132,20 +139,6 @@ def flat(array: NDArray[Any]) -> NDArray[Any]:
     """Return the same memory in one dimension, bool as uint8."""
     line = array.reshape(-1)
     return line.view(np.uint8) if line.dtype == np.bool_ else line
-
-
-class Nobody(NamedTuple):
-    """No opponent: the caller moves for both players."""
-
-    none: int = 0
-
-
-NOBODY = Nobody()
-
-
-@cells_of.register(Nobody)
-def _cells_of_nobody(player: Nobody, lines: Lines, own: np.uint64, other: np.uint64, ply: Int64) -> np.uint64:
-    return NONE
 
 
 def make_opponent(given: AnyRun | str | Path, board: Board, ties: Ties = "any") -> Any:
@@ -170,6 +163,7 @@ MAX_BOARDS = 2**31 - 1
 AUTORESET = ("same-step", "next-step", "disabled")
 ILLEGAL = ("raise", "lose")
 INT64 = np.dtype(np.int64)
+NO_ACTIONS = np.zeros(0, INT64)
 SETTINGS = ("_n", "board", "seed", "first_env", "autoreset", "illegal", "n_actions", "_player", "_settings", "_keys")
 ARRAYS = ("planes", "mask", "rewards", "terminated", "seats", "last", "_moves", "_played")
 """Arguments of a copy of a batch, besides its state."""
@@ -238,7 +232,7 @@ class Batch:
         self.autoreset, self.illegal = choose("autoreset", autoreset, AUTORESET), choose("illegal", illegal, ILLEGAL)
         person, ties = choose_person(seat), check_ties(ties)
         check_switches(keep_last=keep_last, record=record)
-        self._player: Any = NOBODY
+        self._player: Any = None
         if opponent is not None:
             self._player = make_opponent(opponent, self.board, ties)
         self.n_actions = rules.n_actions(self.board)
@@ -248,6 +242,7 @@ class Batch:
             self.illegal == "lose",
             kernels.IN_TURN if person is None else person,
             self.first_env,
+            isinstance(self._player, Scripted) and self._player.plies == RANDOM,
         )
         self._prepare()
         self.reset(seed=self.seed)
@@ -259,16 +254,13 @@ class Batch:
 
     def _prepare(self) -> None:
         """Set up the rules, the state and the scratch."""
-        self._rules, self._lines, word = (
-            rules.make_rules(self.board),
-            make_lines(self.board),
-            rules.word_type(self.board),
-        )
+        self._rules, self._lines = rules.make_rules(self.board), make_lines(self.board)
+        word = rules.word_type(self.board)
         self._state, self._scratch = rules.make_state(self.n, word), rules.make_scratch(self.n, word)
         self._step = StepArrays(self.planes, self.mask, self.rewards, self.terminated)
-        self._held = self._rules, self._lines, self._state, self._settings, self._seen, self._scratch, self._player
+        self._games = kernels.BatchGames(self._rules, self._state, self._settings, self._seen, self._scratch)
         self._compiled: dict[Any, Any] = {}
-        self._all = np.ones(self.n, np.uint8)
+        self._all, self._shape = np.ones(self.n, np.uint8), (self.n,)
         self._look = rules.make_observation_layout(self._rules, self._seen, self._scratch.words)
         more = self._seen.seat, self._seen.last, self._seen.played  # empty without an opponent and kept positions
         self._lean = self.autoreset == "same-step" and not any(array.size for array in more)
@@ -294,16 +286,10 @@ class Batch:
         none = np.zeros(0, np.uint8)
         moves, played = np.full((2, n * cells if record else 0), -1, np.int8)
         self._moves, self._played = moves, played.reshape(-1, cells)
-        self._seen = kernels.Seen(
-            flat(self.planes),
-            flat(self.mask),
-            flat(self.rewards),
-            flat(self.terminated),
-            none if self.seats is None else self.seats,
-            none if self.last is None else flat(self.last),
-            moves,
-            played,
-        )
+        planes, mask, rewards, terminated = (flat(made[name]) for name in shapes)
+        seats = none if self.seats is None else self.seats
+        last = none if self.last is None else flat(self.last)
+        self._seen = kernels.Seen(planes, mask, rewards, terminated, seats, last, moves, played)
 
     def reset(self, which: Any = None, *, seed: Number | None = None) -> StepArrays:
         """Begin the next game everywhere, or where `which` (bool[n]) is True; with a seed, game 0 of that seed.
@@ -317,7 +303,7 @@ class Batch:
             self.seed = parse_seed(seed)
             self._keys = stream_key(self.seed, OPPONENT), stream_key(self.seed, SAMPLED)
             self._state.games[chosen != 0] = -1
-        self._run(kernels.start_games, *self._held, self._keys[0], chosen)
+        self._run(kernels.start_games, self._games, self._lines, self._player, self._keys[0], chosen)
         return self._shown()
 
     def step(self, actions: Any) -> StepArrays:
@@ -328,19 +314,22 @@ class Batch:
         Raises UsageError before anything changes: for an action that is illegal (unless illegal actions lose), that is
         outside 0 .. n_actions - 1, or for a game that is over and not reset.
         """
-        fits = is_array(actions) and actions.dtype.kind in "iu" and actions.shape == (self.n,)
-        if not (fits and actions.dtype.isnative):
+        plain = is_plain(actions, self._shape)
+        if not plain:
             actions = actions_of(actions, self.n)
-        given = self._rules, self._state, self._settings, actions, self._scratch.wanted
-        plain = actions.dtype == INT64 and actions.flags.c_contiguous and actions.flags.aligned
-        wrong = self._run(kernels.wanted_moves, *given) if plain else kernels.wanted_moves(*given)
+            plain = is_plain(actions, self._shape)
+        wrong: Int64 = kernels.FINE
+        given = actions if plain else NO_ACTIONS
+        if not plain:
+            wanted = self._scratch.wanted
+            wrong = kernels.wanted_moves(self._rules, self._state, self._settings, actions, wanted)
+        if wrong == kernels.FINE and self._lean:
+            wrong = self._run(kernels.fast_step, self._games, self._look, given)
+        elif wrong == kernels.FINE:
+            wrong = self._run(kernels.step, self._games, self._lines, self._player, self._keys[0], given)
         if wrong != kernels.FINE:
             raise self._wrong_action(int(wrong), int(actions[wrong]))
-        if self._lean:
-            self._run(kernels.fast_step, self._rules, self._state, self._seen, self._scratch, self._look)
-            return self._step
-        self._run(kernels.step, *self._held, self._keys[0])
-        return self._shown()
+        return self._step if self._lean else self._shown()
 
     def _shown(self) -> StepArrays:
         """Write the current observations, which kernels have written for small boards."""
@@ -372,8 +361,8 @@ class Batch:
         """
         if actions is None:
             actions = np.zeros(self.n, np.int64)
-        else:
-            check_array("actions", actions, (self.n,), np.int64)
+        elif not (is_plain(actions, self._shape) and actions.flags.writeable):
+            check_array("actions", actions, self._shape, np.int64)
         self._run(kernels.draw_actions, self._rules, self._state, self._settings, self._keys[1], actions)
         return actions
 

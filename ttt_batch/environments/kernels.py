@@ -52,38 +52,13 @@ from ttt_batch.games.board import UNFINISHED
 
 
 @inlined
-def draw_of(key: np.uint64, environment: Int64, game: Int64, ply: Int64) -> np.uint64:
-    """Return 64 random bits (uint64).  key: `stream_key(seed, purpose)`; the others are integers from 0."""
-    base = mix(mix(key + np.uint64(environment) * GOLDEN) + np.uint64(game) * GOLDEN)
-    return draw(base, ply)
+def drawn_cell(key: np.uint64, environment: Int64, game: Int64, taken: np.uint64, cells: np.uint64) -> np.int64:
+    """Return a random one of `cells` in a position with marks on `taken` (sets, uint64).
 
-
-TOGETHER = 256
-"""Boards that go through all loops together."""
-
-
-@kernel
-def fast_step(rules: Rules, state: BatchState, seen: "Seen", scratch: Scratch, look: ObservationLayout) -> None:
-    """Make the moves of `scratch.wanted`, and write the results to `seen`.
-
-    state, seen, scratch: modified in place.  No game may be over.  seen: see `Seen`.
-    Above JOINED cells, each number of cells needs its own compilation of 2 s.
+    key: uint64, `stream_key(seed, purpose)`; the others are integers from 0.
     """
-    n = state.own.shape[0]
-    for first in range(0, n, TOGETHER):
-        last = min(first + TOGETHER, n)
-        own, other = state.own[first:last], state.other[first:last]
-        # The moves stay where they are: a step that copied them to `scratch.marked` took 15 % longer.
-        block = Scratch(
-            scratch.wanted[first:last], scratch.won, scratch.idle, scratch.ended, scratch.wanted, scratch.words
-        )
-        judge_step(rules, own, other, block, True)
-        report(block.ended[: last - first], seen.rewards[2 * first : 2 * last], seen.terminated[first:last])
-        renew(own, other, state.games[first:last], block)
-        if rules.cells > JOINED:
-            show_rows(state, look, own, other, first, last)
-        else:
-            write_observations(rules, state, scratch, seen, first, last)
+    base = mix(mix(key + np.uint64(environment) * GOLDEN) + np.uint64(game) * GOLDEN)
+    return nth_member(cells, below(draw(base, popcount(taken)), popcount(cells)))
 
 
 SAME_STEP, NEXT_STEP, DISABLED = range(3)
@@ -101,12 +76,14 @@ class BatchSettings(NamedTuple):
 
     autoreset: SAME_STEP, NEXT_STEP or DISABLED.  forfeits: True if an illegal action loses, otherwise it is an error.
     seat: 0, 1 or IN_TURN, the agent's with an opponent.  first_env: the number of the first environment.
+    at_random: True if the opponent picks evenly among all legal actions.
     """
 
     autoreset: int
     forfeits: bool
     seat: int
     first_env: int
+    at_random: bool
 
 
 class Seen(NamedTuple):
@@ -127,6 +104,16 @@ class Seen(NamedTuple):
     last: Uint8Array
     moves: Int8Array
     played: Int8Array
+
+
+class BatchGames(NamedTuple):
+    """Batch without its opponent, for kernels that modify it in place."""
+
+    rules: Rules
+    state: BatchState
+    settings: BatchSettings
+    seen: Seen
+    scratch: Scratch
 
 
 @kernel
@@ -181,32 +168,79 @@ def first_wrong(rules: Rules, state: BatchState, settings: BatchSettings, action
     return FINE
 
 
+TOGETHER = 256
+"""Boards that go through all loops together."""
+
+
+@kernel
+def fast_step(games: BatchGames, look: ObservationLayout, actions: Int64Array) -> Int64:
+    """Make the moves of `actions`, and write the results to `games.seen`; return FINE.
+
+    Change nothing if an action is wrong, and return the first game with one.
+    actions: int64[n], or int64[0] for the moves of `scratch.wanted`.  No game may be over.
+    Above JOINED cells, each number of cells needs its own compilation of 2 s.
+    """
+    rules, state, settings, seen, scratch = games
+    wrong = wanted_moves(rules, state, settings, actions, scratch.wanted)
+    if wrong != FINE:
+        return wrong
+    n = state.own.shape[0]
+    for first in range(0, n, TOGETHER):
+        last = min(first + TOGETHER, n)
+        own, other = state.own[first:last], state.other[first:last]
+        # The moves stay where they are: a step that copied them to `scratch.marked` took 15 % longer.
+        block = Scratch(
+            scratch.wanted[first:last], scratch.won, scratch.idle, scratch.ended, scratch.wanted, scratch.words
+        )
+        judge_step(rules, own, other, block, True)
+        report(block.ended[: last - first], seen.rewards[2 * first : 2 * last], seen.terminated[first:last])
+        renew(own, other, state.games[first:last], block)
+        if rules.cells > JOINED:
+            show_rows(state, look, own, other, first, last)
+        else:
+            write_observations(rules, state, scratch, seen, first, last)
+    return FINE
+
+
 @inlined
-def opponent_moves(
-    rules: Rules,
-    lines: Lines,
-    state: BatchState,
-    settings: BatchSettings,
-    scratch: Scratch,
-    player: Any,
-    key: np.uint64,
-    first: Int64,
-) -> None:
+def opponent_moves(games: BatchGames, lines: Lines, player: Any, key: np.uint64, first: Int64) -> None:
     """Mark the opponent's cell in the games of the block, whose first is `first`, that are not idle.
 
     key: uint64.  An occupied cell, which only `minimax-q` chooses, is left as it is, and forfeits.
     """
-    word = state.own.dtype.type
-    for g in range(min(BLOCK, state.own.shape[0] - first)):
-        own, other = state.own[first + g], state.other[first + g]
-        scratch.marked[g] = own
-        if scratch.idle[g] != 0:
-            continue
-        ply = popcount(np.uint64(own | other))
-        cells = cells_of(player, lines, np.uint64(own), np.uint64(other), ply)
-        bits = draw_of(key, settings.first_env + first + g, state.games[first + g], ply)
-        cell = nth_member(cells, below(bits, popcount(cells)))
-        scratch.marked[g] = word(own | word(landing(rules, word(own | other)) & shift_left(word(1), cell)))
+    rules, state, settings, _, scratch = games
+    word, first_env = state.own.dtype.type, settings.first_env + first
+    last = min(first + BLOCK, state.own.shape[0])
+    own, other, played = state.own[first:last], state.other[first:last], state.games[first:last]
+    marked, idle, moving = scratch.marked, scratch.idle, scratch.won
+    count: Any = 0
+    for g in range(own.shape[0]):
+        marked[g] = own[g]
+    # List the games that move: the processor would mispredict a branch for each.
+    for g in range(own.shape[0]):
+        moving[count] = word(g)
+        count += idle[g] == word(0)
+    for number in range(count):
+        at = np.int64(moving[number])
+        legal, taken = landing(rules, word(own[at] | other[at])), np.uint64(own[at] | other[at])
+        cells = cells_of(player, lines, np.uint64(own[at]), np.uint64(other[at]), popcount(taken))
+        cell = drawn_cell(key, first_env + at, played[at], taken, cells)
+        marked[at] = word(own[at] | word(legal & shift_left(word(1), cell)))
+
+
+@inlined
+def random_moves(games: BatchGames, key: np.uint64, first: Int64) -> None:
+    """Run `opponent_moves` for an opponent that moves at random, in vector code, also for idle games."""
+    rules, state, settings, _, scratch = games
+    word, first_env = state.own.dtype.type, settings.first_env + first
+    last = min(first + BLOCK, state.own.shape[0])
+    own, other, played = state.own[first:last], state.other[first:last], state.games[first:last]
+    marked, idle = scratch.marked, scratch.idle
+    for g in range(own.shape[0]):
+        legal = landing(rules, word(own[g] | other[g]))
+        cell = drawn_cell(key, first_env + g, played[g], np.uint64(own[g] | other[g]), np.uint64(legal))
+        mine = word(own[g] | word(legal & shift_left(word(1), cell)))
+        marked[g] = own[g] if idle[g] != word(0) else mine
 
 
 @inlined
@@ -242,18 +276,9 @@ def keep_ended(rules: Rules, state: BatchState, seen: Seen, ended: Uint8Array, f
 
 
 @inlined
-def open_games(
-    rules: Rules,
-    lines: Lines,
-    state: BatchState,
-    settings: BatchSettings,
-    seen: Seen,
-    scratch: Scratch,
-    player: Any,
-    key: np.uint64,
-    first: Int64,
-) -> None:
+def open_games(games: BatchGames, lines: Lines, player: Any, key: np.uint64, first: Int64) -> None:
     """Let the opponent make its first move in the block's new games (`scratch.idle` is not 0) in which it begins."""
+    rules, state, settings, seen, scratch = games
     word = state.own.dtype.type
     last = min(first + BLOCK, state.own.shape[0])
     for g in range(first, last):
@@ -263,28 +288,23 @@ def open_games(
             seen.seat[g] = turn if settings.seat == IN_TURN else settings.seat
         scratch.idle[g - first] = word(not (fresh and seen.seat[g] == 1))
     own, other = state.own[first:last], state.other[first:last]
-    opponent_moves(rules, lines, state, settings, scratch, player, key, first)
+    opponent_moves(games, lines, player, key, first)
     note(rules, own, other, scratch, seen.moves[rules.cells * first :])
     make_moves(rules, own, other, scratch)
 
 
 @kernel
-def step(
-    rules: Rules,
-    lines: Lines,
-    state: BatchState,
-    settings: BatchSettings,
-    seen: Seen,
-    scratch: Scratch,
-    player: Any,
-    key: np.uint64,
-) -> None:
-    """Make the moves of `scratch.wanted`, or full turns with an opponent; see also `fast_step`.
+def step(games: BatchGames, lines: Lines, player: Any, key: np.uint64, actions: Int64Array) -> Int64:
+    """Run `fast_step` for every batch, with full turns if there is an opponent.
 
-    state, seen, scratch: modified in place.  player: `NOBODY` or the opponent.  key: uint64.
+    player: the opponent or None.  key: uint64.
     """
+    rules, state, settings, seen, scratch = games
+    wrong = wanted_moves(rules, state, settings, actions, scratch.wanted)
+    if wrong != FINE:
+        return wrong
     word = state.own.dtype.type
-    against, keeps = seen.seat.shape[0] != 0, seen.last.shape[0] != 0 or seen.played.shape[0] != 0
+    keeps = seen.last.shape[0] != 0 or seen.played.shape[0] != 0
     for first in range(0, state.own.shape[0], BLOCK):
         last = min(first + BLOCK, state.own.shape[0])
         own, other, over = state.own[first:last], state.other[first:last], state.over[first:last]
@@ -292,16 +312,20 @@ def step(
         # The moves stay where they are, as in `fast_step`.
         marked, wanted = scratch.wanted[first:last], scratch.wanted
         scratch = Scratch(marked, scratch.won, scratch.idle, scratch.ended, wanted, scratch.words)
+        block = BatchGames(rules, state, settings, seen, scratch)
         for g in range(over.shape[0]):
             idle[g] = word(over[g])
         for g in range(over.shape[0]):
             ended[g] = np.uint8(UNFINISHED)
         note(rules, own, other, scratch, seen.moves[rules.cells * first :])
         make_moves(rules, own, other, scratch)
-        if against:
+        if player is not None:
             for g in range(over.shape[0]):
                 idle[g] = word(over[g] | ended[g])
-            opponent_moves(rules, lines, state, settings, scratch, player, key, first)
+            if settings.at_random:
+                random_moves(block, key, first)
+            else:
+                opponent_moves(block, lines, player, key, first)
             note(rules, own, other, scratch, seen.moves[rules.cells * first :])
             make_moves(rules, own, other, scratch)
         if keeps:
@@ -315,27 +339,19 @@ def step(
             for g in range(over.shape[0]):
                 over[g] = np.uint8(ended[g] != UNFINISHED)
             restart(own, other, state.games[first:last], idle)
-        if against:
+        if player is not None:
             if settings.autoreset == SAME_STEP:
                 for g in range(over.shape[0]):
                     idle[g] = word(ended[g])
-            open_games(rules, lines, state, settings, seen, scratch, player, key, first)
+            open_games(block, lines, player, key, first)
         write_observations(rules, state, scratch, seen, first, last)
+    return FINE
 
 
 @kernel
-def start_games(
-    rules: Rules,
-    lines: Lines,
-    state: BatchState,
-    settings: BatchSettings,
-    seen: Seen,
-    scratch: Scratch,
-    player: Any,
-    key: np.uint64,
-    which: Uint8Array,
-) -> None:
+def start_games(games: BatchGames, lines: Lines, player: Any, key: np.uint64, which: Uint8Array) -> None:
     """Begin the next games where `which` (uint8[n]) is 1.  Otherwise as `step`."""
+    rules, state, _, seen, scratch = games
     word = state.own.dtype.type
     for first in range(0, state.own.shape[0], BLOCK):
         last = min(first + BLOCK, state.own.shape[0])
@@ -345,17 +361,16 @@ def start_games(
                 state.over[g], seen.terminated[g] = np.uint8(0), np.uint8(0)
                 seen.rewards[2 * g], seen.rewards[2 * g + 1] = np.float32(0), np.float32(0)
         restart(state.own[first:last], state.other[first:last], state.games[first:last], scratch.idle)
-        if seen.seat.shape[0] != 0:
-            open_games(rules, lines, state, settings, seen, scratch, player, key, first)
+        if player is not None:
+            open_games(games, lines, player, key, first)
         write_observations(rules, state, scratch, seen, first, last)
 
 
 @kernel
 def draw_actions(rules: Rules, state: BatchState, settings: BatchSettings, key: np.uint64, actions: Int64Array) -> None:
     """Write a random legal action for every game to `actions` (int64[n]), 0 for games that are over.  key: uint64."""
+    top = np.uint64(rules.top[0])
     for g in range(actions.shape[0]):
         taken = np.uint64(state.own[g] | state.other[g])
-        free = ~taken & np.uint64(rules.top[0])
-        ply = popcount(taken)
-        bits = draw_of(key, settings.first_env + g, state.games[g], ply)
-        actions[g] = 0 if state.over[g] != 0 else nth_member(free, below(bits, popcount(free)))
+        action = drawn_cell(key, settings.first_env + g, state.games[g], taken, ~taken & top)
+        actions[g] = np.int64(0) if state.over[g] != 0 else action

@@ -223,12 +223,8 @@ def judge_step(rules: Rules, own: WordArray, other: WordArray, scratch: Scratch,
         won[g] = word(0)
     for direction in range(rules.starts.shape[0]):
         starts, shifts = rules.starts[direction], rules.shifts[direction]
-        back, before, ahead, after = (
-            rules.back[direction],
-            rules.before[direction],
-            rules.ahead[direction],
-            rules.after[direction],
-        )
+        back, before = rules.back[direction], rules.before[direction]
+        ahead, after = rules.ahead[direction], rules.after[direction]
         for g in range(own.shape[0]):
             run = marked[g]
             longer = word(word(shift_left(run, back) & before) | word(shift_right(run, ahead) & after))
