@@ -44,7 +44,17 @@ from contestants import (
     run_peer,
 )
 from contestants import contestants as contestants_here
-from environment_contestants import BOARDS, IN_NUMPY, LONG_STEPS, SIZES, SLOWEST, N, environment_contestants
+from environment_contestants import (
+    BOARDS,
+    DRAWS,
+    IN_NUMPY,
+    LONG_STEPS,
+    SIZES,
+    SLOWEST,
+    TURNS,
+    N,
+    environment_contestants,
+)
 from itemise import STAGES
 from page_writer import add_page_options, say, write_from, write_page
 
@@ -244,8 +254,13 @@ def environment_figures() -> Iterator[Figure]:
             yield Figure(f"{name} / {kind} NumPy", f"steps {board}", "games/s", "x", over, least)
         if board != "3x3":
             yield Figure(f"{name} / 3x3", f"steps {board}", "games/s", "x", "steps 3x3", (">=", 1 / SLOWEST))
-    for opponent in ("random", "optimal"):
-        yield Figure(f"environments: 3x3, full turns against {opponent}", f"turns {opponent}", "games/s", "steps/s")
+    for opponent, board in TURNS:
+        over = f"turns {opponent} {board}"
+        yield Figure(f"environments: {board}, full turns against {opponent}", over, "games/s", "steps/s")
+    for board in DRAWS:
+        yield Figure(f"environments: {N:,} boards of {board}, random actions", f"draws {board}", "games/s", "actions/s")
+    for what, unit in (("steps", "steps/s"), ("draws", "actions/s")):
+        yield Figure(f"environments: one game of 3x3, {what}", f"alone {what}", "games/s", unit)
     for peer, label, least in (("pgx-steps", "Pgx", 20), ("gymnasium-steps", "SyncVectorEnv", 1000)):
         yield Figure(f"environments: {label}, 3x3", peer, "games/s", "steps/s")
         yield Figure(f"environments: 3x3 / {label}", "steps 3x3", "games/s", "x", peer, (">=", least))

@@ -25,7 +25,13 @@ IN_NUMPY = {"plain": PlainBoards, "tuned": TunedBoards}
 SIZES = ("3x3", "4x4x4", "5x5x5", "6x6x5", "6x7x4", "6x7x4-gravity")
 """Boards up to 42 cells, each of which has to be within SLOWEST times of 3x3."""
 
-SLOWEST, LONG_STEPS, CHUNK = 1.5, 10**8, 50
+SLOWEST, LONG_STEPS, CHUNK, ONE_BY_ONE = 1.5, 10**8, 50, 100_000
+
+TURNS = [("random", "3x3"), ("optimal", "3x3"), ("random", "6x7x4-gravity"), ("one-ply", "4x4x4")]
+"""Opponents that reply in full turns, and boards."""
+
+DRAWS = ("3x3", "6x7x4-gravity")
+"""Boards on which random actions are drawn."""
 
 
 def actions_of(batch: ttt.Batch, steps: int) -> list[NDArray[np.int64]]:
@@ -86,11 +92,11 @@ def in_numpy(kind: str, board: str) -> Contestant:
     return Contestant(prepare)
 
 
-def against(opponent: str) -> Contestant:
-    """Full turns on 3x3, with the reply of an opponent inside the kernel."""
+def against(opponent: str, board: str) -> Contestant:
+    """Full turns, with the reply of an opponent inside the kernel."""
 
     def prepare(plan: Plan) -> Measure:
-        batch = ttt.Batch(N, "3x3", 1, opponent, "same-step")
+        batch = ttt.Batch(N, board, 1, opponent, "same-step")
         actions = actions_of(batch, CHUNK)
 
         def measure() -> Values:
@@ -99,6 +105,48 @@ def against(opponent: str) -> Contestant:
             for one in actions:
                 batch.step(one)
             return {"games/s": N * CHUNK / (clock() - start)}
+
+        measure()
+        return measure
+
+    return Contestant(prepare)
+
+
+def drawn(board: str) -> Contestant:
+    """Random legal actions."""
+
+    def prepare(plan: Plan) -> Measure:
+        batch = ttt.Batch(N, board, 1, autoreset="same-step")
+        actions = actions_of(batch, 4)[-1]
+
+        def measure() -> Values:
+            start, drawn = clock(), 0
+            while clock() - start < plan.seconds:
+                batch.sample(actions)
+                drawn += N
+            return {"games/s": drawn / (clock() - start)}
+
+        return measure
+
+    return Contestant(prepare)
+
+
+def alone(draws: bool) -> Contestant:
+    """One game of 3x3: random actions, or steps with actions that were drawn before."""
+
+    def prepare(plan: Plan) -> Measure:
+        batch = ttt.Batch(1, "3x3", 1, autoreset="same-step")
+        actions = actions_of(batch, ONE_BY_ONE)
+
+        def measure() -> Values:
+            batch.reset(seed=1)
+            start = clock()
+            for one in actions:
+                if draws:
+                    batch.sample(one)
+                else:
+                    batch.step(one)
+            return {"games/s": ONE_BY_ONE / (clock() - start)}
 
         measure()
         return measure
@@ -140,6 +188,8 @@ def environment_contestants() -> dict[str, Contestant]:
         **{f"steps {board}": stepped(board) for board in dict.fromkeys((*BOARDS, *SIZES))},
         **{f"{kind} NumPy steps {board}": in_numpy(kind, board) for kind in IN_NUMPY for board in BOARDS},
         **{name: peer_steps(name) for name in PEERS},
-        **{f"turns {opponent}": against(opponent) for opponent in ("random", "optimal")},
+        **{f"turns {opponent} {board}": against(opponent, board) for opponent, board in TURNS},
+        **{f"draws {board}": drawn(board) for board in DRAWS},
+        **{f"alone {what}": alone(what == "draws") for what in ("steps", "draws")},
         "steps memory": Contestant(long_steps, "once"),
     }
