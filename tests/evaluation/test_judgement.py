@@ -453,7 +453,7 @@ def assert_judged_alike(learner: Learner, graph: Graph, space: ProofSpace, table
     order_rows(tables, graph, learner.choice, policy)
     for listed, one in ((False, space), (True, space._replace(policy=policy))):
         verdict = make_judgement()
-        judge_tables(tables, graph, learner.choice, one, listed, verdict)
+        judge_tables(tables, graph, learner.choice, one, listed, verdict, (0, 2))
         for name, found, known in zip(verdict._fields, verdict, expected, strict=True):
             assert found.dtype == known.dtype and found.tobytes() == known.tobytes(), (name, found, known)
     return expected

@@ -125,12 +125,20 @@ def test_the_first_batch_is_walked_in_pieces_if_a_later_one_will_be(monkeypatch:
         ("sutton-barto", "auto", "flow"),
         ("minimax-q", 4_000, "walk"),
         ("td", 1, "walk"),
+        ("sutton-barto", 1, "walk"),
+        ("minimax-q", 1, "walk"),
     ],
 )
-def test_judgements_between_batches_do_not_show(learner: str, batch: Any, engine: str) -> None:
-    """They are those of the tables alone, once or twice at a point or not at all."""
+@pytest.mark.parametrize("large", [False, True])
+def test_judgements_between_batches_do_not_show(
+    learner: str, batch: Any, engine: str, large: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are those of the tables alone, once or twice at a point or not at all, also by two threads."""
+    for module in ("evaluation.judgement", "training.trainers.base"):
+        monkeypatch.setattr(f"ttt_batch.{module}.LARGE", 0 if large else 1 << 15)
     games = [batch_bounds(make_batches(batch), number)[1] for number in (0, 100, 5_000, 9_000, 19_999)]
-    judged, alone = (make_trainer(make_config(learner=learner, batch=batch, engine=engine, seed=7)) for _ in range(2))
+    config = make_config(learner=learner, batch=batch, engine=engine, seed=7)
+    judged, alone = make_trainer(config, threads=2), make_trainer(config)
     judge, exact = judged.evaluate, exact_judge(judged.graph, judged.learner, judged.worth)
     for number, last in enumerate(games):
         judged.advance(last, never)

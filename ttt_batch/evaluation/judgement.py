@@ -23,9 +23,11 @@ from ttt_batch.compiler.jit import (
     Tables,
     Uint8Array,
     Uint32Array,
+    entry_point,
     inlined,
     kernel,
 )
+from ttt_batch.core.resources import startable_threads
 from ttt_batch.games.board import DRAW, FIRST_WINS, UNFINISHED
 from ttt_batch.games.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.games.solution import ends_alone, solve
@@ -219,7 +221,7 @@ def judge_seat(graph: Graph, space: ProofSpace, seat: Int64, n: Int64, verdict: 
 
 @inlined
 def judge_self_play(graph: Graph, space: ProofSpace, n: Int64, verdict: Judgement) -> None:
-    """Fill in self-play, whose games reach some of the rows that both seats reach; `space.rows`: those of seat 1."""
+    """Fill in self-play, whose games reach some of the rows that both seats reach; `space.rows`: those of a seat."""
     results = space.results
     set_forfeits(space, 2)
     for i in range(n - 1, -1, -1):
@@ -252,25 +254,28 @@ def value_errors(tables: Tables, graph: Graph, solution: Int8Array, worth: Float
 
 @kernel
 def judge_tables(
-    tables: Tables, graph: Graph, choice: Choice, space: ProofSpace, listed: Bool, verdict: Judgement
+    tables: Tables, graph: Graph, choice: Choice, space: ProofSpace, listed: Bool, verdict: Judgement, seats: Any
 ) -> None:
     """Judge `tables`: fill `verdict` (and the working space of `space`) in place.
 
     listed: `space.policy` holds the best moves of every row already, as it does when a batch begins.
+    seats: the first, and the one after the last.  Self-play is judged with seat 0, errors of values with seat 1.
     """
     n = np.int64(0)
-    for seat in range(2):
+    for seat in range(seats[0], seats[1]):
         n, own, optimal = reach(tables, graph, choice, space, seat, listed)
         judge_seat(graph, space, seat, n, verdict)
         verdict.optimal_share[seat] = optimal / own if own else 1.0
-    judge_self_play(graph, space, n, verdict)
-    value_errors(tables, graph, space.solution, space.worth, verdict.value_error)
+    if seats[0] == 0:
+        judge_self_play(graph, space, n, verdict)
+    if seats[1] == 2:
+        value_errors(tables, graph, space.solution, space.worth, verdict.value_error)
 
 
 def exact_judge(
     graph: Graph, learner: Learner, worth: NDArray[np.float64], solution: NDArray[np.int8] | None = None
 ) -> Callable[[Any], Judgement]:
-    """Return the function that judges a learner's tables of an enumerated board.
+    """Return the function that judges a learner's tables of an enumerated board, on one thread.
 
     worth: float64[P, 4].  solution: int8[S], see `solution.solve`; solved here if not given.
     """
@@ -278,7 +283,40 @@ def exact_judge(
 
     def judged(tables: Any) -> Judgement:
         verdict = make_judgement()
-        judge_tables(tables, graph, learner.choice, space, False, verdict)
+        judge_tables(tables, graph, learner.choice, space, False, verdict, (0, 2))
+        return verdict
+
+    return judged
+
+
+LARGE = 1 << 15
+"""Unfinished rows from which on a judgement takes milliseconds, so that a second thread pays."""
+
+
+def listed_judge(
+    tables: Tables, graph: Graph, choice: Choice, worth: NDArray[np.float64], policy: Policy, threads: int
+) -> Callable[[Any], Judgement]:
+    """Return the function that judges tables like `tables`, whose best moves `policy` holds at each call.
+
+    threads: of two or more, two judge a large board, a seat each.
+    """
+    space = make_proof_space(graph, worth)._replace(policy=policy)
+    judge = entry_point(judge_tables, tables, graph, choice, space, True, make_judgement(), (0, 2))
+    parts, pool = [(space, (0, 2))], None
+    if threads > 1 and graph.legal.size >= LARGE and startable_threads(1):
+        from concurrent.futures import ThreadPoolExecutor  # loads `logging`, too
+
+        other = space._replace(results=zeros(space.results.shape, np.float64), rows=np.zeros_like(space.rows))
+        other.results[:] = space.results
+        parts, pool = [(space, (0, 1)), (other, (1, 2))], ThreadPoolExecutor(1)
+
+    def judged(tables: Any) -> Judgement:
+        verdict = make_judgement()
+        here, *rest = ((tables, graph, choice, one, True, verdict, seats) for one, seats in parts)
+        begun = [pool.submit(judge, *part) for part in rest] if pool else []
+        judge(*here)
+        for one in begun:
+            one.result()
         return verdict
 
     return judged

@@ -6,7 +6,7 @@ The value does not change within a batch.
 
 Batch boundaries, computed from the game number alone, so that an interruption leaves no trace in a run.
 All games of a batch are played with the tables from its start, so they do not learn from each other.  With `auto`, a
-batch is at most a sixteenth of the games before it (measurements at the end of this file).
+batch is at most a sixteenth of the games before it.
 """
 
 import math
@@ -94,15 +94,3 @@ def record_schedule(batches: Batches) -> Iterator[int]:
         else:
             games = batch_bounds(batches, max(games, round(games * 2 ** (1 / PER_OCTAVE)) - 1))[1]
         yield games
-
-
-# Measured over 100 seeds (games and milliseconds, recording included, median and slowest):
-#
-#     batch          td unbeatable for good    sutton-barto, epsilon 0.1, first proof
-#     auto           19,456 .. 36,864, 8.0     163,840, 14.4
-#     1,024          19,456 .. 35,840, 8.6     146,432, 16.4
-#     4,096          20,480 .. 36,864, 3.3     143,360, 9.5
-#     16,384         32,768 .. 49,152, 2.1     180,224, 4.7
-#
-# With first batches of 256 games, or batches of up to an eighth of the games before, sutton-barto needs 180,000 to
-# 330,000 games: its constant step size keeps a large batch's policy too long.  A thirty-second gains nothing.

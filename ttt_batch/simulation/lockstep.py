@@ -3,9 +3,7 @@
 It has no greedy paths: tracing them for a million rows takes longer than a batch.  A step waits for memory, so many
 games wait at the same time, and a step loads little.  One word holds a row's first slot, number of moves and number of
 best moves.  A move is stored as its child.  As in `walk`, only decisions are counted, or arrivals if the learner needs
-no more, in a tenth of the memory.  Time per game on 4x4x4 in a batch of 262,144: 4.6 us one after the other, 1.9 us
-with 4,096 in lockstep, 0.47 us with few words, 0.27 us with the whole batch in lockstep (a step then reads the rows of
-one ply only), and 0.22 us with arrivals.
+no more, in a tenth of the memory.  The whole batch is in lockstep, so that a step reads the rows of one ply only.
 
 The plain walk, `replay`, draws the same random numbers as `walk` and `lockstep`.  So it plays the same games, and
 recording changes no count.

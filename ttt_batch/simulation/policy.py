@@ -148,8 +148,7 @@ def best_score(tables: Tables, graph: Graph, row: Integer, mover: Int64) -> floa
 def is_ordered(tables: Tables, graph: Graph, choice: Choice, policy: Policy, row: Integer) -> bool:
     """Return whether a row's list is still that of `list_best`; False if a quick test cannot tell.
 
-    Most changed values leave the best move the best.  The loops have no branch for ties and no early end: one row in
-    eight has ties, and a mispredicted branch costs as much as a row (0.93 to 0.97 times the time).
+    Most changed values leave the best move the best.  One row in eight has ties, so the loops have no branch for them.
     """
     lo, hi = edges_of(graph, row)
     mover, n_best, favourite = mover_of(graph, row), policy.best[row], policy.ordered[lo]
@@ -216,8 +215,7 @@ def pick(tables: Tables, graph: Graph, choice: Choice, lo: Int64, hi: Int64, mov
 def best_set(tables: Tables, graph: Graph, choice: Choice, lo: Int64, hi: Int64, mover: Int64) -> np.int64:
     """Return the edges `lo` to `hi - 1` (at most 63) that a greedy mover may pick: int64, bit i for edge lo + i.
 
-    These are the moves of `list_best`.  Two short passes without branches, since play waits for them if a cached move
-    fails: through `best_moves`, td and minimax-q one by one are 4 to 7 % slower.
+    These are the moves of `list_best`.  Two passes without branches: play waits for them if a cached move fails.
     """
     best, bits = -np.inf, np.int64(0)
     for edge in range(lo, hi):

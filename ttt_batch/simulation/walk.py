@@ -6,8 +6,7 @@ counted; `policy.complete_counts` derives the greedy moves between them.  The ra
 its number, so neither the block nor the order of games changes the counts.
 
 A round has two loops.  The first draws and chooses, which is arithmetic on several games at a time.  The second counts
-and looks up where the path leads (batches 1.06 to 1.36 times as fast as with one loop for both).  One word holds the
-state of a game: its next decision, its number, and the plies that are still to explore (1.23 to 1.38 times as fast).
+and looks up where the path leads.  One word holds a game's state: its next decision, number and plies to explore.
 
 Threads and processes walk any games of a batch separately, and their counts add up.  A sampler (`walk.Walker`,
 `lockstep.Lockstep`) holds what they share, which is only read, and what each needs for itself: the states of its games

@@ -30,6 +30,7 @@ from ttt_batch.core.text import (
     parse_int,
     with_options,
 )
+from ttt_batch.evaluation.judgement import judge_tables
 from ttt_batch.games.board import parse_board
 from ttt_batch.games.transcripts import GamesWriter
 from ttt_batch.learners import any_learner, homes_of, learner_named
@@ -43,7 +44,6 @@ from ttt_batch.runs.options import OPPONENTS, PatternOptions, PlayOptions, Train
 from ttt_batch.runs.run import Clock, Run
 from ttt_batch.simulation.action_probabilities import Probabilities
 from ttt_batch.simulation.walk import BLOCK
-from ttt_batch.training.kernels.train_many import judge_now
 from ttt_batch.training.network_trainer import PatternTrainer
 from ttt_batch.training.plan import Opposing, Plan, check_options, make_plan, network_options, plan_networks
 from ttt_batch.training.remote import RemoteBatches
@@ -303,7 +303,7 @@ def table_session(
     if isinstance(trainer, Batched) and in_package(type(trainer.tables)):
         from ttt_batch.compiler.kernel_cache import compile_elsewhere  # loads Numba
 
-        compile_elsewhere(judge_now, f"from {__name__} import make_judge; make_judge({config.learner!r})")
+        compile_elsewhere(judge_tables, f"from {__name__} import make_judge; make_judge({config.learner!r})")
     keeps = way["keep_points"] or (plan.resumed is not None and plan.resumed.points is not None)
     keeper = SnapshotStore(plan, trainer.tables, limit, way["note"]) if keeps else None
     return Session(plan, trainer, clock, hooks, checkpoints, keeper, writer)

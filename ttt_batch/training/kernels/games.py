@@ -6,9 +6,8 @@ rows may be added during play.  One thread plays, because play waits for memory.
 On boards of up to nine cells a cache holds each row's last best moves.  Greedy play follows the cache, and a check of
 the table runs while the processor continues, so a ply waits only for the next row (games one by one 1.3 to 2.5 times as
 fast).  One word per row holds all that play needs; several best moves are a set, so that ties are drawn without a
-search (td 1.25, backward-q 1.1 times as fast).  Settled rows need no check (td 1.2 times as fast), nor do rows with one
-move.  If a row's scores are adjacent, eight are compared together and all best moves are found each time (backward-q
-1.1 times as fast).
+search.  Settled rows need no check, nor do rows with one move.  If a row's scores are adjacent, eight are compared
+together and all best moves are found each time.
 """
 
 import functools

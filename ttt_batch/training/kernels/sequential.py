@@ -4,13 +4,10 @@ The result equals batches of one game bit for bit, without their sweeps.  Play f
 draws the random number of the next decision early (1.03 to 1.08 times as fast).
 
 The loop over plies is unrolled, so the processor predicts the branches of each ply better (1.08 to 1.25 times as fast).
-This takes half a kilobyte of machine code a ply and two more seconds to compile.
 One word holds the set of exploring plies from the draw to the update (1.06 times).  `games` contains all other play.
 
 Greedy games may repeat.  A game without random moves changes only the values on its path.  The next such game takes the
-same path while each of its moves beats the runner-up of its row, and then need not be played.  Sutton-barto is thus 1.4
-times as fast at its epsilon of 0.01, and 0.9 times at 0.1.  Other learners are 1.03 to 3 times as fast without: their
-games seldom repeat, or play is faster than the comparison.
+same path while each of its moves beats the runner-up of its row, and then need not be played (`sutton-barto`).
 """
 
 from typing import NamedTuple
@@ -149,14 +146,3 @@ def play_self(
         number += 1
         if turn.counter == first:  # chance had no part in it
             number = repeat(learning, explorations, game, turn.plies, runner_up, outcomes, key, number, last_game)
-
-
-# What did not pay: a bound on the second-best move of every row, so that one comparison verifies (1.3 times for
-# sutton-barto at epsilon 0.01, 0.57 to 0.93 times for all others: keeping bounds true costs more memory accesses than
-# looking again); looking after each update, so that play need not verify (backward-q 0.73 times: each game then waits
-# for the update before); storing eight at a time what is looked at eight at a time (0.97 times); exploring without a
-# branch (0.9 times: the look-ups of a move that is not made delay the one that is); playing a whole game ahead of the
-# table and verifying it afterwards (0.7 times), or 16 of them without branches (0.6 to 1.1 times); nine plies in every
-# game, with ends of games that lead to themselves (0.8 times); an update for each length of game (1.0); drawing what
-# explores 64 games ahead (0.95 to 1.0 times).  What remains of backward-q is mostly mispredicted branches: 2.3
-# explorations a game at some 24 cycles each, and 0.3 cached moves that fail at some 100.

@@ -1,10 +1,7 @@
-"""Many short runs in one kernel: learners judged at every recorded point, or matchboxes.
+"""Many short runs in one kernel, judged at every recorded point: what a study is made of.
 
-To list best moves takes longest in a judgement; a batch lists those again that may have changed, and no others.
-
-Many short runs in one kernel, judged at every recorded point: what a study is made of.
 A call from Python takes longer than a judgement.  A batch begins with the best moves that a judgement needs, too: they
-are listed once for both.
+are listed once for both, and only where they may have changed, because that takes longest in a judgement.
 
 Many learners with matchboxes, one after the other, each game by game against the same opponent; results are counted.
 They play the games of `mixture_games` and learn as the learner `menace` does, to the last bit, several times as fast: a
@@ -40,17 +37,9 @@ from ttt_batch.training.kernels.batch import Learning, Workspace, batch_step, or
 
 
 @kernel
-def judge_now(
-    tables: Tables, graph: Graph, choice: Choice, work: Workspace, space: ProofSpace, verdict: Judgement
-) -> None:
-    """Fill `verdict` in place with what `judge` says of `tables`, which play against themselves.
-
-    space: `space.policy` is that of `work`.  Both are modified in place: the best moves that are listed here are also
-    those of the next batch.
-    """
-    n_changed = order_dirty(tables, graph, choice, work)
-    judge_tables(tables, graph, choice, space, True, verdict)
-    work.listed[0] = n_changed
+def order_now(tables: Tables, graph: Graph, choice: Choice, work: Workspace) -> None:
+    """List the best moves of dirty rows for a judgement and for the next batch; `work` is modified in place."""
+    work.listed[0] = order_dirty(tables, graph, choice, work)
 
 
 class SeedBatch(NamedTuple):
@@ -102,7 +91,7 @@ def train_learners(
                 clear_counts(graph, work.counts, work.ended)
                 game = end
                 n_changed = order_dirty(tables, graph, choice, work)
-            judge_tables(tables, graph, choice, space, work.seat < 0, verdict_at(verdicts, learner, point))
+            judge_tables(tables, graph, choice, space, work.seat < 0, verdict_at(verdicts, learner, point), (0, 2))
             count_outcomes(graph, work.ended, outcomes[learner, point])
         for field in range(len(seed_batch.places)):
             if seed_batch.ends[field].shape[0]:

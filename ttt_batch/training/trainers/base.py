@@ -17,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.adapter import OpponentPolicy
+from ttt_batch.compiler.jit import entry_point
 from ttt_batch.compiler.numerics import FLOW, PLAY, RULE, stream_key
+from ttt_batch.compiler.settings import in_package
 from ttt_batch.core.errors import UsageError, flag
-from ttt_batch.evaluation.judgement import exact_judge
+from ttt_batch.evaluation.judgement import LARGE, Judgement, exact_judge, listed_judge
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.games.enumeration import check_enumerable
 from ttt_batch.games.graph import MAX_ROWS, Graph
@@ -39,7 +41,7 @@ from ttt_batch.simulation.lockstep import trimmed
 from ttt_batch.simulation.policy import UNLISTED, Counts, Policy, empty_counts, optimal_policy, random_policy
 from ttt_batch.simulation.sampled import Streams, make_streams
 from ttt_batch.simulation.walk import BLOCK, make_explorations
-from ttt_batch.training.kernels.batch import Learning, arrive, draw_ply, make_decays
+from ttt_batch.training.kernels.batch import Learning, Workspace, arrive, draw_ply, make_decays, make_workspace
 from ttt_batch.training.kernels.games import (
     CELLS,
     BestMoves,
@@ -54,6 +56,7 @@ from ttt_batch.training.kernels.games import (
 )
 from ttt_batch.training.kernels.sampled import draw_mixed_ply
 from ttt_batch.training.kernels.sequential import play_self
+from ttt_batch.training.kernels.train_many import order_now
 
 RECORDED_AT_ONCE = 1 << 16
 """Maximum of games passed to `record` at once; a quarter of that on larger boards, whose games are longer."""
@@ -178,7 +181,7 @@ class TableTrainer(Trainer):
                 self.visits[:] = state.visits
         self._take(config)
         self._seats = SEATS_IN_TURN[config.seat]
-        self._record = task.record
+        self._record, self._threads = task.record, task.threads
         self._at_once = RECORDED_AT_ONCE if config.board.cells <= SMALL_CELLS else RECORDED_AT_ONCE // 4
         self._outcomes_before = np.zeros(3, np.int64) if state is None else state.outcomes.copy()
 
@@ -220,7 +223,30 @@ class TableTrainer(Trainer):
     @functools.cached_property
     def evaluate(self) -> Callable[[Any], Any]:
         """Return the function that evaluates these tables between two batches, see `exact_judge`."""
-        return exact_judge(self.graph, self.learner, self.worth)
+        if self.graph.legal.size < LARGE:
+            return exact_judge(self.graph, self.learner, self.worth)
+        return self._judge_with(make_workspace(self.graph), [array.copy() for array in self.tables])
+
+    def _judge_with(self, work: Workspace, before: Sequence[NDArray[Any]] = ()) -> Callable[[Any], Judgement]:
+        """Return the function that evaluates tables, of which `work` lists the dirty rows again.
+
+        before: the tables at the last evaluation, to find dirty rows by, changed in place; none if batches mark them.
+        """
+        # The function does not refer to `self`: a cycle would keep the trainer in memory after its training.
+        at, foreign = (self.graph, self.learner.choice), not in_package(self.learner.tables)
+        judge = listed_judge(self.tables, *at, self.worth, work.policy, self._threads)
+        order = entry_point(order_now, self.tables, *at, work)
+
+        def evaluate(tables: Any) -> Judgement:
+            for array, last in zip(tables, before, strict=False):
+                work.listed[0] = -1
+                work.dirty[_rows_unlike(at[0], array, last)] = True
+                work.dirty[:] |= foreign  # its scores may depend on anything
+                last[...] = array
+            order(tables, *at, work)
+            return judge(tables)
+
+        return evaluate
 
     def judge(self, _stop: Callable[[], bool] = lambda: False) -> dict[str, Any]:
         """Return the exact results of the current tables, or the number of positions of a growing board."""
@@ -281,6 +307,16 @@ class TableTrainer(Trainer):
     def _learning(self) -> Learning:
         """Return the common arguments of the kernels that play and learn."""
         return Learning(self.tables, self.graph, self.learner.choice, self._step, self._decays)
+
+
+def _rows_unlike(graph: Graph, array: NDArray[Any], last: NDArray[Any]) -> Any:
+    """Return the rows of a table's moves, or with moves into its rows, whose numbers differ in two arrays."""
+    entries = np.flatnonzero(array.view(np.int64) != last.view(np.int64)) % array.shape[-1]
+    if array.shape[-1] == graph.child.size:
+        return np.searchsorted(graph.first_edge, entries, "right") - 1
+    first = graph.first_parent[entries].astype(np.int64)
+    n = graph.first_parent[entries + 1] - first
+    return graph.parent[np.arange(n.sum()) + np.repeat(first - np.cumsum(n) + n, n)]
 
 
 def start_tables(config: Config, graph: Graph, seeds: Sequence[int]) -> list[Any]:

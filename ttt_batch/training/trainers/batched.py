@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ttt_batch.agents.adapter import OpponentPolicy
 from ttt_batch.compiler.numerics import RULE, stream_key
 from ttt_batch.core.resources import free_memory, startable_threads
-from ttt_batch.evaluation.judgement import Judgement, ProofSpace, make_judgement, make_proof_space
+from ttt_batch.evaluation.judgement import Judgement, ProofSpace, make_judgement
 from ttt_batch.games.graph import Graph
 from ttt_batch.games.transcripts import Games
 from ttt_batch.learners import learner_named
@@ -59,7 +59,7 @@ from ttt_batch.training.kernels.batch import (
     run_batches,
 )
 from ttt_batch.training.kernels.sampled import lay_out_rows
-from ttt_batch.training.kernels.train_many import SeedBatch, judge_now, train_learners
+from ttt_batch.training.kernels.train_many import SeedBatch, train_learners
 from ttt_batch.training.trainers.base import (
     Growing,
     PlyByPly,
@@ -106,18 +106,7 @@ class Batched(TableTrainer):
     @functools.cached_property
     def evaluate(self) -> Callable[[Any], Judgement]:
         """Return the evaluation function; in self-play it reuses the batch's best moves and takes half the time."""
-        if self._works[0].seat >= 0:
-            return super().evaluate
-        # The function does not refer to `self`: a cycle would keep the trainer in memory after its training.
-        (work,), graph, choice = self._works, self.graph, self.learner.choice
-        space = make_proof_space(graph, self.worth)._replace(policy=work.policy)
-
-        def evaluate(tables: Any) -> Judgement:
-            verdict = make_judgement()
-            judge_now(tables, graph, choice, work, space, verdict)
-            return verdict
-
-        return evaluate
+        return super().evaluate if self._works[0].seat >= 0 else self._judge_with(self._works[0])
 
     def follow(
         self, seeds: Sequence[int], points: NDArray[np.int64], space: ProofSpace, *, keep: bool
@@ -381,11 +370,7 @@ class Walking(ChunkedWalk):
     """Walk trainer for small boards; the games of a block skip from one random decision to the next."""
 
     games_per_thread = 262_144
-    """Games that take about a millisecond.
-
-    Binding threads to processors gives 0.93 to 1.2 times the speed from run to run.  Sharing ordering and folding
-    between threads saves at most 0.1 ms of 1 to 13 ms for a batch of a million games, so neither pays.
-    """
+    """Games that take about a millisecond."""
 
     stop_every = 1 << 20
 
@@ -418,18 +403,14 @@ class InLockstep(ChunkedWalk):
     """
 
     games_per_thread = 1 << 15
-    """With `td` on 4x4x4 two threads are 1.66 times as fast as one in batches of 262,144, and 1.4 times in batches of
-    65,536; on 3x4x3 1.07 times.  If moves are counted, in batches of 524,288 on 4x4x4, the factor is 1.1 (`minimax-q`)
-    to 1.5 (`sutton-barto`).
-    """
+    """In batches of twice as many, two threads with `td` are 1.4 times as fast as one on 4x4x4, 1.07 times on 3x4x3."""
 
     by_moves = 8
     """Adding up counts of moves takes longer, and threads do not share completing and folding."""
 
     stop_every = claim = 1 << 18
     least_shared = 1 << 24, 1 << 22
-    """On 4x4x4 two workers are 1.25 times as fast as one thread at 4 million games with 5 MB of counts (by arrivals),
-    and 1.1 times at 16 million with 52 MB."""
+    """On 4x4x4 two workers are then 1.1 times as fast as one thread by moves, and 1.25 times by arrivals."""
 
     def __init__(self, task: TrainerOptions) -> None:
         super().__init__(task)
