@@ -181,6 +181,11 @@ def figures(plan: Plan) -> Iterator[Figure]:
     yield Figure(f"{name} / one thread", "threads 4x4x4", "two/one", "x")
     yield Figure(f"{name} / one thread, on two free cores", "threads 4x4x4", "two/one, free", "x", target=(">=", 1.7))
     yield Figure(f"{name}: same bytes (1 = yes)", "threads 4x4x4", "same", "", target=(">=", 1), summary=min)
+    for batch in (BATCH, 1):
+        name, pair = f"td on 4x4x4, batch {batch:,}: a point judged", f"judging 4x4x4 {batch}"
+        yield Figure(f"{name} by two threads", pair, "ms", "ms")
+        yield Figure(f"{name} by two threads / by one", pair, "one/two", "x")
+        yield Figure(f"{name}: same bytes (1 = yes)", pair, "same", "", target=(">=", 1), summary=min)
     yield from cluster_figures(plan)
     yield from environment_figures()
     long = f"td, batch {BATCH:,}"

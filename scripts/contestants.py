@@ -263,6 +263,29 @@ def flow_sizes(learner: str, epsilon: float | None = None) -> Contestant:
     return Contestant(prepare)
 
 
+def judging(learner: str, batch: int, board: str) -> Contestant:
+    """A recorded point after 16,384 more games, on one thread and on two, in turn; and whether both agree."""
+
+    def prepare(_: Plan) -> Measure:
+        pair = [make_trainer(make_config(learner=learner, batch=batch, board=board), threads=n) for n in (1, 2)]
+        for trainer in pair:
+            trainer.judge()
+
+        def measure() -> Values:
+            seconds, points = [], []
+            for trainer in pair:
+                advance(trainer, BATCH)
+                start = time.perf_counter()
+                points.append(b"".join(number.tobytes() for number in trainer.judge().values()))
+                seconds.append(time.perf_counter() - start)
+            one, two = seconds
+            return {"ms": 1e3 * two, "one/two": one / two, "same": float(points[0] == points[1])}
+
+        return measure
+
+    return Contestant(prepare)
+
+
 def threads(learner: str, batch: int, epsilon: float | None = None, board: str = "3x3") -> Contestant:
     """The same games on one and on two threads, slice by slice in turn, and whether the tables agree.
 
@@ -533,6 +556,7 @@ def contestants() -> dict[str, Contestant]:
         **{name: peer(name) for name in PEERS},
         **{f"threads {batch}": threads("sutton-barto", batch, 0.1) for batch in (BATCH, LARGE_BATCH)},
         "threads 4x4x4": threads("td", BOARD_BATCH, board="4x4x4"),
+        **{f"judging 4x4x4 {batch}": judging("td", batch, "4x4x4") for batch in (BATCH, 1)},
         "long run": Contestant(long_run, "long"),
         "settling td": settling(),
         "settling sutton-barto 0.1": settling(learner="sutton-barto", epsilon=0.1),
