@@ -115,7 +115,7 @@ def symbols_of(keys: Sequence[Any] | NDArray[np.int64], board: Board) -> Symbols
         if (known >= 3**board.cells).mean() <= 0.5:
             return _digits(known, board)
         keys = [str(number).zfill(board.cells) if number is not None else "" for number in known.tolist()]
-    rows = [_cells(key, board.cells) for key in keys]
+    rows = [cells_of_key(key, board.cells) for key in keys]
     names = _names(rows)
     for first in (0, 1):  # a free cell may hold its number
         if len(names) > 3:
@@ -187,7 +187,7 @@ def is_position(key: Any, board: Board) -> bool:
     """Return whether a key may be a position: a number, or a symbol for each cell with at most three different ones."""
     if _number(key) is not None:
         return True
-    cells = _cells(key, board.cells)
+    cells = cells_of_key(key, board.cells)
     return len(cells) == board.cells and len(set(cells)) <= 3
 
 
@@ -214,7 +214,7 @@ def _number(key: Any) -> int | None:
     return key if isinstance(key, int) and not isinstance(key, bool) and 0 <= key < 2**62 else None
 
 
-def _cells(key: Any, cells: int) -> tuple[str, ...]:
+def cells_of_key(key: Any, cells: int) -> tuple[str, ...]:
     """Return the symbols of a key; their number differs from `cells` if it is not a position."""
     if isinstance(key, str):
         return _cells_of_text(key, cells)

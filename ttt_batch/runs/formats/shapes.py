@@ -16,7 +16,7 @@ from ttt_batch.core.errors import quoted
 from ttt_batch.core.text import count_text
 from ttt_batch.games.board import Board
 from ttt_batch.runs.formats.base import FormatError
-from ttt_batch.runs.formats.keys import is_position, plain_text
+from ttt_batch.runs.formats.keys import cells_of_key, is_position, plain_text
 
 CELL_SIGNS = ("", "-", "X", "O", "x", "o")
 """Texts that mark an occupied cell in place of a number."""
@@ -119,7 +119,10 @@ def by_moves(
     rows = []
     for key in keys:
         hashable = tuple(map(str, key)) if isinstance(key, list) else key.tobytes() if hasattr(key, "tobytes") else key
-        rows.append(place.setdefault(hashable, len(place)))
+        try:
+            rows.append(place.setdefault(hashable, len(place)))
+        except TypeError:
+            rows.append(place.setdefault(cells_of_key(key, board.cells), len(place)))
     first_at = np.unique(np.array(rows), return_index=True)[1]
     cells = [_cell(move, board) for move in moves]
     shift = [0, 1]
