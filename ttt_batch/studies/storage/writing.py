@@ -405,6 +405,8 @@ def _build(path: Path, layout: Sequence[Array], provenance: Provenance, keep: st
     with path.open("r+b", buffering=0) as file:
         size = header.size + layout_size(layout)
         try:
+            allocate(file.fileno(), size)  # to fail here: h5py has an error of its own where it cannot write
+            file.truncate(0)
             offsets = write_arrays(file, layout, provenance, header.size)
             size = file.seek(0, io.SEEK_END)
             allocate(file.fileno(), size)
