@@ -233,7 +233,7 @@ def _draw(
     name = f"{f'{paths[0].stem}-{kind}' if len(paths) == 1 else kind}{'.gif' if kind == 'movie' else '.png'}"
     outs = [] if out is None else shared.with_endings([out], [name])
     check_distinct([("--out", file) for file in outs], [("FILE", path) for path in paths])
-    wrong = {"--trust": trust} if study else {flag(name): bool(value) for name, value in of_study.items()}
+    wrong = {"--trust": trust} if study else {flag(name): value not in (None, []) for name, value in of_study.items()}
     if extra := shared.first_given(wrong):
         raise UsageError(f"{extra} is for {'runs' if study else 'a study'}; leave it out")
     # Its warnings repeat names from the environment as they are, and tell a person nothing about the picture.
