@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import h5py
 import pytest
 from helpers.runfiles import changed, configured, sealed
-from helpers.support import command, finished, mostly_slow
+from helpers.support import command, finished, mostly_slow, said
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
@@ -217,11 +217,6 @@ def options(name: str) -> list[str]:
     found = program.commands[name].params
     names = [one.opts[0] for one in found if not getattr(one, "is_flag", False)]
     return [name for name in names if name.startswith("-") and name != "--help"]
-
-
-def said(err: str) -> list[str]:
-    """The lines of a message, without the notice that kernels are compiled."""
-    return [line for line in err.splitlines() if not line.startswith("compiling kernels")]
 
 
 ODD = ["n" * 300, "", ".", "/", "x\0y", "folder", "loop.h5", "no/x.h5", "g.txt/x.h5", "/proc/self/mem", HOSTILE]

@@ -37,6 +37,11 @@ BOTH_SEATS = [name for name, learner in LEARNERS.items() if not learner.by_beads
 """Learners that play in either seat and on any board."""
 
 
+def said(err: str) -> list[str]:
+    """Return the lines of a message, without the notice that kernels are compiled."""
+    return [line for line in err.splitlines() if not line.startswith("compiling kernels")]
+
+
 def command(capsys: pytest.CaptureFixture[str], *words: Any) -> tuple[int, str, str]:
     """Exit status, standard output and standard error of a command, in this process."""
     status = run_here([str(word) for word in words])

@@ -159,6 +159,7 @@ def test_a_changed_file_says_so_and_opens_with_trust(path, monkeypatch, capsys, 
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
     shutil.copy(DATA / "run-1.0.h5", "good.h5")
     path.write_bytes(changed(STORED, put("statistics/seconds", 99.0, -1)))
+    Path("numpy.py").write_text("raise SystemExit(3)")  # no child imports what lies in the current folder
     filled = [{"RUN": "run.h5", "GOOD": "good.h5"}.get(word, word) for word in words]
     assert run_here(filled) == 1
     found = capsys.readouterr()

@@ -78,9 +78,9 @@ def check_compiler_settings() -> None:
     if not any(name.startswith("NUMBA_") for name in os.environ):
         return
     # Test in another process: LLVM prints unknown names, or aborts.
-    for name, parameter in (("NUMBA_CPU_NAME", "cpu"), ("NUMBA_CPU_FEATURES", "features")):
+    for name, option in (("NUMBA_CPU_NAME", "cpu"), ("NUMBA_CPU_FEATURES", "features")):
         if value := os.environ.get(name):
-            done = subprocess.run([sys.executable, "-c", _ASK_LLVM, parameter, value], capture_output=True, check=False)
+            done = subprocess.run([sys.executable, "-Pc", _ASK_LLVM, option, value], capture_output=True, check=False)
             if done.returncode or done.stderr:
                 raise _refused(name)
     with warnings.catch_warnings():

@@ -179,6 +179,6 @@ def _read(path: Path) -> str:
 
 
 def module_environment() -> dict[str, str]:
-    """Return this process's environment with the folder of this package first in PYTHONPATH."""
+    """Return the environment of a child process that imports this package, and nothing from the current folder."""
     path = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(path)}
+    return os.environ | {"PYTHONPATH": os.pathsep.join(path), "PYTHONSAFEPATH": "1"}
