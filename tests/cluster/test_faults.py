@@ -43,6 +43,27 @@ def learn(self, setting, seeds):
 Worker.learn = learn
 """
 
+WAITING = """
+import os
+import time
+
+from ttt_batch.studies import work
+
+first, plain = True, getattr(work.learn_parts, "plain", work.learn_parts)  # Dask may load this twice
+
+
+def learn_parts(*arguments):
+    global first
+    while not first and not os.path.exists(GONE):
+        time.sleep(0.05)
+    first = False
+    return plain(*arguments)
+
+
+learn_parts.plain = plain
+work.learn_parts = learn_parts
+"""
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("own", [True, False])
@@ -157,7 +178,11 @@ def test_nobody_can_work(tmp_path: Path, alone: Processes, told: list[str], monk
 def test_a_scheduler_that_is_started_again(seconds: float, tmp_path: Path, told: list[str], by_threads: Any) -> None:
     """At once, or after Dask's own client has stopped to look for it."""
     asked, ended = {**LONG, "seeds": 200}, threading.Event()
-    with Processes(tmp_path / "dask", 2) as dask:
+    preload, gone = tmp_path / "waiting.py", tmp_path / "gone"
+    preload.write_text(WAITING.replace("GONE", repr(str(gone))))
+    with Processes(tmp_path / "dask") as dask:
+        for _ in range(2):  # their second chunk waits until the scheduler is gone
+            dask.start_worker("--preload", str(preload))
 
         def restart() -> None:
             time.sleep(seconds)
@@ -170,6 +195,7 @@ def test_a_scheduler_that_is_started_again(seconds: float, tmp_path: Path, told:
             if now.done and mending.ident is None:
                 dask.scheduler.kill()
                 dask.scheduler.wait()
+                gone.touch()
                 mending.start()
 
         ttt.study(out=tmp_path / "s.h5", scheduler=dask.address, warn=told.append, progress=end, **asked).close()
