@@ -180,23 +180,21 @@ def open_cells(lines: Lines, taken: np.uint64) -> np.uint64:
 def view_of(lines: Lines, own: np.uint64, other: np.uint64) -> LineView:
     """Return the `LineView` of a position.  own, other: uint64, the marks of the player to move and of its opponent."""
     left = lines.cells - popcount(own | other)
-    own_left, other_left = (left + 1) // 2, left // 2
+    own_least, other_least = lines.k - (left + 1) // 2, lines.k - left // 2
     own_open: Bool = False
     other_open: Bool = False
     own_cells, other_cells = NONE, NONE
-    for number in range(lines.mask.shape[0]):
+    for number in range(lines.mask.shape[0]):  # few branches: most are mispredicted in play
         line, fence = lines.mask[number], lines.fence[number]
-        if line & other == NONE and fence & own == NONE:
-            missing = lines.k - popcount(line & own)
-            own_open = own_open or missing <= own_left
-            if missing == 1:
-                own_cells |= line & ~own
-        if line & own == NONE and fence & other == NONE:
-            missing = lines.k - popcount(line & other)
-            other_open = other_open or missing <= other_left
-            if missing == 1:
-                other_cells |= line & ~other
-    return LineView(own_cells, other_cells, own_open, other_open)
+        if (line & other) | (fence & own) == NONE:
+            marks = popcount(line & own)
+            own_open |= marks >= own_least
+            own_cells |= line if marks == lines.k - 1 else NONE
+        if (line & own) | (fence & other) == NONE:
+            marks = popcount(line & other)
+            other_open |= marks >= other_least
+            other_cells |= line if marks == lines.k - 1 else NONE
+    return LineView(own_cells & ~own, other_cells & ~other, own_open, other_open)
 
 
 @inlined
