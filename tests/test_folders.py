@@ -208,7 +208,7 @@ def test_no_test_imports_another():
     assert not found
 
 
-PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 196, 51_415, 44_500
+PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 196, 51_415, 44_530
 """Size budget, which goes down.  Who needs more lines raises it, and says why in the commit."""
 
 
