@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 
 ROUNDS = 15
@@ -23,7 +24,7 @@ LEAST_SECONDS = 0.15
 
 
 def subjects() -> dict[str, Callable[[], object]]:
-    """Return the subjects: functions that do some work, by name."""
+    """Return the subjects: functions that do some work, by name.  Their first call makes what they work on."""
     import numpy as np
 
     import ttt_batch as ttt
@@ -41,29 +42,27 @@ def subjects() -> dict[str, Callable[[], object]]:
     found["train td on 5x5x4, a growing table"] = train(3_000, board="5x5x4")
     found["train patterns on 4x4x4"] = train(2_000, learner="patterns", board="4x4x4")
     found["study of 200 learners"] = lambda: ttt.study(learner="td", games=10_000, seeds=200, threads=1)
-    run, network = ttt.train(20_000), ttt.train(50, learner="patterns", board="5x5x4", prove_every=0)
-    found["evaluate td"] = lambda: ttt.evaluate(run)
-    found["search for a proof on 5x5x4"] = lambda: ttt.prove(network, budget=200_000, threads=1)
+    run, larger = cache(train(20_000)), cache(train(20_000, board="4x4x4", batch=4096))
+    network = cache(train(50, learner="patterns", board="5x5x4", prove_every=0))
+    found["evaluate td"] = lambda: ttt.evaluate(run())
+    found["search for a proof on 5x5x4"] = lambda: ttt.prove(network(), budget=200_000, threads=1)
     found["train ntuple-td on 5x5x4"] = train(200, learner="ntuple-td", board="5x5x4", prove_every=0)
     found["train minimax-q on 4x4x4"] = train(20_000, learner="minimax-q", board="4x4x4", batch=4096)
     found["train td one by one on 4x4x4"] = train(3_000, board="4x4x4", batch=1)
     found["train menace in batches"] = train(20_000, learner="menace", batch=64)
     found["train td against the best opponent"] = train(200_000, opponent="optimal", batch=4096)
-    larger = ttt.train(20_000, board="4x4x4", batch=4096)
-    found["evaluate td on 4x4x4"] = lambda: ttt.evaluate(larger)
+    found["evaluate td on 4x4x4"] = lambda: ttt.evaluate(larger())
     lines = ["0 3 1 4 2", "4 0 8 2 1 7 6 3 5", "4 0 2 6 3 5 1 7 8", "0 4 8 2 6 3 7"] * 1000
     found["learn from games"] = lambda: ttt.learn_from(lines, learner="sarsa")
-    found["prove td on 4x4x4"] = lambda: ttt.prove(larger)
-    found["tournament"] = lambda: ttt.tournament([run, "random", "optimal"], games=200_000)
+    found["prove td on 4x4x4"] = lambda: ttt.prove(larger())
+    found["tournament"] = lambda: ttt.tournament([run(), "random", "optimal"], games=200_000)
     for board in ("3x3", "4x4x4", "3x3-misere", "6x6x5"):
         found[f"random games on {board}"] = lambda board=board: ttt.random_games(board, 5_000_000, threads=1)
     for board in ("3x3", "4x5x4", "6x7x4-gravity"):
         for opponent in (None, "random", "one-ply"):
-            games = ttt.Batch(16_384, board, seed=1, opponent=opponent)
-            games.reset()
-            actions = np.zeros(16_384, np.int64)
+            games, actions = cache(partial(ttt.Batch, 16_384, board, seed=1, opponent=opponent)), np.zeros(16_384, int)
             found[f"step {board} against {opponent}"] = lambda games=games, actions=actions: [
-                games.step(games.sample(actions)) for _ in range(30)
+                games().step(games().sample(actions)) for _ in range(30)
             ]
     return found
 

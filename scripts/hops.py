@@ -109,12 +109,13 @@ def follow(arguments: list[str]) -> list[Hop]:
     ]
 
 
-def measure() -> dict[str, list[Hop]]:
-    """Follow every command, each in a process of its own."""
+def measure(names: list[str]) -> dict[str, list[Hop]]:
+    """Follow these commands, each in a process of its own."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     hops = {}
     with tempfile.TemporaryDirectory() as folder:
-        for name, arguments in COMMANDS.items():
+        for name in names:
+            arguments = COMMANDS[name]
             say(f"following ttt-batch {' '.join(arguments)}")
             path = Path(folder) / "hops.json"
             call = [sys.executable, __file__, "--follow", str(path), "--", *arguments]
@@ -143,7 +144,7 @@ def draw(hops: dict[str, list[Hop]], floors: list[str], picture: Path) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 2.3 * len(hops)), layout="constrained")
-    for axes, (name, passed) in zip(figure.subplots(len(hops)), hops.items(), strict=True):
+    for axes, (name, passed) in zip(figure.subplots(len(hops), squeeze=False).flat, hops.items(), strict=True):
         places = [floors.index(hop.file.partition("/")[0]) for hop in passed if "/" in hop.file]
         kernels = [hop.kernel for hop in passed if "/" in hop.file]
         axes.plot(places, color="#0072B2", linewidth=0.8)
@@ -167,6 +168,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--guide", type=Path, metavar="FILE", help="replace the table between the marks of this page")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the ways, as PNG or SVG")
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", choices=COMMANDS, default=[*COMMANDS], help="these commands"
+    )
     parser.add_argument("--list", metavar="NAME", choices=COMMANDS, help="list the functions of one command, too")
     parser.add_argument("--follow", type=Path, metavar="FILE", help=argparse.SUPPRESS)
     parser.add_argument("arguments", nargs="*", help=argparse.SUPPRESS)
@@ -174,7 +178,7 @@ def main() -> None:
     if given.follow is not None:
         given.follow.write_text(json.dumps(follow(given.arguments)), encoding="utf-8")
         return
-    hops = measure()
+    hops = measure(given.only if given.list in (None, *given.only) else [*given.only, given.list])
     for hop in hops[given.list] if given.list else []:
         print(f"{hop.file}:{hop.line} {hop.name}{' (kernel)' if hop.kernel else ''}")
     print(found := table(hops))

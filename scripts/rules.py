@@ -61,11 +61,13 @@ def figures_of(fresh: Summary, number: int) -> Row:
     }
 
 
-def learn(description: dict[str, Any], seeds: int) -> Row:
-    """Tune every learner, and repeat its best setting and its default on so many fresh seeds."""
+def learn(description: dict[str, Any], seeds: int, only: list[str]) -> Row:
+    """Tune every learner (or `only` these), and repeat its best setting and its default on so many fresh seeds."""
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         for learner, options in questions(description):
+            if only and learner not in only:
+                continue
             with ttt.study(out=Path(folder) / f"{learner}.h5", seeds=description["seeds"], **options) as study:
                 summary = study.summary()
                 metric = next(one for one in METRICS if summary.is_any_good(one, summary.ranked(one)[0]))
@@ -163,6 +165,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the figures, PNG or SVG")
     parser.add_argument("--games", type=int, metavar="N", help="games of each learner, instead of the study's")
+    parser.add_argument("--only", nargs="+", metavar="RULE", help="these rules instead of all", default=[])
     parser.add_argument("--seeds", type=int, metavar="N", help="fresh seeds for the best settings (50)", default=50)
     add_page_options(parser)
     return parser
@@ -173,7 +176,8 @@ def main() -> None:
     options = parser().parse_args()
     if options.source is None:
         description = tomllib.loads(DESCRIPTION.read_text(encoding="utf-8"))
-        report = learn(description | ({} if options.games is None else {"games": options.games}), options.seeds)
+        games = {} if options.games is None else {"games": options.games}
+        report = learn(description | games, options.seeds, options.only)
     else:
         report = json.loads(options.source.read_text(encoding="utf-8"))
     write_report(options, report, page, draw)
