@@ -49,7 +49,7 @@ def wait_for(browser: Browser, games: int) -> None:
 def download(browser: Browser, folder: Path) -> Path:
     browser.command("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
     browser.element("download").click()
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while not (found := list(folder.glob("*.json"))):
         assert time.monotonic() < until
         time.sleep(0.05)

@@ -178,7 +178,7 @@ def test_a_file_is_waited_for_followed_and_left_at_its_goal(run: Run, partial: R
     seen: list[str] = []
 
     def wait_for(text: str) -> None:
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while text not in out.getvalue() and time.monotonic() < until:
             time.sleep(0.005)
         seen.append(text)
@@ -194,7 +194,7 @@ def test_a_file_is_waited_for_followed_and_left_at_its_goal(run: Run, partial: R
     writer.start()
     try:
         # Ends by itself once the goal is reached; `stop` only guards the test.
-        limit = time.monotonic() + 40
+        limit = time.monotonic() + 120
         assert watch_curve(path, out, every=0.005, stop=lambda: time.monotonic() > limit) is True
     finally:
         writer.join()
@@ -335,13 +335,13 @@ def live_command(path: Path, folder: Path) -> Any:
 def test_however_it_is_ended_the_terminal_is_as_it_was(name: str, status: int, partial: Run, tmp_path: Path) -> None:
     child = live_command(partial.save(tmp_path / "run.h5"), tmp_path)
     child.expect_exact("\x1b[?1049h", timeout=60)
-    child.expect("of 65,536 games", timeout=20)
-    child.expect_exact("q leave", timeout=20)
+    child.expect("of 65,536 games", timeout=60)
+    child.expect_exact("q leave", timeout=60)
     if name.startswith("SIG"):
         child.kill(getattr(signal, name))
     else:
         child.send(name)
-    child.expect(pexpect.EOF, timeout=20)
+    child.expect(pexpect.EOF, timeout=60)
     child.close()
     _, left, after = child.before.rpartition("\x1b[?1049l")
     assert left and "\x1b[?1049h" not in after  # the screen as it was
@@ -358,7 +358,7 @@ def test_closing_the_terminal_ends_it_with_one_line(partial: Run, tmp_path: Path
     child = live_command(partial.save(tmp_path / "run.h5"), tmp_path)
     child.expect("of 65,536 games", timeout=60)
     os.close(child.child_fd)
-    until, ended = time.monotonic() + 20, (0, 0)
+    until, ended = time.monotonic() + 60, (0, 0)
     while ended[0] == 0 and time.monotonic() < until:
         time.sleep(0.02)
         ended = os.waitpid(child.pid, os.WNOHANG)

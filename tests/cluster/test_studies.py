@@ -86,7 +86,7 @@ def test_a_cluster_of_ones_own(workers: int, tmp_path: Path, by_threads: Any) ->
     _, said = process.communicate()
     assert (process.returncode, said) == (0, "")
     assert {address for _, address in listening} == {LOOPBACK} and len(listening) > workers
-    assert wait_until(lambda: not any(runs(one) for one in started), 10)
+    assert wait_until(lambda: not any(runs(one) for one in started), 60)
     assert [entry.name for entry in here.iterdir()] == ["s.h5"]
     assert same(here / "s.h5", by_threads(**VARIED))
 
@@ -117,7 +117,7 @@ def test_tasks_are_released(tmp_path: Path, dask: Processes, told: list[str], mo
         asked: dict[str, Any] = {**VARIED, "games": 100, "seeds": 50}
         asked |= {"scheduler": dask.address, "progress": lambda _: seen.append(tasks()), "warn": told.append}
         ttt.study(out=tmp_path / "s.h5", **asked).close()
-        assert wait_until(lambda: tasks() == 0, 10)
+        assert wait_until(lambda: tasks() == 0, 60)
     assert 0 < max(seen) <= 2 * (worker_pool.AHEAD * 2 + 2), "those on their way, and as many that are being forgotten"
 
 

@@ -303,7 +303,20 @@ def test_an_interrupt_names_the_file_in_which_the_study_goes_on(
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_says_where_the_results_are(times: int, tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "ttt_batch", "study", "--games", "100k", "--seeds", "9999", "-o", "new.h5"]
+    words = [
+        sys.executable,
+        "-m",
+        "ttt_batch",
+        "study",
+        "--games",
+        "100k",
+        "--seeds",
+        "9999",
+        "--threads",
+        "1",
+        "-o",
+        "new.h5",
+    ]
     child = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stderr is not None
     while " of 9,999 learners" not in child.stderr.readline():
