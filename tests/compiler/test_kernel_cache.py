@@ -6,19 +6,15 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import pytest
 
 import ttt_batch
 from ttt_batch.compiler import jit, kernel_cache, settings
 from ttt_batch.compiler.kernel_cache import cache_folder
-from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.config import make_config
-from ttt_batch.training.trainers.batched import make_trainer
 
 SECONDS = 240
 
@@ -92,24 +88,6 @@ gc.collect()
 print(two_more(1), one_more(1))
 """
 
-# Every learner, in batches and game by game; written to files in the folder named by the first argument.
-LEARN = """
-import sys
-import traceback
-from pathlib import Path
-import numpy as np
-from ttt_batch.runs.config import make_config
-from ttt_batch.training.trainers.batched import make_trainer
-for case in sys.argv[2:]:
-    name, _, batch = case.rpartition("-")
-    try:
-        trainer = make_trainer(make_config(learner=name, batch=int(batch), seed=3))
-        trainer.advance(60, lambda: False)
-        np.savez(Path(sys.argv[1]) / f"{case}.npz", outcomes=trainer.outcomes, **trainer.tables._asdict())
-    except Exception:
-        (Path(sys.argv[1]) / f"{case}.txt").write_text(traceback.format_exc())
-"""
-
 
 class Report(NamedTuple):
     """Report of a script: `compiled` or `cached`, a digest of its result, and the name of its cache folder."""
@@ -150,27 +128,6 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
-class Beside(NamedTuple):
-    """A process that runs beside the tests, and the folder it writes to."""
-
-    process: "subprocess.Popen[str]"
-    folder: Path
-
-
-@pytest.fixture(scope="module")
-def plain_python(
-    request: pytest.FixtureRequest, package: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Beside]:
-    """The learners of the chosen cases without the compiler."""
-    folder = tmp_path_factory.mktemp("plain")
-    chosen = (item.callspec.params for item in request.session.items if "plain_python_computes" in item.name)
-    cases = [f"{one['name']}-{one['batch']}" for one in chosen]
-    process = started(LEARN, str(folder), *cases, package=package, NUMBA_DISABLE_JIT="1")
-    yield Beside(process, folder)
-    process.kill()
-    process.communicate()
-
-
 class Cache(NamedTuple):
     """A cache that two processes have filled at the same time, and what both of them reported."""
 
@@ -184,7 +141,7 @@ class Cache(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def cache(package: Path, plain_python: Beside, tmp_path_factory: pytest.TempPathFactory) -> Cache:
+def cache(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Cache:
     root = tmp_path_factory.mktemp("cache")
     for name, days in (("kernels-old", 31), ("kernels-young", 29), ("other", 99)):
         (root / name).mkdir()
@@ -227,19 +184,13 @@ def test_a_kernel_that_another_process_compiles_is_awaited(package: Path, tmp_pa
     assert report(started(script, ORDER, package=package, TTT_BATCH_CACHE_DIR=str(tmp_path))).kernels == "cached"
 
 
-def test_training_a_second_time_compiles_nothing() -> None:
-    """In the cache that this very process uses, where most of it lies already."""
+def test_training_a_second_time_compiles_nothing(tmp_path: Path) -> None:
+    """In the cache that this very process uses, without the library that compiling needs: 0.1 s to import."""
     package = Path(ttt_batch.__file__).parent
     first = report(started(TRAIN, package=package))
     assert first.folder == cache_folder().name
     again = report(started(TRAIN, package=package))
     assert again == first._replace(kernels="cached")
-
-
-def test_cached_kernels_are_loaded_without_the_library_that_compiling_needs(tmp_path: Path) -> None:
-    """That library takes 0.1 s to import."""
-    package = Path(ttt_batch.__file__).parent
-    report(started(TRAIN, package=package))
     process = started(COMMAND, str(tmp_path / "run.h5"), package=package)
     out, _ = process.communicate(timeout=SECONDS)
     assert out.splitlines()[-1] == "0 []"
@@ -412,21 +363,3 @@ def test_an_unusable_cache_costs_nothing_but_the_cache(cache: Cache, package: Pa
     processes = [started(ORDER, package=package, TTT_BATCH_CACHE_DIR=place) for place in places]
     assert [report(process) for process in processes] == [cache.report] * len(places)
     assert file.read_text() == "in the way"
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("batch", [20, 1])
-@pytest.mark.parametrize("name", LEARNERS)
-def test_plain_python_computes_the_same_bytes(name: str, batch: int, plain_python: Beside) -> None:
-    if plain_python.process.returncode is None:
-        assert finished(plain_python.process) == ""
-    failure = plain_python.folder / f"{name}-{batch}.txt"
-    assert not failure.exists(), failure.read_text()
-    trainer = make_trainer(make_config(learner=name, batch=batch, seed=3))
-    fresh = [array.tobytes() for array in trainer.tables]
-    trainer.advance(60, lambda: False)
-    assert [array.tobytes() for array in trainer.tables] != fresh
-    with np.load(plain_python.folder / f"{name}-{batch}.npz") as found:
-        assert found["outcomes"].tolist() == trainer.outcomes.tolist()
-        for field, array in trainer.tables._asdict().items():
-            assert found[field].tobytes() == array.tobytes()
