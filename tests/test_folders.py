@@ -1,9 +1,11 @@
 """The folders of the package are floors: each reads only those below it, and so do the modules inside a folder."""
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,9 +43,15 @@ INSIDE = sorted({parts[:-1] for parts in MODULES} - {()})
 """Every folder, also those inside others."""
 
 
+@functools.cache
+def nodes_of(path: Path) -> list[Any]:
+    """All parts of a source file, the module first."""
+    return [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+
+
 def imported(path: Path) -> Iterator[tuple[str, ...]]:
     """The modules of the package that a file imports, wherever in it, except for types only."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = ast.parse(path.read_text(encoding="utf-8"))  # its own, which is changed
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             node.body = []
@@ -91,7 +99,7 @@ def test_what_people_see_stands_on_the_public_functions():
         f"{path.name} imports {alias.name}"
         for parts, path in MODULES.items()
         if parts[0] == "app"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes_of(path)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
         if alias.name in BEHIND_THE_API
@@ -136,7 +144,7 @@ def test_no_module_function_or_kernel_is_long():
         text = path.read_text(encoding="utf-8")
         if (lines := len(text.splitlines())) > 650:
             long.append(f"{'.'.join(parts)}: {lines} lines")
-        for node in ast.walk(ast.parse(text)):
+        for node in nodes_of(path):
             if not isinstance(node, ast.FunctionDef):
                 continue
             first = node.body[0]
@@ -163,7 +171,7 @@ def test_a_public_name_has_one_definition():
     """Bodies of a generic kernel for several types do not count: they are registered with its name."""
     found: dict[str, list[str]] = {}
     for parts, path in MODULES.items():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in nodes_of(path)[0].body:
             if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name.startswith("_"):
                 continue
             if not any(".register" in ast.unparse(decorator) for decorator in node.decorator_list):
@@ -180,8 +188,7 @@ def test_no_string_names_a_module_of_a_higher_folder():
     """A string such as `app.plots:figure` is an import that no checker sees."""
     upward = []
     for parts, path in MODULES.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
+        for node in nodes_of(path):
             if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
                 continue
             match = DOTTED.fullmatch(node.value)
@@ -201,7 +208,7 @@ def test_no_test_imports_another():
     """Code that several tests share is in `helpers` and `oracle`."""
     found = []
     for path in sorted(TESTS.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes_of(path):
             modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             found += [f"{path.name} imports {module}" for module in modules if module.split(".")[0].startswith("test_")]
@@ -228,7 +235,7 @@ UNTYPED = 46
 def test_kernels_say_the_types_of_their_arrays():
     untyped = 0
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes_of(path):
             words = [ast.unparse(one) for one in getattr(node, "decorator_list", [])]
             if any(word in ("kernel", "inlined", "vectorized") or ".register(" in word for word in words):
                 given = [*(one.annotation for one in node.args.args), node.returns]
