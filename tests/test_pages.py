@@ -120,7 +120,7 @@ def test_what_most_seeds_never_reach_stands_on_the_page(script):
 def test_figures_of_a_study(script, tmp_path):
     """Those of the settling page by hand, from what `train` records of the same seeds."""
     pages = script("study_pages")
-    options = {"learner": "sutton-barto", "epsilon": 0.1, "batch": 1024}
+    options = {"learner": "td", "epsilon": 0.1, "alpha": 0.1, "batch": 1024}
     study = ttt.study(out=tmp_path / "s.h5", games=200_000, seeds=3, **options)
     report = pages.report_of(study, pages.settling_rows)
     (row,) = report["settings"]
@@ -136,7 +136,7 @@ def test_figures_of_a_study(script, tmp_path):
         assert (row[name] or math.inf) == sorted(times)[1]
     assert row["later_points_that_hold"] == pytest.approx(np.mean(later))
     assert row["settled_by_half"] == np.mean(np.array(settled) <= 100_000)
-    assert "sutton-barto | 0.1 | 0.1 | walk | 1,024" in pages.settling_page(report)
+    assert "td | 0.1 | 0.1 | walk | 1,024" in pages.settling_page(report)
     (row,) = pages.headlines_rows(study)
     assert row["unbeatable"] == np.sum([point["unbeatable"][-1] for point in points], axis=0).tolist()
     assert row["versus_random"] == np.median([point["versus_random"][-1] for point in points], axis=0).tolist()

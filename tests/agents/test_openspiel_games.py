@@ -7,12 +7,14 @@ import sys
 import numpy as np
 import pytest
 from helpers import fake_openspiel
+from helpers.support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.agents import at_board, from_openspiel, to_openspiel
 from ttt_batch.core.errors import AgentError, BoardError, UsageError
 
 BOARDS = ["3x3", "2x4x3", "3x3-misere", "4x3x3-gravity", "3x3-misere-gravity", "1x4x2-gravity", "3x1x2"]
+QUICK = BOARDS[0], BOARDS[-3]
 WIDE = ["6x7x4-gravity", "8x8x5-gravity", "5x6x4-misere", "6x7x4", "4x5x4-misere-gravity"]
 
 
@@ -37,7 +39,7 @@ def judged_the_same(one, other):
     np.testing.assert_allclose([*one.first, *one.second], [*other.first, *other.second], atol=1e-12)
 
 
-@pytest.mark.parametrize("board", [*BOARDS, *WIDE])
+@pytest.mark.parametrize("board", mostly_slow([*BOARDS, *WIDE], *QUICK, WIDE[0]))
 def test_every_move_is_one_of_their_game(pyspiel, board):
     """Random games: our `Batch` and their states agree on moves, ends and results, and the policy on the moves."""
     n, chance, ended = 8, random.Random(board), 0
@@ -64,7 +66,7 @@ def test_every_move_is_one_of_their_game(pyspiel, board):
     assert ended > 0
 
 
-@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize("board", mostly_slow(BOARDS, *QUICK))
 def test_there_and_back(pyspiel, board):
     run = ttt.train(300, board=board, seed=1)
     policy = to_openspiel(run)

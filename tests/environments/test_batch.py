@@ -7,6 +7,7 @@ import random
 
 import numpy as np
 import pytest
+from helpers.support import mostly_slow
 from oracle.batch import NaiveGame
 
 import ttt_batch as ttt
@@ -93,12 +94,16 @@ def compare(board: str, autoreset: str, steps: int, n: int = 37, forfeits: bool 
     return ended
 
 
-@pytest.mark.sampled(6)
-@pytest.mark.parametrize("board", KINDS)
+QUICK = "3x3", "4x4x4-gravity", "3x11x5", "6x7x4-misere-exact-gravity", "64x1x9-exact"
+"""Words of both sizes, and numbers of cells of which other tests compile kernels, too."""
+
+
+@pytest.mark.parametrize("board", mostly_slow(KINDS, *QUICK))
 def test_every_board_is_that_of_a_dictionary(board: str):
+    cells = ttt.parse_board(board).cells
     for autoreset in MODES:
-        n = 11
-        steps = n * (ttt.parse_board(board).cells + 20)
+        n = 11 if cells < 32 else 4
+        steps = n * (cells + 20)
         for forfeits, plain in itertools.product((False, True), repeat=2):
             assert compare(board, autoreset, steps, n, forfeits, plain) > 0
 
@@ -113,7 +118,7 @@ def kind_of(board: str) -> str:
 def test_many_steps_of_every_kind(kind: str):
     """On the boards of a kind in turn, with each autoreset, with and without what is kept of games and forfeits."""
     boards = [board for board in KINDS if kind_of(board) == kind]
-    each = 250_000 // (len(boards) * len(MODES)) + 1
+    each = 60_000 // (len(boards) * len(MODES)) + 1
     for number, (board, autoreset) in enumerate(itertools.product(boards, MODES)):
         n = min(1100, each // (ttt.parse_board(board).cells + 2))  # more than a block, unless no game would end then
         assert compare(board, autoreset, each, n, number % 4 > 1, plain=number % 2 == 0) > 0
@@ -250,7 +255,7 @@ def test_a_run_as_opponent_has_its_exact_results(learner: str):
     assert np.abs(count / count.sum() - expected).max() < 0.02
 
 
-@pytest.mark.parametrize("board", ["5x5x5", "3x3"])
+@pytest.mark.parametrize("board", mostly_slow(["5x5x5", "3x3"], "3x3"))
 def test_networks_and_grown_tables_are_opponents_too(board: str):
     run = ttt.train(500, board=board, learner="patterns" if board == "3x3" else "td", batch=50)
     batch = ttt.Batch(50, board, 5, run, "next-step")
@@ -429,7 +434,7 @@ def test_a_step_keeps_no_memory(opponent: str | None):
     import gc
     import tracemalloc
 
-    batch = ttt.Batch(1024, "4x4x4", autoreset="same-step", opponent=opponent)
+    batch = ttt.Batch(100, "4x4x4", autoreset="same-step", opponent=opponent)
     actions = batch.sample()
     batch.step(actions)
     grown = []

@@ -459,19 +459,13 @@ def assert_judged_alike(learner: Learner, graph: Graph, space: ProofSpace, table
     return expected
 
 
+@pytest.mark.parametrize(
+    ("tables", "games"),
+    [(4, (300, 30_000)), pytest.param(100, (10, 100, 1000, 10_000, 100_000, 1_000_000), marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("name", BOTH_SEATS)
-def test_judgements_are_those_of_whole_sweeps(name: str) -> None:
-    compare_judgements(name, 4, (300, 30_000))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", BOTH_SEATS)
-def test_thousands_of_judgements_are_those_of_whole_sweeps(name: str) -> None:
-    compare_judgements(name, 350, (10, 100, 1000, 10_000, 100_000, 1_000_000))
-
-
-def compare_judgements(name: str, tables: int, games: tuple[int, ...]) -> None:
-    """Random tables on every board, with the same working space; trained ones on 3x3."""
+def test_judgements_are_those_of_whole_sweeps(name: str, tables: int, games: tuple[int, ...]) -> None:
+    """Random tables on every board, with the same working space; trained ones on 3x3.  All slow ones: thousands."""
     learner, rng = LEARNERS[name], np.random.default_rng(1)
     flags, gamma = set(), 1.0 if learner.undiscounted else 0.9
     for board, symmetry in BOARDS:

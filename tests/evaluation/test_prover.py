@@ -22,7 +22,7 @@ from ttt_batch.games.board import Board, parse_board
 CASES = {
     "3x3": ((0, 2, 5), (12,)),
     "3x3-misere": ((), (0, 1)),
-    "3x4x3": ((2, 5), (707,)),
+    "3x4x3": ((2,), (707,)),
     "2x4x3-exact": ((4, 5, 7), (1,)),
     "2x4x3-misere-exact": ((0,), (6, 17)),
     "1x6x4": ((), (0,)),

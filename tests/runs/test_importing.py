@@ -197,7 +197,7 @@ def random_case(rng: np.random.Generator, known: Known) -> str:
     return "right" if np.allclose(of_first, wanted, rtol=0, atol=1e-12) else "wrong"
 
 
-@pytest.mark.parametrize("number", [pytest.param(400, marks=pytest.mark.slow), 20])
+@pytest.mark.parametrize("number", [pytest.param(200, marks=pytest.mark.slow), 20])
 def test_random_numberings_are_recognised(number: int, known: Known) -> None:
     rng = np.random.default_rng(number)
     found = [random_case(rng, known) for _ in range(number)]

@@ -139,9 +139,8 @@ def scheduled(shape: str, game: int, games: int, first: float = 0.5) -> float:
     return 0.5 * math.exp(math.log(0.1 / 0.5) * share)
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", ["linear", "exp"])
-@pytest.mark.parametrize("name", BY_EPSILON)
+@pytest.mark.parametrize("name", mostly_slow(BY_EPSILON, "td"))
 def test_games_one_by_one_equal_the_oracle(name: str, shape: str, tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
     run = ttt.train(

@@ -164,7 +164,7 @@ def test_statistics_and_tables_of_training_come_back_byte_for_byte(path):
 
 
 def test_kept_visits_have_the_shape_of_their_table(path):
-    ttt.study(out=path, keep="last", learner="td,q-learning", alpha="1/n", batch="1,64", games=200, seeds=1).close()
+    ttt.study(out=path, keep="last", learner="td,minimax-q", alpha="1/n", batch="1,64", games=200, seeds=1).close()
     with open_study(path) as study:
         assert (study.state == DONE).all()
     assert not check_study(path)[0]
