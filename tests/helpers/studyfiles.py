@@ -56,9 +56,8 @@ def store(
 ) -> None:
     """Store one learner, with its `results` if nothing else is given."""
     given = results(study, setting, seed) if statistics is None else statistics, tables or {}
-    study.store_many(
-        setting, seed, *({name: np.asarray(array)[None] for name, array in part.items()} for part in given)
-    )
+    parts = [{name: np.asarray(array)[None] for name, array in part.items() if name != "games"} for part in given]
+    study.store_many(setting, seed, *parts)
 
 
 def missing(study: StudyFile) -> list[tuple[int, int]]:
@@ -73,7 +72,8 @@ def store_all(study: StudyWriter) -> None:
         for some in np.array_split(seeds, 3):
             if some.size:
                 own = [results(study, setting, seed) for seed in some.tolist()]
-                study.store_many(setting, some, {name: np.stack([one[name] for one in own]) for name in own[0]})
+                names = own[0].keys() - {"games"}
+                study.store_many(setting, some, {name: np.stack([one[name] for one in own]) for name in names})
 
 
 def assert_stored(study: StudyFile, setting: int, seed: int) -> None:

@@ -106,10 +106,10 @@ def _dataset(file: Any, array: Array) -> Any:
 OTHER_REASON = "another reason: there is no room for more of them"
 
 
-def _fitting(name: str, array: NDArray[Any], place: Stored, *shapes: tuple[int, ...]) -> NDArray[Any]:
-    """Return an array in stored form.  Raises ValueError unless it has the stored type and one of these shapes."""
-    if array.dtype != place.dtype or array.shape not in shapes:
-        raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, expected {place.dtype} of shape {shapes[0]}")
+def _fitting(name: str, array: NDArray[Any], place: Stored, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return an array in stored form.  Raises ValueError unless it has the stored type and this shape."""
+    if array.dtype != place.dtype or array.shape != shape:
+        raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, expected {place.dtype} of shape {shape}")
     return array.astype(place.dtype, copy=False)
 
 
@@ -132,8 +132,7 @@ class StudyWriter(StudyFile):
         """Store the results of n learners.  An interruption leaves each learner complete or not done.
 
         settings, seeds: int[n], or one number for all: numbers of settings and seeds, not the seeds themselves.
-        statistics: arrays [n, points, ...], each learner's as in `Recorder.statistics`.  `games` may be missing or
-        must equal those of the file.  The arrays have the setting's own points or as many as the longest setting.
+        statistics: arrays [n, points, ...], each learner's as in `Recorder.statistics`, without `games`.
         tables: arrays [n, ...] by name, with `visits` if step sizes depend on them, only if `keep` is `last`.
         Raises ValueError for other arrays, and StudyFileError for disk errors.
         """
@@ -159,9 +158,15 @@ class StudyWriter(StudyFile):
         statistics: dict[str, NDArray[Any]],
         tables: dict[str, NDArray[Any]],
     ) -> None:
-        """Store learners of one kind, in ascending order."""
-        arrays = self.header.arrays
-        statistics, tables = self._checked(kind, settings, statistics, tables)
+        """Store learners of one kind, in ascending order.  Raises ValueError for arrays that such learners lack."""
+        arrays, n = self.header.arrays, settings.size
+        if statistics.keys() != kind.statistics.keys() or tables.keys() != kind.tables.keys():
+            raise ValueError(f"got {[*statistics, *tables]}, expected {[*kind.statistics, *kind.tables]}")
+        statistics = {
+            name: _fitting(name, statistics[name], place, (n, kind.points, *place.shape[3:]))
+            for name, place in kind.statistics.items()
+        }
+        tables = {name: _fitting(name, tables[name], at, (n, *at.shape[2:])) for name, at in kind.tables.items()}
         sums = self._checksums(settings, seeds, statistics, tables)
         learners = settings * self.seeds.size + seeds
         runs, failed = runs_of(learners), runs_of(learners[self.state[settings, seeds] == FAILED])
@@ -169,9 +174,7 @@ class StudyWriter(StudyFile):
         with STUDY_FILE.refusing(self.path):
             self.check_own()
             for name, place in kind.statistics.items():
-                padded = np.full(
-                    (settings.size, *place.shape[2:]), np.nan if place.dtype.kind == "f" else 0, place.dtype
-                )
+                padded = np.full((n, *place.shape[2:]), np.nan if place.dtype.kind == "f" else 0, place.dtype)
                 padded[:, : kind.points] = statistics[name]
                 self._places.write(place, runs, padded)
             for name, place in kind.tables.items():
@@ -180,32 +183,6 @@ class StudyWriter(StudyFile):
             self._places.write(arrays["reason"], failed, np.zeros(settings.size, np.uint16))
             self._places.write(arrays["state"], runs, np.full(settings.size, DONE, np.uint8))
         self.state[settings, seeds] = DONE
-
-    def _checked(
-        self,
-        kind: ResultKind,
-        settings: NDArray[np.int64],
-        statistics: Mapping[str, NDArray[Any]],
-        tables: Mapping[str, NDArray[Any]],
-    ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
-        """Return the results of learners of one kind in stored form, with only their own points and without games.
-
-        Raises ValueError for arrays that such learners lack.
-        """
-        own, n, most = kind.points, settings.size, self.games.shape[1]
-        columns, kept = {}, {}
-        given = dict(statistics)
-        games = given.pop("games", None)
-        if games is not None and not np.array_equal(games[:, :own], self.games[settings, :own]):
-            raise ValueError(f"games are not those of the points that settings {settings[:5]} record")
-        if given.keys() != kind.statistics.keys() or tables.keys() != kind.tables.keys():
-            raise ValueError(f"got {[*given, *tables]}, expected {[*kind.statistics, *kind.tables]}")
-        for name, place in kind.statistics.items():
-            shapes = (n, own, *place.shape[3:]), (n, most, *place.shape[3:])
-            columns[name] = _fitting(name, given[name], place, *shapes)[:, :own]
-        for name, place in kind.tables.items():
-            kept[name] = _fitting(name, tables[name], place, (n, *place.shape[2:]))
-        return columns, kept
 
     def fail(self, setting: int, seed: int, reason: str) -> None:
         """Record that a learner failed, and the reason.  A resumed study tries the learner again.
