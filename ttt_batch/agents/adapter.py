@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,6 @@ from ttt_batch.agents.base import (
 from ttt_batch.agents.layers import LayerRules, Reached, shares
 from ttt_batch.core.errors import AgentError, BoardError
 from ttt_batch.core.text import SEATS
-from ttt_batch.evaluation.ties import SolvedAgent
 from ttt_batch.games.board import EMPTY, MAX_TABLE_CELLS, UNFINISHED, Board, Position
 from ttt_batch.games.enumeration import check_enumerable
 from ttt_batch.games.graph import Graph, rows_of_edges
@@ -390,35 +389,14 @@ def edge_chances(agent: AgentAdapter, graph: Graph, symmetry: bool) -> NDArray[n
     return chances
 
 
-class PlayingAgent(SolvedAgent, Protocol):
-    """Protocol of an agent that plays and shows its values, such as a run; it may have exact values."""
-
-    @property
-    def worth(self) -> NDArray[np.float64]:
-        """Return the worth of each outcome to each player, float64[P, 4], on the scale of its values."""
-
-    def candidates(self, position: Position) -> list[int]:
-        """Return the cells that its choice rule may pick for the player to move, each equally likely."""
-
-    @property
-    def gives(self) -> str:
-        """Return the kind of `move_values`: `value` or `chance`."""
-
-    @property
-    def outside(self) -> bool:
-        """Return True if it is not a run: it has no values, and its moves are asked for."""
-
-    def drawn_shares(self, position: Position) -> dict[int, float] | None:
-        """Return the probability of each cell if it always draws from them; None for other agents."""
-
-    def move_values(self, position: Position) -> dict[int, float]:
-        """Return the value or probability of each free cell for the player to move; NaN if never seen."""
-
-
 class AgentProxy:
     """Proxy of another agent, which may change; board and worth of outcomes stay."""
 
-    def __init__(self, agent: PlayingAgent) -> None:
+    board: Board
+    worth: NDArray[np.float64]
+    own_ties: bool
+
+    def __init__(self, agent: "PlayingAgent") -> None:
         self._agent, self.board, self.worth, self.own_ties = agent, agent.board, agent.worth, agent.own_ties
 
     def __getattr__(self, name: str) -> Any:
@@ -429,3 +407,7 @@ class AgentProxy:
     def drawn_shares(self, position: Position) -> dict[int, float] | None:
         """Return None: `candidates` has drawn already."""
         return None
+
+
+PlayingAgent = SolverAccess | AgentProxy
+"""Agent that plays and shows its values, such as a run; it may have exact values."""

@@ -59,6 +59,7 @@ class SolverAccess:
 
     Agents without a table, such as networks and third-party agents, use the positions that tables of the board have.
 
+    own_ties: True for a player that breaks ties by its own rule, so that ties make no difference.
     generalises: True if the agent has values for all positions, not only those in a table.
     outside: True if the agent is not a run: it has no values, and its moves are asked for.
     learner: the learner of its table; None for agents without one.
@@ -70,6 +71,7 @@ class SolverAccess:
     """
 
     board: Board
+    own_ties: ClassVar[bool]
     learner: Learner | None = None
     generalises: ClassVar[bool] = False
     outside: ClassVar[bool] = False
@@ -90,6 +92,14 @@ class SolverAccess:
     def sharp_cells(self, position: Position) -> list[int]:
         """Return the cells that the agent may pick with ties `sharp`, if it can play by them."""
         raise NotImplementedError
+
+    @abstractmethod
+    def candidates(self, position: Position) -> list[int]:
+        """Return the cells that its choice rule may pick for the player to move, each equally likely."""
+
+    @abstractmethod
+    def move_values(self, position: Position) -> dict[int, float]:
+        """Return the value or probability of each free cell for the player to move; NaN if never seen."""
 
     @functools.cached_property
     def graph(self) -> Graph:
