@@ -11,7 +11,7 @@ from oracle.boards import VariantBoard
 
 import ttt_batch as ttt
 from ttt_batch.analysis import judge as searching
-from ttt_batch.analysis.judge import SearchResult, search
+from ttt_batch.analysis.judge import search
 from ttt_batch.core.errors import UsageError
 from ttt_batch.core.text import SEATS
 from ttt_batch.evaluation import prover
@@ -29,7 +29,7 @@ def trained(learner: str, board: str = "3x3", games: int = 20_000, seed: int = 0
 RUNS: dict[int, Run] = {}
 
 
-def found(run: Run, seat: str, **options: int) -> SearchResult:
+def found(run: Run, seat: str, **options: int) -> prover.Proof:
     RUNS[id(run)] = run
     return search(run, seat, **options)
 
@@ -148,7 +148,7 @@ def test_images_of_a_position_are_entered_once() -> None:
     plain, shared = trained("td", games=400_000), trained("td", games=400_000, symmetry="on")
     for number, seat in enumerate(SEATS):
         verdict = found(shared, seat)
-        assert verdict == SearchResult("proved", n_entered(shared, number), None)
+        assert verdict == prover.Proof("proved", n_entered(shared, number), None)
         assert verdict.positions < found(plain, seat).positions / 3
     poor = trained("td", games=40, symmetry="on")
     for number, seat in enumerate(SEATS):
@@ -159,7 +159,7 @@ def test_images_of_a_position_are_entered_once() -> None:
 
 def test_boards_with_no_line_to_fill_are_proved_at_once() -> None:
     run = trained("td", board="1x5x5", games=10)
-    assert [found(run, seat) for seat in SEATS] == [SearchResult("proved", 0, None)] * 2
+    assert [found(run, seat) for seat in SEATS] == [prover.Proof("proved", 0, None)] * 2
 
 
 @pytest.mark.parametrize(("board", "symmetry"), [("5x5x5", "off"), ("5x5x4", "on"), ("5x5x5-misere", "off")])
@@ -174,7 +174,7 @@ def test_agents_that_know_little_of_a_large_board_are_refuted(learner: str, boar
         assert verdict.line is not None and verdict.positions < 10_000
         assert_lost(run, number, verdict.line)
         assert found(run, seat) == verdict
-        assert found(run, seat, budget=5) == SearchResult("undecided", 5, None)
+        assert found(run, seat, budget=5) == prover.Proof("undecided", 5, None)
     assert before == (run.grown.used, run.grown.lost, [table.tobytes() for table in run.grown.compact()[1]])
 
 
@@ -196,7 +196,7 @@ def test_a_budget_is_enough_or_leaves_the_question_open(monkeypatch: pytest.Monk
     assert whole.status == "proved" and whole.unbeatable is True
     assert found(run, "second", budget=whole.positions) == whole
     short = found(run, "second", budget=whole.positions - 1)
-    assert short == SearchResult("undecided", whole.positions - 1, None) and short.unbeatable is None
+    assert short == prover.Proof("undecided", whole.positions - 1, None) and short.unbeatable is None
     monkeypatch.setattr(prover, "AT_ONCE", 7)  # interrupted and gone on with
     assert found(run, "second") == whole
     poor = trained("td", games=40)

@@ -81,34 +81,15 @@ MAX_SEARCH_BUDGET = 500_000_000
 LEAST_MEMORY = 1 << 20
 """Least bytes for the positions of a search: it lists more positions than it enters, even with a tiny budget."""
 
-
 Judged = AnyRun | AgentAdapter
 """A run, or any other agent at a board."""
-
-
-@dataclass(frozen=True)
-class SearchResult:
-    """Result of a search for an agent in one seat.
-
-    status: `proved` (no opponent and no tie-break beats it), `refuted`, or `undecided` within the budget.
-    positions: number of entered positions.  line: if refuted, the cells of a game that the agent can lose; else None.
-    """
-
-    status: Status
-    positions: int
-    line: list[int] | None
-
-    @property
-    def unbeatable(self) -> bool | None:
-        """Return whether the agent is unbeatable in this seat; None if undecided."""
-        return None if self.status == "undecided" else self.status == "proved"
 
 
 SEARCHED = {"unbeatable": "unbeatable", "losing_line": "line", "verdict": "status"}
 """Attributes of what searches find, by their keys in JSON and in frames; those of other keys have the same name."""
 
 
-def by_seat(found: Mapping[str, SearchResult | Proof], *keys: str) -> dict[str, dict[str, Any]]:
+def by_seat(found: Mapping[str, Proof], *keys: str) -> dict[str, dict[str, Any]]:
     """Return facts about searches or proofs by these keys of JSON, then by seat."""
     return {key: {seat: getattr(one, SEARCHED.get(key, key)) for seat, one in found.items()} for key in keys}
 
@@ -127,7 +108,7 @@ def search(
     budget: Number = SEARCH_BUDGET,
     ties: Ties = "any",
     agent: Any = None,
-) -> SearchResult:
+) -> Proof:
     """Search for a game in which an agent misses its goal in a seat, `first` or `second`.
 
     One thread makes a refutation reproducible.
@@ -140,7 +121,7 @@ def search(
         reached = Reached(LayerRules(run.board, run.symmetric), run.answers, number, most=budget, stop=True)
         line = reached.losing_line()
         status: Status = "proved" if reached.whole and not run.samples else "undecided"
-        return SearchResult("refuted" if line is not None else status, reached.positions, line)
+        return Proof("refuted" if line is not None else status, reached.positions, line)
     _check_searchable(run)
     size = 8 << (2 * budget).bit_length()
     if size > free_memory() and not run.generalises:
@@ -150,8 +131,7 @@ def search(
         )
     memory = None if run.generalises else max(2 * size, LEAST_MEMORY)
     player, prover = agent or table_player(run, ties), Prover(run.board, memory, symmetric=run.symmetric)
-    proof = prover.prove(player, number, goal, budget=budget, occupied=run.occupied)
-    return SearchResult(proof.status, proof.positions, proof.line)
+    return prover.prove(player, number, goal, budget=budget, occupied=run.occupied)
 
 
 @dataclass(frozen=True)
@@ -164,14 +144,14 @@ class SampledEvaluation(Printable):
     samples: answers sampled in each position of the search if the agent is random; else None.
     """
 
-    verdicts: dict[str, SearchResult]
+    verdicts: dict[str, Proof]
     matches: dict[str, dict[str, Tally]]
     budget: int
     games: int
     seed: int
     ties: Ties = "any"
     run: AnyRun | None = dataclasses.field(default=None, repr=False, compare=False)
-    wins: dict[str, SearchResult] = dataclasses.field(default_factory=dict)
+    wins: dict[str, Proof] = dataclasses.field(default_factory=dict)
     agent: JudgedAgent | None = dataclasses.field(default=None, compare=False)
     samples: int | None = None
 
@@ -388,11 +368,11 @@ class LostGame:
             # The last move may be a forfeit: the agent chose an occupied cell, so no mark is new.
             self.line = [(mark or int(games.cells[lost[0]])).bit_length() - 1 for mark in marks]
 
-    def told(self, verdict: SearchResult) -> SearchResult:
+    def told(self, verdict: Proof) -> Proof:
         """Return the verdict of a search, or `refuted` with the lost game if only the matches show a loss."""
         if self.line is None or verdict.line is not None:
             return verdict
-        return SearchResult("refuted", verdict.positions, self.line)
+        return Proof("refuted", verdict.positions, self.line)
 
 
 MAX_BUDGET = 10**12

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -42,24 +42,26 @@ WORTH_SHARING = 1 << 13
 
 @dataclass(frozen=True)
 class Proof:
-    """Result of a proof for an agent in one seat.
+    """Result of a proof, or of a search, for an agent in one seat.
 
     status: `proved` (the agent reaches its goal against all opponents, with all tie-breaks), `refuted` or `undecided`.
-    positions: number entered, with images merged.
+    positions: number entered, with images merged.  line: the cells of the first lost game; None without one.
+    Only of proofs, and not compared:
     lost: int8[n, cells], games in which the agent misses its goal, as cells in the order found, -1 after the end.
     full: whether memory ended the search.  seconds: duration.
     """
 
     status: Status
     positions: int
-    lost: NDArray[np.int8]
-    full: bool
-    seconds: float
+    line: list[int] | None
+    lost: NDArray[np.int8] = field(default_factory=lambda: np.zeros((0, 0), np.int8), repr=False, compare=False)
+    full: bool = field(default=False, repr=False, compare=False)
+    seconds: float = field(default=0.0, repr=False, compare=False)
 
     @property
-    def line(self) -> list[int] | None:
-        """Return the cells of the first lost game, or None without one."""
-        return None if not len(self.lost) else [int(cell) for cell in self.lost[0] if cell >= 0]
+    def unbeatable(self) -> bool | None:
+        """Return whether the agent reaches its goal against all opponents; None if undecided."""
+        return None if self.status == "undecided" else self.status == "proved"
 
 
 class Prover:
@@ -114,7 +116,9 @@ class Prover:
         self._needed[seat, goal] = hunt.count(search.KEPT)
         games = np.concatenate([walk.lost[: walk.at[search.LOST]] for _, walk in hunt.workers])[:lost]
         status: Status = "refuted" if len(games) else "proved" if why == search.DONE else "undecided"
-        return Proof(status, hunt.count(search.ENTERED), games, why == search.NO_ROOM, time.perf_counter() - began)
+        line = [int(cell) for cell in games[0] if cell >= 0] if len(games) else None
+        seconds = time.perf_counter() - began
+        return Proof(status, hunt.count(search.ENTERED), line, games, why == search.NO_ROOM, seconds)
 
 
 class _Hunt:
