@@ -17,25 +17,12 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.agents.base import (
-    MOST_AT_ONCE,
-    Agent,
-    Answered,
-    Positions,
-    Words,
-    batch_at,
-    batch_of,
-    chances_answered,
-    disagreement,
-    mover_words,
-    position_codes,
-)
+from ttt_batch.agents import base
 from ttt_batch.agents.layers import LayerRules, Reached, shares
 from ttt_batch.core.errors import AgentError, BoardError
 from ttt_batch.core.text import SEATS
@@ -96,33 +83,32 @@ class AgentAdapter(SolverAccess):
     """It returns probabilities of moves, not values."""
 
     def __init__(
-        self, agent: Agent, board: Board, *, symmetric: bool = False, loses: bool | None = False, samples: int = 0
+        self, agent: base.Agent, board: Board, *, symmetric: bool = False, loses: bool | None = False, samples: int = 0
     ) -> None:
         self.agent, self.name, self.board, self.symmetric = agent, agent.name, board, symmetric
         self.samples, self.asked = 0 if agent.own else samples, 0
         self._loses, self._rules = agent.loses or loses, LayerRules(board)
-        self._known: dict[int, tuple[Words, Answered]] = {}
-        self._kept: list[tuple[Positions, Answered]] = []
+        self._known: dict[int, tuple[base.Words, base.Answered]] = {}
+        self._kept: list[tuple[base.Positions, base.Answered]] = []
         self._remembers = not agent.own and board.cells <= MOST_REMEMBERED_CELLS
-
-    def close(self) -> None:
-        """End the agent's processes."""
-        self.agent.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, _kind: type[BaseException] | None, _error: object, _trace: TracebackType | None) -> None:
-        self.close()
+    def close(self, *_: object) -> None:
+        """End the agent's processes."""
+        self.agent.close()
 
-    def answers(self, own: Words, other: Words, ply: int, *, anew: bool = False) -> Answered:
+    __exit__ = close
+
+    def answers(self, own: base.Words, other: base.Words, ply: int, *, anew: bool = False) -> base.Answered:
         """Return the probability of each cell (float64[n, cells]) in different unfinished positions after `ply` moves.
 
         own, other: the marks of the player to move and of its opponent.  Zeros where the agent resigns, if it may.
         anew: query each position without the cache; positions may repeat.
         Raises AgentError.
         """
-        ask: Callable[[Words, Words, int], Answered] = self._drawn if anew else self._recalled
+        ask: Callable[[base.Words, base.Words, int], base.Answered] = self._drawn if anew else self._recalled
         if not self.symmetric:
             return ask(own, other, ply)
         marks = (other, own) if ply % 2 else (own, other)
@@ -131,12 +117,12 @@ class AgentAdapter(SolverAccess):
         if not anew:  # images of one position are one query
             (first, second), back = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
             back = back.ravel()
-        chances: Answered = ask(*((second, first) if ply % 2 else (first, second)), ply)[back]
-        placed: Answered = np.empty_like(chances)
+        chances: base.Answered = ask(*((second, first) if ply % 2 else (first, second)), ply)[back]
+        placed: base.Answered = np.empty_like(chances)
         np.put_along_axis(placed, np.array(self.board.symmetries)[number], chances, axis=1)
         return placed
 
-    def _recalled(self, own: Words, other: Words, ply: int) -> Answered:
+    def _recalled(self, own: base.Words, other: base.Words, ply: int) -> base.Answered:
         """Return `answers` for the positions as given, from the cache where possible."""
         if not self._remembers:
             return self._asked(own, other, ply)
@@ -160,17 +146,17 @@ class AgentAdapter(SolverAccess):
             self._known[ply] = known[order], chances[order]
         return answers
 
-    def _drawn(self, own: Words, other: Words, ply: int) -> Answered:
+    def _drawn(self, own: base.Words, other: base.Words, ply: int) -> base.Answered:
         """Return `answers` for the positions as given, without the cache."""
         self.asked += own.size
-        return self._answered(batch_of(self.board, own, other, ply % 2))
+        return self._answered(base.batch_of(self.board, own, other, ply % 2))
 
-    def _asked(self, own: Words, other: Words, ply: int) -> Answered:
+    def _asked(self, own: base.Words, other: base.Words, ply: int) -> base.Answered:
         """Return new answers of the agent, averaged over its samples."""
         found = np.zeros((own.size, self.board.cells))
-        for start in range(0, own.size, MOST_AT_ONCE):
-            part = slice(start, start + MOST_AT_ONCE)
-            batch = batch_of(self.board, own[part], other[part], ply % 2)
+        for start in range(0, own.size, base.MOST_AT_ONCE):
+            part = slice(start, start + base.MOST_AT_ONCE)
+            batch = base.batch_of(self.board, own[part], other[part], ply % 2)
             self.asked += batch.size
             for _ in range(self.samples or 1):
                 found[part] += self._answered(batch)
@@ -179,7 +165,7 @@ class AgentAdapter(SolverAccess):
         found /= self.samples or 1
         return found
 
-    def _answered(self, batch: Positions) -> Answered:
+    def _answered(self, batch: base.Positions) -> base.Answered:
         """Return new answers of the agent, in calls of its batch size."""
         found = np.empty((batch.size, self.board.cells))
         listeners = [] if self.agent.own else _listeners
@@ -191,7 +177,7 @@ class AgentAdapter(SolverAccess):
             found[start : start + part.size] = (
                 np.asarray(answer, np.float64)
                 if self.agent.resigns
-                else chances_answered(self.board, self.name, part, answer, loses=self._loses)
+                else base.chances_answered(self.board, self.name, part, answer, loses=self._loses)
             )
             for listener in listeners:
                 listener(part.size)
@@ -205,11 +191,11 @@ class AgentAdapter(SolverAccess):
         kept, self._kept = self._kept, []
         if self.agent.own or self.samples or not kept:
             return
-        batch = Positions(*(np.concatenate(arrays) for arrays in zip(*(one for one, _ in kept), strict=True)))
+        batch = base.Positions(*(np.concatenate(arrays) for arrays in zip(*(one for one, _ in kept), strict=True)))
         before = np.concatenate([chances for _, chances in kept])
         some = np.random.default_rng(0).permutation(batch.size)[:ASKED_AGAIN]
         again = batch.picked(some)
-        disagreement(self.board, self.name, again, before[some], self._answered(again))
+        base.disagreement(self.board, self.name, again, before[some], self._answered(again))
 
     def sampled(self, samples: int) -> Self:
         """Return the same agent with `samples` queries per position."""
@@ -225,7 +211,7 @@ class AgentAdapter(SolverAccess):
         marks = self.position_asked(position)
         if self.board.outcome(marks) != UNFINISHED:
             raise BoardError(f"position {self.board.format_position(marks)!r} is final: there is nothing to choose")
-        own, other = mover_words(batch_at(self.board, marks))
+        own, other = base.mover_words(base.batch_at(self.board, marks))
         chances = self.answers(own, other, self.board.cells - marks.count(EMPTY))[0]
         return {cell: float(chances[cell]) for cell in np.flatnonzero(chances).tolist()}
 
@@ -279,7 +265,7 @@ def judge_exactly(player: AgentAdapter, against: AgentAdapter, *, called: str = 
     )
 
 
-def choices_of(agent: AgentAdapter, symmetric: bool) -> tuple[NDArray[np.int64], Answered]:
+def choices_of(agent: AgentAdapter, symmetric: bool) -> tuple[NDArray[np.int64], base.Answered]:
     """Return an agent's choices in both seats: codes of positions, ascending, and the probability of each cell.
 
     They are int64[n] and float64[n, cells].  symmetric: only one image of each position is queried.
@@ -287,11 +273,11 @@ def choices_of(agent: AgentAdapter, symmetric: bool) -> tuple[NDArray[np.int64],
     """
     board = agent.board
     check_enumerable(board, not agent.exact, "a table of an agent's choices")
-    code, chances = list[NDArray[np.int64]](), list[Answered]()
+    code, chances = list[NDArray[np.int64]](), list[base.Answered]()
 
-    def answers(own: Words, other: Words, ply: int) -> Answered:
+    def answers(own: base.Words, other: base.Words, ply: int) -> base.Answered:
         found = agent.answers(own, other, ply)
-        code.append(position_codes(*((other, own) if ply % 2 else (own, other)), board.cells))
+        code.append(base.position_codes(*((other, own) if ply % 2 else (own, other)), board.cells))
         chances.append(found)
         return found
 

@@ -10,7 +10,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ttt_batch.app.reports.layout import GAP, side_by_side
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 COMPILING, COMPILING_ALL = "compiling kernels (once)", "compiling all kernels (once)"
 
 FIRST_LINE = 8  # kernels until the first line about them off a terminal
-
 
 RECENT_SECONDS, LEAST_SECONDS = 10.0, 0.5
 """Seconds of recent speed that estimate the time left, and the fewest seconds for an estimate."""
@@ -66,9 +64,7 @@ class Reporter:
         self._forget = on_compile(self.compiling, self.clear, self.compiled_one)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._forget()
         self.clear()
         if kind is None:

@@ -18,7 +18,6 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -331,9 +330,7 @@ class ThreadPool(ThreadPoolExecutor):
         self.give_up = self.ending.set
         super().__init__(self.slots)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
         self.give_up()
         # After Ctrl-C do not wait: threads may compile or train for long.
         self.shutdown(wait=not isinstance(error, KeyboardInterrupt), cancel_futures=kind is not None)
