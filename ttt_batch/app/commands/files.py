@@ -152,6 +152,7 @@ def export_(
     """
     from ttt_batch.agents.adapter import watched
     from ttt_batch.api.tables import AGENT_FORMATS, check_export_options, export_run, resolve_format
+    from ttt_batch.runs import loading
     from ttt_batch.runs.formats import WHOLE
     from ttt_batch.runs.importing import check_export
 
@@ -171,8 +172,9 @@ def export_(
         if of_agent:
             (table,) = stack.enter_context(rules.open([run], trust))
         else:
-            load = shared.load_any_run if to in WHOLE else shared.load_named_run
-            table = load(path, trust, check=lambda config: check_export(config, to))
+            load = loading.load_any if to in WHOLE else loading.load
+            table = load(path, trust=trust, check=lambda config: check_export(config, to))
+            shared.say(path, table.notes)
             options["warn"] = report.warn
 
         def work(paths: list[Path]) -> list[Path]:

@@ -27,9 +27,7 @@ from ttt_batch.runs.options import OPTIONS, NumberOptions, OwnOptions, PatternOp
 if TYPE_CHECKING:
     from ttt_batch.agents.adapter import AgentAdapter
     from ttt_batch.app.progress import Reporter
-    from ttt_batch.runs.config import Config
     from ttt_batch.runs.loading import AnyRun
-    from ttt_batch.runs.run import Run
 
 
 Text = str | None
@@ -111,22 +109,11 @@ def switch(name: str, meaning: str, panel: str | None = None) -> Any:
 Result = TypeVar("Result")
 
 
-def load_named_run(path: Path, trust: bool, check: "Callable[[Config], None] | None" = None) -> "Run":
-    """Read the run file of a table, with notes about it on standard error.  check: as for `load_any`."""
-    from ttt_batch.runs.loading import load
-
-    run = load(path, trust=trust, check=check)
-    say(path, run.notes)
-    return run
-
-
-def load_any_run(
-    path: Path, trust: bool, report: "Reporter | None" = None, check: "Callable[[Config], None] | None" = None
-) -> "AnyRun":
-    """Read a run file, with notes about it on standard error, after the notice of `report`.  check: see `load_any`."""
+def load_any_run(path: Path, trust: bool, report: "Reporter | None" = None) -> "AnyRun":
+    """Read a run file, with notes about it on standard error, after the notice of `report`."""
     from ttt_batch.runs.loading import load_any
 
-    run = load_any(path, trust=trust, check=check)
+    run = load_any(path, trust=trust)
     if report is not None and run.notes:
         report.clear()
     say(path, run.notes)

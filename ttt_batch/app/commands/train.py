@@ -176,6 +176,7 @@ def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compil
 
 def _origin(options: dict[str, Any], out: Path | None, learner: str, board: "Board") -> "Run | None":
     """Return the run to start from, loaded from a run file or another program's table.  options, out: of `train`."""
+    from ttt_batch.runs.loading import load
     from ttt_batch.runs.storage.run_file import RUN_FILE
     from ttt_batch.training.plan import check_options
     from ttt_batch.training.train import check_files
@@ -187,7 +188,9 @@ def _origin(options: dict[str, Any], out: Path | None, learner: str, board: "Boa
     check_files(options["resume"], {**options, "out": out})
     path = find_run(options["start"])
     if path.suffix.lower() in (".h5", ".hdf5") or not exists(path) or RUN_FILE.begins(path):
-        return shared.load_named_run(path, options["trust"])
+        run = load(path, trust=options["trust"])
+        shared.say(path, run.notes)
+        return run
     from ttt_batch.runs.importing import import_tables
 
     return import_tables([path], learner, board=board, warn=lambda line: print_message(f"ttt-batch: {line}"))
@@ -218,7 +221,6 @@ LearnerOfGames = Annotated[
         read=shared.learner_meant,
     ),
 ]
-
 
 Moves = Annotated[
     Text, option("HOW", "What digits in GAMES are, unless only one way fits.", offers=DIGITS_MEAN, default="what fits")
