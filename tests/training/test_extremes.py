@@ -15,9 +15,8 @@ from ttt_batch.core.errors import UsageError
 from ttt_batch.runs.formats.base import FormatError
 from ttt_batch.runs.importing import export_table, import_tables
 from ttt_batch.runs.loading import check_run
-from ttt_batch.runs.options import MAX_GAMES, parse_schedule
+from ttt_batch.runs.options import LARGEST, MAX_GAMES, parse_schedule
 from ttt_batch.runs.schedules import value_at
-from ttt_batch.runs.state import LARGEST
 from ttt_batch.simulation.walk import MAX_WALKED
 
 TINY = 5e-324

@@ -44,7 +44,7 @@ from ttt_batch.core.named_code import is_callable_name, named_object, reason_of
 from ttt_batch.core.text import AGENT_NAMES, ILLEGAL, Number, check_switches, choose, count_text, parse_float
 from ttt_batch.games.board import Board, parse_board
 from ttt_batch.runs.loading import AnyRun, any_run
-from ttt_batch.runs.lookup import PROGRAM, is_agent_name
+from ttt_batch.runs.lookup import PROGRAM, RUNS_OR_AGENTS, is_agent_name
 
 TIME_LIMIT = 10.0
 """Default time limit of an answer in seconds."""
@@ -395,8 +395,6 @@ def _ended(pid: int, patience: float) -> "os.waitid_result | None":
 AgentLike = Agent | str | Callable[..., Any]
 """Agent other than a run, or its name."""
 
-FORMS = "a run file, FILE.py:NAME or cmd:PROGRAM"
-
 MOST_SECONDS = 86_400
 """The longest time limit: a day."""
 
@@ -426,9 +424,9 @@ def make_agent(given: object, board: Board, *, time_limit: Number | None = None)
             return ProgramAgent(given.removeprefix(PROGRAM), board, limit=limit)
         if is_callable_name(given):
             return load_callable(given, limit=limit)
-        return named_agent(choose("agent", given, AGENT_NAMES, others=FORMS), board)
+        return named_agent(choose("agent", given, AGENT_NAMES, others=RUNS_OR_AGENTS), board)
     if not callable(given):
-        raise UsageError(f"not an agent: {quoted(given)}; give a callable such as {SINGLE_FORM}, {FORMS}")
+        raise UsageError(f"not an agent: {quoted(given)}; give a callable such as {SINGLE_FORM}, {RUNS_OR_AGENTS}")
     return agent_of(given, limit=limit)
 
 

@@ -29,8 +29,8 @@ from ttt_batch.runs.evaluation import find_images
 from ttt_batch.runs.formats.base import MAX_CELLS, UNSAID, FormatError, marks_of_states
 from ttt_batch.runs.growing_table import grow
 from ttt_batch.runs.network_run import PatternRun, table_fields
+from ttt_batch.runs.options import LARGEST
 from ttt_batch.runs.run import Run
-from ttt_batch.runs.state import LARGEST
 from ttt_batch.runs.storage.container import Answer, finding, in_child, memory_limit, run_child
 from ttt_batch.simulation.action_probabilities import BY_BEADS, even_chances
 from ttt_batch.simulation.policy import chosen_edges, edge_scores, empty_policy, order_rows

@@ -7,9 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-LARGEST = 1e100
-"""Largest absolute number in a table or a worth, small enough that sums do not overflow."""
-
 MOST_SECONDS = 1e11
 """Longest duration of a training or a study: 3,000 years."""
 

@@ -15,26 +15,17 @@ from ttt_batch.core.files import open_ordinary, reading, shown, size_of
 from ttt_batch.core.outputs import OutputKind, check_distinct
 from ttt_batch.core.text import SEATS, choose, choose_seat
 from ttt_batch.games.board import Board
-from ttt_batch.runs.formats.base import (
-    ACTION_VALUES,
-    MAX_CELLS,
-    STATES,
-    Format,
-    FormatError,
-    Table,
-    TakenFormatError,
-    validated_table,
-)
-from ttt_batch.runs.state import LARGEST
+from ttt_batch.runs.formats import base
+from ttt_batch.runs.options import LARGEST
 
-EXPORT = OutputKind(FormatError, taken=TakenFormatError)
+EXPORT = OutputKind(base.FormatError, taken=base.TakenFormatError)
 """Output kind for files of tables and pictures."""
 
-FORMATS: dict[str, Format] = {
+FORMATS: dict[str, base.Format] = {
     one.name: one
     for module in sorted(Path(__file__).parent.glob("format_*.py"), reverse=True)
     for one in vars(importlib.import_module(f"{__name__}.{module.stem}")).values()
-    if isinstance(one, Format)
+    if isinstance(one, base.Format)
 }
 """All formats by name, those of text first."""
 
@@ -48,14 +39,14 @@ ENDINGS = {
 """Format by the suffix of a file's name; `.bin` is left out, since several formats use it."""
 
 
-def format_named(name: str) -> Format:
+def format_named(name: str) -> base.Format:
     """Return the format called `name`, in any spelling that `choose` accepts.  Raises UsageError."""
     return FORMATS[choose("format", name, FORMATS)]
 
 
 def write(
     name: str,
-    table: Table,
+    table: base.Table,
     board: Board,
     paths: Sequence[str | Path],
     *,
@@ -73,24 +64,28 @@ def write(
     players = check_use(form, board, targets, table.kind, player)
     check_targets(targets, overwrite=overwrite)
     try:
-        whole = validated_table(table, board)
-        if whole.kind == ACTION_VALUES and np.isnan(whole.q).any():
-            raise FormatError(f"some action values are missing; {name} has a number for every cell; fill them first")
-        parts = [Table(whole.value[[number]]) for number in players] if form.per_player else [whole]
+        whole = base.validated_table(table, board)
+        if whole.kind == base.ACTION_VALUES and np.isnan(whole.q).any():
+            raise base.FormatError(
+                f"some action values are missing; {name} has a number for every cell; fill them first"
+            )
+        parts = [base.Table(whole.value[[number]]) for number in players] if form.per_player else [whole]
         contents = [form.encode(part, board) for part in parts]
-    except FormatError as error:
-        raise FormatError(f"cannot write {', '.join(map(shown, targets))}: {error}") from None
+    except base.FormatError as error:
+        raise base.FormatError(f"cannot write {', '.join(map(shown, targets))}: {error}") from None
     EXPORT.write(targets, contents, overwrite=overwrite)
     return targets
 
 
-def read(name: str, paths: Sequence[str | Path], board: Board, kind: str | None, *, player: str | None = None) -> Table:
+def read(
+    name: str, paths: Sequence[str | Path], board: Board, kind: str | None, *, player: str | None = None
+) -> base.Table:
     """Read a table of `board`.
 
     kind: the expected kind, POSITION_VALUES, ACTION_VALUES or STATES; None accepts every kind of the format.
     paths, player: as for `write`; the values of a player without a file are nan.
     Raises UsageError for an unknown format, a format that does not hold `kind`, or a wrong number of files.
-    Raises FormatError if a file is unreadable, damaged, of another board, or holds numbers beyond `state.LARGEST`.
+    Raises FormatError if a file is unreadable, damaged, of another board, or holds numbers beyond `options.LARGEST`.
     """
     form, sources = format_named(name), [Path(path) for path in paths]
     players = check_use(form, board, sources, kind, player)
@@ -100,32 +95,32 @@ def read(name: str, paths: Sequence[str | Path], board: Board, kind: str | None,
         try:
             table = form.decode(content, board)
             if kind is not None and table.kind != kind:
-                raise FormatError(
+                raise base.FormatError(
                     f"the file holds {table.kind}, not {kind}; name another file, or a learner with such a table"
                 )
-            tables.append(validated_table(table, board, LARGEST))
-        except FormatError as error:
-            raise FormatError(f"{shown(source)}: {error}") from None
+            tables.append(base.validated_table(table, board, LARGEST))
+        except base.FormatError as error:
+            raise base.FormatError(f"{shown(source)}: {error}") from None
     if not form.per_player:
         return tables[0]
     value = np.full((2, 3**board.cells), np.nan)
     for table, number in zip(tables, players, strict=True):
         value[number] = table.value[0]
-    return Table(value)
+    return base.Table(value)
 
 
 def check_use(
-    form: Format, board: Board, paths: Sequence[Path], kind: str | None, player: str | None
+    form: base.Format, board: Board, paths: Sequence[Path], kind: str | None, player: str | None
 ) -> tuple[int, ...]:
     """Return the players whose values the files hold, as 0 and 1.  Raises UsageError for a use that does not fit."""
     if kind is None:
         kind = form.kinds[0]
     if kind not in form.kinds:
         raise UsageError(f"format {form.name} does not hold {kind}; formats that do: {_formats_for(kind)}")
-    if kind != STATES and board.cells > MAX_CELLS:
+    if kind != base.STATES and board.cells > base.MAX_CELLS:
         raise UsageError(
             f"board {board.name} has {board.cells} cells and {3**board.cells:,} codes; format {form.name} keeps a "
-            f"table by code, which allows at most {MAX_CELLS} cells; choose one of: {_formats_for(STATES)}"
+            f"table by code, which allows at most {base.MAX_CELLS} cells; choose one of: {_formats_for(base.STATES)}"
         )
     if not 1 <= len(paths) <= 1 + form.per_player:
         wanted = "1 file, or 2 (first and second player)" if form.per_player else "1 file"
@@ -139,7 +134,7 @@ def check_use(
 
 
 def _formats_for(kind: str) -> str:
-    return ", ".join(form.name for form in FORMATS.values() if {kind, STATES} & set(form.kinds))
+    return ", ".join(form.name for form in FORMATS.values() if {kind, base.STATES} & set(form.kinds))
 
 
 def check_targets(paths: Sequence[Path], *, overwrite: bool) -> None:
@@ -148,7 +143,7 @@ def check_targets(paths: Sequence[Path], *, overwrite: bool) -> None:
     Raises FormatError if a file exists and `overwrite` is false, if a path is a folder or a special file, if its folder
     does not exist or is not writable, or if two paths name the same file.
     """
-    check_distinct([(flag("out"), path) for path in paths], error=FormatError)
+    check_distinct([(flag("out"), path) for path in paths], error=base.FormatError)
     for path in paths:
         EXPORT.check(path, overwrite=overwrite)
 
@@ -156,11 +151,11 @@ def check_targets(paths: Sequence[Path], *, overwrite: bool) -> None:
 def read_file(path: Path, limit: int) -> bytes:
     """Return the bytes of a file.  Raises FormatError if it is not ordinary, or longer than `limit` bytes."""
     missing = f"cannot read {shown(path)}: there is no such file; name a file that holds a table"
-    with reading(path, FormatError, lambda: missing), open_ordinary(path) as file:
+    with reading(path, base.FormatError, lambda: missing), open_ordinary(path) as file:
         size = size_of(file)
         content = file.read(size) if size <= limit else b""
     if size > limit:
-        raise FormatError(
+        raise base.FormatError(
             f"{shown(path)}: the file has {size:,} bytes, a table of this board at most {limit:,}; "
             "name another file, or give the file's own board"
         )

@@ -17,24 +17,14 @@ from ttt_batch.core.errors import UsageError, quoted
 from ttt_batch.core.text import count_text
 from ttt_batch.games.board import FIRST_WINS, SECOND_WINS, Board, most_positions
 from ttt_batch.games.graph import Graph, rows_of_edges
-from ttt_batch.runs.formats import base
+from ttt_batch.runs.formats import base, numbering
 from ttt_batch.runs.formats.base import FormatError, Table, marks_of_states, validated_table
 from ttt_batch.runs.formats.format_arrays import array_in, arrays_in, columns_in
 from ttt_batch.runs.formats.format_pickles import read_plain
 from ttt_batch.runs.formats.format_text import HEADER, json_in
 from ttt_batch.runs.formats.keys import OURS, KeyReading, is_position
-from ttt_batch.runs.formats.numbering import (
-    CLEARLY,
-    NumberedEntries,
-    as_table,
-    by_edge,
-    find_reading,
-    middle_of,
-    perspective_text,
-    row_finder,
-)
 from ttt_batch.runs.formats.shapes import CELL_SIGNS, Columns, Entries, Players, entries_of, is_column_header, unwrap
-from ttt_batch.runs.state import LARGEST
+from ttt_batch.runs.options import LARGEST
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -278,9 +268,10 @@ def recognised(
         if len(tables) == 1:
             raise UsageError("a player is named, but the file holds the values of moves; leave the player out")
         tables, players = [_joined(tables)], ()
-    placed, why = find_reading(tables, board, graph, reading, own=players, low=low)
+    placed, why = numbering.find_reading(tables, board, graph, reading, own=players, low=low)
     parts = [
-        as_table(one, graph, board.cells, players[number] if players else None) for number, one in enumerate(placed)
+        numbering.as_table(one, graph, board.cells, players[number] if players else None)
+        for number, one in enumerate(placed)
     ]
     table = parts[0] if len(parts) == 1 else _both(parts, board)
     if not table.code.size:
@@ -294,9 +285,9 @@ def recognised(
     warnings = _left_out(placed)
     kind = f"{contents[0].kind}: " if contents[0].kind else ""
     shape = tables[0].shape if len(tables) == 1 else f"{tables[0].shape} for each player"
-    owner = "" if players else perspective_text(placed[0])
+    owner = "" if players else numbering.perspective_text(placed[0])
     taken = f"taken for {kind}{shape}; keys are {placed[0].reading.meaning}{owner}; {why}"
-    middle = 0.0 if placed[0].value is None else middle_of(placed[0].value)
+    middle = 0.0 if placed[0].value is None else numbering.middle_of(placed[0].value)
     return Recognised(table, taken, warnings, middle)
 
 
@@ -330,17 +321,17 @@ def in_our_numbering(q: NDArray[np.float64], board: Board, graph: Graph) -> bool
     """Return whether no other numbering than ours fits a table by code, float64[codes, cells], clearly better."""
     try:
         tables = [entries_of(q, board)]
-        (found,), _ = find_reading(tables, board, graph, None)
+        (found,), _ = numbering.find_reading(tables, board, graph, None)
     except (FormatError, UsageError):  # an untrained table, or several numberings fit equally well
         return True
     try:
-        (ours,), _ = find_reading(tables, board, graph, OURS)
+        (ours,), _ = numbering.find_reading(tables, board, graph, OURS)
     except FormatError:
         return False
-    return found.gain < ours.gain + 2 * CLEARLY
+    return found.gain < ours.gain + 2 * numbering.CLEARLY
 
 
-def _left_out(placed: Sequence[NumberedEntries]) -> tuple[str, ...]:
+def _left_out(placed: Sequence[numbering.NumberedEntries]) -> tuple[str, ...]:
     left_out = sum(one.left_out for one in placed)
     if not left_out:
         return ()
@@ -377,10 +368,10 @@ def _both(parts: Sequence[Table], board: Board) -> Table:
 
 def missing_moves(graph: Graph, table: Table) -> NDArray[np.bool_]:
     """Return bool[E]: the moves without an action value, or without a value of the unfinished position after them."""
-    rows = row_finder(graph)(table.code)
+    rows = numbering.row_finder(graph)(table.code)
     kept = rows >= 0
     if table.q is not None:
-        return np.isnan(by_edge(graph, rows[kept], table.q[kept]))
+        return np.isnan(numbering.by_edge(graph, rows[kept], table.q[kept]))
     there = np.zeros((2, graph.code.size), np.bool_)
     there[:, rows[kept]] = ~np.isnan(table.value[:, kept])
     for player in (0, 1):

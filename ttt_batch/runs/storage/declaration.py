@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.core.text import count_text
-from ttt_batch.runs.state import LARGEST, MOST_SECONDS
+from ttt_batch.runs.options import LARGEST
+from ttt_batch.runs.state import MOST_SECONDS
 from ttt_batch.runs.storage.container import FILE_TYPE, USER_BLOCK, Invalid, parse_version, version_text
 
 FORMAT = (1, 5)

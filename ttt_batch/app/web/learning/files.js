@@ -5,7 +5,7 @@
  */
 const tableFiles = (() => {
   const OUTCOMES = ["unfinished", "first wins", "second wins", "draw"];
-  const LARGEST = 1e100; // the largest number that a table may hold, as of `import` (see `runs/state.py`)
+  const LARGEST = 1e100; // the largest number that a table may hold, as of `import` (see `runs/options.py`)
   const BOXED = 765; // positions of 3x3 without their images
   const NO_TABLE = "choose one that this page or “ttt-batch export RUN --to json” has written";
 
