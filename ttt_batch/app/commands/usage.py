@@ -128,12 +128,9 @@ NO_OPTION = {
         for word in ("width", "height", "size", "figsize", "dpi")
     },
     ("warmup", "all"): ": it compiles all unless --small is given; leave it out",
-    ("", "verbose"): ": progress is shown unless --quiet is given; leave it out",
-    ("", "progress"): ": progress is shown unless --quiet is given; leave it out",
+    **{("", word): ": progress is shown unless --quiet is given; leave it out" for word in ("verbose", "progress")},
     ("", "debug"): "; after TTT_BATCH_DEBUG=1 an internal error shows where it arose",
-    ("", "gpu"): ": all work is done by processors; leave it out",
-    ("", "cuda"): ": all work is done by processors; leave it out",
-    ("", "device"): ": all work is done by processors; leave it out",
+    **{("", word): ": all work is done by processors; leave it out" for word in ("gpu", "cuda", "device")},
     ("", "render"): "; watch shows games",
 }
 """Reason, as the end of a message, why a command (any if empty) lacks an option that a person may expect (folded)."""
@@ -151,7 +148,6 @@ NO_ARGUMENT = {
 SWEPT = [name for name, declared in OPTIONS.items() if declared.swept and declared.help]
 LISTED = ("--learner", "--opponent", "--seeds", *map(dashed, SWEPT))
 """Options of `study` that take a list as one word, by their names in Python and as they are typed."""
-
 
 OPTION_START = re.compile(r"--?[a-zA-Z]")
 """Pattern of the beginning of an option, not of a negative number."""

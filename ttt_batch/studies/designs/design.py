@@ -89,11 +89,8 @@ class Grid:
         return f"{several}: " if several else ""
 
 
-FAMILIES: Mapping[str, Method] = {family.name: family for family in (TABLES, NETWORKS, TALLIES)}
-
-OPTION_NAMES = tuple(dict.fromkeys(name for family in FAMILIES.values() for name in family.options))
+OPTION_NAMES = tuple(dict.fromkeys(name for family in (TABLES, NETWORKS, TALLIES) for name in family.options))
 """Options of all families."""
-
 
 _LEARNER = {"learner": Option(read=any_learner)}
 
