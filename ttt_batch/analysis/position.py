@@ -41,7 +41,6 @@ from ttt_batch.runs.run import Run
 Positions = str | Path | Iterable[str]
 """A file of positions, or its lines."""
 
-
 Results = frozenset[int]
 """Results of the first player that an answer allows: 1 a win, 0 a draw, -1 a loss; empty without an answer."""
 

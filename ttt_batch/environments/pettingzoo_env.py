@@ -16,15 +16,8 @@ from pettingzoo import AECEnv
 
 from ttt_batch.core.errors import UsageError
 from ttt_batch.core.text import choose
+from ttt_batch.environments import gymnasium_envs
 from ttt_batch.environments.batch import Batch
-from ttt_batch.environments.gymnasium_envs import (
-    RENDER_MODES,
-    check_render_mode,
-    one_action,
-    picture_of,
-    reset_options,
-    spaces_of,
-)
 from ttt_batch.games.board import Board
 
 AGENTS = ("player_0", "player_1")
@@ -38,7 +31,7 @@ class MNKAEC(AECEnv):
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo's form
-        "render_modes": list(RENDER_MODES),
+        "render_modes": list(gymnasium_envs.RENDER_MODES),
         "name": "ttt_batch_mnk_v0",
         "is_parallelizable": False,
         "render_fps": 4,
@@ -47,9 +40,9 @@ class MNKAEC(AECEnv):
     def __init__(self, board: Board | str = "3x3", *, render_mode: str | None = None) -> None:
         super().__init__()
         self.batch = Batch(1, board, autoreset="disabled", illegal="lose")
-        self.render_mode = check_render_mode(render_mode)
+        self.render_mode = gymnasium_envs.check_render_mode(render_mode)
         self.possible_agents = list(AGENTS)
-        planes, actions = spaces_of(self.batch)
+        planes, actions = gymnasium_envs.spaces_of(self.batch)
         mask = Box(0, 1, (self.batch.n_actions,), np.int8)
         self.observation_spaces = {
             agent: gymnasium.spaces.Dict({"observation": planes, "action_mask": mask}) for agent in AGENTS
@@ -67,7 +60,7 @@ class MNKAEC(AECEnv):
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin a game.  It has no random moves, so the seed changes nothing.  Raises UsageError."""
-        reset_options(options)
+        gymnasium_envs.reset_options(options)
         self.batch.reset(seed=seed)
         self._begin()
         if self.render_mode == "human":
@@ -100,7 +93,7 @@ class MNKAEC(AECEnv):
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        seen = self.batch.step(one_action(self.batch, action))
+        seen = self.batch.step(gymnasium_envs.one_action(self.batch, action))
         self._cumulative_rewards[agent] = 0.0
         self.rewards = {one: float(seen.rewards[0, number]) for number, one in enumerate(AGENTS)}
         self.terminations = dict.fromkeys(AGENTS, bool(seen.terminated[0]))
@@ -111,7 +104,7 @@ class MNKAEC(AECEnv):
 
     def render(self) -> Any:
         """Return the game in the render mode."""
-        return picture_of(self.batch, 0, self.render_mode)
+        return gymnasium_envs.picture_of(self.batch, 0, self.render_mode)
 
     def close(self) -> None:
         """Do nothing, as nothing is open."""

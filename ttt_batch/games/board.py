@@ -37,7 +37,6 @@ MAX_TABLE_CELLS = 36
 Position = tuple[int, ...]
 """The marks of all cells, in cell order."""
 
-
 Cells = TypeVar("Cells")
 
 

@@ -59,7 +59,6 @@ KNOWN = {
   Science 815 (2020), pp. 79-94.
 """
 
-
 CERTIFIED = {"4x5x4", "5x5x4", "5x5x5", "6x5x4", "6x6x4"}
 """Boards whose value networks of this program prove, too, without the literature: `data/proofs.md`."""
 

@@ -19,42 +19,18 @@ from ttt_batch.games.enumeration import enumerate_graph, too_large
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
 from ttt_batch.runs.config import GIVEN, Config, cannot_play_second_error, make_config
-from ttt_batch.runs.formats import FORMATS, check_use, format_named, read, read_file, write
-from ttt_batch.runs.formats.base import (
-    ACTION_VALUES,
-    POSITION_VALUES,
-    STATES,
-    Format,
-    FormatError,
-    Table,
-    marks_of_states,
+from ttt_batch.runs.formats import (
+    FORMATS,
+    base,
+    check_use,
+    format_named,
+    numbering,
+    read,
+    read_file,
+    recognising,
+    write,
 )
 from ttt_batch.runs.formats.keys import KeyReading, parse_reading
-from ttt_batch.runs.formats.numbering import (
-    action_by_code,
-    beads_from,
-    edges_from,
-    is_symmetry_reduced,
-    possible,
-    state_values_from,
-    states_of_rows,
-    value_by_code,
-    values_from,
-)
-from ttt_batch.runs.formats.recognising import (
-    OF_FINAL_VALUES,
-    OF_OWN_VALUES,
-    OF_VALUES,
-    Content,
-    Recognised,
-    content_of,
-    in_our_numbering,
-    learner_for,
-    loses_by_table,
-    missing_moves,
-    most_bytes,
-    recognised,
-)
 from ttt_batch.runs.loading import misfits
 from ttt_batch.runs.options import MAX_GAMES
 from ttt_batch.runs.plain_hdf5 import run_without_statistics
@@ -87,20 +63,20 @@ def export_table(
     form = format_named(to)
     kind = kind_in(form, run.learner)
     check_use(form, run.board, files, kind, player)
-    if kind == STATES:
+    if kind == base.STATES:
         numbers: dict[str, Any]
         if has_actions(run.learner):
             numbers = {"q": _actions(run), "more": _more(run)}
         else:
             numbers = {"values": values_of_both_players(run)}
-        table = states_of_rows(run.graph, chosen_edges(run.graph, run.policy), run.board.cells, **numbers)
-    elif kind == ACTION_VALUES:
+        table = numbering.states_of_rows(run.graph, chosen_edges(run.graph, run.policy), run.board.cells, **numbers)
+    elif kind == base.ACTION_VALUES:
         marks = run.graph.cell < run.board.cells  # without resignations
-        table = action_by_code(run.graph, marks, np.nan_to_num(_actions(run)), _background(run))
+        table = numbering.action_by_code(run.graph, marks, np.nan_to_num(_actions(run)), _background(run))
     else:
-        table = value_by_code(run.graph, values_of_both_players(run), run.board.cells)
+        table = numbering.value_by_code(run.graph, values_of_both_players(run), run.board.cells)
     written = write(form.name, table, run.board, files, player=player, overwrite=overwrite)
-    if kind == ACTION_VALUES and (more := _more(run)):
+    if kind == base.ACTION_VALUES and (more := _more(run)):
         what = "the mean of the two tables" if "a" in more else "preferences for moves, not the values of positions"
         warn(f"{form.name} holds {what}; npz, json and parquet hold both")
     return written
@@ -125,9 +101,15 @@ def check_export(config: Config, to: str) -> None:
         raise too_large("export", config.board, remedy)
 
 
-def kind_in(form: Format, learner: Learner) -> str:
+def kind_in(form: base.Format, learner: Learner) -> str:
     """Return the kind of table that a format stores for a learner."""
-    return STATES if STATES in form.kinds else ACTION_VALUES if has_actions(learner) else POSITION_VALUES
+    return (
+        base.STATES
+        if base.STATES in form.kinds
+        else base.ACTION_VALUES
+        if has_actions(learner)
+        else base.POSITION_VALUES
+    )
 
 
 def has_actions(learner: Learner) -> bool:
@@ -176,7 +158,7 @@ def _start_values(board: Board, worth: NDArray[np.float64], alike: float | None)
     the number of marks, and a move is worth 1 if any line is complete after it.
     """
     codes = np.arange(3**board.cells)
-    marks = marks_of_states(codes, board.cells)
+    marks = base.marks_of_states(codes, board.cells)
     in_lines = marks[:, np.array(board.lines)]  # [codes, lines, cells of a line]
     complete = ((in_lines == in_lines[..., :1]).all(axis=2) & (in_lines[..., 0] != EMPTY)).any(axis=1)
     mover = np.count_nonzero(marks, axis=1) % 2
@@ -258,7 +240,7 @@ def import_tables(
     files, reading = [Path(path) for path in paths], None if keys is None else parse_reading(keys)
     for file in files:
         if RUN_FILE.begins(file):
-            raise FormatError(f"{shown(file)} is a run already; use it as it is, or export it first")
+            raise base.FormatError(f"{shown(file)} is a run already; use it as it is, or export it first")
         if form is None and file.suffix.lower() in (".html", ".htm"):
             raise UsageError(f"{shown(file)} is a page; import the .json file that Download on a learning page saves")
     form = None if form is None else import_form(form)
@@ -269,10 +251,10 @@ def import_tables(
         if form is not None and keys is not None:
             raise UsageError(f"{flag('form', form)} fixes how keys are read; leave {flag('keys')} out")
         return _import_format(ask, form) if form is not None else _import_files(ask)
-    except FormatError as error:
+    except base.FormatError as error:
         raise _with_remedy(files[0], error) from None
     except RecursionError:
-        raise _with_remedy(files[0], FormatError("its lists lie too deep in one another")) from None
+        raise _with_remedy(files[0], base.FormatError("its lists lie too deep in one another")) from None
 
 
 def _import_files(ask: _Request) -> Run:
@@ -280,15 +262,15 @@ def _import_files(ask: _Request) -> Run:
     contents = []
     for file in ask.files:
         try:
-            content = read_file(file, most_bytes(ask.board))
+            content = read_file(file, recognising.most_bytes(ask.board))
             packed = content.startswith((b"PK\x03\x04", b"PAR1"))
             marked = next((one for one in FORMATS.values() if packed and one.mark and one.mark in content), None)
             contents.append(
-                Content(f"{marked.name} of ttt-batch", form=marked.name)
+                recognising.Content(f"{marked.name} of ttt-batch", form=marked.name)
                 if marked is not None
-                else content_of(content, ask.board, file.suffix.lower())
+                else recognising.content_of(content, ask.board, file.suffix.lower())
             )
-        except FormatError as error:
+        except base.FormatError as error:
             raise _with_remedy(file, error) from None
     if len({content.form for content in contents}) > 1:
         names = ", ".join(map(shown, ask.files))
@@ -298,9 +280,9 @@ def _import_files(ask: _Request) -> Run:
         return _import_format(ask, form)
     if form:
         table = read(form, ask.files, ask.board, None, player=ask.player)
-        if table.kind != ACTION_VALUES:
+        if table.kind != base.ACTION_VALUES:
             raise UsageError(f"{first} says which positions it holds; leave {flag('keys')} out")
-        contents = [Content(form, data=table.q)]
+        contents = [recognising.Content(form, data=table.q)]
     try:
         return _import_contents(ask, contents)
     except UsageError as error:
@@ -329,7 +311,7 @@ def run_from_plain(content: bytes, *, command: str = "") -> Run:
     run = run_without_statistics(content)
     _finish(run, command)
     for wrong in misfits(run.data(), run):
-        raise FormatError(f"{wrong.partition(';')[0]}; export the table again")
+        raise base.FormatError(f"{wrong.partition(';')[0]}; export the table again")
     return run
 
 
@@ -350,19 +332,19 @@ def import_object(
     reading = None if keys is None else parse_reading(keys)
     try:
         ask = _Request((), learner, parsed, player, reading, False, "", options, warn)
-        return _import_contents(ask, [Content("", data=found)])
-    except FormatError as error:
-        raise FormatError(f"the table: {error}; {AS_AGENT}") from None
+        return _import_contents(ask, [recognising.Content("", data=found)])
+    except base.FormatError as error:
+        raise base.FormatError(f"the table: {error}; {AS_AGENT}") from None
 
 
-def _with_remedy(file: Path, error: FormatError) -> FormatError:
+def _with_remedy(file: Path, error: base.FormatError) -> base.FormatError:
     """Return a format error with the file's name and the remaining way to evaluate it."""
     text = str(error)
     text = text if shown(file) in text else f"{shown(file)}: {text}"
-    return FormatError(text if AS_AGENT in text or "cannot read" in text else f"{text}; {AS_AGENT}")
+    return base.FormatError(text if AS_AGENT in text or "cannot read" in text else f"{text}; {AS_AGENT}")
 
 
-def _import_contents(ask: _Request, contents: Sequence[Content]) -> Run:
+def _import_contents(ask: _Request, contents: Sequence[recognising.Content]) -> Run:
     """Read tables and recognise the numbering of their keys."""
     learner, own = ask.learner, ask.own
     if learner is not None and learner_named(learner).by_beads:
@@ -371,22 +353,22 @@ def _import_contents(ask: _Request, contents: Sequence[Content]) -> Run:
         raise UsageError(f"{len(contents)} files are given; a table is in 1 file, or in 2 (first and second player)")
     if own is not None and len(contents) == 2:
         raise UsageError(f"player {ask.player} is named, but the files hold both players; leave the player out")
-    plain = make_config(learner=OF_VALUES, board=ask.board, symmetry="off", engine=GIVEN, batch=1)
+    plain = make_config(learner=recognising.OF_VALUES, board=ask.board, symmetry="off", engine=GIVEN, batch=1)
     if plain.grown:
         raise too_large("import", ask.board, "choose a smaller one, such as 4x4x4")
-    found = recognised(contents, ask.board, plain.graph, ask.keys, own)
-    fitting = learner_for(found.table, found.middle)
+    found = recognising.recognised(contents, ask.board, plain.graph, ask.keys, own)
+    fitting = recognising.learner_for(found.table, found.middle)
     settings: dict[str, Any] = {"learner": learner_named(fitting if learner is None else learner).name}
-    if learner is None and fitting == OF_VALUES and found.middle:
+    if learner is None and fitting == recognising.OF_VALUES and found.middle:
         settings |= {"draw_worth": (found.middle, -found.middle), "start_value": found.middle}
-    if learner is None and fitting == OF_OWN_VALUES and not found.middle:
+    if learner is None and fitting == recognising.OF_OWN_VALUES and not found.middle:
         settings |= {"draw_worth": (0.0, 0.0), "start_value": 0.0}
     run = _fresh(ask.config("off", **settings), 0)
     for line in found.warnings:
         ask.warn(line)
     only_second = own == 1 or (found.table.value is not None and bool(np.isnan(found.table.value[0]).all()))
     _fill(run, found.table, only_second=only_second)
-    fed_back = learner is None and fitting == OF_FINAL_VALUES
+    fed_back = learner is None and fitting == recognising.OF_FINAL_VALUES
     if fed_back:
         np.nan_to_num(run.tables.value, copy=False)  # its program treats missing values as 0, not as moves to avoid
     _finish(run, ask.command)
@@ -400,13 +382,13 @@ def _note(taken: str, run: Run, told: str | None) -> str:
     return taken if told is not None else f"{taken}; imported as {run.config.learner}, whose table fits"
 
 
-def _lacking(run: Run, found: Recognised, instead: str, warn: Callable[[str], None]) -> tuple[str, ...]:
+def _lacking(run: Run, found: recognising.Recognised, instead: str, warn: Callable[[str], None]) -> tuple[str, ...]:
     """Warn of the numbers that a table lacks; return a line about their effect on the verdict, if any are missing.
 
     instead: treatment of missing numbers, in words.
     """
     graph = run.graph
-    missing = missing_moves(graph, found.table)
+    missing = recognising.missing_moves(graph, found.table)
     lacking = int(np.count_nonzero(missing))
     if not lacking:
         return ()
@@ -419,7 +401,7 @@ def _lacking(run: Run, found: Recognised, instead: str, warn: Callable[[str], No
         if run.statistics["unbeatable"][-1][seat]:
             continue
         lost = graph.outcome == (SECOND_WINS, FIRST_WINS)[seat]
-        has = loses_by_table(graph, chosen, missing, seat, lost)
+        has = recognising.loses_by_table(graph, chosen, missing, seat, lost)
         where = "through positions that the table has" if has else "only through positions that the table lacks"
         lines.append(f"as {name} it can be beaten {where}")
     return ("; ".join(lines),) if lines else ()
@@ -431,37 +413,39 @@ def _import_format(ask: _Request, form_name: str) -> Run:
     learnt = _learnt_in(file, form, ask.board)
     told = ask.learner if ask.learner is not None else learnt.get("learner")
     table = None if isinstance(told, str) else read(form.name, ask.files, ask.board, None, player=ask.player)
-    used = learner_named(str(told) if table is None else learner_for(table))
+    used = learner_named(str(told) if table is None else recognising.learner_for(table))
     settings: dict[str, Any] = {"learner": used.name}
     told = ask.learner
     if learnt.get("learner") == used.name:
         told = used.name
         settings |= {name: learnt[name] for name in ("alpha", "epsilon", "seed") if name in learnt}
     config = ask.config("on" if used.by_beads else "off", **settings)
-    if used.by_beads and STATES not in form.kinds:
+    if used.by_beads and base.STATES not in form.kinds:
         raise UsageError(
             f"import is not applicable to {config.learner} from {form.name}, which has no boxes; name a .json file"
         )
     if table is None:
         table = read(form.name, ask.files, config.board, kind_in(form, used), player=ask.player)
-    if table.kind == STATES and is_symmetry_reduced(table, config.board):
+    if table.kind == base.STATES and numbering.is_symmetry_reduced(table, config.board):
         config = ask.config("on", **settings)
-    if table.kind == ACTION_VALUES and not in_our_numbering(table.q, config.board, enumerate_graph(config.board)):
+    if table.kind == base.ACTION_VALUES and not recognising.in_our_numbering(
+        table.q, config.board, enumerate_graph(config.board)
+    ):
         if not ask.named:
-            return _import_contents(ask, [Content(f"{form.name} by another code", data=table.q)])
+            return _import_contents(ask, [recognising.Content(f"{form.name} by another code", data=table.q)])
         ask.warn(
             f"the table plays better in another numbering than that of {form.name}; leave {flag('form')} out to find it"
         )
     run = _fresh(config, learnt.get("games", 0))
     try:
-        if table.kind == STATES:
-            table, left_out, example = possible(run.graph, table, config.board.cells)
+        if table.kind == base.STATES:
+            table, left_out, example = numbering.possible(run.graph, table, config.board.cells)
             if left_out:
                 entries = count_text(left_out, "position")
                 ask.warn(f"{shown(file)}: {entries} left out that cannot occur, {example} for one")
         _fill(run, table, only_second=len(ask.files) == 1 and ask.own == 1)
-    except FormatError as error:
-        raise FormatError(f"{shown(file)}: {error}") from None
+    except base.FormatError as error:
+        raise base.FormatError(f"{shown(file)}: {error}") from None
     _finish(run, ask.command)
     run.notes = (_note(f"taken for the format {form.name}", run, told),)
     return run
@@ -479,7 +463,7 @@ def _finish(run: Run, command: str) -> None:
     run.provenance = Clock().provenance(command)
 
 
-def _learnt_in(file: Path, form: Format, board: Board) -> dict[str, Any]:
+def _learnt_in(file: Path, form: base.Format, board: Board) -> dict[str, Any]:
     """Return the training settings in a file that a page saved; empty for other files.
 
     Raises FormatError, also for an invalid number of games.
@@ -494,31 +478,32 @@ def _learnt_in(file: Path, form: Format, board: Board) -> dict[str, Any]:
     games = learnt.get("games", 0)
     if isinstance(games, bool) or not isinstance(games, int) or not 0 <= games <= MAX_GAMES:
         wrong = f"games {quoted(games)} is not a number of games from 0 to {MAX_GAMES:,}"
-        raise FormatError(f"{shown(file)}: {wrong}; fix it")
+        raise base.FormatError(f"{shown(file)}: {wrong}; fix it")
     return learnt
 
 
-def _fill(run: Run, table: Table, *, only_second: bool) -> None:
+def _fill(run: Run, table: base.Table, *, only_second: bool) -> None:
     """Copy a table into the tables of a run.  only_second: True if it has only the second player's values."""
     if (table.q is not None) != has_actions(run.learner):
-        found = POSITION_VALUES if table.q is None else ACTION_VALUES
-        raise FormatError(
+        found = base.POSITION_VALUES if table.q is None else base.ACTION_VALUES
+        raise base.FormatError(
             f"the file holds {found}, which do not fit {run.config.learner}; name another file or learner"
         )
     if run.by_beads:
-        run.tables.q[:] = beads_from(run.graph, table, run.tables.q)
+        run.tables.q[:] = numbering.beads_from(run.graph, table, run.tables.q)
         return
-    if table.kind == ACTION_VALUES:
+    if table.kind == base.ACTION_VALUES:
         run.background = table.q
     if has_actions(run.learner):
         start = run.tables.q if run.tables.q.ndim == 1 else run.tables.q[0]
-        run.tables.q[...] = edges_from(run.graph, table, start)
+        run.tables.q[...] = numbering.edges_from(run.graph, table, start)
         if run.tables.q.ndim > 1 and {"a", "b"} <= table.more.keys():
             for own, name in zip(run.tables.q, ("a", "b"), strict=True):
-                own[:] = edges_from(run.graph, replace(table, q=table.more[name]), own)
+                own[:] = numbering.edges_from(run.graph, replace(table, q=table.more[name]), own)
         if "value" in run.learner.fields and "value" in table.more:
-            run.tables.value[:] = state_values_from(run.graph, table, run.tables.value)
+            alone = replace(table, value=table.more["value"][None])
+            run.tables.value[:] = numbering.values_from(run.graph, alone, run.tables.value[None])[0]
     else:
-        values = values_from(run.graph, table, values_of_both_players(run))
+        values = numbering.values_from(run.graph, table, values_of_both_players(run))
         of_first = 0.0 - values[1] if only_second else values[0]
         run.tables.value[:] = of_first if run.learner.zero_sum else values

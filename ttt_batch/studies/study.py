@@ -34,16 +34,7 @@ from ttt_batch.studies.designs.description import description_text, read_descrip
 from ttt_batch.studies.designs.design import FULL, Design, Request, make_design, make_designs
 from ttt_batch.studies.designs.methods import NETWORKS, TALLIES, TALLY, RunOpponent, Setting
 from ttt_batch.studies.designs.values import MAX_SEEDS, seed_runs
-from ttt_batch.studies.storage.layout import (
-    DONE,
-    KEEPS,
-    LABELS,
-    NONE,
-    STATISTICS,
-    count_states,
-    layout_size,
-    study_layout,
-)
+from ttt_batch.studies.storage import layout
 from ttt_batch.studies.storage.reading import StudyFile, open_study
 from ttt_batch.studies.storage.writing import StudyWriter, create_study, extend_study, resume_study
 from ttt_batch.studies.summary import DEFAULT_METRIC, Result, Summary, plays, summarise
@@ -128,7 +119,7 @@ class Repetition(Printable):
 
 
 @contextmanager
-def temporary(design: Design, what: str, keep: str = NONE, *, command: str = "") -> Iterator[StudyWriter]:
+def temporary(design: Design, what: str, keep: str = layout.NONE, *, command: str = "") -> Iterator[StudyWriter]:
     """Yield the writer of a temporary study file.  what: name of the study in messages.  Raises StudyFileError."""
     with ExitStack() as stack:
         try:
@@ -172,7 +163,7 @@ def estimated(design: Design, keep: str, threads: int, missing: Sequence[int]) -
 
     missing: number of learners still to train, for each setting.  Raises UsageError as `study_layout` does.
     """
-    size = layout_size(study_layout(design, description_text(design), keep))
+    size = layout.layout_size(layout.study_layout(design, description_text(design), keep))
     kinds: dict[Any, tuple[Setting, int]] = {}
     for setting, learners in zip(design.settings, missing, strict=True):
         if learners:
@@ -286,7 +277,7 @@ class Study(StudyFile, Printable):
 
     def __repr__(self) -> str:
         settings, seeds = self.state.shape
-        counts = [f"{count:,} {name}" for name, count in count_states(self.state).items()]
+        counts = [f"{count:,} {name}" for name, count in layout.count_states(self.state).items()]
         return f"<Study: {count_text(settings, 'setting')}, {count_text(seeds, 'seed')} each; {', '.join(counts)}>"
 
     def to_dict(self) -> dict[str, Any]:
@@ -342,7 +333,7 @@ class Study(StudyFile, Printable):
             raise TttBatchError(f"a table needs pandas; {_INSTALL}") from None
         points, ends = np.arange(self.games.shape[1]), self.points[:, None]
         own = points == ends - 1 if last else points < ends
-        rows = (self.state == DONE)[:, :, None] & own[:, None]
+        rows = (self.state == layout.DONE)[:, :, None] & own[:, None]
         setting, seed, point = np.nonzero(rows)
         columns: dict[str, Any] = {"setting": setting, "seed": self.seeds[seed]}
         for name in self.options:
@@ -372,27 +363,27 @@ class Study(StudyFile, Printable):
         arrays = self.header.arrays
         variables: dict[str, Any] = {"state": (("setting", "seed"), self.state.copy())}
         for name in self._statistics:
-            about = {"meaning": STATISTICS[name].meaning, "unit": STATISTICS[name].unit}
+            about = {"meaning": layout.STATISTICS[name].meaning, "unit": layout.STATISTICS[name].unit}
             variables[name] = arrays[name].axes, self._blanked(name), about
-        labels = {axis: ((axis,), self.array(axis)) for axis in ("setting", "seed", "point", *LABELS)}
+        labels = {axis: ((axis,), self.array(axis)) for axis in ("setting", "seed", "point", *layout.LABELS)}
         along = {name: (arrays[name].axes, self.array(name)) for name in (*self.options, "key", "games", "points")}
         return xr.Dataset(variables, coords={**labels, **along}, attrs=dict(self.provenance))
 
     @property
     def _statistics(self) -> list[str]:
         """Return the names of the statistics, without games."""
-        return [name for name in STATISTICS if name in self.header.arrays and name != "games"]
+        return [name for name in layout.STATISTICS if name in self.header.arrays and name != "games"]
 
     def _blanked(self, name: str) -> NDArray[Any]:
         """Return a statistic with NaN, False or 0 where a learner is not done or does not play the seat."""
         array = self.array(name)
         blank = np.nan if array.dtype.kind == "f" else 0
-        array[self.state != DONE] = blank
+        array[self.state != layout.DONE] = blank
         return played(name, array, plays(self), blank).astype(array.dtype)
 
     def _labels(self, name: str, first: int) -> list[Sequence[str]]:
         """Return the labels of an array's axes from number `first` on."""
-        return [LABELS[axis] for axis in self.header.arrays[name].axes[first:]]
+        return [layout.LABELS[axis] for axis in self.header.arrays[name].axes[first:]]
 
 
 def load_study(path: str | Path) -> Study:
@@ -511,14 +502,14 @@ def plan_study(
     """Return the plan of a new study, or of one to continue, extended by what is given.  Raises as `study` does."""
     if resume is None:
         design = _designed(description, seeds, sweep, options)
-        kept = NONE if keep is None else choose("keep", keep, KEEPS)
+        kept = layout.NONE if keep is None else choose("keep", keep, layout.KEEPS)
         return StudyPlan(design, kept, [len(design.seeds)] * len(design.settings))
     if out is not None or keep is not None:
         named = "out" if out is not None else "keep"
         raise UsageError(f"{flag('resume')} continues in the study's own file, unchanged; leave out {flag(named)}")
     path, name = find_run(resume), str(resume)
     with open_study(path) as before:
-        known, kept, done = before.design, before.keep, np.count_nonzero(before.state == DONE, axis=1).tolist()
+        known, kept, done = before.design, before.keep, np.count_nonzero(before.state == layout.DONE, axis=1).tolist()
     wider = known
     if description is not None:
         wider = known.extended_to(_designed(description, seeds, sweep, options), name=name)

@@ -395,7 +395,6 @@ def _keys(metric: str, columns: Columns) -> tuple[NDArray[np.float64], ...]:
 SHARES = 0.5, 0.05, 0.95
 """Quantiles over the seeds: the median and the two ends of a range."""
 
-
 Result = dict[str, Any]
 """Figures or results of one setting as plain values, as JSON has them."""
 

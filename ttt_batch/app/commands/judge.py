@@ -53,7 +53,6 @@ Positions = Annotated[
     ),
 ]
 
-
 Against = Annotated[
     Text,
     option(

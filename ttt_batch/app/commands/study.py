@@ -28,7 +28,6 @@ Learners = Annotated[
     ),
 ]
 
-
 Description = Annotated[File, argument("[STUDY.toml]", "These options in a file, or several grids.")]
 
 

@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ttt_batch.analysis.judge import Proofs
 from ttt_batch.analysis.position import Move, PositionReport
-from ttt_batch.app.reports.layout import (
-    REPORT_WIDTH,
-    draw_labels,
-    hanging,
-    line_of_play,
-    pictures,
-    plain,
-    row,
-    side_by_side,
-)
+from ttt_batch.app.reports import layout
 from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import flag
 from ttt_batch.core.files import shown
@@ -53,7 +44,7 @@ def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
     """
     samples, lines = evaluation.samples, _head(evaluation, name)
     if samples is None:
-        lines.append(row(f"against {evaluation.against}, exactly", *RESULTS))
+        lines.append(layout.row(f"against {evaluation.against}, exactly", *RESULTS))
     else:
         how = f"{count_text(samples.answers, 'answer')} in each position, seed {samples.seed}, {CONFIDENT}"
         lines += [how, "", f"against {evaluation.against}", _wide_row("", *RESULTS)]
@@ -63,7 +54,7 @@ def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
             who = evaluation.against if seat == SEATS[0] else "it"
             lines.append(f"as {seat}: not applicable, {who} moves first")
         elif samples is None:
-            lines.append(row(f"as {seat}", *shares))
+            lines.append(layout.row(f"as {seat}", *shares))
         else:
             both = zip(shares, samples.intervals[seat], strict=True)
             lines.append(_wide_row(f"as {seat}", *(INTERVAL.format(share, *ends) for share, ends in both)))
@@ -88,9 +79,9 @@ def played_text(evaluation: PlayedEvaluation, name: str = "") -> str:
     lines = [_title(evaluation.run, name), f"judged: as it plays while it learns, by {evaluation.how}", ""]
     for against in PLAYED_AGAINST:
         title = "random" if against == "random" else "the best"
-        lines.append(row(f"against {title}, exactly", *RESULTS))
+        lines.append(layout.row(f"against {title}, exactly", *RESULTS))
         for seat, shares in zip(SEATS, getattr(evaluation, against), strict=False):
-            lines.append(row(f"as {seat}", *shares))
+            lines.append(layout.row(f"as {seat}", *shares))
         lines.append("")
     return "\n".join([*lines, f"its best moves are judged without {flag('as_played', True)}"])
 
@@ -147,7 +138,7 @@ def _head(evaluation: "Evaluation | SampledEvaluation", name: str) -> list[str]:
 def _beaten(evaluation: "Evaluation | SampledEvaluation", seat: str, line: list[int]) -> list[str]:
     """Return that an agent can be beaten in a seat, the line, and where `play`, with its own ties, leaves that line."""
     run: Any = evaluation.run or evaluation.agent
-    lines = [f"can be beaten as {seat}:", *line_of_play(run.board, line)]
+    lines = [f"can be beaten as {seat}:", *layout.line_of_play(run.board, line)]
     if not isinstance(run, Run) or evaluation.ties != "any":  # with networks ties make no difference
         return lines
     followed = run.leaves(line, SEATS.index(seat))
@@ -183,20 +174,20 @@ def positions_text(evaluation: "LabelledEvaluation", name: str = "") -> str:
     lines.append(f"judged: {_JUDGED[evaluation.judged_by]}")
     if evaluation.unvalued:
         lines.append(f"without a value: {count_text(evaluation.unvalued, 'position')}")
-    lines += ["", row("", "agree", "of", "share")]
+    lines += ["", layout.row("", "agree", "of", "share")]
     for title, agreement in (
         ("value and exact truth", evaluation.value_truth),
         ("value and label", evaluation.value_label),
         ("label and exact truth", evaluation.label_truth),
     ):
         if agreement.of:
-            lines.append(row(title, f"{agreement.agree:,}", f"{agreement.of:,}", agreement.agree / agreement.of))
+            lines.append(layout.row(title, f"{agreement.agree:,}", f"{agreement.of:,}", agreement.agree / agreement.of))
         else:
             missing = "truth is not known" if evaluation.compared_with == "label" and "truth" in title else "no labels"
             lines.append(f"{title}: not compared, {missing}")
-    lines += ["", row(f"{evaluation.compared_with} of the mover, valued", *RESULTS)]
+    lines += ["", layout.row(f"{evaluation.compared_with} of the mover, valued", *RESULTS)]
     for result, counts in evaluation.counts.items():
-        lines.append(row(result, *(f"{counts[valued]:,}" for valued in RESULTS)))
+        lines.append(layout.row(result, *(f"{counts[valued]:,}" for valued in RESULTS)))
     return "\n".join(lines)
 
 
@@ -209,7 +200,7 @@ def proofs_text(proofs: Proofs, name: str = "") -> str:
         size = f"{count_text(proof.positions, 'position')} in {proof.seconds:.2f} s"
         if proof.line is not None:
             missed = "does not always win" if always else "can lose"
-            lines += [f"{seat} {missed}: refuted, {size}", *hanging("", moves_text(proofs.board, proof.line), 2)]
+            lines += [f"{seat} {missed}: refuted, {size}", *layout.hanging("", moves_text(proofs.board, proof.line), 2)]
             continue
         found = f"proved, {size}"
         if proof.status != "proved":
@@ -217,7 +208,7 @@ def proofs_text(proofs: Proofs, name: str = "") -> str:
         lines.append(f"{seat} {'always wins' if always else 'cannot lose'}: {found}")
     for path, n in proofs.certificates.values():
         listed = f"{count_text(n, 'position')} with a move each, the first of those that tie"
-        lines += hanging("", f"certificate: {shown(path)}, {listed}", 0)
+        lines += layout.hanging("", f"certificate: {shown(path)}, {listed}", 0)
     return "\n".join(lines)
 
 
@@ -229,17 +220,17 @@ def show_text(shown: PositionReport, name: str = "") -> str:
         state = f"{MARKS[1 + shown.player]} to move"
     lines = [
         f"{name}{': ' * bool(name)}{shown.learner} on {board.name}",
-        *hanging("position ", f"{rows_text(board, shown.position)}, code {shown.code}: {state}", 2),
+        *layout.hanging("position ", f"{rows_text(board, shown.position)}, code {shown.code}: {state}", 2),
         "",
-        *side_by_side(_boards(shown)),
+        *layout.side_by_side(_boards(shown)),
         "",
         *_summary(shown),
         *_table(shown),
     ]
     if shown.line and shown.player is not None:
         lines += ["", "best play from here, of equal moves the lowest cell:"]
-        lines += hanging("", moves_text(board, shown.line, shown.player), 2)
-        lines += _fitting(pictures(board, shown.position, shown.line))
+        lines += layout.hanging("", moves_text(board, shown.line, shown.player), 2)
+        lines += _fitting(layout.pictures(board, shown.position, shown.line))
     return "\n".join(line.rstrip() for line in [*lines, *_images(shown)])
 
 
@@ -264,10 +255,10 @@ def _boards(shown: PositionReport) -> list[list[str]]:
         labels["truth, in plies"] = truths
     marks = [MARKS[mark] for mark in shown.position]
     drawn = [
-        [title, *draw_labels(board, [texts.get(cell, mark) for cell, mark in enumerate(marks)])]
+        [title, *layout.draw_labels(board, [texts.get(cell, mark) for cell, mark in enumerate(marks)])]
         for title, texts in labels.items()
     ]
-    return [block for block in drawn if max(map(len, block)) <= REPORT_WIDTH]
+    return [block for block in drawn if max(map(len, block)) <= layout.REPORT_WIDTH]
 
 
 def _summary(shown: PositionReport) -> list[str]:
@@ -292,7 +283,7 @@ def _summary(shown: PositionReport) -> list[str]:
         if best:
             why = {"win": " (quickest win)", "draw": "", "loss": " (longest loss)"}
             rows.append(("best", " ".join(best) + why[result]))
-    return [line for key, text in rows for line in hanging(key, text, 8)]
+    return [line for key, text in rows for line in layout.hanging(key, text, 8)]
 
 
 def _choice(shown: PositionReport, result: str) -> str:
@@ -346,7 +337,7 @@ def _table(shown: PositionReport) -> list[str]:
 
 def _fitting(blocks: list[list[str]]) -> list[str]:
     """Draw boards side by side below an empty line, if they fit."""
-    return ["", *side_by_side(blocks)] if max(map(len, blocks[0])) <= REPORT_WIDTH else []
+    return ["", *layout.side_by_side(blocks)] if max(map(len, blocks[0])) <= layout.REPORT_WIDTH else []
 
 
 def _images(shown: PositionReport) -> list[str]:
@@ -363,6 +354,6 @@ def _images(shown: PositionReport) -> list[str]:
         own = "  <- its row" * (one and image.own_row is True) + "  <- shown above" * (image.position == shown.position)
         value = "never" if math.isnan(image.value) else f"{image.value:z.4f}"
         text = rows_text(shown.board, image.position)
-        lines += hanging(f"  {number}  ", f"{text}  code {image.code}  value {value}{own}", 5)
-        boards.append([f" {number}", *plain(shown.board, image.position)])
+        lines += layout.hanging(f"  {number}  ", f"{text}  code {image.code}  value {value}{own}", 5)
+        boards.append([f" {number}", *layout.plain(shown.board, image.position)])
     return ["", head, *lines, *_fitting(boards)]

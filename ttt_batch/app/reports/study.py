@@ -35,7 +35,6 @@ LEGEND = {
 }
 """Meanings of columns, by their titles or names."""
 
-
 RANGE = "5..95 %"
 
 TALLIES = {

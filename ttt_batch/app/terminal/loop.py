@@ -274,7 +274,6 @@ def play_in_terminal(
 PACE = 1.0
 """Default seconds per move on a terminal."""
 
-
 Show = Callable[[list[str], list[str], list[str]], None]
 """Function that shows lines and waits according to the pace.
 

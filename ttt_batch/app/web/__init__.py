@@ -15,20 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from ttt_batch.agents.adapter import AgentAdapter
-from ttt_batch.app.web.packing import (
-    CLASS,
-    IN_THE_WORKER,
-    TO_SHOW,
-    PagePart,
-    about_agent,
-    agent_part,
-    learns,
-    network_part,
-    pack_arrays,
-    solution_part,
-    source,
-    table_part,
-)
+from ttt_batch.app.web import packing
 from ttt_batch.app.web.texts import about, describe_networks
 from ttt_batch.core.errors import BoardError, flag
 from ttt_batch.core.text import Ties, check_ties
@@ -75,22 +62,24 @@ def page_text(run: AnyRun | AgentAdapter, ties: Ties | None = None, opens: Liter
     if ties is not None and check_ties(ties) == "sharp" and not isinstance(run, AgentAdapter):
         check_sharp(run)
     ties = default_ties(run) if ties is None else check_ties(ties)
-    shown, learning = _shown(run, ties), learns(run.board)
-    before, after = (IN_THE_WORKER[1:], TO_SHOW) if learning else ((), ())
+    shown, learning = _shown(run, ties), packing.learns(run.board)
+    before, after = (packing.IN_THE_WORKER[1:], packing.TO_SHOW) if learning else ((), ())
     agent = ["sections", *(part.script for part in shown.parts), "links", "review"]
     names = ["game", *before, *agent, "parts", "hints", "about", "after", "page", *after]
-    style, scripts = source("page.css"), {name: source(f"{name}.js") for name in names}
-    marks = dict.fromkeys(IN_THE_WORKER if learning else (), f' class="{CLASS}"')  # the page's worker runs them, too
+    style, scripts = packing.source("page.css"), {name: packing.source(f"{name}.js") for name in names}
+    marks = dict.fromkeys(
+        packing.IN_THE_WORKER if learning else (), f' class="{packing.CLASS}"'
+    )  # the page's worker runs them, too
     pieces = {
         "title": html.escape(f"{run.board.name} tic-tac-toe against {name}"),
         "policy": _policy(style, *scripts.values()) + ("; worker-src blob:" if learning else ""),
         "style": style,
         "data": _json(_data(run, shown) | {"tab": opens}),
         "scripts": "\n".join(f"<script{marks.get(name, '')}>\n{text}\n</script>" for name, text in scripts.items()),
-        **{piece: source(f"learning/{piece}.html") if learning else "" for piece in ("tabs", "learn")},
+        **{piece: packing.source(f"learning/{piece}.html") if learning else "" for piece in ("tabs", "learn")},
     }
     # One pass, so that nothing within a piece is taken for the name of another.
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: pieces[found[1]], source("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: pieces[found[1]], packing.source("page.html"))
 
 
 class Shown(NamedTuple):
@@ -100,7 +89,7 @@ class Shown(NamedTuple):
     low: lowest value of a move.  remedy: what to do if the agent takes too much space.
     """
 
-    parts: list[PagePart]
+    parts: list[packing.PagePart]
     about: Callable[[], dict[str, Any]]
     low: float
     remedy: str
@@ -109,21 +98,24 @@ class Shown(NamedTuple):
 def _shown(run: AnyRun | AgentAdapter, ties: Ties) -> Shown:
     """Return what a page shows of a run or an agent.  Raises BoardError for a table whose board is not enumerated."""
     if isinstance(run, AgentAdapter):
-        parts = [*_solved(run.board), agent_part(run)]
-        return Shown(parts, lambda: about_agent(run), -1, "export it as json")
+        parts = [*_solved(run.board), packing.agent_part(run)]
+        return Shown(parts, lambda: packing.about_agent(run), -1, "export it as json")
     if isinstance(run, PatternRun):
         solved = _solved(run.board)
         remedy = f"train with fewer or shorter {flag('tuples')}, or with {flag('sharing', 'translation')}"
-        parts = [*solved, network_part(run)]
+        parts = [*solved, packing.network_part(run)]
         return Shown(parts, lambda: describe_networks(run, solved=bool(solved)), -1, remedy)
     check_export(run.config, "html")
     symmetry = run.config.symmetry
     remedy = "export it as npz" if symmetry else f"train with {flag('symmetry', 'on')}, or export it as npz"
-    parts = [solution_part(run.board, run.graph, symmetry, run.solution_in_plies), table_part(run, ties)]
+    parts = [
+        packing.solution_part(run.board, run.graph, symmetry, run.solution_in_plies),
+        packing.table_part(run, ties),
+    ]
     return Shown(parts, lambda: about(run, ties), run.learner.lost, remedy)
 
 
-def _solved(board: Board) -> list[PagePart]:
+def _solved(board: Board) -> list[packing.PagePart]:
     """Return the truth of a board of networks, if it can be enumerated."""
     if board.cells > MAX_TABLE_CELLS:
         return []
@@ -131,12 +123,12 @@ def _solved(board: Board) -> list[PagePart]:
     if space.grown:
         return []
     graph = enumerate_graph(board, symmetry=space.symmetry)
-    return [solution_part(board, graph, space.symmetry, solve_in_plies(graph))]
+    return [packing.solution_part(board, graph, space.symmetry, solve_in_plies(graph))]
 
 
 def _data(run: AnyRun | AgentAdapter, shown: Shown) -> dict[str, Any]:
     """Return everything about this run as plain values.  Raises BoardError if its agent takes too much space."""
-    board, packed = run.board, pack_arrays(shown.parts)
+    board, packed = run.board, packing.pack_arrays(shown.parts)
     values = {part.script: part.values for part in shown.parts}
     if (size := len(_json(values | packed))) > MAX_BYTES:
         raise BoardError(
@@ -164,7 +156,7 @@ def _policy(style: str, *scripts: str) -> str:
     """Return the content security policy: nothing is fetched, and only these sources run."""
 
     def allowed(*sources: str) -> str:
-        digests = [base64.b64encode(hashlib.sha256(f"\n{source}\n".encode()).digest()) for source in sources]
+        digests = [base64.b64encode(hashlib.sha256(f"\n{one}\n".encode()).digest()) for one in sources]
         return " ".join(f"'sha256-{digest.decode()}'" for digest in digests)
 
     return (

@@ -24,7 +24,6 @@ from ttt_batch.runs.run import Run
 AGAINST = {"": "itself", "random": "random moves", "optimal": "best play"}
 """Opponents in words, by the configuration's opponent; others are digests of a run's table."""
 
-
 EQUALS = {
     "sharp": "the best against random moves, of equal ones the quickest true win or the longest true loss",
     "soonest": "the quickest true win or the longest true loss, else any with equal chance",

@@ -128,14 +128,6 @@ def beads_from(graph: Graph, table: Table, start: NDArray[np.float64]) -> NDArra
     return q
 
 
-def state_values_from(graph: Graph, table: Table, fill: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a list's `value` array by row, float64[S], with the numbers of `fill` for missing entries."""
-    values = np.array(fill, dtype=np.float64)
-    rows, found = _rows_of(graph, table), table.more["value"]
-    values[rows] = np.where(np.isnan(found), values[rows], found)
-    return values
-
-
 def is_symmetry_reduced(table: Table, board: Board) -> bool:
     """Return whether a board has symmetries and each state of a list has the lowest code of its images."""
     powers = 3 ** np.arange(board.cells, dtype=np.int64)

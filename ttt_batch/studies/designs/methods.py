@@ -260,7 +260,6 @@ class Tables(Method):
 
 TABLES = Tables()
 
-
 TALLY = "tally"
 """Name of the option of a study, or key of its description, that selects this family."""
 
@@ -283,7 +282,6 @@ class Tallies(Tables):
 
 
 TALLIES = Tallies()
-
 
 MOST_POINTS = 100_000
 """Limit of the recorded points of a learner, one for each proof."""

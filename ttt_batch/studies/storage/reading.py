@@ -26,33 +26,7 @@ from ttt_batch.runs.storage.declaration import NETWORK_COLUMNS
 from ttt_batch.studies.designs.description import parse_description
 from ttt_batch.studies.designs.design import MAX_LEARNERS, Design
 from ttt_batch.studies.designs.methods import NETWORKS, TABLES, TALLIES, Method
-from ttt_batch.studies.storage.header import (
-    KEY_BYTES,
-    STUDY_FILE,
-    DamagedStudy,
-    Stored,
-    StudyArrays,
-    digest_of,
-    read_header,
-)
-from ttt_batch.studies.storage.layout import (
-    ALWAYS,
-    COLUMNS,
-    DONE,
-    FAILED,
-    KEEPS,
-    LABELS,
-    LAST,
-    MEASURED,
-    MISSING,
-    OTHER_COLUMNS,
-    PROGRESS_BYTES,
-    REASON_BYTES,
-    REASONS,
-    STATISTICS,
-    statistic_axes,
-    study_layout,
-)
+from ttt_batch.studies.storage import header, layout
 
 GROUPS = "tables/"
 MEMBERS = "/table_setting"
@@ -67,17 +41,17 @@ class ResultKind(NamedTuple):
     """
 
     points: int
-    statistics: Mapping[str, Stored]
-    tables: Mapping[str, Stored]
+    statistics: Mapping[str, header.Stored]
+    tables: Mapping[str, header.Stored]
     size: int
 
 
 def locked_study(path: Path, closing: ExitStack) -> None:
     """Lock an existing file against other writers until `closing` is closed.  Raises StudyFileError."""
-    with STUDY_FILE.reading(path):
+    with header.STUDY_FILE.reading(path):
         open_ordinary(path).close()
-        with STUDY_FILE.refusing(path):
-            closing.enter_context(STUDY_FILE.alone(path.resolve()))
+        with header.STUDY_FILE.refusing(path):
+            closing.enter_context(header.STUDY_FILE.alone(path.resolve()))
 
 
 BLOCK = 1 << 22
@@ -118,15 +92,15 @@ class StudyFile:
     def __init__(self, path: Path, closing: ExitStack | None = None) -> None:
         """Use `open_study` instead.  closing: closed with the file, or if opening fails.  Raises StudyFileError."""
         self.path, name = path, shown(path)
-        with closing or ExitStack() as stack, STUDY_FILE.reading(path):
+        with closing or ExitStack() as stack, header.STUDY_FILE.reading(path):
             open_ordinary(path).close()
             self._file = stack.enter_context(io.FileIO(path, self._mode))
-            self.header = read_header(name, self._file, os.fstat(self._file.fileno()).st_size)
-            STUDY_FILE.check_digest(name, self.header.digest, partial(digest_of, self._file, self.header))
-            self.keep, self._places = self.header.keep, StudyArrays(self._file)
+            self.header = header.read_header(name, self._file, os.fstat(self._file.fileno()).st_size)
+            header.STUDY_FILE.check_digest(name, self.header.digest, partial(header.digest_of, self._file, self.header))
+            self.keep, self._places = self.header.keep, header.StudyArrays(self._file)
             self._read_contents()
             self.state = self.array("state")
-            self.state[self.state > FAILED] = MISSING
+            self.state[self.state > layout.FAILED] = layout.MISSING
             self._closing = stack.pop_all()
 
     def _read_contents(self) -> None:
@@ -141,7 +115,7 @@ class StudyFile:
             fixed = {path: self._places.read(arrays[path]) for path in ("seed", "key", "points", "games", "growing")}
             self.seeds, self.points, self.games = fixed["seed"], fixed["points"], fixed["games"]
             self.keys = [key.decode("ascii", "replace") for key in fixed["key"].tolist()]
-            form = re.compile(f"[0-9a-f]{{{2 * KEY_BYTES}}}")
+            form = re.compile(f"[0-9a-f]{{{2 * header.KEY_BYTES}}}")
             if not all(map(form.fullmatch, self.keys)) or len(set(self.keys)) < len(self.keys):
                 raise ValueError("its keys are not those of settings")
             self._key_bytes = np.array([list(bytes.fromhex(key)) for key in self.keys], np.uint8)
@@ -154,14 +128,14 @@ class StudyFile:
             self._find_kinds(fixed["growing"])
         except (ValueError, TypeError, KeyError) as exc:
             why = f"{exc.args[0]} is missing" if isinstance(exc, KeyError) else str(exc)
-            raise DamagedStudy(
+            raise header.DamagedStudy(
                 f"{shown(self.path)} is not a valid study: {why}; use a file as a study wrote it"
             ) from None
 
     def _check_arrays(self) -> None:
         """Raise ValueError or KeyError unless all declared arrays are present as declared."""
         arrays = self.header.arrays
-        if self.header.keep not in KEEPS:
+        if self.header.keep not in layout.KEEPS:
             raise ValueError(f"unknown choice of kept tables {self.header.keep[:20]!r}")
         learner = "setting", "seed"
         if arrays["setting"].nbytes() // 8 * (arrays["seed"].nbytes() // 8) > MAX_LEARNERS:
@@ -174,24 +148,27 @@ class StudyFile:
             "state": ("uint8", learner),
             "reason": ("uint16", learner),
             "checksum": ("uint64", learner),
-            **{name: (field.dtype, (*learner, *statistic_axes(field))) for name, field in STATISTICS.items()},
+            **{
+                name: (field.dtype, (*learner, *layout.statistic_axes(field)))
+                for name, field in layout.STATISTICS.items()
+            },
             "games": ("int64", ("setting", "point")),
             "provenance/failure": ("int64", ("failure",)),
-            "provenance/reasons": (f"S{REASON_BYTES}", ("failure",)),
-            "provenance/progress": (f"S{PROGRESS_BYTES}", ()),
+            "provenance/reasons": (f"S{layout.REASON_BYTES}", ("failure",)),
+            "provenance/progress": (f"S{layout.PROGRESS_BYTES}", ()),
         }
         if self.family is NETWORKS:
             expected["prove_every"] = "int64", ("setting",)
-            expected[COLUMNS["seat"]] = arrays[COLUMNS["seat"]].dtype.str, ("setting",)
+            expected[layout.COLUMNS["seat"]] = arrays[layout.COLUMNS["seat"]].dtype.str, ("setting",)
         for path, (dtype, axes) in expected.items():
-            if path in STATISTICS and path not in ALWAYS and path not in arrays:
+            if path in layout.STATISTICS and path not in layout.ALWAYS and path not in arrays:
                 continue
             if arrays[path].dtype != np.dtype(dtype).newbyteorder("<") or arrays[path].axes != axes:
                 raise ValueError(f"{path} has another type or other axes")
-        for axis, labels in LABELS.items():
+        for axis, labels in layout.LABELS.items():
             if arrays[axis].shape != (len(labels),):
                 raise ValueError(f"axis {axis} has another length")
-        if not arrays["provenance/reasons"].shape == (REASONS,) or arrays["provenance/design"].dtype.kind != "S":
+        if not arrays["provenance/reasons"].shape == (layout.REASONS,) or arrays["provenance/design"].dtype.kind != "S":
             raise ValueError("its provenance has another form")
 
     def _find_kinds(self, growing: NDArray[np.bool_]) -> None:
@@ -205,7 +182,7 @@ class StudyFile:
             if not inside or (np.diff(members) < 1).any():
                 raise ValueError(f"{name} has other settings")
             group[members], self._own[members] = number, np.arange(members.size)
-        if self.header.keep == LAST and group.min() < 0:
+        if self.header.keep == layout.LAST and group.min() < 0:
             raise ValueError("some settings have no tables")
         rows = np.stack([self.points, growing.astype(np.int64), group], axis=1)
         distinct, kind_of = np.unique(rows, axis=0, return_inverse=True)
@@ -215,8 +192,8 @@ class StudyFile:
     def _kind(self, points: int, growing: bool, group: str) -> ResultKind:
         """Return the kind with these arrays.  group: of its tables, or empty.  Raises KeyError or ValueError."""
         arrays = self.header.arrays
-        recorded = {*ALWAYS, *self.family.columns[not growing]} - {"games"}
-        statistics = {name: arrays[name] for name in STATISTICS if name in recorded}
+        recorded = {*layout.ALWAYS, *self.family.columns[not growing]} - {"games"}
+        statistics = {name: arrays[name] for name in layout.STATISTICS if name in recorded}
         own = {path: place for path, place in arrays.items() if place.results and path.rpartition("/")[0] == group}
         tables = {path.removeprefix(f"{group}/"): place for path, place in own.items()} if group else {}
         if any(place.axes[:2] != ("table_setting", "seed") for place in tables.values()):
@@ -258,14 +235,16 @@ class StudyFile:
     def options(self) -> tuple[str, ...]:
         """Return the names of the arrays with the options of each setting."""
         columns = [path for path, place in self.header.arrays.items() if place.axes[:1] == ("setting",)]
-        return tuple(path for path in columns if not self.header.arrays[path].results and path not in OTHER_COLUMNS)
+        return tuple(
+            path for path in columns if not self.header.arrays[path].results and path not in layout.OTHER_COLUMNS
+        )
 
     def array(self, path: str) -> NDArray[Any]:
         """Return a whole array from the file, with bytes decoded.  Raises StudyFileError.
 
         Values of learners that are not done are meaningless.
         """
-        with STUDY_FILE.reading(self.path):
+        with header.STUDY_FILE.reading(self.path):
             array = self._places.read(self.header.arrays[path])
         # NumPy ignores `errors` without an encoding.
         return np.char.decode(array, "utf-8", errors="replace") if array.dtype.kind == "S" else array
@@ -275,15 +254,15 @@ class StudyFile:
     @cached_property
     def _reasons(self) -> list[str]:
         """Return the reasons by number, empty where unused.  The writer adds reasons to the list."""
-        used = set(np.unique(self.array("reason")[self.state == FAILED]).tolist())
+        used = set(np.unique(self.array("reason")[self.state == layout.FAILED]).tolist())
         texts = self.array("provenance/reasons").tolist()
         return [one_line(text) if i in used else "" for i, text in enumerate(texts)]
 
     def failures(self) -> Iterator[tuple[int, int, str]]:
         """Yield the numbers of setting and seed, and the reason, of every failed learner."""
         numbers, reasons = self.array("reason"), self._reasons
-        for i, j in zip(*(found.tolist() for found in np.nonzero(self.state == FAILED)), strict=True):
-            yield i, j, (reasons[numbers[i, j]] if numbers[i, j] < REASONS else "") or "unknown"
+        for i, j in zip(*(found.tolist() for found in np.nonzero(self.state == layout.FAILED)), strict=True):
+            yield i, j, (reasons[numbers[i, j]] if numbers[i, j] < layout.REASONS else "") or "unknown"
 
     @property
     def progress(self) -> dict[str, Any]:
@@ -312,11 +291,11 @@ class StudyFile:
             step = max(1, BLOCK // kind.size)
             for learner in range(begin * width, end * width, step):
                 count = min(step, end * width - learner)
-                done = np.flatnonzero(self.state.reshape(-1)[learner : learner + count] == DONE)
+                done = np.flatnonzero(self.state.reshape(-1)[learner : learner + count] == layout.DONE)
                 if not done.size:
                     continue
                 own = int(self._own[learner // width]) * width + learner % width
-                with STUDY_FILE.reading(self.path):
+                with header.STUDY_FILE.reading(self.path):
                     sums = read(arrays["checksum"], learner, count, 2)[done]
                     found = {n: read(at, learner, count, 2)[done, : kind.points] for n, at in kind.statistics.items()}
                     kept = {n: read(at, own, count, 2)[done] for n, at in kind.tables.items()} if tables else {}
@@ -335,7 +314,7 @@ class StudyFile:
         tables: Mapping[str, NDArray[Any]],
     ) -> NDArray[np.uint64]:
         """Return the 64-bit BLAKE2b of key, seed and results of each of n learners with the same arrays."""
-        covered = [array for name, array in statistics.items() if name not in MEASURED]
+        covered = [array for name, array in statistics.items() if name not in layout.MEASURED]
         parts = [self._key_bytes[settings], self.seeds[seeds].astype("<i8"), *covered, *tables.values()]
         rows = [np.ascontiguousarray(part).reshape(seeds.size, -1).view(np.uint8) for part in parts]
         digests = [hashlib.blake2b(row, digest_size=8).digest() for row in np.concatenate(rows, axis=1)]
@@ -353,13 +332,13 @@ def open_study(path: str | Path) -> StudyFile:
 def check_derived(study: StudyFile) -> None:
     """Raise DamagedStudy unless a study's file has the arrays that follow from its design."""
     for finding in underived(study):
-        raise DamagedStudy(f"{shown(study.path)} cannot continue: {finding}; restore a backup")
+        raise header.DamagedStudy(f"{shown(study.path)} cannot continue: {finding}; restore a backup")
 
 
 def underived(study: StudyFile) -> Iterator[str]:
     """Yield findings about arrays that do not follow from the design.  Raises TttBatchError."""
     arrays = study.header.arrays
-    for array in study_layout(study.design, study.description, study.keep):
+    for array in layout.study_layout(study.design, study.description, study.keep):
         place = arrays.get(array.path)
         if place is None and array.path.startswith(GROUPS):
             yield f"{array.path} is missing"

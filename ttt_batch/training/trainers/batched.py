@@ -60,14 +60,7 @@ from ttt_batch.training.kernels.batch import (
 )
 from ttt_batch.training.kernels.sampled import lay_out_rows
 from ttt_batch.training.kernels.train_many import SeedBatch, train_learners
-from ttt_batch.training.trainers.base import (
-    Growing,
-    PlyByPly,
-    TableTrainer,
-    TrainerOptions,
-    policy_of_opponent,
-    start_tables,
-)
+from ttt_batch.training.trainers import base
 
 
 class TrainedLearner(NamedTuple):
@@ -83,13 +76,13 @@ class TrainedLearner(NamedTuple):
     visits: NDArray[np.float64]
 
 
-class Batched(TableTrainer):
+class Batched(base.TableTrainer):
     """Batch trainer with one kernel call for all batches, by flow, which draws how many games take each move.
 
     Subclasses walk instead.  To record games, they run and replay each batch.
     """
 
-    def __init__(self, task: TrainerOptions) -> None:
+    def __init__(self, task: base.TrainerOptions) -> None:
         super().__init__(task)
         works = [make_workspace(self.graph, opponent=task.opponent, seat=seat) for seat in sorted(set(self._seats))]
         # Shared counts, since a fold may leave data in them for the next one.
@@ -119,7 +112,7 @@ class Batched(TableTrainer):
         (sampler,), (work,) = self._samplers, self._works
         space = space._replace(policy=work.policy) if work.seat < 0 else space
         arrays = (*self.tables, self.visits)
-        starts = [(*tables, np.zeros(self.visits.size)) for tables in start_tables(self.config, self.graph, seeds)]
+        starts = [(*tables, np.zeros(self.visits.size)) for tables in base.start_tables(self.config, self.graph, seeds)]
         ends = [np.empty((len(seeds) if keep else 0, *array.shape), array.dtype) for array in arrays]
         seed_batch = SeedBatch(
             places=tuple(_bytes_of(array[None])[0] for array in arrays),
@@ -133,7 +126,7 @@ class Batched(TableTrainer):
         train_learners(sampler, self._learning, work, keys, self.batches, points, space, seed_batch, verdicts, outcomes)
         return TrainedLearner(verdicts, outcomes, self.learner.tables(*ends[:-1]), ends[-1])
 
-    def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Any:
+    def _make_sampler(self, work: Workspace, task: base.TrainerOptions) -> Any:
         """Return the sampler with which `play_batch` plays the batches of one seat."""
         if not task.by_chances:
             return make_rows()
@@ -227,7 +220,7 @@ class ChunkedWalk(Batched):
     claim: ClassVar[int]
     least_shared: ClassVar[tuple[int, int]]
 
-    def __init__(self, task: TrainerOptions) -> None:
+    def __init__(self, task: base.TrainerOptions) -> None:
         super().__init__(task)
         self._each = self.games_per_thread * (1 if self.learner.by_arrivals else self.by_moves)
         helped = max(min(task.threads, self.batches.most // self._each) - 1, 0)
@@ -380,7 +373,7 @@ class Walking(ChunkedWalk):
     least_shared = 1 << 23, 1 << 23
     """With 8 million games two workers are 1.6 times as fast as one thread (1.1 with 2 million, 1.8 with 32)."""
 
-    def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Walker:
+    def _make_sampler(self, work: Workspace, task: base.TrainerOptions) -> Walker:
         explorations = make_explorations(self.config.epsilon.start, work.seat)
         return make_walker(self.graph, explorations, make_paths(self.graph, work.policy), task.block)
 
@@ -412,7 +405,7 @@ class InLockstep(ChunkedWalk):
     least_shared = 1 << 24, 1 << 22
     """On 4x4x4 two workers are then 1.1 times as fast as one thread by moves, and 1.25 times by arrivals."""
 
-    def __init__(self, task: TrainerOptions) -> None:
+    def __init__(self, task: base.TrainerOptions) -> None:
         super().__init__(task)
         self._drawn: list[NDArray[np.uint32]] = []
         if self._helpers and self.learner.by_arrivals:  # one array for all threads, added up in the fold
@@ -422,7 +415,7 @@ class InLockstep(ChunkedWalk):
                 for samplers, drawn in zip((self._samplers, *self._helpers), self._drawn[turn], strict=True):
                     samplers[turn] = samplers[turn]._replace(drawn=drawn)
 
-    def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Lockstep:
+    def _make_sampler(self, work: Workspace, task: base.TrainerOptions) -> Lockstep:
         return make_lockstep(self.graph, work.policy, work.seat, by_row=self.learner.by_arrivals)
 
     def _begin(self, turn: int, threads: int) -> Step:
@@ -468,7 +461,7 @@ class MixtureWalking(ChunkedWalk):
             for sampler in self._samplers:
                 sampler.dirty[:] = dirty
 
-    def _make_sampler(self, work: Workspace, task: TrainerOptions) -> Mixture:
+    def _make_sampler(self, work: Workspace, task: base.TrainerOptions) -> Mixture:
         how, opponent = self._chances(task)
         sampler = make_mixture(self.graph, how, self.tables, self.learner.choice, opponent)
         lay_out_rows(sampler, self.graph, work.owned)
@@ -482,13 +475,13 @@ class MixtureWalking(ChunkedWalk):
         replay_mixture(self.graph, self._samplers[turn], self._key, first, last, space)
 
 
-def choose_trainer(config: Config, opponent: Policy | Probabilities | None = None) -> type[TableTrainer]:
+def choose_trainer(config: Config, opponent: Policy | Probabilities | None = None) -> type[base.TableTrainer]:
     """Return the trainer class for a configuration and a fixed opponent."""
-    by_chances, small = TrainerOptions(config, opponent).by_chances, config.board.cells <= SMALL_CELLS
+    by_chances, small = base.TrainerOptions(config, opponent).by_chances, config.board.cells <= SMALL_CELLS
     if config.batch == 1:
-        return PlyByPly
+        return base.PlyByPly
     if config.grown:
-        return Growing
+        return base.Growing
     if config.engine == "flow":
         return Batched
     return MixtureWalking if by_chances else Walking if small else InLockstep
@@ -496,12 +489,12 @@ def choose_trainer(config: Config, opponent: Policy | Probabilities | None = Non
 
 def make_trainer(
     config: Config, *, opponent: Run | OpponentPolicy | Policy | Probabilities | str | None = None, **options: Any
-) -> TableTrainer:
+) -> base.TableTrainer:
     """Return a trainer for `config`, new or from a `state`; options: see `TrainerOptions`.
 
     opponent: the fixed one; a learner without self-play meets by default the one named in its configuration.
     """
     if opponent is None and len(learner_named(config.learner).seats) == 1 and config.opponent in OPPONENTS:
         opponent = config.opponent
-    policy = policy_of_opponent(opponent, config) if isinstance(opponent, Run | OpponentPolicy | str) else opponent
-    return choose_trainer(config, policy)(TrainerOptions(config, policy, **options))
+    policy = base.policy_of_opponent(opponent, config) if isinstance(opponent, Run | OpponentPolicy | str) else opponent
+    return choose_trainer(config, policy)(base.TrainerOptions(config, policy, **options))

@@ -22,22 +22,11 @@ from ttt_batch.core.files import shown
 from ttt_batch.core.text import RESULTS, choose, count_text, either, short_number
 from ttt_batch.runs.options import option_text
 from ttt_batch.runs.storage.declaration import EXACT_COLUMNS
+from ttt_batch.studies import summary
 from ttt_batch.studies.designs.methods import NETWORKS, SELF, TALLIES, TALLY, written
 from ttt_batch.studies.designs.values import listed, values_of
 from ttt_batch.studies.storage.layout import DONE, count_states
 from ttt_batch.studies.storage.reading import StudyFile
-from ttt_batch.studies.summary import (
-    IN_ALL,
-    IN_SEATS,
-    first_proof,
-    games_at,
-    has_proofs,
-    mean_of_seats,
-    own_statistics,
-    plays,
-    quantiles,
-    settled_since,
-)
 
 LETTER = 0.068
 """Inches that a letter of a tick label or a legend takes, at most on average."""
@@ -185,7 +174,7 @@ class Metric(NamedTuple):
             return self.of(values, games)
         values = values if self.of is None else values[..., self.of]
         scale = 100 if self.kind in (SHARE, PERCENT) else 1e3 if self.column == "seconds" else 1
-        return scale * (mean_of_seats(values) if self.column in _OF_SEATS else values)
+        return scale * (summary.mean_of_seats(values) if self.column in _OF_SEATS else values)
 
 
 def _ever(proved: NDArray[Any], games: NDArray[np.int64]) -> Any:
@@ -196,7 +185,7 @@ def _until(point: Callable[[NDArray[np.bool_]], NDArray[np.float64]]) -> Any:
     """Return a reader of the games at a point of the proofs."""
 
     def read(proved: NDArray[Any], games: NDArray[np.int64]) -> Any:
-        return np.where(np.isnan(proved[:, :1]), np.nan, games_at(games, point(proved == 1))[:, None])
+        return np.where(np.isnan(proved[:, :1]), np.nan, summary.games_at(games, point(proved == 1))[:, None])
 
     return read
 
@@ -218,12 +207,12 @@ def _in_play(what: str, result: int) -> Metric:
 _SEEDS, _GAMES, _REACHED = "% of seeds", "% of games", "% of those reachable"
 
 METRICS = {
-    "proof": Metric("games to the first proof", "games", TIME, False, IN_ALL, _until(first_proof)),
-    "settling": Metric("games to settling", "games", TIME, False, IN_ALL, _until(settled_since)),
-    "proved": Metric("seeds proved at any point", _SEEDS, SHARE, True, IN_ALL, _ever),
-    "unbeatable": Metric("seeds unbeatable in every seat", _SEEDS, SHARE, True, IN_ALL),
-    "first": Metric("seeds unbeatable as first player", _SEEDS, SHARE, True, IN_SEATS, 0),
-    "second": Metric("seeds unbeatable as second player", _SEEDS, SHARE, True, IN_SEATS, 1),
+    "proof": Metric("games to the first proof", "games", TIME, False, summary.IN_ALL, _until(summary.first_proof)),
+    "settling": Metric("games to settling", "games", TIME, False, summary.IN_ALL, _until(summary.settled_since)),
+    "proved": Metric("seeds proved at any point", _SEEDS, SHARE, True, summary.IN_ALL, _ever),
+    "unbeatable": Metric("seeds unbeatable in every seat", _SEEDS, SHARE, True, summary.IN_ALL),
+    "first": Metric("seeds unbeatable as first player", _SEEDS, SHARE, True, summary.IN_SEATS, 0),
+    "second": Metric("seeds unbeatable as second player", _SEEDS, SHARE, True, summary.IN_SEATS, 1),
     "loss": Metric("losses against random play", _GAMES, PERCENT, False, "versus_random", LOSS),
     "error": Metric("values: distance from the truth", "mean, on its own scale", NUMBER, False, "value_error"),
     "optimal": Metric("positions played optimally", _REACHED, PERCENT, True, "optimal_share"),
@@ -260,7 +249,7 @@ def _read(
         own = np.isin(whole.settings, settings)
         statistics = {name: column[own] for name, column in whole.statistics.items()}
         block = whole._replace(settings=whole.settings[own], seeds=whole.seeds[own], statistics=statistics)
-        statistics = own_statistics(study, block)
+        statistics = summary.own_statistics(study, block)
         games = study.games[block.settings, : block.kind.points]
         read = [metric.read(statistics, games) if metric.column in statistics else None for metric in metrics]
         yield block.settings, block.seeds, read
@@ -296,7 +285,7 @@ def spread(values: NDArray[np.float64], metric: Metric) -> SeedSpread:
     values: float64[rows, seeds], NaN for none.
     """
     if metric.kind != SHARE:
-        return SeedSpread(*quantiles(values, *QUARTILES, occurring=metric.kind == TIME))
+        return SeedSpread(*summary.quantiles(values, *QUARTILES, occurring=metric.kind == TIME))
     count = np.count_nonzero(~np.isnan(values), axis=1)
     known = np.where(count > 0, count, np.nan)
     hits = np.nansum(values, axis=1) / 100 + 0 * known
@@ -374,15 +363,15 @@ class Selection:
     def having(self, metric: Metric) -> NDArray[np.bool_]:
         """Return which of the settings have such a number (bool[chosen settings])."""
         growing = self.study.array("growing")[self.settings]
-        if metric.column in (IN_ALL, IN_SEATS):
-            return has_proofs(self.study)[self.settings]
+        if metric.column in (summary.IN_ALL, summary.IN_SEATS):
+            return summary.has_proofs(self.study)[self.settings]
         if metric.column == "positions":
             return growing & (metric.column in self.study.header.arrays)
         return ~growing if metric.column in EXACT_COLUMNS else np.ones_like(growing)
 
     def seats_note(self, metric: Metric, settings: Sequence[int]) -> str:
         """Return the note about a metric's seats, empty for none."""
-        both = plays(self.study)[settings].all(axis=1)
+        both = summary.plays(self.study)[settings].all(axis=1)
         if metric.column not in _OF_SEATS or not both.any():
             return ""
         return "the two seats are averaged" + ("" if both.all() else " (menace: as first)")
@@ -406,7 +395,11 @@ class Selection:
         if column == "positions":
             return f"counts no positions: {'it has no tables' if networks else 'its boards are enumerated'}"
         if networks:
-            return "makes no proofs" if column in (IN_ALL, IN_SEATS) else "has no exact results: it is of networks"
+            return (
+                "makes no proofs"
+                if column in (summary.IN_ALL, summary.IN_SEATS)
+                else "has no exact results: it is of networks"
+            )
         if self.study.family is TALLIES:
             return f"has no exact results: {flag(TALLY, True)} judges no table"
         return "has no exact results, since its boards are too large to enumerate"

@@ -12,27 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.app.plots.curves import games_axis, games_edges
-from ttt_batch.app.plots.studies.canvas import (
-    LETTER,
-    METRICS,
-    NUMBER,
-    SHARE,
-    TIME,
-    Metric,
-    SeedSpread,
-    Selection,
-    at_end,
-    band_style,
-    is_number,
-    keep_places,
-    left_out,
-    make_canvas,
-    name_places,
-    over_games,
-    panel_inches,
-    readable,
-    room_below,
-)
+from ttt_batch.app.plots.studies import canvas
 from ttt_batch.app.plots.style import COLOURS, ink_on, line_sign, line_style, log_counts, log_ticks, marked_points
 from ttt_batch.core.errors import UsageError, display_name, flag, quoted
 from ttt_batch.core.text import choose, short_number
@@ -51,21 +31,21 @@ PANELS = (
 proofs, boards without either, and a mixture or results alone."""
 
 
-def _chosen(choice: Selection, metric: str | None, default: str) -> tuple[list[int], list[str]]:
+def _chosen(choice: canvas.Selection, metric: str | None, default: str) -> tuple[list[int], list[str]]:
     """Return the settings to draw, the best by a metric if there are too many, and a note about the others."""
     ranking = choice.metric(metric, default)
     shown = [choice.settings[i] for i in choice.best(ranking, [[setting] for setting in choice.settings])]
-    return shown, left_out(len(shown), len(choice.settings), "settings", ranking)
+    return shown, canvas.left_out(len(shown), len(choice.settings), "settings", ranking)
 
 
-def study_curves_figure(choice: Selection, metric: str | None = None) -> Any:
+def study_curves_figure(choice: canvas.Selection, metric: str | None = None) -> Any:
     """Return a figure with a line for each setting.  metric: selects the settings if there are too many."""
     shown, others = _chosen(choice, metric, "proof" if choice.study.family is NETWORKS else "loss")
     drawn = [choice.settings.index(setting) for setting in shown]
-    several = [[METRICS[name] for name in names] for names in PANELS]
+    several = [[canvas.METRICS[name] for name in names] for names in PANELS]
     panels = next(one for one in several if all(choice.having(metric)[drawn].all() for metric in one))
     if not plays(choice.study)[shown].all(axis=1).any():  # boxes have no values
-        panels = [panel for panel in panels if panel is not METRICS["error"]]
+        panels = [panel for panel in panels if panel is not canvas.METRICS["error"]]
     count, seeds, legend = len(shown), choice.study.seeds.size, []
     for i, setting in enumerate(shown):
         done = np.count_nonzero(choice.study.state[setting] == DONE)
@@ -78,8 +58,8 @@ def study_curves_figure(choice: Selection, metric: str | None = None) -> Any:
         *choice.facts(),
     ]
     heading = f"Learning curves: {choice.title(shown)}"
-    figure, places = make_canvas(heading, len(panels), legend, notes, columns=2, height=2.6)
-    edges, found = _edges(choice, shown), over_games(choice.study, panels, shown)
+    figure, places = canvas.make_canvas(heading, len(panels), legend, notes, columns=2, height=2.6)
+    edges, found = _edges(choice, shown), canvas.over_games(choice.study, panels, shown)
     for i, (axes, panel) in enumerate(zip(places, panels, strict=True)):
         axes.set_title(f"{panel.title[0].upper()}{panel.title[1:]}")
         axes.set_ylabel(panel.unit)
@@ -89,21 +69,21 @@ def study_curves_figure(choice: Selection, metric: str | None = None) -> Any:
             if setting not in found:
                 continue
             games, spread = choice.study.games[setting, : choice.study.points[setting]], found[setting][i]
-            if panel.kind != SHARE:
-                axes.fill_between(games, spread.low, spread.high, **band_style(number, count))
+            if panel.kind != canvas.SHARE:
+                axes.fill_between(games, spread.low, spread.high, **canvas.band_style(number, count))
             marked = marked_points(games, *edges, number / count)
             axes.plot(games, spread.middle, **line_style(number), markevery=marked, zorder=3)
             top = max(top, float(np.nanmax(spread.high, initial=0)))
-        if panel.kind == SHARE:
+        if panel.kind == canvas.SHARE:
             axes.set_ylim(-3, 103)
-        elif panel is METRICS["positions"]:
+        elif panel is canvas.METRICS["positions"]:
             log_counts(axes)
         else:
             axes.set_ylim(-0.03 * top, 1.08 * top)
     return figure
 
 
-def _edges(choice: Selection, shown: Sequence[int]) -> tuple[float, float]:
+def _edges(choice: canvas.Selection, shown: Sequence[int]) -> tuple[float, float]:
     """Return the ends of an axis of games."""
     games, points = choice.study.games[shown], choice.study.points[shown]
     return games_edges(int(games[:, 0].min()), int(games[np.arange(len(shown)), points - 1].max()))
@@ -112,12 +92,12 @@ def _edges(choice: Selection, shown: Sequence[int]) -> tuple[float, float]:
 TITLES = {"proof": "Proved by then", "settling": "Settled by then"}
 
 
-def settling_figure(choice: Selection, metric: str | None = None) -> Any:
+def settling_figure(choice: canvas.Selection, metric: str | None = None) -> Any:
     """Draw the steps of each setting.  metric: chooses the settings to draw, if there are too many."""
-    if not choice.having(METRICS["proof"]).any():
+    if not choice.having(canvas.METRICS["proof"]).any():
         raise UsageError(f"{choice.name} has no proofs to draw; choose {flag('kind', 'curves')}")
     shown, others = _chosen(choice, metric, "proof")
-    times = {panel: at_end(choice.study, METRICS[panel])[shown] for panel in TITLES}
+    times = {panel: canvas.at_end(choice.study, canvas.METRICS[panel])[shown] for panel in TITLES}
     legend = []
     for i, (setting, proof, settling) in enumerate(zip(shown, *times.values(), strict=True)):
         counts = f"({np.isfinite(proof).sum()}, {np.isfinite(settling).sum()} of {(~np.isnan(proof)).sum()})"
@@ -129,7 +109,7 @@ def settling_figure(choice: Selection, metric: str | None = None) -> Any:
         *others,
         *choice.facts(),
     ]
-    figure, panels = make_canvas(f"Proofs over games: {choice.title(shown)}", 2, legend, notes, height=3.0)
+    figure, panels = canvas.make_canvas(f"Proofs over games: {choice.title(shown)}", 2, legend, notes, height=3.0)
     edges = _edges(choice, shown)
     for axes, (panel, title) in zip(panels, TITLES.items(), strict=True):
         axes.set_title(title)
@@ -162,7 +142,7 @@ def _draw(axes: Any, steps: Survival, begin: float, end: int, number: int, count
     def shares(left: NDArray[np.float64]) -> NDArray[np.float64]:
         return 100 * (1 - np.concatenate([[1.0], left, left[-1:]]))
 
-    axes.fill_between(games, shares(steps.high), shares(steps.low), step="post", **band_style(number, count))
+    axes.fill_between(games, shares(steps.high), shares(steps.low), step="post", **canvas.band_style(number, count))
     axes.plot(games, shares(steps.left), drawstyle="steps-post", **_dash(number), zorder=3)
 
 
@@ -183,7 +163,7 @@ class HorizontalAxis(NamedTuple):
     log: bool
 
 
-def sensitivity_figure(choice: Selection, metric: str | None = None) -> Any:
+def sensitivity_figure(choice: canvas.Selection, metric: str | None = None) -> Any:
     """Return a figure of a final metric over step size, or over the first option with several numbers or values."""
     measured, place = choice.metric(metric, "proof"), horizontal_axis(choice)
     others = [option for option in choice.axes if option != place.option]
@@ -200,18 +180,18 @@ def sensitivity_figure(choice: Selection, metric: str | None = None) -> Any:
     notes = [
         _axis_meaning(measured, place),
         choice.seats_note(measured, drawn),
-        *left_out(len(lines), several, "lines", measured),
+        *canvas.left_out(len(lines), several, "lines", measured),
         *choice.facts(),
     ]
     heading = f"{measured.title} by {place.option.replace('_', ' ')}: {choice.title(drawn)}"
     values = choice.values(split) if split else [None]
     columns = 2 if len(values) > 1 else 1
-    names, inches = [choice.value_text(place.option, value) for value in place.values], panel_inches(columns)
-    height = 3.2 + (0.0 if place.numeric else room_below(names, inches))
+    names, inches = [choice.value_text(place.option, value) for value in place.values], canvas.panel_inches(columns)
+    height = 3.2 + (0.0 if place.numeric else canvas.room_below(names, inches))
     legend = signs if inner else []
-    figure, panels = make_canvas(heading, len(values), legend, notes, columns=columns, height=height, share=True)
-    ceiling = ABOVE * float(choice.study.games[choice.settings].max()) if measured.kind == TIME else math.inf
-    seen = SeedSpread(*(np.minimum(part, ceiling) for part in found))
+    figure, panels = canvas.make_canvas(heading, len(values), legend, notes, columns=columns, height=height, share=True)
+    ceiling = ABOVE * float(choice.study.games[choice.settings].max()) if measured.kind == canvas.TIME else math.inf
+    seen = canvas.SeedSpread(*(np.minimum(part, ceiling) for part in found))
     for number, (axes, value) in enumerate(zip(panels, values, strict=True)):
         for i, (settings, style) in enumerate(zip(lines.values(), styles, strict=True)):
             own = [s for s in settings if split is None or choice.rows[s][split] == value]
@@ -229,12 +209,12 @@ def sensitivity_figure(choice: Selection, metric: str | None = None) -> Any:
     return figure
 
 
-def horizontal_axis(choice: Selection) -> HorizontalAxis:
+def horizontal_axis(choice: canvas.Selection) -> HorizontalAxis:
     """Return the horizontal axis: alpha if it differs, else the first option, rather one of numbers, that differs."""
-    numeric = [name for name, values in choice.axes.items() if sum(map(is_number, values)) > 1]
+    numeric = [name for name, values in choice.axes.items() if sum(map(canvas.is_number, values)) > 1]
     name = "alpha" if "alpha" in choice.axes else next(iter([*numeric, *choice.axes]), "alpha")
     values = choice.values(name)
-    if len(values) == 1 or not all(map(is_number, values)):
+    if len(values) == 1 or not all(map(canvas.is_number, values)):
         return HorizontalAxis(name, values, [float(i) for i in range(len(values))], False, False)
     log = len(values) > 2 and values[0] > 0 and _unevenness(np.log(values)) < _unevenness(np.array(values))
     return HorizontalAxis(name, values, [float(value) for value in values], True, log)
@@ -245,7 +225,7 @@ def _unevenness(values: NDArray[np.float64]) -> float:
     return float(steps.std() / steps.mean())
 
 
-def _split(choice: Selection, others: Sequence[str], groups: int) -> str | None:
+def _split(choice: canvas.Selection, others: Sequence[str], groups: int) -> str | None:
     """Return the option whose values have panels of their own: the first one that leaves several lines in each."""
     if groups <= TOGETHER or len(others) < 2:
         return None
@@ -255,7 +235,7 @@ def _split(choice: Selection, others: Sequence[str], groups: int) -> str | None:
 def _draw_line(
     axes: Any,
     place: HorizontalAxis,
-    found: SeedSpread,
+    found: canvas.SeedSpread,
     own: dict[Any, int],
     style: dict[str, Any],
     which: tuple[int, int],
@@ -268,7 +248,7 @@ def _draw_line(
     middle, low, high = (part[[own[place.values[i]] for i in there]] for part in found)
     at, (number, count) = np.array([place.at[i] for i in there]), which
     if place.numeric and len(there) > 1:
-        axes.fill_between(at, low, high, **band_style(number, count))
+        axes.fill_between(at, low, high, **canvas.band_style(number, count))
         axes.plot(at, middle, **style, zorder=3)
         return
     if not place.numeric:
@@ -282,7 +262,7 @@ def _horizontal(axes: Any, place: HorizontalAxis, labels: Sequence[str], inches:
     from matplotlib.ticker import NullLocator
 
     if not place.numeric:
-        name_places(axes.xaxis, labels, inches)
+        canvas.name_places(axes.xaxis, labels, inches)
         axes.set_xlim(-0.6 + place.at[0], place.at[-1] + 0.6)
         return
     if place.log:
@@ -292,17 +272,17 @@ def _horizontal(axes: Any, place: HorizontalAxis, labels: Sequence[str], inches:
     edges = on_scale[0] - room, on_scale[-1] + room
     axes.set_xlim(*(np.exp(edges) if place.log else edges))
     inches_at = (on_scale - edges[0]) / (edges[1] - edges[0]) * inches
-    shown = readable(inches_at.tolist(), [LETTER * (len(label) + 1) for label in labels])
+    shown = canvas.readable(inches_at.tolist(), [canvas.LETTER * (len(label) + 1) for label in labels])
     axes.set_xticks([place.at[i] for i in shown], [labels[i] for i in shown])
     axes.xaxis.set_minor_locator(NullLocator())
 
 
-def _vertical(axes: Any, metric: Metric, numbers: NDArray[np.float64], ceiling: float) -> None:
+def _vertical(axes: Any, metric: canvas.Metric, numbers: NDArray[np.float64], ceiling: float) -> None:
     """Scale and labels of the vertical axis; the panels share it."""
     from matplotlib.ticker import NullLocator
 
     top, least = float(numbers.max()), float(numbers.min())
-    if metric.kind == TIME:
+    if metric.kind == canvas.TIME:
         axes.set_yscale("log")
         last = min(top, ceiling / ABOVE)
         low = min(least, last)
@@ -313,9 +293,9 @@ def _vertical(axes: Any, metric: Metric, numbers: NDArray[np.float64], ceiling: 
         axes.set_ylim(low / 1.5, ceiling * 1.25 if never else last * 1.3)
         axes.set_yticks([*ticks], [*ticks.values()])
         axes.yaxis.set_minor_locator(NullLocator())
-    elif metric.kind == SHARE:
+    elif metric.kind == canvas.SHARE:
         axes.set_ylim(-3, 103)
-    elif metric.rising and metric.kind != NUMBER:
+    elif metric.rising and metric.kind != canvas.NUMBER:
         room = max(100 - least, 1.0)
         axes.set_ylim(max(least - 0.05 * room, -3), 100 + 0.03 * room)
     else:
@@ -324,12 +304,12 @@ def _vertical(axes: Any, metric: Metric, numbers: NDArray[np.float64], ceiling: 
         axes.set_ylim(low - 0.03 * span, top + 0.08 * span)
 
 
-def _axis_meaning(metric: Metric, place: HorizontalAxis) -> str:
+def _axis_meaning(metric: canvas.Metric, place: HorizontalAxis) -> str:
     """Return the meaning of lines and bands."""
     line, band = ("line", "band") if place.numeric else ("mark", "bar")
-    if metric.kind == SHARE:
+    if metric.kind == canvas.SHARE:
         return f"{line}: share of the seeds, {band}: its 95 % interval (Wilson)"
-    if metric.kind == TIME:
+    if metric.kind == canvas.TIME:
         return f"{line}: median of the seeds, {band}: from quartile to quartile, never: not up to the last game"
     return f"{line}: median of the seeds at the end, {band}: from quartile to quartile"
 
@@ -349,7 +329,7 @@ BAR = 0.75
 NEVER, NOTHING = "#E2E2E2", "#FFFFFF"
 
 
-def heat_figure(choice: Selection, metric: str | None = None) -> Any:
+def heat_figure(choice: canvas.Selection, metric: str | None = None) -> Any:
     """Return a figure with a cell for each pair of values of two options: that of sensitivity, and another one.
 
     Others that differ make panels.  Raises UsageError if fewer than two differ, or for too many panels or cells.
@@ -373,23 +353,23 @@ def heat_figure(choice: Selection, metric: str | None = None) -> Any:
     names = [choice.value_text(across, value) for value in columns]
     row_names = [choice.value_text(up, value) for value in rows]
     side = 2 if len(groups) > 1 and len(columns) <= WIDE else 1
-    inches = panel_inches(side) - BAR / side - LETTER * max(map(len, row_names))
+    inches = canvas.panel_inches(side) - BAR / side - canvas.LETTER * max(map(len, row_names))
     size = min(LARGEST, inches / len(columns) * 72 / (0.6 * LETTERS))
     high = max(1.0, min(0.42, max(0.16, 9 / len(rows))) * len(rows))
     found = choice.ends(measured).middle
     narrow = ["the cells are too narrow for numbers"] if size < SMALLEST else []
     notes = [_colour_meaning(measured), choice.seats_note(measured, choice.settings), *narrow, *choice.facts()]
     heading = f"{measured.title} by {display_name(across)} and {display_name(up)}: {choice.title()}"
-    height = high + 0.75 + room_below(names, inches)
-    figure, panels = make_canvas(heading, len(groups), [], notes, columns=side, height=height)
+    height = high + 0.75 + canvas.room_below(names, inches)
+    figure, panels = canvas.make_canvas(heading, len(groups), [], notes, columns=side, height=height)
     scale, image = _scale(measured, found[choice.settings]), None
     for number, (axes, (key, settings)) in enumerate(zip(panels, groups.items(), strict=True)):
         cells = np.full((len(rows), len(columns)), -1)
         for setting in settings:
             cells[rows.index(choice.rows[setting][up]), columns.index(choice.rows[setting][across])] = setting
         image = _draw_cells(axes, cells, found, measured, scale, size)
-        name_places(axes.xaxis, names, inches)
-        name_places(axes.yaxis, row_names, high, upright=True)
+        canvas.name_places(axes.xaxis, names, inches)
+        canvas.name_places(axes.yaxis, row_names, high, upright=True)
         axes.set_title(choice.label(others, key))
         axes.set_xlabel(display_name(across))
         if number % side == 0:
@@ -398,7 +378,7 @@ def heat_figure(choice: Selection, metric: str | None = None) -> Any:
     return figure
 
 
-def _axes(choice: Selection) -> tuple[str, str]:
+def _axes(choice: canvas.Selection) -> tuple[str, str]:
     """Return the options of columns and rows.  Raises UsageError without two."""
     if len(choice.axes) < 2:
         alone = next(iter(choice.axes), None)
@@ -408,26 +388,26 @@ def _axes(choice: Selection) -> tuple[str, str]:
         )
     across = horizontal_axis(choice).option
     others = [axis for axis in choice.axes if axis != across]
-    numeric = [axis for axis in others if any(map(is_number, choice.axes[axis]))]
+    numeric = [axis for axis in others if any(map(canvas.is_number, choice.axes[axis]))]
     return across, (numeric or others)[0]
 
 
-def _scale(metric: Metric, values: NDArray[np.float64]) -> Any:
+def _scale(metric: canvas.Metric, values: NDArray[np.float64]) -> Any:
     """Return the function from numbers to colours."""
     from matplotlib.colors import LogNorm, Normalize
 
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (1.0, 2.0)
-    if metric.kind == TIME:
+    if metric.kind == canvas.TIME:
         return LogNorm(low / 1.05, high * 1.05)
-    if metric.kind == SHARE:
+    if metric.kind == canvas.SHARE:
         return Normalize(0, 100)
-    low = min(low, 0.0) if metric.kind == NUMBER or not metric.rising else low
+    low = min(low, 0.0) if metric.kind == canvas.NUMBER or not metric.rising else low
     return Normalize(low, max(high, low + 1e-3 * max(abs(low), 1e-3)))
 
 
 def _draw_cells(
-    axes: Any, cells: NDArray[np.int64], found: NDArray[np.float64], metric: Metric, scale: Any, size: float
+    axes: Any, cells: NDArray[np.int64], found: NDArray[np.float64], metric: canvas.Metric, scale: Any, size: float
 ) -> Any:
     """Draw one panel.  cells: the setting of each, or -1.  size: of letters, in points."""
     from matplotlib import colormaps
@@ -463,38 +443,38 @@ def _draw_cells(
     return image
 
 
-def number_writer(metric: Metric, values: NDArray[np.float64]) -> Any:
+def number_writer(metric: canvas.Metric, values: NDArray[np.float64]) -> Any:
     """Return a writer of numbers: games with a unit, others with two digits of the largest."""
     top = float(np.abs(values).max(initial=0))
-    if metric.kind == TIME or top >= 1000:
+    if metric.kind == canvas.TIME or top >= 1000:
         return short_number
     decimals = int(np.clip(1 - np.floor(np.log10(top)), 0, 4)) if top > 0 else 0
     return lambda value: f"{value:.{decimals}f}"
 
 
-def _colour_bar(panels: list[Any], image: Any, metric: Metric, scale: Any) -> None:
+def _colour_bar(panels: list[Any], image: Any, metric: canvas.Metric, scale: Any) -> None:
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
     bar = panels[0].figure.colorbar(image, ax=panels, aspect=25, pad=0.02, fraction=0.06)
     bar.outline.set_visible(False)
-    if metric.kind == TIME:
+    if metric.kind == canvas.TIME:
         ticks = log_ticks(scale.vmin, scale.vmax, 6)
         bar.ax.yaxis.set_major_locator(FixedLocator(ticks))
         bar.ax.yaxis.set_major_formatter(FixedFormatter([short_number(tick) for tick in ticks]))
         bar.ax.yaxis.set_minor_locator(NullLocator())
 
 
-def _colour_meaning(metric: Metric) -> str:
+def _colour_meaning(metric: canvas.Metric) -> str:
     """Return the meaning of numbers and colours."""
     better = "more is better" if metric.rising else "less is better"
-    if metric.kind == SHARE:
+    if metric.kind == canvas.SHARE:
         return f"share of the seeds in %; {better}"
-    if metric.kind == TIME:
+    if metric.kind == canvas.TIME:
         return f"median of the seeds; {better}; never (grey): fewer than half of the seeds up to the last game"
     return f"median of the seeds at the end, {metric.unit}; {better}"
 
 
-KINDS: dict[str, Callable[[Selection, str | None], Any]] = {
+KINDS: dict[str, Callable[[canvas.Selection, str | None], Any]] = {
     "curves": study_curves_figure,
     "sensitivity": sensitivity_figure,
     "settling": settling_figure,
@@ -521,4 +501,4 @@ def study_figure(
     pairs: Any = list(only.items()) if isinstance(only, Mapping) else only or ()
     if not isinstance(pairs, Sequence) or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
         raise UsageError(f"only {quoted(only)} are no options with values; give them as {{'alpha': '0.1,0.2'}}")
-    return keep_places(draw(Selection(study, pairs), metric))
+    return canvas.keep_places(draw(canvas.Selection(study, pairs), metric))
