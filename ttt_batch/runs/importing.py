@@ -103,13 +103,9 @@ def check_export(config: Config, to: str) -> None:
 
 def kind_in(form: base.Format, learner: Learner) -> str:
     """Return the kind of table that a format stores for a learner."""
-    return (
-        base.STATES
-        if base.STATES in form.kinds
-        else base.ACTION_VALUES
-        if has_actions(learner)
-        else base.POSITION_VALUES
-    )
+    if base.STATES in form.kinds:
+        return base.STATES
+    return base.ACTION_VALUES if has_actions(learner) else base.POSITION_VALUES
 
 
 def has_actions(learner: Learner) -> bool:

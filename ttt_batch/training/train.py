@@ -328,11 +328,8 @@ def _shared(
     if config.batch == 1:
         raise UsageError(f"{workers} share the games of a batch, and one game cannot be shared; choose a larger batch")
     if not issubclass(trainer, ChunkedWalk):
-        why = (
-            "flow plays no games"
-            if config.engine == "flow"
-            else f"the table of {config.board.name} grows with every game"
-        )
+        flow = config.engine == "flow"
+        why = "flow plays no games" if flow else f"the table of {config.board.name} grows with every game"
         raise UsageError(f"{workers} share the games of a batch, but {why}; leave {workers} out")
     if issubclass(trainer, MixtureWalking):
         others = "a stochastic policy" if config.by_chances else "an opponent with unequal probabilities"

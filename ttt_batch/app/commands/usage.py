@@ -214,14 +214,11 @@ def in_one_word(command: str, option: str, metavar: str, words: Sequence[str]) -
     digits = all(re.fullmatch(r"\d+", word, re.ASCII) for word in words)
     if option == "--board" and digits and len(words) <= 3:
         return "x".join(words)
-    if option in ("--games", "--more", "--until") and digits and all(len(word) == 3 for word in words[1:]):
-        return ",".join(words)
-    if (
-        option in ("--games", "--more", "--until")
-        and len(words) == 2
-        and (unit := UNITS.get(words[1].rstrip("s").lower()))
-    ):
-        return f"{words[0]}{unit}"
+    if option in ("--games", "--more", "--until"):
+        if digits and all(len(word) == 3 for word in words[1:]):
+            return ",".join(words)
+        if len(words) == 2 and (unit := UNITS.get(words[1].rstrip("s").lower())):
+            return f"{words[0]}{unit}"
     numbers = all(re.fullmatch(r"[-\d.,]+", word, re.ASCII) for word in words)
     if ("," in metavar and numbers) or (command == "study" and option in LISTED):
         return ",".join(word.strip(",") for word in words)

@@ -146,13 +146,8 @@ def _draw_letters(columns: Sequence[int], edge: int, width: int, gap: int) -> li
     """Return the line of column letters; two lines, one letter below the other, if `aa` is too wide."""
     names = [column_name(col) for col in columns]
     depth = max(map(len, names))
-    if depth < width + gap:
-        return [(" " * (edge + 2) + "".join(name.ljust(width + gap) for name in names)).rstrip()]
-    stacked = [name.rjust(depth) for name in names]
-    return [
-        (" " * (edge + 2) + "".join(name[line].ljust(width + gap) for name in stacked)).rstrip()
-        for line in range(depth)
-    ]
+    lines = [names] if depth < width + gap else zip(*(name.rjust(depth) for name in names), strict=True)
+    return [(" " * (edge + 2) + "".join(text.ljust(width + gap) for text in line)).rstrip() for line in lines]
 
 
 def draw_board(game: Game, colour: bool = False, cursor: int | None = None) -> list[str]:

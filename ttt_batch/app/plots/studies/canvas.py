@@ -394,12 +394,10 @@ class Selection:
         networks = self.study.family is NETWORKS
         if column == "positions":
             return f"counts no positions: {'it has no tables' if networks else 'its boards are enumerated'}"
+        if networks and column in (summary.IN_ALL, summary.IN_SEATS):
+            return "makes no proofs"
         if networks:
-            return (
-                "makes no proofs"
-                if column in (summary.IN_ALL, summary.IN_SEATS)
-                else "has no exact results: it is of networks"
-            )
+            return "has no exact results: it is of networks"
         if self.study.family is TALLIES:
             return f"has no exact results: {flag(TALLY, True)} judges no table"
         return "has no exact results, since its boards are too large to enumerate"
