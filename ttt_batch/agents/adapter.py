@@ -95,11 +95,12 @@ class AgentAdapter(SolverAccess):
     def __enter__(self) -> Self:
         return self
 
-    def close(self, *_: object) -> None:
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         """End the agent's processes."""
         self.agent.close()
-
-    __exit__ = close
 
     def answers(self, own: base.Words, other: base.Words, ply: int, *, anew: bool = False) -> base.Answered:
         """Return the probability of each cell (float64[n, cells]) in different unfinished positions after `ply` moves.
