@@ -176,11 +176,8 @@ def export_(
             table = load(path, trust=trust, check=lambda config: check_export(config, to))
             shared.say(path, table.notes)
             options["warn"] = report.warn
-
-        def work(paths: list[Path]) -> list[Path]:
-            return export_run(table, paths, to, player=player, **options)
-
-        files = shared.in_new_files(out or [], names, work)
+        options["player"] = player
+        files = shared.in_new_files(out or [], names, lambda paths: export_run(table, paths, to, **options))
     shared.print_result(
         json,
         lambda: {"files": [str(written) for written in files]},
