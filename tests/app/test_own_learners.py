@@ -21,13 +21,14 @@ from ttt_batch.learners import LEARNERS
 
 with Path(__file__).with_name("ran").open("a") as file:
     file.write("x")
-MINE = dataclasses.replace(LEARNERS["td-lambda"], name="mine")
+MINE = dataclasses.replace(LEARNERS["td"], name="mine")
+MINE = dataclasses.replace(MINE, defaults=dataclasses.replace(MINE.defaults, lambda_=0.7))
 TD = LEARNERS["td"]
 TAKEN = dataclasses.replace(TD)
 NETWORKS = dataclasses.replace(TD, name="patterns")
 ALIKE = dataclasses.replace(TD, name="sutton_barto")
 """
-"""Its kernels are the package's, so nothing is compiled for it."""
+"""Its kernels are those of td, which know no lambda, so nothing is compiled for it."""
 
 OPEN = ["evaluate", "show", "play", "watch", "tournament", "plot", "info", "check", "compare", "export", "prove"]
 REMEDY = "it is of learner mine, which does not come with this package; add --learner FILE.py:NAME"

@@ -73,7 +73,7 @@ def assert_same(one: TableTrainer, other: TableTrainer) -> None:
     "options",
     [
         {"batch": 2_345},
-        {"learner": "sutton-barto", "batch": "auto", "epsilon": "0.5->0.1:linear", "horizon": 9_999},
+        {"batch": "auto", "epsilon": "0.5->0.1:linear", "horizon": 9_999},
         {"board": "2x5x3", "batch": 2_000},
         {"board": "2x5x3", "learner": "minimax-q", "batch": 1_500, "alpha": "1/n"},
     ],
