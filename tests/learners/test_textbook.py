@@ -323,6 +323,7 @@ def test_options_that_are_not_given_are_not_written() -> None:
     assert config.settings == Settings(0.1, 0.1, 1.0, (0.0, 0.0), 0.5, 0.7, True)
 
 
+@pytest.mark.slow  # kernels of double-q
 def test_two_tables_are_read_by_position(tmp_path: Path) -> None:
     """By h5py alone; and `show` counts the updates of both."""
     run = ttt.train(300, learner="double-q", alpha="1/n", batch=1, seed=1, out=tmp_path / "run.h5")
