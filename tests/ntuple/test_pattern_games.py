@@ -94,7 +94,7 @@ def test_learning_is_that_of_the_definitions_to_the_last_bit(
     aim = PLAIN._replace(**options)
     net = make_net(network, aim, 3)
     given = lost_lines(board, 7) if aim.share else []
-    games = 48 if board.cells > 9 else 80
+    games = 32 if board.cells > 9 else 80
     learn(lines, network, net, as_starts(given, board), (0, games))
 
     oracle = NaiveNet(NaiveNetwork(plain(board), cells, sharing), aim, int(net.key))
@@ -128,7 +128,7 @@ def test_given_games_teach_what_the_definitions_say(
     net, step = make_net(network, PLAIN._replace(**options), 3), 1 / network.offset.size
     oracle = NaiveNet(NaiveNetwork(plain(board), cells, sharing), net.aim, 0)
     rng, errors, ended = random.Random(6), make_errors(network, 1), [0] * 4
-    games = [random_game(board, rng) for _ in range(40)]
+    games = [random_game(board, rng) for _ in range(24)]
     marked = [[rng.random() < 0.2 for _ in game] for game in games]
     for game, marks in zip(games, marked, strict=True):
         oracle.fold(oracle.errors_of_given(game, marks), step)

@@ -268,7 +268,7 @@ def outcomes_of_all_orders(weights: list[list[int]]) -> list[tuple[int, int, int
 
 
 def test_moves_are_uniform_and_lengths_have_their_shares() -> None:
-    games = 15_000
+    games = 8_000
     board = Board()
     moves = [random_game(board, 3, number) for number in range(games)]
     by_length = np.bincount([result(board, game)[1] for game in moves], minlength=10)[5:]
