@@ -439,6 +439,7 @@ def test_the_spinner_counts_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None
         assert re.fullmatch(r"compiling kernels \(once\): 1 done, \d+ s", drawn[-1]().text.plain)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "words",
     [

@@ -162,6 +162,7 @@ def replaced(name: str, array: Any, **options: Any) -> Any:
     return change
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("change", "said"),
     [
