@@ -54,17 +54,17 @@ def test_a_run_in_parts_is_the_run_in_one(options: dict[str, Any], tmp_path: Pat
     """Ended within batches and between them, by the number of games and by `stop`, through files each time."""
     options = {"seed": 3, "batch": 700, **options}
     path = tmp_path / "run.h5"
-    whole = ttt.train(50_000, **options)
-    for first in (1, 699, 1_400, 9_999, 40_123):
+    whole = ttt.train(25_000, **options)
+    for first in (1, 699, 1_400, 9_999, 20_123):
         ttt.train(first, **options, out=path, overwrite=True)
-        assert_same_run(whole, ttt.train(resume=path, until=50_000))
+        assert_same_run(whole, ttt.train(resume=path, until=25_000))
         assert_same_run(whole, ttt.load(path))
     ttt.train(100, **options, out=path, overwrite=True)
-    for more in (1, 1_000, 5_555, 13_344, 30_000):
+    for more in (1, 1_000, 5_555, 13_344, 5_000):
         ttt.train(resume=path, more=more)
     assert_same_run(whole, ttt.load(path))
-    stopped = ttt.train(50_000, **options, stop=stop_after(2), out=path, overwrite=True)
-    assert stopped.interrupted and 0 < stopped.games < 50_000 and stopped.goal == 50_000
+    stopped = ttt.train(25_000, **options, stop=stop_after(2), out=path, overwrite=True)
+    assert stopped.interrupted and 0 < stopped.games < 25_000 and stopped.goal == 25_000
     assert ttt.load(path).interrupted
     assert_same_run(whole, ttt.train(resume=path))
     assert not ttt.load(path).interrupted
