@@ -55,7 +55,8 @@ from ttt_batch.simulation.walk import make_explorations
 from ttt_batch.simulation.policy import empty_policy, order_rows
 graph = enumerate_graph(Board())
 policy = empty_policy(graph)
-order_rows(TdTables(np.random.default_rng(1).normal(size=graph.code.size)), graph, LEARNER.choice, policy)
+given = TdTables(np.random.default_rng(1).normal(size=graph.code.size)), graph, LEARNER.choice, policy
+order_rows(*given)
 result = policy.ordered[graph.first_edge[:-1]].tobytes() + make_explorations(0.3).column.tobytes()
 {REPORT}"""
 
@@ -179,9 +180,9 @@ def test_a_second_process_compiles_nothing(cache: Cache, package: Path) -> None:
 
 @pytest.mark.slow  # it compiles in an empty folder
 def test_a_kernel_that_another_process_compiles_is_awaited(package: Path, tmp_path: Path) -> None:
-    beside = "kernel_cache.available_threads = lambda: 2; kernel_cache.compile_elsewhere(order_rows, sys.argv[1])"
-    script = f"import sys\n{PREAMBLE}from ttt_batch.simulation.policy import order_rows\n{beside}{ORDER}"
-    assert report(started(script, ORDER, package=package, TTT_BATCH_CACHE_DIR=str(tmp_path))).kernels == "cached"
+    beside = "kernel_cache.available_threads = lambda: 2; kernel_cache.compile_elsewhere([(order_rows, *given)])"
+    script = ORDER.replace("order_rows(*given)", f"{beside}\norder_rows(*given)\nassert not compiled")
+    finished(started(script, package=package, TTT_BATCH_CACHE_DIR=str(tmp_path)))
 
 
 def test_training_a_second_time_compiles_nothing(tmp_path: Path) -> None:

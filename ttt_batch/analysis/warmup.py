@@ -33,7 +33,7 @@ from ttt_batch.agents.builtin import named_agent
 from ttt_batch.analysis.judge import evaluate_sampled, judge_agent, prove
 from ttt_batch.analysis.matches import play_walk
 from ttt_batch.analysis.tournament import series
-from ttt_batch.compiler.kernel_cache import cached_kernels, check_cache
+from ttt_batch.compiler.kernel_cache import alone, cached_kernels, check_cache
 from ttt_batch.compiler.numerics import stream_key
 from ttt_batch.compiler.settings import is_jit_disabled, on_compile
 from ttt_batch.core import VERSION
@@ -159,12 +159,11 @@ def _learn_boxes(learner: str) -> None:
 
 def run_job(name: str) -> None:
     """Run the job of this name, which compiles the kernels it needs."""
-    if name in OTHERS:
-        OTHERS[name]()
-        return
     learner, beyond, _ = name.partition(BEYOND)
-    with tempfile.TemporaryDirectory() as folder:
-        if name == NETWORKS:
+    with tempfile.TemporaryDirectory() as folder, alone():
+        if name in OTHERS:
+            OTHERS[name]()
+        elif name == NETWORKS:
             _learn_networks(Path(folder))
         elif learner_named(learner).by_beads:
             _learn_boxes(learner)

@@ -119,6 +119,19 @@ def entry_point(function: Any, *arguments: Any) -> Callable[..., Any]:
     return code
 
 
+def compile_elsewhere(*calls: tuple[Any, ...]) -> None:
+    """Compile kernels in another process, beside this one, which waits for each when it needs it.
+
+    calls: kernels that this process needs later, each with arguments of the types that it will get.
+
+    Do nothing if all are cached, if kernels cannot be cached, or without a second processor.
+    """
+    if not JIT_DISABLED:
+        from ttt_batch.compiler import kernel_cache
+
+        kernel_cache.compile_elsewhere(calls)
+
+
 def inlined(function: F, *, optimized: bool = False) -> F:
     """Compile a small function into each kernel that calls it; called from Python it raises TypeError.
 

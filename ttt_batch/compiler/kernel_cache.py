@@ -28,8 +28,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -317,25 +317,68 @@ def check_cache() -> Path:
     return folder
 
 
-_elsewhere: dict[Callable[..., Any], "subprocess.Popen[bytes]"] = {}
-"""Processes that compile a kernel for this one, by its function."""
+_elsewhere: dict[str, "subprocess.Popen[bytes]"] = {}
+"""Processes that compile kernels for this one, by the names of the kernels' files."""
+
+_COMPILE = """
+import gc, pickle, sys
+gc.set_threshold(200_000, 20, 20)
+for kernel, types in pickle.load(sys.stdin.buffer):
+    kernel.dispatcher.compile(types)
+"""
 
 
-def compile_elsewhere(kernel: Any, program: str) -> None:
-    """Run a program in Python that compiles `kernel`, beside this process, which waits for it when it needs the kernel.
-
-    Do nothing if a kernel of that name is cached, if kernels cannot be cached, or without a second processor.
-    """
-    function = kernel.__wrapped__
-    name = f"{function.__module__}.{function.__qualname__}-"
+def compile_elsewhere(calls: Sequence[tuple[Any, ...]]) -> None:
+    """Run `jit.compile_elsewhere`."""
+    if not _beside or available_threads() < 2:
+        return
     with suppress(TttBatchError, OSError):
-        check_cache()
-        if available_threads() > 1 and not any(path.name.startswith(name) for path in cached_kernels()):
-            nothing = subprocess.DEVNULL
-            _elsewhere[function] = subprocess.Popen(
-                [sys.executable, "-c", program], env=module_environment(), stdin=nothing, stdout=nothing, stderr=nothing
+        folder, missing, files = kernel_folder(), [], []
+        for kernel, *arguments in calls:
+            dispatcher = kernel.dispatcher
+            types = tuple(map(dispatcher.typeof_pyval, arguments))
+            file = dispatcher._cache._file(types, dispatcher.targetctx.codegen())
+            if folder and _is_ours(types) and file not in _elsewhere and not (folder / file).exists():
+                missing.append((kernel, types))
+                files.append(file)
+        if missing:
+            check_cache()
+            nothing, command = subprocess.DEVNULL, [sys.executable, "-c", _COMPILE]
+            process = subprocess.Popen(
+                command, env=module_environment(), stdin=subprocess.PIPE, stdout=nothing, stderr=nothing
             )
-            atexit.register(_elsewhere[function].kill)
+            atexit.register(_end, process)
+            _elsewhere.update(dict.fromkeys(files, process))
+            with process.stdin as pipe:  # type: ignore[union-attr]
+                pipe.write(pickle.dumps(missing))
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.kill()
+    process.wait()
+
+
+def _await_kernel(file: str) -> bool:
+    """Return whether another process was to compile a kernel for this one, after it has done so or ended."""
+    process, folder = _elsewhere.pop(file, None), kernel_folder()
+    while process is not None and process.poll() is None and not (folder and (folder / file).exists()):
+        time.sleep(0.005)
+    return process is not None
+
+
+_beside = True
+"""False where every processor has work already, see `alone`."""
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Let `compile_elsewhere` do nothing."""
+    global _beside
+    _beside, before = False, _beside
+    try:
+        yield
+    finally:
+        _beside = before
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
@@ -362,8 +405,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         if not compiling:
             check_memory(LOADING, "loading kernels")
         found = self._stored(sig, target_context)
-        if found is None and self._py_func in _elsewhere:
-            _elsewhere.pop(self._py_func).wait()
+        if found is None and _await_kernel(self._file(sig, target_context.codegen())):
             found = self._stored(sig, target_context)
         if found is None:
             if not compiling:

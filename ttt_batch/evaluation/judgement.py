@@ -5,6 +5,7 @@ its own best moves, and sweeps over them from final positions up to the empty bo
 reach a tenth of the positions, those of td half of them; sweeps over all rows would take 2 to 8 times as long.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from ttt_batch.compiler.jit import (
     Tables,
     Uint8Array,
     Uint32Array,
+    compile_elsewhere,
     entry_point,
     inlined,
     kernel,
@@ -294,14 +296,16 @@ LARGE = 1 << 15
 
 
 def listed_judge(
-    tables: Tables, graph: Graph, choice: Choice, worth: NDArray[np.float64], policy: Policy, threads: int
+    tables: Tables, graph: Graph, choice: Choice, worth: NDArray[np.float64], policy: Policy, threads: int, *others: Any
 ) -> Callable[[Any], Judgement]:
     """Return the function that judges tables like `tables`, whose best moves `policy` holds at each call.
 
-    threads: of two or more, two judge a large board, a seat each.
+    threads: of two or more, two judge a large board, a seat each.  others: calls that the caller makes before it.
     """
     space = make_proof_space(graph, worth)._replace(policy=policy)
-    judge = entry_point(judge_tables, tables, graph, choice, space, True, make_judgement(), (0, 2))
+    call = judge_tables, tables, graph, choice, space, True, make_judgement(), (0, 2)
+    compile_elsewhere(*others, call)
+    judge = functools.cache(functools.partial(entry_point, *call))  # not before it is needed
     parts, pool = [(space, (0, 2))], None
     if threads > 1 and graph.legal.size >= LARGE and startable_threads(1):
         from concurrent.futures import ThreadPoolExecutor  # loads `logging`, too
@@ -313,8 +317,8 @@ def listed_judge(
     def judged(tables: Any) -> Judgement:
         verdict = make_judgement()
         here, *rest = ((tables, graph, choice, one, True, verdict, seats) for one, seats in parts)
-        begun = [pool.submit(judge, *part) for part in rest] if pool else []
-        judge(*here)
+        begun = [pool.submit(judge(), *part) for part in rest] if pool else []
+        judge()(*here)
         for one in begun:
             one.result()
         return verdict

@@ -10,12 +10,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.compiler.jit import compile_elsewhere
 from ttt_batch.compiler.numerics import softmax_probabilities
 from ttt_batch.core import VERSION
 from ttt_batch.core.errors import BoardError, UsageError
 from ttt_batch.core.resources import processor_name
 from ttt_batch.core.text import OPPONENT_HINTS, SEATS, Ties, check_ties, choose, count_text
-from ttt_batch.evaluation.exact_results import Shares, chances_of, losing_line, match
+from ttt_batch.evaluation.exact_results import Shares, chances_of, exact_calls, losing_line, match
 from ttt_batch.evaluation.judgement import Judgement, exact_judge
 from ttt_batch.evaluation.ties import best_cells, check_sharp, sharp_edges, soonest_cells, soonest_policy
 from ttt_batch.games.board import EMPTY, UNFINISHED, Position
@@ -378,6 +379,8 @@ class Run(StoredRun):
                 opponent = random_policy(graph) if name == "random" else optimal_policy(graph, self.solution)
         seats = against.seats if isinstance(against, Run) else self.seats if name == "self" else SEATS
         check_meeting(self.config.learner, self.seats, name, seats)
+        if graph is self.graph:
+            compile_elsewhere(*exact_calls(graph, opponent))
         agent = self.policy_on(graph, ties)
         first = match(graph, agent, opponent) if can_meet(self.seats, seats) else NO_SHARES
         return self.evaluated(name, first, match(graph, opponent, agent)[::-1], ties)

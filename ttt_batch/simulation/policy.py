@@ -189,7 +189,7 @@ def list_best(tables: Tables, graph: Graph, choice: Choice, policy: Policy, row:
     put = lo
     for edge in range(first, last + 1):
         policy.ordered[put] = edge  # overwritten by the next one unless it is among the best
-        put += ties(choice, score(tables, graph, edge, mover), best)
+        put += ties(choice, score(tables, graph, np.uint64(edge), mover), best)
     policy.best[row] = n
 
 
@@ -235,7 +235,7 @@ def best_set(tables: Tables, graph: Graph, choice: Choice, lo: Int64, hi: Int64,
 def order_rows(tables: Tables, graph: Graph, choice: Choice, policy: Policy) -> None:
     """List the best moves of every row; `policy` is modified in place."""
     for row in range(n_unfinished(graph)):
-        order_row(tables, graph, choice, policy, row)
+        list_best(tables, graph, choice, policy, row)
 
 
 @kernel

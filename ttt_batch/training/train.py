@@ -13,7 +13,6 @@ from ttt_batch.agents.adapter import OpponentPolicy
 from ttt_batch.agents.external import is_agent, make_agent
 from ttt_batch.cluster.config import ClusterConfig, cluster_config
 from ttt_batch.cluster.worker_pool import WorkerPool
-from ttt_batch.compiler.settings import in_package
 from ttt_batch.core.errors import GamesError, RunFileError, UsageError, command_name, flag, warn_python
 from ttt_batch.core.files import shown
 from ttt_batch.core.outputs import check_distinct, named_file
@@ -30,7 +29,6 @@ from ttt_batch.core.text import (
     parse_int,
     with_options,
 )
-from ttt_batch.evaluation.judgement import judge_tables
 from ttt_batch.games.board import parse_board
 from ttt_batch.games.transcripts import GamesWriter
 from ttt_batch.learners import any_learner, homes_of, learner_named
@@ -300,18 +298,11 @@ def table_session(
         games=plan.total,
         shares=shares,
     )
-    if isinstance(trainer, Batched) and in_package(type(trainer.tables)):
-        from ttt_batch.compiler.kernel_cache import compile_elsewhere  # loads Numba
-
-        compile_elsewhere(judge_tables, f"from {__name__} import make_judge; make_judge({config.learner!r})")
+    if isinstance(trainer, Batched):
+        trainer.prepare()
     keeps = way["keep_points"] or (plan.resumed is not None and plan.resumed.points is not None)
     keeper = SnapshotStore(plan, trainer.tables, limit, way["note"]) if keeps else None
     return Session(plan, trainer, clock, hooks, checkpoints, keeper, writer)
-
-
-def make_judge(learner: str) -> None:
-    """Compile the judge of a learner's batches."""
-    make_trainer(make_config(learner=learner)).judge()
 
 
 @contextmanager

@@ -234,8 +234,9 @@ class TableTrainer(Trainer):
         """
         # The function does not refer to `self`: a cycle would keep the trainer in memory after its training.
         at, foreign = (self.graph, self.learner.choice), not in_package(self.learner.tables)
-        judge = listed_judge(self.tables, *at, self.worth, work.policy, self._threads)
-        order = entry_point(order_now, self.tables, *at, work)
+        call = order_now, self.tables, *at, work
+        order = functools.cache(functools.partial(entry_point, *call))  # not before it is needed
+        judge = listed_judge(self.tables, *at, self.worth, work.policy, self._threads, call)
 
         def evaluate(tables: Any) -> Judgement:
             for array, last in zip(tables, before, strict=False):
@@ -243,7 +244,7 @@ class TableTrainer(Trainer):
                 work.dirty[_rows_unlike(at[0], array, last)] = True
                 work.dirty[:] |= foreign  # its scores may depend on anything
                 last[...] = array
-            order(tables, *at, work)
+            order()(tables, *at, work)
             return judge(tables)
 
         return evaluate

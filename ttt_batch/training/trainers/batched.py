@@ -101,6 +101,10 @@ class Batched(base.TableTrainer):
         """Return the evaluation function; in self-play it reuses the batch's best moves and takes half the time."""
         return super().evaluate if self._works[0].seat >= 0 else self._judge_with(self._works[0])
 
+    def prepare(self) -> None:
+        """Let another process compile `evaluate`, beside the first games."""
+        vars(self).setdefault("evaluate", self.evaluate)
+
     def follow(
         self, seeds: Sequence[int], points: NDArray[np.int64], space: ProofSpace, *, keep: bool
     ) -> TrainedLearner:
