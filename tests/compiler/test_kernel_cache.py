@@ -180,7 +180,7 @@ def test_a_second_process_compiles_nothing(cache: Cache, package: Path) -> None:
 
 @pytest.mark.slow  # it compiles in an empty folder
 def test_a_kernel_that_another_process_compiles_is_awaited(package: Path, tmp_path: Path) -> None:
-    beside = "kernel_cache.available_threads = lambda: 2; kernel_cache.compile_elsewhere([(order_rows, *given)])"
+    beside = "kernel_cache.available_threads = lambda: 2; kernel_cache.start_compiling([(order_rows, *given)])"
     script = ORDER.replace("order_rows(*given)", f"{beside}\norder_rows(*given)\nassert not compiled")
     finished(started(script, package=package, TTT_BATCH_CACHE_DIR=str(tmp_path)))
 

@@ -33,7 +33,8 @@ from ttt_batch.agents.builtin import named_agent
 from ttt_batch.analysis.judge import evaluate_sampled, judge_agent, prove
 from ttt_batch.analysis.matches import play_walk
 from ttt_batch.analysis.tournament import series
-from ttt_batch.compiler.kernel_cache import alone, cached_kernels, check_cache
+from ttt_batch.compiler import kernel_cache
+from ttt_batch.compiler.kernel_cache import cached_kernels, check_cache
 from ttt_batch.compiler.numerics import stream_key
 from ttt_batch.compiler.settings import is_jit_disabled, on_compile
 from ttt_batch.core import VERSION
@@ -159,8 +160,9 @@ def _learn_boxes(learner: str) -> None:
 
 def run_job(name: str) -> None:
     """Run the job of this name, which compiles the kernels it needs."""
+    kernel_cache.may_start = False  # the jobs use every processor
     learner, beyond, _ = name.partition(BEYOND)
-    with tempfile.TemporaryDirectory() as folder, alone():
+    with tempfile.TemporaryDirectory() as folder:
         if name in OTHERS:
             OTHERS[name]()
         elif name == NETWORKS:

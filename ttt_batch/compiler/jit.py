@@ -129,7 +129,7 @@ def compile_elsewhere(*calls: tuple[Any, ...]) -> None:
     if not JIT_DISABLED:
         from ttt_batch.compiler import kernel_cache
 
-        kernel_cache.compile_elsewhere(calls)
+        kernel_cache.start_compiling(calls)
 
 
 def inlined(function: F, *, optimized: bool = False) -> F:

@@ -29,7 +29,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -320,6 +320,9 @@ def check_cache() -> Path:
 _elsewhere: dict[str, "subprocess.Popen[bytes]"] = {}
 """Processes that compile kernels for this one, by the names of the kernels' files."""
 
+may_start = True
+"""False where every processor has work already."""
+
 _COMPILE = """
 import gc, pickle, sys
 gc.set_threshold(200_000, 20, 20)
@@ -328,34 +331,27 @@ for kernel, types in pickle.load(sys.stdin.buffer):
 """
 
 
-def compile_elsewhere(calls: Sequence[tuple[Any, ...]]) -> None:
+def start_compiling(calls: Sequence[tuple[Any, ...]]) -> None:
     """Run `jit.compile_elsewhere`."""
-    if not _beside or available_threads() < 2:
+    if not may_start or available_threads() < 2:
         return
     with suppress(TttBatchError, OSError):
-        folder, missing, files = kernel_folder(), [], []
+        folder, missing = kernel_folder(), {}
         for kernel, *arguments in calls:
             dispatcher = kernel.dispatcher
             types = tuple(map(dispatcher.typeof_pyval, arguments))
             file = dispatcher._cache._file(types, dispatcher.targetctx.codegen())
             if folder and _is_ours(types) and file not in _elsewhere and not (folder / file).exists():
-                missing.append((kernel, types))
-                files.append(file)
+                missing[file] = kernel, types
         if missing:
             check_cache()
-            nothing, command = subprocess.DEVNULL, [sys.executable, "-c", _COMPILE]
-            process = subprocess.Popen(
-                command, env=module_environment(), stdin=subprocess.PIPE, stdout=nothing, stderr=nothing
-            )
-            atexit.register(_end, process)
-            _elsewhere.update(dict.fromkeys(files, process))
-            with process.stdin as pipe:  # type: ignore[union-attr]
-                pipe.write(pickle.dumps(missing))
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    process.kill()
-    process.wait()
+            command, pipe, quiet = [sys.executable, "-c", _COMPILE], subprocess.PIPE, subprocess.DEVNULL
+            process = subprocess.Popen(command, env=module_environment(), stdin=pipe, stdout=quiet, stderr=quiet)
+            for end in (process.wait, process.kill):  # the last one is called first
+                atexit.register(end)
+            _elsewhere.update(dict.fromkeys(missing, process))
+            with process.stdin as stdin:  # type: ignore[union-attr]
+                stdin.write(pickle.dumps([*missing.values()]))
 
 
 def _await_kernel(file: str) -> bool:
@@ -364,21 +360,6 @@ def _await_kernel(file: str) -> bool:
     while process is not None and process.poll() is None and not (folder and (folder / file).exists()):
         time.sleep(0.005)
     return process is not None
-
-
-_beside = True
-"""False where every processor has work already, see `alone`."""
-
-
-@contextmanager
-def alone() -> Iterator[None]:
-    """Let `compile_elsewhere` do nothing."""
-    global _beside
-    _beside, before = False, _beside
-    try:
-        yield
-    finally:
-        _beside = before
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]

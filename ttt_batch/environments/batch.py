@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ttt_batch.agents.builtin import RANDOM, Scripted, named_agent, table_player
 from ttt_batch.compiler.intrinsics import zeros
-from ttt_batch.compiler.jit import Int64, entry_point
+from ttt_batch.compiler.jit import Int64, compile_elsewhere, entry_point
 from ttt_batch.compiler.numerics import OPPONENT, SAMPLED, stream_key
 from ttt_batch.core.errors import BoardError, UsageError, quoted
 from ttt_batch.core.resources import check_memory
@@ -245,6 +245,9 @@ class Batch:
             isinstance(self._player, Scripted) and self._player.plies == RANDOM,
         )
         self._prepare()
+        given = (self._look,) if self._lean else (self._lines, self._player, stream_key(self.seed, OPPONENT))
+        step: Any = kernels.fast_step if self._lean else kernels.step
+        compile_elsewhere((step, self._games, *given, NO_ACTIONS))
         self.reset(seed=self.seed)
 
     @property
