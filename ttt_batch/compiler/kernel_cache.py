@@ -354,12 +354,11 @@ def start_compiling(calls: Sequence[tuple[Any, ...]]) -> None:
                 stdin.write(pickle.dumps([*missing.values()]))
 
 
-def _await_kernel(file: str) -> bool:
-    """Return whether another process was to compile a kernel for this one, after it has done so or ended."""
+def _await_kernel(file: str) -> None:
+    """Wait until another process that compiles this kernel for this one has done so, or has ended."""
     process, folder = _elsewhere.pop(file, None), kernel_folder()
     while process is not None and process.poll() is None and not (folder and (folder / file).exists()):
         time.sleep(0.005)
-    return process is not None
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
@@ -386,8 +385,6 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         if not compiling:
             check_memory(LOADING, "loading kernels")
         found = self._stored(sig, target_context)
-        if found is None and _await_kernel(self._file(sig, target_context.codegen())):
-            found = self._stored(sig, target_context)
         if found is None:
             if not compiling:
                 _check_first_room()
@@ -401,7 +398,9 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         """Return the kernel in the cache, or None if it is missing, damaged or foreign."""
         with suppress(Exception):
             if self._ours and _is_ours(sig):
-                content = read_kernel(cache_folder(), self._file(sig, target_context.codegen()))
+                file = self._file(sig, target_context.codegen())
+                _await_kernel(file)
+                content = read_kernel(cache_folder(), file)
                 # Safe to unpickle: only this user could have written the file.
                 return self._impl.rebuild(target_context, pickle.loads(content))
         return None
