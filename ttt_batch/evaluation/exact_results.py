@@ -116,14 +116,6 @@ def losing_line(graph: Graph, policy: Policy, seat: int) -> list[int] | None:
     return line
 
 
-def exact_calls(graph: Graph, policy: Policy) -> tuple[tuple[Any, ...], ...]:
-    """Return calls of the kernels that `match` and `losing_line` need, for `compile_elsewhere`."""
-    return (
-        (expected_results, graph, policy, policy, np.zeros((1, 3))),
-        (worst_results, graph, policy, 0, np.zeros(1, np.int8)),
-    )
-
-
 Shares = tuple[float, float, float]
 """Win, draw and loss of a player."""
 

@@ -18,6 +18,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.compiler.jit import compile_elsewhere
 from ttt_batch.core.resources import free_memory, startable_threads
 from ttt_batch.evaluation import search
 from ttt_batch.evaluation.search import Claim, Positions, Slots, Walk
@@ -78,6 +79,16 @@ class Prover:
         self.board, self._memory, self._symmetric, self._wide = board, memory, symmetric, wide
         self._slots = np.zeros(0, np.uint64)
         self._needed: dict[tuple[int, Goal], int] = {}
+
+    def prepare(self, agent: Any) -> None:
+        """Let another process compile the kernels that `prove` needs for this agent."""
+        positions = search.make_positions(self.board, symmetric=self._symmetric, wide=self._wide)
+        walk = search.make_walk(self.board, positions, search.words_a_key(positions), 1)
+        begin, task = (
+            (search.begin_at, agent, positions, walk, np.zeros(0, np.int8)),
+            search.make_task(self.board, 0, 0),
+        )
+        compile_elsewhere(begin, (search.advance_search, agent, positions, walk, task, 0, 0, np.zeros(1, np.int64)))
 
     def prove(
         self,

@@ -16,7 +16,7 @@ from ttt_batch.core import VERSION
 from ttt_batch.core.errors import BoardError, UsageError
 from ttt_batch.core.resources import processor_name
 from ttt_batch.core.text import OPPONENT_HINTS, SEATS, Ties, check_ties, choose, count_text
-from ttt_batch.evaluation.exact_results import Shares, chances_of, exact_calls, losing_line, match
+from ttt_batch.evaluation.exact_results import Shares, chances_of, expected_results, losing_line, match, worst_results
 from ttt_batch.evaluation.judgement import Judgement, exact_judge
 from ttt_batch.evaluation.ties import best_cells, check_sharp, sharp_edges, soonest_cells, soonest_policy
 from ttt_batch.games.board import EMPTY, UNFINISHED, Position
@@ -380,7 +380,8 @@ class Run(StoredRun):
         seats = against.seats if isinstance(against, Run) else self.seats if name == "self" else SEATS
         check_meeting(self.config.learner, self.seats, name, seats)
         if graph is self.graph:
-            compile_elsewhere(*exact_calls(graph, opponent))
+            several = expected_results, graph, opponent, opponent, np.zeros((1, 3))
+            compile_elsewhere(several, (worst_results, graph, opponent, 0, np.zeros(1, np.int8)))
         agent = self.policy_on(graph, ties)
         first = match(graph, agent, opponent) if can_meet(self.seats, seats) else NO_SHARES
         return self.evaluated(name, first, match(graph, opponent, agent)[::-1], ties)

@@ -77,6 +77,8 @@ class PatternTrainer(Trainer):
                 net.coherence[:] = before.learnt.coherence[number].reshape(net.coherence.shape)
             self._lost, self.games = list(before.learnt.lost), before.games
             self._outcomes = before.statistics["outcomes"][-1].copy()
+        for seat, prover in self._provers.items() if config.prove_every else ():
+            prover.prepare(self.agent(seat))
 
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown()
