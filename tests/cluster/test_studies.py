@@ -41,8 +41,9 @@ def test_workers_do_not_show(tmp_path: Path, dask: Processes, told: list[str], b
         "opponent": ["self", "random", str(tmp_path / "rival.h5")],
         **{"games": 400, "batch": 100, "seeds": 3, "keep": "last"},
     }
+    plain = by_threads(**asked)  # first: then workers find the kernels
     ttt.study(out=tmp_path / "s.h5", scheduler=dask.address, warn=told.append, **asked).close()
-    assert same(tmp_path / "s.h5", by_threads(**asked))
+    assert same(tmp_path / "s.h5", plain)
     assert told[0].endswith(f"at {dask.address}; without TLS, whoever reaches its ports can run code there")
     assert all("\n" not in line for line in told)
 
@@ -51,15 +52,17 @@ def test_workers_do_not_show(tmp_path: Path, dask: Processes, told: list[str], b
 def test_workers_do_not_show_in_networks(tmp_path: Path, dask: Processes, told: list[str], by_threads: Any) -> None:
     asked: dict[str, Any] = {"learner": ["patterns", "ntuple-td"], "seat": ["first", "both"], "prove_every": 100}
     asked |= {"games": 200, "seeds": 3, "keep": "last"}
+    plain = by_threads(**asked)  # first: then workers find the kernels
     ttt.study(out=tmp_path / "s.h5", scheduler=dask.address, warn=told.append, **asked).close()
-    assert same(tmp_path / "s.h5", by_threads(**asked))
+    assert same(tmp_path / "s.h5", plain)
 
 
 @pytest.mark.slow
 def test_workers_do_not_show_on_any_board(tmp_path: Path, dask: Processes, told: list[str], by_threads: Any) -> None:
     asked: dict[str, Any] = {"board": ["3x4x4", "3x3-misere", "4x4x4"], "games": [300], "batch": 100, "seeds": 2}
+    plain = by_threads(**asked)  # first: then workers find the kernels
     ttt.study(out=tmp_path / "s.h5", scheduler=dask.address, warn=told.append, **asked).close()
-    assert same(tmp_path / "s.h5", by_threads(**asked))
+    assert same(tmp_path / "s.h5", plain)
 
 
 @pytest.mark.parametrize("workers", mostly_slow([1, 2, 4], 2))
@@ -68,6 +71,7 @@ def test_a_cluster_of_ones_own(workers: int, tmp_path: Path, by_threads: Any) ->
     aside, here = tmp_path / "aside", tmp_path / "here"
     aside.mkdir()
     here.mkdir()
+    plain = by_threads(**VARIED)
     words = [f"--{name}={','.join(value) if isinstance(value, list) else value}" for name, value in WORDS.items()]
     process = subprocess.Popen(
         [sys.executable, "-m", "ttt_batch", "study", *words, "--out=s.h5", f"--workers={workers}", "--quiet"],
@@ -88,7 +92,7 @@ def test_a_cluster_of_ones_own(workers: int, tmp_path: Path, by_threads: Any) ->
     assert {address for _, address in listening} == {LOOPBACK} and len(listening) > workers
     assert wait_until(lambda: not any(runs(one) for one in started), 60)
     assert [entry.name for entry in here.iterdir()] == ["s.h5"]
-    assert same(here / "s.h5", by_threads(**VARIED))
+    assert same(here / "s.h5", plain)
 
 
 WORDS = {**VARIED, "games": "2000"}
