@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from ttt_batch.analysis.warmup import OTHERS, run_job
+from ttt_batch.analysis.warmup import warm_up
+from ttt_batch.core.errors import TttBatchError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.training.train import train
@@ -79,17 +80,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compile what many tests need, unless this is a worker, a single process or a selection of tests.
-
-    In one process, where no kernel is compiled twice.  What fewer tests need is compiled by the first of them.
-    """
+    """Warm up, unless this is a worker, a single process or a selection of tests."""
     config = session.config
     whole = config.args == config.getini("testpaths") and config.getoption("every") == 1
     beside = bool(config.getoption("numprocesses", None)) and not hasattr(config, "workerinput")
     if whole and beside and not os.environ.get("NUMBA_DISABLE_JIT"):
-        for job in (QUICK[0], *OTHERS):
-            run_job(job)
-        train(10, learner=QUICK[1], batch=2)
+        slow = config.getoption("markexpr", "") != "not slow"
+        try:
+            warm_up(learners=LEARNERS if slow else QUICK[:1], larger=True if slow else QUICK[:1])
+            for learner in QUICK[1:]:  # no more than what several tests need
+                train(10, learner=learner, batch=2)
+        except TttBatchError as error:  # nowhere to keep them: the tests compile what they need
+            print(error)
 
 
 @pytest.hookimpl(tryfirst=True)
