@@ -340,6 +340,8 @@ def start_compiling(calls: Sequence[tuple[Any, ...]]) -> None:
         for kernel, *arguments in calls:
             dispatcher = kernel.dispatcher
             types = tuple(map(dispatcher.typeof_pyval, arguments))
+            if types in dispatcher.overloads:  # this process has it already
+                continue
             file = dispatcher._cache._file(types, dispatcher.targetctx.codegen())
             if folder and _is_ours(types) and file not in _elsewhere and not (folder / file).exists():
                 missing[file] = kernel, types
