@@ -333,19 +333,19 @@ for kernel, types in pickle.load(sys.stdin.buffer):
 
 def start_compiling(calls: Sequence[tuple[Any, ...]]) -> None:
     """Run `jit.compile_elsewhere`."""
-    if not may_start or available_threads() < 2:
+    if not may_start:
         return
     with suppress(TttBatchError, OSError):
         folder, missing = kernel_folder(), {}
         for kernel, *arguments in calls:
             dispatcher = kernel.dispatcher
-            types = tuple(map(dispatcher.typeof_pyval, arguments))
-            if types in dispatcher.overloads:  # this process has it already
+            if dispatcher.overloads:  # only for a first call: to find the types takes as long as to make a batch
                 continue
+            types = tuple(map(dispatcher.typeof_pyval, arguments))
             file = dispatcher._cache._file(types, dispatcher.targetctx.codegen())
             if folder and _is_ours(types) and file not in _elsewhere and not (folder / file).exists():
                 missing[file] = kernel, types
-        if missing:
+        if missing and available_threads() > 1:
             check_cache()
             command, pipe, quiet = [sys.executable, "-c", _COMPILE], subprocess.PIPE, subprocess.DEVNULL
             process = subprocess.Popen(command, env=module_environment(), stdin=pipe, stdout=quiet, stderr=quiet)
