@@ -21,6 +21,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from ttt_batch.analysis.warmup import warm_up
+from ttt_batch.compiler import kernel_cache
 from ttt_batch.core.errors import TttBatchError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.network_run import PatternRun
@@ -76,6 +77,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """See `heeding.heed_signals`."""
     from helpers.heeding import heed_signals
 
+    kernel_cache.may_start = False  # the workers use every processor
     heed_signals(config)
 
 

@@ -124,7 +124,8 @@ def compile_elsewhere(*calls: tuple[Any, ...]) -> None:
 
     calls: kernels that this process needs later, each with arguments of the types that it will get.
 
-    Do nothing if all are cached, if kernels cannot be cached, or without a second processor.
+    Do nothing for kernels that are cached or that this process has called, if kernels cannot be cached, or without a
+    second processor.
     """
     if not JIT_DISABLED:
         from ttt_batch.compiler import kernel_cache
