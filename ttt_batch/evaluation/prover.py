@@ -84,11 +84,9 @@ class Prover:
         """Let another process compile the kernels that `prove` needs for this agent."""
         positions = search.make_positions(self.board, symmetric=self._symmetric, wide=self._wide)
         walk = search.make_walk(self.board, positions, search.words_a_key(positions), 1)
-        begin, task = (
-            (search.begin_at, agent, positions, walk, np.zeros(0, np.int8)),
-            search.make_task(self.board, 0, 0),
-        )
-        compile_elsewhere(begin, (search.advance_search, agent, positions, walk, task, 0, 0, np.zeros(1, np.int64)))
+        task, stop = search.make_task(self.board, 0, 0), np.zeros(1, np.int64)
+        begin = search.begin_at, agent, positions, walk, np.zeros(0, np.int8)
+        compile_elsewhere(begin, (search.advance_search, agent, positions, walk, task, 0, 0, stop))
 
     def prove(
         self,

@@ -103,7 +103,7 @@ class Batched(base.TableTrainer):
 
     def prepare(self) -> None:
         """Let another process compile `evaluate`, beside the first games."""
-        vars(self).setdefault("evaluate", self.evaluate)
+        _ = self.evaluate  # made once; to make it starts that process
 
     def follow(
         self, seeds: Sequence[int], points: NDArray[np.int64], space: ProofSpace, *, keep: bool
