@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.compiler.bits import NONE, ONE, all_cells, lowest_bit, single
-from ttt_batch.compiler.jit import Int64, Uint8Array, Uint64Array, inlined, kernel
+from ttt_batch.compiler.jit import Bool, Int64, Uint8Array, Uint64Array, inlined, kernel
 from ttt_batch.core import VERSION
 from ttt_batch.core.errors import BoardError, CertificateError
 from ttt_batch.core.files import open_ordinary, reason, shown, size_of, unpacked_size
@@ -136,6 +136,44 @@ def list_replies(
     return n, np.int64(-1)
 
 
+@inlined
+def fault_of_move(task: Claim, own: np.uint64, other: np.uint64, cell: Int64, ply: Int64) -> tuple[Int64, Bool]:
+    """Return the fault of the agent's move to `cell` at ply `ply`, before any reply, and whether the game then ends."""
+    lines, goal = task.lines, task.goal
+    if cell >= lines.cells or (own | other) & single(cell):
+        return TAKEN, True
+    if view_of(lines, own, other).own & single(cell):
+        return LOST if lines.misere else NO_FAULT, True
+    if ply + 1 == lines.cells:
+        return NOT_WON if goal == ALWAYS_WINS else NO_FAULT, True
+    return NO_FAULT, False
+
+
+@inlined
+def list_next(
+    positions: Any,
+    task: Claim,
+    images: Uint64Array,
+    keys: Uint64Array,
+    n: np.int64,
+    first: np.uint64,
+    second: np.uint64,
+    ply: Int64,
+) -> tuple[np.int64, Int64]:
+    """Append the keys of the positions that follow one with the opponent to move, as `list_replies` does."""
+    lines = task.lines
+    agents, replier = (second, first) if task.seat else (first, second)
+    if task.goal == CANNOT_LOSE:
+        left = (lines.cells - ply + 1) // 2
+        if task.filler != task.seat:
+            if not can_fill(lines, replier, agents, left):
+                return n, np.int64(-1)
+        elif not can_fill(lines, agents, replier, (lines.cells - ply) // 2):
+            return n, np.int64(-1)
+    take_image(positions, images, first, second)
+    return list_replies(positions, task, images, keys, n, agents, replier, ply)
+
+
 @kernel
 def list_layer(
     positions: Any,
@@ -157,29 +195,15 @@ def list_layer(
         after = ply
         if mine:
             cell, own, other = np.int64(moves[number]), second if ply & 1 else first, first if ply & 1 else second
-            if cell >= lines.cells or (own | other) & single(cell):
-                return n, number, TAKEN, np.int64(-1)
-            if view_of(lines, own, other).own & single(cell):
-                if lines.misere:
-                    return n, number, LOST, np.int64(-1)
+            why, ended = fault_of_move(task, own, other, cell, ply)
+            if why != NO_FAULT:
+                return n, number, why, np.int64(-1)
+            if ended:
                 continue
             own |= single(cell)
             first, second = (other, own) if ply & 1 else (own, other)
             after = ply + 1
-            if after == lines.cells:
-                if task.goal == ALWAYS_WINS:
-                    return n, number, NOT_WON, np.int64(-1)
-                continue
-        agents, replier = (second, first) if task.seat else (first, second)
-        if task.goal == CANNOT_LOSE:
-            left = (lines.cells - after + 1) // 2
-            if task.filler != task.seat:
-                if not can_fill(lines, replier, agents, left):
-                    continue
-            elif not can_fill(lines, agents, replier, (lines.cells - after) // 2):
-                continue
-        take_image(positions, images, first, second)
-        n, reply = list_replies(positions, task, images, keys, n, agents, replier, after)
+        n, reply = list_next(positions, task, images, keys, n, first, second, after)
         if reply >= 0:
             missed = task.goal == ALWAYS_WINS and after + 1 == lines.cells
             return n, number, NOT_WON if missed else LOST, reply
