@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from oracle import naive
-from oracle.boards import VariantBoard
+from oracle.boards import VariantBoard, variant_of
 from oracle.streams import below, drawn
 
 import ttt_batch as ttt
@@ -32,7 +32,7 @@ from ttt_batch.games.notation import read_position
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run
 
-BOARDS = ["3x3", "3x3-misere", "2x4x3-exact", "2x4x2"]
+BOARDS = ["3x3", "3x3-misere", "2x4x3-exact", "2x4x2", "3x3-gravity"]
 
 
 @functools.cache
@@ -75,7 +75,7 @@ def naive_cells(board: VariantBoard, position: naive.Position, player: str) -> l
 @pytest.mark.parametrize("name", BOARDS)
 def test_scripted_players_pick_among_the_cells_of_their_description(name: str, player: str) -> None:
     board = parse_board(name)
-    oracle = VariantBoard(board.rows, board.cols, board.k, misere=board.misere, exact=board.exact)
+    oracle = variant_of(board)
     graph = enumerate_graph(board)
     allowed = np.zeros(graph.child.size, np.bool_)
     scripted_edges(make_lines(board), graph, SCRIPTED.index(player), allowed)
@@ -180,7 +180,7 @@ def test_matches_on_a_large_board_go_as_played_by_hand(seat: str, player: str) -
 def by_hand(run: PatternRun, player: str, seat: str, games: int, seed: int) -> Tally:
     """A match, from its description."""
     board, number = run.board, SEATS.index(seat)
-    oracle = VariantBoard(board.rows, board.cols, board.k, misere=board.misere)
+    oracle = variant_of(board)
     key = int(stream_key(seed, 16 + 2 * SCRIPTED.index(player) + number))
     results = dict.fromkeys((1 + number, naive.DRAW, 2 - number), 0)
     for game in range(games):

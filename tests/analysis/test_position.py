@@ -44,12 +44,11 @@ def minimax(board: Board, marks: Position) -> tuple[int, int]:
         return {FIRST_WINS: 1, DRAW: 0, SECOND_WINS: -1}[outcome], 0
     sign = -1 if (len(marks) - marks.count(EMPTY)) % 2 else 1
     best = None
-    for cell, mark in enumerate(marks):
-        if mark == EMPTY:
-            result, plies = minimax(board, after(marks, cell))
-            good = result * sign
-            key = (good, -plies if good > 0 else plies)
-            best = key if best is None or key > best else best
+    for cell in board.open_cells(marks):
+        result, plies = minimax(board, after(marks, cell))
+        good = result * sign
+        key = (good, -plies if good > 0 else plies)
+        best = key if best is None or key > best else best
     return best[0] * sign, abs(best[1]) + 1
 
 
@@ -59,7 +58,7 @@ def some_positions(board: Board, n: int, seed: int = 0) -> list[Position]:
     while len(found) < n:
         marks = (EMPTY,) * board.cells
         while board.outcome(marks) == UNFINISHED:
-            marks = after(marks, rng.choice([cell for cell in range(board.cells) if marks[cell] == EMPTY]))
+            marks = after(marks, rng.choice(board.open_cells(marks)))
             found[marks] = None
     return list(found)
 
@@ -73,6 +72,8 @@ RUNS = {
     "greedy-td": {"learner": "greedy-td", "games": 300, "batch": 1},
     "value-feed": {"learner": "value-feed", "games": 20, "batch": 1},
     "minimax-q": {"learner": "minimax-q", "games": 3000, "batch": 10},
+    "td, gravity": {"board": "3x3-gravity"},
+    "minimax-q, gravity": {"learner": "minimax-q", "games": 3000, "batch": 10, "board": "3x3-gravity"},
 }
 
 
@@ -91,7 +92,7 @@ def test_it_is_what_the_run_says_and_what_minimax_finds(name):
         mover = (9 - marks.count(EMPTY)) % 2
         assert shown.player == mover
         values, chosen = run.move_values(marks), run.candidates(marks)
-        assert [move.cell for move in shown.moves] == [cell for cell in range(9) if marks[cell] == EMPTY]
+        assert [move.cell for move in shown.moves] == board.open_cells(marks)
         for move in shown.moves:
             assert move.value == values[move.cell] or (math.isnan(move.value) and math.isnan(values[move.cell]))
             assert move.probability == (1 / len(chosen) if move.cell in chosen else 0)
@@ -100,24 +101,28 @@ def test_it_is_what_the_run_says_and_what_minimax_finds(name):
             assert move.keeps == (then[0] == result)
             assert move.best == (then == (result, plies - 1))
         assert any(move.best for move in shown.moves)
-        assert list(shown.forfeits) == [cell for cell in chosen if marks[cell] != EMPTY]
-        kept = [cell for cell in chosen if marks[cell] == EMPTY and minimax(board, after(marks, cell))[0] == result]
+        legal = [cell for cell in chosen if board.is_open(marks, cell)]
+        assert list(shown.forfeits) == [cell for cell in chosen if cell not in legal]
+        kept = [cell for cell in legal if minimax(board, after(marks, cell))[0] == result]
         assert shown.keeps == pytest.approx(len(kept) / len(chosen))
 
 
-def test_a_short_minimax_q_forfeits_somewhere_and_that_keeps_nothing():
-    run = trained(**RUNS["minimax-q"])
+@pytest.mark.parametrize("name", ["minimax-q", "minimax-q, gravity"])
+def test_a_short_minimax_q_forfeits_somewhere_and_that_keeps_nothing(name):
+    run = trained(**RUNS[name])
     found = [shown for marks in some_positions(run.board, 400) if (shown := describe_position(run, marks)).forfeits]
     assert found
     for shown in found:
         assert shown.keeps == 0 and sum(move.probability for move in shown.moves) == 0  # it picks the first of the best
         text = show_text(shown, "run.h5")
         cells = " ".join(str(cell + 1) for cell in shown.forfeits)
-        assert f"plays no free cell, and forfeits by choosing {cells}, taken already" in text
+        why = "taken already" if shown.position[shown.forfeits[0]] else "in the air"
+        assert f"plays no free cell, and forfeits by choosing {cells}, {why}" in " ".join(text.split())
 
 
-def test_a_game_that_is_lost_by_a_forfeit_is_drawn_without_that_mark():
-    run = trained(**RUNS["minimax-q"])
+@pytest.mark.parametrize("name", ["minimax-q", "minimax-q, gravity"])
+def test_a_game_that_is_lost_by_a_forfeit_is_drawn_without_that_mark(name):
+    run = trained(**RUNS[name])
     evaluation, games = run.evaluation(), 0
     text = evaluation_text(evaluation, "run.h5")
     for seat, line in evaluation.losing_line.items():
@@ -127,11 +132,12 @@ def test_a_game_that_is_lost_by_a_forfeit_is_drawn_without_that_mark():
         player = "XO"[(len(line) - 1) % 2]
         drawn = line_of_play(run.board, line)
         assert "\n".join([f"can be beaten as {seat}:", *drawn]) in text
-        if marks[line[-1]] == EMPTY:
+        if run.board.is_open(marks, line[-1]):
             continue
         games += 1
+        why = "taken already" if marks[line[-1]] else "in the air"
         assert player == "XO"[seat == "second"]
-        assert drawn[1] == f"  {player} forfeits by choosing {line[-1] + 1}, taken already"
+        assert drawn[1] == f"  {player} forfeits by choosing {line[-1] + 1}, {why}"
         rows = [row[2 + 11 * (len(line) - 1) :] for row in drawn[3:6]]  # the last board: 9 columns and 2 between
         shown = "".join(rows).replace(" ", "")
         assert shown.replace("[", "").replace("]", "") == "".join(".XO"[mark] for mark in marks)
@@ -154,7 +160,7 @@ def test_a_game_as_boards():
     ]
 
 
-@pytest.mark.parametrize("name", ["3x3", "3x3-misere", "2x4x3", "2x4x2"])
+@pytest.mark.parametrize("name", ["3x3", "3x3-misere", "2x4x3", "2x4x2", "3x3-gravity"])
 def test_best_play_ends_as_the_truth_says_and_takes_the_lowest_cell(name):
     run = trained(games=100, board=name)
     for marks in some_positions(run.board, 60, seed=1):
@@ -163,9 +169,7 @@ def test_best_play_ends_as_the_truth_says_and_takes_the_lowest_cell(name):
         assert len(line) == plies
         for number, cell in enumerate(line):
             rest = (result, plies - number - 1)
-            good = [
-                c for c in range(run.board.cells) if marks[c] == EMPTY and minimax(run.board, after(marks, c)) == rest
-            ]
+            good = [c for c in run.board.open_cells(marks) if minimax(run.board, after(marks, c)) == rest]
             best = [move.cell for move in describe_position(run, marks).moves if move.best]
             assert cell == min(good) and best == good
             marks = after(marks, cell)

@@ -7,17 +7,17 @@ from helpers.players import FakeAgent, KnowingAgent, best_play, moves_of
 
 import ttt_batch as ttt
 from ttt_batch.analysis.review import move_results, oversights, oversights_text, review, review_text
-from ttt_batch.games.board import EMPTY, UNFINISHED, Board, Game, parse_board
+from ttt_batch.games.board import UNFINISHED, Board, Game, parse_board
 from ttt_batch.games.solution import Prospect
 
 BOARD = Board()
-NAMES = ["3x3", "3x3-misere", "2x3x2", "3x3x2-exact", "2x4x3"]
+NAMES = ["3x3", "3x3-misere", "2x3x2", "3x3x2-exact", "2x4x3", "3x3-gravity"]
 
 
 def a_game(board: Board, seed: int) -> Game:
     rng, game = random.Random(seed), Game(board)
     while game.outcome == UNFINISHED:
-        game = game.after(rng.choice([cell for cell in range(board.cells) if game.position[cell] == EMPTY]))
+        game = game.after(rng.choice(board.open_cells(game.position)))
     return game
 
 
@@ -105,8 +105,11 @@ def test_what_is_overlooked_is_what_two_plies_show(name: str) -> None:
 
     def winners(position: tuple[int, ...], player: int) -> set[int]:
         """The cells with which a player, whether it is to move or not, makes a line."""
-        free = [cell for cell, mark in enumerate(position) if mark == EMPTY]
-        return {c for c in free if board.completed_lines((*position[:c], 1 + player, *position[c + 1 :]))}
+        return {
+            c
+            for c in board.open_cells(position)
+            if board.completed_lines((*position[:c], 1 + player, *position[c + 1 :]))
+        }
 
     for seed in range(40):
         game = a_game(board, seed)
@@ -116,7 +119,7 @@ def test_what_is_overlooked_is_what_two_plies_show(name: str) -> None:
             lines, threats = winners(position, player), winners(position, 1 - player)
             better = lines or (threats if len(threats) == 1 else set())
             if board.misere:
-                free = {c for c, mark in enumerate(position) if mark == EMPTY}
+                free = set(board.open_cells(position))
                 better = free - lines if cell in lines else set()
             assert (ply in found) == bool(better and cell not in better)
             if ply in found:

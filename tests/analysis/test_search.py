@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from helpers.support import BOTH_SEATS
 from oracle import naive
-from oracle.boards import VariantBoard
+from oracle.boards import VariantBoard, variant_of
 
 import ttt_batch as ttt
 from ttt_batch.analysis import judge as searching
@@ -36,7 +36,7 @@ def found(run: Run, seat: str, **options: int) -> prover.Proof:
 
 def naive_board(run: Run) -> VariantBoard:
     board = run.board
-    return VariantBoard(board.rows, board.cols, board.k, misere=board.misere, exact=board.exact)
+    return variant_of(board)
 
 
 @functools.cache

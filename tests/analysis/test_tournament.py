@@ -71,7 +71,7 @@ def plain_result(first: Run, second: Run) -> list[float]:
 
 
 def plain_chances(first: Run, second: Run) -> list[float]:
-    """Win, draw and loss of the first by recursion over what each may choose; an occupied cell loses."""
+    """Win, draw and loss of the first by recursion over what each may choose; an illegal cell loses."""
     board, runs = first.board, (first, second)
 
     @functools.cache
@@ -83,7 +83,7 @@ def plain_chances(first: Run, second: Run) -> list[float]:
         chosen, total = runs[mover].candidates(marks), [0.0] * 3
         for cell in chosen:
             forfeit = (float(mover), 0.0, float(1 - mover))
-            found = chances(after(marks, cell)) if marks[cell] == EMPTY else forfeit
+            found = chances(after(marks, cell)) if board.is_open(marks, cell) else forfeit
             total = [a + b / len(chosen) for a, b in zip(total, found, strict=True)]
         return tuple(total)
 
@@ -103,6 +103,10 @@ PAIRS = {
     "misere": (
         lambda: trained(games=100, batch=50, board="3x3-misere"),
         lambda: trained(games=300, batch=50, board="3x3-misere"),
+    ),
+    "forfeits where marks fall": (
+        lambda: trained(games=100, batch=50, board="3x3-gravity"),
+        lambda: trained("minimax-q", 3000, batch=10, board="3x3-gravity"),
     ),
 }
 

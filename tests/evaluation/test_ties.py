@@ -14,7 +14,7 @@ import pytest
 from helpers.players import FakeAgent, KnowingAgent, best_play
 from helpers.support import BOTH_SEATS, command
 from oracle import naive
-from oracle.boards import VariantBoard
+from oracle.boards import VariantBoard, variant_of
 
 import ttt_batch as ttt
 from ttt_batch.agents.base import batch_at
@@ -132,7 +132,7 @@ def wins_at_once(board: Board, position: Position, cells: list[int]) -> list[int
 
 
 def naive_board(board: Board) -> VariantBoard:
-    return VariantBoard(board.rows, board.cols, board.k, misere=board.misere, exact=board.exact)
+    return variant_of(board)
 
 
 # --- which moves ------------------------------------------------------------------------------------------------------

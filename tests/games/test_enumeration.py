@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 from oracle import naive
-from oracle.boards import VariantBoard
+from oracle.boards import VariantBoard, variant_of
 
 from ttt_batch.games.bitboards import EMPTY_SLOT, make_places
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, parse_board, positions_of_ply
@@ -22,7 +22,7 @@ FORFEITS = (-1, -2)
 def oracle(name: str) -> tuple[VariantBoard, dict[naive.Position, int]]:
     """The naive board, and its positions with their plies."""
     board = parse_board(name)
-    plain = VariantBoard(board.rows, board.cols, board.k, misere=board.misere, exact=board.exact)
+    plain = variant_of(board)
     return plain, plain.states()
 
 

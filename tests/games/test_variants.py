@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers.support import mostly_slow
 from oracle import naive
-from oracle.boards import VariantBoard, oracle_of, position_values, random_games
+from oracle.boards import VariantBoard, oracle_of, position_values, random_games, variant_of
 
 import ttt_batch as ttt
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, parse_board
@@ -17,7 +17,7 @@ SMALL = ["1x5x3-exact", "1x6x2-exact", "2x4x2-exact", "2x4x3-misere", "2x4x3-mis
 
 
 def plain(board: Board) -> VariantBoard:
-    return VariantBoard(board.rows, board.cols, board.k, misere=board.misere, exact=board.exact)
+    return variant_of(board)
 
 
 @pytest.mark.sampled(1)
@@ -86,7 +86,7 @@ def test_exact_differs_only_where_lines_are_longer() -> None:
     )
 
 
-@pytest.mark.parametrize("name", [*SMALL, "3x3", "2x4x3"])
+@pytest.mark.parametrize("name", [*SMALL, "3x3", "2x4x3", "3x3-gravity", "3x4x3-exact-gravity"])
 def test_values_are_those_of_the_oracle(name: str) -> None:
     board = parse_board(name)
     values = naive.game_values(plain(board))
@@ -108,7 +108,7 @@ def test_td_masters_misere() -> None:
 
 
 @pytest.mark.parametrize("learner", ["td", "sutton-barto", "value-feed", "greedy-td"])
-@pytest.mark.parametrize("name", ["3x3-misere", "2x4x3-misere-exact"])
+@pytest.mark.parametrize("name", ["3x3-misere", "2x4x3-misere-exact", "3x3-gravity"])
 def test_learners_take_the_outcomes_of_the_variant(name: str, learner: str) -> None:
     board = plain(parse_board(name))
     lines = random_games(board, 200, name)

@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from oracle.boards import VariantBoard
+from oracle.boards import VariantBoard, variant_of
 from oracle.patterns import NaiveNet, NaiveNetwork, images
 
 from ttt_batch.compiler.jit import kernel
@@ -28,7 +28,7 @@ AIM = Aim(BOTH, 0.0, 1.0, 0.0, BEST, 0.2, 0.0)
 
 
 def plain(board: Board) -> VariantBoard:
-    return VariantBoard(board.rows, board.cols, board.k, misere=board.misere, exact=board.exact)
+    return variant_of(board)
 
 
 def made(name: str, tuples: str, sharing: str) -> tuple[Board, Network, NaiveNetwork]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracle.boards import VariantBoard
+from oracle.boards import VariantBoard, variant_of
 from oracle.patterns import NaiveNet, NaiveNetwork, Rules
 
 from ttt_batch.evaluation.prover import CANNOT_LOSE, Prover
@@ -35,7 +35,7 @@ BATCH = 16
 
 
 def plain(board: Board) -> VariantBoard:
-    return VariantBoard(board.rows, board.cols, board.k, misere=board.misere, exact=board.exact)
+    return variant_of(board)
 
 
 def setting(name: str, tuples: str = "auto", sharing: str = "symmetry") -> tuple[Board, Lines, Tuples, Network]:

@@ -6,6 +6,7 @@ As in `naive`, nothing is shared with the package but what is compared.
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,22 @@ DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 @dataclass(frozen=True)
 class VariantBoard(naive.Board):
-    """A board on which whoever makes a line may lose (misere) and on which longer lines may not count (exact)."""
+    """A board with other rules: who makes a line loses (misere), longer lines do not count (exact), marks fall."""
 
     misere: bool = False
     exact: bool = False
+    gravity: bool = False
+
+    def is_open(self, position: Position, cell: int) -> bool:
+        below = cell + self.columns
+        return position[cell] == 0 and not (self.gravity and below < self.cells and position[below] == 0)
+
+    @cached_property
+    def symmetries(self) -> list[tuple[int, ...]]:
+        if not self.gravity:
+            return super().symmetries
+        rows = [range(row * self.columns, (row + 1) * self.columns) for row in range(self.rows)]
+        return [tuple(range(self.cells)), tuple(cell for row in rows for cell in reversed(row))]
 
     def runs(self, position: Position) -> list[tuple[int, int]]:
         """(mark, length) of every run of equal marks that is as long as it gets, in every direction."""
@@ -58,8 +71,13 @@ class VariantBoard(naive.Board):
         return position[row * self.columns + column] if inside else None
 
 
+def variant_of(board: ttt.Board) -> VariantBoard:
+    """Return the oracle of a board of the package."""
+    return VariantBoard(board.rows, board.cols, board.k, **dict.fromkeys(board.rules, True))
+
+
 @dataclass(frozen=True)
-class ImageBoard(naive.Board):
+class ImageBoard(VariantBoard):
     """A board whose positions are the images of least code: every move leads to one."""
 
     def place(self, position: Position, cell: int) -> Position:
@@ -82,12 +100,12 @@ class ImageBoard(naive.Board):
 
 
 def random_games(board: naive.Board, number: int, seed: Any, *, occupied: bool = False) -> list[str]:
-    """Lines of games of random moves, some of them marked exploratory; occupied: some games end on a taken cell."""
+    """Lines of games of random moves, some of them marked exploratory; occupied: some games end on an illegal cell."""
     rng, lines = random.Random(str(seed)), []
     for _ in range(number):
         position, moves = board.empty, []
         while cells := board.legal(position):
-            taken = [cell for cell in range(board.cells) if position[cell] != 0]
+            taken = [cell for cell in range(board.cells) if not board.is_open(position, cell)]
             if occupied and taken and rng.random() < 0.05:
                 moves.append((rng.choice(taken), rng.random() < 0.5))
                 break

@@ -88,11 +88,15 @@ class Board:
         """Return the empty cells of an unfinished position in cell order; none where the game is over."""
         if self.outcome(position) != UNFINISHED:
             return []
-        return [cell for cell in range(self.cells) if position[cell] == 0]
+        return [cell for cell in range(self.cells) if self.is_open(position, cell)]
+
+    def is_open(self, position: Position, cell: int) -> bool:
+        """Return whether a cell may be marked."""
+        return position[cell] == 0
 
     def place(self, position: Position, cell: int) -> Position:
-        """Return the position after the side to move marks an empty cell."""
-        assert position[cell] == 0, f"cell {cell} of {position} is occupied"
+        """Return the position after the side to move marks a cell that may be marked."""
+        assert self.is_open(position, cell), f"cell {cell} of {position} may not be marked"
         return (*position[:cell], mover(position), *position[cell + 1 :])
 
     def code(self, position: Position) -> int:
@@ -196,7 +200,7 @@ def result(board: Board, first: Policy, second: Policy, start: Position | None =
                 parts = []
                 for cell, chance in (first if player == FIRST else second)(position).items():
                     if chance != 0:
-                        legal = cell < board.cells and position[cell] == 0
+                        legal = cell < board.cells and board.is_open(position, cell)
                         below = chances(board.place(position, cell)) if legal else _certain(other(player))
                         parts.append((chance, below))
                 memo[position] = _mixture(parts)
@@ -233,7 +237,7 @@ def worst_case(board: Board, rule: Rule, seat: int, start: Position | None = Non
                 memo[position] = 0 if ended == DRAW else 1 if ended == seat else -1
             else:
                 picks = rule(position) if mover(position) == seat else board.legal(position)
-                below = [worst(board.place(position, c)) if position[c] == 0 else -1 for c in picks]
+                below = [worst(board.place(position, c)) if board.is_open(position, c) else -1 for c in picks]
                 memo[position] = min(below)
         return memo[position]
 
@@ -259,7 +263,7 @@ def best_response(board: Board, policy: Policy, seat: int, start: Position | Non
                 parts = []
                 for cell, chance in policy(position).items():
                     if chance != 0:
-                        reply = chances(board.place(position, cell)) if position[cell] == 0 else (1, 0, 0)
+                        reply = chances(board.place(position, cell)) if board.is_open(position, cell) else (1, 0, 0)
                         parts.append((chance, reply))
                 memo[position] = _mixture(parts)
         return memo[position]
@@ -315,8 +319,8 @@ def replay(board: Board, moves: Moves, occupied_loses: bool = False) -> list[Ste
     position: Position | None = board.empty
     for cell, exploratory in moves:
         assert position is not None and board.outcome(position) == UNFINISHED, f"moves after the end: {moves}"
-        assert occupied_loses or position[cell] == 0, f"occupied cell {cell}: {moves}"
-        after = board.place(position, cell) if position[cell] == 0 else None
+        assert occupied_loses or board.is_open(position, cell), f"illegal cell {cell}: {moves}"
+        after = board.place(position, cell) if board.is_open(position, cell) else None
         steps.append(Step(position, cell, exploratory, after))
         position = after
     assert position is None or board.outcome(position) != UNFINISHED, f"the game is not over: {moves}"
@@ -446,7 +450,7 @@ class Learner:
             exploratory = rng.random() < epsilon
             cell = rng.choice(self.explored(position) if exploratory else self.candidates(position))
             moves.append((cell, exploratory))
-            if position[cell] != 0:
+            if not self.board.is_open(position, cell):
                 break
             position = self.board.place(position, cell)
         return moves
@@ -678,7 +682,7 @@ class MinimaxQ(Learner):
 
     def _target(self, Q: Table[tuple[int, int]], position: Position, cell: int) -> float:
         reward = {FIRST: 1.0, SECOND: -1.0, DRAW: self.draw_worth[0]}
-        if position[cell] != 0:
+        if not self.board.is_open(position, cell):
             return reward[other(mover(position))]
         after = self.board.place(position, cell)
         outcome = self.board.outcome(after)

@@ -10,7 +10,7 @@ import pytest
 from helpers.runfiles import changed, sealed
 from helpers.support import BOTH_SEATS, BY_EPSILON, assert_same_in_parts, cells_of
 from oracle import naive
-from oracle.boards import ImageBoard, VariantBoard, assert_same, oracle_of, position_values, random_games, start_tables
+from oracle.boards import ImageBoard, assert_same, oracle_of, position_values, random_games, start_tables, variant_of
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import RunFileError
@@ -75,7 +75,7 @@ def test_given_games_teach_what_they_teach_enumerated(
     shape: str, name: str, grown: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = parse_board(shape)
-    board = VariantBoard(real.rows, real.cols, real.k, misere=real.misere, exact=real.exact)
+    board = variant_of(real)
     lines = random_games(board, 150, shape)
     known, _ = ttt.learn_from(lines, learner=name, board=shape, symmetry="off")
     values = by_code(known)

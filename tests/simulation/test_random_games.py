@@ -14,7 +14,7 @@ from oracle.streams import mixed
 
 from ttt_batch.compiler.numerics import GOLDEN, RANDOM_PLAY, stream_key
 from ttt_batch.core.errors import BoardError, UsageError
-from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND, SECOND_WINS, UNFINISHED, Board
+from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND, SECOND_WINS, UNFINISHED, Board, parse_board
 from ttt_batch.simulation import random_games as random_play
 from ttt_batch.simulation.random_games import (
     BLOCKS_PER_SUM,
@@ -290,9 +290,12 @@ def test_moves_are_uniform_and_lengths_have_their_shares() -> None:
     assert abs(chi_squared_score(openings, np.full(504, games / 504))) < 4
 
 
-@pytest.mark.parametrize("size", [(2, 3, 2), (2, 2, 2), (1, 4, 2), (1, 6, 4), (2, 4, 3), (3, 3, 2)])
-def test_other_boards_have_the_shares_of_a_walk_over_all_positions(size: tuple[int, int, int]) -> None:
-    board, games = Board(*size), 2_000_000
+@pytest.mark.parametrize(
+    "name",
+    [*("2x3x2", "2x2x2", "1x4x2", "1x6x4", "2x4x3", "3x3x2"), "3x3x2-exact", "3x4x3-gravity", "2x4x3-misere-gravity"],
+)
+def test_other_boards_have_the_shares_of_a_walk_over_all_positions(name: str) -> None:
+    board, games = parse_board(name), 2_000_000
     known: dict[tuple[int, ...], tuple[Fraction, ...]] = {}
 
     def shares(marks: tuple[int, ...], mover: int) -> tuple[Fraction, ...]:
@@ -300,7 +303,7 @@ def test_other_boards_have_the_shares_of_a_walk_over_all_positions(size: tuple[i
         if outcome != UNFINISHED:
             return tuple(Fraction(outcome == o) for o in (FIRST_WINS, DRAW, SECOND_WINS))
         if marks not in known:
-            free = [cell for cell, mark in enumerate(marks) if mark == 0]
+            free = board.open_cells(marks)
             after = [shares((*marks[:cell], mover, *marks[cell + 1 :]), 3 - mover) for cell in free]
             known[marks] = tuple(sum(part) / len(free) for part in zip(*after, strict=True))
         return known[marks]
@@ -354,7 +357,7 @@ def test_variants_are_played_or_refused() -> None:
             marks[cell] = 1 + ply % 2
         expected[{FIRST_WINS: 0, DRAW: 1, SECOND_WINS: 2}[board.outcome(tuple(marks))]] += 1
     assert found.tolist() == expected
-    with pytest.raises(BoardError, match="-exact"):
-        play_random_games(Board(5, 5, 4, exact=True), 10)
+    moved = [play_random_games(Board(6, 6, 4, gravity=True), 1_000_000, threads=n).tolist() for n in (1, 2)]
+    assert moved[0] == moved[1], "threads do not show"
     with pytest.raises(BoardError, match=r"^board 8x8x5 has 64 cells; random games take at most 36: choose a smaller"):
         play_random_games(Board(8, 8, 5), 0)

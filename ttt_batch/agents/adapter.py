@@ -366,8 +366,8 @@ def edge_chances(agent: AgentAdapter, graph: Graph, symmetry: bool) -> NDArray[n
     if wrong.size:
         where = agent.board.format_position(agent.board.decode(int(code[wrong[0]])))
         raise AgentError(
-            f"in position {where!r} {agent.name} chose cell {int(cell[wrong[0]])}, which is occupied; an agent that "
-            "does so cannot be an opponent or have a page"
+            f"in position {where!r} {agent.name} chose cell {int(cell[wrong[0]])}, which is "
+            f"{base.why_not(agent.board)}; an agent that does so cannot be an opponent or have a page"
         )
     chances = np.zeros(row.size)
     chances[places] = found[source, cell]

@@ -180,7 +180,7 @@ def _of_cells(board: Board, name: str, batch: Positions, given: NDArray[Any], lo
         number = int(occupied[0])
         raise AgentError(
             f"in position {where(board, batch, number)} {name} answered cell {int(given[number])}, which is "
-            f"{_occupied(board)}{_remedy(loses)}"
+            f"{why_not(board)}{_remedy(loses)}"
         )
     chances = np.zeros((batch.size, board.cells))
     chances[rows, given] = 1.0
@@ -218,12 +218,12 @@ def _of_probabilities(board: Board, name: str, batch: Positions, given: Answered
         elif abs(total - 1) > SUM_TOLERANCE:
             fault = f"answered probabilities that sum to {total:.9g}; let them sum to 1"
         else:
-            fault = f"answered probability {row[cell]:g} for cell {cell}, which is {_occupied(board)}{_remedy(loses)}"
+            fault = f"answered probability {row[cell]:g} for cell {cell}, which is {why_not(board)}{_remedy(loses)}"
         raise AgentError(f"in position {where(board, batch, number)} {name} {fault}")
     return chances
 
 
-def _occupied(board: Board) -> str:
+def why_not(board: Board) -> str:
     """Return why a cell may not be marked."""
     return "occupied or in the air" if board.gravity else "occupied"
 

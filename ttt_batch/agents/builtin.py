@@ -22,7 +22,6 @@ from ttt_batch.evaluation.search import copy_for_thread, mark_cell, reset, tied_
 from ttt_batch.evaluation.ties import check_sharp, keep_soonest
 from ttt_batch.games.bitboards import Lines, LineView, make_lines, make_places, marks_of, open_cells, view_of
 from ttt_batch.games.board import Board, Position, cells_in
-from ttt_batch.games.enumeration import check_any_cell
 from ttt_batch.games.graph import Graph, Growth, edges_of, mover_of, n_unfinished
 from ttt_batch.games.solution import ends_alone
 from ttt_batch.learners.base import row_at
@@ -351,7 +350,6 @@ def kernel_player(agent: Seated, ties: Ties = "any") -> KernelPlayer | AgentAdap
         return Scripted(agent.plies)
     if isinstance(agent, AgentAdapter) or agent.resigns:
         return adapter_of(agent, agent.board, ties)
-    check_any_cell(agent.board, WHAT_SEARCHES)
     return table_player(agent, ties)
 
 

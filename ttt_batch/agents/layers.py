@@ -33,6 +33,7 @@ class Layer(NamedTuple):
 @kernel
 def list_children(
     layer: tuple[Uint64Array, Uint64Array],
+    legal: Uint64Array,
     allowed: Uint64Array,
     mover: Int64,
     slots: Int32Array,
@@ -41,10 +42,11 @@ def list_children(
 ) -> Integer:
     """Find the positions after the allowed moves; return how many there are.
 
-    layer: the marks of both players, uint64[n] each.  allowed: uint64[n], sets of cells.  mover: 0 or 1.
+    layer: the marks of both players, uint64[n] each.  mover: 0 or 1.
+    legal, allowed: uint64[n], sets of cells: those that may be marked, and the moves.
     slots: int32, a power of two of -1, at least twice `after`.
     child: int32[E], filled: the position after each move, in the order of positions and cells, or -1 if the cell is
-    occupied.  after: uint64[most, 2], filled in the order found with the marks of both players.
+    not legal.  after: uint64[most, 2], filled in the order found with the marks of both players.
     """
     mask, found, edge = np.uint64(slots.shape[0] - 1), np.int32(0), 0
     for i in range(allowed.shape[0]):
@@ -53,7 +55,7 @@ def list_children(
             mark = single(lowest_bit(cells))
             cells &= cells - ONE
             edge += 1
-            if (first | second) & mark != NONE:
+            if legal[i] & mark == NONE:
                 child[edge - 1] = -1
                 continue
             one, two = (first, second | mark) if mover else (first | mark, second)
@@ -127,14 +129,15 @@ class LayerRules:
         """Return where each allowed move of a layer's unfinished positions leads, and the next layer.
 
         allowed: sets of cells.  The first result is int32[E], numbers in the next layer in the order of positions and
-        cells, -1 where the cell is occupied.
+        cells, -1 where the cell is not legal.
         """
         going = layer.outcome == UNFINISHED
         edges, most = int(np.bitwise_count(allowed).sum(dtype=np.int64)), positions_of_ply(self.board, ply + 1)
         space = min(edges, most)
         found, child = np.empty((space, 2), np.uint64), np.empty(edges, np.int32)
         slots = np.full(1 << (2 * max(space, 1)).bit_length(), -1, np.int32)
-        n = list_children((layer.first[going], layer.second[going]), allowed, ply % 2, slots, child, found)
+        marks = layer.first[going], layer.second[going]
+        n = list_children(marks, self.legal(layer), allowed, ply % 2, slots, child, found)
         first, second = found[:n].T.copy()
         if self.symmetric:
             first, second, _ = self.folded(first, second)
@@ -180,7 +183,7 @@ def pass_on(
 ) -> float:
     """Add the probability of reaching each position of the next layer to `after` (float64[m]).
 
-    Return the probability of picking an occupied cell.
+    Return the probability of picking a cell that is not legal.
 
     cells: uint64[n], the moves out of each position.  chance: float64[n], probability of reaching it.
     chances: float64[n, cells], of each move.  child: int32[E], see `layers.list_children`.
@@ -308,8 +311,8 @@ class Reached:
 
 
 def _ends(seat: int, mover: int, child: NDArray[np.int32], after: Layer) -> NDArray[np.bool_]:
-    """Return the moves by which the agent in a seat has lost (bool[E]), also its own onto an occupied cell."""
-    lost = np.append(after.outcome == FIRST_WINS + 1 - seat, mover == seat)  # the last entry: an occupied cell
+    """Return the moves by which the agent in a seat has lost (bool[E]), also its own illegal ones."""
+    lost = np.append(after.outcome == FIRST_WINS + 1 - seat, mover == seat)  # the last entry: an illegal move
     ends: NDArray[np.bool_] = lost[child]
     return ends
 
@@ -317,6 +320,6 @@ def _ends(seat: int, mover: int, child: NDArray[np.int32], after: Layer) -> NDAr
 def shares(rules: LayerRules, first: Answers, second: Answers) -> tuple[float, float, float]:
     """Return exact probabilities of a first player's win, a draw and a second player's win, from the empty board.
 
-    Only positions that games of the two reach are queried.  An occupied cell loses, and so does a row of zeros.
+    Only positions that games of the two reach are queried.  An illegal move loses, and so does a row of zeros.
     """
     return Reached(rules, first, 0, against=second, both=True).shares

@@ -24,7 +24,7 @@ from ttt_batch.compiler.bits import NONE, nth_member, popcount, single
 from ttt_batch.compiler.jit import Float64Array, Int8Array, Int64, Int64Array, Uint64Array, kernel
 from ttt_batch.compiler.numerics import MATCHES, below, draw, game_base, stream_key
 from ttt_batch.core.text import RESULTS, SCRIPTED, SEATS, Number, Ties, choose, choose_seat, parse_int, parse_seed
-from ttt_batch.games.bitboards import Lines, make_lines, view_of
+from ttt_batch.games.bitboards import Lines, make_lines, open_cells, view_of
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.games.graph import Graph, n_unfinished
 from ttt_batch.runs.config import cannot_play_second_error
@@ -166,7 +166,7 @@ def play_ply(lines: Lines, ply: Int64, key: np.uint64, first_game: Int64, games:
         cells, own, other = games.cells[game], marks[mover, game], marks[1 - mover, game]
         cell = nth_member(cells, below(draw(game_base(key, first_game + game), ply), popcount(cells)))
         here = single(cell)
-        if (own | other) & here != NONE:  # a forfeit
+        if open_cells(lines, own | other) & here == NONE:  # a forfeit
             outcome[game] = FIRST_WINS + 1 - mover
         elif view_of(lines, own, other).own & here != NONE:
             outcome[game] = FIRST_WINS + (mover ^ lines.misere)

@@ -29,7 +29,6 @@ from ttt_batch.core.text import RESULTS, SEATS, Ties, check_ties
 from ttt_batch.evaluation.ties import best_cells, check_sharp
 from ttt_batch.games.bitboards import make_lines
 from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND, SECOND_WINS, UNFINISHED, Board, Position
-from ttt_batch.games.enumeration import check_any_cell
 from ttt_batch.games.game_files import Labelled, read_positions
 from ttt_batch.games.notation import read_position, rows_text
 from ttt_batch.games.solution import WORDS, SolvedResult
@@ -230,8 +229,8 @@ class PositionReport(Printable):
     learner: its name.  worth: values of a win, a draw and a loss for `player` on the learner's scale.
     player: the player to move, 0 or 1; None in a final position.  outcome: as `Board.outcome` returns it.
     value: for the player to move, in a final position for the player who would move next; nan if never visited.
-    moves: one for each free cell; empty in a final position.
-    forfeits: occupied cells that the agent may also choose, with equal probabilities (only `minimax-q`).
+    moves: one for each cell that may be marked; empty in a final position.
+    forfeits: illegal cells that the agent may also choose, with equal probabilities (only `minimax-q`).
     resigns: the agent's box is empty and it resigns (only `menace`).  beads: number in its box (only `menace`) or None.
     boxless: the agent has no boxes for the player to move.
     keeps: probability that the agent's move keeps the result of best play; None in a final position.
@@ -310,7 +309,6 @@ def describe_position(
     Raises BoardError for a position that no game reaches, UsageError for unknown ties, and either of them if `sharp`
     does not apply.  The run does not change.
     """
-    check_any_cell(run.board, "show")
     board, marks, ties = run.board, read_position(position, run.board), check_ties(ties)
     outcome, mover = board.outcome(marks), (board.cells - marks.count(EMPTY)) % 2
     value, truth = run.value(marks) + 0.0, run.truth(marks)  # 0 instead of -0
@@ -329,7 +327,7 @@ def describe_position(
         outcome=outcome,
         value=value,
         moves=moves,
-        forfeits=tuple(cell for cell in chosen if marks[cell] != EMPTY),
+        forfeits=() if resigns else tuple(cell for cell in chosen if not board.is_open(marks, cell)),
         truth=truth,
         keeps=None if truth is None or not moves else sum(move.probability for move in moves if move.keeps),
         line=None if truth is None else best_play(run, marks),
@@ -397,7 +395,7 @@ def _visits(run: Run, marks: Position, mover: int) -> dict[int, int]:
     if not run.visits.size:
         return {}
     board, graph, symmetry = run.board, run.graph, run.config.symmetry
-    free = [cell for cell, mark in enumerate(marks) if mark == EMPTY]
+    free = board.open_cells(marks)
     if run.learner.by_moves:
         visits = run.visits.reshape(-1, graph.child.size).sum(axis=0)  # the sum over two tables, if there are two
         lowest, image = board.representative(marks, symmetry)

@@ -22,7 +22,7 @@ from ttt_batch.core.results import Printable, by_name
 from ttt_batch.core.text import RESULTS, SEATS, Number, Ties, check_ties, parse_int, parse_seed
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.games.bitboards import make_lines
-from ttt_batch.games.enumeration import check_any_cell, enumerate_graph
+from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.runs.config import can_meet, cannot_play_second_error, check_meeting
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
@@ -123,8 +123,6 @@ class Participants:
 
     def __init__(self, runs: Sequence[Participant], names: Sequence[str], ties: Ties) -> None:
         """Check the participants and their names.  ties: as for `Run.candidates`.  Raises UsageError and BoardError."""
-        for run in runs:
-            check_any_cell(run.board, "a meeting of two agents")
         if len(runs) != len(names):
             raise UsageError(f"{len(runs)} runs, but {len(names)} names; give one for each")
         board = runs[0].board

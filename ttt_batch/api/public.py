@@ -149,7 +149,7 @@ def random_games(
 
     The result is int64[3]: wins of the first player, draws, wins of the second player; it sums to `games`.
     games: up to 10**15; a processor plays about a billion per second on 3x3.  threads: None for all processors.
-    Raises UsageError, and BoardError for an `-exact` board or one of more than 36 cells.
+    Raises UsageError, and BoardError for a board of more than 36 cells.
     """
     at_once, n_games = thread_count(threads), parse_int("games", games, 0, bulk.MAX_RANDOM_GAMES)
     return bulk.play_random_games(parse_board(board), n_games, seed=parse_seed(seed), threads=at_once)

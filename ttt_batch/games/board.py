@@ -8,6 +8,7 @@ import functools
 import math
 import re
 import string
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -204,11 +205,19 @@ class Board:
 
     def open_cells(self, position: Position) -> list[int]:
         """Return the cells that may be marked next: all free ones, with gravity the lowest free one of each column."""
-        return [cell for cell, mark in enumerate(position) if mark == EMPTY and not self.floats(position, cell)]
+        return [cell for cell in range(self.cells) if self.is_open(position, cell)]
 
-    def floats(self, position: Position, cell: int) -> bool:
+    def is_open(self, position: Sequence[int], cell: int) -> bool:
+        """Return whether a cell may be marked next; a move to any other cell forfeits the game."""
+        return position[cell] == EMPTY and not self.floats(position, cell)
+
+    def floats(self, position: Sequence[int], cell: int) -> bool:
         """Return whether the board has gravity and the cell below is free."""
         return self.gravity and cell + self.cols < self.cells and position[cell + self.cols] == EMPTY
+
+    def why_closed(self, position: Sequence[int], cell: int) -> str:
+        """Return in words why a cell may not be marked."""
+        return "in the air" if self.floats(position, cell) else "taken already"
 
     def open_among(self, free: Cells) -> Cells:
         """Return which of the free cells may be marked: bool[N, cells], changed in place, or sets of cells as bits."""
@@ -296,7 +305,7 @@ class Game:
         """Return the marks of all cells, without a mark for a forfeiting move."""
         marks = [EMPTY] * self.board.cells
         for ply, cell in enumerate(self.moves):
-            if cell != self.board.resignation and marks[cell] == EMPTY:
+            if cell != self.board.resignation and self.board.is_open(marks, cell):
                 marks[cell] = FIRST + ply % 2
         return tuple(marks)
 
@@ -307,7 +316,7 @@ class Game:
 
     @property
     def forfeited(self) -> bool:
-        """Return True if the last move went to an occupied cell, or resigned."""
+        """Return True if the last move went to a cell that may not be marked, or resigned."""
         return self.board.cells - self.position.count(EMPTY) < len(self.moves)
 
     @property
@@ -323,7 +332,7 @@ class Game:
         return self.board.outcome(self.position)
 
     def after(self, cell: int) -> "Game":
-        """Return the game with one more move; an occupied cell, and resigning, forfeits it.
+        """Return the game with one more move; a cell that may not be marked, and resigning, forfeits it.
 
         Raises BoardError for a cell outside the board and for a move after the end.
         """
@@ -333,8 +342,6 @@ class Game:
             return replace(self, moves=(*self.moves, cell))
         if not 0 <= cell < self.board.cells:
             raise BoardError(f"cell {cell} is outside 0 .. {self.board.cells - 1}")
-        if self.board.floats(self.position, cell):
-            raise BoardError(f"cell {cell} has a free cell below it; with gravity a mark falls")
         return replace(self, moves=(*self.moves, cell))
 
     def before_move_of(self, player: int) -> "Game | None":

@@ -79,8 +79,11 @@ def lines_of(piece: bytes) -> Iterator[str]:
         begin = end.end()
 
 
-def with_a_game_a_line(pieces: Iterable[bytes], board: Board) -> tuple[Iterator[bytes], str]:
-    """Return the text with a game per line, and its layout in words, empty if it was so already."""
+def with_a_game_a_line(pieces: Iterable[bytes], board: Board, occupied: bool = False) -> tuple[Iterator[bytes], str]:
+    """Return the text with a game per line, and its layout in words, empty if it was so already.
+
+    occupied: as for `parse_line`; where marks fall, a game may then have a single move.
+    """
     pieces, begun = iter(pieces), []
     first: list[str] = []
     for piece in pieces:
@@ -98,7 +101,8 @@ def with_a_game_a_line(pieces: Iterable[bytes], board: Board) -> tuple[Iterator[
         return _joined(whole, _Rows(table, by_moves)), f"a table with a {'move' if by_moves else 'game'} a line"
     if is_header(first[0]) or begins_numbered(first[0]):
         return _joined(whole, _numbered), "numbered moves"
-    if board.k > 1 and len(first) > 1 and all(_is_one_move(line, board) for line in first[:2]):
+    single = board.k == 1 or (occupied and board.gravity)
+    if not single and len(first) > 1 and all(_is_one_move(line, board) for line in first[:2]):
         return _joined(whole, _below), "a move a line, empty lines between games"
     return whole, ""
 
@@ -433,7 +437,7 @@ def find_games(
             f"{flag('moves', COLUMNS)} is for boards with gravity, and the board is {board.name}; choose another"
         )
     usual = DigitReading(way, 0 if cells_from is None else checked_base(cells_from))
-    pieces, layout = with_a_game_a_line(source, board)
+    pieces, layout = with_a_game_a_line(source, board, occupied)
     kept, ahead = tee(pieces)
     trial = _Trial(board, occupied, resigns, _readings(board, usual, moves is not None, cells_from is not None))
     size = 0

@@ -124,8 +124,8 @@ def parse_line(
 ) -> Moves:
     """Read a game; no moves for a line that is empty or a comment.
 
-    occupied: choosing an occupied cell is a move, too, and loses.  resigns: the first player may resign where it has a
-    choice.  reading: what digits mean.
+    occupied: choosing a cell that may not be marked is a move, too, and loses.
+    resigns: the first player may resign where it has a choice.  reading: what digits mean.
 
     Raises GamesError for anything but a whole game that the rules allow, and for a result that is not the game's.
     """
@@ -159,9 +159,9 @@ def moves_of(
                     f"move {count}, {quoted(word.text)}, is a move of the first player where it has a choice"
                 )
             winner = waiting
-        elif (own | other) >> cell & 1:
+        elif board.open_among(full & ~(own | other)) >> cell & 1 == 0:
             if not occupied:
-                raise _not_free(word, count)
+                raise _not_free(word, count) if (own | other) >> cell & 1 else _floating(word, count)
             winner = waiting
         else:
             own |= 1 << cell
@@ -197,13 +197,15 @@ def _cell_of(word: Word, number: int, mover: str, taken: int, board: Board, read
             hint = f": cells count from {first} in game files, {first} to {board.cells - 1 + first}"
             hint += f"; choose {from_one()} if these count from 1" if first == 0 else ""
         raise _not_free(word, number, hint)
-    if board.gravity and cell + board.cols < board.cells and not taken >> cell + board.cols & 1:
-        raise GamesError(f"move {number}, {quoted(word.text)}, has a free cell below it; with gravity a mark falls")
     return cell
 
 
 def _not_free(word: Word, number: int, hint: str = "") -> GamesError:
     return GamesError(f"move {number}, {quoted(word.text)}, is not a free cell of the board{hint}")
+
+
+def _floating(word: Word, number: int) -> GamesError:
+    return GamesError(f"move {number}, {quoted(word.text)}, has a free cell below it; with gravity a mark falls")
 
 
 def _unfinished(count: int, end: str = "") -> GamesError:

@@ -294,8 +294,6 @@ def make_config(
     if space.grown:
         check_any_cell(board, "a table that grows")
         check_begins(learner, board.name)
-    if learner.occupied:
-        check_any_cell(board, f"learner {learner.name}")
     one_by_one = (space.grown or learner.by_beads) and engine == "walk"
     given = {"batch": 1 if one_by_one else DEFAULT_BATCH} | given
     numbers = ("epsilon", "alpha", "gamma", "draw_worth", "seed", "batch")

@@ -243,7 +243,7 @@ class Run(StoredRun):
         scores = np.empty(len(asked.edges))
         write_scores(asked.tables, asked.graph, asked.row, asked.row + 1, scores)
         values = dict(zip(asked.cells, scores.tolist(), strict=True))
-        return {cell: values[cell] for cell in sorted(values) if cell < len(marks) and marks[cell] == EMPTY}
+        return {cell: values[cell] for cell in sorted(values) if cell < len(marks) and self.board.is_open(marks, cell)}
 
     def value(self, position: str | int | Position) -> float:
         """Return the value of a position for the player to move, on its learner's scale.

@@ -13,6 +13,9 @@ A >= h and A + B >= n - 1 (then any line of the second player came later), the s
 A + B < n - 1, and neither if A < h <= B.  So a game takes additions, minima and maxima of bytes.  The loops over
 the games of a block compile to the processor's widest vectors: a game of 3x3 takes 1.0 to 1.2 ns of one core with
 AVX-512.
+
+Other rules need the marks on the board: whether a longer line counts, and where a mark falls.  There games are played
+move by move.
 """
 
 import math
@@ -23,12 +26,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.compiler.bits import NONE, nth_member, popcount, single
 from ttt_batch.compiler.jit import Int64, Int64Array, Uint8Array, Uint16Array, Uint32Array, kernel, vectorized
-from ttt_batch.compiler.numerics import GOLDEN, RANDOM_PLAY, S32, mix, stream_key
-from ttt_batch.core.errors import BoardError, UsageError
+from ttt_batch.compiler.numerics import GOLDEN, RANDOM_PLAY, S32, below, draw, game_base, mix, stream_key
+from ttt_batch.core.errors import UsageError
 from ttt_batch.core.resources import startable_threads
+from ttt_batch.games.bitboards import Lines, Places, completes, make_lines, make_places, open_cells
 from ttt_batch.games.board import Board
-from ttt_batch.games.enumeration import check_any_cell, check_table_cells
+from ttt_batch.games.enumeration import check_table_cells
 
 MAX_PRODUCT = 1024
 """Largest number of outcomes that are drawn with one 32-bit fraction; see `radices`."""
@@ -99,7 +104,7 @@ def radices(cells: int) -> list[list[int]]:
 
 
 def make_random_rules(board: Board) -> RandomRules:
-    """Return the arrays of a board, any `Board`."""
+    """Return the arrays of a board, without its variants of the rules."""
     groups = radices(board.cells)
     if len(groups) % 2:
         groups.append([])
@@ -272,9 +277,29 @@ def play_random(
             fill(block.second_wins, NOTHING, size)
 
 
+@kernel
+def play_move_by_move(
+    lines: Lines, places: Places, key: np.uint64, first_game: Int64, last_game: Int64, wins: Int64Array
+) -> None:
+    """Play games `first_game` to `last_game - 1`; add the lines of the first and the second player to `wins`.
+
+    key: as for `play_random`; game g draws the random numbers of its own plies.  wins: int64[2], changed in place.
+    """
+    for number in range(first_game, last_game):
+        base, own, other = game_base(key, number), NONE, NONE
+        for ply in range(lines.cells):
+            free = open_cells(lines, own | other)
+            cell = nth_member(free, below(draw(base, ply), popcount(free)))
+            own |= single(cell)
+            if completes(places, cell, np.int64(own)):
+                wins[ply & 1] += 1
+                break
+            own, other = other, own
+
+
 MAX_RANDOM_GAMES = 10**15
-STOP_EVERY = 2**24
-"""Games that a thread plays before it takes others or stops: 20 ms on 3x3."""
+STOP_EVERY, STOP_EVERY_SLOW = 2**24, 2**18
+"""Games that a thread plays before it takes others or stops: 20 ms on 3x3; move by move, 0.15 s on 6x6x4."""
 
 WORTH_A_THREAD = 2**18
 """Games that take longer than handing them to a thread."""
@@ -287,22 +312,19 @@ def play_random_games(
 
     seed: any int, taken modulo 2**64.
     threads: at least 1.  block: games in a block.  Neither changes the result.
-    Raises UsageError if a number is outside its range, and BoardError for a board of more than MAX_TABLE_CELLS cells
-    and if longer lines do not count: whether a line counts then depends on the marks around it.
+    Raises UsageError if a number is outside its range, and BoardError for a board of more than MAX_TABLE_CELLS cells.
     """
     check_table_cells(board, "random games")
-    check_any_cell(board, "playing random games in bulk")
-    for rule in set(board.rules) - {"misere"}:
-        raise BoardError(f"random games on {board.name} cannot be played in bulk; choose a board without -{rule}")
     if not 0 <= games <= MAX_RANDOM_GAMES:
         raise UsageError(f"{games} random games: the number must be from 0 to {MAX_RANDOM_GAMES:,}")
     if threads < 1 or block < 1:
         raise UsageError(f"{threads} threads and {block} games in a block: both must be at least 1")
-    rules, key = make_random_rules(board), stream_key(seed, RANDOM_PLAY)
+    rules, key, by_rank = make_random_rules(board), stream_key(seed, RANDOM_PLAY), not (board.exact or board.gravity)
+    lines, places = make_lines(board), make_places(board, False)
     threads = min(threads, 1 + games // WORTH_A_THREAD)
     if threads > 1:
         threads = max(1, startable_threads(threads))
-    piece = max(1, min(STOP_EVERY, -(-games // threads)))
+    piece = max(1, min(STOP_EVERY if by_rank else STOP_EVERY_SLOW, -(-games // threads)))
     starts = iter(range(0, games, piece))  # shared: a thread that is done takes the next piece
     stopped = threading.Event()
 
@@ -311,7 +333,11 @@ def play_random_games(
         for start in starts:
             if stopped.is_set():
                 break
-            play_random(rules, key, start, min(start + piece, games), scratch, wins)
+            stop = min(start + piece, games)
+            if by_rank:
+                play_random(rules, key, start, stop, scratch, wins)
+            else:
+                play_move_by_move(lines, places, key, start, stop, wins)
         return wins
 
     if threads == 1:

@@ -299,7 +299,8 @@ def _choice(shown: PositionReport, result: str) -> str:
     even = len({round(move.probability, 9) for move in shown.moves if move.probability > 0}) < 2
     text += f" (1 in {n} each)" if n > 1 and even else " (as often as stands below)" if n > 1 else ""
     if occupied:
-        text += f", and forfeits by choosing {' '.join(occupied)}, taken already"
+        why = {shown.board.why_closed(shown.position, cell): None for cell in shown.forfeits}
+        text += f", and forfeits by choosing {' '.join(occupied)}, {' or '.join(why)}"
     if shown.keeps is None or result not in ("win", "draw"):
         return text
     if shown.keeps > 1 - 1e-9:

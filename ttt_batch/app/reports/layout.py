@@ -9,7 +9,7 @@ from typing import Any
 
 from ttt_batch.core.console import one_line
 from ttt_batch.core.text import ALL_LEARNERS, count_text
-from ttt_batch.games.board import EMPTY, FIRST, MARKS, SECOND, Board, Game, Position, column_name
+from ttt_batch.games.board import FIRST, MARKS, SECOND, Board, Game, Position, column_name
 from ttt_batch.games.notation import moves_text
 
 NAME_WIDTH = 2 + max(map(len, ALL_LEARNERS))
@@ -107,10 +107,10 @@ def plain(board: Board, position: Position, last: int = -1) -> list[str]:
 
 
 def pictures(board: Board, position: Position, cells: Iterable[int]) -> list[list[str]]:
-    """Draw the position after each of the moves, as `plain` does; the mark on an occupied cell stays."""
+    """Draw the position after each of the moves, as `plain` does; an illegal move leaves no mark."""
     found = []
     for cell in cells:
-        if cell != board.resignation and position[cell] == EMPTY:
+        if cell != board.resignation and board.is_open(position, cell):
             position = board.after(position, cell)
         found.append(plain(board, position, cell))
     return found
@@ -142,7 +142,8 @@ def line_of_play(board: Board, cells: Sequence[int]) -> list[str]:
     lines = [moves_text(board, cells)]
     if game.forfeited and not game.resigned:
         who = MARKS[FIRST + SECOND - game.mover]
-        lines.append(f"{who} forfeits by choosing {board.cell_name(cells[-1])}, taken already")
+        why = board.why_closed(game.position, cells[-1])
+        lines.append(f"{who} forfeits by choosing {board.cell_name(cells[-1])}, {why}")
     lines += ["", *side_by_side(pictures(board, Game(board).position, cells), REPORT_WIDTH - 6, "  "), ""]
     return [f"  {line}".rstrip() for line in lines]
 

@@ -156,7 +156,7 @@ def draw_board(game: Game, colour: bool = False, cursor: int | None = None) -> l
     marked = board.winning_cells(game.position) or frozenset(game.moves[-1:])
     labels, styles = [], []
     for cell, mark in enumerate(game.position):
-        free = str(cell + 1) if board.cells <= MAX_DIGIT_CELLS else MARKS[EMPTY]
+        free = str(cell + 1) if board.cells <= MAX_DIGIT_CELLS and board.is_open(game.position, cell) else MARKS[EMPTY]
         labels.append(free if mark == EMPTY else MARKS[mark])
         styles.append(("key" if mark == EMPTY else labels[-1], "marked" if cell in marked or cell == cursor else ""))
     return draw_grid(board, labels, marked, styles if colour else (), cursor)
@@ -254,7 +254,8 @@ def draw_values(
     labels: list[str | tuple[str, ...]] = []
     styles = []
     for cell, mark in enumerate(game.position):
-        text = MARKS[mark] if mark != EMPTY else hints.shown(cell) if cell in hints.values else "?"
+        unseen = "?" if game.board.is_open(game.position, cell) else MARKS[mark]
+        text = hints.shown(cell) if cell in hints.values else unseen
         truth = hints.truths.get(cell) if hints.truths is not None else None
         labels.append(text if hints.truths is None else (text, truth.short if truth is not None else ""))
         look = MARKS[mark] if mark != EMPTY else truth.word if truth is not None else ""
@@ -272,7 +273,7 @@ def draw_highest(game: Game, hints: Hints) -> list[str]:
 
 def draw_legend(game: Game, hints: Hints, colour: bool = False) -> list[str]:
     """Say what the values and the signs below them mean, in lines of at most 40 columns."""
-    lines = ["? = never seen"] if len(hints.values) < game.position.count(EMPTY) else []
+    lines = ["? = never seen"] if len(hints.values) < len(game.board.open_cells(game.position)) else []
     if hints.gives == "chance":
         lines += ["Per cent: how likely the agent is to", "take the cell; it keeps no values."]
     if hints.truths is None:

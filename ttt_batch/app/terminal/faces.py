@@ -80,8 +80,9 @@ def result_of(game: Game, person: int) -> Result:
 
 
 def rule(board: Board) -> str:
-    """Return in words who wins."""
-    return f"{'exactly ' if board.exact else ''}{board.k} in a line {'lose' if board.misere else 'win'}"
+    """Return in words who wins, and whether marks fall."""
+    ends = f"{'exactly ' if board.exact else ''}{board.k} in a line {'lose' if board.misere else 'win'}"
+    return f"{ends}; marks fall" if board.gravity else ends
 
 
 Session = Generator[Question, Answer, Score]

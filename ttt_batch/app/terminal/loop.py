@@ -35,7 +35,6 @@ from ttt_batch.core.errors import BoardError, TttBatchError, UsageError, flag
 from ttt_batch.core.text import SEATS, Number, check_ties, choose_person, count_text, parse_float, parse_seed
 from ttt_batch.evaluation.ties import default_ties, meaning
 from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, MARKS, SECOND, UNFINISHED, Game, column_name
-from ttt_batch.games.enumeration import check_any_cell
 from ttt_batch.runs.config import cannot_play_second_error
 
 if TYPE_CHECKING:
@@ -141,7 +140,8 @@ def play_person_game(
                 return Result.LEFT, game
     face.show(game)
     if game.forfeited and not game.resigned:
-        face.tell("The agent chose a taken cell and loses.")
+        floats = board.floats(game.position, game.moves[-1])
+        face.tell(f"The agent chose a {'cell in the air' if floats else 'taken cell'} and loses.")
     result = result_of(game, person)
     face.tell(result.value)
     return result, game
@@ -309,7 +309,6 @@ def watch_game(
     pace = parse_float("pace", (PACE if live else 0.0) if pace is None else pace, "seconds per move, e.g. 0.5")
     if not 0 <= pace <= 3600:
         raise UsageError(f"pace {pace:g} is outside 0 to 3600 seconds per move; give 0 for no pause")
-    check_any_cell(first.board, "watch")
     if first.board != second.board:
         raise BoardError(
             f"one run plays {first.board.name}, the other {second.board.name}; choose two runs of one board"
@@ -367,8 +366,11 @@ def _ended(game: Game, names: tuple[str, str]) -> str:
     if game.outcome == DRAW:
         return "Draw."
     winner = 0 if game.outcome == FIRST_WINS else 1
-    how = "resigns" if game.resigned else "chose an occupied cell"
-    forfeited = f"{MARKS[2 - winner]} {how}. " if game.forfeited else ""
+    how = ""
+    if game.forfeited and not game.resigned:
+        floats = game.board.floats(game.position, game.moves[-1])
+        how = f"chose {'a cell in the air' if floats else 'an occupied cell'}"
+    forfeited = f"{MARKS[2 - winner]} {how or 'resigns'}. " if game.forfeited else ""
     return f"{forfeited}{MARKS[1 + winner]} wins ({names[winner]})."
 
 

@@ -110,6 +110,12 @@ def make_cache(graph: Graph) -> GreedyCache:
     return GreedyCache(word.astype(np.uint32), member.ravel(), count.view(np.uint64), offset.view(np.uint64))
 
 
+def has_even_plies(graph: Graph) -> bool:
+    """Return whether all rows of a ply have equally many moves, as `GreedyCache` needs; not so where marks fall."""
+    widths = np.diff(graph.first_edge)
+    return bool((widths == widths[graph.ply_start[graph.ply[: widths.size]]]).all())
+
+
 def is_like_3x3(graph: Graph) -> bool:
     """Return whether rows of ply p have 9 - p moves, no game ends before ply 5, and eight edges can be read at once.
 

@@ -48,6 +48,7 @@ from ttt_batch.training.kernels.games import (
     Shortcuts,
     Span,
     fold_counted,
+    has_even_plies,
     is_like_3x3,
     learn_given,
     make_cache,
@@ -386,7 +387,8 @@ class PlyByPly(TableTrainer):
         config = self.config
         self._game = make_trajectory(config.board.cells)
         self._by_outcome = np.zeros(4, np.int64)
-        if not task.by_chances and config.batch == 1 and config.engine != GIVEN and config.board.cells <= SMALL_CELLS:
+        small = config.engine != GIVEN and config.board.cells <= SMALL_CELLS and has_even_plies(self.graph)
+        if not task.by_chances and config.batch == 1 and small:
             self._add_shortcuts(task)
         # A signature of `play_games` for self-play alone is 0 to 3 % faster, but adds a second of compilation.
         opponent = task.opponent if isinstance(task.opponent, Policy) else UNLISTED
