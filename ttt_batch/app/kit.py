@@ -4,21 +4,18 @@ The kit is for a class without a computer.  The pages hold the boxes with their 
 They are a PDF, drawn by matplotlib, or an HTML page to print.
 """
 
-import html
-import io
-import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.app.plots.style import package_style
+from ttt_batch.app import sheets
 from ttt_batch.core.errors import UsageError, flag
-from ttt_batch.core.files import shown
 from ttt_batch.core.text import count_text
 from ttt_batch.games.board import EMPTY, MARKS, Position
 from ttt_batch.runs.config import GIVEN
-from ttt_batch.runs.formats import EXPORT, check_targets
+from ttt_batch.runs.formats import EXPORT
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 
@@ -148,13 +145,7 @@ def _given(number: int) -> str:
     return f"keep the bead out{rest}"
 
 
-STYLE = """
-@page { size: A4; margin: 15mm 13mm }
-body { font: 10.5pt/1.5 sans-serif; max-width: 184mm; margin: 8mm auto; padding: 0 4mm; color: #000; background: #fff }
-h1 { font-size: 15pt; line-height: 1.25 }
-h2 { font-size: 11.5pt; margin: 5mm 0 1mm }
-p { margin: 0 }
-ul { display: flex; flex-wrap: wrap; gap: 2mm 8mm; list-style: none; padding: 0 }
+STYLE = """ul { display: flex; flex-wrap: wrap; gap: 2mm 8mm; list-style: none; padding: 0 }
 ul, ol { margin: 3mm 0 }
 ol { display: grid; grid-template-columns: repeat(auto-fill, 36mm); list-style: none; padding: 0; break-before: page }
 ol > li { border: .2mm dashed #777; height: 52mm; box-sizing: border-box; padding: 2mm 3mm; break-inside: avoid }
@@ -176,22 +167,13 @@ def make_html(boxes: list[Box], rules: KitRules) -> str:
         f".c{cell} {{ background: {colour}; color: {'#fff' if name in DARK else '#000'} }}"
         for cell, (name, colour) in enumerate(COLOURS)
     )
-    paragraphs = "\n".join(
-        f"<h2>{html.escape(head)}</h2>\n<p>{html.escape(text)}</p>" for head, text in rules.paragraphs
-    )
     beads = "\n".join(
         f'<li><i class="c{cell}">{cell + 1}</i> {name}: {count:,}</li>'
         for cell, ((name, _), count) in enumerate(zip(COLOURS, rules.beads, strict=True))
     )
     labels = "\n".join(map(_label, boxes))
-    title = html.escape(rules.title)
-    return (
-        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        f"<title>{title}</title>\n<style>{STYLE}{colours}\n</style>\n<h1>{title}</h1>\n{paragraphs}\n"
-        f"<h2>Beads of each cell, in all boxes together</h2>\n<ul>\n{beads}\n</ul>\n<ol>\n{labels}\n</ol>\n</html>\n"
-    )
+    pieces = f"<h2>Beads of each cell, in all boxes together</h2>\n<ul>\n{beads}\n</ul>\n<ol>\n{labels}\n</ol>"
+    return sheets.html_page(rules.title, rules.paragraphs, f"{STYLE}{colours}\n", pieces)
 
 
 def _label(box: Box) -> str:
@@ -204,52 +186,27 @@ def _label(box: Box) -> str:
     return f"<li><b>{box.number}</b><span>move {box.move}</span><table>{table}</table><p>{box.holds}</p></li>"
 
 
-WIDTH, HEIGHT = 210.0, 297.0
-"""A4, in millimetres: every length on a sheet is one."""
-
-INCH = 25.4
 COLUMNS, ROWS = 5, 5
 LABEL_WIDTH, LABEL_HEIGHT, CELL = 36.0, 52.0, 9.6
 """A label's size, which a matchbox of 53 mm by 36 mm has room for, and that of a cell on it."""
 
-LEFT = (WIDTH - COLUMNS * LABEL_WIDTH) / 2
-TOP = (HEIGHT - ROWS * LABEL_HEIGHT) / 2
+LEFT = (sheets.WIDTH - COLUMNS * LABEL_WIDTH) / 2
+TOP = (sheets.HEIGHT - ROWS * LABEL_HEIGHT) / 2
 
 
 def make_pdf(boxes: list[Box], rules: KitRules) -> bytes:
     """Return the kit: a page of rules, and the labels.  Raises TttBatchError if matplotlib is not installed."""
-    with package_style():
-        from matplotlib.backends.backend_pdf import PdfPages
-
-        file = io.BytesIO()
-        facts: dict[str, Any] = {"Title": rules.title, "Creator": "ttt-batch", "CreationDate": None}
-        with PdfPages(file, metadata=facts) as pages:
-            pages.savefig(_first_page(rules))
-            for first in range(0, len(boxes), COLUMNS * ROWS):
-                pages.savefig(_labels(boxes[first : first + COLUMNS * ROWS]))
-        return file.getvalue()
+    return sheets.pdf_of(rules.title, _pages(boxes, rules))
 
 
-def _page() -> tuple[Any, Any]:
-    """Return an empty page, and axes over all of it in millimetres from the top left."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(WIDTH / INCH, HEIGHT / INCH))
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=(0, WIDTH), ylim=(HEIGHT, 0))
-    axes.axis("off")
-    return figure, axes
+def _pages(boxes: list[Box], rules: KitRules) -> Iterator[Any]:
+    yield _first_page(rules)
+    for first in range(0, len(boxes), COLUMNS * ROWS):
+        yield _labels(boxes[first : first + COLUMNS * ROWS])
 
 
 def _first_page(rules: KitRules) -> Any:
-    figure, axes = _page()
-    axes.text(20, 28, rules.title, size=14, weight="bold")
-    y = 44.0
-    for heading, text in rules.paragraphs:
-        axes.text(20, y, heading, size=11, weight="bold")
-        lines = textwrap.wrap(text, 92)
-        axes.text(20, y + 4, "\n".join(lines), size=10, va="top", linespacing=1.5)
-        y += 14 + 5.6 * len(lines)
+    figure, axes, y = sheets.text_page(rules.title, rules.paragraphs)
     axes.text(20, y, "Beads of each cell, in all boxes together", size=11, weight="bold")
     for cell, ((name, _), count) in enumerate(zip(COLOURS, rules.beads, strict=True)):
         row, column = divmod(cell, 3)
@@ -260,14 +217,11 @@ def _first_page(rules: KitRules) -> Any:
 
 
 def _labels(boxes: list[Box]) -> Any:
-    from matplotlib.patches import Rectangle
-
-    figure, axes = _page()
+    figure, axes = sheets.empty_page()
     for place, box in enumerate(boxes):
         row, column = divmod(place, COLUMNS)
         x, y = LEFT + column * LABEL_WIDTH, TOP + row * LABEL_HEIGHT
-        cut: dict[str, Any] = {"fill": False, "edgecolor": "0.45", "linewidth": 0.5, "linestyle": (0, (4, 3))}
-        axes.add_patch(Rectangle((x, y), LABEL_WIDTH, LABEL_HEIGHT, **cut))
+        sheets.draw_cut(axes, x, y, LABEL_WIDTH, LABEL_HEIGHT)
         axes.text(x + 3, y + 6.5, f"{box.number}", size=11, weight="bold")
         axes.text(x + LABEL_WIDTH - 3, y + 6.5, f"move {box.move}", size=8, ha="right")
         _board(axes, x + (LABEL_WIDTH - 3 * CELL) / 2, y + 11.5, box)
@@ -277,9 +231,7 @@ def _labels(boxes: list[Box]) -> Any:
 
 def _board(axes: Any, left: float, top: float, box: Box) -> None:
     """Draw the position, with the number of beads in the cell of each kind."""
-    for line in range(1, 3):
-        axes.plot([left + line * CELL] * 2, [top, top + 3 * CELL], color="black", linewidth=0.9)
-        axes.plot([left, left + 3 * CELL], [top + line * CELL] * 2, color="black", linewidth=0.9)
+    sheets.draw_lines(axes, left, top, 3, 3, CELL)
     for cell, mark in enumerate(box.position):
         row, column = divmod(cell, 3)
         x, y = left + (column + 0.5) * CELL, top + (row + 0.5) * CELL
@@ -298,9 +250,6 @@ def _bead(axes: Any, x: float, y: float, cell: int, text: str) -> None:
     axes.text(x, y, text, size=9 if len(text) < 4 else 6, color=ink, ha="center", va="center_baseline")
 
 
-SUFFIXES = (".pdf", ".html")
-
-
 def export_boxes(run: AnyRun, path: str | Path, *, overwrite: bool = False) -> Path:
     """Write the kit of a run with matchboxes to `path`, a .pdf or an .html file; return the path.
 
@@ -311,9 +260,7 @@ def export_boxes(run: AnyRun, path: str | Path, *, overwrite: bool = False) -> P
     if not isinstance(run, Run) or not run.by_beads:
         other = f"train {flag('learner', 'menace')}, or choose another format"
         raise UsageError(f"only menace has boxes, not {run.config.learner}; {other}")
-    if path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"cannot print boxes into {shown(path)}: a kit is a .pdf or an .html file; name one of these")
-    check_targets([path], overwrite=overwrite)
+    sheets.check_sheets(path, "boxes", overwrite=overwrite)
     boxes = boxes_of(run)
     rules = rules_of(run, boxes)
     content = make_pdf(boxes, rules) if path.suffix.lower() == ".pdf" else make_html(boxes, rules).encode()
