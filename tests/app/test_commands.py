@@ -166,7 +166,7 @@ def test_a_page(here, capsys, tmp_path):
     status, _, err = command(capsys, "export", "good.h5", "--to", "html", "-o", "a.html", "-o", "b.html")
     assert status == 2 and "one file for both players" in err
     status, _, err = command(capsys, "export", "good.h5", "--to", "htm", "-o", target)
-    assert status == 2 and "html, boxes, hdf5, csv" in err
+    assert status == 2 and "html, boxes, cards, hdf5, csv" in err
 
 
 def test_play_by_turns_and_below_strength(here, capsys, monkeypatch):

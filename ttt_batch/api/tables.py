@@ -27,6 +27,9 @@ from ttt_batch.runs.run import Run
 AGENT_FORMATS = ("html", "json", "csv")
 """Formats for a third-party agent."""
 
+CERTIFICATE_FORMATS = ("cards",)
+"""Formats for a certificate's file."""
+
 
 class ExportOptions(TypedDict, total=False):
     """Options of `export_run`; each applies to some formats."""
@@ -51,13 +54,27 @@ class ImportOptions(TableOptions, total=False):
     command: str
 
 
+def is_certificate(run: object) -> bool:
+    """Return whether this names the file of a certificate."""
+    return isinstance(run, str | Path) and Path(run).suffix == ".npz"
+
+
+def formats_of(run: object, *, of_agent: bool) -> tuple[str, ...]:
+    """Return the formats of a run, a certificate's file or an agent."""
+    if is_certificate(run):
+        return CERTIFICATE_FORMATS
+    return AGENT_FORMATS if of_agent else (*WHOLE, *FORMATS)
+
+
 def resolve_format(to: str | None, files: Sequence[Path], names: Collection[str]) -> str:
-    """Return the format `to`, or else the one that the first file's suffix means; one of `names`.
+    """Return the format `to`, or else the one that the first file's suffix means; one of `names`, or the only one.
 
     Raises UsageError for an unknown format, and if neither gives one.
     """
     if to is not None:
         return choose("format", to, names, words={"h5": "hdf5"})
+    if len(names) == 1:
+        return next(iter(names))
     listed = f"one of: {', '.join(names)}{with_option('to')}"
     if not files:
         raise UsageError(f"no format given; name a file such as table.h5{with_option('out')}, or {listed}")
@@ -74,8 +91,9 @@ def check_export_options(to: str, n_files: int, player: str | None, ties: str | 
             raise UsageError(f"{flag(name)} is for runs; leave it out")
     if (of_agent or to in WHOLE) and (n_files > 1 or player is not None):
         what = "an agent's choices are" if of_agent else f"{WHOLE[to]} is"
+        players = "" if to == "cards" else " for both players"
         remedy = worded("give one --out FILE and no --player", "give one file and no player")
-        raise UsageError(f"{what} one file for both players; {remedy}")
+        raise UsageError(f"{what} one file{players}; {remedy}")
     if ties is not None and to != "html":
         raise UsageError(f"{flag('ties', ties)} is for a page to play on; {to} holds the table as it is: leave it out")
 
@@ -91,15 +109,17 @@ def export_run(
     """Write a run to `out` in the format `to`, and return the written files.
 
     run: a run, its file, or an agent (see `judge`) with the formats of `AGENT_FORMATS`, on 3x3 unless it has a board.
+    Or the file of a certificate, whose name ends with .npz, with `cards`.
     out: one file, or for formats with a file for each player one or two.
-    to: `html` (a page to play on), `boxes` (a kit of menace's boxes, .pdf or .html) or a table's format; by default the
-    suffix decides (`ENDINGS`).  Networks have only a page, and plain HDF5 of their weights and tuples.
+    to: `html` (a page to play on), `boxes` (a kit of menace's boxes, .pdf or .html), `cards` (a certificate's, .pdf or
+    .html) or a table's format; by default the suffix decides (`ENDINGS`).  Networks have only a page, and plain HDF5 of
+    their weights and tuples.
     player: the player whose values go into a single file.
     options: `overwrite`; for a page also `ties`, for tables `warn`, see `runs.importing.export_table`.
-    Raises UsageError, BoardError, AgentError, FormatError and RunFileError.
+    Raises UsageError, BoardError, AgentError, FormatError, RunFileError and CertificateError.
     """
     files, of_agent = _named("out", out), isinstance(run, AgentAdapter) or is_agent(run)
-    to = resolve_format(to, files, AGENT_FORMATS if of_agent else (*WHOLE, *FORMATS))
+    to = resolve_format(to, files, formats_of(run, of_agent=of_agent))
     check_export_options(to, len(files), player, options.get("ties"), of_agent=of_agent)
     written = [(flag("out"), file) for file in files]
     if of_agent:
@@ -108,6 +128,8 @@ def export_run(
         with open_players([run]) as (agent,):
             return [_export_whole(agent, to, files[0], options)]
     check_distinct(written, [("run", find_run(run))] if isinstance(run, str | Path) else [])
+    if is_certificate(run):
+        return [Path(call_hook("cards", run, files[0], overwrite=options.get("overwrite", False)))]
     if isinstance(run, str | Path):
         load = load_any if to in WHOLE else load_table
         run = load(run, check=lambda config: importing.check_export(config, to))

@@ -9,6 +9,7 @@ from typing import Any
 
 HOOKS = {
     "boxes": ("kit", "export_boxes"),
+    "cards": ("card_sheets", "export_cards"),
     "figure": ("plots", "figure"),
     "page": ("web", "export_page"),
     "play": ("terminal.loop", "play_here"),

@@ -85,8 +85,12 @@ def export_table(
 def check_export(config: Config, to: str) -> None:
     """Raise BoardError if a run's board is too large for a table in the format `to`.
 
-    Raises UsageError for a page (`html`) of boxes, which play only one seat.
+    Raises UsageError for a page (`html`) of boxes, which play only one seat, and for cards.
     """
+    if to == "cards":
+        raise UsageError(
+            "cards are of a certificate, an .npz file; make one with ttt-batch prove RUN --certificate FILE.npz"
+        )
     if to == "html" and len(learner_named(config.learner).seats) == 1:
         raise cannot_play_second_error(
             config.learner, "a page on which either player begins", "choose json or another format"

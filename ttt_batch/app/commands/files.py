@@ -59,7 +59,7 @@ def info(
 
 
 def _no_trust(trust: bool) -> None:
-    """Raise UsageError if a study is to be trusted."""
+    """Raise UsageError if a study or a certificate is to be trusted."""
     if trust:
         raise UsageError("--trust is for runs; leave it out")
 
@@ -124,8 +124,8 @@ def export_(
         Text,
         option(
             "FORMAT",
-            "html, a page to play on; boxes, menace's to print; hdf5, arrays that say what they are; or "
-            f"{', '.join(shared.TABLE_FORMATS)}.",
+            "html, a page to play on; boxes, menace's to print; cards, a certificate's to print; hdf5, arrays that "
+            f"say what they are; or {', '.join(shared.TABLE_FORMATS)}.",
             default="as FILE ends",
             offers=shared.FORMATS,
         ),
@@ -148,35 +148,38 @@ def export_(
 ) -> None:
     """Write a run as a page that plays in any browser, or its table in another program's format.
 
+    Of a certificate, an .npz file, cards that tell a player without a computer each move, as a PDF or HTML to print.
     Of an agent (see evaluate) html, or as json and csv the probability of each cell where it may come.
     """
     from ttt_batch.agents.adapter import watched
-    from ttt_batch.api.tables import AGENT_FORMATS, check_export_options, export_run, resolve_format
+    from ttt_batch.api.tables import check_export_options, export_run, formats_of, is_certificate, resolve_format
     from ttt_batch.runs import loading
     from ttt_batch.runs.formats import WHOLE
     from ttt_batch.runs.importing import check_export
 
-    rules, of_agent = shared.AgentOptions(board, illegal, time_limit), is_agent_name(run)
+    rules = shared.AgentOptions(board, illegal, time_limit)
+    of_agent, certified = is_agent_name(run), is_certificate(run)
     if not of_agent:
-        rules.refuse(f"{shared.called(run)} is a run")
-    to = resolve_format(to, out or [], AGENT_FORMATS if of_agent else shared.FORMATS)
+        rules.refuse(f"{shared.called(run)} is a {'certificate' if certified else 'run'}")
+    _no_trust(trust and certified)
+    to = resolve_format(to, out or [], formats_of(run, of_agent=of_agent))
     if of_agent and to == "html" and illegal is not None:
         raise UsageError("--illegal is for json and csv: on a page every move is to a free cell; leave it out")
     path = Path(run.rpartition(":")[0]) if is_callable_name(run) else find_run(run)
     names = [f"{shared.file_stem(run)}.{to}"] if of_agent else _new_names(path, to, player)
     if not of_agent or is_callable_name(run):
         check_distinct([("--out", file) for file in shared.with_endings(out or [], names)], [("RUN", path)])
-    options: dict[str, Any] = {"ties": None if ties is None else check_ties(ties), "overwrite": overwrite}
+    options = dict[str, Any](ties=None if ties is None else check_ties(ties), overwrite=overwrite, player=player)
     check_export_options(to, len(out or []), player, ties, of_agent=of_agent)
     with shared.working(quiet=quiet) as report, watched(report.asking), ExitStack() as stack:
+        table: Any = path
         if of_agent:
             (table,) = stack.enter_context(rules.open([run], trust))
-        else:
+        elif not certified:
             load = loading.load_any if to in WHOLE else loading.load
             table = load(path, trust=trust, check=lambda config: check_export(config, to))
             shared.say(path, table.notes)
             options["warn"] = report.warn
-        options["player"] = player
         files = shared.in_new_files(out or [], names, lambda paths: export_run(table, paths, to, **options))
     shared.print_result(
         json,
@@ -192,7 +195,7 @@ ImportFormat = Annotated[
         "FORMAT",
         f"{either((*shared.TABLE_FORMATS, 'hdf5'))}, exactly as export writes it.",
         "--format",
-        offers=shared.FORMATS[2:],
+        offers=shared.FORMATS[3:],
     ),
 ]
 """A format of ours that the file of `import` has."""
@@ -279,7 +282,7 @@ def _new_names(path: Path, to: str, player: str | None) -> list[str]:
     """Return new names for the files of a table: after its run, one per player if there are two."""
     from ttt_batch.runs.formats import format_named
 
-    ends = {"html": ".html", "hdf5": "-table.h5", "boxes": "-boxes.pdf"}
+    ends = {"html": ".html", "hdf5": "-table.h5", "boxes": "-boxes.pdf", "cards": "-cards.pdf"}
     if to in ends:
         return [f"{path.stem}{ends[to]}"]
     form = format_named(to)

@@ -29,8 +29,8 @@ FORMATS: dict[str, base.Format] = {
 }
 """All formats by name, those of text first."""
 
-WHOLE = {"html": "a page", "boxes": "a kit", "hdf5": "a plain HDF5 file"}
-"""Formats that take a whole run, also one of networks, and the word for such a file in messages."""
+WHOLE = {"html": "a page", "boxes": "a kit", "cards": "a deck", "hdf5": "a plain HDF5 file"}
+"""Formats that take a whole run, also one of networks, or a certificate (`cards`); the word for a file in messages."""
 
 ENDINGS = {
     **{".html": "html", ".htm": "html", ".pdf": "boxes", ".h5": "hdf5", ".hdf5": "hdf5"},

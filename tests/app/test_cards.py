@@ -1,0 +1,258 @@
+"""Cards of certificates: whoever follows what is printed reaches the goal in every game, and no card is too many."""
+
+import dataclasses
+import functools
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from helpers.proof_agents import weigher
+from helpers.support import command
+
+import ttt_batch as ttt
+from ttt_batch.app import card_sheets, sheets
+from ttt_batch.app.cards import deck_of
+from ttt_batch.core.errors import UsageError
+from ttt_batch.evaluation.certificates import Certificate, certify, write_certificate
+from ttt_batch.evaluation.prover import ALWAYS_WINS, CANNOT_LOSE, Goal
+from ttt_batch.games.board import DRAW, FIRST_WINS, UNFINISHED, Board, parse_board
+
+THIRTEEN = (
+    (0, 16, 16, 18, 18, 18, 18, 18, 18, 18, 18, 28, 28),
+    (0, 1, 2, 5, 9, 12, 65, 68, 129, 136, 192, 352, 416),
+    (4, 1, 7, 7, 6, 7, 7, 7, 6, 6, 8, 7, 6),
+)
+"""A certificate of 13 positions: marks of the first and of the second player, and moves."""
+
+CASES: list[tuple[str, int, bool, int, Goal, bool]] = [
+    ("3x3", 0, True, 0, CANNOT_LOSE, True),
+    ("3x3", 0, True, 0, CANNOT_LOSE, False),
+    ("3x4x4", 0, True, 0, CANNOT_LOSE, True),
+    ("3x4x4-misere", 5, False, 1, CANNOT_LOSE, True),
+    ("2x4x3-exact", 5, True, 1, CANNOT_LOSE, True),
+    ("2x4x3-exact", 5, True, 1, CANNOT_LOSE, False),
+    ("2x4x3-misere-exact", 6, False, 0, CANNOT_LOSE, True),
+    ("2x3x2", 0, False, 0, ALWAYS_WINS, True),
+    ("4x4x3", 2, True, 0, ALWAYS_WINS, True),
+]
+"""Agents that are proved: board, seed, whether they take wins and stop them, seat, goal, and whether images merge."""
+
+
+@functools.cache
+def made(case: int) -> Certificate:
+    """Return the certificate of a case, or of 13 positions for -1."""
+    if case < 0:
+        first, second, move = map(np.array, THIRTEEN)
+        words = first.astype(np.uint64), second.astype(np.uint64), move.astype(np.uint8)
+        return Certificate(Board(), 0, CANNOT_LOSE, True, *words, {})
+    name, seed, takes, seat, goal, symmetric = CASES[case]
+    board = parse_board(name)
+    return certify(weigher(board, seed, takes=takes), board, seat, goal, symmetric=symmetric)
+
+
+class Printed(NamedTuple):
+    """Face as the page shows it: its foot, and what each cell holds, `X`, `*X` for the own move, `2b@3` or a sign."""
+
+    foot: str
+    cells: Any
+
+
+def printed(certificate: Certificate) -> dict[str, Printed]:
+    """Return the faces of a certificate's HTML page, by name."""
+    page = card_sheets.cards_html(deck_of(certificate))
+    faces = {}
+    for name, table, foot in re.findall(
+        r"<section><u>(\w+)</u><span>[^<]*</span><table>(.*?)</table><p>(.*?)</p></section>",
+        page[page.index("<ol>") :],
+    ):
+        cells = re.findall(r'<td( class="own")?>(.*?)</td>', table)
+        held = [f"{'*' if own else ''}{without_tags(what)}" for own, what in cells]
+        assert name not in faces
+        faces[name] = Printed(foot, np.array(held, object).reshape(certificate.board.rows, -1))
+    return faces
+
+
+def without_tags(html: str) -> str:
+    """Return a cell's text; a number is followed by @ and its quarter turns."""
+    number = re.fullmatch(r'<u(?: class="t(\d)")?>(\w+)</u>', html)
+    return f"{number[2]}@{number[1] or 0}" if number else re.sub("<.*?>", "", html)
+
+
+class Child:
+    """Player who knows nothing but the faces; plays all games.  used: the faces that some game needs."""
+
+    def __init__(self, certificate: Certificate) -> None:
+        self.board, self.seat, self.wins = certificate.board, certificate.seat, certificate.goal == ALWAYS_WINS
+        self.faces, self.used, self.safe = printed(certificate), set[str](), set[tuple[int, ...]]()
+        self.met: set[tuple[Any, ...]] = set()
+
+    def play(self, position: tuple[int, ...], name: str, turns: int) -> None:
+        """Play all games from a position, with a face beside the board that is turned clockwise."""
+        if (position, name, turns) in self.met:
+            return
+        self.met.add((position, name, turns))
+        self.used.add(name)
+        face = self.faces[name]
+        seen = np.rot90(face.cells, -turns).ravel()
+        assert tuple({"X": 1, "O": 2}.get(what, 0) for what in seen) == position
+        own = [cell for cell, what in enumerate(seen) if what in ("*X", "*O")]
+        if name == "0":
+            assert not own and self.seat == 1
+        else:
+            assert len(own) == 1 and seen[own[0]] == "*" + "XO"[self.seat]
+            position = self.board.after(position, own[0])
+            if self.ended(position, {"you win": "★", "a draw": "="}.get(face.foot, "")):
+                return
+        for cell in [cell for cell, mark in enumerate(position) if not mark]:
+            after = self.board.after(position, cell)
+            if self.ended(after, seen[cell]):
+                continue
+            if seen[cell] == "☺":
+                assert "☺ you cannot lose any more" in face.foot
+                self.play_anything(after)
+            else:
+                following, more = seen[cell].split("@")
+                self.play(after, following, (turns + int(more)) % 4)
+
+    def ended(self, position: tuple[int, ...], sign: str) -> bool:
+        """Return whether a game is over, as the sign says and not against the goal."""
+        outcome = self.board.outcome(position)
+        won = outcome == FIRST_WINS + self.seat
+        assert won or outcome == UNFINISHED or (outcome == DRAW and not self.wins)
+        assert outcome == UNFINISHED or sign == ("★" if won else "=")
+        assert outcome != UNFINISHED or sign not in ("★", "=")
+        return outcome != UNFINISHED
+
+    def play_anything(self, position: tuple[int, ...]) -> None:
+        """The player loses from here in no way of playing on."""
+        if position in self.safe:
+            return
+        self.safe.add(position)
+        assert not self.wins and self.board.outcome(position) != FIRST_WINS + 1 - self.seat
+        if self.board.outcome(position) == UNFINISHED:
+            for cell in [cell for cell, mark in enumerate(position) if not mark]:
+                self.play_anything(self.board.after(position, cell))
+
+
+@pytest.mark.parametrize("case", range(-1, len(CASES)))
+def test_whoever_follows_the_cards_reaches_the_goal(case: int) -> None:
+    certificate = made(case)
+    child = Child(certificate)
+    child.play((0,) * certificate.board.cells, str(1 - certificate.seat), 0)
+    assert child.used == child.faces.keys()
+    numbers = {int(name.rstrip("b")) for name in child.faces}
+    assert numbers == set(range(1 - certificate.seat, certificate.move.size + 1))
+    assert certificate.symmetric or not any(name.endswith("b") for name in child.faces)
+
+
+def test_thirteen_cards_have_eighteen_faces_on_a_page_of_text_and_one_sheet() -> None:
+    deck = deck_of(made(-1))
+    assert (len(deck.cards), sum(map(len, deck.cards))) == (13, 18)
+    assert deck.title == "13 cards with which X never loses: tic-tac-toe"
+    texts = dict(deck.paragraphs)
+    assert "every number from 1 to 13" in texts["Make the cards"] and "fold it there" in texts["Make the cards"]
+    assert texts["Play"].endswith("lay card 1 beside it. Mark the cell that is black on the card.")
+    assert texts["Is a card missing?"].endswith("Then you have proved that X never loses.")
+    content = card_sheets.cards_pdf(deck)
+    assert content.startswith(b"%PDF") and content.count(b"/MediaBox") == 2
+    assert card_sheets.cards_pdf(deck) == content  # also seconds later
+
+
+def test_the_words_fit_the_certificate() -> None:
+    second = deck_of(made(3))
+    assert second.title == "121 cards with which O never loses: board 3x4x4-misere"
+    texts = dict(second.paragraphs)
+    assert "from 0 to 121" in texts["Make the cards"]
+    assert "loses. You are O, and X begins." in texts["Play"]
+    assert "see that O cannot complete a line" in texts["Is a card missing?"]
+    upright = dict(deck_of(made(1)).paragraphs)
+    assert "fold" not in upright["Make the cards"] and "Lay it upright." in upright["The next card"]
+    wins = deck_of(made(7))
+    assert wins.title == "4 cards with which X always wins: board 2x3x2" and "Signs" not in dict(wins.paragraphs)
+
+
+@pytest.mark.parametrize("case", [-1, 2, 8])
+def test_the_sheets_hold_what_the_page_holds(case: int) -> None:
+    certificate = made(case)
+    wanted = []
+    for name, face in printed(certificate).items():
+        for what in (f"{name}@0", *face.cells.ravel()):
+            text, _, turns = what.lstrip("*").partition("@")
+            wanted += [(text, -90 * int(turns or 0) % 360)] if text else []
+    with sheets.package_style():
+        _, *pages = card_sheets.pages_of(deck_of(certificate))
+    assert all(page.get_size_inches() * 25.4 == pytest.approx((210, 297)) for page in pages)
+    drawn = [(text.get_text(), text.get_rotation() % 360) for page in pages for text in page.axes[0].texts]
+    apart = [one for one in drawn if one[0] and not re.match("move|start|you win|a draw|☺ you|★ you|= a", one[0])]
+    assert sorted(apart) == sorted(wanted)
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "rows"), [("3x3", 4, 5), ("3x4x3", 4, 5), ("6x6x5", 2, 3), ("5x12x5", 2, 5), ("12x1x3", 4, 1)]
+)
+def test_faces_have_room_on_a_sheet(name: str, columns: int, rows: int) -> None:
+    board = parse_board(name)
+    layout = card_sheets.face_layout(board)
+    assert (layout.columns, layout.rows) == (columns, rows)
+    assert layout.columns * layout.width <= 190 and layout.rows * layout.height <= 277
+    assert board.cols * layout.cell <= layout.width - 6
+
+
+def test_the_command_writes_cards(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_certificate(made(-1), Path("proof.npz"))
+    assert command(capsys, "export", "proof.npz")[:2] == (0, "wrote proof-cards.pdf\n")
+    status, out, _ = command(capsys, "export", "proof.npz", "--to", "cards", "-o", "cards.html", "--json")
+    page = Path("cards.html").read_text(encoding="utf-8")
+    assert status == 0 and '"cards.html"' in out and page == card_sheets.cards_html(deck_of(made(-1)))
+    assert "<script" not in page and page.count("<section") == 20  # with the example
+    assert ttt.export_run("proof.npz", "again.html") == [Path("again.html")]
+    assert Path("again.html").read_text(encoding="utf-8") == page
+
+
+def test_what_cannot_be_printed_is_refused_in_a_line(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_certificate(made(-1), Path("proof.npz"))
+    Path("damaged.npz").write_bytes(Path("proof.npz").read_bytes()[:-200])
+    moves = made(-1).move.copy()
+    moves[1] = 2
+    write_certificate(dataclasses.replace(made(-1), move=moves), Path("wrong.npz"))
+    pairs = [1 << low | 1 << high for high in range(2, 64) for low in range(2, high)][:501]
+    for name, board, first, second in (
+        ("many", Board(8, 8, 5), [3] * 501, pairs),
+        ("none", Board(1, 5, 5), [], []),
+        ("long", Board(1, 13, 3), [0], [0]),
+    ):
+        lists = np.array(first, np.uint64), np.array(second, np.uint64), np.zeros(len(first), np.uint8)
+        write_certificate(Certificate(board, 0, CANNOT_LOSE, True, *lists, {}), Path(f"{name}.npz"))
+    cases = {
+        "damaged.npz": "damaged.npz is not a valid certificate: damaged, or not an .npz file",
+        "missing.npz": "cannot read missing.npz: ",
+        "wrong.npz": "wrong.npz does not prove its claim: position ",
+        "many.npz": "many.npz has 501 positions, and cards are for 1 to 500; print a smaller one",
+        "none.npz": "none.npz has 0 positions, and cards are for 1 to 500; nothing can be lost on this board",
+        "long.npz": "board 1x13x3 of long.npz is too large for cards: they show at most 12 rows and columns",
+    }
+    for name, wanted in cases.items():
+        status, out, err = command(capsys, "export", name, "--to", "cards")
+        assert (status, out) == (1, "") and err.startswith(f"ttt-batch: {wanted}") and err.count("\n") == 1, name
+    options = {
+        ("-o", "cards.png"): "cannot print cards into cards.png: a kit is a .pdf or an .html file",
+        ("--to", "csv"): "choose cards",
+        ("--ties", "any"): "leave it out",
+        ("--player", "first"): "no --player",
+        ("--board", "3x3"): "proof.npz is a certificate; leave it out",
+        ("--trust",): "--trust is for runs; leave it out",
+        ("-o", "proof.npz"): "proof.npz",
+    }
+    for words, wanted in options.items():
+        status, _, err = command(capsys, "export", "proof.npz", *words)
+        assert status == 2 and wanted in err and err.count("\n") == 1, words
+    ttt.train(100, learner="td", out="td.h5")
+    status, _, err = command(capsys, "export", "td.h5", "--to", "cards")
+    assert status == 2 and "make one with ttt-batch prove RUN --certificate FILE.npz" in err
+    with pytest.raises(UsageError, match="cards are of a certificate"):
+        ttt.export_run("td.h5", "cards.pdf", "cards")
+    assert {path.suffix for path in tmp_path.iterdir()} == {".npz", ".h5"}
