@@ -3,9 +3,9 @@
 Prints what the file claims: board, seat and goal. Then checks it, prints the result in a line, and exits with 0 if the
 claim holds, else with 1. It holds if the moves in the file reach the goal against every opponent.
 
-The positions are checked layer by layer from the empty board. Each move goes to a free cell. After every reply one of
-these is true: the position, or an image of it, is listed; the game is over without harm; or no line is left that could
-beat the agent. Nothing else is listed, and nothing twice.
+The positions are checked layer by layer from the empty board. Each move goes to a free cell that a mark can fall to.
+After every reply one of these is true: the position, or an image of it, is listed; the game is over without harm; or no
+line is left that could beat the agent. Nothing else is listed, and nothing twice.
 """
 
 import json
@@ -48,25 +48,25 @@ class Checker:
     """sides: the two players' cells in the positions of a layer, two uint64[n]."""
 
     def __init__(self, file):
-        shapes = {name: (5,) if name == "board" else () for name in KINDS} | dict.fromkeys(
-            ("first", "second", "move"), (file["first"].size,)
-        )
+        shapes = dict.fromkeys(KINDS, ()) | dict.fromkeys(("first", "second", "move"), (file["first"].size,))
+        shapes["board"] = (6 if file["format"].size == 1 and file["format"] == 2 else 5,)
         kinds = all(file[name].dtype == np.dtype(KINDS[name]) and file[name].shape == shapes[name] for name in KINDS)
-        if not kinds or file["format"] != 1:
-            raise ValueError("it is no certificate of format 1")
-        self.rows, self.cols, k, self.misere, exact = map(int, file["board"])
+        if not kinds or file["format"] not in (1, 2):
+            raise ValueError("it is no certificate of format 1 or 2")
+        self.rows, self.cols, k, self.misere, exact, self.falls = [*map(int, file["board"]), 0][:6]
         self.cells, self.seat, self.must_win = self.rows * self.cols, int(file["seat"]), int(file["goal"])
         first, second, self.move = file["first"], file["second"], file["move"]
-        known = {self.misere, exact, self.seat, self.must_win} <= {0, 1} and min(self.rows, self.cols) >= 1
+        known = {self.misere, exact, self.falls, self.seat, self.must_win} <= {0, 1} and min(self.rows, self.cols) >= 1
         if not (known and self.cells <= 64 and 1 <= k <= max(self.rows, self.cols)):
-            raise ValueError("it is no certificate of format 1")
+            raise ValueError("it is no certificate of format 1 or 2")
         shape = f"{self.rows}x{self.cols}" + f"x{k}" * ((self.rows, self.cols, k) != (3, 3, 3))
-        name = f"{shape}{'-misere' * self.misere}{'-exact' * exact}"
+        name = f"{shape}{'-misere' * self.misere}{'-exact' * exact}{'-gravity' * self.falls}"
         goal = ("cannot lose", "always wins")[self.must_win]
         self.claim = f"board {name}, the {('first', 'second')[self.seat]} player {goal}"
         self.lines = lines_of(self.rows, self.cols, k, exact)
         grid = np.arange(self.cells).reshape(self.rows, self.cols)
-        turned = [np.rot90(side, n) for side in (grid, grid[::-1]) for n in range(4)][: 8 if file["symmetric"] else 1]
+        turned = [np.rot90(side, n) for side in (grid, grid[:, ::-1]) for n in range(0, 4, 4 if self.falls else 1)]
+        turned = turned if file["symmetric"] else [grid]
         self.images = [image.ravel() for image in turned if image.shape == grid.shape]
         later = (first[1:] > first[:-1]) | ((first[1:] == first[:-1]) & (second[1:] > second[:-1]))
         self.demand(later, (first[1:], second[1:]), "is listed twice, or out of order")
@@ -80,6 +80,12 @@ class Checker:
             text = "".join("X" if first >> c & 1 else "O" if second >> c & 1 else "." for c in range(self.cells))
             rows = "/".join(text[start : start + self.cols] for start in range(0, self.cells, self.cols))
             raise ValueError(f"position {rows} {what}")
+
+    def may_mark(self, sides, cell):
+        """Return whether a cell is free, and what is below it taken if marks fall.  cell: uint64, one or n."""
+        taken, below = sides[0] | sides[1], cell + np.uint64(self.cols)
+        lies = (below >= self.cells) | (taken >> np.minimum(below, np.uint64(63)) & np.uint64(1) != 0)
+        return (taken >> cell & np.uint64(1) == 0) & (lies | (not self.falls))
 
     def has_line(self, own):
         """Return whether a player has filled a line."""
@@ -107,16 +113,16 @@ class Checker:
             reached, named = (set(zip(*map(np.ndarray.tolist, both), strict=True)) for both in (sides, listed))
             what = "is not listed" if reached - named else "cannot be reached"
             self.demand(np.zeros(1, bool), [[word] for word in min(reached - named or named - reached)], what)
-        bits, after = np.uint64(1) << np.minimum(move, 63).astype(np.uint64), list(listed)
-        self.demand((move < self.cells) & ((listed[0] | listed[1]) & bits == 0), listed, "has a move to no free cell")
-        after[self.seat] = listed[self.seat] | bits
+        cell, after = np.minimum(move, 63).astype(np.uint64), list(listed)
+        self.demand((move < self.cells) & self.may_mark(listed, cell), listed, "has a move that is not allowed")
+        after[self.seat] = listed[self.seat] | np.uint64(1) << cell
         return self.go_on(listed, after, ply)
 
     def reply(self, sides, ply):
         """The positions after all replies in those of a layer, each once, by its lowest image."""
         found = [[np.zeros(0, np.uint64)] * 2]
         for cell in range(self.cells):
-            free = (sides[0] | sides[1]) >> np.uint64(cell) & np.uint64(1) == 0
+            free = self.may_mark(sides, np.uint64(cell))
             before = [side[free] for side in sides]
             after = [side | np.uint64((player == ply % 2) << cell) for player, side in enumerate(before)]
             found.append(self.go_on(before, after, ply))

@@ -18,7 +18,7 @@ from ttt_batch.evaluation import prover
 from ttt_batch.games.board import FIRST_WINS, UNFINISHED, parse_board
 from ttt_batch.runs.run import Run
 
-TINY = ["2x3x2", "3x3-misere", "2x4x3-exact", "2x4x3-misere-exact", "1x6x4"]
+TINY = ["2x3x2", "3x3-misere", "2x4x3-exact", "2x4x3-misere-exact", "1x6x4", "3x3-gravity", "2x4x3-misere-gravity"]
 
 
 @functools.cache
@@ -57,10 +57,10 @@ def assert_lost(run: Run, seat: int, line: list[int]) -> None:
         assert board.outcome(position) == UNFINISHED
         if ply % 2 == seat:
             assert cell in run.candidates(position)
-            if position[cell]:
+            if not run.board.is_open(position, cell):
                 assert ply == len(line) - 1 and run.learner.occupied
                 return
-        assert position[cell] == 0
+        assert run.board.is_open(position, cell)
         position = (*position[:cell], 1 + ply % 2, *position[cell + 1 :])
     assert board.outcome(position) == FIRST_WINS + 1 - seat
 
@@ -90,7 +90,7 @@ def n_entered(run: Run, seat: int) -> int:
             return
         seen.add(position)
         mover = naive.mover(position)
-        cells = run.candidates(position) if mover == 1 + seat else [c for c in range(board.cells) if not position[c]]
+        cells = run.candidates(position) if mover == 1 + seat else board.open_cells(position)
         for cell in cells:
             enter((*position[:cell], mover, *position[cell + 1 :]))
 

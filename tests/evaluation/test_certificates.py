@@ -44,6 +44,9 @@ CASES: list[tuple[str, int, bool, int, Goal]] = [
     ("2x3x2", 0, False, 0, ALWAYS_WINS),
     ("1x5x5", 0, False, 0, CANNOT_LOSE),
     ("1x5x5", 0, False, 1, CANNOT_LOSE),
+    ("3x4x4-gravity", 20, True, 0, CANNOT_LOSE),
+    ("3x5x3-gravity", 4, True, 0, ALWAYS_WINS),
+    ("3x4x4-gravity", 11, False, 1, CANNOT_LOSE),
 ]
 """Agents that are proved: board, seed, whether they take wins and stop them, seat and goal."""
 
@@ -104,7 +107,7 @@ def test_what_is_written_is_read_and_holds(case: int, symmetric: bool, tmp_path:
 
 def test_the_script_needs_nothing_of_ours_and_ends_with_a_status(tmp_path: Path) -> None:
     text = SCRIPT.read_text(encoding="utf-8")
-    assert "import ttt_batch" not in text and "from ttt_batch" not in text and len(text.splitlines()) <= 150
+    assert "import ttt_batch" not in text and "from ttt_batch" not in text and len(text.splitlines()) <= 160
     path = tmp_path / "proof.npz"
     write_certificate(made(0), path)
     good = subprocess.run([sys.executable, SCRIPT, path], capture_output=True, text=True)
@@ -129,31 +132,47 @@ def without(certificate: Certificate, number: int) -> Certificate:
     return dataclasses.replace(certificate, **lists)
 
 
-@pytest.mark.parametrize("case", [1, 2, 3, 4])
+@pytest.mark.parametrize("case", [1, 2, 3, 4, 10, 11])
 def test_a_position_less_or_a_move_changed_is_found(case: int) -> None:
     certificate = made(case)
     cells, depth = certificate.board.cells, np.bitwise_count(certificate.first)
     numbers = [*np.random.default_rng(case).permutation(certificate.move.size)[:1].tolist(), int(depth.argmax())]
     for number in numbers:
         less = without(certificate, number)
-        taken = int(certificate.first[number] | certificate.second[number])
+        position = certificate.board.position_of(certificate.first[number], certificate.second[number])
         for wrong in (less, changed(case, number, move=cells), changed(case, number, move=200)):
             assert_refused(wrong)
         for cell in range(cells):
             other = changed(case, number, move=cell)
-            if taken >> cell & 1:
+            if not certificate.board.is_open(position, cell):
                 assert_refused(other)
             else:  # it may be a draw as well, or lead only to positions that are listed
                 assert (fault_of(other) is None) == (by_script(fields_of(other)) is None)
                 assert cell != int(certificate.move[number]) or fault_of(other) is None
 
 
+def test_a_move_into_the_air_is_refused_in_its_words() -> None:
+    wrong = changed(10, 0, move=0)
+    assert "the move a1 is in the air" in str(fault_of(wrong))
+    assert "has a move that is not allowed" in str(by_script(fields_of(wrong)))
+
+
+def test_only_boards_on_which_marks_fall_have_the_second_format(tmp_path: Path) -> None:
+    for case, version in ((0, 1), (10, 2)):
+        arrays = arrays_of(made(case), tmp_path / "proof.npz")
+        assert (int(arrays["format"]), arrays["board"].size) == (version, 4 + version)
+        np.savez(tmp_path / "other.npz", **arrays | {"format": np.array(3 - version)})
+        with pytest.raises(CertificateError, match="its board has a wrong number of entries"):
+            read_certificate(tmp_path / "other.npz")
+        assert by_script(arrays | {"format": np.array(3 - version)}) == "it is no certificate of format 1 or 2"
+
+
 def fields_of(certificate: Certificate) -> dict[str, Any]:
     """Return the contents of a certificate's file."""
     board, goals = certificate.board, (CANNOT_LOSE, ALWAYS_WINS)
-    numbers = [board.rows, board.cols, board.k, board.misere, board.exact]
+    numbers = [board.rows, board.cols, board.k, board.misere, board.exact, *([True] if board.gravity else [])]
     return {
-        "format": np.array(1),
+        "format": np.array(2 if board.gravity else 1),
         "board": np.array(numbers, np.int64),
         "seat": np.array(certificate.seat),
         "goal": np.array(goals.index(certificate.goal)),
@@ -237,7 +256,7 @@ def test_damage_is_one_line(field: str, tmp_path: Path) -> None:
     elif field == "turn":
         arrays["seat"] = np.array(1)
     elif field == "newer":
-        arrays["format"] = np.array(2)
+        arrays["format"] = np.array(3)
     elif field in ODD:
         arrays |= ODD[field]
     if field == "goal":

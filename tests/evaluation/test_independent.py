@@ -7,6 +7,7 @@ import pytest
 from helpers.support import mostly_slow
 
 import ttt_batch as ttt
+from ttt_batch.core.text import SEATS
 from ttt_batch.games.board import Board
 from ttt_batch.runs.network_run import PatternRun
 
@@ -33,7 +34,7 @@ def lost_game(board: Board, agent: Agent, seat: int, *, must_win: bool) -> list[
         seen.add(marks)
         mover = len(game) % 2
         position = tuple(1 if cell in marks[0] else 2 if cell in marks[1] else 0 for cell in range(board.cells))
-        cells = agent(position) if mover == seat else [cell for cell in range(board.cells) if not position[cell]]
+        cells = agent(position) if mover == seat else board.open_cells(position)
         for cell in cells:
             filled = any(line <= marks[mover] | {cell} for line in through[cell])
             full = len(game) + 1 == board.cells
@@ -60,13 +61,14 @@ def spoilt(board: Board, agent: Agent, seat: int) -> Agent:
     chance, position = random.Random(1), (0,) * board.cells
     deepest = min(board.cells // 3, 6)
     for _ in range(100_000):
-        free = [cell for cell in range(board.cells) if not position[cell]]
+        free = board.open_cells(position)
         if not free or board.outcome(position):
             position = (0,) * board.cells
             continue
-        mover = (board.cells - len(free)) % 2
+        marks = board.cells - position.count(0)
+        mover = marks % 2
         threats = [cell for cell in free if board.outcome(_marked(position, cell, 2 - seat)) == 2 - seat]
-        if mover == seat and len(threats) == 1 and len(free) > 1 and board.cells - len(free) >= deepest:
+        if mover == seat and len(threats) == 1 and len(free) > 1 and marks >= deepest:
             wrong, deep = next(cell for cell in free if cell not in threats), position
             if not board.outcome(board.after(position, wrong)):
                 return lambda asked: [wrong] if asked == deep else agent(asked)
@@ -82,16 +84,15 @@ def _builds(board: Board, position: Position, mark: int) -> list[int]:
     open_lines = [line for line in board.lines if all(position[cell] in (0, mark) for cell in line)]
     most = max((sum(position[cell] == mark for cell in line) for line in open_lines), default=0)
     best = [line for line in open_lines if sum(position[cell] == mark for cell in line) == most]
-    return [cell for line in best for cell in line if not position[cell]]
+    return [cell for line in best for cell in line if board.is_open(position, cell)]
 
 
 def _marked(position: Position, cell: int, mark: int) -> Position:
     return (*position[:cell], mark, *position[cell + 1 :])
 
 
-def check(run: PatternRun, seat: int, *, must_win: bool) -> None:
+def check(run: PatternRun | ttt.Run, seat: int, *, must_win: bool) -> None:
     """Check that the naive proof agrees, and that it refutes the same agent if one deep position is spoilt."""
-    assert run.is_proved
     assert lost_game(run.board, run.candidates, seat, must_win=must_win) is None
     lost = lost_game(run.board, spoilt(run.board, run.candidates, seat), seat, must_win=must_win)
     assert lost is not None and len(lost) > min(run.board.cells // 3, 6)
@@ -101,14 +102,23 @@ def check(run: PatternRun, seat: int, *, must_win: bool) -> None:
 @pytest.mark.parametrize("seat", [0, 1])
 def test_it_cannot_lose(board: str, seat: int) -> None:
     run = ttt.train(20_000, learner="patterns", board=board, prove_every=2000)
-    assert isinstance(run, PatternRun)
+    assert isinstance(run, PatternRun) and run.is_proved
     check(run, seat, must_win=False)
+
+
+@pytest.mark.parametrize(("board", "seat"), [("3x4x3-gravity", 0), ("3x3-gravity", 1)])
+def test_tables_prove_where_marks_fall(board: str, seat: int) -> None:
+    run = ttt.train(200_000, board=board, epsilon=0.5, seed=1)
+    goals = ("cannot-lose", "always-wins") if run.true_value(0) else ("cannot-lose",)
+    for goal in goals:
+        assert ttt.prove(run, seat=SEATS[seat], goal=goal).proved
+        check(run, seat, must_win=goal == "always-wins")
 
 
 @pytest.mark.slow
 def test_it_always_wins_on_6x5x4() -> None:
     run = ttt.train(100_000, learner="patterns", board="6x5x4", stop=_once_proved(), progress=_SEEN.append)
-    assert isinstance(run, PatternRun)
+    assert isinstance(run, PatternRun) and run.is_proved
     check(run, 0, must_win=True)
 
 

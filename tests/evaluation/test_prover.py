@@ -29,6 +29,9 @@ CASES = {
     "2x3x2": ((), (0, 3)),
     "1x5x5": ((), (0,)),
     "1x1x1": ((), (0,)),
+    "4x3x3-gravity": ((6, 43), (41,)),
+    "3x4x4-gravity": ((0, 20), (11,)),
+    "2x4x3-misere-gravity": ((1,), (2, 3)),
 }
 """Seeds of agents that take wins and stop them, and of some that do not; many of them are proved in some seat."""
 

@@ -67,10 +67,12 @@ def _unmark(agent: Weigher, cell: Any, player: Any) -> None:
 def _picks(agent: Weigher, lines: Any, own: Any, other: Any, view: Any, ply: Any) -> Any:
     if own == agent.spoilt[0] and other == agent.spoilt[1]:
         return agent.spoilt[2]
-    if agent.takes == 1 and view.own | view.other != NONE:
-        return view.own if view.own != NONE else view.other
-    mover, best, found = ply & 1, np.int64(-1), NONE
     free = (~NONE >> np.uint64(64 - lines.cells)) & ~(own | other)
+    if lines.below:
+        free &= ~(free >> np.uint64(lines.below))
+    if agent.takes == 1 and free & (view.own | view.other) != NONE:
+        return free & view.own if free & view.own != NONE else free & view.other
+    mover, best, found = ply & 1, np.int64(-1), NONE
     while free != NONE:
         cell = lowest_bit(free)
         free &= free - ONE
@@ -101,7 +103,7 @@ def naive_picks(agent: Weigher, board: Board, position: Position) -> list[int]:
     sets = [sum(1 << cell for cell, m in enumerate(position) if m == player) for player in (mover, 3 - mover)]
     if sets == agent.spoilt[:2].tolist():
         return [cell for cell in range(64) if int(agent.spoilt[2]) >> cell & 1]
-    free = [cell for cell in range(board.cells) if position[cell] == 0]
+    free = board.open_cells(position)
     for who in (mover, 3 - mover) if agent.takes else ():
         if filling := [cell for cell in free if fills_line(board, position, cell, who)]:
             return filling
@@ -154,7 +156,7 @@ class Oracle:
     def children(self, position: Position) -> Iterator[Position]:
         """Return the positions that a move may lead to."""
         mine = (self.board.cells - position.count(0)) % 2 == self.seat
-        cells = self.policy(position) if mine else [cell for cell, mark in enumerate(position) if mark == 0]
+        cells = self.policy(position) if mine else self.board.open_cells(position)
         return (self.board.after(position, cell) for cell in cells)
 
 
@@ -162,7 +164,7 @@ def assert_lost(oracle: Oracle, game: list[int]) -> None:
     """The agent may come to play these moves, and cannot reach its goal after them."""
     board, position = oracle.board, (0,) * oracle.board.cells
     for ply, cell in enumerate(game):
-        assert board.outcome(position) == UNFINISHED and position[cell] == 0
+        assert board.outcome(position) == UNFINISHED and board.is_open(position, cell)
         assert ply % 2 != oracle.seat or cell in oracle.policy(position)
         position = board.after(position, cell)
     outcome = board.outcome(position)

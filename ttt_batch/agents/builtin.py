@@ -324,9 +324,6 @@ def agent_of_run(run: AnyRun, ties: Ties = "any") -> KernelAgent:
     return KernelAgent(run.name, run.board, player, loses=run.occupied, resigns=run.resigns, seats=run.seats)
 
 
-WHAT_SEARCHES = "an agent that searches or plays matches"
-"""For messages."""
-
 Seated = AnyRun | AgentAdapter | ScriptedPlayer
 """An agent at a board: a run, an agent that is queried, or a scripted player."""
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from ttt_batch.agents.adapter import AgentAdapter, judge_exactly
 from ttt_batch.agents.base import Words
-from ttt_batch.agents.builtin import WHAT_SEARCHES, adapter_of, policy_over, table_player
+from ttt_batch.agents.builtin import adapter_of, policy_over, table_player
 from ttt_batch.agents.layers import LayerRules, Reached, shares
 from ttt_batch.analysis.matches import (
     CONFIDENCE,
@@ -63,7 +63,7 @@ from ttt_batch.evaluation import certificates
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.evaluation.prover import ALWAYS_WINS, BUDGET, CANNOT_LOSE, GOALS, Goal, Proof, Prover, Status
 from ttt_batch.games.board import FIRST_WINS, Board
-from ttt_batch.games.enumeration import check_any_cell, too_large
+from ttt_batch.games.enumeration import too_large
 from ttt_batch.runs.evaluation import EXACT_OPPONENTS, NO_SHARES, Evaluation, JudgedAgent, Samples
 from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.lookup import find_run
@@ -94,12 +94,6 @@ def by_seat(found: Mapping[str, Proof], *keys: str) -> dict[str, dict[str, Any]]
     return {key: {seat: getattr(one, SEARCHED.get(key, key)) for seat, one in found.items()} for key in keys}
 
 
-def _check_searchable(run: AnyRun) -> None:
-    """Raise UsageError for a run that may resign, or whose board forbids free cells: a search enters any free cell."""
-    check_any_cell(run.board, WHAT_SEARCHES)
-    check_both_seats(run)
-
-
 def search(
     run: Judged,
     seat: str,
@@ -122,7 +116,7 @@ def search(
         line = reached.losing_line()
         status: Status = "proved" if reached.whole and not run.samples else "undecided"
         return Proof("refuted" if line is not None else status, reached.positions, line)
-    _check_searchable(run)
+    check_both_seats(run)
     size = 8 << (2 * budget).bit_length()
     if size > free_memory() and not run.generalises:
         raise UsageError(
@@ -462,7 +456,7 @@ def prove(
     most = parse_int("budget", given.get("budget", BUDGET), 1, MAX_BUDGET)
     at_once = thread_count(given.get("threads"))
     files = _files(certificate, wanted, source, overwrite=overwrite)
-    _check_searchable(run)
+    check_both_seats(run)
     player = table_player(run, ties)
     prover, found = Prover(run.board, symmetric=run.symmetric), dict[str, Proof]()
     written = dict[str, tuple[Path, int]]()

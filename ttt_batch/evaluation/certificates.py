@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.bits import NONE, ONE, all_cells, lowest_bit, single
+from ttt_batch.compiler.bits import NONE, ONE, lowest_bit, single
 from ttt_batch.compiler.jit import Bool, Int64, Uint8Array, Uint64Array, inlined, kernel
 from ttt_batch.core import VERSION
 from ttt_batch.core.errors import BoardError, CertificateError
@@ -41,7 +41,7 @@ from ttt_batch.evaluation.search import (
     reset,
     tied_cells,
 )
-from ttt_batch.games.bitboards import Lines, can_fill, make_lines, view_of
+from ttt_batch.games.bitboards import Lines, can_fill, make_lines, open_cells, view_of
 from ttt_batch.games.board import Board
 from ttt_batch.games.notation import rows_text
 
@@ -49,7 +49,7 @@ AT_ONCE = 1 << 14
 """Number of positions whose replies are listed together."""
 
 NO_FAULT, TAKEN, LOST, NOT_WON = range(4)
-"""Faults of a move: none, its cell is not free, the agent loses by it or by a reply, or the agent does not win."""
+"""Faults of a move: none, it is illegal, the agent loses by it or by a reply, or the agent does not win."""
 
 
 class ClosureLayer(NamedTuple):
@@ -113,9 +113,9 @@ def list_replies(
     """
     lines, player = task.lines, ply & 1
     view = view_of(lines, replier, agents)
-    free = all_cells(lines.cells) & ~(agents | replier)
-    if lines.misere == 0 and view.own != NONE:
-        return n, lowest_bit(view.own)
+    free = open_cells(lines, agents | replier)
+    if lines.misere == 0 and free & view.own != NONE:
+        return n, lowest_bit(free & view.own)
     free &= ~view.own
     while free != NONE:
         cell = lowest_bit(free)
@@ -140,7 +140,7 @@ def list_replies(
 def fault_of_move(task: Claim, own: np.uint64, other: np.uint64, cell: Int64, ply: Int64) -> tuple[Int64, Bool]:
     """Return the fault of the agent's move to `cell` at ply `ply`, before any reply, and whether the game then ends."""
     lines, goal = task.lines, task.goal
-    if cell >= lines.cells or (own | other) & single(cell):
+    if cell >= lines.cells or open_cells(lines, own | other) & single(cell) == NONE:
         return TAKEN, True
     if view_of(lines, own, other).own & single(cell):
         return LOST if lines.misere else NO_FAULT, True
@@ -254,11 +254,12 @@ def _unique(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> tuple[NDAr
     return first[new], second[new]
 
 
-FORMAT = 1
+FORMATS = 1, 2
+"""Formats: 2 is written for boards on which marks fall, which are the sixth number of its board; 1 for all others."""
 
 FIELDS = {
-    "format": "int64, 1",
-    "board": "int64[5]: rows, columns, k, 1 if misère, 1 if longer lines do not count",
+    "format": "int64, 1 or 2",
+    "board": "int64[5]: rows, columns, k, 1 if misère, 1 if longer lines do not count; format 2: [6], 1 if marks fall",
     "seat": "int64, the agent's: 0 first, 1 second",
     "goal": "int64, 0: it cannot lose, 1: it always wins",
     "symmetric": "bool, whether a position stands for all its images",
@@ -327,10 +328,11 @@ def write_certificate(certificate: Certificate, path: Path, *, overwrite: bool =
     """Write a certificate; equal certificates give equal bytes.  Raises CertificateError as `check_path` does."""
     check_path(path, overwrite=overwrite)
     board, content = certificate.board, io.BytesIO()
+    rules = board.misere, board.exact, board.gravity
     np.savez_compressed(
         content,
-        format=np.array(FORMAT, np.int64),
-        board=np.array([board.rows, board.cols, board.k, board.misere, board.exact], np.int64),
+        format=np.array(FORMATS[board.gravity], np.int64),
+        board=np.array([board.rows, board.cols, board.k, *rules[: 2 + board.gravity]], np.int64),
         seat=np.array(certificate.seat, np.int64),
         goal=np.array(GOALS.index(certificate.goal), np.int64),
         symmetric=np.array(certificate.symmetric),
@@ -422,7 +424,8 @@ def _said(board: Board, layer: ClosureLayer, moves: NDArray[np.uint8], fault: Fa
     cell = int(moves[number]) if moves.size else 0
     move = board.cell_name(cell) if cell < board.cells else str(cell)
     if fault.why == TAKEN:
-        return f"in {position} the move {move} is not to a free cell"
+        floats = cell < board.cells and board.floats(board.position_of(layer.first[number], layer.second[number]), cell)
+        return f"in {position} the move {move} is {'in the air' if floats else 'not to a free cell'}"
     reply = f" after the reply {board.cell_name(fault.reply)}" if fault.reply >= 0 else ""
     return f"in {position} the move {move} {ended}{reply}"
 
@@ -432,7 +435,7 @@ def _rows(board: Board, first: Any, second: Any) -> str:
     return rows_text(board, board.position_of(first, second))
 
 
-_NUMBERS = {"format": (), "board": (5,), "seat": (), "goal": ()}
+_NUMBERS = "format", "board", "seat", "goal"
 _POSITIONS = {"first": np.uint64, "second": np.uint64, "move": np.uint8}
 
 
@@ -459,15 +462,17 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
 def _certificate_of(arrays: Mapping[str, NDArray[Any]]) -> Certificate:
     """Return the certificate of these arrays.  Raises ValueError and BoardError if they are invalid."""
     numbers = {name: arrays[name] for name in _NUMBERS}
-    if any(array.dtype != np.int64 or array.shape != _NUMBERS[name] for name, array in numbers.items()):
+    if any(array.dtype != np.int64 or array.ndim != (name == "board") for name, array in numbers.items()):
         raise ValueError("its numbers have a wrong type or shape")
-    if int(arrays["format"]) != FORMAT:
-        raise ValueError(f"it has format {int(arrays['format'])}, and this program reads format {FORMAT}")
-    rows, cols, k, misere, exact = map(int, arrays["board"])
+    if (version := int(arrays["format"])) not in FORMATS:
+        raise ValueError(f"it has format {version}, and this program reads formats {FORMATS[0]} and {FORMATS[1]}")
+    if arrays["board"].size != 4 + version:
+        raise ValueError("its board has a wrong number of entries")
+    rows, cols, k, *rules = map(int, arrays["board"])
     seat, goal, symmetric = int(arrays["seat"]), int(arrays["goal"]), arrays["symmetric"]
-    if not {seat, goal, misere, exact} <= {0, 1} or symmetric.dtype != np.bool_ or symmetric.shape:
+    if not {seat, goal, *rules} <= {0, 1} or symmetric.dtype != np.bool_ or symmetric.shape:
         raise ValueError("its seat, goal, symmetry or rules are invalid")
-    board = Board(rows, cols, k, misere=bool(misere), exact=bool(exact))
+    board = Board(rows, cols, k, *map(bool, rules))
     _check_positions(board, seat, arrays)
     first, second, move = (arrays[name] for name in _POSITIONS)
     return Certificate(board, seat, GOALS[goal], bool(symmetric), first, second, move, _source_of(arrays["source"]))

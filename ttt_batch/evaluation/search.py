@@ -2,7 +2,8 @@
 
 The opponent may make any move, and the agent any that its rule may pick.  A position is listed when a move to it is
 found, unless it or an image of it was listed before.  It is entered later, in depth-first order.  A branch ends when
-the goal is decided: the agent has no line left by which it could lose or, if it must win, could win.
+the goal is decided: the agent has no line left by which it could lose or, if it must win, could win.  Where marks fall,
+some of the lines that count as left can never be filled.  So branches end later than they could, and never too soon.
 
 The opponent's most promising moves are tried first.  They are ranked by the marks in the lines that a move extends or
 blocks, its own lines before the agent's, and cells of two such lines before cells of one.
@@ -25,10 +26,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.bits import NONE, ONE, all_cells, lowest_bit, popcount, single
+from ttt_batch.compiler.bits import NONE, ONE, lowest_bit, popcount, single
 from ttt_batch.compiler.intrinsics import compare_and_swap, prefetch_word, read_word, write_word
 from ttt_batch.compiler.jit import Bool, Int8Array, Int64, Int64Array, Uint8Array, Uint64Array, generic, inlined, kernel
-from ttt_batch.games.bitboards import Lines, LineView, can_fill, hash_of, make_lines, view_of
+from ttt_batch.games.bitboards import Lines, LineView, can_fill, hash_of, make_lines, open_cells, view_of
 from ttt_batch.games.board import Board
 
 inlined_generic = functools.partial(generic, inline=True)
@@ -55,7 +56,7 @@ def tied_cells(agent: Any, lines: Any, own: Any, other: Any, view: Any, ply: Any
     """Return all cells (uint64, a set) that tie for the agent's move after `ply` moves; at least one.
 
     lines: `games.bitboards.Lines`.  own, other: uint64, the marks of the agent and its opponent.  view: the result of
-    `games.bitboards.view_of` for them.  An agent that picks an occupied cell has lost.
+    `games.bitboards.view_of` for them.  An agent that picks a cell that may not be marked has lost.
     """
 
 
@@ -353,7 +354,7 @@ class Claim(NamedTuple):
 
 
 def make_task(board: Board, seat: int, goal: int, *, occupied: bool = False) -> Claim:
-    """Return the claim about an agent in `seat`.  occupied: whether it may pick occupied cells, which lose the game."""
+    """Return the claim about an agent in `seat`.  occupied: whether it may pick illegal cells, which lose the game."""
     cut = int(goal == ALWAYS_WINS or not occupied)
     return Claim(make_lines(board), seat, goal, cut, seat ^ (goal == CANNOT_LOSE) ^ board.misere)
 
@@ -465,14 +466,14 @@ def note_loss(walk: Walk, length: Int64) -> bool:
 
 
 @inlined
-def losing_cells(task: Claim, view: LineView, cells: np.uint64, taken: np.uint64, mine: Bool, last: Bool) -> np.uint64:
+def losing_cells(task: Claim, view: LineView, cells: np.uint64, legal: np.uint64, mine: Bool, last: Bool) -> np.uint64:
     """Return those of `cells`, the possible moves, after which the agent has missed its goal.
 
-    taken: all marks.  mine: whether the agent is to move.  last: whether it is the last move.
+    legal: the cells that may be marked.  mine: whether the agent is to move.  last: whether it is the last move.
     """
     lost = NONE
     if mine:
-        lost = cells & taken
+        lost = cells & ~legal
     if mine == (task.lines.misere == 1):
         lost |= cells & view.own
     if last and task.goal == ALWAYS_WINS:
@@ -485,10 +486,9 @@ def enter_next(agent: Any, positions: Any, walk: Walk, task: Claim, ply: Int64, 
     """Enter the position after `ply` moves; list its moves or store a lost game; return whether `walk.lost` is full."""
     lines = task.lines
     own, other = walk.marks[ply, ply & 1], walk.marks[ply, 1 - (ply & 1)]
-    mine, cells = ply & 1 == task.seat, all_cells(lines.cells) & ~(own | other)
-    if mine:
-        cells = tied_cells(agent, lines, own, other, view, ply)
-    lost = losing_cells(task, view, cells, own | other, mine, ply + 1 == lines.cells)
+    mine, legal = ply & 1 == task.seat, open_cells(lines, own | other)
+    cells = tied_cells(agent, lines, own, other, view, ply) if mine else legal
+    lost = losing_cells(task, view, cells, legal, mine, ply + 1 == lines.cells)
     if lost != NONE:
         walk.played[ply] = lowest_bit(lost)
         return note_loss(walk, ply + 1)

@@ -152,6 +152,8 @@ class LineView(NamedTuple):
 
     own, other: uint64, the free cells with which the player to move or its opponent would complete a line.
     own_open, other_open: True if that player can still complete a line with its remaining moves.
+
+    Gravity makes no difference: cells in the air are among these, and lines that no order of falling marks fills.
     """
 
     own: np.uint64
@@ -199,7 +201,10 @@ def view_of(lines: Lines, own: np.uint64, other: np.uint64) -> LineView:
 
 @inlined
 def can_fill(lines: Lines, own: np.uint64, other: np.uint64, left: Int64) -> bool:
-    """Return whether a player with marks `own` against `other` (uint64) can still complete a line with `left` moves."""
+    """Return whether a player with marks `own` against `other` (uint64) can still complete a line with `left` moves.
+
+    It may mark any free cells for that, also where marks fall.
+    """
     for number in range(lines.mask.shape[0]):
         line = lines.mask[number]
         if line & other == NONE and lines.fence[number] & own == NONE and lines.k - popcount(line & own) <= left:
