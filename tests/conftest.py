@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from ttt_batch.analysis.warmup import warm_up
+from ttt_batch.analysis.warmup import OTHERS, run_job
 from ttt_batch.compiler import kernel_cache
-from ttt_batch.core.errors import TttBatchError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.training.train import train
@@ -82,18 +81,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Warm up, unless this is a worker, a single process or a selection of tests."""
+    """Compile what many tests need, unless this is a worker, a single process or a selection of tests.
+
+    One process compiles no kernel twice.  The first test that needs another kernel compiles it.
+    """
     config = session.config
     whole = config.args == config.getini("testpaths") and config.getoption("every") == 1
     beside = bool(config.getoption("numprocesses", None)) and not hasattr(config, "workerinput")
     if whole and beside and not os.environ.get("NUMBA_DISABLE_JIT"):
-        slow = config.getoption("markexpr", "") != "not slow"
-        try:
-            warm_up(learners=LEARNERS if slow else QUICK[:1], larger=True if slow else QUICK[:1])
-            for learner in QUICK[1:]:  # no more than what several tests need
-                train(10, learner=learner, batch=2)
-        except TttBatchError as error:  # nowhere to keep them: the tests compile what they need
-            print(error)
+        for job in (QUICK[0], *OTHERS):
+            run_job(job)
+        train(10, learner=QUICK[1], batch=2)
 
 
 @pytest.hookimpl(tryfirst=True)

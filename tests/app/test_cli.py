@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import pexpect
 import pytest
-from helpers.support import mostly_slow
+from helpers.support import finished, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
@@ -43,9 +43,7 @@ SECONDS = 120
 
 def command(*words: str, cwd: Path, stdin: str = "") -> "subprocess.CompletedProcess[str]":
     """Run `ttt-batch` with these words, off a terminal."""
-    return subprocess.run(
-        [*PROGRAM, *words], cwd=cwd, input=stdin, capture_output=True, text=True, timeout=SECONDS, check=False
-    )
+    return finished([*PROGRAM, *words], cwd=cwd, input=stdin, timeout=SECONDS)
 
 
 def names(folder: Path) -> list[str]:
@@ -539,7 +537,7 @@ def test_commands_import_nothing_heavy_that_they_do_not_need(folder: Path) -> No
     cases |= {"learners": "numba h5py rich", "boards": "numba rich", f"info {folder / 'good.h5'}": "numba rich"}
     for words, heavy in cases.items():
         command = [sys.executable, "-c", script, heavy, *words.split()]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        done = finished(command, env=environment)
         assert (done.returncode, done.stderr) == (0, "")
         assert_plain(done.stdout)
         assert "ttt-batch" in done.stdout or "info" in words

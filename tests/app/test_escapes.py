@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import h5py
 import pytest
 from helpers.runfiles import changed, configured, sealed
-from helpers.support import command, finished, mostly_slow, said
+from helpers.support import command, finished, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
@@ -244,7 +244,7 @@ def test_hostile_values(here, capsys, files, name, option, value):
     if status == 0:
         assert option in OUTPUTS and value == HOSTILE
     else:
-        assert status in (1, 2) and len(said(err)) == 1, (status, out, err)
+        assert status in (1, 2) and len(err.splitlines()) == 1, (status, out, err)
     assert len(err) < 1100
 
 
@@ -259,7 +259,7 @@ def test_names_of_what_is_no_file(here, capsys, files, words, name):
     assert_tame(out + err)
     lines = 3 if words[0] == "tournament" and name else 1  # it says of each file why it is left out
     finding = words[0] == "check" and name == "/proc/self/mem"  # an empty file, as far as anybody can see
-    assert status in (1, 2) and len(said(out if finding else err)) == lines, (status, out, err)
+    assert status in (1, 2) and len((out if finding else err).splitlines()) == lines, (status, out, err)
 
 
 @pytest.mark.parametrize("argument", mostly_slow([HOSTILE, f"--{HOSTILE}", "9" * 5000], f"--{HOSTILE}"))
@@ -417,7 +417,7 @@ def test_the_whole_program(here, files, line, expected, said):
     Path("x.h5").write_bytes(files[RUN])
     environment = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0"}
     script = f"'{sys.executable}' -m ttt_batch {line}"
-    done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, check=False)
+    done = finished(["bash", "-c", script], env=environment)
     assert (done.returncode, done.stderr.count("\n")) == (expected, bool(said)), done.stderr
     assert done.stderr.startswith(said)
 

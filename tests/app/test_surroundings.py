@@ -114,7 +114,7 @@ def test_a_variable_that_the_compiler_cannot_use_costs_one_line(
 def python(code: str, folder: Path, **environment: str) -> list[str]:
     """Return the output of a program that runs without an error or a warning."""
     words, around = [sys.executable, "-W", "error", "-c", code], os.environ | environment
-    done = subprocess.run(words, cwd=folder, env=around, capture_output=True, text=True, timeout=120, check=False)
+    done = finished(words, cwd=folder, env=around, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.splitlines()
 

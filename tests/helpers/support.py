@@ -1,5 +1,6 @@
 """Helpers that several tests share: commands, slow cases, tables, folds, and access to the naive oracle."""
 
+import re
 import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -37,21 +38,23 @@ BOTH_SEATS = [name for name, learner in LEARNERS.items() if not learner.by_beads
 """Learners that play in either seat and on any board."""
 
 
-def said(err: str) -> list[str]:
-    """Return the lines of a message, without the notice that kernels are compiled."""
-    return [line for line in err.splitlines() if not line.startswith("compiling kernels")]
+def without_compiling(err: str) -> str:
+    """Standard error without the lines about compiled kernels, which come where the cache lacks one."""
+    return re.sub(r"^compiling kernels .*\n", "", err, flags=re.MULTILINE)
 
 
 def command(capsys: pytest.CaptureFixture[str], *words: Any) -> tuple[int, str, str]:
-    """Exit status, standard output and standard error of a command, in this process."""
+    """Exit status, standard output and standard error of a command, in this process; see `without_compiling`."""
     status = run_here([str(word) for word in words])
     out, err = capsys.readouterr()
-    return status, out, err
+    return status, out, without_compiling(err)
 
 
-def finished(words: Sequence[str], **options: Any) -> "subprocess.CompletedProcess[str]":
-    """A program that has ended, with all that it printed; `check` is False unless it is given."""
-    return subprocess.run(words, **{"capture_output": True, "text": True, "check": False, **options})
+def finished(words: Sequence[str | Path], **options: Any) -> "subprocess.CompletedProcess[str]":
+    """A program that has ended, with what it printed, `without_compiling`; `check` is False unless it is given."""
+    done = subprocess.run(words, **{"capture_output": True, "text": True, "check": False, **options})
+    done.stderr = without_compiling(done.stderr)
+    return done
 
 
 def assert_begun_anew_changes_nothing(config: Config) -> None:

@@ -11,7 +11,6 @@ import pytest
 from helpers.support import BOTH_SEATS, command, untaught
 
 import ttt_batch as ttt
-from ttt_batch.__main__ import run as run_here
 from ttt_batch.analysis.compare import compare_runs
 from ttt_batch.core.errors import BoardError, UsageError
 from ttt_batch.core.text import PATTERN_LEARNERS, SEATS
@@ -434,17 +433,16 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ok(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    status = run_here(" ".join(words).split())
-    done = capsys.readouterr()
-    assert status == 0, done.err
-    return done.out
+    status, out, err = command(capsys, *" ".join(words).split())
+    assert status == 0, err
+    return out
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert run_here(" ".join(words).split()) in (1, 2)
-    done = capsys.readouterr()
-    assert done.out == "" and len(done.err.splitlines()) == 1 and done.err.startswith("ttt-batch: ")
-    return done.err
+    status, out, err = command(capsys, *" ".join(words).split())
+    assert status in (1, 2)
+    assert out == "" and len(err.splitlines()) == 1 and err.startswith("ttt-batch: ")
+    return err
 
 
 def test_export_import_and_compare(here: Path, runs: dict[str, Run], capsys: pytest.CaptureFixture[str]) -> None:

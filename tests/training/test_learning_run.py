@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pexpect
 import pytest
-from helpers.support import BOTH_SEATS, mostly_slow, untaught
+from helpers.support import BOTH_SEATS, finished, mostly_slow, untaught, without_compiling
 from helpers.support import command as command_here
 
 import ttt_batch as ttt
@@ -325,14 +325,7 @@ def test_only_a_text_file_is_appended_to(tmp_path: Path) -> None:
 
 
 def command(*words: str, cwd: Path, stdin: str = "") -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*PROGRAM, *words], cwd=cwd, input=stdin, capture_output=True, text=True, timeout=SECONDS, check=False
-    )
-
-
-def said(done: "subprocess.CompletedProcess[str]") -> str:
-    """Standard error without the lines that count compiled kernels, which come where the cache is empty."""
-    return re.sub(r"^compiling kernels .*\n", "", done.stderr, flags=re.MULTILINE)
+    return finished([*PROGRAM, *words], cwd=cwd, input=stdin, timeout=SECONDS)
 
 
 def without_spinner(text: str) -> str:
@@ -343,7 +336,7 @@ def without_spinner(text: str) -> str:
 def test_what_compiling_says_is_left_out() -> None:
     """As it was once said where no kernel was compiled before."""
     lines = "teaching x.h5\ncompiling kernels (once) ...\ncompiling kernels (once): 11 done in 10 s\nmore\n"
-    assert said(subprocess.CompletedProcess([], 0, "", lines)) == "teaching x.h5\nmore\n"
+    assert without_compiling(lines) == "teaching x.h5\nmore\n"
     spinner = "\x1b[?25l- compiling kernels (once), 0 s\r\n\r\x1b[2K\\ compiling kernels (once): 5 done, 8 s\r\n"
     assert without_spinner(f"one\r\n{spinner}\x1b[?25h\r\x1b[1A\x1b[2Ktwo\r\n") == "one\r\ntwo\r\n"
 
@@ -355,7 +348,7 @@ def test_a_person_teaches_a_run(board: str, cells: int, tmp_path: Path) -> None:
     typed = "\n".join(map(str, range(1, cells + 1)))
     words = ["play", "run.h5", "--learn", "--record", "games.txt", "--seed", "1"]
     done = command(*words, cwd=tmp_path, stdin=f"{typed}\nq\n")
-    assert done.returncode == 0 and said(done).endswith("; --out FILE leaves RUN as it is\n")
+    assert done.returncode == 0 and done.stderr.endswith("; --out FILE leaves RUN as it is\n")
     assert done.stdout.count("Another game?") >= 1
     assert re.search(r"^Learnt: (\d+ positions|1 position|nothing) changed \(u: undo\)\.$", done.stdout, re.MULTILINE)
     lines = (tmp_path / "games.txt").read_text().splitlines()
@@ -414,7 +407,7 @@ def test_another_file_for_what_is_learnt(tmp_path: Path) -> None:
     assert path.read_bytes() == content and ttt.load(tmp_path / "mine.h5").games == 21
     assert check_run(tmp_path / "mine.h5") == ([], ())
     newest = command("play", "--learn", cwd=tmp_path, stdin=typed)
-    assert newest.returncode == 0 and said(newest) == "teaching mine.h5, the newest run here\n"
+    assert newest.returncode == 0 and newest.stderr == "teaching mine.h5, the newest run here\n"
     assert path.read_bytes() == content and ttt.load(tmp_path / "mine.h5").games == 22
 
 
