@@ -8,16 +8,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from helpers.browser import Browser
+from helpers.pages import drive
 from helpers.proof_agents import weigher
 from helpers.support import command
+from helpers.web import play_match
 
 import ttt_batch as ttt
 from ttt_batch.app import card_sheets, sheets
 from ttt_batch.app.cards import deck_of
+from ttt_batch.app.web import page_text
 from ttt_batch.core.errors import UsageError
+from ttt_batch.core.text import SEATS
 from ttt_batch.evaluation.certificates import Certificate, certify, write_certificate
 from ttt_batch.evaluation.prover import ALWAYS_WINS, CANNOT_LOSE, Goal
-from ttt_batch.games.board import DRAW, FIRST_WINS, UNFINISHED, Board, parse_board
+from ttt_batch.games.board import DRAW, FIRST_WINS, UNFINISHED, Board, Game, parse_board
 
 THIRTEEN = (
     (0, 16, 16, 18, 18, 18, 18, 18, 18, 18, 18, 28, 28),
@@ -86,13 +91,14 @@ class Child:
     def __init__(self, certificate: Certificate) -> None:
         self.board, self.seat, self.wins = certificate.board, certificate.seat, certificate.goal == ALWAYS_WINS
         self.faces, self.used, self.safe = printed(certificate), set[str](), set[tuple[int, ...]]()
-        self.met: set[tuple[Any, ...]] = set()
+        self.met: dict[tuple[Any, ...], list[int]] = {}
 
-    def play(self, position: tuple[int, ...], name: str, turns: int) -> None:
-        """Play all games from a position, with a face beside the board that is turned clockwise."""
+    def play(self, moves: list[int], name: str, turns: int) -> None:
+        """Play all games after some moves, with a face beside the board that is turned clockwise."""
+        position = Game(self.board, tuple(moves)).position
         if (position, name, turns) in self.met:
             return
-        self.met.add((position, name, turns))
+        self.met[position, name, turns] = moves
         self.used.add(name)
         face = self.faces[name]
         seen = np.rot90(face.cells, -turns).ravel()
@@ -102,6 +108,7 @@ class Child:
             assert not own and self.seat == 1
         else:
             assert len(own) == 1 and seen[own[0]] == "*" + "XO"[self.seat]
+            moves = [*moves, own[0]]
             position = self.board.after(position, own[0])
             if self.ended(position, {"you win": "★", "a draw": "="}.get(face.foot, "")):
                 return
@@ -114,7 +121,7 @@ class Child:
                 self.play_anything(after)
             else:
                 following, more = seen[cell].split("@")
-                self.play(after, following, (turns + int(more)) % 4)
+                self.play([*moves, cell], following, (turns + int(more)) % 4)
 
     def ended(self, position: tuple[int, ...], sign: str) -> bool:
         """Return whether a game is over, as the sign says and not against the goal."""
@@ -140,7 +147,7 @@ class Child:
 def test_whoever_follows_the_cards_reaches_the_goal(case: int) -> None:
     certificate = made(case)
     child = Child(certificate)
-    child.play((0,) * certificate.board.cells, str(1 - certificate.seat), 0)
+    child.play([], str(1 - certificate.seat), 0)
     assert child.used == child.faces.keys()
     numbers = {int(name.rstrip("b")) for name in child.faces}
     assert numbers == set(range(1 - certificate.seat, certificate.move.size + 1))
@@ -189,6 +196,59 @@ def test_the_sheets_hold_what_the_page_holds(case: int) -> None:
     assert sorted(apart) == sorted(wanted)
 
 
+@pytest.mark.parametrize("case", [-1, 3, 7])
+def test_the_page_lays_the_cards_as_a_child_does(case: int, tmp_path: Path) -> None:
+    certificate = made(case)
+    child = Child(certificate)
+    child.play([], str(1 - certificate.seat), 0)
+    said = play_match(deck_of(certificate), tmp_path, [{"at": moves} for moves in child.met.values()])
+    for (position, name, turns), found in zip(child.met, said, strict=True):
+        assert found["on"] and not found["safe"]
+        assert (found["laid"]["name"], found["laid"]["turns"]) == (name, turns)
+        assert found["laid"]["marks"] == "".join(".XO"[mark] for mark in position)
+
+
+@pytest.mark.parametrize("case", [-1, 4, 7])
+def test_the_page_plays_the_cards(case: int, tmp_path: Path) -> None:
+    certificate = made(case)
+    found = drive(deck_of(certificate), tmp_path, 300)
+    tally = found["tallies"][SEATS[certificate.seat]]
+    assert sum(tally.values()) == 300
+    assert tally["you"] == 0 and (certificate.goal == CANNOT_LOSE or tally["draw"] == 0)
+    assert (tmp_path / "page.html").stat().st_size < 80_000
+
+
+def test_a_game_off_the_cards_and_one_that_needs_none(tmp_path: Path) -> None:
+    """The agent goes on with any free cell; a position of a card that comes by other moves is found by its marks."""
+    jobs = [{"at": moves} for moves in ([4], [4, 0, 1, 3, 6, 2], [0], [1, 0, 4])]
+    first, safe, other, moved = play_match(deck_of(made(-1)), tmp_path, jobs)
+    assert (first["laid"]["name"], first["on"], first["safe"]) == ("1", True, False)
+    assert (safe["laid"]["name"], safe["on"], safe["safe"]) == ("5", False, True)
+    assert (other["laid"], other["on"], other["safe"]) == (None, False, False)
+    assert (moved["laid"], moved["on"]) == (None, False)
+
+
+@pytest.mark.slow  # a browser takes five seconds to start
+def test_the_card_in_use_is_beside_the_board(browser: Browser) -> None:
+    deck = deck_of(made(-1))
+    browser.open(deck)
+    browser.wait_for_agent()
+    card = browser.driver.find_element("class name", "card")
+    assert card.text.startswith("Card in use: 1") and browser.position[4] == 1
+    assert not browser.do("return document.querySelector('input[value=first]').checked")
+    browser.press("s")
+    assert browser.status == "It has cards for the first player alone: you are O."
+    browser.cells()[7].click()
+    browser.wait_for_agent()
+    assert browser.position[1] == 1 and card.text.split("\n")[0] == "Card in use: 3"
+    assert browser.do("return document.querySelector('.card u').style.getPropertyValue('--turns')") == "2"
+    browser.do("location.hash = 'XX./.O./...'")
+    browser.wait("document.querySelector('.card').textContent.endsWith('This position is on no card.')")
+    browser.do("location.hash = 'X../.O./...'")
+    browser.wait("document.getElementById('status').textContent.startsWith('It has cards')")
+    assert browser.errors() == [] and browser.do("return violations") == []
+
+
 @pytest.mark.parametrize(
     ("name", "columns", "rows"), [("3x3", 4, 5), ("3x4x3", 4, 5), ("6x6x5", 2, 3), ("5x12x5", 2, 5), ("12x1x3", 4, 1)]
 )
@@ -203,13 +263,17 @@ def test_faces_have_room_on_a_sheet(name: str, columns: int, rows: int) -> None:
 def test_the_command_writes_cards(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     write_certificate(made(-1), Path("proof.npz"))
-    assert command(capsys, "export", "proof.npz")[:2] == (0, "wrote proof-cards.pdf\n")
+    assert command(capsys, "export", "proof.npz", "--to", "cards")[:2] == (0, "wrote proof-cards.pdf\n")
+    assert command(capsys, "export", "proof.npz", "-o", "named.pdf")[:2] == (0, "wrote named.pdf\n")
+    assert Path("named.pdf").read_bytes() == Path("proof-cards.pdf").read_bytes()
     status, out, _ = command(capsys, "export", "proof.npz", "--to", "cards", "-o", "cards.html", "--json")
     page = Path("cards.html").read_text(encoding="utf-8")
     assert status == 0 and '"cards.html"' in out and page == card_sheets.cards_html(deck_of(made(-1)))
     assert "<script" not in page and page.count("<section") == 20  # with the example
-    assert ttt.export_run("proof.npz", "again.html") == [Path("again.html")]
+    assert ttt.export_run("proof.npz", "again.html", "cards") == [Path("again.html")]
     assert Path("again.html").read_text(encoding="utf-8") == page
+    assert command(capsys, "export", "proof.npz", "-o", "page.html")[:2] == (0, "wrote page.html\n")
+    assert Path("page.html").read_text(encoding="utf-8") == page_text(deck_of(made(-1)))
 
 
 def test_what_cannot_be_printed_is_refused_in_a_line(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
@@ -239,10 +303,12 @@ def test_what_cannot_be_printed_is_refused_in_a_line(tmp_path: Path, capsys: Any
         status, out, err = command(capsys, "export", name, "--to", "cards")
         assert (status, out) == (1, "") and err.startswith(f"ttt-batch: {wanted}") and err.count("\n") == 1, name
     options = {
-        ("-o", "cards.png"): "cannot print cards into cards.png: a kit is a .pdf or an .html file",
-        ("--to", "csv"): "choose cards",
-        ("--ties", "any"): "leave it out",
-        ("--player", "first"): "no --player",
+        ("--to", "cards", "-o", "cards.png"): "cannot print cards into cards.png: a kit is a .pdf or an .html file",
+        ("--to", "csv"): "choose cards or html",
+        (): "no format given",
+        ("--to", "html", "--ties", "any"): "--ties is for runs; leave it out",
+        ("--to", "cards", "--player", "first"): "--player is for runs; leave it out",
+        ("-o", "a.pdf", "-o", "b.pdf"): "a deck is one file; give one --out FILE",
         ("--board", "3x3"): "proof.npz is a certificate; leave it out",
         ("--trust",): "--trust is for runs; leave it out",
         ("-o", "proof.npz"): "proof.npz",

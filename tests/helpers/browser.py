@@ -48,7 +48,7 @@ class Browser:
 
     def open(
         self,
-        run: AnyRun,
+        run: web.OnPage,
         *,
         width: int = 1000,
         height: int = 800,

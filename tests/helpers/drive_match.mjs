@@ -3,7 +3,7 @@
  *
  *   node drive_match.mjs PAGE JOBS.json
  *
- * A job is { review: moves }, { link: text }, { address: { hash, search } }, { softmax: values, temperature }, or { level, games }: so many first
+ * A job is { at: moves } for an agent with cards, { review: moves }, { link: text }, { address: { hash, search } }, { softmax: values, temperature }, or { level, games }: so many first
  * moves of the agent at that level.
  */
 import { readFileSync } from "node:fs";
@@ -43,6 +43,7 @@ function openings({ level, games }) {
 }
 
 function work(job) {
+  if ("at" in job) return agent.at(job.at);
   if ("review" in job) return reviews.slips(agent, job.review);
   if ("link" in job) return follow(job.link);
   if ("address" in job) return links.textIn(job.address);

@@ -14,7 +14,6 @@ import ttt_batch as ttt
 from ttt_batch.app import web
 from ttt_batch.core.text import Ties
 from ttt_batch.games.board import EMPTY, Game, Position
-from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 
 DRIVER = Path(__file__).parent / "drive_page.mjs"
@@ -36,7 +35,7 @@ def trained(learner: str = "td", games: int = 100_000, board: str = "3x3", seed:
     return ttt.train(learner=learner, games=games, board=board, seed=seed, **options)
 
 
-def drive(run: AnyRun, folder: Path, *games: int | Path, **options: Any) -> Any:
+def drive(run: web.OnPage, folder: Path, *games: int | Path, **options: Any) -> Any:
     """What the page's own scripts make of every game, of some, or of a file's positions; options: of the page."""
     page = web.export_page(run, folder / "page.html", **options)
     command = [program("node", "nodejs"), str(DRIVER), str(page), *map(str, games)]

@@ -8,12 +8,13 @@ from typing import Any
 
 from helpers.pages import program, trained
 from ttt_batch.app import web
+from ttt_batch.app.cards import Deck
 from ttt_batch.runs.run import Run
 
 MATCH_DRIVER = Path(__file__).parent / "drive_match.mjs"
 
 
-def play_match(run: Run, folder: Path, jobs: list[dict[str, Any]]) -> list[Any]:
+def play_match(run: Run | Deck, folder: Path, jobs: list[dict[str, Any]]) -> list[Any]:
     """Return what the page's scripts answer to jobs on a page of `run`."""
     page = web.export_page(run, folder / "page.html", ties="any", overwrite=True)
     (folder / "jobs.json").write_text(json.dumps(jobs))

@@ -27,7 +27,7 @@ from ttt_batch.runs.run import Run
 AGENT_FORMATS = ("html", "json", "csv")
 """Formats for a third-party agent."""
 
-CERTIFICATE_FORMATS = ("cards",)
+CERTIFICATE_FORMATS = ("cards", "html")
 """Formats for a certificate's file."""
 
 
@@ -67,30 +67,30 @@ def formats_of(run: object, *, of_agent: bool) -> tuple[str, ...]:
 
 
 def resolve_format(to: str | None, files: Sequence[Path], names: Collection[str]) -> str:
-    """Return the format `to`, or else the one that the first file's suffix means; one of `names`, or the only one.
+    """Return the format `to`, or else the one that the first file's suffix means; one of `names`.
 
     Raises UsageError for an unknown format, and if neither gives one.
     """
     if to is not None:
         return choose("format", to, names, words={"h5": "hdf5"})
-    if len(names) == 1:
-        return next(iter(names))
     listed = f"one of: {', '.join(names)}{with_option('to')}"
     if not files:
         raise UsageError(f"no format given; name a file such as table.h5{with_option('out')}, or {listed}")
     meant = ENDINGS.get(files[0].suffix.lower(), "")
+    if meant == "boxes" and meant not in names:
+        meant = "cards"
     if meant in names:
         return meant
     raise UsageError(f"the name of {shown(files[0])} does not end in a known format; choose {listed}")
 
 
-def check_export_options(to: str, n_files: int, player: str | None, ties: str | None, *, of_agent: bool) -> None:
-    """Raise UsageError for arguments of `export_run` that do not fit the format `to`.  of_agent: True without a run."""
+def check_export_options(to: str, n_files: int, player: str | None, ties: str | None, *, of_run: bool) -> None:
+    """Raise UsageError for arguments of `export_run` that do not fit the format `to`.  of_run: False without a run."""
     for name, given in {"player": player, "ties": ties}.items():
-        if of_agent and given is not None:
+        if not of_run and given is not None:
             raise UsageError(f"{flag(name)} is for runs; leave it out")
-    if (of_agent or to in WHOLE) and (n_files > 1 or player is not None):
-        what = "an agent's choices are" if of_agent else f"{WHOLE[to]} is"
+    if (not of_run or to in WHOLE) and (n_files > 1 or player is not None):
+        what = f"{WHOLE[to]} is" if to in WHOLE else "an agent's choices are"
         players = "" if to == "cards" else " for both players"
         remedy = worded("give one --out FILE and no --player", "give one file and no player")
         raise UsageError(f"{what} one file{players}; {remedy}")
@@ -109,7 +109,7 @@ def export_run(
     """Write a run to `out` in the format `to`, and return the written files.
 
     run: a run, its file, or an agent (see `judge`) with the formats of `AGENT_FORMATS`, on 3x3 unless it has a board.
-    Or the file of a certificate, whose name ends with .npz, with `cards`.
+    Or the file of a certificate, whose name ends with .npz, with `cards` and `html`.
     out: one file, or for formats with a file for each player one or two.
     to: `html` (a page to play on), `boxes` (a kit of menace's boxes, .pdf or .html), `cards` (a certificate's, .pdf or
     .html) or a table's format; by default the suffix decides (`ENDINGS`).  Networks have only a page, and plain HDF5 of
@@ -120,7 +120,8 @@ def export_run(
     """
     files, of_agent = _named("out", out), isinstance(run, AgentAdapter) or is_agent(run)
     to = resolve_format(to, files, formats_of(run, of_agent=of_agent))
-    check_export_options(to, len(files), player, options.get("ties"), of_agent=of_agent)
+    of_run = not (of_agent or is_certificate(run))
+    check_export_options(to, len(files), player, options.get("ties"), of_run=of_run)
     written = [(flag("out"), file) for file in files]
     if of_agent:
         source = [("run", Path(run.rpartition(":")[0]))] if isinstance(run, str) and is_callable_name(run) else []
@@ -129,7 +130,7 @@ def export_run(
             return [_export_whole(agent, to, files[0], options)]
     check_distinct(written, [("run", find_run(run))] if isinstance(run, str | Path) else [])
     if is_certificate(run):
-        return [Path(call_hook("cards", run, files[0], overwrite=options.get("overwrite", False)))]
+        return [Path(call_hook("cards", run, files[0], to=to, overwrite=options.get("overwrite", False)))]
     if isinstance(run, str | Path):
         load = load_any if to in WHOLE else load_table
         run = load(run, check=lambda config: importing.check_export(config, to))

@@ -8,54 +8,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ttt_batch.app import sheets
-from ttt_batch.app.cards import DRAWN, SAFE, WON, Deck, Face, Next, deck_of
+from ttt_batch.app.cards import Deck, Face, Next, deck_of
+from ttt_batch.app.web import export_page
 from ttt_batch.core.errors import CertificateError
 from ttt_batch.core.files import shown
 from ttt_batch.evaluation.certificates import check_holds, load_certificate
-from ttt_batch.games.board import EMPTY, MARKS, Board
-from ttt_batch.runs.formats import EXPORT
+from ttt_batch.games.board import Board
+from ttt_batch.runs.formats import EXPORT, check_targets
 
 MOST_CARDS, MOST_SIDE = 500, 12
 """Most cards of a deck, and most cells in a row or a column of a printed board."""
 
-MEANINGS = {WON: "you win", DRAWN: "a draw", SAFE: "you cannot lose any more"}
-"""Meanings of the signs, in the words of a card."""
-
 EXAMPLE = "The other player marks the cell with the ring. So the next card lies like this:"
-
-
-def face_name(face: Face | Next) -> str:
-    """Return the name of a face: `7`, or `7b` for a back."""
-    return f"{face.card}{'b' if face.back else ''}"
-
-
-def face_head(face: Face) -> str:
-    """Return the text beside the name of a face."""
-    return "start" if face.move is None else f"move {_marks(face) // 2 + 1}"
-
-
-def face_foot(face: Face) -> list[str]:
-    """Return the lines below the board of a face."""
-    if face.end:
-        return [MEANINGS[face.end]]
-    return [f"{sign} {meaning}" for sign, meaning in MEANINGS.items() if sign in face.replies.values()]
-
-
-def _marks(face: Face) -> int:
-    """Return the number of marks on a face, without the player's move."""
-    return len(face.position) - face.position.count(EMPTY)
-
-
-def _cells(face: Face) -> Iterator[tuple[str, Next | str]]:
-    """Yield what each cell of a face holds: its kind, which is `mark`, `own`, `next`, `sign` or `free`, and what."""
-    for cell, mark in enumerate(face.position):
-        reply = face.replies.get(cell, "")
-        if mark != EMPTY:
-            yield "mark", MARKS[mark]
-        elif cell == face.move:
-            yield "own", MARKS[1 + _marks(face) % 2]
-        else:
-            yield "next" if isinstance(reply, Next) else "sign" if reply else "free", reply
 
 
 class FaceLayout(NamedTuple):
@@ -133,18 +97,18 @@ def _face(deck: Deck, reply: Next) -> Face:
 def _section(board: Board, face: Face, turns: int = 0, ring: int | None = None) -> str:
     """Return a face as HTML, turned clockwise.  ring: a cell to be ringed."""
     cells = []
-    for cell, (kind, what) in enumerate(_cells(face)):
+    for cell, (kind, what) in enumerate(face.cells()):
         held = str(what)
         if isinstance(what, Next):
-            held = f"<u{_turned(what.turns)}>{face_name(what)}</u>"
+            held = f"<u{_turned(what.turns)}>{what.name}</u>"
         elif kind == "sign":
             held = f"<i>{what}</i>"
         known = "ring" if cell == ring else "own" if kind == "own" else ""
         cells.append(f'<td class="{known}">{held}</td>' if known else f"<td>{held}</td>")
     rows = ("".join(cells[first : first + board.cols]) for first in range(0, board.cells, board.cols))
     table = "".join(f"<tr>{row}</tr>" for row in rows)
-    head = f"<u>{face_name(face)}</u><span>{face_head(face)}</span>"
-    return f"<section{_turned(turns)}>{head}<table>{table}</table><p>{'<br>'.join(face_foot(face))}</p></section>"
+    head = f"<u>{face.name}</u><span>{face.head}</span>"
+    return f"<section{_turned(turns)}>{head}<table>{table}</table><p>{'<br>'.join(face.foot)}</p></section>"
 
 
 def _turned(turns: int) -> str:
@@ -225,18 +189,18 @@ def _draw(
         line = Affine2D().rotate_deg(90 * more).translate(u, v) + turned
         axes.plot([-half, half], [foot, foot], color="black", linewidth=0.9, transform=line)
 
-    number(x + 8, y + 5.5, face_name(face), 13, weight="bold")
-    write(x + layout.width - 3, y + 6.5, face_head(face), 8, ha="right")
+    number(x + 8, y + 5.5, face.name, 13, weight="bold")
+    write(x + layout.width - 3, y + 6.5, face.head, 8, ha="right")
     left, top = middle - board.cols * side / 2, y + HEAD
     sheets.draw_lines(axes, left, top, board.rows, board.cols, side, transform=turned)
-    for cell, (kind, what) in enumerate(_cells(face)):
+    for cell, (kind, what) in enumerate(face.cells()):
         row, column = divmod(cell, board.cols)
         center = left + (column + 0.5) * side, top + (row + 0.5) * side
         if kind == "own":
             corner = left + column * side, top + row * side
             axes.add_patch(Rectangle(corner, side, side, color="black", transform=turned))
         if isinstance(what, Next):
-            number(*center, face_name(what), layout.number, what.turns)
+            number(*center, what.name, layout.number, what.turns)
         elif kind == "sign":
             write(*center, what, layout.number, ha="center", va="center")
         else:
@@ -244,18 +208,30 @@ def _draw(
             write(*center, what, layout.mark, weight="bold", ha="center", va="center_baseline", color=ink)
         if cell == ring:
             axes.add_patch(Circle(center, 0.45 * side, fill=False, linewidth=1.2, transform=turned))
-    foot = "\n".join(face_foot(face))
+    foot = "\n".join(face.foot)
     write(middle, top + board.rows * side + 1, foot, 6.5, ha="center", va="top", linespacing=1.2)
 
 
-def export_cards(path: str | Path, out: str | Path, *, overwrite: bool = False) -> Path:
-    """Write the cards of a certificate's file to `out`, a .pdf or an .html file; return the path.
+def export_cards(path: str | Path, out: str | Path, *, to: str = "cards", overwrite: bool = False) -> Path:
+    """Write the cards of a certificate's file to `out`, and return that path.
 
+    to: `cards`, a .pdf or an .html file to print; or `html`, a page that plays by them.
     Raises CertificateError for a certificate that does not hold or that has too many cards, and the errors of
-    `sheets.check_sheets` and `cards_pdf`.
+    `sheets.check_sheets`, `cards_pdf` and `web.export_page`.
     """
     path, out = Path(path), Path(out)
+    if to == "html":
+        check_targets([out], overwrite=overwrite)
+        return export_page(read_deck(path), out, overwrite=overwrite)
     sheets.check_sheets(out, "cards", overwrite=overwrite)
+    deck = read_deck(path)
+    content = cards_pdf(deck) if out.suffix.lower() == ".pdf" else cards_html(deck).encode()
+    EXPORT.write([out], [content], overwrite=overwrite)
+    return out
+
+
+def read_deck(path: Path) -> Deck:
+    """Return the deck of a certificate's file.  Raises CertificateError as `export_cards` does."""
     certificate = load_certificate(path)
     n, board = certificate.move.size, certificate.board
     if not 0 < n <= MOST_CARDS:
@@ -267,7 +243,4 @@ def export_cards(path: str | Path, out: str | Path, *, overwrite: bool = False) 
             "columns; print a certificate of a smaller board"
         )
     check_holds(certificate, path)
-    deck = deck_of(certificate)
-    content = cards_pdf(deck) if out.suffix.lower() == ".pdf" else cards_html(deck).encode()
-    EXPORT.write([out], [content], overwrite=overwrite)
-    return out
+    return deck_of(certificate)

@@ -13,14 +13,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ttt_batch.app.sheets import Paragraphs
-from ttt_batch.app.web.texts import rules_text
 from ttt_batch.core.text import count_text
 from ttt_batch.evaluation.certificates import Certificate
 from ttt_batch.evaluation.prover import CANNOT_LOSE
-from ttt_batch.games.board import DRAW, EMPTY, MARKS, UNFINISHED, Board, Position
+from ttt_batch.games.board import DRAW, EMPTY, MARKS, UNFINISHED, Board, Position, rules_text
 
 WON, SAFE, DRAWN = "★", "☺", "="
 """Signs: the player has won, cannot lose any more whatever it marks, or the board is full."""
+
+MEANINGS = {WON: "you win", DRAWN: "a draw", SAFE: "you cannot lose any more"}
+"""Meanings of the signs, in the words of a card."""
 
 
 class Next(NamedTuple):
@@ -32,6 +34,11 @@ class Next(NamedTuple):
     card: int
     back: bool
     turns: int
+
+    @property
+    def name(self) -> str:
+        """Return the name of its face, see `Face.name`."""
+        return f"{self.card}{'b' if self.back else ''}"
 
 
 class Face(NamedTuple):
@@ -49,20 +56,58 @@ class Face(NamedTuple):
     replies: dict[int, Next | str]
     end: str
 
+    @property
+    def name(self) -> str:
+        """Return its name: `7`, or `7b` for a back."""
+        return f"{self.card}{'b' if self.back else ''}"
+
+    @property
+    def head(self) -> str:
+        """Return the text beside its name."""
+        return "start" if self.move is None else f"move {self.marks // 2 + 1}"
+
+    @property
+    def foot(self) -> list[str]:
+        """Return the lines below its board."""
+        if self.end:
+            return [MEANINGS[self.end]]
+        return [f"{sign} {meaning}" for sign, meaning in MEANINGS.items() if sign in self.replies.values()]
+
+    @property
+    def marks(self) -> int:
+        """Return the number of marks on it, without the player's move."""
+        return len(self.position) - self.position.count(EMPTY)
+
+    def cells(self) -> Iterator[tuple[str, Next | str]]:
+        """Yield what each cell holds: its kind, which is `mark`, `own`, `next`, `sign` or `free`, and what."""
+        for cell, mark in enumerate(self.position):
+            reply = self.replies.get(cell, "")
+            if mark != EMPTY:
+                yield "mark", MARKS[mark]
+            elif cell == self.move:
+                yield "own", MARKS[1 + self.marks % 2]
+            else:
+                yield "next" if isinstance(reply, Next) else "sign" if reply else "free", reply
+
 
 class Deck(NamedTuple):
-    """Cards of a board, and the page about them.
+    """Cards of a certificate that holds, and the page about them.
 
     cards: by number, each with its front and its back, or only its front.
     title: one line.  paragraphs: how to make the cards, to play with them and to check them, for a child.
     example: a face, the cell of a reply, and the next card, turned if there is such a card; None without a next card.
     """
 
-    board: Board
+    certificate: Certificate
     cards: list[list[Face]]
     title: str
     paragraphs: Paragraphs
     example: tuple[Face, int, Next] | None
+
+    @property
+    def board(self) -> Board:
+        """Return the board of the certificate."""
+        return self.certificate.board
 
 
 def looks_of(board: Board, symmetric: bool) -> Iterator[tuple[bool, int, tuple[int, ...]]]:
@@ -153,7 +198,7 @@ def deck_of(certificate: Certificate) -> Deck:
     replies = [(face, *reply) for card in cards for face in card for reply in face.replies.items()]
     follows = [(face, cell, reply) for face, cell, reply in replies if isinstance(reply, Next)]
     example = min(follows, key=lambda one: (one[2].turns == 0, not one[2].back), default=None)
-    return Deck(board, cards, title, _paragraphs(certificate, cards, f"{mark} {does}"), example)
+    return Deck(certificate, cards, title, _paragraphs(certificate, cards, f"{mark} {does}"), example)
 
 
 def _paragraphs(certificate: Certificate, cards: list[list[Face]], claim: str) -> Paragraphs:

@@ -266,6 +266,13 @@ class Board:
         return f"{column_name(col)}{row + 1}"
 
 
+def rules_text(board: Board) -> str:
+    """Return a sentence about how the game is won and lost."""
+    line = f"completes a line of {board.k} (row, column or diagonal)" if board.k > 1 else "makes a mark"
+    also = "".join(f"; {BOARD_RULES[name].sentence}" for name in board.rules if BOARD_RULES[name].sentence)
+    return f"The player who first {line} {'loses' if board.misere else 'wins'}{also}."
+
+
 def cells_in(bits: int) -> list[int]:
     """Return the cells of a set of bits, cell i as bit i."""
     return [cell for cell in range(bits.bit_length()) if bits >> cell & 1]

@@ -148,7 +148,8 @@ def export_(
 ) -> None:
     """Write a run as a page that plays in any browser, or its table in another program's format.
 
-    Of a certificate, an .npz file, cards that tell a player without a computer each move, as a PDF or HTML to print.
+    Of a certificate, an .npz file, cards to print (PDF or HTML), which tell a player without a computer each move; or
+    html, a page that plays by these cards.
     Of an agent (see evaluate) html, or as json and csv the probability of each cell where it may come.
     """
     from ttt_batch.agents.adapter import watched
@@ -170,7 +171,7 @@ def export_(
     if not of_agent or is_callable_name(run):
         check_distinct([("--out", file) for file in shared.with_endings(out or [], names)], [("RUN", path)])
     options = dict[str, Any](ties=None if ties is None else check_ties(ties), overwrite=overwrite, player=player)
-    check_export_options(to, len(out or []), player, ties, of_agent=of_agent)
+    check_export_options(to, len(out or []), player, ties, of_run=not (of_agent or certified))
     with shared.working(quiet=quiet) as report, watched(report.asking), ExitStack() as stack:
         table: Any = path
         if of_agent:

@@ -1,7 +1,7 @@
 """The page: a run as one HTML file that anyone can open and play against, without a network.
 
-`page.html` is the frame, `page.css` the look; `game.js` knows rules and match, `table.js` or `network.js` what the
-agent thinks of a position, those of `learning/` learn, and the other scripts show them.  They are put
+`page.html` is the frame, `page.css` the look; `game.js` knows rules and match, `table.js`, `network.js` or `cards.js`
+what the agent thinks of a position, those of `learning/` learn, and the other scripts show them.  They are put
 into one file, whose content security policy allows these very scripts and nothing else.
 """
 
@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from ttt_batch.agents.adapter import AgentAdapter
+from ttt_batch.app.cards import Deck
 from ttt_batch.app.web import packing
-from ttt_batch.app.web.texts import about, describe_networks
+from ttt_batch.app.web.texts import about, describe_cards, describe_networks
 from ttt_batch.core.errors import BoardError, flag
-from ttt_batch.core.text import Ties, check_ties
+from ttt_batch.core.text import Ties, check_ties, count_text
 from ttt_batch.evaluation.ties import check_sharp, default_ties
 from ttt_batch.games.board import MAX_TABLE_CELLS, Board, cells_in
 from ttt_batch.games.enumeration import check_any_cell, choose_space, enumerate_graph
@@ -31,16 +32,19 @@ from ttt_batch.runs.network_run import PatternRun
 MAX_BYTES = 5_000_000
 """Bytes that an agent takes on a page at most, so that it can be sent around and opens at once."""
 
+OnPage = AnyRun | AgentAdapter | Deck
+"""What can play on a page."""
+
 
 def export_page(
-    run: AnyRun | AgentAdapter,
+    run: OnPage,
     path: str | Path,
     *,
     ties: Ties | None = None,
     opens: Literal["play", "learn"] = "play",
     overwrite: bool = False,
 ) -> Path:
-    """Write the page of a run to `path`, whole or not at all, and return the path.
+    """Write the page of a run, an agent or a deck to `path`, whole or not at all, and return the path.
 
     ties: which of the moves that its rule may pick the agent plays there, as for `Run.candidates`, `sharp` if not
     given; networks, which know a win at once, play any of them.
@@ -56,22 +60,34 @@ def export_page(
     return path
 
 
-def page_text(run: AnyRun | AgentAdapter, ties: Ties | None = None, opens: Literal["play", "learn"] = "play") -> str:
+def page_text(run: OnPage, ties: Ties | None = None, opens: Literal["play", "learn"] = "play") -> str:
     """Return the page of a run as HTML.  Raises BoardError as `export_page` does, and UsageError for other ties."""
-    name = run.name if isinstance(run, AgentAdapter) else run.config.learner
-    if ties is not None and check_ties(ties) == "sharp" and not isinstance(run, AgentAdapter):
+    if ties is not None and check_ties(ties) == "sharp" and not isinstance(run, AgentAdapter | Deck):
         check_sharp(run)
-    ties = default_ties(run) if ties is None else check_ties(ties)
-    shown, learning = _shown(run, ties), packing.learns(run.board)
+    by_cards = ["card"] if isinstance(run, Deck) else []
+    ties = "any" if isinstance(run, Deck) else default_ties(run) if ties is None else check_ties(ties)
+    shown, learning = _shown(run, ties), packing.learns(run.board) and not by_cards
     before, after = (packing.IN_THE_WORKER[1:], packing.TO_SHOW) if learning else ((), ())
     agent = ["sections", *(part.script for part in shown.parts), "links", "review"]
-    names = ["game", *before, *agent, "parts", "hints", "about", "after", "page", *after]
-    style, scripts = packing.source("page.css"), {name: packing.source(f"{name}.js") for name in names}
+    names = [
+        "game",
+        *before,
+        *agent,
+        "parts",
+        "hints",
+        "about",
+        "after",
+        *by_cards,
+        "page",
+        *after,
+    ]
+    style = "\n".join(map(packing.source, ["page.css", *(f"{name}.css" for name in by_cards)]))
+    scripts = {name: packing.source(f"{name}.js") for name in names}
     marks = dict.fromkeys(
         packing.IN_THE_WORKER if learning else (), f' class="{packing.CLASS}"'
     )  # the page's worker runs them, too
     pieces = {
-        "title": html.escape(f"{run.board.name} tic-tac-toe against {name}"),
+        "title": html.escape(f"{run.board.name} tic-tac-toe against {shown.name}"),
         "policy": _policy(style, *scripts.values()) + ("; worker-src blob:" if learning else ""),
         "style": style,
         "data": _json(_data(run, shown) | {"tab": opens}),
@@ -85,26 +101,32 @@ def page_text(run: AnyRun | AgentAdapter, ties: Ties | None = None, opens: Liter
 class Shown(NamedTuple):
     """Agent as a page shows it.
 
-    parts: data, exact results first if the board is enumerated.  about: returns the texts.
-    low: lowest value of a move.  remedy: what to do if the agent takes too much space.
+    name: for the title.  parts: data, exact results first if the board is enumerated.  about: returns the texts.
+    low: lowest value of a move; None if moves have chances.  remedy: what to do if the agent takes too much space.
     """
 
+    name: str
     parts: list[packing.PagePart]
     about: Callable[[], dict[str, Any]]
-    low: float
+    low: float | None
     remedy: str
 
 
-def _shown(run: AnyRun | AgentAdapter, ties: Ties) -> Shown:
-    """Return what a page shows of a run or an agent.  Raises BoardError for a table whose board is not enumerated."""
+def _shown(run: OnPage, ties: Ties) -> Shown:
+    """Return what a page shows.  Raises BoardError for a table whose board is not enumerated."""
     if isinstance(run, AgentAdapter):
         parts = [*_solved(run.board), packing.agent_part(run)]
-        return Shown(parts, lambda: packing.about_agent(run), -1, "export it as json")
+        return Shown(run.name, parts, lambda: packing.about_agent(run), None, "export it as json")
+    if isinstance(run, Deck):
+        name = count_text(run.certificate.move.size, "card")
+        parts = [*_solved(run.board), packing.cards_part(run)]
+        return Shown(name, parts, lambda: describe_cards(run), None, "print it as cards")
+    name = run.config.learner
     if isinstance(run, PatternRun):
         solved = _solved(run.board)
         remedy = f"train with fewer or shorter {flag('tuples')}, or with {flag('sharing', 'translation')}"
         parts = [*solved, packing.network_part(run)]
-        return Shown(parts, lambda: describe_networks(run, solved=bool(solved)), -1, remedy)
+        return Shown(name, parts, lambda: describe_networks(run, solved=bool(solved)), -1, remedy)
     check_export(run.config, "html")
     symmetry = run.config.symmetry
     remedy = "export it as npz" if symmetry else f"train with {flag('symmetry', 'on')}, or export it as npz"
@@ -112,7 +134,8 @@ def _shown(run: AnyRun | AgentAdapter, ties: Ties) -> Shown:
         packing.solution_part(run.board, run.graph, symmetry, run.solution_in_plies),
         packing.table_part(run, ties),
     ]
-    return Shown(parts, lambda: about(run, ties), run.learner.lost, remedy)
+    low = run.learner.lost if run.gives == "value" else None
+    return Shown(name, parts, lambda: about(run, ties), low, remedy)
 
 
 def _solved(board: Board) -> list[packing.PagePart]:
@@ -126,7 +149,7 @@ def _solved(board: Board) -> list[packing.PagePart]:
     return [packing.solution_part(board, graph, space.symmetry, solve_in_plies(graph))]
 
 
-def _data(run: AnyRun | AgentAdapter, shown: Shown) -> dict[str, Any]:
+def _data(run: OnPage, shown: Shown) -> dict[str, Any]:
     """Return everything about this run as plain values.  Raises BoardError if its agent takes too much space."""
     board, packed = run.board, packing.pack_arrays(shown.parts)
     values = {part.script: part.values for part in shown.parts}
@@ -146,7 +169,7 @@ def _data(run: AnyRun | AgentAdapter, shown: Shown) -> dict[str, Any]:
             "lines": [{"cells": line, "fence": cells_in(fence)} for line, (_, fence) in lines],
         },
         "about": shown.about(),
-        "scale": {"low": shown.low, "high": 1} if run.gives == "value" else {"low": 0, "high": 1, "chance": True},
+        "scale": {"low": 0, "high": 1, "chance": True} if shown.low is None else {"low": shown.low, "high": 1},
         **values,
         "sections": packed,
     }

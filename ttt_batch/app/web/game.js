@@ -3,11 +3,12 @@
 /*
  * Rules and match.  Cells count from 0, row by row; a mark is 0 (empty), 1 (X, who moves first) or 2 (O).
  *
- * An agent, of `table.js` or `network.js`, has
+ * An agent, of `table.js`, `network.js` or `cards.js`, has
  *   board; hasValues, whether it has values of moves; solution, the truth of `solution.js`, or null if it is not known;
- *   candidates(marks): the cells that it may pick, each equally likely unless `chances` says otherwise; some learners may
- *     name a taken one;
+ *   candidates(marks, moves): the cells that it may pick, each equally likely unless `chances` says otherwise; some
+ *     learners may name a taken one, and cards follow the moves;
  *   chances(marks), if it has that: how likely it picks each of these cells, or null where all are equally likely;
+ *   only, if it plays in one seat (1 or 2) alone: { seat, has: what it has for that seat };
  *   moveValues(marks): what it gives a move to each cell for the player to move: NaN if never seen, null if taken.
  */
 const tttBatch = (() => {
@@ -135,7 +136,7 @@ const tttBatch = (() => {
     reply() {
       const { marks } = this.position;
       const weakened = this.#weakened();
-      const candidates = weakened ?? this.agent.candidates(marks);
+      const candidates = weakened ?? this.agent.candidates(marks, this.moves);
       const chances = weakened ? null : this.agent.chances?.(marks);
       const drawn = this.random();
       const number = chances ? picked(chances, drawn) : Math.floor(drawn * candidates.length);

@@ -13,6 +13,8 @@ those of `solution`; 3x3 takes 8 to 40 KB, the 1,135,214 unfinished classes of 4
 turns into each other share a weight, which is written down once, as that of the pattern with the lowest number.  Each
 is a gap after the one before and its weight: on 6x5x4 175,000 of 2,326,293 for each player, 1.1 MB of a page.
 
+`cards` holds the faces of a certificate's cards, cell by cell, as they are printed.
+
 The sources of a page lose their comments and indentation: 30 KB of a page of 3x3 that learns.
 
 The Learn tab, for 3x3 and 3x3-misere, has learners in JavaScript that compute the very tables of `train --batch 1`.
@@ -31,6 +33,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.agents.adapter import AgentAdapter, are_even, edge_chances, judge_exactly
 from ttt_batch.agents.builtin import named_agent
+from ttt_batch.app.cards import Deck, Next
 from ttt_batch.app.web.texts import exact_texts, known_facts
 from ttt_batch.core.errors import BoardError
 from ttt_batch.core.text import SEATS, Ties
@@ -168,6 +171,23 @@ def network_part(run: PatternRun) -> PagePart:
         arrays[f"weights-{seat}"] = planes(((kept << 1) ^ (kept >> 31)).view(np.uint32))
     tuples = [[one.table, *one.cells] for one in layout.placed]
     return PagePart("network", {"unit": UNIT, "tables": tables, "tuples": tuples}, arrays)
+
+
+def cards_part(deck: Deck) -> PagePart:
+    """Return the part of a deck: the seat that plays by it, 1 or 2, and its faces with their cells, see `cards.js`."""
+    faces = [
+        {"name": face.name, "cells": [_held(kind, what) for kind, what in face.cells()]}
+        for card in deck.cards
+        for face in card
+    ]
+    return PagePart("cards", {"seat": 1 + deck.certificate.seat, "faces": faces}, {})
+
+
+def _held(kind: str, what: Next | str) -> list[Any] | str:
+    """Return what a cell of a card holds as plain values."""
+    if isinstance(what, Next):
+        return [what.name, what.turns]
+    return "*" if kind == "own" else what
 
 
 def agent_part(agent: AgentAdapter) -> PagePart:

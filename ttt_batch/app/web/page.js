@@ -32,6 +32,7 @@ const page = (async () => {
   element("strength").hidden = !agent.hasValues;
   setLevel();
   listen();
+  takeSeat();
   proceed();
   followLink();
   return { agent, challenge };
@@ -39,16 +40,36 @@ const page = (async () => {
   /** Play against another agent from now on; its scale: see `hints.js`. */
   function challenge(other, itsScale) {
     [agent, match.agent, scale] = [other, other, itsScale];
-    element("strength").hidden = !agent.hasValues || agent.firstOnly;
-    if (agent.firstOnly) element("level").value = 100;
+    element("strength").hidden = !agent.hasValues || Boolean(agent.only);
+    if (agent.only) element("level").value = 100;
     match.results = [];
     setLevel();
-    for (const radio of document.querySelectorAll("input[name=side]")) {
-      radio.disabled = Boolean(agent.firstOnly) && radio.value !== "second";
-    }
-    if (agent.firstOnly) chooseSide("second");
+    takeSeat();
     match.restart();
     proceed();
+  }
+
+  /** The side that is left to the person; null if the agent plays in both seats. */
+  function sideLeft() {
+    return agent.only ? ["second", "first"][agent.only.seat - 1] : null;
+  }
+
+  /** Take the side that is left. */
+  function takeSeat() {
+    const left = sideLeft();
+    for (const radio of document.querySelectorAll("input[name=side]")) {
+      radio.disabled = left !== null && radio.value !== left;
+    }
+    if (left !== null) chooseSide(left);
+  }
+
+  /** Return whether the agent cannot play against a person on this side, and say so. */
+  function refuses(side) {
+    const left = sideLeft();
+    if (left === null || side === left) return false;
+    const { seat, has } = agent.only;
+    say(`It has ${has} for the ${["first", "second"][seat - 1]} player alone: you are ${NAMES[3 - seat]}.`);
+    return true;
   }
 
   function say(text) {
@@ -90,7 +111,7 @@ const page = (async () => {
     const { marks, won, forfeited, outcome } = positionAfter(board, moves);
     const turn = match.turn;
     const last = moves.at(-1);
-    const wanted = agent.firstOnly && !shown.truth ? [] : turn === "you" || (seen !== null && !outcome) ? hintsFor(marks, moves) : [];
+    const wanted = agent.only && !shown.truth ? [] : turn === "you" || (seen !== null && !outcome) ? hintsFor(marks, moves) : [];
     document.body.dataset.turn = turn;
     cells.forEach((button, cell) => {
       const mark = marks[cell];
@@ -119,13 +140,14 @@ const page = (async () => {
     for (const result of ["you", "draw", "agent"]) element(`score-${result}`).textContent = match.count(result);
     element("undo").setAttribute("aria-disabled", String(!match.canUndo));
     element("link").href = `#${links.textOf(board, marks)}`;
+    if (agent.at) card.show(agent, moves, turn === "over");
     element("legend").replaceChildren(...hints.legend(shown, agent.hasValues, scale));
   }
 
   /** For each free cell what is to be shown of it; nothing where no hints are wanted. */
   function hintsFor(marks, moves) {
     if (!shown.values && !shown.truth) return [];
-    const told = shown.values && !agent.firstOnly; // which has boxes for its own moves alone
+    const told = shown.values && !agent.only; // which has boxes or cards for its own moves alone
     const values = told && agent.hasValues ? agent.moveValues(marks) : [];
     const chosen = told ? agent.candidates(marks) : [];
     const truths = shown.truth ? agent.solution.trueMoves(moves) : [];
@@ -193,6 +215,7 @@ const page = (async () => {
       say(`No game on this board reaches the position of the link, ${text.slice(0, 80)}. Write ${forms}.`);
       return;
     }
+    if (refuses(["first", "second"][moves.length % 2])) return;
     match.set(moves);
     match.side = match.person === 1 ? "first" : "second";
     document.querySelector(`input[name=side][value=${match.side}]`).checked = true;
@@ -217,7 +240,7 @@ const page = (async () => {
   }
 
   function chooseSide(side) {
-    if (agent.firstOnly && side !== "second") return say("It has boxes for the first player alone: you are O.");
+    if (refuses(side)) return;
     document.querySelector(`input[name=side][value=${side}]`).checked = true;
     match.choose(side);
     if (side !== "alternate") proceed();

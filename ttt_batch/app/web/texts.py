@@ -1,4 +1,4 @@
-"""Texts of the page about tables and networks: verdict, results, and how they were trained.
+"""Texts of the page about tables, networks and cards: verdict, results, and how they were trained.
 
 The agent there may play by other ties than those that training judges (see `ties`); verdict, results and losing lines
 are those of the agent on the page.
@@ -9,11 +9,13 @@ from typing import Any
 
 from ttt_batch.analysis.judge import SEARCH_BUDGET, SampledEvaluation, evaluate_sampled
 from ttt_batch.analysis.matches import GAMES
+from ttt_batch.app.cards import Deck
 from ttt_batch.app.reports.catalogues import RULES, SOURCES, choice_text
 from ttt_batch.app.reports.training import proof_text
 from ttt_batch.core.console import one_line
 from ttt_batch.core.text import RESULTS, SEATS, Ties, count_text
-from ttt_batch.games.board import BOARD_RULES, Board
+from ttt_batch.evaluation.prover import CANNOT_LOSE
+from ttt_batch.games.board import Board, rules_text
 from ttt_batch.games.solution import DRAWN, known_board
 from ttt_batch.ntuple.objectives import OBJECTIVES
 from ttt_batch.runs.evaluation import Evaluation
@@ -76,13 +78,6 @@ def _introduction(run: Run) -> str:
         return f"The agent began with another table and learnt from {games} against {against}."
     hints = "" if config.opponent else ", with no hint but who won"
     return f"The agent learnt from {count_text(run.games, 'game')} against {against}{hints}."
-
-
-def rules_text(board: Board) -> str:
-    """Return a sentence about how the game is won and lost."""
-    line = f"completes a line of {board.k} (row, column or diagonal)" if board.k > 1 else "makes a mark"
-    also = "".join(f"; {BOARD_RULES[name].sentence}" for name in board.rules if BOARD_RULES[name].sentence)
-    return f"The player who first {line} {'loses' if board.misere else 'wins'}{also}."
 
 
 def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
@@ -210,3 +205,22 @@ def _network_facts(run: PatternRun) -> list[tuple[str, str]]:
         ("Board", config.board.name),
     ]
     return known_facts(facts, run.provenance)
+
+
+def describe_cards(deck: Deck) -> dict[str, Any]:
+    """Return plain values for the page of a deck, as `about` does."""
+    certificate = deck.certificate
+    seat, does = SEATS[certificate.seat], "cannot lose" if certificate.goal == CANNOT_LOSE else "always wins"
+    source = {name: value for name, value in certificate.source.items() if isinstance(value, str | int)}
+    facts = [(name.capitalize(), str(source.get(name, ""))) for name in ("program", "learner", "games", "seed")]
+    return {
+        "learner": "cards",
+        "introduction": f"{deck.title}. The agent plays by them, and the card in use is shown.",
+        "rules": rules_text(certificate.board),
+        "verdict": f"{does} as {seat}",
+        "proof": "Each reply to each card was checked when this page was made.",
+        "against": "",
+        "results": {},
+        "losing_line": {},
+        "facts": known_facts([*facts, ("Board", certificate.board.name)], {}),
+    }

@@ -12,7 +12,7 @@ class LearntAgent {
     this.solution = solution;
     this.hasValues = true;
     this.scale = Learner.scale;
-    this.firstOnly = Boolean(Learner.boxes);
+    this.only = Learner.boxes ? { seat: 1, has: "boxes" } : null;
     this.learner = new Learner(this.graph, settings.alpha);
     this.learner.arrays = arrays;
   }

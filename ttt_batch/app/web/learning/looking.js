@@ -43,7 +43,7 @@ class LookingBoard {
   draw(agent) {
     const { marks, outcome, won } = tttBatch.positionAfter(this.board, this.moves);
     const open = outcome === tttBatch.UNFINISHED;
-    const told = open && !(agent.firstOnly && this.moves.length % 2);
+    const told = open && !(agent.only && this.moves.length % 2);
     const values = told ? agent.moveValues(marks) : [], chosen = told ? agent.candidates(marks) : [];
     this.cells.forEach((button, cell) => {
       const hint = open && marks[cell] === 0 ? { value: values[cell], chosen: chosen.includes(cell) } : null;
