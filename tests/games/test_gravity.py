@@ -138,7 +138,6 @@ def test_it_is_learnt_and_judged_exactly(engine: str):
     "refused",
     [
         lambda: ttt.train(100, board="6x7x4-gravity"),
-        lambda: ttt.train(100, board="5x5x4-gravity", learner="greedy-td"),
         lambda: ttt.train(100, board="3x3-gravity", learner="patterns"),
         lambda: ttt.export_run(ttt.train(100, board="3x3-gravity"), "x.html", "html"),
     ],

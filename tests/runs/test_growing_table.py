@@ -1,5 +1,6 @@
 """Boards that grow: the values of enumerated ones, whatever the room, the interruptions and the bound on memory."""
 
+import dataclasses
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,7 @@ from ttt_batch.training.kernels.games import learn_given
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 LARGE = "5x5x5"
+SHAPES = "2x5x3", "3x4x3-gravity"
 WITHOUT_CHANCE = [name for name in BOTH_SEATS if name != "minimax-q"]
 
 
@@ -70,7 +72,7 @@ def bytes_of(run: ttt.Run) -> list[bytes]:
 
 
 @pytest.mark.parametrize("name", WITHOUT_CHANCE)
-@pytest.mark.parametrize("shape", ["3x3", "2x5x3", "2x4x3-misere", "1x7x3-exact"])
+@pytest.mark.parametrize("shape", ["3x3", "2x5x3", "2x4x3-misere", "1x7x3-exact", "3x4x3-gravity"])
 def test_given_games_teach_what_they_teach_enumerated(
     shape: str, name: str, grown: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,13 +94,15 @@ def test_given_games_teach_what_they_teach_enumerated(
     assert run.statistics["positions"].tolist() == [len(codes)]
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("batch", [1, 200])
 @pytest.mark.parametrize("name", WITHOUT_CHANCE)
+@pytest.mark.parametrize("shape", SHAPES)
 def test_play_is_what_it_is_enumerated(
-    name: str, batch: int, grown: Callable[[], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    shape: str, name: str, batch: int, grown: Callable[[], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Same seed, same games, same values."""
-    options: dict[str, Any] = {"learner": name, "board": "2x5x3", "batch": batch, "seed": 8}
+    options: dict[str, Any] = {"learner": name, "board": shape, "batch": batch, "seed": 8}
     options |= {"epsilon": 0.3} if name in BY_EPSILON else {}
     known = by_code(ttt.train(900, **options, symmetry="off", record=tmp_path / "known.txt"))
     grown()
@@ -114,22 +118,23 @@ def test_play_is_what_it_is_enumerated(
 @pytest.mark.parametrize("batch", [1, 100])
 @pytest.mark.parametrize("symmetry", ["off", "on"])
 @pytest.mark.parametrize("name", BY_EPSILON)
+@pytest.mark.parametrize("text", SHAPES)
 def test_recorded_games_teach_what_the_oracle_learns(
-    name: str, symmetry: str, batch: int, grown: Callable[[], None], tmp_path: Path
+    text: str, name: str, symmetry: str, batch: int, grown: Callable[[], None], tmp_path: Path
 ) -> None:
     """Also up to symmetry, and where a row's start values are drawn by chance."""
     grown()
-    path, shape = tmp_path / "games.txt", parse_board("2x5x3")
+    path, shape = tmp_path / "games.txt", parse_board(text)
     options: dict[str, Any] = {"learner": name, "board": shape.name, "symmetry": symmetry, "seed": 5}
     run = ttt.train(300, **options, batch=batch, epsilon=0.4, record=path)
     assert run.grown is not None and run.config.symmetry == (symmetry == "on")
     lines = path.read_text().splitlines()
     games = [naive.parse_game(line) for line in lines]
-    board = naive.Board(2, 5, 3)
+    board = variant_of(shape)
     for moves in games:
         naive.replay(board, moves, occupied_loses=True)
     if run.config.symmetry:
-        board = ImageBoard(2, 5, 3)
+        board = ImageBoard(*dataclasses.astuple(board))
         games = [board.in_images(moves, shape.symmetries) for moves in games]
     oracle = oracle_of(run, board, start_tables(run))
     for start in range(0, 300, batch):
@@ -274,6 +279,7 @@ CASES: list[dict[str, Any]] = [
     {"learner": "greedy-td", "opponent": "random", "seat": "both", "batch": 300},
     {"learner": "minimax-q", "opponent": "random", "seat": "second", "batch": 1},
     {"learner": "value-feed", "symmetry": "on", "batch": 300},
+    *({"learner": "td", "board": "5x5x5-gravity", "batch": batch} for batch in (1, 300)),
 ]
 
 
@@ -382,11 +388,13 @@ def test_damaged_positions_cost_a_line(name: str, tmp_path: Path) -> None:
     assert ttt.load(path).games == 30
 
 
-@pytest.mark.parametrize("text", ["XX", "X.OO", "XXXXXOOOO"])
-def test_positions_that_no_game_comes_to_cost_a_line(text: str, tmp_path: Path) -> None:
-    """Too many marks of one player, or a line made."""
+@pytest.mark.parametrize(
+    ("text", "shape"), [("XX", LARGE), ("X.OO", LARGE), ("XXXXXOOOO", LARGE), ("X", "5x5x5-gravity")]
+)
+def test_positions_that_no_game_comes_to_cost_a_line(text: str, shape: str, tmp_path: Path) -> None:
+    """Too many marks of one player, a line made, or a mark in the air."""
     path = tmp_path / "run.h5"
-    run = ttt.train(30, board=LARGE, symmetry="off", batch=1, out=path)
+    run = ttt.train(30, board=shape, symmetry="off", batch=1, out=path)
     marks = tuple(".XO".index(mark) for mark in text.ljust(25, "."))
     last = int((run.positions[0] < 0).argmax()) - 1
 
@@ -457,15 +465,16 @@ def taught_within(max_rows: int, lines: list[str], **options: Any) -> ttt.Run:
         "td",
     ],
 )
+@pytest.mark.parametrize("shape", SHAPES)
 def test_beyond_the_bound_nothing_is_kept(
-    name: str, grown: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+    shape: str, name: str, grown: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the oracle that forgets after each game all but the positions that came first."""
     grown()
     monkeypatch.setattr(growing_table, "FIRST_ROWS", 8)
-    board = naive.Board(2, 5, 3)
+    board = variant_of(parse_board(shape))
     lines = random_games(board, 300, name)
-    run = taught_within(60, lines, learner=name, board="2x5x3", symmetry="off")
+    run = taught_within(60, lines, learner=name, board=shape, symmetry="off")
     assert run.grown is not None and run.grown.used.rows == 60 and run.grown.lost > 300
     codes = run.positions[0]
     kept = set(codes[codes >= 0].tolist())
@@ -494,35 +503,36 @@ def test_beyond_the_bound_nothing_is_kept(
     np.testing.assert_array_equal(run.tables.value[..., 60:66], shared)
 
 
+@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("batch", [1, 100])
 def test_games_recorded_with_a_full_table_are_real(
-    batch: int, grown: Callable[[], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    shape: str, batch: int, grown: Callable[[], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     grown()
     monkeypatch.setattr(growing_table, "FIRST_ROWS", 8)
     monkeypatch.setattr(train, "rows_within", lambda *_: 60)
     path, said = tmp_path / "games.txt", []
-    options: dict[str, Any] = {"board": "2x5x3", "batch": batch, "symmetry": "off"}
+    options: dict[str, Any] = {"board": shape, "batch": batch, "symmetry": "off"}
     run = ttt.train(400, **options, epsilon=0.4, record=path, warn=said.append)
     assert run.grown is not None and run.grown.used.rows == 60 and run.grown.lost > 0
     assert len(said) == 1 and "max_memory" in said[0]
     for line in path.read_text().splitlines():
-        naive.replay(naive.Board(2, 5, 3), naive.parse_game(line))
+        naive.replay(variant_of(run.board), naive.parse_game(line))
 
 
-@pytest.mark.parametrize("name", ["td", "greedy-td"])
+@pytest.mark.parametrize(("name", "shape"), [("td", "2x5x3"), ("greedy-td", "2x5x3"), ("td", "3x4x3-gravity")])
 def test_a_batch_learns_nothing_from_a_game_that_left_the_table(
-    name: str, grown: Callable[[], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    name: str, shape: str, grown: Callable[[], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     grown()
     monkeypatch.setattr(growing_table, "FIRST_ROWS", 8)
     monkeypatch.setattr(train, "rows_within", lambda *_: 200)
     path = tmp_path / "games.txt"
-    options: dict[str, Any] = {"learner": name, "board": "2x5x3", "batch": 100, "symmetry": "off"}
+    options: dict[str, Any] = {"learner": name, "board": shape, "batch": 100, "symmetry": "off"}
     run = ttt.train(600, **options, epsilon=0.2, record=path, warn=lambda _: None)
     assert run.grown is not None and run.grown.used.rows == 200 and run.grown.lost > 0
     kept = set(run.positions[0].tolist())
-    board = naive.Board(2, 5, 3)
+    board = variant_of(run.board)
     oracle = oracle_of(run, board)
     lines = path.read_text().splitlines()
     whole = [line for line in lines if reached(board, [line], finals=False) <= kept]

@@ -26,7 +26,7 @@ from ttt_batch.compiler.bits import popcount
 from ttt_batch.compiler.jit import Int8Array, Int64, Int64Array, Integer, Uint32Array, inlined, kernel
 from ttt_batch.compiler.numerics import S32
 from ttt_batch.core.errors import BoardError
-from ttt_batch.games.bitboards import TAG, Places, completes, hash_of, lowest_child, outcome_after
+from ttt_batch.games.bitboards import TAG, Places, completes, hash_of, is_open, lowest_child, outcome_after
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 
 
@@ -115,6 +115,8 @@ class Growth(NamedTuple):
     used: int64[4], see `ROWS`.
     marks: int64[2], bits of either player's cells, and images: int64[images], codes, of the game being played.
     finals: 1 where ends of games have rows of their own, else 0.  occupied: 1 where occupied cells are edges, else 0.
+    borrowed: the last unfinished rows, which are borrowed: one for each ply.  Where marks fall, positions of a ply have
+    different numbers of moves; then each is followed by a row that no position has, so that it may end earlier.
     key: uint64, of the random numbers that a learner may start a row with.
     """
 
@@ -127,6 +129,7 @@ class Growth(NamedTuple):
     images: Int64Array
     finals: int
     occupied: int
+    borrowed: int
     key: np.uint64
 
 
@@ -210,7 +213,7 @@ def expand(graph: Graph, growth: Growth, ply: Int64, image: Int64, edge: Int64) 
     for cell in range(n_cells):
         here = growth.origin[image, cell]
         child = n_open + FORFEIT + mover
-        if (taken >> here) & 1 == 0:
+        if is_open(growth.places, here, taken):
             outcome = outcome_after(growth.places, here, own | (np.int64(1) << here), mover, ply + 1 == n_cells)
             child = n_open + outcome
             if outcome == UNFINISHED or growth.finals:
@@ -250,7 +253,7 @@ def has_room(graph: Graph, growth: Growth, rows: Int64) -> bool:
     n_edges = graph.child.shape[0] - n_cells * n_cells
     finals = growth.used[FINALS] + rows * growth.finals
     return (
-        growth.used[ROWS] + rows <= n_unfinished(graph) - n_cells
+        growth.used[ROWS] + rows <= n_unfinished(graph) - growth.borrowed
         and growth.used[EDGES] + rows * n_cells <= n_edges
         and finals <= graph.code.shape[0] - n_unfinished(graph) - N_SHARED - growth.finals
     )
@@ -277,9 +280,12 @@ def remember_all(graph: Graph, growth: Growth) -> None:
 def outcome_of_marks(growth: Growth) -> Int64:
     """Return the outcome of the game's position, or -1 if no game reaches it.
 
-    In that case turns do not give these numbers of marks, or the player to move next has a line.
+    In that case turns do not give these numbers of marks, the player to move next has a line, or a mark is in the air.
     """
-    n_cells = graph_cells(growth)
+    n_cells, taken = graph_cells(growth), growth.marks[0] | growth.marks[1]
+    for cell in range(n_cells):
+        if (taken >> cell) & 1 != 0 and not is_open(growth.places, cell, taken & ~(np.int64(1) << cell)):
+            return -1
     first, second = popcount(np.uint64(growth.marks[0])), popcount(np.uint64(growth.marks[1]))
     ahead = first - second
     if ahead != 0 and ahead != 1:

@@ -448,9 +448,9 @@ def borrow_row(
 
     code, image: the lowest code of the position's images, and the image that has it.
     """
-    row = n_unfinished(graph) - graph_cells(growth) + ply
+    row = n_unfinished(graph) - growth.borrowed + ply * (growth.borrowed // graph_cells(growth))
     graph.code[row], graph.ply[row] = code, ply
-    expand(graph, growth, ply, image, np.int64(graph.first_edge[row]))
+    graph.first_edge[row + 1] = expand(graph, growth, ply, image, np.int64(graph.first_edge[row]))
     begin(tables, graph, row, worth, growth.key)
     return row
 
@@ -532,10 +532,10 @@ def forget_borrowed(graph: Graph, growth: Growth, visits: Float64Array) -> None:
     n_open, n_rows, n_edges = n_unfinished(graph), graph.code.shape[0], graph.child.shape[0]
     if visits.shape[0] == n_edges or visits.shape[0] == 2 * n_edges:  # more than twice the rows, in any case
         for start in range(0, visits.shape[0], n_edges):
-            for edge in range(np.int64(graph.first_edge[n_open - graph_cells(growth)]), n_edges):
+            for edge in range(np.int64(graph.first_edge[n_open - growth.borrowed]), n_edges):
                 visits[start + edge] = 0.0
         return
     for start in range(0, visits.shape[0], n_rows):
-        for row in range(n_open - graph_cells(growth), n_open):
+        for row in range(n_open - growth.borrowed, n_open):
             visits[start + row] = 0.0
         visits[start + n_rows - 1] = 0.0 if growth.finals else visits[start + n_rows - 1]

@@ -292,7 +292,6 @@ def make_config(
             opponent, seat = opponent or OPPONENTS[0], "first"
     space = choose_space(board, given["symmetry"], prefers=learner.prefers_symmetry)
     if space.grown:
-        check_any_cell(board, "a table that grows")
         check_begins(learner, board.name)
     one_by_one = (space.grown or learner.by_beads) and engine == "walk"
     given = {"batch": 1 if one_by_one else DEFAULT_BATCH} | given

@@ -76,7 +76,7 @@ class GrowingTable:
         codes = np.zeros(images.shape[0], np.int64)
         self.growth = Growth(
             *(places, images, np.argsort(images, axis=1), np.zeros(1, np.int64), used, np.zeros(2, np.int64), codes),
-            *(self._finals, int(learner.occupied), key),
+            *(self._finals, int(learner.occupied), board.cells * (2 if board.gravity else 1), key),
         )
         self.graph = shared_rows()
         self.tables = learner.start(self.graph, worth, np.random.default_rng(0))
@@ -104,7 +104,7 @@ class GrowingTable:
     @property
     def _room(self) -> int:
         """Return the capacity for unfinished rows, without the borrowed ones."""
-        return int(self.graph.first_edge.size - 1 - self.board.cells)
+        return int(self.graph.first_edge.size - 1 - self.growth.borrowed)
 
     @property
     def may_grow(self) -> bool:
@@ -203,8 +203,7 @@ class GrowingTable:
             raise BoardError(f"its positions are not those that play on board {self.board.name} can reach")
         self.growth.used[:] = rows, 0, finals, 0
         plies = plies_of(code, self.board.cells)
-        width = np.full(rows, self.board.cells) - (0 if self.learner.occupied else plies[:rows])
-        edges = int(width.sum())
+        edges = rows * self.board.cells if self.learner.occupied else moves_in(self.board, code[:rows])
         for name, table, now, by_row in zip(tables._fields, tables, self.tables, self._by_row, strict=True):
             entries = code.size if by_row else edges
             if table.dtype != now.dtype or table.shape != (*now.shape[:-1], entries):
@@ -235,14 +234,16 @@ class GrowingTable:
         cells = self.board.cells
         # The last final row is borrowed, like the last unfinished ones.
         finals = max(rows, self.used.finals) + 1 if self._finals else 0
-        room = Shape(rows + cells, finals, (rows + cells) * cells)
+        borrowed = self.growth.borrowed
+        room = Shape(rows + borrowed, finals, (rows + cells) * cells)
         edges_of_borrowed = np.full(cells, cells) if self.learner.occupied else np.arange(cells, 0, -1)
         first = np.zeros(room.rows + 1, np.uint32)
         held = self.graph.first_edge[: self.used.rows + 1]
         first[: held.size] = held
-        first[rows:] = room.edges - cells * cells + np.append(0, np.cumsum(edges_of_borrowed))
+        each = borrowed // cells
+        first[rows:] = room.edges - cells * cells + np.append(0, np.cumsum(edges_of_borrowed)).repeat(each)[each - 1 :]
         self.graph, self.tables, self.visits = self._resized(room, first)
-        self.graph.ply[rows : room.rows] = np.arange(cells)
+        self.graph.ply[rows : room.rows] = np.arange(cells).repeat(each)
         slots = np.zeros(1 << (2 * (rows + room.finals)).bit_length(), np.int64)
         self.growth = self.growth._replace(slots=slots)
         remember_all(self.graph, self.growth)
@@ -282,6 +283,12 @@ class GrowingTable:
         return graph, *resized
 
 
+def moves_in(board: Board, codes: NDArray[np.int64]) -> int:
+    """Return the number of moves in unfinished positions: of their free cells, or with gravity of columns not full."""
+    cells = range(board.cols if board.gravity else board.cells)
+    return sum(int(np.count_nonzero(codes // 3**cell % 3 == 0)) for cell in cells)
+
+
 def positions_in(state: State) -> tuple[int, int]:
     """Return the numbers of unfinished and final rows of a state on a growing board."""
     rows = int(np.argmax(state.code < 0))
@@ -306,8 +313,9 @@ def bytes_a_row(config: Config, *, uneven: bool = False) -> float:
 
     uneven: True if the fixed opponent's moves are not equally likely, so that all moves are drawn from probabilities.
     """
-    learner, cells = learner_named(config.learner), config.board.cells
-    edges = cells if learner.occupied else cells * 0.75  # most rows are late in a game and have few moves
+    learner, board, cells = learner_named(config.learner), config.board, config.board.cells
+    few = board.cols if board.gravity else cells * 0.75  # most rows are late in a game and have few moves
+    edges = cells if learner.occupied else few
     by_row = sum(8 * (2 if axes.startswith("P") else 1) for axes, _ in learner.fields.values() if axes.endswith("S"))
     by_edge = sum(8 * (2 if axes.startswith("2") else 1) for axes, _ in learner.fields.values() if axes.endswith("E"))
     entries = (by_edge * edges if learner.by_moves else by_row) if config.alpha.power else 0
@@ -354,7 +362,8 @@ def check_space(config: Config, max_bytes: int, *, uneven: bool = False) -> None
         board, images = config.board, len(config.board.symmetries)
         shared = images if config.symmetry else 1
         rows = most_positions(board) // shared
-        edges = sum(positions_of_ply(board, ply) * (board.cells - ply) for ply in range(board.cells)) // shared
+        most = board.cols if board.gravity else board.cells
+        edges = sum(positions_of_ply(board, ply) * min(board.cells - ply, most) for ply in range(board.cells)) // shared
         remedy = "" if config.symmetry or images == 1 else f"{flag('symmetry', 'on')} takes a {images}th, or "
         raise BoardError(
             f"board {board.name} has up to {rows:,} rows with {edges:,} edges, which take up to "

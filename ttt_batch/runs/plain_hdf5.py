@@ -434,7 +434,7 @@ class _Tables:
         outcomes = np.insert(outcome[order], open_, SHARED_OUTCOMES).astype(np.int8)
         marked = np.ones((open_, cells), np.bool_)
         if not learner.occupied:
-            marked = marks_of_states(codes[:open_], cells) == EMPTY
+            marked = run.board.open_among(marks_of_states(codes[:open_], cells) == EMPTY)
         grown = grow(run.config)
         start = learner.start(shared_rows(), run.worth, np.random.default_rng(0))._asdict()
 
