@@ -41,6 +41,7 @@ CASES: list[tuple[str, int, bool, int, Goal, bool]] = [
     ("2x4x3-misere-exact", 6, False, 0, CANNOT_LOSE, True),
     ("2x3x2", 0, False, 0, ALWAYS_WINS, True),
     ("4x4x3", 2, True, 0, ALWAYS_WINS, True),
+    ("3x5x3-gravity", 4, True, 0, ALWAYS_WINS, True),
 ]
 """Agents that are proved: board, seed, whether they take wins and stop them, seat, goal, and whether images merge."""
 
@@ -112,7 +113,7 @@ class Child:
             position = self.board.after(position, own[0])
             if self.ended(position, {"you win": "★", "a draw": "="}.get(face.foot, "")):
                 return
-        for cell in [cell for cell, mark in enumerate(position) if not mark]:
+        for cell in self.board.open_cells(position):
             after = self.board.after(position, cell)
             if self.ended(after, seen[cell]):
                 continue
@@ -139,7 +140,7 @@ class Child:
         self.safe.add(position)
         assert not self.wins and self.board.outcome(position) != FIRST_WINS + 1 - self.seat
         if self.board.outcome(position) == UNFINISHED:
-            for cell in [cell for cell, mark in enumerate(position) if not mark]:
+            for cell in self.board.open_cells(position):
                 self.play_anything(self.board.after(position, cell))
 
 
@@ -176,6 +177,8 @@ def test_the_words_fit_the_certificate() -> None:
     assert "see that O cannot complete a line" in texts["Is a card missing?"]
     upright = dict(deck_of(made(1)).paragraphs)
     assert "fold" not in upright["Make the cards"] and "Lay it upright." in upright["The next card"]
+    falls = dict(deck_of(made(9)).paragraphs)
+    assert "A mark falls to the lowest free cell of its column. You are X and begin." in falls["Play"]
     wins = deck_of(made(7))
     assert wins.title == "4 cards with which X always wins: board 2x3x2" and "Signs" not in dict(wins.paragraphs)
 

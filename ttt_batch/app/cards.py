@@ -1,9 +1,9 @@
 """Numbered cards of a certificate, for a player without a computer.
 
-A card shows a position, the player's move, and in each other free cell what follows the opponent's reply: the number of
-the next card, or a sign.  Images of a position share a card.  So the next card may have to be turned, and turned over:
-its back is its mirror image.  A number is printed just as its card must lie, beside the card on which it stands.  Then
-the card looks like the board, and the player sees at once if it does not.
+A card shows a position and the player's move.  In each cell that the opponent can mark then, it shows what follows: the
+number of the next card, or a sign.  Images of a position share a card.  So the next card may have to be turned, and
+turned over: its back is its mirror image.  A number is printed just as its card must lie, beside the card on which it
+stands.  Then the card looks like the board, and the player sees at once if it does not.
 
 Cards are numbered by moves.  A card's front is as the position first comes about, so that most numbers are upright.
 A card has a back only if some game needs it.  If the opponent begins, card 0 shows the empty board.
@@ -113,13 +113,15 @@ class Deck(NamedTuple):
 def looks_of(board: Board, symmetric: bool) -> Iterator[tuple[bool, int, tuple[int, ...]]]:
     """Yield (back, turns, cells) for each way to lay a card; cell `i` of the picture shows the front's `cells[i]`.
 
-    turns: quarter turns clockwise.  symmetric: False for cards that always lie upright, with the front up.
+    turns: quarter turns clockwise.  symmetric: whether images of a position share a card.
     """
+    images = board.images(symmetric)
     front = [[row * board.cols + col for col in range(board.cols)] for row in range(board.rows)]
     for back, grid in ((False, front), (True, [line[::-1] for line in front])):
         for turns in range(4):
-            if len(grid) == board.rows and (symmetric or not (back or turns)):
-                yield back, turns, tuple(cell for line in grid for cell in line)
+            cells = tuple(cell for line in grid for cell in line)
+            if len(grid) == board.rows and cells in images:
+                yield back, turns, cells
             grid = [list(line) for line in zip(*grid[::-1], strict=True)]
 
 
@@ -168,8 +170,9 @@ class _Maker:
             move = cells.index(move)
             now = self.board.after(position, move)
         end = self.sign(now)
-        free = [] if end else [cell for cell, mark in enumerate(now) if mark == EMPTY]
-        return Face(card, back, position, move, {cell: self.follow(self.board.after(now, cell)) for cell in free}, end)
+        cells_left = [] if end else self.board.open_cells(now)
+        replies = {cell: self.follow(self.board.after(now, cell)) for cell in cells_left}
+        return Face(card, back, position, move, replies, end)
 
 
 def faces_of(certificate: Certificate) -> list[list[Face]]:
@@ -234,7 +237,7 @@ def _paragraphs(certificate: Certificate, cards: list[list[Face]], claim: str) -
     told = " ".join(f"{sign} {meaning}" for sign, meaning in signs.items() if sign in replies)
     safe = f"At each {SAFE}, see that {mark if board.misere else other} cannot complete a line, wherever both mark. "
     check = (
-        "On every card, each free cell that is not black must hold a number or a sign, unless the game is over. Take "
+        f"On every card, each cell that {other} can mark must hold a number or a sign, unless the game is over. Take "
         "the card of each number, and lay it as the number stands. It must show the same marks, your move, and the "
         f"reply in that cell. Where you win, find the line. {safe if SAFE in replies else ''}If all this is right, no "
         f"game leaves the cards. Then you have proved that {claim}."

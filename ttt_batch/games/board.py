@@ -270,7 +270,8 @@ def rules_text(board: Board) -> str:
     """Return a sentence about how the game is won and lost."""
     line = f"completes a line of {board.k} (row, column or diagonal)" if board.k > 1 else "makes a mark"
     also = "".join(f"; {BOARD_RULES[name].sentence}" for name in board.rules if BOARD_RULES[name].sentence)
-    return f"The player who first {line} {'loses' if board.misere else 'wins'}{also}."
+    falls = "".join(f" {BOARD_RULES[name].meaning.capitalize()}." for name in board.rules if BOARD_RULES[name].moves)
+    return f"The player who first {line} {'loses' if board.misere else 'wins'}{also}.{falls}"
 
 
 def cells_in(bits: int) -> list[int]:
