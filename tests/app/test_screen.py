@@ -25,7 +25,7 @@ from ttt_batch.app.terminal.faces import Score
 from ttt_batch.app.terminal.keys import KeyCommand, KeyContext, commands_for, draw_help
 from ttt_batch.app.terminal.loop import play_person_games
 from ttt_batch.app.terminal.screen import STEPS, ScreenFace, _run, has_screen
-from ttt_batch.games.board import EMPTY, Board
+from ttt_batch.games.board import EMPTY, Board, parse_board
 
 # pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
@@ -94,6 +94,29 @@ def test_the_screen_at_80_columns():
     ]
 
 
+def test_where_marks_fall_the_cursor_stands_where_a_mark_would():
+    board = parse_board("4x4x3-gravity")
+    seated = Seated(
+        FakeAgent(board, lambda position: sorted(board.open_cells(position), key=lambda cell: cell % 4)[:1])
+    )
+    assert seated.lines()[2:7] == [
+        "     a   b   c   d",
+        "  1  .   .   .   .",
+        "  2  .   .   .   .",
+        "  3  .   .   .   .",
+        "  4  .   .  >.<  .",
+    ]
+    seated.press("enter")
+    assert seated.view.game.moves == (14, 12)
+    assert seated.lines()[5:7] == ["  3  .   .  >.<  .", "  4 [O]  .   X   ."]
+    seated.press("left", "enter")
+    assert seated.view.game.moves[2:] == (13, 8)
+    seated.press("1", "1", "1")
+    assert seated.view.game.moves[4:] == (4, 0) and "column a is full" in seated.text
+    seated.press("d", "enter")
+    assert seated.view.game.moves[6] == 15
+
+
 def test_the_screen_at_40_columns_and_12_rows():
     seated = Seated().press("5", "h")
     assert seated.lines(40, 12) == [
@@ -122,7 +145,9 @@ def test_a_whole_game_by_arrows(board):
     """The fake agent takes the first free cells; the person its last row or, on boards with long ones, column."""
     centre = board.rows // 2 * board.cols + board.cols // 2
     cells = [board.cells - 1 - i for i in range(board.k)]
-    seated = Seated(FakeAgent(board)).press(*steps(board, centre, cells))
+    seated = Seated(
+        FakeAgent(board, lambda position: sorted(board.open_cells(position), key=lambda cell: cell % 4)[:1])
+    ).press(*steps(board, centre, cells))
     assert seated.view.game.moves[::2] == tuple(cells)
     assert "You win." in seated.text and "You 1, agent 0, draws 0" in seated.text
     seated.press("q")

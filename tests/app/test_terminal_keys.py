@@ -17,8 +17,8 @@ from ttt_batch.app.terminal.keys import (
     read_again,
     read_entry,
 )
-from ttt_batch.core.errors import UsageError
-from ttt_batch.games.board import Board
+from ttt_batch.core.errors import BoardError, UsageError
+from ttt_batch.games.board import Board, parse_board
 
 AFTER_LEARNING = KeyContext.AFTER | KeyContext.LEARNT
 BOARD = Board()
@@ -221,6 +221,22 @@ def test_every_key_of_a_small_board_is_an_entry():
 @pytest.mark.parametrize("board", [BOARD, FOUR, Board(5, 5, 5), None], ids=str)
 def test_words_that_leave_can_be_typed_key_by_key(board):
     assert typed("quit", board) == "q" and typed("exit", board) == "exit" and typed("exam", board) == "exa"
+
+
+@pytest.mark.parametrize("name", ["6x7x4-gravity", "3x3-gravity"])
+def test_where_marks_fall_numbers_and_letters_are_columns(name):
+    board = parse_board(name)
+    for column, letter in enumerate("abc"):
+        for text in (str(column + 1), letter, f"{letter}{board.rows}"):
+            assert read_entry(text, board) % board.cols == column
+        assert is_complete(str(column + 1), board) and not is_complete(letter, board)
+    with pytest.raises(BoardError, match=r"no column 8; there are 1 to 7|no cell 10; there are 1 to 9"):
+        read_entry("8" if board.cols == 7 else "10", board)
+    assert draw_help(board, single_keys=True)[:3] == [
+        "arrows  choose a column; Enter moves",
+        f"column  1 to {board.cols}",
+        f"        or a to {'abcdefg'[board.cols - 1]}, Enter: where a mark falls",
+    ]
 
 
 # --- help

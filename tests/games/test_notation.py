@@ -24,6 +24,7 @@ from ttt_batch.games.notation import (
 CLASSIC, LARGE, WIDE = Board(), Board(5, 5, 5), Board(1, 36, 3)
 LARGEST, WIDEST = Board(8, 8, 5), Board(1, 64, 3)
 BOARDS = ["3x3", "2x4x2", "3x4x3", "4x4x4", "5x5x5", "1x36x3", "6x6x4-misere", "8x8x5", "8x8x5-exact", "1x64x3"]
+BOARDS += ["3x3-gravity", "6x7x4-gravity"]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,7 @@ def test_what_is_written_is_read_back(name):
                 assert read_position(text, board) == marks
             if cells:
                 assert read_position(moves_text(board, cells), board) == marks
-            cells.append(rng.choice([cell for cell in range(board.cells) if marks[cell] == EMPTY]))
+            cells.append(rng.choice(board.open_cells(marks)))
             marks = position_after(cells, board)
         assert parse_moves(moves_text(board, cells).split(), board) == cells
         assert read_position(moves_text(board, cells), board) == marks
@@ -206,6 +207,20 @@ def test_codes_and_marks_are_checked_as_text_is(given, reason):
     with pytest.raises(BoardError, match=reason) as caught:
         read_position(given, CLASSIC)
     assert str(caught.value).startswith("position ") and str(caught.value).endswith(notations(CLASSIC))
+
+
+@pytest.mark.parametrize("text", ["d d c", "4 4 3", "D d C", "d6 d5 c6", "Xd6 Od5 Xc6", "4, d, 3"])
+def test_where_marks_fall_a_column_is_a_move(text):
+    board = parse_board("6x7x4-gravity")
+    assert read_position(text, board) == read_position("......./" * 4 + "...O.../..XX...", board)
+
+
+def test_on_nine_cells_a_digit_is_a_cell_and_a_letter_a_column():
+    board = parse_board("3x3-gravity")
+    assert read_position("b b a", board) == read_position("8 5 7", board) == read_position(".../.O./XX.", board)
+    for text, reason in (("1", "the cell below it is free"), ("b b b b", "taken by X"), ("d", "'D' is none of X, O")):
+        with pytest.raises(BoardError, match=reason):
+            read_position(text, board)
 
 
 def test_the_notations_named_are_read():

@@ -27,10 +27,10 @@ class FakeAgent:
         self.worth[0, SECOND_WINS] = self.worth[1, FIRST_WINS] = -1
 
     def candidates(self, position: Position) -> list[int]:
-        return self.choose(position) if self.choose else [position.index(EMPTY)]
+        return self.choose(position) if self.choose else self.board.open_cells(position)[:1]
 
     def move_values(self, position: Position) -> dict[int, float]:
-        return {cell: math.nan if cell == 3 else (cell - 4) / 10 for cell, mark in enumerate(position) if mark == EMPTY}
+        return {cell: math.nan if cell == 3 else (cell - 4) / 10 for cell in self.board.open_cells(position)}
 
     def drawn_shares(self, position: Position) -> None:
         return None
@@ -56,7 +56,7 @@ def moves_of(board: Board, position: Position) -> dict[int, Position]:
     if board.outcome(position) != UNFINISHED:
         return {}
     mover = FIRST + (board.cells - position.count(EMPTY)) % 2
-    free = [cell for cell in range(board.cells) if position[cell] == EMPTY]
+    free = board.open_cells(position)
     return {cell: tuple(mover if i == cell else mark for i, mark in enumerate(position)) for cell in free}
 
 

@@ -3,7 +3,8 @@
 Rows:  X, O and `.` (or `-`, `_`), with `/`, `|`, spaces or nothing between the rows: `X.O/.X./...`
 Moves: cells in the order of play, X first, with spaces or commas between: `5 1 9`, `X5 O1 X9`, `b2 a1 c3`.  A cell is
        its digit on boards of up to nine cells, and on any board its column letter and row number from the top left;
-       the mark before it may be left out.
+       the mark before it may be left out.  Where marks fall, a column's letter is enough, `d d c`, and on boards of
+       more than nine cells its number, `4 4 3`, if there are two or more.
 Code:  the position's number, `sum(mark[i] * 3**i)`, alone or after `code`: `12345`, `code 5`.
 
 A number alone is the move to the cell of that number, if there is one: `5` is X in the centre of 3x3, and `code 5` the
@@ -66,7 +67,8 @@ def _parsed(text: str, board: Board) -> Position:
     number = re.fullmatch(r"(?:code[ :=]*)?(0|[1-9][0-9]{0,30})", " ".join(words), re.IGNORECASE)
     if number and (len(words[0]) > len(number[1]) or len(words) > 1 or cell_of(number[1], board) is None):
         return check_possible(board.decode(int(number[1])), board)
-    if re.search("[0-9]", text):
+    columns = board.gravity and all(_column(word, board) is not None for word in words)
+    if columns or re.search("[0-9]", text):
         return position_after(parse_moves(words, board), board)
     marks = re.sub("[-_]", ".", re.sub("[/|]", "", "".join(words).upper()))
     for mark in marks:
@@ -94,7 +96,7 @@ def lettered(text: str, board: Board) -> str | None:
 def notations(board: Board) -> str:
     """Return how positions of this board may be written, for messages."""
     rows = "/".join(["." * board.cols] * board.rows)
-    moves = moves_text(board, range(min(2, board.cells)))
+    moves = moves_text(board, board.open_cells((EMPTY,) * board.cells)[:2])
     return f"write rows ({rows}), moves ({moves}) or a code (code 0)"
 
 
@@ -103,12 +105,15 @@ def parse_moves(words: Iterable[str], board: Board) -> list[int]:
 
     Raises BoardError for a word that does not name a cell, and for the other player's mark.
     """
-    cells = []
+    cells: list[int] = []
     for number, word in enumerate(words, 1):
         # `o1` is a cell if the board has a column o, and else the first cell with O on it.
         cell, mark = cell_of(word, board), ""
         if cell is None and word[:1].upper() in MARKS[1:]:
             cell, mark = cell_of(word[1:], board), word[0].upper()
+        if cell is None and (column := _column(word, board)) is not None:
+            above = range(board.cells - board.cols + column, -1, -board.cols)
+            cell, mark = next((cell for cell in above if cell not in cells), column), ""
         turn = MARKS[2 - number % 2]
         if cell is None:
             last = board.cell_name(board.cells - 1)
@@ -117,6 +122,14 @@ def parse_moves(words: Iterable[str], board: Board) -> list[int]:
             raise BoardError(f"move {number}, {quoted(word)}, is not {mark}'s: X and O take turns, and X begins")
         cells.append(cell)
     return cells
+
+
+def _column(name: str, board: Board) -> int | None:
+    """Return the column of a letter or, on boards of more than nine cells, of a number; None without gravity."""
+    number = int(name) - 1 if re.fullmatch("[1-9][0-9]?", name) and board.cells > MOST_DIGITS else NO_CELL
+    if re.fullmatch("[a-z]", name, re.IGNORECASE):
+        number = LETTERS.index(name.lower())
+    return number if board.gravity and 0 <= number < board.cols else None
 
 
 def cell_of(name: str, board: Board) -> int | None:

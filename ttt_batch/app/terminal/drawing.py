@@ -254,8 +254,8 @@ def draw_values(
     labels: list[str | tuple[str, ...]] = []
     styles = []
     for cell, mark in enumerate(game.position):
-        unseen = "?" if game.board.is_open(game.position, cell) else MARKS[mark]
-        text = hints.shown(cell) if cell in hints.values else unseen
+        text = hints.shown(cell) if cell in hints.values else "?"
+        text = text if game.board.is_open(game.position, cell) else MARKS[mark]
         truth = hints.truths.get(cell) if hints.truths is not None else None
         labels.append(text if hints.truths is None else (text, truth.short if truth is not None else ""))
         look = MARKS[mark] if mark != EMPTY else truth.word if truth is not None else ""

@@ -160,7 +160,8 @@ def read_entry(text: str, board: Board) -> int | KeyCommand:
     """Read what a person typed: the cell it names, free or not, or a command.
 
     Cells: column letter and row number (`b3`), row and column number (`3 2`), both from the top left; the digits drawn
-    on boards of up to MAX_DIGIT_CELLS cells; with gravity a column's letter, too, unless it is a key.
+    on boards of up to MAX_DIGIT_CELLS cells.  With gravity a column's letter, unless it is a key, and on larger boards
+    its number stand for the highest cell of the column.
     Raises UsageError, with a message of at most 40 columns, for anything else and for a cell outside.
     """
     entry = _entry(text)
@@ -172,6 +173,10 @@ def read_entry(text: str, board: Board) -> int | KeyCommand:
         if len(entry) == 1 and 1 <= int(entry) <= board.cells:
             return int(entry) - 1
         raise BoardError(f"no cell {entry}; there are 1 to {board.cells}")
+    if board.gravity and re.fullmatch(r"\d{1,3}", entry, re.ASCII):
+        if 1 <= int(entry) <= board.cols:
+            return int(entry) - 1
+        raise BoardError(f"no column {entry}; there are 1 to {board.cols}")
     if pair := re.fullmatch(r"(\d{1,3}) ?[ ,] ?(\d{1,3})", entry, re.ASCII):
         row, col = int(pair[1]), int(pair[2])
         if 1 <= row <= board.rows and 1 <= col <= board.cols:
@@ -226,8 +231,8 @@ def is_complete(text: str, board: Board | None) -> bool:
     """Return whether the keys so far are an entry to be read at once, without Enter.
 
     These are: the key of a command, unless a column has its letter; a column's letter with a row's number, unless
-    another digit would name another cell; the digit of a cell on boards drawn with digits; and everything that cannot
-    be extended.  board: None if the answer is not a cell.
+    another digit would name another cell; the digit of a cell on boards drawn with digits, and with gravity of one of
+    up to nine columns; and everything that cannot be extended.  board: None if the answer is not a cell.
     """
     entry = text.lower()
     words = [*(key for command in KeyCommand for key in command.keys), *YES]
@@ -239,7 +244,8 @@ def is_complete(text: str, board: Board | None) -> bool:
     if re.fullmatch(r"[a-z]+", entry, re.ASCII):
         longer = [name for name in [*columns, *words] if name.startswith(entry)]
         return not longer or (entry in words and not any(name in columns for name in longer))
-    return board.cells <= MAX_DIGIT_CELLS or not re.match(r"[1-9a-z]", entry, re.ASCII)
+    by_digit = board.cells <= MAX_DIGIT_CELLS or (board.gravity and board.cols <= 9)
+    return by_digit or not re.match(r"[1-9a-z]", entry, re.ASCII)
 
 
 def draw_help(board: Board, *, single_keys: bool = False) -> list[str]:
@@ -254,8 +260,13 @@ def draw_help(board: Board, *, single_keys: bool = False) -> list[str]:
     ways = [names, pairs]
     if board.cells <= MAX_DIGIT_CELLS:  # where a digit is a cell, a second one comes too late on the screen
         ways = [f"1 to {board.cells}, as drawn on the board", f"or {names}", *([] if single_keys else [pairs])]
-    rows = [("arrows", "choose a cell; Enter moves")] if single_keys else []
-    rows += [("" if line else "a cell", way) for line, way in enumerate(ways)]
+    kind, label = "cell", "a cell"
+    if board.gravity:
+        kind = label = "column"
+        enter = ", Enter" if single_keys else ""
+        ways = [f"1 to {board.cols}", f"or a to {column_name(board.cols - 1)}{enter}: where a mark falls"]
+    rows = [("arrows", f"choose a {kind}; Enter moves")] if single_keys else []
+    rows += [("" if line else label, way) for line, way in enumerate(ways)]
     for command in commands_for(KeyContext.GAME):
         if single_keys:
             rows.append((single_key(command.keys[0], board), command.meaning))

@@ -99,6 +99,13 @@ class ScreenFace:
         assert self._question is not None
         return self._question
 
+    @property
+    def _chosen(self) -> int:
+        """Return the cell at the cursor; with gravity the free one of its column, if there is one."""
+        column = range(self._cursor % self._board.cols, self._board.cells, self._board.cols)
+        falls = [cell for cell in column if self._board.gravity and self._board.is_open(self.game.position, cell)]
+        return falls[0] if falls else self._cursor
+
     # --- what the person presses -----------------------------------------------------------------------------
 
     def press(self, key: str) -> Answer | None:
@@ -130,7 +137,7 @@ class ScreenFace:
             self._slip = ""  # it ends what could not be read, and chooses nothing
         elif key == "enter":
             # Enter alone chooses the cell at the cursor, if the answer is a cell.
-            chosen = "" if self._question.game is None else self._board.cell_name(self._cursor)
+            chosen = "" if self._question.game is None else self._board.cell_name(self._chosen)
             return self._read(self._question, self._typed or chosen, entered=True)
         elif len(key) == 1 and (key != " " or self._typed):  # a space belongs to `3 2`, and chooses nothing
             self._typed = (self._typed + key)[:LONGEST]
@@ -222,7 +229,7 @@ class ScreenFace:
         if self._replayed is not None:
             return drawing.draw_board(Game(self._board, self._replayed.moves[: self._ply]), self._colour)
         asked = self._question is not None and self._question.game is not None
-        cursor = self._cursor if asked else None
+        cursor = self._chosen if asked else None
         if self._hints is not None:
             return drawing.draw_values(self.game, self._hints, self._colour, cursor, self.game.moves[-1:])
         return drawing.draw_board(self.game, self._colour, cursor)
