@@ -38,7 +38,7 @@ class Browser:
         self.driver = webdriver.Chrome(options=options, service=service)
         self.command("Page.addScriptToEvaluateOnNewDocument", source=BEFORE_THE_PAGE)
         self.folder = folder
-        self.pages: dict[int, Path] = {}
+        self.pages: dict[int, tuple[AnyRun, Path]] = {}  # a run that was freed would leave its `id` to another
 
     def command(self, name: str, **parameters: Any) -> Any:
         return self.driver.execute_cdp_cmd(name, parameters)
@@ -72,10 +72,10 @@ class Browser:
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500
         )
         if id(run) not in self.pages:
-            self.pages[id(run)] = web.export_page(run, self.folder / f"{len(self.pages)}.html")
+            self.pages[id(run)] = run, web.export_page(run, self.folder / f"{len(self.pages)}.html")
         for kind in ("browser", "performance"):
             self.driver.get_log(kind)  # forget what came before
-        self.driver.get(self.pages[id(run)].as_uri())
+        self.driver.get(self.pages[id(run)][1].as_uri())
         self.wait(ready)
         if not values:
             self.do("document.getElementById('values').click()")
