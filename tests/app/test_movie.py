@@ -91,7 +91,7 @@ def test_the_truth_is_that_of_best_play(td: Run) -> None:
 
 def test_a_movie_of_chances_has_no_true_numbers_and_no_second_seat() -> None:
     for learner, seats in (("menace", "as first"), ("reinforce", "in both seats")):
-        run = ttt.train(games=200, learner=learner, keep_points=True, batch=50)
+        run = ttt.train(games=200, learner=learner, keep_points=True, batch=1)
         with package_style():
             screen = _Screen(run, _points(run, shown_lines(run)[:3]))
             screen.show(len(screen._points) - 1)

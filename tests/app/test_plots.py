@@ -573,7 +573,7 @@ def test_the_opening_of_a_first_player_is_where_it_moves(menace: Run) -> None:
 
 @pytest.mark.parametrize("learner", ["menace", "reinforce"])
 def test_reach_by_chances_is_what_playing_every_game_out_gives(learner: str) -> None:
-    run = ttt.train(games=100, learner=learner, batch=10, board="3x3" if learner == "menace" else "2x4x3")
+    run = ttt.train(games=100, learner=learner, batch=1)
     reach, graph = reach_probabilities(run), run.graph
     wanted = np.zeros(graph.code.size)
     wanted[0] = 1.0

@@ -30,7 +30,7 @@ PREFERRING = ("reinforce", "actor-critic")
 
 @pytest.fixture(params=PREFERRING)
 def run(request: pytest.FixtureRequest) -> Run:
-    return trained(request.param, games=20_000, batch=20, alpha=0.5, draw_worth=0.25)
+    return trained(request.param, games=20_000, batch=1, alpha=0.1, draw_worth=0.25)
 
 
 def softmax(preferences: dict[int, float]) -> dict[int, float]:
@@ -52,6 +52,7 @@ def test_moves_have_preferences_and_chances_and_positions_have_values(run: Run) 
         trained(games=200).move_preferences(0)
 
 
+@pytest.mark.slow
 def test_so_they_have_on_a_growing_board_and_for_every_image() -> None:
     run, _ = ttt.learn_from(["0 5 1 6 2 7 3"], learner="reinforce", board="5x5x4", alpha=0.5)
     theta = run.move_preferences(0)

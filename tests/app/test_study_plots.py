@@ -307,7 +307,7 @@ EXTREMES: dict[str, tuple[dict[str, Any], int]] = {
 }
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("case", EXTREMES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_labels_do_not_overlap(made: Callable[..., Path], case: str, kind: str, recwarn: Any) -> None:

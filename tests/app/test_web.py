@@ -230,7 +230,7 @@ def test_what_is_told_of_the_run() -> None:
     [
         ({"epsilon": 0.25}, {"Exploration (epsilon)": "0.25"}, "epsilon 0.25, alpha 0.5,"),
         ({"explore": "softmax:0.5", "batch": 1}, {"Exploration": "softmax:0.5"}, "alpha 0.5,"),
-        ({"learner": "reinforce", "alpha": 0.25, "batch": 25}, {}, "alpha 0.25,"),
+        ({"learner": "reinforce", "alpha": 0.25, "batch": 1}, {}, "alpha 0.25,"),
     ],
     ids=["epsilon", "softmax", "reinforce"],
 )

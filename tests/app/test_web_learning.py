@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.pages import trained
+from helpers.support import mostly_slow
 from helpers.web import bytes_of, learn_on_page, settings, tables_of
 
 import ttt_batch as ttt
@@ -59,14 +60,13 @@ def check_equal(found: Any, run: Run) -> None:
         assert found["since"] == unbeatable_since(recorded["games"], recorded["unbeatable"])
 
 
-@pytest.mark.parametrize(
-    "games", [2000, pytest.param(100_000, marks=pytest.mark.slow), pytest.param(1_000_000, marks=pytest.mark.slow)]
-)
-def test_the_table_is_that_of_the_command_line(games: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("names", mostly_slow([["td"], NAMES[1:]], ["td"]), ids=lambda names: names[0])
+@pytest.mark.parametrize("games", mostly_slow([2000, 100_000, 1_000_000], 2000))
+def test_the_table_is_that_of_the_command_line(names: list[str], games: int, tmp_path: Path) -> None:
     found = learn_on_page(
-        tmp_path, *({"settings": settings(name, 7, *DEFAULTS[name]), "games": games} for name in NAMES)
+        tmp_path, *({"settings": settings(name, 7, *DEFAULTS[name]), "games": games} for name in names)
     )
-    for name, one in zip(NAMES, found, strict=True):
+    for name, one in zip(names, found, strict=True):
         check_equal(one, ttt.train(games, learner=name, batch=1, seed=7))
 
 
@@ -79,13 +79,14 @@ def test_with_other_numbers(options: dict[str, Any], tmp_path: Path) -> None:
     check_equal(found, ttt.train(3000, batch=1, **options))
 
 
-def test_the_page_suggests_the_learners_own_numbers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("names", mostly_slow([["td"], NAMES[1:]], ["td"]), ids=lambda names: names[0])
+def test_the_page_suggests_the_learners_own_numbers(names: list[str], tmp_path: Path) -> None:
     """A file that says nothing of how it was learnt goes on with them."""
-    files, runs = [], {name: ttt.train(500, learner=name, batch=1) for name in NAMES}
+    files, runs = [], {name: ttt.train(500, learner=name, batch=1) for name in names}
     for name, run in runs.items():
         export_table(run, "json", [tmp_path / f"{name}.json"])
         files.append({"text": (tmp_path / f"{name}.json").read_text()})
-    for name, one in zip(NAMES, learn_on_page(tmp_path, *files), strict=True):
+    for name, one in zip(names, learn_on_page(tmp_path, *files), strict=True):
         learnt = json.loads(one["text"])["learnt"]
         learner = runs[name].learner
         assert one["learner"] == name

@@ -89,7 +89,7 @@ def test_a_link_is_in_the_fragment_or_the_query(tmp_path: Path) -> None:
 
 
 def test_moves_below_its_strength_are_those_of_the_terminal(tmp_path: Path) -> None:
-    run = trained("backward-q", games=300)
+    run = trained("td", games=300)
     values = run.move_values((0,) * 9)
     given = [1.0, None, "never", 0.25, -0.5]
     games = 4000

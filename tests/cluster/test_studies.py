@@ -32,6 +32,7 @@ def same(one: Path, other: Path) -> bool:
     return same_results(one, other, MEASURED)
 
 
+@pytest.mark.slow
 def test_workers_do_not_show(tmp_path: Path, dask: Processes, told: list[str], by_threads: Any) -> None:
     """Learners, engines, opponents (one is a run, whose file workers do not have) and boards; tables are kept."""
     ttt.train(500, seed=3, out=tmp_path / "rival.h5")
@@ -125,6 +126,7 @@ def test_tasks_are_released(tmp_path: Path, dask: Processes, told: list[str], mo
     assert 0 < max(seen) <= 2 * (worker_pool.AHEAD * 2 + 2), "those on their way, and as many that are being forgotten"
 
 
+@pytest.mark.slow
 def test_what_the_scheduler_keeps_of_ended_tasks_does_not_grow(
     tmp_path: Path, dask: Processes, told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

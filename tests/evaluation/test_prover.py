@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.proof_agents import Oracle, Weigher, assert_lost, naive_picks, spoil, weigher
+from helpers.support import mostly_slow
 
 from ttt_batch.compiler.jit import kernel
 from ttt_batch.evaluation import prover as proving
@@ -55,7 +56,8 @@ def assert_agrees(proof: Proof, oracle: Oracle) -> None:
         assert_lost(oracle, proof.line)
 
 
-def test_proofs_are_those_of_the_oracle() -> None:
+@pytest.mark.parametrize("wide", mostly_slow([None, True], None))
+def test_proofs_are_those_of_the_oracle(wide: bool | None) -> None:
     found = set()
     for board, seeds in CASES.items():
         whole = parse_board(board)
@@ -63,10 +65,9 @@ def test_proofs_are_those_of_the_oracle() -> None:
             policy = functools.cache(functools.partial(naive_picks, agent, whole))
             for seat, goal, symmetric in [(0, CANNOT_LOSE, True), (1, CANNOT_LOSE, False), (0, ALWAYS_WINS, True)]:
                 oracle = Oracle(policy, whole, seat, must_win=goal == ALWAYS_WINS, symmetric=symmetric)
-                for wide in (None, True):
-                    proof = prover_of(board, wide, symmetric=symmetric).prove(agent, seat, goal)
-                    found.add((proof.status, goal, "misere" in board))
-                    assert_agrees(proof, oracle)
+                proof = prover_of(board, wide, symmetric=symmetric).prove(agent, seat, goal)
+                found.add((proof.status, goal, "misere" in board))
+                assert_agrees(proof, oracle)
     assert len(found) == 7  # no agent is proved to win a misère board
 
 

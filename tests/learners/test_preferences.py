@@ -83,6 +83,7 @@ def test_against_a_fixed_opponent_only_own_moves_teach(name: str, tmp_path: Path
     assert_same(run, oracle)
 
 
+@pytest.mark.slow
 def test_pooling_has_the_expectation_of_game_by_game_means() -> None:
     """After the first move to a corner, from which games go on to positions that other games reach, too."""
     board = naive.Board(2, 3, 3)

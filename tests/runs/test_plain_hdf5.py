@@ -226,7 +226,7 @@ def test_a_name_that_tells_no_format(run: Run, capsys: pytest.CaptureFixture[str
     for words in (["export", "td"], ["export", "td", "-o", "t.bin"], ["export", "td", "-o", "t"]):
         capsys.readouterr()
         assert run_here(words) == 2
-        assert "one of: html, boxes, hdf5, csv" in capsys.readouterr().err.replace("\n", " ")
+        assert "one of: html, boxes, cards, hdf5, csv" in capsys.readouterr().err.replace("\n", " ")
     assert run_here(["export", "td", "--to", "h5"]) == 0
     assert "wrote td-table.h5" in capsys.readouterr().out
 
@@ -240,7 +240,7 @@ def test_arrays_and_lines_come_back(learner: str, form: str) -> None:
     np.testing.assert_array_equal(back.tables[0], run.tables[0])
 
 
-@pytest.mark.parametrize("options", [{}, {"learner": "q-learning", "board": "2x3x2", "symmetry": "on"}])
+@pytest.mark.parametrize("options", [{}, {"learner": "minimax-q", "board": "2x3x2", "symmetry": "on"}])
 def test_import_takes_a_table_back_by_what_the_file_holds(
     options: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

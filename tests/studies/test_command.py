@@ -123,6 +123,7 @@ def test_dry_run_refuses_what_the_study_would(
     assert not untried
 
 
+@pytest.mark.slow
 def test_dry_run_of_grids_with_and_without_an_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     grids = 'seeds = 1\n[[grid]]\nlearner = "td"\n[[grid]]\nlearner = "td-lambda"\nlambda = [0.3, 0.7]\n'
     (tmp_path / "grids.toml").write_text(grids, encoding="utf-8")

@@ -100,7 +100,7 @@ def test_only_the_learner_learns_to_choose(
     assert bytes_of(again.tables) == bytes_of(run.tables)
 
 
-@pytest.mark.parametrize(("name", "batch"), mostly_slow(TAUGHT, ("sarsa", 1)))
+@pytest.mark.parametrize(("name", "batch"), mostly_slow(TAUGHT, ("expected-sarsa", 1)))
 def test_rules_that_follow_the_policy_learn_nothing_from_the_opponent_s_moves(
     name: str, batch: int, tmp_path: Path
 ) -> None:

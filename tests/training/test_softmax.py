@@ -47,6 +47,7 @@ def test_games_one_by_one_equal_the_oracle(name: str, temperature: float) -> Non
     assert_same(run, oracle)
 
 
+@pytest.mark.slow
 def test_batches_of_expected_sarsa_expect_what_softmax_play_does(tmp_path: Path) -> None:
     file = tmp_path / "games.txt"
     run = ttt.train(3_000, learner="expected-sarsa", explore="softmax:0.3", batch=300, seed=5, record=file)
@@ -157,6 +158,7 @@ def test_a_fixed_opponent_s_chances_are_those_of_its_moves(engine: str, seat: st
     assert abs(one.outcomes - other.outcomes).sum() == 0 and one.outcomes.min() > 100
 
 
+@pytest.mark.slow
 def test_a_learner_by_epsilon_against_chances_explores_as_often_as_ever() -> None:
     config = make_config(
         learner="td", epsilon="0.4->0.1:linear", horizon=40_000, batch=500, opponent="random", seat="first"
