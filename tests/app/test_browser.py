@@ -131,6 +131,21 @@ def test_a_forfeit(browser: Browser) -> None:
     assert browser.score == (0, 0, 0)
 
 
+def test_where_marks_fall_a_column_is_a_tap(browser: Browser) -> None:
+    browser.open(trained(games=1000, board="3x3-gravity"))
+    browser.do("document.querySelectorAll('.cell')[1].dispatchEvent(new PointerEvent('pointerenter'))")
+    assert ["lit" in cell.get_attribute("class") for cell in browser.cells()] == [False, True, False] * 3
+    assert [cell.get_attribute("data-face") for cell in browser.cells()][4:8] == ["", "", "", ""], "values are shown"
+    browser.cells()[1].click()
+    browser.wait_for_agent()
+    assert browser.position[7] == FIRST and sum(map(bool, browser.position)) == 2
+    for _ in range(3):
+        browser.cells()[1].click()
+        browser.wait_for_agent()
+    assert browser.status == "Column 2 is full. Your move." or browser.position[1]
+    assert not browser.errors()
+
+
 def test_undo(browser: Browser) -> None:
     browser.open(trained())
     undo = browser.element("undo")

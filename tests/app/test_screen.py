@@ -145,9 +145,7 @@ def test_a_whole_game_by_arrows(board):
     """The fake agent takes the first free cells; the person its last row or, on boards with long ones, column."""
     centre = board.rows // 2 * board.cols + board.cols // 2
     cells = [board.cells - 1 - i for i in range(board.k)]
-    seated = Seated(
-        FakeAgent(board, lambda position: sorted(board.open_cells(position), key=lambda cell: cell % 4)[:1])
-    ).press(*steps(board, centre, cells))
+    seated = Seated(FakeAgent(board)).press(*steps(board, centre, cells))
     assert seated.view.game.moves[::2] == tuple(cells)
     assert "You win." in seated.text and "You 1, agent 0, draws 0" in seated.text
     seated.press("q")

@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 from random import Random
 
-from helpers.pages import free, trained
+from helpers.pages import trained
 from helpers.web import play_match
 
 from ttt_batch.analysis.review import TEMPERATURE, review, softmax_probabilities
@@ -17,13 +17,13 @@ def random_games(run: Run, count: int) -> list[Game]:
     for _ in range(count):
         game = Game(run.board)
         while game.outcome == UNFINISHED:
-            game = game.after(rng.choice(free(game.position)))
+            game = game.after(rng.choice(run.board.open_cells(game.position)))
         games.append(game)
     return games
 
 
 def test_a_review_is_that_of_the_terminal(tmp_path: Path) -> None:
-    for board in ("3x3", "3x3-misere"):
+    for board in ("3x3", "3x3-misere", "3x3-gravity"):
         run = trained(games=1000, board=board)
         games = random_games(run, 60)
         found = play_match(run, tmp_path, [{"review": list(game.moves)} for game in games])
@@ -73,6 +73,31 @@ def test_links(tmp_path: Path) -> None:
         texts.values(), play_match(run, tmp_path, [{"link": text} for text in texts]), strict=True
     ):
         assert found == expected
+
+
+def test_links_where_marks_fall(tmp_path: Path) -> None:
+    """By columns, by cells, or as rows, for which a game is found that piles them up."""
+    run = trained(games=1000, board="3x3-gravity")
+    here = {"text": ".../.O./XX.", "person": 2, "turn": "you", "undo": False}
+    texts = {
+        "b-b-a": here,
+        "8-5-7": here,
+        ".../.O./XX.": here,
+        "XX./OO./XXO": {"text": "XX./OO./XXO", "person": 2, "turn": "you", "undo": False},
+        "b-b-b-b": None,  # the column is full
+        "5": None,  # in the air
+        ".X./.../...": None,
+        ".../X../O..": None,  # X moves first, and O is below
+        "d": None,
+    }
+    found = play_match(run, tmp_path, [{"link": text} for text in texts])
+    assert dict(zip(texts, found, strict=True)) == texts
+
+
+def test_a_tap_stands_for_its_column(tmp_path: Path) -> None:
+    run = trained(games=1000, board="3x3-gravity")
+    found = play_match(run, tmp_path, [{"taps": taps} for taps in ([2], [2, 8], [0, 3, 6], [0, 0, 0, 0])])
+    assert found == [[8], [8, 5], [6, 3, 0], [6, 3, 0, False]]
 
 
 def test_a_link_is_in_the_fragment_or_the_query(tmp_path: Path) -> None:

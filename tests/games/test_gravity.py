@@ -139,7 +139,6 @@ def test_it_is_learnt_and_judged_exactly(engine: str):
     [
         lambda: ttt.train(100, board="6x7x4-gravity"),
         lambda: ttt.train(100, board="3x3-gravity", learner="patterns"),
-        lambda: ttt.export_run(ttt.train(100, board="3x3-gravity"), "x.html", "html"),
     ],
 )
 def test_what_does_not_take_gravity_says_so_in_one_line(refused: Callable[[], object]):

@@ -42,7 +42,20 @@ function openings({ level, games }) {
   return counts;
 }
 
+/** The cells to which marks fall that are put on these, in turn; false if there is no room. */
+function tap(cells) {
+  const moves = [];
+  return cells.map((cell) => {
+    const { marks } = tttBatch.positionAfter(data.board, moves);
+    const to = tttBatch.landing(data.board, marks, cell);
+    if (to === undefined) return false;
+    moves.push(to);
+    return to;
+  });
+}
+
 function work(job) {
+  if ("taps" in job) return tap(job.taps);
   if ("at" in job) return agent.at(job.at);
   if ("review" in job) return reviews.slips(agent, job.review);
   if ("link" in job) return follow(job.link);

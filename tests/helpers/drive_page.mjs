@@ -15,7 +15,7 @@ const html = readFileSync(argv[2], "utf8");
 const scripts = [...html.matchAll(/<script(?: class="\w+")?>\n([^]*?)<\/script>/g)].map((found) => found[1]);
 const plain = scripts.slice(0, scripts.findIndex((script) => script.includes("document."))); // the others need a browser
 const { agents, tttBatch } = runInThisContext(`${plain.join("")}; ({ agents, tttBatch })`);
-const { Match, positionAfter } = tttBatch;
+const { Match, positionAfter, isOpen } = tttBatch;
 const data = JSON.parse(/<script type="application\/json" id="data">([^]*?)<\/script>/.exec(html)[1]);
 
 /** Seconds of the processor: those of the clock belong to other programs, too. */
@@ -59,9 +59,11 @@ function explore(match, tally) {
   }
   record(match);
   const before = [...match.moves];
-  match.position.marks.forEach((mark, cell) => {
-    assert.equal(match.play(cell), mark === 0);
-    if (mark !== 0) return;
+  match.position.marks.forEach((_, cell, marks) => {
+    const open = isOpen(data.board, marks, cell);
+    if (!open && data.board.gravity) return; // a tap stands for its column
+    assert.equal(match.play(cell), open);
+    if (!open) return;
     if (match.turn === "over") {
       tally[match.result]++;
     } else {
@@ -116,7 +118,8 @@ function sample(side, games) {
         const { cell } = match.reply();
         if (match.moves.length === 1) openings[cell]++;
       } else {
-        const free = match.position.marks.flatMap((mark, cell) => (mark === 0 ? [cell] : []));
+        const { marks } = match.position;
+        const free = marks.flatMap((_, cell) => (isOpen(data.board, marks, cell) ? [cell] : []));
         match.play(free[Math.floor(draw() * free.length)]);
       }
     }

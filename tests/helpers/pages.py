@@ -62,7 +62,7 @@ def line_with(run: Run, seat: int, *, forfeit: bool) -> list[int] | None:
                 return list(game.moves)
             continue
         mine = len(game.moves) % 2 == seat
-        cells = answers.candidates(game.position) if mine else free(game.position)
+        cells = answers.candidates(game.position) if mine else run.board.open_cells(game.position)
         games += [game.after(cell) for cell in cells]
     return None
 

@@ -21,8 +21,8 @@ from ttt_batch.app.web.texts import about, describe_cards, describe_networks
 from ttt_batch.core.errors import BoardError, flag
 from ttt_batch.core.text import Ties, check_ties, count_text
 from ttt_batch.evaluation.ties import check_sharp, default_ties
-from ttt_batch.games.board import MAX_TABLE_CELLS, Board, cells_in
-from ttt_batch.games.enumeration import check_any_cell, choose_space, enumerate_graph
+from ttt_batch.games.board import Board, cells_in
+from ttt_batch.games.enumeration import choose_space, enumerate_graph
 from ttt_batch.games.solution import solve_in_plies
 from ttt_batch.runs.formats import EXPORT, check_targets
 from ttt_batch.runs.importing import check_export
@@ -53,7 +53,6 @@ def export_page(
     for an agent of more than `MAX_BYTES`, and FormatError if the file cannot be written or exists already (unless
     `overwrite`).
     """
-    check_any_cell(run.board, "a page")
     path = Path(path)
     check_targets([path], overwrite=overwrite)
     EXPORT.write([path], [page_text(run, ties, opens).encode()], overwrite=overwrite)
@@ -128,6 +127,7 @@ def _shown(run: OnPage, ties: Ties) -> Shown:
         parts = [*solved, packing.network_part(run)]
         return Shown(name, parts, lambda: describe_networks(run, solved=bool(solved)), -1, remedy)
     check_export(run.config, "html")
+    packing.check_cells(run.board)
     symmetry = run.config.symmetry
     remedy = "export it as npz" if symmetry else f"train with {flag('symmetry', 'on')}, or export it as npz"
     parts = [
@@ -140,7 +140,7 @@ def _shown(run: OnPage, ties: Ties) -> Shown:
 
 def _solved(board: Board) -> list[packing.PagePart]:
     """Return the truth of a board of networks, if it can be enumerated."""
-    if board.cells > MAX_TABLE_CELLS:
+    if board.cells > packing.MAX_CELLS:
         return []
     space = choose_space(board, "auto", prefers=True)
     if space.grown:
@@ -166,6 +166,7 @@ def _data(run: OnPage, shown: Shown) -> dict[str, Any]:
             "cols": board.cols,
             "k": board.k,
             "misere": board.misere,
+            "gravity": board.gravity,
             "lines": [{"cells": line, "fence": cells_in(fence)} for line, (_, fence) in lines],
         },
         "about": shown.about(),

@@ -5,7 +5,7 @@
  * face and its quarter turns clockwise; a sign; or "".
  */
 const agents = (() => {
-  const { positionAfter } = tttBatch;
+  const { positionAfter, isOpen } = tttBatch;
 
   class CardAgent {
     constructor(board, solution, { seat, faces }) {
@@ -16,7 +16,7 @@ const agents = (() => {
       this.faces = new Map(faces.map(({ name, cells }) => [name, cells]));
       this.byMarks = new Map();
       for (const { name } of faces) {
-        for (let turns = 0; turns < 4; turns += board.rows === board.cols ? 1 : 2) {
+        for (let turns = 0; turns < (board.gravity ? 1 : 4); turns += board.rows === board.cols ? 1 : 2) {
           const laid = this.lay(name, turns);
           if (!this.byMarks.has(laid.marks)) this.byMarks.set(laid.marks, laid);
         }
@@ -57,7 +57,7 @@ const agents = (() => {
     candidates(marks, moves) {
       const { laid, on } = moves ? this.at(moves) : { laid: this.byMarks.get(textOf(marks)), on: true };
       const own = on && laid ? laid.cells.indexOf("*") : -1;
-      return own >= 0 ? [own] : marks.flatMap((mark, cell) => (mark === 0 ? [cell] : []));
+      return own >= 0 ? [own] : marks.flatMap((_, cell) => (isOpen(this.board, marks, cell) ? [cell] : []));
     }
   }
 

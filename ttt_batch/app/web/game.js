@@ -6,7 +6,7 @@
  * An agent, of `table.js`, `network.js` or `cards.js`, has
  *   board; hasValues, whether it has values of moves; solution, the truth of `solution.js`, or null if it is not known;
  *   candidates(marks, moves): the cells that it may pick, each equally likely unless `chances` says otherwise; some
- *     learners may name a taken one, and cards follow the moves;
+ *     learners may name an illegal one, and cards follow the moves;
  *   chances(marks), if it has that: how likely it picks each of these cells, or null where all are equally likely;
  *   only, if it plays in one seat (1 or 2) alone: { seat, has: what it has for that seat };
  *   moveValues(marks): what it gives a move to each cell for the player to move: NaN if never seen, null if taken.
@@ -18,14 +18,26 @@ const tttBatch = (() => {
   /** The player (1 or 2) who moves after that many moves. */
   const moverAfter = (plies) => 1 + (plies % 2);
 
+  /** Whether a cell may be marked: it is free and, where marks fall, the one below it is taken. */
+  function isOpen(board, marks, cell) {
+    return marks[cell] === 0 && !(board.gravity && marks[cell + board.cols] === 0);
+  }
+
+  /** The cell that a mark put on `cell` comes to; undefined if there is no room. */
+  function landing(board, marks, cell) {
+    if (!board.gravity) return isOpen(board, marks, cell) ? cell : undefined;
+    const column = Array.from({ length: board.rows }, (_, row) => row * board.cols + (cell % board.cols));
+    return column.find((one) => isOpen(board, marks, one));
+  }
+
   /**
    * The position after `moves` (cells, in order): its marks, its outcome, the cells of completed lines, and whether
-   * the last move went to a taken cell, which forfeits the game.
+   * the last move went to a cell that may not be marked, which forfeits the game.
    */
   function positionAfter(board, moves) {
     const marks = new Array(board.rows * board.cols).fill(0);
     for (const [ply, cell] of moves.entries()) {
-      if (marks[cell] !== 0) {
+      if (!isOpen(board, marks, cell)) {
         return { marks, outcome: moverAfter(ply + 1), won: [], forfeited: true };
       }
       marks[cell] = moverAfter(ply);
@@ -122,10 +134,11 @@ const tttBatch = (() => {
       if (this.turn === "over") this.results = [...this.results, this.result];
     }
 
-    /** The person marks a cell.  Returns whether that was possible. */
+    /** The person marks a cell, or the one to which the mark falls.  Returns whether that was possible. */
     play(cell) {
-      if (this.turn !== "you" || this.position.marks[cell] !== 0) return false;
-      this.#move(cell);
+      const to = landing(this.agent.board, this.position.marks, cell);
+      if (this.turn !== "you" || to === undefined) return false;
+      this.#move(to);
       return true;
     }
 
@@ -182,5 +195,5 @@ const tttBatch = (() => {
     }
   }
 
-  return { UNFINISHED, DRAW, Match, positionAfter, isComplete, moverAfter, softmax };
+  return { UNFINISHED, DRAW, Match, positionAfter, isComplete, isOpen, landing, moverAfter, softmax };
 })();

@@ -79,7 +79,7 @@ def planes(numbers: NDArray[np.uint32]) -> NDArray[np.uint8]:
 
 
 def solution_part(board: Board, graph: Graph, symmetry: bool, solution: NDArray[np.int8]) -> PagePart:
-    """Return the part of a board whose graph is enumerated, as itself or up to `symmetry`; at most 16 cells.
+    """Return the part of a board whose graph is enumerated, as itself or up to `symmetry`; at most MAX_CELLS cells.
 
     solution: int8[S], as `solution.solve_in_plies` gives it.
     Its arrays are `rows`, a bit for each code, lowest first; and `truths`, int8[U], of each row.
@@ -88,6 +88,19 @@ def solution_part(board: Board, graph: Graph, symmetry: bool, solution: NDArray[
     present[codes] = True
     arrays = {"rows": np.packbits(present, bitorder="little"), "truths": solution[np.argsort(codes)].astype("i1")}
     return PagePart("solution", {"rows": codes.size, "quickest": QUICKEST, "images": board.images(symmetry)}, arrays)
+
+
+MAX_CELLS = 16
+"""Cells of a board at most whose positions a page holds: a bit for each code, and 16 for the moves of a row."""
+
+
+def check_cells(board: Board) -> None:
+    """Raise BoardError if a page does not hold the positions of a board."""
+    if board.cells > MAX_CELLS:
+        raise BoardError(
+            f"board {board.name} has {board.cells} cells; a page of all positions takes at most {MAX_CELLS}: "
+            "choose a smaller board, such as 4x4x4"
+        )
 
 
 def open_codes(graph: Graph) -> NDArray[np.int64]:
@@ -105,7 +118,7 @@ LARGEST, NEVER_SEEN = 32_767, -32_768
 
 
 def table_part(run: Run, ties: Ties = "sharp") -> PagePart:
-    """Return the part of a run whose board is enumerated; no such board has more than 16 cells.
+    """Return the part of a run whose board is enumerated; at most MAX_CELLS cells.
 
     ties: which of the moves that its rule may pick the agent plays, as for `Run.candidates`.
     Its value `step` is what one unit of a value is worth; 0 if no values are packed.  Its arrays are
@@ -193,6 +206,7 @@ def _held(kind: str, what: Next | str) -> list[Any] | str:
 def agent_part(agent: AgentAdapter) -> PagePart:
     """Return the part of an agent's moves, without values.  Raises BoardError on a board too large, and AgentError."""
     check_enumerable(agent.board, not agent.exact, "a page of an agent")
+    check_cells(agent.board)
     graph, seated = agent.graph, _seated(agent)
     chances = edge_chances(seated, graph, agent.images_share)
     policy, uneven = policy_among(graph, chances > 0), None if are_even(graph, chances) else chances

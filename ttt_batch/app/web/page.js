@@ -5,7 +5,7 @@
  * which hints are shown; after every change it draws everything again, which is cheap for at most 64 cells.
  */
 const page = (async () => {
-  const { Match, positionAfter } = tttBatch;
+  const { Match, positionAfter, isOpen, landing } = tttBatch;
   const { NAMES, element, make, drawing } = parts;
   const data = JSON.parse(element("data").textContent);
   const { board } = data;
@@ -28,6 +28,7 @@ const page = (async () => {
   const shown = { values: agent.hasValues, truth: false };
   element("values").setAttribute("aria-pressed", String(shown.values));
   let focused = Math.floor(board.rows / 2) * board.cols + Math.floor(board.cols / 2);
+  let pointed = null; // the cell under the pointer
   let waiting = 0; // the timer of the agent's move
   element("strength").hidden = !agent.hasValues;
   setLevel();
@@ -115,16 +116,20 @@ const page = (async () => {
     document.body.dataset.turn = turn;
     cells.forEach((button, cell) => {
       const mark = marks[cell];
-      const free = mark === 0 && turn === "you";
+      const to = turn === "you" ? landing(board, marks, cell) : undefined;
+      const free = to === cell;
       const hint = wanted[cell];
       button.querySelector(".hint")?.remove();
       // Under the mouse a free cell shows what a click would draw.
       const face = mark ? `${NAMES[mark]} here` : free && !hint ? `maybe ${NAMES[match.person]}` : "";
+      button.style.setProperty("--fall", board.gravity ? Math.floor(cell / board.cols) + 1 : 0); // rows
       if (button.dataset.face !== face) { // a mark that is there stays, or it would be drawn again before one's eyes
         button.dataset.face = face;
         button.replaceChildren(...(face ? [drawing(mark || match.person)] : []));
       }
       if (hint) button.append(hints.draw(hint, scale));
+      const lit = board.gravity && to !== undefined && pointed !== null && (pointed - cell) % board.cols === 0;
+      button.classList.toggle("lit", lit);
       button.classList.toggle("won", won.includes(cell));
       button.classList.toggle("last", cell === last && !forfeited);
       button.classList.toggle("forfeit", cell === last && forfeited);
@@ -133,7 +138,7 @@ const page = (async () => {
       button.style.setProperty("--tint", tint ? tint.share : "0%");
       button.dataset.truth = hint?.truth ? hints.WORDS[hint.truth.result] : "";
       button.tabIndex = cell === focused ? 0 : -1;
-      button.setAttribute("aria-disabled", String(!free));
+      button.setAttribute("aria-disabled", String(to === undefined));
       const extras = [hint && hints.spoken(hint, scale), won.includes(cell) && "in the completed line"].filter(Boolean);
       button.setAttribute("aria-label", [`${nameOf(cell)}, ${NAMES[mark]}`, ...extras].join(", "));
     });
@@ -151,8 +156,8 @@ const page = (async () => {
     const values = told && agent.hasValues ? agent.moveValues(marks) : [];
     const chosen = told ? agent.candidates(marks) : [];
     const truths = shown.truth ? agent.solution.trueMoves(moves) : [];
-    return marks.map((mark, cell) =>
-      mark === 0 ? { value: values[cell], chosen: chosen.includes(cell), truth: truths[cell] } : null);
+    return marks.map((_, cell) =>
+      isOpen(board, marks, cell) ? { value: values[cell], chosen: chosen.includes(cell), truth: truths[cell] } : null);
   }
 
   // --- The course of a game ----------------------------------------------------------------------------------------
@@ -163,7 +168,8 @@ const page = (async () => {
     if (match.moves.length === 0) return `${you} ${match.turn === "you" ? "You move" : "The agent moves"} first.`;
     if (match.position.forfeited && reply.cell === undefined) return "The agent’s box is empty: it resigns. You win!";
     if (match.position.forfeited) {
-      return `The agent chose ${nameOf(reply.cell)}, which is taken, and forfeits. You win!`;
+      const why = match.position.marks[reply.cell] === 0 ? "in the air" : "taken";
+      return `The agent chose ${nameOf(reply.cell)}, which is ${why}, and forfeits. You win!`;
     }
     const likely = reply?.chance === undefined ? "" : `, with probability ${reply.chance.toFixed(2)}`;
     const equals = reply?.among > 1 ? likely || `, one of ${reply.among} equal moves` : "";
@@ -191,6 +197,7 @@ const page = (async () => {
 
   function play(cell) {
     if (match.play(cell)) proceed();
+    else if (match.turn === "you" && board.gravity) say(`Column ${(cell % board.cols) + 1} is full. Your move.`);
     else if (match.turn === "you") say(`The cell in ${nameOf(cell)} is taken. Your move.`);
     else if (match.turn === "over") say(`${ending()} “New game” begins another.`);
   }
@@ -211,7 +218,8 @@ const page = (async () => {
     if (["", "learn"].includes(text) || text === links.textOf(board, match.position.marks)) return;
     const moves = links.movesTo(board, text);
     if (moves === null) {
-      const forms = `#${links.textOf(board, cells.map(() => 0))} or #${board.rows * board.cols <= 9 ? "5-3-1" : "b2-a1"}`;
+      const some = board.gravity ? "b-b-a" : board.rows * board.cols <= 9 ? "5-3-1" : "b2-a1";
+      const forms = `#${links.textOf(board, cells.map(() => 0))} or #${some}`;
       say(`No game on this board reaches the position of the link, ${text.slice(0, 80)}. Write ${forms}.`);
       return;
     }
@@ -293,6 +301,12 @@ const page = (async () => {
     }
   }
 
+  /** Remember the cell under the pointer, or null, whose column lights up where marks fall. */
+  function point(cell) {
+    pointed = cell;
+    if (board.gravity) draw();
+  }
+
   function onLearn() {
     return document.body.dataset.tab === "learn";
   }
@@ -309,6 +323,8 @@ const page = (async () => {
     cells.forEach((button, cell) => {
       button.addEventListener("click", () => play(cell));
       button.addEventListener("focus", () => remember(cell));
+      button.addEventListener("pointerenter", () => point(cell));
+      button.addEventListener("pointerleave", () => point(null));
     });
     element("board").addEventListener("keydown", (event) => {
       const next = event.altKey || event.ctrlKey || event.metaKey ? null : neighbour(event.key);

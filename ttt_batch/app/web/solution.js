@@ -5,7 +5,7 @@
  * of a position is the sum of mark * 3 ** cell.
  */
 const solutions = (() => {
-  const { UNFINISHED, DRAW, positionAfter, moverAfter } = tttBatch;
+  const { UNFINISHED, DRAW, positionAfter, isOpen, moverAfter } = tttBatch;
 
   class Solution {
     constructor(board, { rows, quickest, images }, found) {
@@ -43,12 +43,13 @@ const solutions = (() => {
 
     /**
      * The truth after a move to each cell after `moves`, for who makes it: result 1 (win), 0 or -1 (loss), and plies
-     * to the end counted from after the move; null where a cell is taken.
+     * to the end counted from after the move; null where no mark may go.
      */
     trueMoves(moves) {
       const mover = moverAfter(moves.length);
-      return positionAfter(this.board, moves).marks.map((mark, cell) => {
-        if (mark !== 0) return null;
+      const { marks } = positionAfter(this.board, moves);
+      return marks.map((_, cell) => {
+        if (!isOpen(this.board, marks, cell)) return null;
         const { winner, plies } = this.truth(positionAfter(this.board, [...moves, cell]));
         return { result: winner === 0 ? 0 : winner === mover ? 1 : -1, plies };
       });

@@ -18,15 +18,15 @@ const agents = (() => {
       if (this.hasValues) this.firstValue = this.#firstValues();
     }
 
-    /** Where the values of each row begin: a row has one for each free cell. */
+    /** Where the values of each row begin: a row has one for each free cell or, where marks fall, each open column. */
     #firstValues() {
       const { codes } = this.solution;
       const first = new Uint32Array(codes.length + 1);
-      const cells = this.board.rows * this.board.cols;
+      const cells = this.board.gravity ? this.board.cols : this.board.rows * this.board.cols;
       for (let row = 0; row < codes.length; row++) {
-        let free = cells;
-        for (let code = codes[row]; code > 0; code = Math.floor(code / 3)) {
-          if (code % 3 !== 0) free--;
+        let free = 0;
+        for (let cell = 0, code = codes[row]; cell < cells; cell++, code = Math.floor(code / 3)) {
+          if (code % 3 === 0) free++;
         }
         first[row + 1] = first[row] + free;
       }
@@ -57,7 +57,7 @@ const agents = (() => {
       const values = new Array(marks.length).fill(null);
       let next = this.firstValue[row];
       for (const cell of image) {
-        if (marks[cell] !== 0) continue;
+        if (!tttBatch.isOpen(this.board, marks, cell)) continue;
         const value = this.values[next++];
         values[cell] = value === NEVER_SEEN ? NaN : value * this.step;
       }
