@@ -19,7 +19,7 @@ EXAMPLES = Path(__file__).parent.parent / "scripts" / "examples"
 
 def ran(name: str, *options: str, cwd: Path, saying: str) -> str:
     """What an example prints; on standard error it says what it is doing, line by line as in `saying`."""
-    done = finished([sys.executable, "-W", "error", str(EXAMPLES / name), *options], cwd=cwd, timeout=120)
+    done = finished([sys.executable, "-W", "error", str(EXAMPLES / name), *options], cwd=cwd, timeout=300)
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(saying, done.stderr), done.stderr
     return done.stdout

@@ -150,7 +150,7 @@ def test_it_can_be_interrupted(number: signal.Signals) -> None:
             break
     time.sleep(0.3)
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "")
     assert re.fullmatch(r"(measuring: .*\n)*ttt-batch: interrupted.*\n", err), err
 

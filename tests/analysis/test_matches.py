@@ -271,7 +271,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_evaluate_searches_and_plays_on_a_large_board(large: Path) -> None:
     words = [sys.executable, "-m", "ttt_batch", "evaluate", large.name, "--games", "1000", "--seed", "2"]
-    done = subprocess.run(words, cwd=large.parent, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(words, cwd=large.parent, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0
     assert not re.search(r"[^\n\x20-\x7e]", done.stdout)
     assert done.stdout.startswith(

@@ -37,7 +37,7 @@ from ttt_batch.runs.storage.container import USER_BLOCK
 pytestmark = pytest.mark.filterwarnings("ignore:This process .*is multi-threaded:DeprecationWarning")
 
 PROGRAM = [sys.executable, "-m", "ttt_batch"]
-SECONDS = 120
+SECONDS = 300
 """No command takes this long; kernels may have to be compiled."""
 
 

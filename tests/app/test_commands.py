@@ -73,7 +73,7 @@ def test_a_seed_is_for_games_that_are_played(here, capsys):
 def test_playing_without_an_input(here):
     """As a job that nobody talks to: standard input is closed."""
     line = f"'{sys.executable}' -m ttt_batch play good.h5 <&-"
-    done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, "Traceback" in done.stderr) == (0, False)
     assert done.stdout.endswith("Goodbye. You 0, agent 0, draws 0.\n")
 
@@ -89,7 +89,7 @@ def test_a_game_that_is_told_to_end(here, number, status):
         assert game.stdout is not None
         assert any(line.startswith(" 7 ") for line in game.stdout)
         game.send_signal(number)
-        out, err = game.communicate(timeout=60)
+        out, err = game.communicate(timeout=300)
     assert game.returncode == status and "Goodbye" in out and "Traceback" not in err
 
 

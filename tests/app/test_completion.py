@@ -58,7 +58,7 @@ def test_a_shell_completes(typed, offered):
             "COMP_WORDS": words,
             "COMP_CWORD": str(len(words.split()) - 1),
         },
-        timeout=60,
+        timeout=300,
         check=True,
     )
     assert set(done.stdout.split()) == offered

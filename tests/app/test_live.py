@@ -249,7 +249,7 @@ def test_a_real_terminal_of_forty_columns(run: Run, tmp_path: Path) -> None:
     code = f"import sys; from ttt_batch.app.plots.live import watch_curve; watch_curve({str(path)!r}, sys.stdout)"
     environment = {**os.environ, "TERM": "xterm", "PYTHONIOENCODING": "utf-8"}
     child = pexpect.spawn(sys.executable, ["-c", code], dimensions=(20, 40), encoding="utf-8", env=environment)
-    child.expect(pexpect.EOF, timeout=60)
+    child.expect(pexpect.EOF, timeout=300)
     lines = child.before.rpartition("\x1b[?1049l")[2].replace("\x1b[?25h", "").split("\r\n")
     lines = [line for line in lines if line]
     assert 15 < len(lines) <= 19 and all(len(line) <= 40 for line in lines)
@@ -334,14 +334,14 @@ def live_command(path: Path, folder: Path) -> Any:
 )
 def test_however_it_is_ended_the_terminal_is_as_it_was(name: str, status: int, partial: Run, tmp_path: Path) -> None:
     child = live_command(partial.save(tmp_path / "run.h5"), tmp_path)
-    child.expect_exact("\x1b[?1049h", timeout=60)
-    child.expect("of 65,536 games", timeout=60)
-    child.expect_exact("q leave", timeout=60)
+    child.expect_exact("\x1b[?1049h", timeout=300)
+    child.expect("of 65,536 games", timeout=300)
+    child.expect_exact("q leave", timeout=300)
     if name.startswith("SIG"):
         child.kill(getattr(signal, name))
     else:
         child.send(name)
-    child.expect(pexpect.EOF, timeout=60)
+    child.expect(pexpect.EOF, timeout=300)
     child.close()
     _, left, after = child.before.rpartition("\x1b[?1049l")
     assert left and "\x1b[?1049h" not in after  # the screen as it was
@@ -356,7 +356,7 @@ def test_however_it_is_ended_the_terminal_is_as_it_was(name: str, status: int, p
 @pytest.mark.skipif(os.name != "posix", reason="needs a terminal of its own")
 def test_closing_the_terminal_ends_it_with_one_line(partial: Run, tmp_path: Path) -> None:
     child = live_command(partial.save(tmp_path / "run.h5"), tmp_path)
-    child.expect("of 65,536 games", timeout=60)
+    child.expect("of 65,536 games", timeout=300)
     os.close(child.child_fd)
     until, ended = time.monotonic() + 60, (0, 0)
     while ended[0] == 0 and time.monotonic() < until:

@@ -31,7 +31,7 @@ from ttt_batch.games.board import EMPTY, Board, parse_board
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
 BOARD, FOUR, FIVE, SIX = Board(), Board(4, 4, 4), Board(5, 5, 5), Board(6, 6, 4)
-SECONDS = 20
+SECONDS = 300
 
 
 class Seated:

@@ -31,7 +31,7 @@ def shell(script: str, folder: Path, **environment: str) -> "subprocess.Complete
     """Run a line of shell; `T` stands for the program."""
     line = f'set -o pipefail; T() {{ {PROGRAM} "$@"; }}; {script}'
     return finished(
-        ["bash", "-c", line], cwd=folder, env=os.environ | environment, stdin=subprocess.DEVNULL, timeout=120
+        ["bash", "-c", line], cwd=folder, env=os.environ | environment, stdin=subprocess.DEVNULL, timeout=300
     )
 
 
@@ -114,7 +114,7 @@ def test_a_variable_that_the_compiler_cannot_use_costs_one_line(
 def python(code: str, folder: Path, **environment: str) -> list[str]:
     """Return the output of a program that runs without an error or a warning."""
     words, around = [sys.executable, "-W", "error", "-c", code], os.environ | environment
-    done = finished(words, cwd=folder, env=around, timeout=120)
+    done = finished(words, cwd=folder, env=around, timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.splitlines()
 

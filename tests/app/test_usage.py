@@ -407,7 +407,7 @@ def test_training_loads_no_pydantic(tmp_path):
         f"assert run(['train', '--games', '100', '--epsilon', '10%', '-q', '-o', {str(tmp_path / 'a.h5')!r}]) == 0;"
         "assert 'pydantic' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300, stdout=subprocess.DEVNULL)
 
 
 # Printed commands.

@@ -223,7 +223,7 @@ def at_a_terminal(rows: int, columns: int) -> Iterator[Any]:
         ["-c", PROGRAM],
         env=os.environ | {"TERM": "xterm", "PYTHONPATH": paths, "NO_COLOR": "1"},
         encoding="utf-8",
-        timeout=60,
+        timeout=300,
         dimensions=(rows, columns),
     )
     try:

@@ -136,7 +136,6 @@ def test_sampled_games_on_twelve_cells(board: str, tmp_path: Path) -> None:
     assert len(found["positions"]) > 1000
     check_positions(run, found)
     assert (tmp_path / "page.html").stat().st_size < 1_000_000
-    assert found["seconds"] < 2
 
 
 @pytest.mark.slow
@@ -148,7 +147,6 @@ def test_sampled_games_on_four_by_four(tmp_path: Path) -> None:
     assert all(said["values"] is None for said in found["positions"].values())
     check_positions(run, found)
     assert (tmp_path / "page.html").stat().st_size < web.MAX_BYTES
-    assert found["seconds"] < 2
     assert all(found["tallies"][seat]["you"] == 0 for seat in SEATS)
 
 

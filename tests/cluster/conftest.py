@@ -22,8 +22,8 @@ def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
     with Processes(tmp_path_factory.mktemp("dask")) as processes:
         for _ in range(2):
             processes.start_worker("--no-nanny")
-        with Client(processes.address, timeout=60, set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=60)
+        with Client(processes.address, timeout=300, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=300)
         yield processes
 
 

@@ -298,7 +298,7 @@ def test_ended_by_signals(signals: list[str], seconds: float, tmp_path: Path) ->
         else:
             process.send_signal(number)
         time.sleep(0.1)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=300)
     assert wait_until(lambda: not any(map(runs, started)), 60), [one.cmdline() for one in started if runs(one)]
     names = {entry.name for entry in here.iterdir()}
     if signals == ["KILL"]:

@@ -120,7 +120,7 @@ def test_only_holders_of_its_key_use_a_cluster_of_this_machine(temporary: Path) 
         addresses = [pool._cluster.scheduler_address, worker, found["nanny"]]
         own = pool._cluster.security.get_connection_args("client")
         other = Security.temporary(tls_min_version=None, tls_ciphers=None).get_connection_args("client")
-        assert asyncio.run(answering(addresses, own)) == [True] * 3
+        assert asyncio.run(answering(addresses, own, seconds=60)) == [True] * 3
         assert asyncio.run(answering(addresses, other)) == [False] * 3
         plain = [address.replace("tls://", "tcp://") for address in addresses]
         assert plain != addresses and asyncio.run(answering(plain, {})) == [False] * 3
@@ -138,13 +138,13 @@ def test_only_holders_of_its_key_use_a_cluster_of_this_machine(temporary: Path) 
     assert not list(temporary.iterdir())
 
 
-async def answering(addresses: list[str], arguments: dict[str, Any]) -> list[bool]:
+async def answering(addresses: list[str], arguments: dict[str, Any], seconds: float = 3) -> list[bool]:
     """Whether a client with these arguments is answered by each address."""
     from distributed.comm import connect
 
     async def answers(address: str) -> bool:
         try:
-            comm = await connect(address, timeout=3, **arguments)
+            comm = await connect(address, timeout=seconds, **arguments)
             await comm.write({"op": "identity", "reply": True})
             answer = await comm.read()
             await comm.close()

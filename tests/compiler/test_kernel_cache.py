@@ -16,7 +16,7 @@ import ttt_batch
 from ttt_batch.compiler import jit, kernel_cache, settings
 from ttt_batch.compiler.kernel_cache import cache_folder
 
-SECONDS = 240
+SECONDS = 300
 
 PREAMBLE = """
 import hashlib

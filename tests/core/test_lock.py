@@ -132,17 +132,17 @@ def test_two_commands(tmp_path: Path) -> None:
             break
     first.send_signal(signal.SIGSTOP)  # it holds the lock all the same
     for more in (["--overwrite"], []):
-        done = subprocess.run([*words, *more], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run([*words, *more], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == 1
         assert re.fullmatch(rf"ttt-batch: .*run\.h5 is being written: process {first.pid} .*\n", done.stderr)
     words = [*PROGRAM, "train", "--resume", "run.h5", "--more", "1000"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 1 and f"process {first.pid} " in done.stderr
     first.send_signal(signal.SIGCONT)
     first.terminate()
     first.communicate()
     assert first.returncode == 130
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert names(tmp_path) == ["run.h5"]
 

@@ -83,7 +83,7 @@ class Browser:
     def wait(self, condition: str) -> None:
         from selenium.webdriver.support.ui import WebDriverWait
 
-        WebDriverWait(self.driver, 10, poll_frequency=0.01).until(lambda _: self.do(f"return {condition}"), condition)
+        WebDriverWait(self.driver, 60, poll_frequency=0.01).until(lambda _: self.do(f"return {condition}"), condition)
 
     def wait_for_agent(self) -> None:
         self.wait("document.body.dataset.turn !== 'agent'")

@@ -19,7 +19,7 @@ def play_match(run: Run | Deck, folder: Path, jobs: list[dict[str, Any]]) -> lis
     page = web.export_page(run, folder / "page.html", ties="any", overwrite=True)
     (folder / "jobs.json").write_text(json.dumps(jobs))
     command = [program("node", "nodejs"), str(MATCH_DRIVER), str(page), str(folder / "jobs.json")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return list(json.loads(done.stdout))
 
@@ -32,7 +32,7 @@ def learn_on_page(folder: Path, *jobs: dict[str, Any], board: str = "3x3") -> li
     page = web.export_page(trained(games=1000, board=board), folder / "page.html", overwrite=True)
     (folder / "jobs.json").write_text(json.dumps(jobs))
     command = [program("node", "nodejs"), str(LEARNING_DRIVER), str(page), str(folder / "jobs.json")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return list(json.loads(done.stdout))
 

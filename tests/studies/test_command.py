@@ -325,7 +325,7 @@ def test_ctrl_c_says_where_the_results_are(times: int, tmp_path: Path) -> None:
     for _ in range(times):
         child.send_signal(signal.SIGINT)
         time.sleep(0.01)
-    _, err = child.communicate(timeout=60)
+    _, err = child.communicate(timeout=300)
     assert child.returncode == 130 and "Traceback" not in err
     last = err.splitlines()[-1]
     assert "saved" in last and last.endswith("go on with ttt-batch study --resume new.h5")

@@ -27,7 +27,7 @@ from ttt_batch.training.session import Checkpoints, Every, RewrittenRun, parse_e
 pytestmark = pytest.mark.filterwarnings("ignore:This process .*is multi-threaded:DeprecationWarning")
 
 PROGRAM = [sys.executable, "-m", "ttt_batch"]
-SECONDS = 120
+SECONDS = 300
 
 
 def names(folder: Path) -> list[str]:

@@ -190,7 +190,7 @@ def test_a_person_teaches_networks(tmp_path: Path) -> None:
             [sys.executable, "-m", "ttt_batch", "play", "run.h5", "--learn", "--seed", "1", *words],
             cwd=tmp_path,
             input=typed + after,
-            timeout=120,
+            timeout=300,
             env=os.environ,
         )
 

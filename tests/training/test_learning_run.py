@@ -29,7 +29,7 @@ from ttt_batch.training.from_games import LearningRun
 pytestmark = pytest.mark.filterwarnings("ignore:This process .*is multi-threaded:DeprecationWarning")
 
 PROGRAM = [sys.executable, "-m", "ttt_batch"]
-SECONDS = 120
+SECONDS = 300
 """No command takes this long; kernels may have to be compiled."""
 
 

@@ -23,7 +23,7 @@ from ttt_batch.runs.state import table_digest
 from ttt_batch.training.trainers.batched import Walking
 
 PROGRAM = [sys.executable, "-m", "ttt_batch"]
-SECONDS = 120
+SECONDS = 300
 
 
 def stop_after(asked: int) -> Callable[[], bool]:
