@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 
 import pexpect
 import pytest
+from helpers.support import command as command_here
 from helpers.support import finished, mostly_slow
 
 import ttt_batch as ttt
@@ -98,30 +99,29 @@ def test_train_prints_a_table_the_file_and_what_to_do_next(tmp_path: Path) -> No
     assert ttt.load(tmp_path / "td-3x3.h5").games == 100_000
 
 
-def test_options_reach_the_run(tmp_path: Path) -> None:
+def test_options_reach_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = "train --games 40 --learner minimax-q --epsilon 0.25 --alpha 0.125 --gamma 0.5 --draw-worth 0.25,0.75"
     words += " --batch 20 --threads 1 --seed -5 -o my.h5 --board 2x2"
-    done = command(*words.split(), cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    status, _, err = command_here(capsys, *words.split())
+    assert status == 0, err
     config = ttt.load(tmp_path / "my.h5").config
     assert (config.learner, config.board.name, config.batch, config.seed) == ("minimax-q", "2x2x2", 20, -5)
     assert config.settings == Settings(0.25, 0.125, 0.5, (0.25, 0.75))
     words = "train --games 1000 --board 2x2 --engine flow --batch auto -o flow.h5"
-    assert command(*words.split(), cwd=tmp_path).returncode == 0
+    assert command_here(capsys, *words.split())[0] == 0
     config = ttt.load(tmp_path / "flow.h5").config
     assert (config.engine, config.batch) == ("flow", "auto")
-    assert "in batches of auto (flow)" in command("info", "flow.h5", cwd=tmp_path).stdout
+    assert "in batches of auto (flow)" in command_here(capsys, "info", "flow.h5")[1]
 
 
-def test_a_file_is_overwritten_only_on_request(tmp_path: Path) -> None:
+def test_a_file_is_overwritten_only_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "run.h5"
     path.write_text("precious")
-    refused = command("train", "--games", "100", "--out", "run.h5", cwd=tmp_path)
-    assert refused.returncode == 1
-    assert len(refused.stderr.splitlines()) == 1 and refused.stdout == ""
-    assert "--overwrite" in refused.stderr and "--out" in refused.stderr and "run.h5" in refused.stderr
+    status, out, err = command_here(capsys, "train", "--games", "100", "--out", "run.h5")
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert "--overwrite" in err and "--out" in err and "run.h5" in err
     assert path.read_text() == "precious"
-    assert command("train", "--games", "100", "--out", "run.h5", "--overwrite", cwd=tmp_path).returncode == 0
+    assert command_here(capsys, "train", "--games", "100", "--out", "run.h5", "--overwrite")[0] == 0
     assert ttt.load(path).games == 100
     assert names(tmp_path) == ["run.h5"]
 
@@ -640,10 +640,9 @@ def test_bad_input_costs_one_line_and_writes_nothing(
 
 
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder that takes no files")
-def test_a_place_that_takes_no_files_costs_one_line(tmp_path: Path) -> None:
-    done = command("train", "--games", "10", "--out", "/proc/run.h5", cwd=tmp_path)
-    assert done.returncode == 1 and done.stdout == ""
-    assert len(done.stderr.splitlines()) == 1 and "/proc/run.h5" in done.stderr
+def test_a_place_that_takes_no_files_costs_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = command_here(capsys, "train", "--games", "10", "--out", "/proc/run.h5")
+    assert (status, out, err.count("\n")) == (1, "", 1) and "/proc/run.h5" in err
 
 
 def test_misuse_as_a_process(bad_files: Path, tmp_path: Path) -> None:
@@ -810,17 +809,18 @@ def test_the_unbeatable_agent_is_not_beaten(
         assert ("The agent wins." in out) + ("Draw." in out) == 1
 
 
-def test_play_takes_the_newest_run_and_without_any_trains_one(folder: Path, tmp_path: Path) -> None:
-    trained = command("play", cwd=tmp_path, stdin="h\n0\n")
-    assert trained.returncode == 0
-    assert "no run file here: training td on 3x3" in trained.stderr
-    assert trained.stdout.count("+0.00") == 9 and "Goodbye." in trained.stdout
+def test_play_takes_the_newest_run_and_without_any_trains_one(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = command_here(capsys, "play", typed="h\n0\n")
+    assert status == 0 and "no run file here: training td on 3x3" in err
+    assert out.count("+0.00") == 9 and "Goodbye." in out
     assert names(tmp_path) == []
 
     (tmp_path / "old.h5").write_bytes((folder / "poor.h5").read_bytes())
     (tmp_path / "notes.h5").write_text("no run")
-    newest = command("play", cwd=tmp_path, stdin="0\n")
-    assert newest.returncode == 0 and "old.h5" in newest.stderr
+    status, _, err = command_here(capsys, "play", typed="0\n")
+    assert status == 0 and "old.h5" in err
     assert names(tmp_path) == ["notes.h5", "old.h5"]
 
 

@@ -1,7 +1,9 @@
 """Helpers that several tests share: commands, slow cases, tables, folds, and access to the naive oracle."""
 
+import io
 import re
 import subprocess
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,9 +45,15 @@ def without_compiling(err: str) -> str:
     return re.sub(r"^compiling kernels .*\n", "", err, flags=re.MULTILINE)
 
 
-def command(capsys: pytest.CaptureFixture[str], *words: Any) -> tuple[int, str, str]:
-    """Exit status, standard output and standard error of a command, in this process; see `without_compiling`."""
-    status = run_here([str(word) for word in words])
+def command(capsys: pytest.CaptureFixture[str], *words: Any, typed: str | None = None) -> tuple[int, str, str]:
+    """Exit status, standard output and standard error of a command, in this process; see `without_compiling`.
+
+    typed: what standard input holds, if the command reads it.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if typed is not None:
+            patch.setattr(sys, "stdin", io.StringIO(typed))
+        status = run_here([str(word) for word in words])
     out, err = capsys.readouterr()
     return status, out, without_compiling(err)
 

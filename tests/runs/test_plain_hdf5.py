@@ -162,7 +162,7 @@ def replaced(name: str, array: Any, **options: Any) -> Any:
     return change
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -256,6 +256,7 @@ def test_import_takes_a_table_back_by_what_the_file_holds(
         np.testing.assert_array_equal(mine, theirs)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "options, said",
     [

@@ -1,16 +1,13 @@
 """Networks learn from people and from given games: the same way twice, honest about proofs, undone on demand."""
 
-import os
 import random
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers.support import command, finished
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import UsageError
@@ -178,34 +175,28 @@ def test_options_of_lessons() -> None:
     assert ttt.learn_from(lines_of([LOST]), run=run, learner="Patterns")[0].games == run.games + 1
 
 
-def test_a_person_teaches_networks(tmp_path: Path) -> None:
+def test_a_person_teaches_networks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The program as a person uses it: a game, undone and played again; then what the commands say of the file."""
     path = tmp_path / "run.h5"
     train(2000, prove_every=500).save(path)
     content = path.read_bytes()
     typed = "".join(f"{cell}\n" for cell in range(1, 10))
 
-    def play(*words: str, after: str) -> "subprocess.CompletedProcess[str]":
-        return finished(
-            [sys.executable, "-m", "ttt_batch", "play", "run.h5", "--learn", "--seed", "1", *words],
-            cwd=tmp_path,
-            input=typed + after,
-            timeout=300,
-            env=os.environ,
-        )
+    def play(*words: str, after: str) -> tuple[int, str, str]:
+        return command(capsys, "play", "run.h5", "--learn", "--seed", "1", *words, typed=typed + after)
 
-    done = play("--out", "mine.h5", after="u\nq\n")
-    assert done.returncode == 0 and "The last update is undone." in done.stdout, done.stderr
-    assert path.read_bytes() == content and "train --resume" not in done.stderr
-    done = play("--record", "games.txt", after="q\n")
-    assert done.returncode == 0, done.stderr
-    assert "train --resume does not go on with, and no proof of it holds any more; --out FILE" in done.stderr
-    assert re.search(r"^Learnt: (\d+ positions|1 position|nothing) changed \(u: undo\)\.$", done.stdout, re.MULTILINE)
+    status, out, err = play("--out", "mine.h5", after="u\nq\n")
+    assert status == 0 and "The last update is undone." in out, err
+    assert path.read_bytes() == content and "train --resume" not in err
+    status, out, err = play("--record", "games.txt", after="q\n")
+    assert status == 0, err
+    assert "train --resume does not go on with, and no proof of it holds any more; --out FILE" in err
+    assert re.search(r"^Learnt: (\d+ positions|1 position|nothing) changed \(u: undo\)\.$", out, re.MULTILINE)
     before, found = ttt.load(tmp_path / "mine.h5"), ttt.load(path)
     lines = (tmp_path / "games.txt").read_text().splitlines()
     whole, _ = ttt.learn_from(lines, run=before)
     assert found.games == before.games + 1 and bytes_of(found) == bytes_of(whole)
-    assert len(play(after="q\n").stderr.splitlines()) == 0, "it is a run of given games already"
+    assert play(after="q\n")[2] == "", "it is a run of given games already"
 
 
 def test_what_commands_say_of_taught_networks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,6 @@ import io
 import os
 import random
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,7 @@ from typing import Any
 import numpy as np
 import pexpect
 import pytest
-from helpers.support import BOTH_SEATS, finished, mostly_slow, untaught, without_compiling
-from helpers.support import command as command_here
+from helpers.support import BOTH_SEATS, command, mostly_slow, untaught, without_compiling
 
 import ttt_batch as ttt
 from ttt_batch.app.commands import shared as agent_options
@@ -324,10 +322,6 @@ def test_only_a_text_file_is_appended_to(tmp_path: Path) -> None:
 # --- the program --------------------------------------------------------------------------------------------
 
 
-def command(*words: str, cwd: Path, stdin: str = "") -> "subprocess.CompletedProcess[str]":
-    return finished([*PROGRAM, *words], cwd=cwd, input=stdin, timeout=SECONDS)
-
-
 def without_spinner(text: str) -> str:
     """Return the output on a terminal without the line that turns while kernels are compiled."""
     return re.sub(r"\x1b\[\?25l[-\\|/] compiling kernels.*?\x1b\[\?25h\r\x1b\[1A\x1b\[2K", "", text, flags=re.DOTALL)
@@ -342,23 +336,23 @@ def test_what_compiling_says_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(("board", "cells"), mostly_slow([("3x3", 9), ("2x4x3", 8)], ("3x3", 9)))
-def test_a_person_teaches_a_run(board: str, cells: int, tmp_path: Path) -> None:
+def test_a_person_teaches_a_run(board: str, cells: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = trained(tmp_path, games=20, batch=20, board=board, learner="td")
     before = ttt.load(path)
     typed = "\n".join(map(str, range(1, cells + 1)))
     words = ["play", "run.h5", "--learn", "--record", "games.txt", "--seed", "1"]
-    done = command(*words, cwd=tmp_path, stdin=f"{typed}\nq\n")
-    assert done.returncode == 0 and done.stderr.endswith("; --out FILE leaves RUN as it is\n")
-    assert done.stdout.count("Another game?") >= 1
-    assert re.search(r"^Learnt: (\d+ positions|1 position|nothing) changed \(u: undo\)\.$", done.stdout, re.MULTILINE)
+    status, out, err = command(capsys, *words, typed=f"{typed}\nq\n")
+    assert status == 0 and err.endswith("; --out FILE leaves RUN as it is\n")
+    assert out.count("Another game?") >= 1
+    assert re.search(r"^Learnt: (\d+ positions|1 position|nothing) changed \(u: undo\)\.$", out, re.MULTILINE)
     lines = (tmp_path / "games.txt").read_text().splitlines()
     assert len(lines) == 1
     found, (whole, _) = ttt.load(path), ttt.learn_from(lines, run=before)
     assert found.games == 21 and bytes_of(found) == bytes_of(whole)
     assert found.provenance["taught_by"] == f"ttt-batch {' '.join(words)}"
-    assert command("check", "run.h5", cwd=tmp_path).stdout.startswith("run.h5: nothing is wrong with it\n")
-    again = command(*words, cwd=tmp_path, stdin=f"{typed}\nundo\nu\nq\n")
-    assert again.stdout.count("The last update is undone.\n") == again.stdout.count("no update to undo.\n") == 1
+    assert command(capsys, "check", "run.h5")[1].startswith("run.h5: nothing is wrong with it\n")
+    _, again, _ = command(capsys, *words, typed=f"{typed}\nundo\nu\nq\n")
+    assert again.count("The last update is undone.\n") == again.count("no update to undo.\n") == 1
     assert ttt.load(path).games == 21 and bytes_of(ttt.load(path)) == bytes_of(whole)
     assert len((tmp_path / "games.txt").read_text().splitlines()) == 2  # it was played all the same
 
@@ -398,16 +392,16 @@ def test_ctrl_c_loses_only_the_game_at_hand(tmp_path: Path) -> None:
     assert names(tmp_path) == ["games.txt", "run.h5"]
 
 
-def test_another_file_for_what_is_learnt(tmp_path: Path) -> None:
+def test_another_file_for_what_is_learnt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = trained(tmp_path, games=20, batch=20)
     content = path.read_bytes()
     typed = "".join(f"{cell}\n" for cell in range(1, 10))
-    done = command("play", "run.h5", "--learn", "-o", "mine.h5", cwd=tmp_path, stdin=typed)
-    assert done.returncode == 0, done.stderr
+    status, _, err = command(capsys, "play", "run.h5", "--learn", "-o", "mine.h5", typed=typed)
+    assert status == 0, err
     assert path.read_bytes() == content and ttt.load(tmp_path / "mine.h5").games == 21
     assert check_run(tmp_path / "mine.h5") == ([], ())
-    newest = command("play", "--learn", cwd=tmp_path, stdin=typed)
-    assert newest.returncode == 0 and newest.stderr == "teaching mine.h5, the newest run here\n"
+    status, _, err = command(capsys, "play", "--learn", typed=typed)
+    assert (status, err) == (0, "teaching mine.h5, the newest run here\n")
     assert path.read_bytes() == content and ttt.load(tmp_path / "mine.h5").games == 22
 
 
@@ -425,7 +419,7 @@ def test_a_file_that_appears_before_the_first_update_stays(
         return read(*words)
 
     monkeypatch.setattr(agent_options, "load_any_run", load)
-    status, out, err = command_here(capsys, "play", "run.h5", "--learn", "--out", "mine.h5")
+    status, out, err = command(capsys, "play", "run.h5", "--learn", "--out", "mine.h5")
     assert (status, out, err.count("\n")) == (1, "", 1) and "mine.h5 exists already" in err
     assert ttt.load("mine.h5").games == 30 and names(tmp_path) == ["mine.h5", "run.h5"]
 
@@ -442,7 +436,7 @@ def test_misuse_costs_one_line(
     def refused(*words: str, folder: Path = tmp_path) -> tuple[int, str]:
         monkeypatch.chdir(folder)
         monkeypatch.setattr(sys, "stdin", io.StringIO("0\n"))
-        status, out, err = command_here(capsys, "play", *words)
+        status, out, err = command(capsys, "play", *words)
         assert out == "" and err.count("\n") == 1
         return status, err
 
