@@ -155,7 +155,7 @@ VALUES = [
     ("train --gamma 0,9", "gamma '0,9' is not a number", "give 0.9, with a point"),
     ("train --seed random", "seed 'random' is not a whole number", "give any, e.g. 7: it fixes the randomness"),
     *[
-        (typed, "'foo'", "a run file, FILE.py:NAME or cmd:PROGRAM")
+        (typed, "'foo'", "a run file, a certificate, FILE.py:NAME or cmd:PROGRAM")
         for typed in ("train --opponent foo", "evaluate random --against foo")
     ],
     ("learn-from games.txt", "no learner is named", "give --learner NAME, or --run RUN for a run to continue"),

@@ -51,7 +51,7 @@ def test_what_networks_cannot_do_costs_a_line(file: Path, capsys: pytest.Capture
             ("watch", file, "nobody"),
             2,
             "unknown player 'nobody'; choose one of: random, one-ply, two-ply, optimal, "
-            "a run file, FILE.py:NAME or cmd:PROGRAM",
+            "a run file, a certificate, FILE.py:NAME or cmd:PROGRAM",
         ),
         (("export", file, "--to", "csv"), 1, "a run of patterns has no table of positions"),
         (

@@ -37,14 +37,16 @@ from numpy.typing import NDArray
 from ttt_batch.agents.adapter import AgentAdapter
 from ttt_batch.agents.base import Agent, Positions, where
 from ttt_batch.agents.builtin import named_agent
+from ttt_batch.agents.certified import CertifiedAgent
 from ttt_batch.core.console import one_line, redirect_prints
 from ttt_batch.core.errors import AgentError, UsageError, quoted
 from ttt_batch.core.files import reason, shown
 from ttt_batch.core.named_code import is_callable_name, named_object, reason_of
 from ttt_batch.core.text import AGENT_NAMES, ILLEGAL, Number, check_switches, choose, count_text, parse_float
+from ttt_batch.evaluation.certificates import load_certificate
 from ttt_batch.games.board import Board, parse_board
 from ttt_batch.runs.loading import AnyRun, any_run
-from ttt_batch.runs.lookup import PROGRAM, RUNS_OR_AGENTS, is_agent_name
+from ttt_batch.runs.lookup import CERTIFICATE, PROGRAM, RUNS_OR_AGENTS, is_agent_name
 
 TIME_LIMIT = 10.0
 """Default time limit of an answer in seconds."""
@@ -424,6 +426,8 @@ def make_agent(given: object, board: Board, *, time_limit: Number | None = None)
             return ProgramAgent(given.removeprefix(PROGRAM), board, limit=limit)
         if is_callable_name(given):
             return load_callable(given, limit=limit)
+        if given.endswith(CERTIFICATE):
+            return CertifiedAgent(load_certificate(Path(given)), board, given)
         return named_agent(choose("agent", given, AGENT_NAMES, others=RUNS_OR_AGENTS), board)
     if not callable(given):
         raise UsageError(f"not an agent: {quoted(given)}; give a callable such as {SINGLE_FORM}, {RUNS_OR_AGENTS}")
@@ -457,7 +461,7 @@ def open_players(
     load: Callable[[Any], AnyRun] = any_run,
     **rules: Any,
 ) -> Iterator[list[AnyRun | AgentAdapter]]:
-    """Yield the players: runs, and agents on `board`, else on that of the first player that has one, else on 3x3.
+    """Yield the players: runs, and agents on `board`, else on that of the first run or certificate, else on 3x3.
 
     load: opens the file of a run.  rules: options of `at_board`, for agents.
     An agent that is named twice is opened once.  Programs that were started for agents end with the block.
@@ -465,7 +469,9 @@ def open_players(
     """
     seated, whose = AnyRun | AgentAdapter, None if board is None else parse_board(board)
     read = [one if isinstance(one, seated) else None if is_agent(one) else load(one) for one in players]
-    whose = whose or next((one.board for one in read if one is not None), Board())
+    certified = [one for one in players if isinstance(one, str) and one.endswith(CERTIFICATE)]
+    boards = (one.board for one in read if one is not None)
+    whose = whose or next(boards, load_certificate(Path(certified[0])).board if certified else Board())
     named: dict[object, AgentAdapter] = {}
     with ExitStack() as stack:
         for number, given in enumerate(players):

@@ -11,11 +11,14 @@ from ttt_batch.core.named_code import is_callable_name
 from ttt_batch.core.text import AGENT_NAMES, ALL_LEARNERS, OPPONENT_HINTS, find_name, suggested_name, unknown_name
 
 SUFFIX = ".h5"
+CERTIFICATE = ".npz"
+"""End of the name of an agent that is a certificate."""
+
 PROGRAM = "cmd:"
 """Prefix of the name of an agent that is a program."""
 
 RUNS = "a run file"
-RUNS_OR_AGENTS = "a run file, FILE.py:NAME or cmd:PROGRAM"
+RUNS_OR_AGENTS = "a run file, a certificate, FILE.py:NAME or cmd:PROGRAM"
 """Alternatives to an opponent's name, for messages."""
 
 MOST_NAMES = 1000
@@ -41,12 +44,12 @@ def find_run(path: str | Path) -> Path:
 
 
 def _is_agent_form(text: str) -> bool:
-    """Return whether a text is the exact name of an agent, `FILE.py:NAME` or `cmd:PROGRAM`."""
-    return text in AGENT_NAMES or is_callable_name(text) or text.startswith(PROGRAM)
+    """Return whether a text is the exact name of an agent, `FILE.py:NAME`, `cmd:PROGRAM` or a certificate's file."""
+    return text in AGENT_NAMES or is_callable_name(text) or text.startswith(PROGRAM) or text.endswith(CERTIFICATE)
 
 
 def find_agent_or_run(given: str | Path) -> str | Path:
-    """Return an agent's name, `FILE.py:NAME` or `cmd:PROGRAM`, or the file of a run.
+    """Return an agent's name, also `FILE.py:NAME`, `cmd:PROGRAM` or a certificate's file, or the file of a run.
 
     An exact name has precedence over a file, and a file over a name in another spelling.
     """

@@ -1,0 +1,46 @@
+"""Agent that plays the moves of a certificate."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.agents.base import Agent, Positions, as_cells, as_words, mover_words
+from ttt_batch.core.errors import AgentError
+from ttt_batch.core.text import SEATS
+from ttt_batch.evaluation.certificates import Certificate
+from ttt_batch.games.board import Board
+
+
+class CertifiedAgent(Agent):
+    """Agent that plays a certificate's moves, and in any other position the lowest cell that may be marked.
+
+    No game that it plays in the certificate's seat reaches another position, except one in which no line can beat it.
+    """
+
+    own = True
+
+    def __init__(self, certificate: Certificate, board: Board, name: str = "certificate") -> None:
+        """Raises AgentError if the certificate is for another board."""
+        if certificate.board != board:
+            raise AgentError(
+                f"{name} is for board {certificate.board.name}, not for {board.name}; choose that board or leave it out"
+            )
+        self.name, self.seats = name, SEATS
+        self._images = np.array(board.images(certificate.symmetric))
+        pairs = zip(certificate.first.tolist(), certificate.second.tolist(), strict=True)
+        self._move = dict(zip(pairs, certificate.move.tolist(), strict=True))
+
+    def ask(self, batch: Positions) -> NDArray[np.int64]:
+        """Return a cell for each position."""
+        own, other = mover_words(batch)
+        second = batch.to_move == 1
+        first, later = np.where(second, other, own), np.where(second, own, other)
+        cells = self._images.shape[1]
+        marks = as_cells(first, cells), as_cells(later, cells)
+        lowest: NDArray[np.int64] = batch.legal.argmax(1)
+        for image in self._images:
+            # Cell i of the image shows cell image[i] of the board.
+            pairs = zip(*(as_words(side[:, image]).tolist() for side in marks), strict=True)
+            for number, pair in enumerate(pairs):
+                if pair in self._move:
+                    lowest[number] = image[self._move[pair]]
+        return lowest
