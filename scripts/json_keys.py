@@ -66,6 +66,7 @@ COMMANDS = (
     Command("tournament", "tournament run.h5 other.h5"),
     Command("tournament --games N", "tournament run.h5 other.h5 --games 10", quick=False),
     Command("prove", "prove run.h5 --certificate proof.npz"),
+    Command("prove --smallest", "prove --smallest"),
     Command("show", "show run.h5 '5 1'"),
     Command("show --symmetric", "show run.h5 '5 1' --symmetric"),
     Command("plot", "plot run.h5 -o plot.svg"),

@@ -455,7 +455,7 @@ def prove(
     wanted = SEATS if seat == "both" else (seat,)
     most = parse_int("budget", given.get("budget", BUDGET), 1, MAX_BUDGET)
     at_once = thread_count(given.get("threads"))
-    files = _files(certificate, wanted, source, overwrite=overwrite)
+    files = certificate_files(certificate, wanted, source, overwrite=overwrite)
     check_both_seats(run)
     player = table_player(run, ties)
     prover, found = Prover(run.board, symmetric=run.symmetric), dict[str, Proof]()
@@ -473,13 +473,15 @@ def prove(
                 player, number, aim, budget=most, threads=at_once, occupied=run.occupied, follow=follow
             )
         if found[name].status == "proved" and name in files:
-            listed = certificates.certify(player, run.board, number, aim, symmetric=run.symmetric, source=_source(run))
+            listed = certificates.certify(
+                player, run.board, number, aim, symmetric=run.symmetric, source=run_facts(run)
+            )
             certificates.write_certificate(listed, files[name], overwrite=overwrite)
             written[name] = files[name], int(listed.move.size)
     return Proofs(aim, ties, found, written, run)
 
 
-def _files(
+def certificate_files(
     given: str | Path | None, seats: tuple[str, ...], source: Path | None, *, overwrite: bool
 ) -> dict[str, Path]:
     """Return the certificate file of each seat, checked before the proof begins.  source: the run's file, if any."""
@@ -508,13 +510,13 @@ def check_certificate(path: Path, run: AnyRun | None) -> tuple[str, list[str]]:
         claim = certificates.goal_of_certificate(certificate)
         certificates.check_holds(certificate, path)
         if run is not None:
-            certificates.check_match(certificate, run.board, _source(run))
+            certificates.check_match(certificate, run.board, run_facts(run))
     except CertificateError as error:
         return claim, [str(error)]
     return claim, []
 
 
-def _source(run: AnyRun) -> dict[str, Any]:
+def run_facts(run: AnyRun) -> dict[str, Any]:
     """Return the facts by which a certificate identifies its run."""
     arrays = run.tables if isinstance(run, Run) else run.agent.weights
     return {

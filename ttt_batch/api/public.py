@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.agents.external import open_players
 from ttt_batch.analysis.judge import prove
+from ttt_batch.analysis.smallest import smallest_proof
 from ttt_batch.api.judging import AnyRunOrPath, Player, as_list, evaluate, judge, show, tournament
 from ttt_batch.api.tables import export_run, import_run, import_table
 from ttt_batch.core.errors import (
@@ -87,6 +88,7 @@ __all__ = [
     "prove",
     "random_games",
     "show",
+    "smallest_proof",
     "study",
     "tournament",
     "train",

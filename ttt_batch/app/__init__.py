@@ -25,6 +25,7 @@ HOOKS = {
     "Repetition": ("reports.study", "confirmation_text"),
     "SampledEvaluation": ("reports.evaluation", "grown_evaluation_text"),
     "Series": ("reports.tournament", "series_text"),
+    "SmallestProof": ("reports.evaluation", "smallest_text"),
     "Study": ("reports.study", "saved_text"),
     "Summary": ("reports.study", "study_text"),
     "Tournament": ("reports.tournament", "tournament_text"),

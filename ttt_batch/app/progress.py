@@ -161,6 +161,10 @@ class Reporter:
         """Show the number of positions that a proof enters; return its progress callback."""
         return self.counting(lambda positions, _lost: f"proving: {count_text(positions, 'position')}", 0, 0)
 
+    def shrinking(self) -> Callable[[int, int], None]:
+        """Show the size and the bound of a smallest proof; return its progress callback."""
+        return self.counting(lambda size, bound: f"at most {size:,}, at least {bound:,}" if size else "listing", 0, 0)
+
     def warming(self, name: str, seconds: float, done: int, total: int) -> None:
         """Show that one more job of `warmup.warm_up` is done; the name is empty before the first."""
         self.clear()
@@ -267,13 +271,14 @@ class Reporter:
 
 @contextmanager
 def show_progress(what: str) -> Iterator[Callable[..., None]]:
-    """Yield a function that shows progress of `training`, `studying`, `reading`, `proving` or `asking`."""
+    """Yield a function that shows progress of `training`, `studying`, `reading`, `proving`, `shrinking` or `asking`."""
     collections = gc.get_threshold()
     try:
         with Reporter() as report:
             ways: dict[str, Callable[..., None]] = {"training": report, "studying": report.studying}
             ways |= {"reading": report.reading, "asking": report.asking}
-            yield report.proving() if what == "proving" else ways[what]
+            begun = {"proving": report.proving, "shrinking": report.shrinking}
+            yield begun[what]() if what in begun else ways[what]
     finally:
         gc.set_threshold(*collections)
 

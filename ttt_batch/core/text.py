@@ -53,6 +53,12 @@ AGAINST = (*AGENT_NAMES, "self")
 ILLEGAL = ("error", "loses")
 """Treatments of an agent's move to an occupied cell."""
 
+IMAGES = ("merge", "separate")
+"""Treatments of the images of a position under the board's symmetries."""
+
+WEIGHTS = ("positions", "depth", "beads")
+"""Quantities that a smallest proof makes smallest."""
+
 DIGITS_MEAN = ("numbers", "row-col", "col-row", "columns")
 """Meanings of digits in a file of games: a cell's number, its row and column in either order, or its column."""
 
@@ -325,6 +331,22 @@ def parse_float(name: str, value: Number, expected: str, *, shares: bool = False
     if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d*,\d+%?\s*", value, re.ASCII):
         expected = f"{value.strip().replace(',', '.')}, with a point"
     raise UsageError(f"{name} {number_text(value)} is not a number; give {expected}")
+
+
+_SECONDS = {"": 1, "s": 1, "min": 60, "m": 60, "h": 3600}
+
+
+def parse_seconds(name: str, value: Number, most: float) -> float:
+    """Return a duration in seconds, given as a number of them or as text such as `90s`, `10min` or `1h`.
+
+    Raises UsageError unless it is above 0 and at most `most` seconds.
+    """
+    text = re.fullmatch(r"\s*(.+?)\s*(s|m|min|h)?\s*", str(value), re.IGNORECASE)
+    number = exact_number(text[1]) if text else None
+    seconds = None if number is None or text is None else float(number) * _SECONDS[(text[2] or "").lower()]
+    if seconds is None or not 0 < seconds <= most:
+        raise UsageError(f"{name} {number_text(value)} is no duration; give e.g. 90s, 10min or 1h")
+    return seconds
 
 
 def parse_share(name: str, value: Number, meaning: str) -> float:

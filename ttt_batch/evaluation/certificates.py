@@ -69,8 +69,8 @@ class Fault(NamedTuple):
 
 
 @kernel
-def lowest_moves(agent: Any, lines: Lines, firsts: Uint64Array, seconds: Uint64Array, moves: Uint8Array) -> None:
-    """Write the lowest cell that an agent may pick in each of its positions into `moves` (uint8[n]), in place."""
+def list_tied(agent: Any, lines: Lines, firsts: Uint64Array, seconds: Uint64Array, cells: Uint64Array) -> None:
+    """Write the cells that an agent may pick in each of its positions into `cells` (uint64[n], sets), in place."""
     for number in range(firsts.shape[0]):
         left, ply = (firsts[number], seconds[number]), 0
         reset(agent)
@@ -80,7 +80,7 @@ def lowest_moves(agent: Any, lines: Lines, firsts: Uint64Array, seconds: Uint64A
             left = (left[0], rest) if ply & 1 else (rest, left[1])
             ply += 1
         own, other = (seconds[number], firsts[number]) if ply & 1 else (firsts[number], seconds[number])
-        moves[number] = lowest_bit(tied_cells(agent, lines, own, other, view_of(lines, own, other), ply))
+        cells[number] = tied_cells(agent, lines, own, other, view_of(lines, own, other), ply)
 
 
 @inlined
@@ -290,22 +290,49 @@ class Certificate:
     source: Mapping[str, Any]
 
 
+def tied_in(agent: Any, board: Board, layer: ClosureLayer) -> NDArray[np.uint64]:
+    """Return the cells, as sets (uint64[n]), that an agent may pick in the positions of a layer."""
+    cells = np.zeros(layer.first.size, np.uint64)
+    list_tied(agent, make_lines(board), layer.first, layer.second, cells)
+    return cells
+
+
 def certify(
     agent: Any, board: Board, seat: int, goal: Goal, *, symmetric: bool = True, source: Mapping[str, Any] | None = None
 ) -> Certificate:
-    """Make the certificate of a proved agent; parameters as for `Prover.prove`.
+    """Make the certificate of a proved agent; parameters as for `Prover.prove`, `source` and errors as `certify_moves`.
 
-    source: JSON-compatible description of the agent; the version of this program is added.
-    Raises CertificateError, with the position, if the agent misses its goal with the certificate's moves.
+    Of tied moves it takes the one to the lowest cell.
     """
-    lines, moves, kept = make_lines(board), list[NDArray[np.uint8]](), list[ClosureLayer]()
 
     def choose(layer: ClosureLayer) -> NDArray[np.uint8]:
-        moves.append(np.zeros(layer.first.size, np.uint8))
-        lowest_moves(agent, lines, layer.first, layer.second, moves[-1])
+        cells = tied_in(agent, board, layer)
+        return np.bitwise_count((cells & -cells) - ONE)
+
+    return certify_moves(choose, board, seat, goal, symmetric=symmetric, source=source)
+
+
+def certify_moves(
+    choose: Choice,
+    board: Board,
+    seat: int,
+    goal: Goal,
+    *,
+    symmetric: bool = True,
+    source: Mapping[str, Any] | None = None,
+) -> Certificate:
+    """Make the certificate of chosen moves; parameters as for `layers_of`.
+
+    source: JSON-compatible description of the agent; the version of this program is added.
+    Raises CertificateError, with the position, if the moves miss the goal.
+    """
+    moves, kept = list[NDArray[np.uint8]](), list[ClosureLayer]()
+
+    def note(layer: ClosureLayer) -> NDArray[np.uint8]:
+        moves.append(choose(layer))
         return moves[-1]
 
-    for found in layers_of(board, seat, GOALS.index(goal), symmetric=symmetric, choose=choose):
+    for found in layers_of(board, seat, GOALS.index(goal), symmetric=symmetric, choose=note):
         if isinstance(found, Fault):
             raise CertificateError(f"no certificate: {_said(board, kept[-1], moves[-1], found)}")
         kept.append(found)

@@ -14,6 +14,7 @@ from ttt_batch.core.errors import UsageError, flag, quoted, warn_python
 from ttt_batch.core.files import begins_with, shown
 from ttt_batch.core.named_code import AS_AGENT
 from ttt_batch.core.text import SEATS, choose, choose_seat, count_text
+from ttt_batch.evaluation.certificates import Certificate
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, parse_board
 from ttt_batch.games.enumeration import enumerate_graph, too_large
 from ttt_batch.learners import learner_named
@@ -507,3 +508,26 @@ def _fill(run: Run, table: base.Table, *, only_second: bool) -> None:
         values = numbering.values_from(run.graph, table, values_of_both_players(run))
         of_first = 0.0 - values[1] if only_second else values[0]
         run.tables.value[:] = of_first if run.learner.zero_sum else values
+
+
+def run_of_moves(certificate: Certificate) -> Run:
+    """Return a run of `q-learning` that plays the moves of a certificate: they are worth 1, and all other moves 0.
+
+    Raises BoardError for a board that is too large to enumerate.
+    """
+    board = certificate.board
+    run = _fresh(make_config(learner="q-learning", board=board, symmetry=certificate.symmetric), 0)
+    if run.config.grown:
+        raise too_large("a run of a certificate", board, "keep the certificate, which plays itself")
+    run.tables.q[:] = 0
+    rows = {code: row for row, code in enumerate(run.graph.code.tolist())}
+    listed = zip(certificate.first.tolist(), certificate.second.tolist(), certificate.move.tolist(), strict=True)
+    for first, second, move in listed:
+        position = board.position_of(first, second)
+        for image in board.images(certificate.symmetric):
+            row = rows.get(board.encode(tuple(position[cell] for cell in image)))
+            if row is not None:
+                edges = slice(*run.graph.first_edge[row : row + 2])
+                run.tables.q[edges] = run.graph.cell[edges] == image.index(move)
+    _finish(run, "")
+    return run

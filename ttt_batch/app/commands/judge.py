@@ -9,11 +9,12 @@ import typer
 from ttt_batch.app.commands import shared
 from ttt_batch.app.commands.shared import File, Text, argument, option, switch
 from ttt_batch.core.console import print_message
-from ttt_batch.core.errors import RunFileError, UsageError
+from ttt_batch.core.errors import InterruptedTraining, RunFileError, UsageError, dashed
 from ttt_batch.core.files import exists, shown
+from ttt_batch.core.outputs import check_distinct
 from ttt_batch.core.results import call_hook
-from ttt_batch.core.text import AGAINST, SEATS, check_ties, count_text, find_name
-from ttt_batch.games.board import parse_board
+from ttt_batch.core.text import AGAINST, IMAGES, SEATS, WEIGHTS, check_ties, count_text, find_name
+from ttt_batch.games.board import BOARD, BOARDS, parse_board
 from ttt_batch.runs.lookup import find_run, is_agent_name
 
 if TYPE_CHECKING:
@@ -274,6 +275,10 @@ def _openable(paths: list[str], trust: bool, board: str | None) -> tuple[list[st
     return [name for name, _ in read], [one for _, one in read], played
 
 
+def _named(path: File) -> File:
+    return None if path is None else find_run(path)
+
+
 Seat = Annotated[
     Text,
     option(
@@ -304,14 +309,79 @@ Certificate = Annotated[
 ]
 
 
+Smallest = "Smallest proofs"
+SmallestOnly = Annotated[
+    bool,
+    switch(
+        "--smallest",
+        "Find the player that needs to know a move in the fewest positions, and prove how few are possible.  It needs "
+        "no run.",
+        Smallest,
+    ),
+]
+SmallestBoard = Annotated[
+    Text, option("BOARD", f"{BOARD}.", offers=BOARDS, default="3x3, or that of the run", panel=Smallest)
+]
+Within = Annotated[
+    Text,
+    option("RUN", "Use only moves that this run may play.", panel=Smallest, read=lambda name: name and find_run(name)),
+]
+Images = Annotated[
+    Text,
+    option(
+        "merge|separate",
+        "Whether a position stands for its turned and mirrored images.",
+        offers=IMAGES,
+        default="merge, if the run shares images",
+        panel=Smallest,
+    ),
+]
+Weigh = Annotated[
+    Text,
+    option(
+        "positions|depth|beads",
+        "What is smallest: the positions; the moves to know in the longest game, then the positions; or the matchboxes "
+        "that menace needs.",
+        offers=WEIGHTS,
+        default="positions",
+        panel=Smallest,
+    ),
+]
+Harmless = Annotated[
+    bool, switch("--harmless", "List positions in which no line can beat the player any more, too.", Smallest)
+]
+TimeLimit = Annotated[
+    Text,
+    option(
+        "TIME",
+        "Time to search, such as 90s, 10min or 1h; then the best so far is the result.",
+        default="10min",
+        panel=Smallest,
+    ),
+]
+Count = Annotated[bool, switch("--count", "Count the players that are as small, on boards of up to 9 cells.", Smallest)]
+AsRun = Annotated[
+    File, option("FILE.h5", "Write the player as a run, too.", "--out", "-o", read=shared.new_run, panel=Smallest)
+]
+
+
 def prove_command(
-    path: shared.RunPath = shared.NEWEST,
+    path: Annotated[File, argument("[RUN]", "A run file; the newest here if not given.", read=_named)] = None,
     seat: Seat = None,
     goal: Claim = None,
     budget: Annotated[Text, option("N", "Positions to enter per seat at most.", default="100M")] = None,
     certificate: Certificate = None,
     threads: Annotated[Text, option("N", "Threads; all processors if not given.")] = None,
     ties: shared.TiesRule = "any",
+    smallest: SmallestOnly = False,
+    board: SmallestBoard = None,
+    within: Within = None,
+    images: Images = None,
+    weigh: Weigh = None,
+    harmless: Harmless = False,
+    count: Count = False,
+    time_limit: TimeLimit = None,
+    out: AsRun = None,
     overwrite: shared.Overwrite = False,
     trust: shared.Trust = False,
     learner: shared.OwnLearner = None,
@@ -319,10 +389,25 @@ def prove_command(
     json: shared.Json = False,
 ) -> None:
     """Prove by exhaustive search that an agent cannot lose, or always wins: status 0 if it is proved, 1 if not."""
+    rule = check_ties(ties)
+    least: dict[str, Any] = {"board": board, "within": within, "images": images, "weigh": weigh}
+    least |= {"harmless": harmless or None, "count": count or None, "time_limit": time_limit, "out": out}
+    how: dict[str, Any] = {"budget": budget, "threads": threads, "trust": trust or None}
+    how["ties"] = None if rule == "any" else rule
+    for name, given in (how if smallest else least).items():
+        if given is not None:
+            why = "does not go with" if smallest else "goes with"
+            raise UsageError(f"{dashed(name)} {why} --smallest; leave it out")
+    if smallest:
+        if path is not None:
+            raise UsageError(f"--smallest takes no run; for moves of {shown(path)} alone give --within {shown(path)}")
+        given = {name: value for name, value in least.items() if value is not None}
+        _prove_smallest({"seat": seat, "goal": goal, **given}, certificate, overwrite=overwrite, quiet=quiet, json=json)
+        return
     from ttt_batch.analysis.judge import prove as prove_run
     from ttt_batch.app.reports.evaluation import proofs_text
 
-    rule = check_ties(ties)
+    path = path or shared.newest_file("prove")
     with shared.working(quiet=quiet) as report:
         found = prove_run(
             path,
@@ -343,3 +428,35 @@ def prove_command(
     )
     if not found.proved:
         raise typer.Exit(1)
+
+
+def _prove_smallest(
+    asked: dict[str, Any], certificate: Path | None, *, overwrite: bool, quiet: bool, json: bool
+) -> None:
+    """Find a smallest proof, write and print it; also the best one so far after Ctrl-C, which then ends the command."""
+    from ttt_batch.analysis.smallest import smallest_proof
+    from ttt_batch.app.interrupt import Interrupt
+    from ttt_batch.app.progress import Reporter
+    from ttt_batch.app.reports.evaluation import smallest_text
+    from ttt_batch.runs.storage.run_file import RUN_FILE
+
+    out = asked.pop("out", None)
+    asked |= {"certificate": certificate, "overwrite": overwrite}
+    if out is not None:
+        check_distinct([("--out", out)], [("--within", asked["within"])] if "within" in asked else [])
+        RUN_FILE.check(out, overwrite=overwrite)
+    with Interrupt("interrupted before anything was found") as interrupt, Reporter(quiet=quiet) as report:
+        tell = report.shrinking()
+
+        def progress(size: int, bound: int) -> None:
+            interrupt.gently = True
+            tell(size, bound)
+
+        found = smallest_proof(**asked, progress=progress, stop=interrupt.requested)
+        stopped = interrupt.requested()
+    if out is not None:
+        found.to_run().save(out, overwrite=overwrite)
+    files = [file for file in (certificate, out) if file is not None]
+    shared.print_result(json, found.to_dict, lambda: smallest_text(found, *map(shown, files)), saved=(*files, None)[0])
+    if stopped and not found.minimal:
+        raise InterruptedTraining("interrupted; the proof holds, and a smaller one may exist")

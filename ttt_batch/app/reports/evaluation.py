@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ttt_batch.analysis.judge import Proofs
 from ttt_batch.analysis.position import Move, PositionReport
+from ttt_batch.analysis.smallest import SmallestProof
 from ttt_batch.app.reports import layout
 from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import flag
@@ -209,6 +210,27 @@ def proofs_text(proofs: Proofs, name: str = "") -> str:
     for path, n in proofs.certificates.values():
         listed = f"{count_text(n, 'position')} with a move each, the first of those that tie"
         lines += layout.hanging("", f"certificate: {shown(path)}, {listed}", 0)
+    return "\n".join(lines)
+
+
+def smallest_text(proof: SmallestProof, *files: str) -> str:
+    """Return the text of `prove --smallest`: what was found, its bound, and the files that hold it."""
+    what = count_text(proof.positions, "position")
+    if proof.weigh == "beads":
+        what = f"{count_text(proof.cost, 'matchbox', 'matchboxes')}, {what}"
+    elif proof.weigh == "depth":
+        what = f"{count_text(proof.depth, 'move')} to know in the longest game, the fewest possible; {what}"
+    known = "minimal" if proof.minimal else f"at least {proof.bound:,}"
+    does = "always wins" if proof.goal == ALWAYS_WINS else "cannot lose"
+    lines = [f"{proof.board.name}: the {proof.seat} player {does}", f"{what}, {known}"]
+    if proof.images == "merge":
+        lines.append("images: a position stands for its turned and mirrored images")
+    if proof.harmless:
+        lines.append("listed, too: positions in which no line can beat it any more")
+    lines.append(f"chosen among {count_text(proof.candidates, 'position')} in {proof.seconds:.1f} s; checked")
+    if proof.players is not None:
+        lines.append(f"players with as few: {proof.players:,}")
+    lines += [f"wrote {file}" for file in files]
     return "\n".join(lines)
 
 

@@ -1,0 +1,83 @@
+"""Smallest proofs: known sizes, what they are worth as agents and runs, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+from helpers.support import command
+
+import ttt_batch as ttt
+from ttt_batch.evaluation.certificates import fault_of, load_certificate
+
+KNOWN = {
+    ("first", "merge", False): 13,
+    ("second", "merge", False): 66,
+    ("first", "merge", True): 22,
+    ("second", "merge", True): 71,
+}
+"""Positions by seat, treatment of images, and whether harmless positions are listed."""
+
+
+@pytest.mark.parametrize(("seat", "images", "harmless"), KNOWN)
+def test_the_smallest_players_of_3x3_are_known(seat, images, harmless):
+    found = ttt.smallest_proof(seat=seat, images=images, harmless=harmless)
+    assert found.minimal and found.positions == found.cost == found.bound == KNOWN[seat, images, harmless]
+    assert fault_of(found.certificate) is None
+    assert harmless or found.certificate.move.size == found.positions
+
+
+def test_a_smallest_player_is_written_checked_played_and_kept_as_a_run(tmp_path, capfd):
+    file, run = tmp_path / "cannot-lose.npz", tmp_path / "cannot-lose.h5"
+    code, out, err = command(capfd, "prove", "--smallest", "--count", "--certificate", str(file), "-o", str(run))
+    assert code == 0 and "13 positions, minimal" in out and "players with as few: 5" in out and not err
+    assert load_certificate(file).move.size == 13
+    code, out, _ = command(capfd, "check", str(file))
+    assert code == 0 and "nothing is wrong" in out
+    for player in (file, run):
+        judged = ttt.evaluate(str(player))
+        assert judged.to_dict()["unbeatable"] == {"first": True, "second": False}
+    code, out, _ = command(capfd, "show", str(file), "--json")
+    shown = json.loads(out)
+    assert code == 0 and [move["name"] for move in shown["moves"] if move["probability"]] == ["5"]
+
+
+def test_a_certificate_plays_on_its_own_board(tmp_path, capfd):
+    file = tmp_path / "wins.npz"
+    found = ttt.smallest_proof("3x4x3", goal="always-wins", certificate=file)
+    assert found.minimal and found.positions == 46 and found.depth == 4
+    assert ttt.judge(str(file)).to_dict()["first"]["win"] == 1.0
+    code, _, err = command(capfd, "evaluate", str(file), "--board", "3x3")
+    assert code == 1 and "is for board 3x4x3, not for 3x3" in err
+
+
+def test_a_run_limits_the_moves(tmp_path):
+    run = ttt.train(200_000, seed=1)
+    within = ttt.smallest_proof(seat="second", within=run, time_limit=1)
+    free = ttt.smallest_proof(seat="second", images="separate", time_limit=0.1)
+    assert within.images == "separate" and within.positions >= 242 and within.candidates < free.candidates
+    assert within.certificate.source["games"] == 200_000 and within.certificate.source["learner"] == "td"
+
+
+@pytest.mark.parametrize("weigh", ["depth", "beads"])
+def test_other_quantities_can_be_smallest(weigh):
+    found = ttt.smallest_proof(seat="second", weigh=weigh)
+    assert found.minimal and found.depth == 4 and fault_of(found.certificate) is None
+    counts = 9 - np.bitwise_count(found.certificate.first | found.certificate.second)
+    assert found.cost == (counts > 1).sum() if weigh == "beads" else found.positions
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--smallest --goal always-wins", "the first player cannot always win: the game is a draw"),
+        ("--smallest --board 3x4x3 --as second", "the second player cannot avoid every loss"),
+        ("--smallest --board 3x3 --budget 7", "--budget does not go with --smallest"),
+        ("--weigh beads", "--weigh goes with --smallest"),
+        ("--smallest --time-limit soon", "'soon' is no duration; give e.g. 90s, 10min or 1h"),
+        ("--smallest --weigh marks", "choose positions, depth or beads"),
+        ("--smallest --board 9x9x5", "board 9x9x5 has"),
+    ],
+)
+def test_what_cannot_be_had_is_said_in_a_line(words, said, capfd):
+    code, out, err = command(capfd, "prove", *words.split())
+    assert code == 2 and not out and said in err and err.count("\n") == 1
