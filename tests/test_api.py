@@ -224,7 +224,9 @@ def test_a_table_goes_out_and_comes_back(tmp_path):
     assert ttt.export_run(run, tmp_path / "again.html", "HTML")[0].read_text(encoding="utf-8").startswith("<!")
     with pytest.raises(ttt.UsageError, match="one file"):
         ttt.export_run(run, [tmp_path / "a.html", tmp_path / "b.html"], "html")
-    with pytest.raises(ttt.UsageError, match=r"unknown format 'htm' \(did you mean html\?\); .* html, boxes, cards, hdf5"):
+    with pytest.raises(
+        ttt.UsageError, match=r"unknown format 'htm' \(did you mean html\?\); .* html, boxes, cards, hdf5"
+    ):
         ttt.export_run(run, tmp_path / "x.html", "htm")
 
 

@@ -213,7 +213,8 @@ def _moves_of(
         most = some[0].size * (cells - layer.ply)
         moves = np.empty(most, np.int64), np.empty(most, np.uint8), np.empty(most, np.int64)
         room = np.empty(2 * most * max(1, cells - layer.ply - 1), np.uint64)
-        n_moves, n = list_good_moves(positions, task, layer.ply, some, may[start : start + AT_ONCE], images, moves, room)
+        cells_here = may[start : start + AT_ONCE]
+        n_moves, n = list_good_moves(positions, task, layer.ply, some, cells_here, images, moves, room)
         owners.append(moves[0][:n_moves] + start)
         marked.append(moves[1][:n_moves])
         ends.append(moves[2][:n_moves] + n_keys)
