@@ -184,7 +184,7 @@ def program_of(decisions: Decisions, cost: NDArray[np.int64], most: int | None =
     )
 
 
-def moves_in(decisions: Decisions, x: NDArray[np.float64]) -> NDArray[np.int64]:
+def preferred_moves(decisions: Decisions, x: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the move that a solution of `program_of` gives each position, int64[n]."""
     n, counts = decisions.first.size, np.diff(decisions.first_move)
     owner = np.arange(n).repeat(counts)
@@ -370,7 +370,7 @@ class Smallest:
     def _note(self, decisions: Decisions, answer: Answer) -> None:
         self.found = self.found._replace(bound=min(self.found.size, max(self.found.bound, answer.bound)))
         if answer.x is not None:
-            self._take(moves_in(decisions, answer.x))
+            self._take(preferred_moves(decisions, answer.x))
 
     def _bound_plies(self, solver: Solver, plies: list[int], seconds: float, stop: Callable[[], bool]) -> None:
         """Raise the bound by the programs of the first plies, one ply more each time, until one takes too long."""
@@ -403,7 +403,7 @@ class Smallest:
             better = False
             if answer.x is not None:
                 wanted = np.full(reached.size, -1)
-                wanted[reached] = np.flatnonzero(kept)[moves_in(some, answer.x)]
+                wanted[reached] = np.flatnonzero(kept)[preferred_moves(some, answer.x)]
                 better = self._take(wanted)
             in_vain = 0 if better else in_vain + 1
             if not answer.optimal:
