@@ -1,0 +1,66 @@
+"""Every command over a board of each rule: from one list of commands and one of boards."""
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+from helpers.support import command
+
+import ttt_batch as ttt
+from ttt_batch.app.cli import COMMANDS
+from ttt_batch.games.board import BOARD_RULES, parse_board
+
+BOARDS = ["3x3-gravity", "3x3-misere", "3x3-exact"]
+
+WORDS = {
+    "train": ["train --board {board} --games 500 --out new.h5", "train --resume new.h5 --more 500"],
+    "study": ["study --board {board} --games 200 --seeds 2 --batch 10 --out study.h5"],
+    "evaluate": ["evaluate good.h5", "evaluate weak.h5 --against two-ply", "evaluate random --board {board}"],
+    "prove": ["prove good.h5 --as {seat} --certificate proof.npz"],
+    "play": ["play weak.h5 --seed 1"],
+    "watch": ["watch good.h5 weak.h5 --seed 1", "watch good.h5 random --games 100"],
+    "plot": ["plot good.h5 --out curves.svg", "plot study.h5 --out study.svg"],
+    "show": ["show good.h5 {moves}", "show good.h5 --symmetric"],
+    "tournament": ["tournament good.h5 weak.h5", "tournament good.h5 weak.h5 --games 50"],
+    "boards": ["boards {board}"],
+    "compare": ["compare good.h5 weak.h5"],
+    "learn-from": ["learn-from games.txt --learner td --board {board} --out taught.h5"],
+    "export": [
+        *(f"export good.h5 --to {form} --out table.{form}" for form in ("html", "json", "csv", "npz", "hdf5")),
+        *("export proof.npz --to html --out proof.html", "export proof.npz --to cards --out cards.html"),
+    ],
+    "import": [f"import table.{form} --learner td --board {{board}} --out {form}.h5" for form in ("json", "npz")],
+    "info": ["info good.h5", "info study.h5"],
+    "check": ["check good.h5", "check study.h5", "check proof.npz"],
+}
+"""What each command is started with, in this order: later ones read the files of earlier ones."""
+
+WITHOUT_BOARD = {"learners", "warmup", "bench", "page"}
+"""Commands that take no board of other rules: `page` learns in a browser, on two boards of its own."""
+
+
+def test_the_lists_hold_every_command_and_every_rule() -> None:
+    assert set(WORDS) | WITHOUT_BOARD == set(COMMANDS)
+    assert {rule for board in BOARDS for rule in parse_board(board).rules} == set(BOARD_RULES)
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_every_command_takes_a_board_of_every_rule(
+    board: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each ends well, and says nothing of a board that it does not take."""
+    monkeypatch.chdir(tmp_path)
+    good = ttt.train(100_000, board=board, batch=1024, epsilon=0.5, seed=1, out="good.h5")
+    ttt.train(100, board=board, batch=10, record="games.txt", out="weak.h5")
+    names = {"board": board, "seat": "first" if good.evaluation().unbeatable["first"] else "second"}
+    names["moves"] = "8" if good.board.gravity else "5"
+    for words in (words for starts in WORDS.values() for words in starts):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{cell}\n" for cell in range(1, 10)) * 3 + "q\n"))
+        status, out, err = command(capsys, *words.format(**names).split())
+        assert status == 0, (words, err)
+        assert "Traceback" not in out + err and "does not take" not in err, words
+        if words.startswith("play"):
+            assert "Score:" in out, out
+        if words.startswith("prove"):
+            assert Path("proof.npz").exists(), out
