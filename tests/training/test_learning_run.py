@@ -336,11 +336,14 @@ def test_what_compiling_says_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(("board", "cells"), mostly_slow([("3x3", 9), ("2x4x3", 8)], ("3x3", 9)))
-def test_a_person_teaches_a_run(board: str, cells: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_person_teaches_a_run(
+    board: str, cells: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = trained(tmp_path, games=20, batch=20, board=board, learner="td")
     before = ttt.load(path)
     typed = "\n".join(map(str, range(1, cells + 1)))
     words = ["play", "run.h5", "--learn", "--record", "games.txt", "--seed", "1"]
+    monkeypatch.setattr(sys, "argv", ["ttt-batch", *words])
     status, out, err = command(capsys, *words, typed=f"{typed}\nq\n")
     assert status == 0 and err.endswith("; --out FILE leaves RUN as it is\n")
     assert out.count("Another game?") >= 1
