@@ -1,7 +1,7 @@
 """Lets tests import the helpers beside them, compiles kernels before the whole suite begins, and says which are slow.
 
-Tests in parallel processes would compile the same kernels several times over, and to compile is half of what the quick
-suite costs on empty caches.  So there two learners stand for all in most tests: see `QUICK` and `EVERY_LEARNER`.
+Tests in parallel processes would compile the same kernels several times over, and to compile is a third of what the
+quick suite costs on empty caches.  So there two learners stand for all in most tests: see `QUICK`.
 """
 
 import gc
@@ -47,24 +47,12 @@ for _name in [*os.environ]:
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
 
-LARGER = {
-    "test_growing_table.py",
-    "test_matches.py",
-    "test_search.py",
-    "test_symmetry.py",
-    "test_variants.py",
-    "test_large_board.py",
-}
-"""Files about boards of more than nine cells, or of variants: `td` is quick there, whose kernels are compiled."""
-
 QUICK = ("td", "minimax-q")
-"""The learners that stand for all in other files, in each test that has one of them among its cases.
+"""The learners that stand for all in each test that has one of them among its cases.
 
-Between them they have values of positions and of moves, and occupied cells among the moves or not.
+Between them they have values of positions and of moves, and occupied cells among the moves or not.  The mark
+`quick_learners` of a test or a file names others: `td` alone where boards are larger, all where nothing is compiled.
 """
-
-EVERY_LEARNER = {"test_naive.py", "test_choices.py"}
-"""Files of tests that compile nothing, or one small kernel: all are quick there."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -104,10 +92,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         having[test_of(item)] |= learners_of(item)
     for item in items:
-        larger, own = item.path.name in LARGER, learners_of(item)
-        quick = QUICK[:1] if larger else QUICK
-        stand = having[test_of(item)] & set(quick) and item.path.name not in EVERY_LEARNER
-        if (larger or stand) and not own <= set(quick):
+        mark = item.get_closest_marker("quick_learners")
+        quick = set(mark.args if mark else QUICK)
+        if (mark or having[test_of(item)] & quick) and not learners_of(item) <= quick:
             item.add_marker(pytest.mark.slow)
     sampled = defaultdict(list)
     for item in items:

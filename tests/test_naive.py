@@ -14,6 +14,9 @@ import pytest
 from helpers.support import mostly_slow
 from oracle import naive
 from oracle.naive import DRAW, FIRST, SECOND, UNFINISHED, Board, Moves, parse_game
+from oracle.textbook import ORACLES
+
+pytestmark = pytest.mark.quick_learners(*ORACLES)  # nothing is compiled
 
 RECORDED = Path(__file__).parent / "recorded"
 BOARD = Board()

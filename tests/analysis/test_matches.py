@@ -32,6 +32,8 @@ from ttt_batch.games.notation import read_position
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run
 
+pytestmark = pytest.mark.quick_learners("td")
+
 BOARDS = ["3x3", "3x3-misere", "2x4x3-exact", "2x4x2", "3x3-gravity"]
 
 

@@ -18,6 +18,8 @@ from ttt_batch.evaluation import prover
 from ttt_batch.games.board import FIRST_WINS, UNFINISHED, parse_board
 from ttt_batch.runs.run import Run
 
+pytestmark = pytest.mark.quick_learners("td")
+
 TINY = ["2x3x2", "3x3-misere", "2x4x3-exact", "2x4x3-misere-exact", "1x6x4", "3x3-gravity", "2x4x3-misere-gravity"]
 
 

@@ -7,6 +7,8 @@ from ttt_batch.core.text import OPPONENT_HINTS, choose, choose_seat, find_name
 from ttt_batch.learners import LEARNERS, learner_named
 from ttt_batch.runs.formats import FORMATS, format_named
 
+pytestmark = pytest.mark.quick_learners(*LEARNERS)  # nothing is compiled
+
 NAMES = ("random", "one-ply", "two-ply", "optimal", "self")
 
 

@@ -13,6 +13,8 @@ from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Boa
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.games.solution import solve
 
+pytestmark = pytest.mark.quick_learners("td")
+
 SMALL = ["1x5x3-exact", "1x6x2-exact", "2x4x2-exact", "2x4x3-misere", "2x4x3-misere-exact", "3x3x2-exact", "3x3-misere"]
 
 

@@ -24,6 +24,8 @@ from ttt_batch.runs.loading import check_run
 from ttt_batch.training import train
 from ttt_batch.training.kernels.games import learn_given
 
+pytestmark = pytest.mark.quick_learners("td")
+
 RECORDED = Path(__file__).parents[1] / "recorded"
 LARGE = "5x5x5"
 SHAPES = "2x5x3", "3x4x3-gravity"

@@ -29,6 +29,8 @@ from ttt_batch.training.kernels.batch import Learning, make_decays, make_spans, 
 from ttt_batch.training.trainers import batched
 from ttt_batch.training.trainers.batched import InLockstep, make_trainer
 
+pytestmark = pytest.mark.quick_learners("td")
+
 BOARD = "2x5x3"
 PLAIN = naive.Board(2, 5, 3)
 

@@ -16,6 +16,8 @@ from ttt_batch.games.board import UNFINISHED, Board, Position, parse_board
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.learners import LEARNERS
 
+pytestmark = pytest.mark.quick_learners("td")
+
 BOARD = Board()
 PLAIN = naive.Board()
 OF_VALUES = [name for name in BOTH_SEATS if "q" not in LEARNERS[name].fields]
