@@ -4,10 +4,14 @@ python scripts/commands_page.py --page data/guide/commands.md
 """
 
 import argparse
+import io
 import os
-import subprocess
-import sys
+from contextlib import redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
+
+from ttt_batch.__main__ import run
+from ttt_batch.app.cli import COMMANDS
 
 HEAD = """# Commands
 
@@ -25,15 +29,14 @@ def parser() -> argparse.ArgumentParser:
 
 def help_of(*words: str) -> str:
     """Return what the program prints for `words` and `--help`."""
-    command = [sys.executable, "-m", "ttt_batch", *words, "--help"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "80"})
-    return done.stdout.rstrip("\n")
+    with patch.dict(os.environ, COLUMNS="80"), redirect_stdout(io.StringIO()) as printed:
+        status = run([*words, "--help"])
+    assert status == 0, words
+    return printed.getvalue().rstrip("\n")
 
 
 def page() -> str:
     """Return the page: the program's own help, then a section for each command."""
-    from ttt_batch.app.cli import COMMANDS
-
     parts = [HEAD, f"```text\n{help_of()}\n```\n"]
     parts += [f"## {name}\n\n```text\n{help_of(name)}\n```\n" for name in COMMANDS]
     return "\n".join(parts)
