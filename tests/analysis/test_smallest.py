@@ -58,6 +58,14 @@ def test_a_run_limits_the_moves(tmp_path):
     assert within.certificate.source["games"] == 200_000 and within.certificate.source["learner"] == "td"
 
 
+@pytest.mark.parametrize(
+    ("board", "images", "positions"), [("2x2", "merge", 3), ("2x2", "separate", 4), ("1x3x3", "separate", 0)]
+)
+def test_an_agent_with_nothing_to_choose_has_a_smallest_proof(board, images, positions):
+    found = ttt.smallest_proof(board, images=images)
+    assert found.minimal and found.positions == found.candidates == positions
+
+
 @pytest.mark.parametrize("weigh", ["depth", "beads"])
 def test_other_quantities_can_be_smallest(weigh):
     found = ttt.smallest_proof(seat="second", weigh=weigh)

@@ -187,7 +187,7 @@ def list_decisions(
             return None
         first, second, _ = _numbered(keys[: 2 * n : 2], ~keys[1 : 2 * n : 2])
         layer, n_start = ClosureLayer(1, first, second), first.size
-    if not (symmetric or dominated) and allowed is None:
+    if layer.first.size and not (symmetric or dominated) and allowed is None:
         allowed = _first_moves(board, layer)
     while layer.first.size:
         listed, first, second = _moves_of(layer, positions, task, images, allowed)

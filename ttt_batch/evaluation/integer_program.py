@@ -60,7 +60,8 @@ def solve_program(program: IntegerProgram, seconds: float) -> Answer:
         integrality=program.whole.astype(np.uint8),
         options={"time_limit": seconds, "mip_rel_gap": 0.0},
     )
-    bound = found.mip_dual_bound
+    linear = not program.whole.any()  # HiGHS gives it no bound
+    bound = found.fun if linear and found.status == 0 else found.mip_dual_bound
     known = bound is not None and np.isfinite(bound)
     return Answer(found.x, int(np.ceil(bound - 1e-6)) if known else 0, found.status == 0)
 
