@@ -14,7 +14,10 @@ from ttt_batch.games.board import BOARD_RULES, parse_board
 BOARDS = ["3x3-gravity", "3x3-misere", "3x3-exact"]
 
 WORDS = {
-    "train": ["train --board {board} --games 500 --out new.h5", "train --resume new.h5 --more 500"],
+    "train": [
+        *("train --board {board} --games 500 --out new.h5", "train --resume new.h5 --more 500"),
+        "train --learner patterns --board {board} --games 200 --prove-every 0 --out net.h5",
+    ],
     "study": ["study --board {board} --games 200 --seeds 2 --batch 10 --out study.h5"],
     "evaluate": ["evaluate good.h5", "evaluate weak.h5 --against two-ply", "evaluate random --board {board}"],
     "prove": ["prove good.h5 --as {seat} --certificate proof.npz"],

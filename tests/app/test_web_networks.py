@@ -31,9 +31,10 @@ RUNS: dict[str, dict[str, Any]] = {
     "baseline, misere": {"board": "4x4x4-misere", "learner": "ntuple-td"},
     "64 cells": {"board": "8x8x5", "tuples": "segments:5,blocks:2x2", "prove_every": 0},
     "one cell": {"board": "1x1", "tuples": "a1"},
+    "gravity": {"board": "4x5x4-gravity"},
 }
 
-QUICK = ("two seats", "misere", "64 cells")
+QUICK = ("two seats", "misere", "64 cells", "gravity")
 
 
 def networks(games: int = 500, **options: Any) -> PatternRun:
@@ -56,9 +57,9 @@ def random_moves(board: Board, number: int) -> list[list[int]]:
     chance, found = random.Random(board.name), []
     for _ in range(number):
         game = Game(board)
-        for cell in chance.sample(range(board.cells), chance.randint(0, board.cells)):
+        for _ in range(chance.randint(0, board.cells)):
             if game.outcome == UNFINISHED:
-                game = game.after(cell)
+                game = game.after(chance.choice(board.open_cells(game.position)))
         found.append(list(game.moves))
     return found
 

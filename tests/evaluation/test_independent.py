@@ -98,7 +98,7 @@ def check(run: PatternRun | ttt.Run, seat: int, *, must_win: bool) -> None:
     assert lost is not None and len(lost) > min(run.board.cells // 3, 6)
 
 
-@pytest.mark.parametrize("board", ["3x3", *mostly_slow(["4x4x4"])])
+@pytest.mark.parametrize("board", ["3x3", *mostly_slow(["4x4x4", "4x4x4-gravity"])])
 @pytest.mark.parametrize("seat", [0, 1])
 def test_it_cannot_lose(board: str, seat: int) -> None:
     run = ttt.train(20_000, learner="patterns", board=board, prove_every=2000)

@@ -1,7 +1,6 @@
 """Boards on which marks fall: their positions, values and games, against what is written down or counted naively."""
 
 import functools
-from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -132,19 +131,6 @@ def test_it_is_learnt_and_judged_exactly(engine: str):
         seen = batch.step(batch.sample())
         count += [(seen.rewards[seen.terminated, 0] == value).sum() for value in (1, 0, -1)]
     assert np.abs(count / count.sum() - expected).max() < 0.02
-
-
-@pytest.mark.parametrize(
-    "refused",
-    [
-        lambda: ttt.train(100, board="6x7x4-gravity"),
-        lambda: ttt.train(100, board="3x3-gravity", learner="patterns"),
-    ],
-)
-def test_what_does_not_take_gravity_says_so_in_one_line(refused: Callable[[], object]):
-    with pytest.raises(ttt.UsageError, match=r"gravity") as error:
-        refused()
-    assert "\n" not in str(error.value)
 
 
 def test_moves_must_fall():

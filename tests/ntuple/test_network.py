@@ -23,6 +23,7 @@ CASES = [
     ("3x3", "a1 b1 a2; b2; c3 b1"),
     ("4x3x3-exact", "lines"),
     ("3x3-misere", "lines,blocks:2x2"),
+    ("3x4x3-gravity", "lines,blocks:2x2"),
 ]
 AIM = Aim(BOTH, 0.0, 1.0, 0.0, BEST, 0.2, 0.0)
 
@@ -77,7 +78,7 @@ def test_members_of_a_kind_are_listed_once_and_together(sharing: str) -> None:
     assert network.kind.size == weights_of(parse_tuples("segments:2,blocks:2x3", board)[1], board, sharing)
 
 
-@pytest.mark.parametrize("name", ["3x3", "3x4x3", "4x4x4"])
+@pytest.mark.parametrize("name", ["3x3", "3x4x3", "4x4x4", "4x4x4-gravity"])
 def test_images_of_a_position_have_the_same_kinds(name: str) -> None:
     board, network, _ = made(name, "lines,blocks:2x2", "symmetry")
     rng = random.Random(2)
@@ -165,7 +166,7 @@ def test_an_agent_picks_what_the_rules_and_the_sums_say(name: str, tuples: str) 
             cells = picked(agent, lines, np.array(moves, np.int8), np.uint64(own), np.uint64(other), ply)
             assert [c for c in range(board.cells) if int(cells) >> c & 1] == oracle.choices(position)[0]
             lengths.add(ply)
-            cell = rng.choice([c for c in range(board.cells) if position[c] == 0])
+            cell = rng.choice(board.open_cells(position))
             if oracle.rules.completes(position, cell, 1 + ply % 2):
                 break
             position = (*position[:cell], 1 + ply % 2, *position[cell + 1 :])

@@ -48,13 +48,12 @@ def lost_lines(board: Board, number: int) -> list[list[int]]:
     """Games of random moves up to a finished line or the last cell but one."""
     rng, rules, found = random.Random(5), Rules(plain(board)), []
     for _ in range(number):
-        cells = rng.sample(range(board.cells), board.cells - 1)
-        position = [0] * board.cells
-        for ply, cell in enumerate(cells):
-            if rules.completes(tuple(position), cell, 1 + ply % 2):
-                cells = cells[: ply + 1]
+        cells, position = list[int](), [0] * board.cells
+        for ply in range(board.cells - 1):
+            cells.append(rng.choice(board.open_cells(tuple(position))))
+            if rules.completes(tuple(position), cells[-1], 1 + ply % 2):
                 break
-            position[cell] = 1 + ply % 2
+            position[cells[-1]] = 1 + ply % 2
         found.append(cells)
     return found
 
@@ -85,6 +84,8 @@ def learn(lines: Lines, network: Network, net: Net, starts: Any, games: tuple[in
         ("4x4x4", "auto", "symmetry", {"seat": 0, "safe": 0.8, "share": 0.5}),
         ("3x5x4-misere-exact", "lines,blocks:2x2", "none", {"teaching": NOTHING, "trace": 1.0, "share": 0.5}),
         ("3x4x3", "lines", "symmetry", {"teaching": PLAYED, "trace": 0.6, "discount": 0.9, "share": 0.5}),
+        ("3x4x3-gravity", "lines", "symmetry", {"seat": 0, "safe": 0.8, "share": 0.5}),
+        ("4x4x3-misere-gravity", "segments,blocks:2x2", "translation", {"trace": 0.5, "share": 0.5}),
     ],
 )
 def test_learning_is_that_of_the_definitions_to_the_last_bit(
@@ -116,6 +117,8 @@ GIVEN: list[tuple[str, str, str, dict[str, Any]]] = [
     ("3x4x3-exact", "segments,blocks:2x2", "translation", {"discount": 0.98, "trace": 0.5}),
     ("4x4x4", "auto", "symmetry", {"seat": 0, "safe": 0.8}),
     ("3x4x3", "lines", "symmetry", {"teaching": PLAYED, "trace": 0.6, "discount": 0.9}),
+    ("3x4x3-gravity", "lines", "symmetry", {"seat": 0, "safe": 0.8, "trace": 0.5}),
+    ("3x3-misere-gravity", "lines", "none", {}),
 ]
 
 
@@ -146,7 +149,7 @@ def test_given_games_teach_what_the_definitions_say(
 def random_game(board: Board, rng: random.Random) -> list[int]:
     cells: list[int] = []
     while board.outcome(position_after(cells, board)) == UNFINISHED:
-        cells.append(rng.choice([cell for cell in range(board.cells) if cell not in cells]))
+        cells.append(rng.choice(board.open_cells(position_after(cells, board))))
     return cells
 
 

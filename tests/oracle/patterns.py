@@ -23,7 +23,7 @@ def images(cells: Cells, board: VariantBoard) -> list[Cells]:
     """Return where cells lie after turning and mirroring the board, by row and column."""
     rows, columns = board.rows, board.columns
     found = []
-    for number in range(8):
+    for number in (0, 2) if board.gravity else range(8):
         image = []
         for cell in cells:
             row, column = divmod(cell, columns)
@@ -122,14 +122,14 @@ class NaiveNet:
         """The best moves of the player to move, and what the position is worth to the first player."""
         ply = sum(mark != 0 for mark in position)
         mark, sign = 1 + ply % 2, 1 - 2 * (ply % 2)
-        free = [cell for cell, there in enumerate(position) if there == 0]
+        free = [cell for cell in range(len(position)) if self.network.board.is_open(position, cell)]
         making = [cell for cell in free if self.rules.completes(position, cell, mark)]
         if making and not self.network.board.misere:
             return making, float(sign)
         rest = [cell for cell in free if cell not in making]
         if not rest:
             return free, float(-sign)
-        if len(free) == 1:
+        if position.count(0) == 1:
             return rest, 0.0
         totals = {cell: self.total((*position[:cell], mark, *position[cell + 1 :]), mark - 1) for cell in rest}
         best = max(totals.values(), key=lambda total: sign * total)
@@ -167,7 +167,7 @@ class NaiveNet:
                 break
             if (draws[ply] >> 11) * 2.0**-53 < self.aim.epsilon:
                 explored[ply] = True
-                cells = [cell for cell, there in enumerate(position) if there == 0]
+                cells = [cell for cell in range(len(position)) if self.network.board.is_open(position, cell)]
             cell = cells[below(mixed(draws[ply]), len(cells))]
             if self.rules.completes(position, cell, mark) or position.count(0) == 1:
                 break

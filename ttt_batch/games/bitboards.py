@@ -172,7 +172,12 @@ def make_lines(board: Board) -> Lines:
 @inlined
 def open_cells(lines: Lines, taken: np.uint64) -> np.uint64:
     """Return the cells that may be marked beside `taken` (uint64 both); with gravity one of each column."""
-    free = all_cells(lines.cells) & ~taken
+    return open_among(lines, all_cells(lines.cells) & ~taken)
+
+
+@inlined
+def open_among(lines: Lines, free: np.uint64) -> np.uint64:
+    """Return which of all free cells may be marked (uint64 both)."""
     if lines.below == 0:
         return free
     return free & ~(free >> np.uint64(lines.below))

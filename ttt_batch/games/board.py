@@ -45,7 +45,7 @@ class Rule(NamedTuple):
     """Variant of the rules: a field of `Board`, and a word after a dash in the board's name.
 
     meaning: in a list of facts.  sentence: the end of a sentence that says who wins, if that is another.
-    moves: some free cells may not be marked, so kernels that mark any free cell refuse the board (`check_any_cell`).
+    moves: some free cells may not be marked.
     """
 
     meaning: str

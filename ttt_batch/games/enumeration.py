@@ -31,7 +31,6 @@ from ttt_batch.games.bitboards import (
     outcome_after,
 )
 from ttt_batch.games.board import (
-    BOARD_RULES,
     DRAW,
     FIRST_WINS,
     MAX_TABLE_CELLS,
@@ -98,13 +97,6 @@ def too_large(what: str, board: Board, remedy: str) -> BoardError:
         f"{what} needs an enumerated board; {board.name} is too large to enumerate, with up to "
         f"{most_positions(board):,} positions: {remedy}"
     )
-
-
-def check_any_cell(board: Board, what: str) -> None:
-    """Raise BoardError if a rule of the board forbids free cells, which `what` does not support."""
-    for rule in board.rules:
-        if BOARD_RULES[rule].moves:
-            raise BoardError(f"{what} does not take {rule} yet, and the board is {board.name}; choose another board")
 
 
 MAX_ROWS = 20_000_000

@@ -25,8 +25,8 @@ from ttt_batch.compiler.jit import (
     kernel,
 )
 from ttt_batch.compiler.numerics import below, draw, game_base, mix, unit
-from ttt_batch.games.bitboards import Lines, LineView, view_of
-from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, Position
+from ttt_batch.games.bitboards import Lines, LineView, open_among, view_of
+from ttt_batch.games.board import DRAW, FIRST_WINS, Position, cells_in
 from ttt_batch.ntuple.network import (
     BY_SUM,
     DRAWS,
@@ -350,7 +350,7 @@ def play_network_game(
             return begun, ply
         bits = draw(base, ply)
         if unit(bits) < aim.epsilon:
-            game.explored[ply], cells = True, free
+            game.explored[ply], cells = True, open_among(lines, free)
         cell = nth_member(cells, below(mix(bits), popcount(cells)))
         if view.own & single(cell) != NONE:
             outcomes[FIRST_WINS + 1 - mover] += 1
@@ -425,7 +425,7 @@ def play_network_games(
 
 
 class NetworkView(NamedTuple):
-    """best: the cells that may be picked.  values: of each free cell for the player to move, [-1, 1]."""
+    """best: the cells that may be picked.  values: of each legal move for the player to move, [-1, 1]."""
 
     best: list[int]
     values: dict[int, float]
@@ -433,7 +433,7 @@ class NetworkView(NamedTuple):
 
 @kernel
 def _read(lines: Lines, agent: NetAgent, marks: Any, values: Any) -> Any:
-    """Return the best moves (uint64) in a position; write values of free cells (float64[cells]) in place.
+    """Return the best moves (uint64) in a position; write values of legal moves (float64[cells]) in place.
 
     marks: int64[cells], 0 an empty cell, 1 and 2 the players' marks.
     """
@@ -454,7 +454,7 @@ def _read(lines: Lines, agent: NetAgent, marks: Any, values: Any) -> Any:
     view = view_of(lines, own, other)
     best = best_network_moves(lines, agent, mover, free, view)
     total = total_of(agent, mover)
-    rest = free
+    rest = open_among(lines, free)
     while rest != NONE:
         cell = lowest_bit(rest)
         rest &= ~single(cell)
@@ -469,7 +469,7 @@ def _read(lines: Lines, agent: NetAgent, marks: Any, values: Any) -> Any:
 
 def network_view(lines: Lines, agent: NetAgent, position: Position) -> NetworkView:
     """Return a network's view of an unfinished position.  agent: its scratch is modified."""
-    values = np.zeros(lines.cells)
+    values = np.full(lines.cells, np.nan)
     best = int(_read(lines, agent, np.array(position, np.int64), values))
-    free = [cell for cell, mark in enumerate(position) if mark == EMPTY]
-    return NetworkView([cell for cell in free if best >> cell & 1], {cell: float(values[cell]) for cell in free})
+    legal = np.flatnonzero(~np.isnan(values)).tolist()
+    return NetworkView(cells_in(best), {cell: float(values[cell]) for cell in legal})

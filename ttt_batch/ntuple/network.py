@@ -25,7 +25,7 @@ from ttt_batch.compiler.jit import Int32Array, Int64, Int64Array, Uint32Array, i
 from ttt_batch.core.errors import UsageError, quoted
 from ttt_batch.core.files import exists, open_ordinary, shown
 from ttt_batch.evaluation.search import copy_for_thread, mark_cell, reset, tied_cells, unmark_cell
-from ttt_batch.games.bitboards import Lines, LineView
+from ttt_batch.games.bitboards import Lines, LineView, open_among
 from ttt_batch.games.board import Board
 from ttt_batch.games.notation import cell_of
 
@@ -412,14 +412,15 @@ WINS, DRAWS, LOSES, BY_SUM = range(4)
 
 @inlined
 def by_rules(lines: Lines, free: np.uint64, view: LineView) -> tuple[np.uint64, Int64]:
-    """Return the moves to choose from by the rules, as bits, and one of `WINS` to `BY_SUM`.  free: uint64."""
-    candidates = free
-    if view.own != NONE:
+    """Return the moves to choose from by the rules, as bits, and one of `WINS` to `BY_SUM`.  free: all free cells."""
+    legal = open_among(lines, free)
+    candidates, own = legal, legal & view.own
+    if own != NONE:
         if lines.misere == 0:
-            return view.own, WINS
-        candidates &= ~view.own
+            return own, WINS
+        candidates &= ~own
         if candidates == NONE:
-            return free, LOSES
+            return legal, LOSES
     return candidates, DRAWS if free & (free - ONE) == NONE else BY_SUM
 
 

@@ -14,7 +14,7 @@ from ttt_batch.core.errors import RunFileError, UsageError, flag, quoted
 from ttt_batch.core.resources import free_memory
 from ttt_batch.core.text import SEATS, choose_seat, either, given_options, parse_int, size_text, with_options
 from ttt_batch.games.board import Board
-from ttt_batch.games.enumeration import check_any_cell, check_enumerable, choose_space, enumerate_graph
+from ttt_batch.games.enumeration import check_enumerable, choose_space, enumerate_graph
 from ttt_batch.games.graph import Graph
 from ttt_batch.games.solution import WON, known_board
 from ttt_batch.learners import LEARNERS, check_begins, foreign_learner, learner_named
@@ -416,7 +416,6 @@ def make_pattern_config(*, files: bool = True, start: str = "", **options: Any) 
         return OPTIONS[name].parse(given.get(name, default), networks=True)
 
     learner, board = read("learner", "patterns"), read("board", "3x3")
-    check_any_cell(board, f"learner {learner}")
     known = known_board(board)
     baseline, won = learner == "ntuple-td", known is not None and known.value == WON
     name = read("objective", next(name for name, one in OBJECTIVES.items() if one.is_default(learner, won)))

@@ -159,7 +159,7 @@ def export_(
     from ttt_batch.runs.importing import check_export
 
     rules = shared.AgentOptions(board, illegal, time_limit)
-    of_agent, certified = is_agent_name(run), is_certificate(run)
+    of_agent, certified = is_agent_name(run) and not is_certificate(run), is_certificate(run)
     if not of_agent:
         rules.refuse(f"{shared.called(run)} is a {'certificate' if certified else 'run'}")
     _no_trust(trust and certified)

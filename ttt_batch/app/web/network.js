@@ -5,7 +5,7 @@
  * here, and in `patterns`, whose numbers these are to the last bit: weights are whole numbers, and so are their sums).
  */
 const agents = (() => {
-  const { isComplete, moverAfter } = tttBatch;
+  const { isComplete, isOpen, moverAfter } = tttBatch;
 
   /** The marks with one more. */
   const put = (marks, at, mark) => marks.map((before, cell) => (cell === at ? mark : before));
@@ -23,37 +23,38 @@ const agents = (() => {
     }
 
     candidates(marks) {
-      const { mover, free, ending } = this.#look(marks);
+      const { mover, last, free, ending } = this.#look(marks);
       if (ending.length > 0 && !this.board.misere) return ending;
       const others = free.filter((cell) => !ending.includes(cell));
       if (others.length === 0) return free;
-      if (free.length === 1) return others;
+      if (last) return others;
       const sums = this.#sums(marks, mover, others).map((sum) => (mover === 1 ? sum : -sum));
       const best = Math.max(...sums);
       return others.filter((_, i) => sums[i] === best);
     }
 
     moveValues(marks) {
-      const { mover, free, ending } = this.#look(marks);
+      const { mover, last, free, ending } = this.#look(marks);
       const sums = this.#sums(marks, mover, free);
       const values = new Array(marks.length).fill(null);
       free.forEach((cell, i) => {
         if (ending.includes(cell)) values[cell] = this.board.misere ? -1 : 1;
-        else if (free.length === 1) values[cell] = 0;
+        else if (last) values[cell] = 0;
         else values[cell] = (mover === 1 ? 1 : -1) * squash(sums[i] / this.unit);
       });
       return values;
     }
 
-    /** Return who moves, the free cells, and those that complete a line of the player. */
+    /** Return who moves, whether it is the last move, the cells that may be marked, and those that complete a line. */
     #look(marks) {
-      const free = marks.flatMap((mark, cell) => (mark === 0 ? [cell] : []));
-      const mover = moverAfter(marks.length - free.length);
+      const left = marks.filter((mark) => mark === 0).length;
+      const free = marks.flatMap((_, cell) => (isOpen(this.board, marks, cell) ? [cell] : []));
+      const mover = moverAfter(marks.length - left);
       const ending = free.filter((cell) => {
         const after = put(marks, cell, mover);
         return this.board.lines.some((line) => line.cells.includes(cell) && isComplete(line, after, mover));
       });
-      return { mover, free, ending };
+      return { mover, last: left === 1, free, ending };
     }
 
     /** The sums of the positions after moves to some free cells, by the weights of the player who moves. */
