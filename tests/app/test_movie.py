@@ -122,6 +122,7 @@ def test_other_boards_and_learners(options: dict[str, Any], tmp_path: Path) -> N
     assert path.read_bytes().startswith(b"GIF89a")
 
 
+@pytest.mark.slow
 def test_a_movie_is_the_same_bytes_twice_and_who_waits_is_told_of_every_frame(
     td: Run, drawn: Path, tmp_path: Path
 ) -> None:

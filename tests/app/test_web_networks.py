@@ -190,6 +190,7 @@ def test_a_large_board_has_no_truth_but_what_is_known_of_it() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_page_of_networks_is_the_same_each_time(pattern_run: PatternRun) -> None:
     assert web.page_text(pattern_run) == web.page_text(pattern_run, "any")
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.core import outputs as lock_module
@@ -123,7 +124,7 @@ def test_release_leaves_the_lock_of_another(tmp_path: Path) -> None:
     assert names(tmp_path) == [".run.h5.lock"]
 
 
-def test_two_commands(tmp_path: Path) -> None:
+def test_two_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [*PROGRAM, "train", "--games", "100000000000", "--checkpoint-every", "0s", "-o", "run.h5"]
     first = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     assert first.stderr is not None
@@ -132,9 +133,9 @@ def test_two_commands(tmp_path: Path) -> None:
             break
     first.send_signal(signal.SIGSTOP)  # it holds the lock all the same
     for more in (["--overwrite"], []):
-        done = subprocess.run([*words, *more], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
-        assert done.returncode == 1
-        assert re.fullmatch(rf"ttt-batch: .*run\.h5 is being written: process {first.pid} .*\n", done.stderr)
+        status, _, err = command(capsys, *words[len(PROGRAM) :], *more)
+        assert status == 1
+        assert re.fullmatch(rf"ttt-batch: .*run\.h5 is being written: process {first.pid} .*\n", err)
     words = [*PROGRAM, "train", "--resume", "run.h5", "--more", "1000"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 1 and f"process {first.pid} " in done.stderr

@@ -132,6 +132,7 @@ def without(certificate: Certificate, number: int) -> Certificate:
     return dataclasses.replace(certificate, **lists)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", [1, 2, 3, 4, 10, 11])
 def test_a_position_less_or_a_move_changed_is_found(case: int) -> None:
     certificate = made(case)

@@ -71,7 +71,10 @@ def test_proofs_are_those_of_the_oracle(wide: bool | None) -> None:
     assert len(found) == 7  # no agent is proved to win a misère board
 
 
-@pytest.mark.parametrize(("seed", "goal"), [(2, ALWAYS_WINS), (3, ALWAYS_WINS), (4, CANNOT_LOSE)])
+@pytest.mark.parametrize(
+    ("seed", "goal"),
+    mostly_slow([(2, ALWAYS_WINS), (3, ALWAYS_WINS), (4, CANNOT_LOSE)], (2, ALWAYS_WINS), (4, CANNOT_LOSE)),
+)
 def test_one_wrong_move_deep_in_the_tree_is_found(seed: int, goal: Goal) -> None:
     board, prover = parse_board("4x4x3"), prover_of("4x4x3", symmetric=False)
     agent = weigher(board, seed)

@@ -256,7 +256,7 @@ class EvenReplies(naive_textbook.Sarsa):
         return super().pooled(even, before, position, after)
 
 
-@pytest.mark.parametrize("wrong", [GreedyPooling, EvenReplies])
+@pytest.mark.parametrize("wrong", mostly_slow([GreedyPooling, EvenReplies], GreedyPooling))
 def test_wrong_pooling_is_caught(wrong: Any) -> None:
     oracle = random_oracle("sarsa")
 

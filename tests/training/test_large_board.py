@@ -187,7 +187,7 @@ def share_everything(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return shared
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("options", SHARED, ids=str)
 def test_threads_do_not_show(options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor do the pieces of one: batches are shared out in walking, adding up, ordering and, by td, folding."""
