@@ -8,6 +8,7 @@ from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.evaluation.certificates import fault_of, load_certificate
+from ttt_batch.evaluation.integer_program import Solver
 
 KNOWN = {
     ("first", "merge", False): 13,
@@ -89,3 +90,22 @@ def test_other_quantities_can_be_smallest(weigh):
 def test_what_cannot_be_had_is_said_in_a_line(words, said, capfd):
     code, out, err = command(capfd, "prove", *words.split())
     assert code == 2 and not out and said in err and err.count("\n") == 1
+
+
+def test_a_search_ends_with_its_solver(monkeypatch):
+    begin = Solver.__init__
+
+    def begin_and_end(solver):
+        begin(solver)
+        solver._process.kill()
+
+    monkeypatch.setattr(Solver, "__init__", begin_and_end)
+    found = ttt.smallest_proof(seat="second")
+    assert not found.minimal and found.positions >= 66 and fault_of(found.certificate) is None
+
+
+def test_the_files_of_a_smallest_proof_differ(tmp_path, capfd):
+    file = tmp_path / "both.npz"
+    code, out, err = command(capfd, "prove", "--smallest", "--certificate", str(file), "-o", str(file))
+    assert code == 2 and not out and "is named twice, by --certificate and by --out" in err
+    assert not file.exists()

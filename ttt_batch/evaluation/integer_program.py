@@ -76,11 +76,19 @@ def check_scipy() -> None:
 
 
 class Solver:
-    """Process that solves programs one after the other; a context manager that ends it."""
+    """Process that solves programs one after the other; a context manager that ends it.
+
+    It has a session of its own, so that Ctrl-C on a terminal does not reach it.
+    ended: whether it has died or was stopped, and solves no more.
+    """
+
+    ended = False
 
     def __init__(self) -> None:
         command, pipe = [sys.executable, "-c", f"from {__name__} import serve; serve()"], subprocess.PIPE
-        self._process = subprocess.Popen(command, env=module_environment(), stdin=pipe, stdout=pipe)
+        self._process = subprocess.Popen(
+            command, env=module_environment(), stdin=pipe, stdout=pipe, start_new_session=True
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -107,7 +115,8 @@ class Solver:
             waiting.join(FOLLOWED_EVERY)
             if waiting.is_alive() and follow():
                 self._process.kill()
-        return answers[0] if answers else None
+        self.ended = not answers
+        return None if self.ended else answers[0]
 
 
 def serve() -> None:

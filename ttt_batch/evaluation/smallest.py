@@ -340,7 +340,7 @@ class Smallest:
         return better
 
     def run(self, seconds: float, follow: Follow) -> None:
-        """Search until the choice is proved minimal, the time is over or `follow` returns True."""
+        """Search until the choice is proved minimal, the time is over, the solver dies or `follow` returns True."""
         end, stopped = time.monotonic() + seconds, False
 
         def stop() -> bool:
@@ -351,7 +351,7 @@ class Smallest:
         limit = FIRST_SECONDS
         plies = [*np.unique(self.decisions.ply)[:-1].tolist()]
         with Solver() as solver:
-            while not self.minimal and not stop():
+            while not self.minimal and not solver.ended and not stop():
                 limit = min(limit, end - time.monotonic())
                 if self.decisions.cell.size <= WHOLE_MOVES:
                     self._solve_whole(solver, limit, stop)

@@ -442,10 +442,15 @@ def _prove_smallest(
 
     out = asked.pop("out", None)
     asked |= {"certificate": certificate, "overwrite": overwrite}
+    written = [(name, file) for name, file in (("--certificate", certificate), ("--out", out)) if file is not None]
+    check_distinct(written, [("--within", asked["within"])] if "within" in asked else [])
     if out is not None:
-        check_distinct([("--out", out)], [("--within", asked["within"])] if "within" in asked else [])
         RUN_FILE.check(out, overwrite=overwrite)
-    with Interrupt("interrupted before anything was found") as interrupt, Reporter(quiet=quiet) as report:
+
+    def lost() -> str:
+        return "interrupted; the search has no result" if interrupt.gently else "interrupted before anything was found"
+
+    with Interrupt(lost) as interrupt, Reporter(quiet=quiet) as report:
         tell = report.shrinking()
 
         def progress(size: int, bound: int) -> None:
