@@ -118,7 +118,7 @@ def export_run(
     options: `overwrite`; for a page also `ties`, for tables `warn`, see `runs.importing.export_table`.
     Raises UsageError, BoardError, AgentError, FormatError, RunFileError and CertificateError.
     """
-    files, of_agent = _named("out", out), isinstance(run, AgentAdapter) or is_agent(run)
+    files, of_agent = _named("out", out), isinstance(run, AgentAdapter) or (is_agent(run) and not is_certificate(run))
     to = resolve_format(to, files, formats_of(run, of_agent=of_agent))
     of_run = not (of_agent or is_certificate(run))
     check_export_options(to, len(files), player, options.get("ties"), of_run=of_run)
