@@ -399,7 +399,7 @@ class Batch:
     def games(self) -> list[str]:
         """Return the games that the last step ended, in order of environments, as lines of cells for `learn_from`.
 
-        It reads those of boards without gravity that a learner takes.  Games with an illegal action are left out.
+        It reads those of boards that a learner takes.  Games with an illegal action are left out.
         Raises UsageError unless moves are recorded.
         """
         if self._played.size == 0:
