@@ -7,6 +7,8 @@ import pytest
 from helpers.support import command
 
 import ttt_batch as ttt
+from ttt_batch.agents.certified import CertifiedAgent
+from ttt_batch.core.errors import AgentError
 from ttt_batch.evaluation.certificates import fault_of, load_certificate
 from ttt_batch.evaluation.integer_program import Solver
 
@@ -49,6 +51,10 @@ def test_a_certificate_plays_on_its_own_board(tmp_path, capfd):
     assert ttt.judge(str(file)).to_dict()["first"]["win"] == 1.0
     code, _, err = command(capfd, "evaluate", str(file), "--board", "3x3")
     assert code == 1 and "is for board 3x4x3, not for 3x3" in err
+    certificate = load_certificate(file)
+    certificate.move[0] = 77
+    with pytest.raises(AgentError, match="lists moves outside its board"):
+        CertifiedAgent(certificate, certificate.board)
 
 
 def test_a_run_limits_the_moves(tmp_path):

@@ -19,11 +19,13 @@ class CertifiedAgent(Agent):
     own = True
 
     def __init__(self, certificate: Certificate, board: Board, name: str = "certificate") -> None:
-        """Raises AgentError if the certificate is for another board."""
+        """Raises AgentError if the certificate is for another board or lists a cell outside its own."""
         if certificate.board != board:
             raise AgentError(
                 f"{name} is for board {certificate.board.name}, not for {board.name}; choose that board or leave it out"
             )
+        if certificate.move.max(initial=0) >= board.cells:
+            raise AgentError(f"{name} lists moves outside its board; write the certificate again")
         self.name, self.seats = name, SEATS
         self._images = np.array(board.images(certificate.symmetric))
         pairs = zip(certificate.first.tolist(), certificate.second.tolist(), strict=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.compiler.bits import NONE, ONE, lowest_bit, single
 from ttt_batch.compiler.jit import BoolArray, Int64, Int64Array, Uint8Array, Uint64Array, inlined, kernel
-from ttt_batch.core.errors import BoardError
+from ttt_batch.core.errors import BoardError, flag
 from ttt_batch.core.text import count_text
 from ttt_batch.evaluation.certificates import NO_FAULT, ClosureLayer, fault_of_move, list_layer, list_next
 from ttt_batch.evaluation.search import CANNOT_LOSE, Claim, make_positions, make_task
@@ -195,7 +195,8 @@ def list_decisions(
         layer = ClosureLayer(layer.ply + 2, first, second)
         if first.size > MOST_POSITIONS:
             raise BoardError(
-                f"board {board.name} has more than {count_text(MOST_POSITIONS, 'position')} after {layer.ply} moves"
+                f"board {board.name} has more than {count_text(MOST_POSITIONS, 'position')} after {layer.ply} moves; "
+                f"limit them to moves of a run with {flag('within')}"
             )
     return _joined(layers, n_start, dominated=dominated)
 
