@@ -25,6 +25,7 @@ MEASURED = {
     "rules": ["rules.py"],
     "scaling": ["scaling.py"],
     "settling": ["study_pages.py", "settling"],
+    "smallest": ["smallest.py"],
 }
 """What writes data/NAME.md from data/NAME.json."""
 
