@@ -32,19 +32,20 @@ from ttt_batch.games.board import Board, Position
 class Case(NamedTuple):
     """Something to make smallest: a board, options of `smallest_proof`, and options of `train` for `within`.
 
-    large: it gets ten times as long.
+    large: it gets ten times as long.  runs: number of runs for `within`, by seed.
     """
 
     board: str
     options: dict[str, Any]
     within: dict[str, Any] | None = None
     large: bool = False
+    runs: int = 1
 
     @property
     def name(self) -> str:
         """Return its name in the report."""
         words = [self.board, *(str(value) if value is not True else name for name, value in self.options.items())]
-        return " ".join([*words, *(["within", str(self.within["learner"])] if self.within else [])])
+        return " ".join([*words, *([f"within {self.runs} {self.within['learner']}"] if self.within else [])])
 
 
 WINS = {"goal": "always-wins"}
@@ -64,26 +65,27 @@ CASES = [
     Case("5x5x5", {}, {"learner": "patterns"}, large=True),
     Case("4x5x4", {}, {"learner": "patterns"}, large=True),
     Case("6x5x4", WINS, {"learner": "patterns", "seat": "first", "objective": "win"}, large=True),
+    Case("6x5x4", WINS, {"learner": "patterns", "seat": "first", "objective": "win"}, large=True, runs=8),
 ]
 
 
 def measure(case: Case, seconds: float) -> dict[str, Any]:
     """Return the result of a case, after the independent checker has accepted its certificate."""
-    run = None
+    runs = []
     if case.within is not None:
-        run = ttt.train(board=case.board, threads=1, **case.within)
+        runs = [ttt.train(board=case.board, threads=1, seed=seed, **case.within) for seed in range(case.runs)]
     limit = 10 * seconds if case.large else seconds
-    found = ttt.smallest_proof(case.board, within=run, time_limit=limit, **case.options)
+    found = ttt.smallest_proof(case.board, within=runs, time_limit=limit, **case.options)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "proof.npz"
         write_certificate(found.certificate, file)
         Checker(read(file)).check()
     result = {name: value for name, value in found.to_dict().items() if name not in ("moves", "players")}
-    if run is not None:
+    if runs:
         seat = case.options.get("seat", "first")
         with tempfile.TemporaryDirectory() as folder:
-            proof = ttt.prove(run, seat=seat, goal=result["goal"], certificate=Path(folder) / "run.npz")
-        result |= {"learner": run.config.learner, "games": run.games}
+            proof = ttt.prove(runs[0], seat=seat, goal=result["goal"], certificate=Path(folder) / "run.npz")
+        result |= {"learner": runs[0].config.learner, "games": runs[0].games, "runs": len(runs)}
         result["listed_by_run"] = proof.to_dict()["certificate_positions"].get(seat)
     return result | {"limit": limit}
 
@@ -181,12 +183,13 @@ def size_rows(results: dict[str, Any]) -> Iterator[list[str]]:
 
 def learnt_rows(results: dict[str, Any]) -> Iterator[list[str]]:
     """Yield a row for each result of a learnt player."""
+    of_runs = "", ", moves of eight runs"
     for result in results.values():
         if "learner" in result:
             listed = result["listed_by_run"]
             yield [
                 result["board"],
-                f"{result['learner']}, {result['seat']} {DOES[result['goal']]}",
+                f"{result['learner']}, {result['seat']} {DOES[result['goal']]}{of_runs[result['runs'] > 1]}",
                 "-" if listed is None else f"{listed:,}",
                 f"**{result['positions']:,}**",
                 "minimal" if result["minimal"] else f"at least {result['bound']:,}",

@@ -62,6 +62,11 @@ def test_a_run_limits_the_moves(tmp_path):
     within = ttt.smallest_proof(seat="second", within=run, time_limit=1)
     free = ttt.smallest_proof(seat="second", images="separate", time_limit=0.1)
     assert within.images == "separate" and within.positions >= 242 and within.candidates < free.candidates
+    other = ttt.train(200_000, seed=2)
+    both = ttt.smallest_proof(seat="second", within=[run, other], time_limit=1)
+    assert both.candidates >= within.candidates and len(both.certificate.source["runs"]) == 2
+    with pytest.raises(ttt.UsageError, match="a run plays 3x3, not 3x4x3; name runs of one board"):
+        ttt.smallest_proof("3x4x3", within=run)
     assert within.certificate.source["games"] == 200_000 and within.certificate.source["learner"] == "td"
 
 

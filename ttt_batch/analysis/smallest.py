@@ -1,7 +1,7 @@
 """Smallest proofs: how few positions an agent needs to know to reach its goal, with a proved lower bound."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypedDict, Unpack
@@ -111,7 +111,7 @@ class SmallestOptions(TypedDict, total=False):
     images: str
     weigh: str
     harmless: bool
-    within: AnyRun | str | Path | None
+    within: AnyRun | str | Path | Sequence[AnyRun | str | Path] | None
     time_limit: Number | None
     count: bool
 
@@ -140,7 +140,8 @@ def smallest_proof(
     weigh: `positions`; `depth`, first the most moves to remember in one game, then positions; or `beads`, the
     matchboxes that MENACE needs, which has none where one cell is free.
     harmless: list positions in which no line can beat the agent any more, too.
-    within: a run or its file; use only moves that it may play.  Its images are merged only if it shares them itself.
+    within: a run or its file, or several of one board; use only moves that one of them may play.  Images are merged
+    only if each shares them itself.
     time_limit: seconds, or text such as `10min`, the default.  Afterwards the best certificate so far is the result.
     count: count the players with the lowest cost, on boards of up to 9 cells.
     certificate: an `.npz` to write.  progress: see `SmallestProgress`.  stop: called as often, about ten times a
@@ -156,13 +157,17 @@ def smallest_proof(
     harmless, count = given.get("harmless", False), given.get("count", False)
     check_switches(harmless=harmless, count=count)
     seconds = parse_seconds("time_limit", given.get("time_limit", SECONDS), MOST_SECONDS)
-    run, source = given.get("within"), None
-    if run is not None and not isinstance(run, AnyRun):
-        source = find_run(run)
-        run = load_any(source)
-    (file,) = certificate_files(certificate, (seat,), source, overwrite=overwrite).values() or (None,)
+    within = given.get("within", [])
+    named = [within] if isinstance(within, AnyRun | str | Path) else [*within]
+    sources = [None if isinstance(one, AnyRun) else find_run(one) for one in named]
+    runs = [one if isinstance(one, AnyRun) else load_any(find_run(one)) for one in named]
+    files = [
+        file
+        for source in sources or [None]
+        for file in certificate_files(certificate, (seat,), source, overwrite=overwrite).values()
+    ]
     check_scipy()
-    aim = _Aim(_board_of(board, run), seat, GOALS[GOALS.index(goal)], merged, harmless, run)
+    aim = _Aim(_board_of(board, runs), seat, GOALS[GOALS.index(goal)], merged, harmless, runs)
     with progress_callback(progress, "shrinking") as report:
 
         def follow(found: Found) -> bool:
@@ -178,7 +183,7 @@ def smallest_proof(
             distinct_moves(aim.decisions(dominated=True), aim.board, symmetric=aim.merged), found.size
         )
     listed = aim.certify(search, {"smallest": weigh, "bound": found.bound})
-    if file is not None:
+    for file in files[:1]:
         write_certificate(listed, file, overwrite=overwrite)
     return SmallestProof(
         board=aim.board,
@@ -198,40 +203,42 @@ def smallest_proof(
     )
 
 
-def _board_of(board: Board | str | None, run: AnyRun | None) -> Board:
+def _board_of(board: Board | str | None, runs: Sequence[AnyRun]) -> Board:
     """Return the board to prove on.  Raises UsageError if a run plays another one."""
-    if run is None:
-        return parse_board(board or "3x3")
-    if board is not None and parse_board(board) != run.board:
-        raise UsageError(f"the run plays {run.board.name}, not {parse_board(board).name}; leave {flag('board')} out")
-    return run.board
+    whose = runs[0].board if runs and board is None else parse_board(board or "3x3")
+    for run in runs:
+        if run.board != whose:
+            raise UsageError(f"a run plays {run.board.name}, not {whose.name}; name runs of one board")
+    return whose
 
 
 class _Aim:
     """Player that is wanted, and the moves that it may choose among; parameters as for `smallest_proof`."""
 
     def __init__(
-        self, board: Board, seat: str, goal: Goal, merged: bool, harmless: bool, within: AnyRun | None
+        self, board: Board, seat: str, goal: Goal, merged: bool, harmless: bool, within: Sequence[AnyRun]
     ) -> None:
         self.board, self.seat, self.goal, self.within = board, seat, goal, within
-        self.merged = merged and (within is None or within.symmetric)
+        self.merged = merged and all(run.symmetric for run in within)
         self._listed = LIST_ALL if harmless and goal == CANNOT_LOSE else GOALS.index(goal)
 
     def decisions(self, *, dominated: bool = False) -> Decisions:
         """Return the decisions.  dominated: with dominated moves.  Raises UsageError if the goal cannot be reached."""
-        number, allowed, run = SEATS.index(self.seat), None, self.within
-        if run is not None:
-            player = table_player(run)
+        number, allowed, players = SEATS.index(self.seat), None, [table_player(run) for run in self.within]
+        if players:
 
             def allowed(layer: ClosureLayer) -> NDArray[np.uint64]:
-                return tied_in(player, self.board, layer)
+                cells = np.zeros(layer.first.size, np.uint64)
+                for player in players:
+                    cells |= tied_in(player, self.board, layer)
+                return cells
 
         found = list_decisions(
             self.board, number, self._listed, symmetric=self.merged, allowed=allowed, dominated=dominated
         )
         if found is not None:
             return found
-        whose = "" if run is None else f" with moves of {run.config.learner}"
+        whose = f" with moves of {' and '.join(run.config.learner for run in self.within)}" if players else ""
         who = f"{self.board.name}: the {self.seat} player{whose}"
         if self.goal == CANNOT_LOSE:
             raise UsageError(f"{who} cannot avoid every loss; choose the other seat{' or another run' * bool(whose)}")
@@ -263,6 +270,7 @@ class _Aim:
             pairs = zip(layer.first.tolist(), layer.second.tolist(), strict=True)
             return np.array([cell[pair] for pair in pairs], np.uint8)
 
-        about = source | ({} if self.within is None else run_facts(self.within))
+        facts = [run_facts(run) for run in self.within]
+        about = source | (facts[0] if len(facts) == 1 else {"runs": facts} if facts else {})
         number = SEATS.index(self.seat)
         return certify_moves(choose_listed, self.board, number, self.goal, symmetric=self.merged, source=about)

@@ -323,8 +323,8 @@ SmallestBoard = Annotated[
     Text, option("BOARD", f"{BOARD}.", offers=BOARDS, default="3x3, or that of the run", panel=Smallest)
 ]
 Within = Annotated[
-    Text,
-    option("RUN", "Use only moves that this run may play.", panel=Smallest, read=lambda name: name and find_run(name)),
+    list[Path] | None,
+    option("RUN", "Use only moves that this run may play; several, moves of any of them.", panel=Smallest),
 ]
 Images = Annotated[
     Text,
@@ -390,7 +390,7 @@ def prove_command(
 ) -> None:
     """Prove by exhaustive search that an agent cannot lose, or always wins: status 0 if it is proved, 1 if not."""
     rule = check_ties(ties)
-    least: dict[str, Any] = {"board": board, "within": within, "images": images, "weigh": weigh}
+    least: dict[str, Any] = {"board": board, "within": within or None, "images": images, "weigh": weigh}
     least |= {"harmless": harmless or None, "count": count or None, "time_limit": time_limit, "out": out}
     how: dict[str, Any] = {"budget": budget, "threads": threads, "trust": trust or None}
     how["ties"] = None if rule == "any" else rule
@@ -443,7 +443,7 @@ def _prove_smallest(
     out = asked.pop("out", None)
     asked |= {"certificate": certificate, "overwrite": overwrite}
     written = [(name, file) for name, file in (("--certificate", certificate), ("--out", out)) if file is not None]
-    check_distinct(written, [("--within", asked["within"])] if "within" in asked else [])
+    check_distinct(written, [("--within", find_run(run)) for run in asked.get("within", [])])
     if out is not None:
         RUN_FILE.check(out, overwrite=overwrite)
 
