@@ -34,6 +34,9 @@ FIRST_SECONDS, WINDOW_SECONDS = 4.0, 2.0
 FEWEST_FREE, MOST_FREE = 50, 5_000
 """Limits of the number of free positions of a neighbourhood."""
 
+GRACE = 5.0
+"""Seconds after the time limit in which a run that overruns its own may still return its result."""
+
 IN_VAIN = 20
 """Number of neighbourhoods without a better choice after which the next ones are twice as large."""
 
@@ -67,6 +70,23 @@ def list_needs(decisions: Decisions, move: Int64, listed: BoolArray) -> None:
     """Mark all that a move needs in `listed` (bool[n]), in place."""
     for place in range(decisions.first_need[move], decisions.first_need[move + 1]):
         listed[decisions.need[place]] = True
+
+
+@kernel
+def list_forced(decisions: Decisions, listed: BoolArray) -> None:
+    """Mark the positions that every choice lists in `listed` (bool[n], the start at first), in place.
+
+    They are those that all moves of another one need.
+    """
+    for position in range(listed.shape[0]):
+        first, last = decisions.first_move[position], decisions.first_move[position + 1]
+        for place in range(decisions.first_need[first], decisions.first_need[first + 1]):
+            count = 0
+            for move in range(first, last):
+                for other in range(decisions.first_need[move], decisions.first_need[move + 1]):
+                    count += decisions.need[other] == decisions.need[place]
+            if listed[position] and count == last - first:
+                listed[decisions.need[place]] = True
 
 
 @kernel
@@ -310,7 +330,9 @@ class Smallest:
         self._random = np.random.default_rng(seed)
         self._start = np.zeros(n, np.bool_)
         self._start[decisions.start] = True
-        self.found = Found(np.full(n, -1), int(self.cost.sum()), int(self.cost[decisions.start].sum()))
+        forced = self._start.copy()
+        list_forced(decisions, forced)
+        self.found = Found(np.full(n, -1), int(self.cost.sum()), int(self.cost[forced].sum()))
         for _ in range(1 + SWEEPS):
             chosen = np.empty(n, np.int64)
             choose_greedily(decisions, self._estimate(), self._start.copy(), chosen)
@@ -343,15 +365,15 @@ class Smallest:
         """Search until the choice is proved minimal, the time is over, the solver dies or `follow` returns True."""
         end, stopped = time.monotonic() + seconds, False
 
-        def stop() -> bool:
+        def stop(grace: float = GRACE) -> bool:
             nonlocal stopped
             stopped = stopped or follow(self.found)
-            return stopped or time.monotonic() >= end
+            return stopped or time.monotonic() >= end + grace
 
         limit = FIRST_SECONDS
         plies = [*np.unique(self.decisions.ply)[:-1].tolist()]
         with Solver() as solver:
-            while not self.minimal and not solver.ended and not stop():
+            while not self.minimal and not solver.ended and not stop(0):
                 limit = min(limit, end - time.monotonic())
                 if self.decisions.cell.size <= WHOLE_MOVES:
                     self._solve_whole(solver, limit, stop)
