@@ -46,7 +46,7 @@ from ttt_batch.core.text import AGENT_NAMES, ILLEGAL, Number, check_switches, ch
 from ttt_batch.evaluation.certificates import load_certificate
 from ttt_batch.games.board import Board, parse_board
 from ttt_batch.runs.loading import AnyRun, any_run
-from ttt_batch.runs.lookup import CERTIFICATE, PROGRAM, RUNS_OR_AGENTS, is_agent_name
+from ttt_batch.runs.lookup import PROGRAM, RUNS_OR_AGENTS, is_agent_name, is_certificate
 
 TIME_LIMIT = 10.0
 """Default time limit of an answer in seconds."""
@@ -426,7 +426,7 @@ def make_agent(given: object, board: Board, *, time_limit: Number | None = None)
             return ProgramAgent(given.removeprefix(PROGRAM), board, limit=limit)
         if is_callable_name(given):
             return load_callable(given, limit=limit)
-        if given.endswith(CERTIFICATE):
+        if is_certificate(given):
             return CertifiedAgent(load_certificate(Path(given)), board, given)
         return named_agent(choose("agent", given, AGENT_NAMES, others=RUNS_OR_AGENTS), board)
     if not callable(given):
@@ -469,7 +469,7 @@ def open_players(
     """
     seated, whose = AnyRun | AgentAdapter, None if board is None else parse_board(board)
     read = [one if isinstance(one, seated) else None if is_agent(one) else load(one) for one in players]
-    certified = [one for one in players if isinstance(one, str) and one.endswith(CERTIFICATE)]
+    certified = [one for one in players if isinstance(one, str) and is_certificate(one)]
     boards = (one.board for one in read if one is not None)
     whose = whose or next(boards, load_certificate(Path(certified[0])).board if certified else Board())
     named: dict[object, AgentAdapter] = {}

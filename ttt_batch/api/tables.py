@@ -20,7 +20,7 @@ from ttt_batch.runs import importing
 from ttt_batch.runs.formats import ENDINGS, EXPORT, FORMATS, WHOLE, check_targets
 from ttt_batch.runs.loading import AnyRun, any_run, load_any, with_table
 from ttt_batch.runs.loading import load as load_table
-from ttt_batch.runs.lookup import find_run
+from ttt_batch.runs.lookup import find_run, is_certificate
 from ttt_batch.runs.options import LearnerOptions
 from ttt_batch.runs.run import Run
 
@@ -52,11 +52,6 @@ class ImportOptions(TableOptions, total=False):
 
     form: str | None
     command: str
-
-
-def is_certificate(run: object) -> bool:
-    """Return whether this names the file of a certificate."""
-    return isinstance(run, str | Path) and Path(run).suffix == ".npz"
 
 
 def formats_of(run: object, *, of_agent: bool) -> tuple[str, ...]:

@@ -23,8 +23,8 @@ from ttt_batch.games.board import Board
 AT_ONCE = 1 << 12
 """Number of positions whose moves are listed together."""
 
-MOST_POSITIONS = 3_000_000
-"""Maximum of positions of one layer: beyond it lists of moves and replies no longer fit into 4 GB."""
+MOST_NEEDS = 20_000_000
+"""Maximum of needs of all moves of a ply, which take 2 GB; 4x4x4 has five million."""
 
 LIST_ALL = 2
 """Goal not to lose, with positions in which no line can beat the agent any more listed, too."""
@@ -190,19 +190,14 @@ def list_decisions(
     if layer.first.size and not (symmetric or dominated) and allowed is None:
         allowed = _first_moves(board, layer)
     while layer.first.size:
-        listed, first, second = _moves_of(layer, positions, task, images, allowed)
+        listed, first, second = _moves_of(board, layer, positions, task, images, allowed)
         layers.append(listed)
         layer = ClosureLayer(layer.ply + 2, first, second)
-        if first.size > MOST_POSITIONS:
-            raise BoardError(
-                f"board {board.name} has more than {count_text(MOST_POSITIONS, 'position')} after {layer.ply} moves; "
-                f"limit them to moves of a run with {flag('within')}"
-            )
     return _joined(layers, n_start, dominated=dominated)
 
 
 def _moves_of(
-    layer: ClosureLayer, positions: Any, task: Claim, images: NDArray[np.uint64], allowed: Allowed | None
+    board: Board, layer: ClosureLayer, positions: Any, task: Claim, images: NDArray[np.uint64], allowed: Allowed | None
 ) -> tuple[_Layer, NDArray[np.uint64], NDArray[np.uint64]]:
     """List the moves of a layer; return them and the positions of the next layer."""
     cells, size = task.lines.cells, layer.first.size
@@ -221,6 +216,12 @@ def _moves_of(
         ends.append(moves[2][:n_moves] + n_keys)
         keys.append(room[: 2 * n].copy())
         n_keys += n
+        if n_keys > MOST_NEEDS:
+            replies = count_text(MOST_NEEDS, "reply", "replies")
+            raise BoardError(
+                f"board {board.name} has more than {replies} to consider after {layer.ply} moves; limit the moves to "
+                f"those of a run with {flag('within')}"
+            )
     every = np.concatenate(keys)
     first, second, index = _numbered(every[::2], ~every[1::2])
     last = np.concatenate(ends)

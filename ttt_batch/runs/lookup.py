@@ -6,11 +6,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from ttt_batch.core.errors import RunFileError, UsageError, command_with, quoted
-from ttt_batch.core.files import exists, is_file, shown
+from ttt_batch.core.files import begins_with, exists, is_file, shown
 from ttt_batch.core.named_code import is_callable_name
 from ttt_batch.core.text import AGENT_NAMES, ALL_LEARNERS, OPPONENT_HINTS, find_name, suggested_name, unknown_name
 
 SUFFIX = ".h5"
+RUN_STARTS = b"ttt-batch", b"\x89HDF"
+"""First bytes of run files, of this version or of older ones."""
+
 CERTIFICATE = ".npz"
 """End of the name of an agent that is a certificate."""
 
@@ -43,9 +46,16 @@ def find_run(path: str | Path) -> Path:
     return path
 
 
+def is_certificate(given: object) -> bool:
+    """Return whether this names the file of a certificate; a run file may have any name."""
+    if not isinstance(given, str | Path) or Path(given).suffix != CERTIFICATE:
+        return False
+    return not any(begins_with(Path(given), start) for start in RUN_STARTS)
+
+
 def _is_agent_form(text: str) -> bool:
     """Return whether a text is the exact name of an agent, `FILE.py:NAME`, `cmd:PROGRAM` or a certificate's file."""
-    return text in AGENT_NAMES or is_callable_name(text) or text.startswith(PROGRAM) or text.endswith(CERTIFICATE)
+    return text in AGENT_NAMES or is_callable_name(text) or text.startswith(PROGRAM) or is_certificate(text)
 
 
 def find_agent_or_run(given: str | Path) -> str | Path:

@@ -14,7 +14,7 @@ from ttt_batch.core.named_code import is_callable_name
 from ttt_batch.core.outputs import check_distinct
 from ttt_batch.core.text import LEARNER_NAMES, SEATS, TIES, check_ties, either
 from ttt_batch.games.board import BOARD, BOARDS
-from ttt_batch.runs.lookup import find_run, is_agent_name
+from ttt_batch.runs.lookup import find_run, is_agent_name, is_certificate
 
 
 def _found(path: File) -> File:
@@ -153,7 +153,7 @@ def export_(
     Of an agent (see evaluate) html, or as json and csv the probability of each cell where it may come.
     """
     from ttt_batch.agents.adapter import watched
-    from ttt_batch.api.tables import check_export_options, export_run, formats_of, is_certificate, resolve_format
+    from ttt_batch.api.tables import check_export_options, export_run, formats_of, resolve_format
     from ttt_batch.runs import loading
     from ttt_batch.runs.formats import WHOLE
     from ttt_batch.runs.importing import check_export
