@@ -59,9 +59,10 @@ def make_places(board: Board, symmetry: bool) -> Places:
 @inlined
 def is_open(places: Places, cell: Int64, taken: Int64) -> bool:
     """Return whether a cell may be marked: it is not in `taken` (int64, bits) and, with gravity, the one below is."""
+    if (taken >> cell) & 1 != 0:
+        return False
     lower = cell + places.below
-    floats = places.below != 0 and lower < places.power.shape[0] and (taken >> lower) & 1 == 0
-    return (taken >> cell) & 1 == 0 and not floats
+    return places.below == 0 or lower >= places.power.shape[0] or (taken >> lower) & 1 != 0
 
 
 @inlined

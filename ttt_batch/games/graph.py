@@ -115,8 +115,9 @@ class Growth(NamedTuple):
     used: int64[4], see `ROWS`.
     marks: int64[2], bits of either player's cells, and images: int64[images], codes, of the game being played.
     finals: 1 where ends of games have rows of their own, else 0.  occupied: 1 where occupied cells are edges, else 0.
-    borrowed: the last unfinished rows, which are borrowed: one for each ply.  Where marks fall, positions of a ply have
-    different numbers of moves; then each is followed by a row that no position has, so that it may end earlier.
+    rows_a_ply: how many of the last unfinished rows, which are borrowed, each ply has.  It is 1, or 2 where marks fall:
+    there positions of a ply have different numbers of moves, and the second row, which no position has, begins where
+    the first one ends.
     key: uint64, of the random numbers that a learner may start a row with.
     """
 
@@ -129,7 +130,7 @@ class Growth(NamedTuple):
     images: Int64Array
     finals: int
     occupied: int
-    borrowed: int
+    rows_a_ply: int
     key: np.uint64
 
 
@@ -178,6 +179,12 @@ def mark(growth: Growth, cell: Integer, mover: Int64) -> None:
 def graph_cells(growth: Growth) -> np.int64:
     """Return the number of cells of the board."""
     return growth.places.power.shape[0]
+
+
+@inlined
+def n_borrowed(growth: Growth) -> np.int64:
+    """Return the number of unfinished rows that are borrowed, the last ones."""
+    return growth.rows_a_ply * graph_cells(growth)
 
 
 @inlined
@@ -253,7 +260,7 @@ def has_room(graph: Graph, growth: Growth, rows: Int64) -> bool:
     n_edges = graph.child.shape[0] - n_cells * n_cells
     finals = growth.used[FINALS] + rows * growth.finals
     return (
-        growth.used[ROWS] + rows <= n_unfinished(graph) - growth.borrowed
+        growth.used[ROWS] + rows <= n_unfinished(graph) - n_borrowed(growth)
         and growth.used[EDGES] + rows * n_cells <= n_edges
         and finals <= graph.code.shape[0] - n_unfinished(graph) - N_SHARED - growth.finals
     )

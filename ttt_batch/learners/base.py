@@ -40,10 +40,10 @@ from ttt_batch.games.graph import (
     clear_board,
     expand,
     find_row,
-    graph_cells,
     has_room,
     link,
     lowest_image,
+    n_borrowed,
     n_unfinished,
     remember,
     show_code,
@@ -448,7 +448,7 @@ def borrow_row(
 
     code, image: the lowest code of the position's images, and the image that has it.
     """
-    row = n_unfinished(graph) - growth.borrowed + ply * (growth.borrowed // graph_cells(growth))
+    row = n_unfinished(graph) - n_borrowed(growth) + ply * growth.rows_a_ply
     graph.code[row], graph.ply[row] = code, ply
     graph.first_edge[row + 1] = expand(graph, growth, ply, image, np.int64(graph.first_edge[row]))
     begin(tables, graph, row, worth, growth.key)
@@ -532,10 +532,10 @@ def forget_borrowed(graph: Graph, growth: Growth, visits: Float64Array) -> None:
     n_open, n_rows, n_edges = n_unfinished(graph), graph.code.shape[0], graph.child.shape[0]
     if visits.shape[0] == n_edges or visits.shape[0] == 2 * n_edges:  # more than twice the rows, in any case
         for start in range(0, visits.shape[0], n_edges):
-            for edge in range(np.int64(graph.first_edge[n_open - growth.borrowed]), n_edges):
+            for edge in range(np.int64(graph.first_edge[n_open - n_borrowed(growth)]), n_edges):
                 visits[start + edge] = 0.0
         return
     for start in range(0, visits.shape[0], n_rows):
-        for row in range(n_open - growth.borrowed, n_open):
+        for row in range(n_open - n_borrowed(growth), n_open):
             visits[start + row] = 0.0
         visits[start + n_rows - 1] = 0.0 if growth.finals else visits[start + n_rows - 1]

@@ -76,7 +76,7 @@ class GrowingTable:
         codes = np.zeros(images.shape[0], np.int64)
         self.growth = Growth(
             *(places, images, np.argsort(images, axis=1), np.zeros(1, np.int64), used, np.zeros(2, np.int64), codes),
-            *(self._finals, int(learner.occupied), board.cells * (2 if board.gravity else 1), key),
+            *(self._finals, int(learner.occupied), 2 if board.gravity else 1, key),
         )
         self.graph = shared_rows()
         self.tables = learner.start(self.graph, worth, np.random.default_rng(0))
@@ -104,7 +104,7 @@ class GrowingTable:
     @property
     def _room(self) -> int:
         """Return the capacity for unfinished rows, without the borrowed ones."""
-        return int(self.graph.first_edge.size - 1 - self.growth.borrowed)
+        return int(self.graph.first_edge.size - 1 - self.growth.rows_a_ply * self.board.cells)
 
     @property
     def may_grow(self) -> bool:
@@ -234,13 +234,12 @@ class GrowingTable:
         cells = self.board.cells
         # The last final row is borrowed, like the last unfinished ones.
         finals = max(rows, self.used.finals) + 1 if self._finals else 0
-        borrowed = self.growth.borrowed
-        room = Shape(rows + borrowed, finals, (rows + cells) * cells)
+        each = self.growth.rows_a_ply
+        room = Shape(rows + each * cells, finals, (rows + cells) * cells)
         edges_of_borrowed = np.full(cells, cells) if self.learner.occupied else np.arange(cells, 0, -1)
         first = np.zeros(room.rows + 1, np.uint32)
         held = self.graph.first_edge[: self.used.rows + 1]
         first[: held.size] = held
-        each = borrowed // cells
         first[rows:] = room.edges - cells * cells + np.append(0, np.cumsum(edges_of_borrowed)).repeat(each)[each - 1 :]
         self.graph, self.tables, self.visits = self._resized(room, first)
         self.graph.ply[rows : room.rows] = np.arange(cells).repeat(each)
