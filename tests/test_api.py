@@ -83,7 +83,7 @@ def test_random_games_give_their_results_by_board_and_seed():
     assert found.dtype == np.int64 and found.shape == (3,) and found.sum() == 10_000
     assert found.tolist() == play_random_games(ttt.Board(4, 4, 3), 10_000, seed=3).tolist()
     assert ttt.random_games(games=5_000, threads=1).tolist() == ttt.random_games(ttt.Board(), 5_000).tolist()
-    for wrong in ({"games": -1}, {"threads": 0}, {"seed": "x"}, {"board": "3"}, {"board": "5x5x4-exact"}):
+    for wrong in ({"games": -1}, {"threads": 0}, {"seed": "x"}, {"board": "3"}, {"board": "7x7x5"}):
         with pytest.raises(ttt.UsageError):
             ttt.random_games(**wrong)
 

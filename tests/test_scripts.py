@@ -37,6 +37,7 @@ SMALL = {
         *("--json", "out.json", "--page", "out.md", "--picture", "out.png"),
     ],
     "scaling.py": ["--quick", "--json", "out.json", "--page", "out.md"],
+    "smallest.py": ["--seconds", "5", "--only", "3x3-misere first", "--json", "out.json", "--page", "out.md"],
     "soak.py": ["--minutes", "0.2", "--kills", "2", "--json", "out.json"],
     "tables.py": ["--page", "out.md"],
     "study_pages.py": ["settling", "study.h5", "--json", "out.json", "--page", "out.md"],

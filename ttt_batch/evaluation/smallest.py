@@ -377,8 +377,8 @@ class Smallest:
                 limit = min(limit, end - time.monotonic())
                 if self.decisions.cell.size <= WHOLE_MOVES:
                     self._solve_whole(solver, limit, stop)
-                elif plies:
-                    self._bound_plies(solver, plies, limit, stop)
+                if plies and not self.minimal:
+                    self._bound_plies(solver, plies, limit / 2, stop)
                 if not self.minimal and (self.decisions.cell.size > WHOLE_MOVES or limit <= FIRST_SECONDS):
                     self._improve(solver, min(time.monotonic() + 2 * limit, end), stop)
                 limit *= 2
