@@ -5,6 +5,7 @@ seconds at first, then each time for twice as long, and returns its best result 
 most twice the time of the last one.
 """
 
+import os
 import pickle
 import subprocess
 import sys
@@ -87,7 +88,12 @@ class Solver:
     def __init__(self) -> None:
         command, pipe = [sys.executable, "-c", f"from {__name__} import serve; serve()"], subprocess.PIPE
         self._process = subprocess.Popen(
-            command, env=module_environment(), stdin=pipe, stdout=pipe, start_new_session=True
+            command,
+            env=module_environment(),
+            stdin=pipe,
+            stdout=pipe,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
 
     def __enter__(self) -> Self:
@@ -121,8 +127,9 @@ class Solver:
 
 def serve() -> None:
     """Solve the programs of standard input until its end."""
-    results, sys.stdout = sys.stdout.buffer, sys.stderr
     source: Any = sys.stdin.buffer
+    results = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # HiGHS prints lines there, between the answers
     while source.peek(1):
         pickle.dump(solve_program(*pickle.load(source)), results)
         results.flush()
