@@ -1,6 +1,10 @@
 """Smallest proofs: known sizes, what they are worth as agents and runs, and what is refused."""
 
+import io
 import json
+import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -113,6 +117,26 @@ def test_a_search_ends_with_its_solver(monkeypatch):
     monkeypatch.setattr(Solver, "__init__", begin_and_end)
     found = ttt.smallest_proof(seat="second")
     assert not found.minimal and found.positions >= 66 and fault_of(found.certificate) is None
+
+
+NOISY = """
+import os
+from ttt_batch.evaluation import integer_program as programs
+
+def solve(program, seconds):
+    os.write(1, b"a line of HiGHS")
+    return programs.Answer(None, program, seconds == 1)
+
+programs.solve_program = solve
+programs.serve()
+"""
+
+
+def test_lines_of_the_solver_do_not_mix_with_its_answers():
+    asked = b"".join(pickle.dumps((number, 1)) for number in range(3))
+    done = subprocess.run([sys.executable, "-c", NOISY], input=asked, capture_output=True, check=True)
+    answers = io.BytesIO(done.stdout)
+    assert [pickle.load(answers).bound for _ in range(3)] == [0, 1, 2] and not answers.read()
 
 
 def test_the_files_of_a_smallest_proof_differ(tmp_path, capfd):
