@@ -5,7 +5,6 @@ from numpy.typing import NDArray
 
 from ttt_batch.agents.base import Agent, Positions, as_cells, as_words, mover_words
 from ttt_batch.core.errors import AgentError
-from ttt_batch.core.text import SEATS
 from ttt_batch.evaluation.certificates import Certificate
 from ttt_batch.games.board import Board
 
@@ -26,7 +25,7 @@ class CertifiedAgent(Agent):
             )
         if certificate.move.max(initial=0) >= board.cells:
             raise AgentError(f"{name} lists moves outside its board; write the certificate again")
-        self.name, self.seats = name, SEATS
+        self.board, self.name = board, name
         self._images = np.array(board.images(certificate.symmetric))
         pairs = zip(certificate.first.tolist(), certificate.second.tolist(), strict=True)
         self._move = dict(zip(pairs, certificate.move.tolist(), strict=True))
@@ -36,8 +35,7 @@ class CertifiedAgent(Agent):
         own, other = mover_words(batch)
         second = batch.to_move == 1
         first, later = np.where(second, other, own), np.where(second, own, other)
-        cells = self._images.shape[1]
-        marks = as_cells(first, cells), as_cells(later, cells)
+        marks = as_cells(first, self.board.cells), as_cells(later, self.board.cells)
         lowest: NDArray[np.int64] = batch.legal.argmax(1)
         for image in self._images:
             # Cell i of the image shows cell image[i] of the board.

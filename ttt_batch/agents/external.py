@@ -29,7 +29,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,16 +37,17 @@ from numpy.typing import NDArray
 from ttt_batch.agents.adapter import AgentAdapter
 from ttt_batch.agents.base import Agent, Positions, where
 from ttt_batch.agents.builtin import named_agent
-from ttt_batch.agents.certified import CertifiedAgent
 from ttt_batch.core.console import one_line, redirect_prints
 from ttt_batch.core.errors import AgentError, UsageError, quoted
 from ttt_batch.core.files import reason, shown
 from ttt_batch.core.named_code import is_callable_name, named_object, reason_of
 from ttt_batch.core.text import AGENT_NAMES, ILLEGAL, Number, check_switches, choose, count_text, parse_float
-from ttt_batch.evaluation.certificates import load_certificate
 from ttt_batch.games.board import Board, parse_board
 from ttt_batch.runs.loading import AnyRun, any_run
 from ttt_batch.runs.lookup import PROGRAM, RUNS_OR_AGENTS, is_agent_name, is_certificate
+
+if TYPE_CHECKING:
+    from ttt_batch.agents.certified import CertifiedAgent
 
 TIME_LIMIT = 10.0
 """Default time limit of an answer in seconds."""
@@ -427,11 +428,26 @@ def make_agent(given: object, board: Board, *, time_limit: Number | None = None)
         if is_callable_name(given):
             return load_callable(given, limit=limit)
         if is_certificate(given):
-            return CertifiedAgent(load_certificate(Path(given)), board, given)
+            return _certified([given], board)[given]
         return named_agent(choose("agent", given, AGENT_NAMES, others=RUNS_OR_AGENTS), board)
     if not callable(given):
         raise UsageError(f"not an agent: {quoted(given)}; give a callable such as {SINGLE_FORM}, {RUNS_OR_AGENTS}")
     return agent_of(given, limit=limit)
+
+
+def _certified(names: Sequence[str], board: Board | None) -> dict[object, "CertifiedAgent"]:
+    """Return the agents of certificates by the names of their files.  board: their board; None for that of the first.
+
+    Raises CertificateError, and AgentError for a certificate of another board.
+    """
+    if not names:
+        return {}
+    from ttt_batch.agents.certified import CertifiedAgent  # with the kernels of certificates
+    from ttt_batch.evaluation.certificates import load_certificate
+
+    loaded = {name: load_certificate(Path(name)) for name in dict.fromkeys(names)}
+    whose = board or loaded[names[0]].board
+    return {name: CertifiedAgent(certificate, whose, name) for name, certificate in loaded.items()}
 
 
 def at_board(
@@ -469,15 +485,15 @@ def open_players(
     """
     seated, whose = AnyRun | AgentAdapter, None if board is None else parse_board(board)
     read = [one if isinstance(one, seated) else None if is_agent(one) else load(one) for one in players]
-    certified = [one for one in players if isinstance(one, str) and is_certificate(one)]
-    boards = (one.board for one in read if one is not None)
-    whose = whose or next(boards, load_certificate(Path(certified[0])).board if certified else Board())
+    whose = whose or next((one.board for one in read if one is not None), None)
+    certified = _certified([one for one in players if isinstance(one, str) and is_certificate(one)], whose)
+    whose = whose or next((one.board for one in certified.values()), Board())
     named: dict[object, AgentAdapter] = {}
     with ExitStack() as stack:
         for number, given in enumerate(players):
             if read[number] is None:
                 name = given if isinstance(given, str) else number
                 if name not in named:
-                    named[name] = stack.enter_context(at_board(given, whose, **rules))
+                    named[name] = stack.enter_context(at_board(certified.get(name, given), whose, **rules))
                 read[number] = named[name]
         yield [one for one in read if one is not None]

@@ -14,9 +14,6 @@ SUFFIX = ".h5"
 RUN_STARTS = b"ttt-batch", b"\x89HDF"
 """First bytes of run files, of this version or of older ones."""
 
-CERTIFICATE = ".npz"
-"""End of the name of an agent that is a certificate."""
-
 PROGRAM = "cmd:"
 """Prefix of the name of an agent that is a program."""
 
@@ -48,7 +45,7 @@ def find_run(path: str | Path) -> Path:
 
 def is_certificate(given: object) -> bool:
     """Return whether this names the file of a certificate; a run file may have any name."""
-    if not isinstance(given, str | Path) or Path(given).suffix != CERTIFICATE:
+    if not isinstance(given, str | Path) or Path(given).suffix != ".npz":
         return False
     return not any(begins_with(Path(given), start) for start in RUN_STARTS)
 
