@@ -29,7 +29,7 @@ from ttt_batch.core.errors import BoardError, CertificateError
 from ttt_batch.core.files import open_ordinary, reason, shown, size_of, unpacked_size
 from ttt_batch.core.outputs import OutputKind
 from ttt_batch.core.text import SEATS, count_text
-from ttt_batch.evaluation.prover import GOALS, Goal
+from ttt_batch.evaluation.prover import DOES, GOALS, Goal
 from ttt_batch.evaluation.search import (
     ALWAYS_WINS,
     CANNOT_LOSE,
@@ -214,6 +214,12 @@ Choice = Callable[[ClosureLayer], NDArray[np.uint8]]
 """Function that returns a move for each position of a layer."""
 
 
+def is_harmless(board: Board, task: Claim) -> bool:
+    """Return whether the agent cannot lose whatever it plays: the board has no line, or too few moves for one."""
+    possible = bool(board.lines) and board.k <= (board.cells + 1 - task.filler) // 2
+    return task.goal == CANNOT_LOSE and not possible
+
+
 def layers_of(board: Board, seat: int, goal: int, *, symmetric: bool, choose: Choice) -> Iterator[ClosureLayer | Fault]:
     """Yield every layer, after `choose` has returned its moves; after a faulty layer, yield the fault and end.
 
@@ -223,7 +229,7 @@ def layers_of(board: Board, seat: int, goal: int, *, symmetric: bool, choose: Ch
     positions = make_positions(board, symmetric=symmetric, wide=True)
     images = np.zeros((1, 2 * positions[0].shape[-1]), np.uint64)
     layer = ClosureLayer(0, np.zeros(1, np.uint64), np.zeros(1, np.uint64))
-    if goal == CANNOT_LOSE and not (board.lines and board.k <= (board.cells + 1 - task.filler) // 2):
+    if is_harmless(board, task):
         return
     while layer.first.size:
         mine = layer.ply & 1 == seat
@@ -240,18 +246,22 @@ def layers_of(board: Board, seat: int, goal: int, *, symmetric: bool, choose: Ch
             if number >= 0:
                 yield Fault(start + int(number), int(why), int(reply))
                 return
-            found.append(_unique(keys[: 2 * n : 2], ~keys[1 : 2 * n : 2]))
-        first, second = _unique(*map(np.concatenate, zip(*found, strict=True)))
+            found.append(unique_pairs(keys[: 2 * n : 2], ~keys[1 : 2 * n : 2])[:2])
+        first, second, _ = unique_pairs(*map(np.concatenate, zip(*found, strict=True)))
         layer = ClosureLayer(layer.ply + (2 if mine else 1), first, second)
 
 
-def _unique(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return pairs of words, sorted and without duplicates."""
+def unique_pairs(
+    first: NDArray[np.uint64], second: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.int64]]:
+    """Return pairs of words, sorted and without duplicates, and for each given pair its index among them."""
     order = np.lexsort((second, first))
     first, second = first[order], second[order]
     new = np.ones(first.size, np.bool_)
     new[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
-    return first[new], second[new]
+    index = np.empty(first.size, np.int64)
+    index[order] = np.cumsum(new) - 1
+    return first[new], second[new], index
 
 
 FORMATS = 1, 2
@@ -374,7 +384,7 @@ def write_certificate(certificate: Certificate, path: Path, *, overwrite: bool =
 
 def goal_of_certificate(certificate: Certificate) -> str:
     """Return a certificate's claim in words, with its board, seat, goal and number of positions."""
-    does = "cannot lose" if certificate.goal == GOALS[0] else "always wins"
+    does = DOES[certificate.goal]
     size = count_text(certificate.move.size, "position")
     return f"board {certificate.board.name}, the {SEATS[certificate.seat]} player {does}, {size}"
 

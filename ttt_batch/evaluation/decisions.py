@@ -15,8 +15,16 @@ from ttt_batch.compiler.bits import NONE, ONE, lowest_bit, single
 from ttt_batch.compiler.jit import BoolArray, Int64, Int64Array, Uint8Array, Uint64Array, inlined, kernel
 from ttt_batch.core.errors import BoardError, flag
 from ttt_batch.core.text import count_text
-from ttt_batch.evaluation.certificates import NO_FAULT, ClosureLayer, fault_of_move, list_layer, list_next
-from ttt_batch.evaluation.search import CANNOT_LOSE, Claim, make_positions, make_task
+from ttt_batch.evaluation.certificates import (
+    NO_FAULT,
+    ClosureLayer,
+    fault_of_move,
+    is_harmless,
+    list_layer,
+    list_next,
+    unique_pairs,
+)
+from ttt_batch.evaluation.search import Claim, make_positions, make_task
 from ttt_batch.games.bitboards import open_cells
 from ttt_batch.games.board import Board
 
@@ -135,17 +143,6 @@ Allowed = Callable[[ClosureLayer], NDArray[np.uint64]]
 """Function that returns the cells, uint64[n], which an agent may mark in the positions of a layer."""
 
 
-def _numbered(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> tuple[Any, Any, NDArray[np.int64]]:
-    """Return pairs of words, sorted and without duplicates, and the index of each given pair among them."""
-    order = np.lexsort((second, first))
-    first, second = first[order], second[order]
-    new = np.ones(first.size, np.bool_)
-    new[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
-    index = np.empty(first.size, np.int64)
-    index[order] = np.cumsum(new) - 1
-    return first[new], second[new], index
-
-
 def starts_of(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the start of each group of `counts` items, and the end of the last."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
@@ -178,14 +175,14 @@ def list_decisions(
     images = np.zeros((1, 2 * positions[0].shape[-1]), np.uint64)
     empty = np.zeros(1, np.uint64)
     layer, layers, n_start = ClosureLayer(0, empty, empty), list[_Layer](), 1
-    if goal == CANNOT_LOSE and not (board.lines and board.k <= (board.cells + 1 - task.filler) // 2):
+    if is_harmless(board, task):
         layer = ClosureLayer(0, empty[:0], empty[:0])
     elif seat == 1:
         keys = np.empty(2 * board.cells, np.uint64)
         n, fault, _, _ = list_layer(positions, task, 0, (empty, empty), np.zeros(1, np.uint8), images, keys)
         if fault >= 0:
             return None
-        first, second, _ = _numbered(keys[: 2 * n : 2], ~keys[1 : 2 * n : 2])
+        first, second, _ = unique_pairs(keys[: 2 * n : 2], ~keys[1 : 2 * n : 2])
         layer, n_start = ClosureLayer(1, first, second), first.size
     if layer.first.size and not (symmetric or dominated) and allowed is None:
         allowed = _first_moves(board, layer)
@@ -223,7 +220,7 @@ def _moves_of(
                 f"those of a run with {flag('within')}"
             )
     every = np.concatenate(keys)
-    first, second, index = _numbered(every[::2], ~every[1::2])
+    first, second, index = unique_pairs(every[::2], ~every[1::2])
     last = np.concatenate(ends)
     of_move = np.arange(last.size).repeat(np.diff(last, prepend=0))
     pairs = np.unique(of_move << 32 | index)
@@ -280,14 +277,12 @@ def _joined(layers: Sequence[_Layer], n_start: int, *, dominated: bool) -> Decis
         need = (np.cumsum(wanted) - 1)[some.need] + after
         found.append(some._replace(at=at, owner=place[some.owner] + before, need=need))
         before = after
-    counts = [np.diff(layer.first_need) for layer in found]
+    counts, places = [np.diff(layer.first_need) for layer in found], [layer.at for layer in found]
     none = np.zeros(0, np.int64)
     return Decisions(
-        first=np.concatenate([layer.at.first for layer in found] or [none.view(np.uint64)]),
-        second=np.concatenate([layer.at.second for layer in found] or [none.view(np.uint64)]),
-        ply=np.concatenate(
-            [np.full(layer.at.first.size, layer.at.ply, np.int8) for layer in found] or [none.astype(np.int8)]
-        ),
+        first=np.concatenate([none.view(np.uint64), *(one.first for one in places)]),
+        second=np.concatenate([none.view(np.uint64), *(one.second for one in places)]),
+        ply=np.concatenate([np.zeros(0, np.int8), *(np.full(one.first.size, one.ply, np.int8) for one in places)]),
         first_move=starts_of(np.bincount(np.concatenate([none, *(layer.owner for layer in found)]), minlength=before)),
         cell=np.concatenate([np.zeros(0, np.uint8), *(layer.cell for layer in found)]),
         first_need=starts_of(np.concatenate([none, *counts])),

@@ -28,6 +28,8 @@ Goal = Literal["cannot-lose", "always-wins"]
 CANNOT_LOSE: Goal = "cannot-lose"
 ALWAYS_WINS: Goal = "always-wins"
 GOALS: tuple[Goal, ...] = get_args(Goal)
+DOES: dict[Goal, str] = {CANNOT_LOSE: "cannot lose", ALWAYS_WINS: "always wins"}
+"""What a player that reaches a goal does, in words."""
 
 Status = Literal["proved", "refuted", "undecided"]
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from ttt_batch.analysis.judge import Proofs
 from ttt_batch.analysis.position import Move, PositionReport
-from ttt_batch.analysis.smallest import SmallestProof
 from ttt_batch.app.reports import layout
 from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import flag
 from ttt_batch.core.files import shown
 from ttt_batch.core.text import PATTERN_LEARNERS, RESULTS, SEATS, Ties, count_text, percent
-from ttt_batch.evaluation.prover import ALWAYS_WINS
+from ttt_batch.evaluation.prover import ALWAYS_WINS, DOES
 from ttt_batch.evaluation.ties import default_ties, meaning
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, MARKS, UNFINISHED
 from ttt_batch.games.notation import moves_text, rows_text
@@ -25,6 +24,7 @@ from ttt_batch.runs.run import Run
 if TYPE_CHECKING:
     from ttt_batch.analysis.judge import SampledEvaluation
     from ttt_batch.analysis.position import LabelledEvaluation
+    from ttt_batch.analysis.smallest import SmallestProof
 
 
 _LEAVES: dict[Ties, str] = {
@@ -196,24 +196,23 @@ def proofs_text(proofs: Proofs, name: str = "") -> str:
     """Return the text of `prove`: findings per seat, a game that misses the goal, and the certificates written."""
     title = f"{name}: {proofs.run.config.learner} on {proofs.board.name}".removeprefix(": ")
     lines = [title, f"ties: {meaning(proofs.ties)}", ""]
-    always = proofs.goal == ALWAYS_WINS
     for seat, proof in proofs.found.items():
         size = f"{count_text(proof.positions, 'position')} in {proof.seconds:.2f} s"
         if proof.line is not None:
-            missed = "does not always win" if always else "can lose"
+            missed = "does not always win" if proofs.goal == ALWAYS_WINS else "can lose"
             lines += [f"{seat} {missed}: refuted, {size}", *layout.hanging("", moves_text(proofs.board, proof.line), 2)]
             continue
         found = f"proved, {size}"
         if proof.status != "proved":
             found = f"undecided, {size}; {'memory is full' if proof.full else 'the budget is spent'}"
-        lines.append(f"{seat} {'always wins' if always else 'cannot lose'}: {found}")
+        lines.append(f"{seat} {DOES[proofs.goal]}: {found}")
     for path, n in proofs.certificates.values():
         listed = f"{count_text(n, 'position')} with a move each, the first of those that tie"
         lines += layout.hanging("", f"certificate: {shown(path)}, {listed}", 0)
     return "\n".join(lines)
 
 
-def smallest_text(proof: SmallestProof, *files: str) -> str:
+def smallest_text(proof: "SmallestProof", *files: str) -> str:
     """Return the text of `prove --smallest`: what was found, its bound, and the files that hold it."""
     what = count_text(proof.positions, "position")
     if proof.weigh == "beads":
@@ -221,8 +220,7 @@ def smallest_text(proof: SmallestProof, *files: str) -> str:
     elif proof.weigh == "depth":
         what = f"{count_text(proof.depth, 'move')} to know in the longest game, the fewest possible; {what}"
     known = "minimal" if proof.minimal else f"at least {proof.bound:,}"
-    does = "always wins" if proof.goal == ALWAYS_WINS else "cannot lose"
-    lines = [f"{proof.board.name}: the {proof.seat} player {does}", f"{what}, {known}"]
+    lines = [f"{proof.board.name}: the {proof.seat} player {DOES[proof.goal]}", f"{what}, {known}"]
     if proof.images == "merge":
         lines.append("images: a position stands for its turned and mirrored images")
     if proof.harmless:

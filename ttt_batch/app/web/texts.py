@@ -14,7 +14,7 @@ from ttt_batch.app.reports.catalogues import RULES, SOURCES, choice_text
 from ttt_batch.app.reports.training import proof_text
 from ttt_batch.core.console import one_line
 from ttt_batch.core.text import RESULTS, SEATS, Ties, count_text
-from ttt_batch.evaluation.prover import CANNOT_LOSE
+from ttt_batch.evaluation.prover import DOES
 from ttt_batch.games.board import Board, rules_text
 from ttt_batch.games.solution import DRAWN, known_board
 from ttt_batch.ntuple.objectives import OBJECTIVES
@@ -210,14 +210,13 @@ def _network_facts(run: PatternRun) -> list[tuple[str, str]]:
 def describe_cards(deck: Deck) -> dict[str, Any]:
     """Return plain values for the page of a deck, as `about` does."""
     certificate = deck.certificate
-    seat, does = SEATS[certificate.seat], "cannot lose" if certificate.goal == CANNOT_LOSE else "always wins"
     source = {name: value for name, value in certificate.source.items() if isinstance(value, str | int)}
     facts = [(name.capitalize(), str(source.get(name, ""))) for name in ("program", "learner", "games", "seed")]
     return {
         "learner": "cards",
         "introduction": f"{deck.title}. The agent plays by them, and the card in use is shown.",
         "rules": rules_text(certificate.board),
-        "verdict": f"{does} as {seat}",
+        "verdict": f"{DOES[certificate.goal]} as {SEATS[certificate.seat]}",
         "proof": "Each reply to each card was checked when this page was made.",
         "against": "",
         "results": {},
