@@ -445,17 +445,17 @@ def prove(
     Raises RunFileError, CertificateError if a certificate cannot be written, and UsageError, also if a certificate
     would replace the run.
     """
-    given, source = given_options(prove, options), None
+    given, sources = given_options(prove, options), list[Path]()
     if not isinstance(run, AnyRun):
-        source = find_run(run)
-        run = load_any(source, trust=trust)
+        sources = [find_run(run)]
+        run = load_any(sources[0], trust=trust)
     seat = choose_seat(given.get("seat", run.config.seat if run.generalises else "both"), "both")
     goal = choose("goal", given.get("goal", ALWAYS_WINS if run.winning_seats else CANNOT_LOSE), GOALS)
     aim, ties = GOALS[GOALS.index(goal)], check_ties(given.get("ties", "any"))
     wanted = SEATS if seat == "both" else (seat,)
     most = parse_int("budget", given.get("budget", BUDGET), 1, MAX_BUDGET)
     at_once = thread_count(given.get("threads"))
-    files = certificate_files(certificate, wanted, source, overwrite=overwrite)
+    files = certificate_files(certificate, wanted, sources, overwrite=overwrite)
     check_both_seats(run)
     player = table_player(run, ties)
     prover, found = Prover(run.board, symmetric=run.symmetric), dict[str, Proof]()
@@ -482,18 +482,16 @@ def prove(
 
 
 def certificate_files(
-    given: str | Path | None, seats: tuple[str, ...], source: Path | None, *, overwrite: bool
+    given: str | Path | None, seats: tuple[str, ...], sources: Sequence[Path], *, overwrite: bool
 ) -> dict[str, Path]:
-    """Return the certificate file of each seat, checked before the proof begins.  source: the run's file, if any."""
+    """Return the certificate file of each seat, checked before the proof begins.  sources: the files of runs."""
     if given is None:
         return {}
     path = named_file("certificate", given)
     if path.suffix != ".npz":
         certificates.check_path(path)
     files = {seat: path if len(seats) == 1 else path.with_name(f"{path.stem}-{seat}{path.suffix}") for seat in seats}
-    check_distinct(
-        [(flag("certificate"), file) for file in files.values()], [] if source is None else [("run", source)]
-    )
+    check_distinct([(flag("certificate"), file) for file in files.values()], [("run", source) for source in sources])
     for file in files.values():
         certificates.check_path(file, overwrite=overwrite)
     return files

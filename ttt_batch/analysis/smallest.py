@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.agents.base import as_cells
 from ttt_batch.agents.builtin import table_player
 from ttt_batch.analysis.judge import certificate_files, run_facts
 from ttt_batch.core.errors import UsageError, flag
@@ -36,10 +37,8 @@ from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.run import Run
 
-SECONDS = 600.0
-"""Default time limit."""
-
 MOST_SECONDS = 1e7
+"""Longest time limit: 115 days."""
 
 COUNTED_CELLS = 9
 """Number of cells of the largest board whose smallest players are counted."""
@@ -120,10 +119,11 @@ SmallestProgress = Callable[[int, int], None] | bool | None
 """Callback that receives the cost and the bound, or True for a line on a terminal."""
 
 
-@with_options(
-    SmallestOptions,
-    {"seat": "first", "goal": CANNOT_LOSE, "images": "merge", "weigh": "positions", "harmless": False, "count": False},
-)
+DEFAULTS = SmallestOptions(seat="first", goal=CANNOT_LOSE, images="merge", weigh="positions", harmless=False)
+DEFAULTS |= SmallestOptions(within=(), time_limit=600, count=False)
+
+
+@with_options(SmallestOptions, DEFAULTS)
 def smallest_proof(
     board: Board | str | None = None,
     *,
@@ -149,23 +149,17 @@ def smallest_proof(
     Raises BoardError for a board with too many positions, UsageError, also if no player can reach the goal,
     CertificateError and RunFileError.
     """
-    given: Any = given_options(smallest_proof, options)
+    given: Any = DEFAULTS | given_options(smallest_proof, options)
     began = time.perf_counter()
-    seat, goal = choose_seat(given.get("seat", "first")), choose("goal", given.get("goal", CANNOT_LOSE), GOALS)
-    weigh = choose("weigh", given.get("weigh", "positions"), WEIGHTS)
-    merged = choose("images", given.get("images", "merge"), IMAGES) == "merge"
-    harmless, count = given.get("harmless", False), given.get("count", False)
+    seat, goal = choose_seat(given["seat"]), choose("goal", given["goal"], GOALS)
+    weigh, merged = choose("weigh", given["weigh"], WEIGHTS), choose("images", given["images"], IMAGES) == "merge"
+    harmless, count, within = given["harmless"], given["count"], given["within"]
     check_switches(harmless=harmless, count=count)
-    seconds = parse_seconds("time_limit", given.get("time_limit", SECONDS), MOST_SECONDS)
-    within = given.get("within", [])
+    seconds = parse_seconds("time_limit", given["time_limit"], MOST_SECONDS)
     named = [within] if isinstance(within, AnyRun | str | Path) else [*within]
-    sources = [None if isinstance(one, AnyRun) else find_run(one) for one in named]
+    sources = [find_run(one) for one in named if not isinstance(one, AnyRun)]
     runs = [one if isinstance(one, AnyRun) else load_any(find_run(one)) for one in named]
-    files = [
-        file
-        for source in sources or [None]
-        for file in certificate_files(certificate, (seat,), source, overwrite=overwrite).values()
-    ]
+    files = certificate_files(certificate, (seat,), sources, overwrite=overwrite)
     check_scipy()
     aim = _Aim(_board_of(board, runs), seat, GOALS[GOALS.index(goal)], merged, harmless, runs)
     with progress_callback(progress, "shrinking") as report:
@@ -183,7 +177,7 @@ def smallest_proof(
             distinct_moves(aim.decisions(dominated=True), aim.board, symmetric=aim.merged), found.size
         )
     listed = aim.certify(search, {"smallest": weigh, "bound": found.bound})
-    for file in files[:1]:
+    for file in files.values():
         write_certificate(listed, file, overwrite=overwrite)
     return SmallestProof(
         board=aim.board,
@@ -252,11 +246,8 @@ class _Aim:
         if weigh == "depth":
             return Smallest(shallow_decisions(decisions))
         if weigh == "beads":
-            taken = decisions.first | decisions.second
-            free = np.full(taken.size, np.uint64((1 << self.board.cells) - 1)) & ~taken
-            if self.board.gravity:
-                free &= ~(free >> np.uint64(self.board.cols))
-            return Smallest(decisions, (np.bitwise_count(free) > 1).astype(np.int64))
+            free = ~as_cells(decisions.first | decisions.second, self.board.cells)
+            return Smallest(decisions, (self.board.open_among(free).sum(1) > 1).astype(np.int64))
         return Smallest(decisions)
 
     def certify(self, search: Smallest, source: dict[str, Any]) -> Certificate:

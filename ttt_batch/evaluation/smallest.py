@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.compiler.jit import BoolArray, Float64Array, Int64, Int64Array, inlined, kernel
 from ttt_batch.evaluation.decisions import Decisions, some_decisions
-from ttt_batch.evaluation.integer_program import Answer, IntegerProgram, Solver
+from ttt_batch.evaluation.integer_program import IntegerProgram, Solver
 
 WHOLE_MOVES = 150_000
 """Number of moves up to which HiGHS gets the whole program; its linear relaxation takes a minute there."""
@@ -217,8 +217,7 @@ def preferred_moves(decisions: Decisions, x: NDArray[np.float64]) -> NDArray[np.
 
 def first_plies(decisions: Decisions, ply: int) -> Decisions:
     """Return the decisions of the positions up to a ply, as if later ones were not needed."""
-    reached = decisions.ply <= ply
-    return some_decisions(decisions, reached, np.ones(decisions.cell.size, np.bool_))
+    return some_decisions(decisions, decisions.ply <= ply, np.ones(decisions.cell.size, np.bool_))
 
 
 def deepest(decisions: Decisions, chosen: NDArray[np.int64]) -> int:
@@ -306,7 +305,6 @@ def count_choices(decisions: Decisions, size: int) -> int | None:
                 following[some, used] += times
         if len(following) > MOST_COUNTED:
             return None
-        following.pop((0, 0), None)
         counts = {key: count for key, count in following.items() if key[0]}
     return total
 
@@ -365,15 +363,15 @@ class Smallest:
         """Search until the choice is proved minimal, the time is over, the solver dies or `follow` returns True."""
         end, stopped = time.monotonic() + seconds, False
 
-        def stop(grace: float = GRACE) -> bool:
+        def stop() -> bool:
             nonlocal stopped
-            stopped = stopped or follow(self.found)
-            return stopped or time.monotonic() >= end + grace
+            stopped = stopped or follow(self.found) or time.monotonic() >= end + GRACE
+            return stopped
 
         limit = FIRST_SECONDS
         plies = [*np.unique(self.decisions.ply)[:-1].tolist()]
         with Solver() as solver:
-            while not self.minimal and not solver.ended and not stop(0):
+            while not (self.minimal or solver.ended or stop() or time.monotonic() >= end):
                 limit = min(limit, end - time.monotonic())
                 if self.decisions.cell.size <= WHOLE_MOVES:
                     self._solve_whole(solver, limit, stop)
@@ -386,13 +384,11 @@ class Smallest:
     def _solve_whole(self, solver: Solver, seconds: float, stop: Callable[[], bool]) -> None:
         """Solve the whole program for some seconds, for a choice that is cheaper than the one found or as cheap."""
         answer = solver.solve(program_of(self.decisions, self.cost, self.found.size), seconds, stop)
-        if answer is not None:
-            self._note(self.decisions, answer)
-
-    def _note(self, decisions: Decisions, answer: Answer) -> None:
+        if answer is None:
+            return
         self.found = self.found._replace(bound=min(self.found.size, max(self.found.bound, answer.bound)))
         if answer.x is not None:
-            self._take(preferred_moves(decisions, answer.x))
+            self._take(preferred_moves(self.decisions, answer.x))
 
     def _bound_plies(self, solver: Solver, plies: list[int], seconds: float, stop: Callable[[], bool]) -> None:
         """Raise the bound by the programs of the first plies, one ply more each time, until one takes too long."""

@@ -17,13 +17,9 @@ from ttt_batch.games.board import BOARD, BOARDS
 from ttt_batch.runs.lookup import find_run, is_agent_name, is_certificate
 
 
-def _found(path: File) -> File:
-    return None if path is None else find_run(path)
-
-
 def info(
     path: Annotated[
-        File, argument("[FILE]", "File of a run or a study; the newest here if not given.", read=_found)
+        File, argument("[FILE]", "File of a run or a study; the newest here if not given.", read=shared.run_or_none)
     ] = None,
     form: Annotated[bool, switch("--format", "Explain the format of run files instead.")] = False,
     trust: shared.Trust = False,
@@ -158,8 +154,8 @@ def export_(
     from ttt_batch.runs.formats import WHOLE
     from ttt_batch.runs.importing import check_export
 
-    rules = shared.AgentOptions(board, illegal, time_limit)
-    of_agent, certified = is_agent_name(run) and not is_certificate(run), is_certificate(run)
+    rules, certified = shared.AgentOptions(board, illegal, time_limit), is_certificate(run)
+    of_agent = is_agent_name(run) and not certified
     if not of_agent:
         rules.refuse(f"{shared.called(run)} is a {'certificate' if certified else 'run'}")
     _no_trust(trust and certified)

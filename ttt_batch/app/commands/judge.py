@@ -275,10 +275,6 @@ def _openable(paths: list[str], trust: bool, board: str | None) -> tuple[list[st
     return [name for name, _ in read], [one for _, one in read], played
 
 
-def _named(path: File) -> File:
-    return None if path is None else find_run(path)
-
-
 Seat = Annotated[
     Text,
     option(
@@ -366,7 +362,9 @@ AsRun = Annotated[
 
 
 def prove_command(
-    path: Annotated[File, argument("[RUN]", "A run file; the newest here if not given.", read=_named)] = None,
+    path: Annotated[
+        File, argument("[RUN]", "A run file; the newest here if not given.", read=shared.run_or_none)
+    ] = None,
     seat: Seat = None,
     goal: Claim = None,
     budget: Annotated[Text, option("N", "Positions to enter per seat at most.", default="100M")] = None,
@@ -446,15 +444,11 @@ def _prove_smallest(
     check_distinct(written, [("--within", find_run(run)) for run in asked.get("within", [])])
     if out is not None:
         RUN_FILE.check(out, overwrite=overwrite)
-
-    def lost() -> str:
-        return "interrupted; the search has no result" if interrupt.gently else "interrupted before anything was found"
-
-    with Interrupt(lost) as interrupt, Reporter(quiet=quiet) as report:
+    with Interrupt("interrupted before anything was found") as interrupt, Reporter(quiet=quiet) as report:
         tell = report.shrinking()
 
         def progress(size: int, bound: int) -> None:
-            interrupt.gently = True
+            interrupt.gently, interrupt.message = True, "interrupted; the search has no result"
             tell(size, bound)
 
         found = smallest_proof(**asked, progress=progress, stop=interrupt.requested)

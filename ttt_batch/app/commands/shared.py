@@ -229,6 +229,11 @@ def find_named_runs(paths: list[Path] | None) -> list[Path]:
     return [find_run(path) for path in paths or []]
 
 
+def run_or_none(named: Path | None) -> Path | None:
+    """Return the run file that is named, or None without a name."""
+    return None if named is None else find_run(named)
+
+
 def _or_newest(find: Callable[[Any], Any], what: str = "run") -> Callable[..., Any]:
     """Return a reader that finds what is named, or without a name takes the newest file here."""
 
