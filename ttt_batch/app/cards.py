@@ -25,6 +25,11 @@ MEANINGS = {WON: "you win", DRAWN: "a draw", SAFE: "you cannot lose any more"}
 """Meanings of the signs, in the words of a card."""
 
 
+def face_name(card: int, back: bool) -> str:
+    """Return the name of a face: `7`, or `7b` for a back."""
+    return f"{card}{'b' if back else ''}"
+
+
 class Next(NamedTuple):
     """Next card, as it must lie in relation to the present face.
 
@@ -37,8 +42,8 @@ class Next(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return the name of its face, see `Face.name`."""
-        return f"{self.card}{'b' if self.back else ''}"
+        """Return the name of its face."""
+        return face_name(self.card, self.back)
 
 
 class Face(NamedTuple):
@@ -58,8 +63,8 @@ class Face(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return its name: `7`, or `7b` for a back."""
-        return f"{self.card}{'b' if self.back else ''}"
+        """Return its name."""
+        return face_name(self.card, self.back)
 
     @property
     def head(self) -> str:

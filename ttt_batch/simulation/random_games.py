@@ -20,6 +20,7 @@ move by move.
 
 import math
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -297,6 +298,21 @@ def play_move_by_move(
             own, other = other, own
 
 
+def needs_marks(board: Board) -> bool:
+    """Return whether the rules of a board need the marks on it, so that its games are played move by move."""
+    return board.exact or board.gravity
+
+
+def make_random_player(board: Board, key: np.uint64, block: int) -> Callable[[int, int, Int64Array], None]:
+    """Return a function of the first game, the one after the last, and `wins`, for one thread, as `play_random`."""
+    if needs_marks(board):
+        lines, places = make_lines(board), make_places(board, False)
+        return lambda first, last, wins: play_move_by_move(lines, places, key, first, last, wins)
+    rules = make_random_rules(board)
+    scratch = make_random_block(rules, block)
+    return lambda first, last, wins: play_random(rules, key, first, last, scratch, wins)
+
+
 MAX_RANDOM_GAMES = 10**15
 STOP_EVERY, STOP_EVERY_SLOW = 2**24, 2**18
 """Games that a thread plays before it takes others or stops: 20 ms on 3x3; move by move, 0.15 s on 6x6x4."""
@@ -319,25 +335,20 @@ def play_random_games(
         raise UsageError(f"{games} random games: the number must be from 0 to {MAX_RANDOM_GAMES:,}")
     if threads < 1 or block < 1:
         raise UsageError(f"{threads} threads and {block} games in a block: both must be at least 1")
-    rules, key, by_rank = make_random_rules(board), stream_key(seed, RANDOM_PLAY), not (board.exact or board.gravity)
-    lines, places = make_lines(board), make_places(board, False)
+    key, most = stream_key(seed, RANDOM_PLAY), STOP_EVERY_SLOW if needs_marks(board) else STOP_EVERY
     threads = min(threads, 1 + games // WORTH_A_THREAD)
     if threads > 1:
         threads = max(1, startable_threads(threads))
-    piece = max(1, min(STOP_EVERY if by_rank else STOP_EVERY_SLOW, -(-games // threads)))
+    piece = max(1, min(most, -(-games // threads)))
     starts = iter(range(0, games, piece))  # shared: a thread that is done takes the next piece
     stopped = threading.Event()
 
     def work(_: int) -> NDArray[np.int64]:
-        scratch, wins = make_random_block(rules, block), np.zeros(2, np.int64)
+        play, wins = make_random_player(board, key, block), np.zeros(2, np.int64)
         for start in starts:
             if stopped.is_set():
                 break
-            stop = min(start + piece, games)
-            if by_rank:
-                play_random(rules, key, start, stop, scratch, wins)
-            else:
-                play_move_by_move(lines, places, key, start, stop, wins)
+            play(start, min(start + piece, games), wins)
         return wins
 
     if threads == 1:

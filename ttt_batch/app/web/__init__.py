@@ -68,18 +68,7 @@ def page_text(run: OnPage, ties: Ties | None = None, opens: Literal["play", "lea
     shown, learning = _shown(run, ties), packing.learns(run.board) and not by_cards
     before, after = (packing.IN_THE_WORKER[1:], packing.TO_SHOW) if learning else ((), ())
     agent = ["sections", *(part.script for part in shown.parts), "links", "review"]
-    names = [
-        "game",
-        *before,
-        *agent,
-        "parts",
-        "hints",
-        "about",
-        "after",
-        *by_cards,
-        "page",
-        *after,
-    ]
+    names = ["game", *before, *agent, "parts", "hints", "about", "after", *by_cards, "page", *after]
     style = "\n".join(map(packing.source, ["page.css", *(f"{name}.css" for name in by_cards)]))
     scripts = {name: packing.source(f"{name}.js") for name in names}
     marks = dict.fromkeys(
