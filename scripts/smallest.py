@@ -13,7 +13,6 @@ import json
 import tempfile
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,8 +24,11 @@ import ttt_batch as ttt
 from ttt_batch.analysis.warmup import environment_info
 from ttt_batch.evaluation.certificates import write_certificate
 from ttt_batch.evaluation.decisions import LIST_ALL, list_decisions
+from ttt_batch.evaluation.prover import DOES
 from ttt_batch.evaluation.smallest import Smallest
 from ttt_batch.games.board import Board, Position
+from ttt_batch.games.enumeration import enumerate_graph
+from ttt_batch.games.solution import solve
 
 
 class Case(NamedTuple):
@@ -91,28 +93,21 @@ def measure(case: Case, seconds: float) -> dict[str, Any]:
 
 
 @functools.cache
-def value(first: int, second: int) -> int:
-    """Return the value of a position of 3x3, given by the players' cells: 1 if the first player wins, 0 or -1."""
-    board = Board()
-    for cells, result in ((first, 1), (second, -1)):
-        if any(cells & line == line for line, _ in board.line_masks):
-            return result
-    free = [cell for cell in range(board.cells) if not (first | second) >> cell & 1]
-    if len(free) % 2:
-        return max(value(first | 1 << cell, second) for cell in free)
-    return min((value(first, second | 1 << cell) for cell in free), default=0)
+def rows_of_3x3() -> tuple[Any, Any, dict[int, int]]:
+    """Return the graph of 3x3, the solution of each row, and the row of each code."""
+    graph = enumerate_graph(Board(), False, False)
+    return graph, solve(graph), {code: row for row, code in enumerate(graph.code.tolist())}
 
 
 def keeping_wins(layer: Any) -> Any:
-    """Return the moves that keep the value of each position of a layer, as sets of cells (uint64[n])."""
+    """Return the moves that keep the value of each position of a layer of 3x3, as sets of cells (uint64[n])."""
     board, found = Board(), []
+    graph, solution, rows = rows_of_3x3()
     for first, second in zip(layer.first.tolist(), layer.second.tolist(), strict=True):
-        free = [cell for cell in range(board.cells) if not (first | second) >> cell & 1]
-        after = [(first | 1 << cell, second) if len(free) % 2 else (first, second | 1 << cell) for cell in free]
-        good = [
-            cell for cell, (own, other) in zip(free, after, strict=True) if value(own, other) == value(first, second)
-        ]
-        found.append(sum(1 << cell for cell in good))
+        row = rows[board.encode(board.position_of(first, second))]
+        edges = slice(*graph.first_edge[row : row + 2])
+        good = graph.cell[edges][solution[graph.child[edges]] == solution[row]]
+        found.append(sum(1 << int(cell) for cell in good))
     return np.array(found, np.uint64)
 
 
@@ -157,9 +152,6 @@ def with_full_boards(decisions: Any) -> Any:
         first_need=ends,
         need=np.array([one for need in needs for one in need], np.int64),
     )
-
-
-DOES = {"cannot-lose": "cannot lose", "always-wins": "always wins"}
 
 
 def size_rows(results: dict[str, Any]) -> Iterator[list[str]]:
@@ -230,9 +222,7 @@ def main() -> None:
     options = parser().parse_args()
     if write_from(options, page):
         return
-    environment = environment_info()
-    report: dict[str, Any] = {name: environment[name] for name in ("machine", "versions")}
-    report |= {"date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), "results": {}}
+    report: dict[str, Any] = {**environment_info(), "results": {}}
     if options.only and options.json is not None and options.json.exists():
         report |= {"results": json.loads(options.json.read_text(encoding="utf-8"))["results"]}
     report["published"] = published(options.seconds)
