@@ -105,14 +105,14 @@ class CallableAgent(Agent):
             try:
                 thread.join(limit)
             finally:
-                if thread.is_alive():
+                if late := thread.is_alive():  # before it is stopped, which `work` notes as a failure
                     _stop(thread)
+        if late:
+            raise AgentError(f"{self.name} did not answer within {limit:g} s when asked about {self._asked(batch)}")
         if failure:
             how = "did not answer with an array" if returned else "failed"
             told = f"{how} when asked about {self._asked(batch)}: {reason_of(failure[0])}"
             raise AgentError(f"{self.name} {told}") from failure[0]
-        if not answer:
-            raise AgentError(f"{self.name} did not answer within {limit:g} s when asked about {self._asked(batch)}")
         return answer[0]
 
     def _asked(self, batch: Positions) -> str:
