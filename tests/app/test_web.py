@@ -96,7 +96,7 @@ def test_every_game_on_the_page_is_one_of_the_run(name: str, tmp_path: Path) -> 
     run = trained(**RUNS[name])
     found = drive(run, tmp_path)
     check_positions(run, found)
-    unbeatable = run.evaluation("random", "soonest").unbeatable
+    unbeatable = run.evaluation("random", "sharp").unbeatable
     for number, seat in enumerate(SEATS):
         tally = found["tallies"][seat]
         assert Counter(tally) == count_games(run, number) + Counter(), seat

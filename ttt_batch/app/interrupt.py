@@ -4,11 +4,15 @@ import _thread
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 from ttt_batch.core.errors import InterruptedTraining
+
+_DEAF = 0.25
+"""Seconds for which signals are ignored after one has stopped the work."""
 
 
 def active_handlers(*names: str) -> dict[int, Any]:
@@ -20,9 +24,10 @@ def active_handlers(*names: str) -> dict[int, Any]:
 class Interrupt:
     """Context manager that turns the first Ctrl-C, SIGTERM or SIGHUP into a request to stop after the current batch.
 
-    A second signal stops at once, and so does one before the first batch (while kernels compile).  Python prints and
-    drops an exception raised in an LLVM callback or a finaliser, so the signal is resent until it arrives.  After a
-    stop all of these signals stay ignored: another one could kill the process before it prints its last message.
+    A second signal stops at once, and so does one before the first batch (while kernels compile).  For a while, more
+    signals are ignored, because they would interrupt the removal of temporary and lock files.  Python prints and drops
+    an exception raised in an LLVM callback or a finaliser, so the signal is resent until it arrives.  After a stop all
+    of these signals stay ignored: another one could kill the process before it prints its last message.
     message: the last message, or a function that returns it at the end.
 
     Raises InterruptedTraining at the end if a signal stopped the work.  Ctrl-C caught inside the block (to leave a game
@@ -32,6 +37,7 @@ class Interrupt:
     def __init__(self, message: str | Callable[[], str]) -> None:
         self.gently, self.message = False, message
         self._requested, self._stopped_by, self._leaving = False, 0, False
+        self._deaf_until = 0.0  # time.monotonic()
         self._over = threading.Lock()  # held from the end on, so that no more signals are sent
 
     def requested(self) -> bool:
@@ -39,15 +45,16 @@ class Interrupt:
         return self._requested
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
-        if self._leaving:
+        if self._leaving or time.monotonic() < self._deaf_until:
             return
         if self._requested or not self.gently:
-            self._stopped_by = number
+            self._stopped_by, self._deaf_until = number, time.monotonic() + _DEAF
             raise KeyboardInterrupt
         self._requested = True
 
     def _dropped(self, dropped: Any) -> None:
         if issubclass(dropped.exc_type, KeyboardInterrupt):
+            self._deaf_until = 0.0
             threading.Timer(0.02, self._send_again).start()
         else:
             self._hook_before(dropped)

@@ -285,6 +285,7 @@ TRAINING_PANELS = {
 """Sections of `--help` for commands that learn, each with its options beside those that declare it."""
 
 PLAYING_PANELS = {
+    "Smallest proofs": "",
     "Agents": "samples symmetric illegal time-limit",
     "Output": "out overwrite certificate record quiet json help",
     "Advanced": "budget threads trust learner",
