@@ -392,6 +392,13 @@ class Batch:
         return boards
 
     @property
+    def movers(self) -> NDArray[np.int64]:
+        """Return who acts in each game (int64[n]): the agent's seat, without an opponent the player to move."""
+        if self.seats is not None:
+            return self.seats.astype(np.int64)
+        return (np.bitwise_count(self._state.own | self._state.other) & 1).astype(np.int64)
+
+    @property
     def game_numbers(self) -> NDArray[np.int64]:
         """Return the number of each environment's current game (int64[n]), from 0."""
         return np.array(self._state.games)

@@ -170,7 +170,7 @@ class MNKEnv(gymnasium.Env):
 
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, Info]:
         """Make a move, and the opponent's reply.  Raises UsageError for an invalid action."""
-        mover = movers(self.batch)[0]
+        mover = self.batch.movers[0]
         seen = self.batch.step(one_action(self.batch, action))
         self._untouched = False
         if self.render_mode == "human":
@@ -184,20 +184,11 @@ class MNKEnv(gymnasium.Env):
         return legal
 
     def _info(self) -> Info:
-        return {"action_mask": self.batch.mask[0].astype(np.int8), "seat": int(movers(self.batch)[0])}
+        return {"action_mask": self.batch.mask[0].astype(np.int8), "seat": int(self.batch.movers[0])}
 
     def render(self) -> Any:
         """Return the game in the render mode."""
         return picture_of(self.batch, 0, self.render_mode)
-
-
-def movers(batch: Batch) -> NDArray[np.int64]:
-    """Return whose reward the acting agent gets (int64[n]): its seat, or the player to move."""
-    if batch.seats is not None:
-        return batch.seats.astype(np.int64)
-    first, second = batch.bitboards.T
-    marks: NDArray[np.uint8] = np.bitwise_count(first | second)
-    return (marks & 1).astype(np.int64)
 
 
 class MNKVectorEnv(VectorEnv):
@@ -243,7 +234,7 @@ class MNKVectorEnv(VectorEnv):
         self.single_observation_space, self.single_action_space = spaces_of(self.batch)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._untouched, self._everywhere = True, np.ones(self.num_envs, np.bool_)
+        self._untouched = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[Any], Info]:
         """Begin the next games everywhere, or where `options["reset_mask"]` (bool[num_envs]) is True.
@@ -260,34 +251,38 @@ class MNKVectorEnv(VectorEnv):
         self._untouched = False
         if self.render_mode == "human":
             self.render()
-        return self._seen(), self._info(self._everywhere if which is None else which)
+        return self._seen(), self._info(which)
 
     def step(
         self, actions: Any
     ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Info]:
         """Make a move in every game, and the opponents' replies.  Raises UsageError before anything changes."""
-        mover = movers(self.batch)
+        mover = self.batch.movers
         seen = self.batch.step(actions)
         self._untouched = False
-        rewards = seen.rewards[np.arange(self.num_envs), mover].astype(np.float64)
-        info, over = self._info(self._everywhere), seen.terminated.copy()
+        rewards = np.where(mover, seen.rewards[:, 1], seen.rewards[:, 0]).astype(np.float64)
+        info, over = self._info(), seen.terminated.copy()
         if self.batch.last is not None and over.any():
-            last = np.full(self.num_envs, None, object)
-            if self.batch.seats is None:  # a forfeit leaves no mark: the player who acted is still to move
-                mover = self.batch.last.sum(axis=(1, 2, 3), dtype=np.int64) % 2
-            for env in np.flatnonzero(over):
-                last[env] = self.batch.last[env].copy()
-                if self.render_mode == "human":  # `render` shows the next game, already started
-                    marks = last[env][mover[env]] + 2 * last[env][1 - mover[env]]
-                    ending = ENDINGS[int(seen.rewards[env, 0])]
-                    rendered(self.batch.board, tuple(marks.ravel().tolist()), ending, self.render_mode)
-            none = np.zeros((self.num_envs, self.batch.n_actions), np.int8)
-            info |= {"final_obs": last, "_final_obs": over.copy()}
-            final = {"action_mask": none, "_action_mask": over.copy(), "seat": mover * over, "_seat": over.copy()}
-            info |= {"final_info": final, "_final_info": over.copy()}
+            info |= self._final(mover, over, self.batch.last)
         if self.render_mode == "human":
             self.render()
         return self._seen(), rewards, over, np.zeros(self.num_envs, np.bool_), info
+
+    def _final(self, mover: NDArray[np.int64], over: NDArray[np.bool_], planes: NDArray[Any]) -> Info:
+        """Return the infos of games that ended in a step in which they restarted.  planes: their final ones."""
+        last, ended = np.full(self.num_envs, None, object), np.flatnonzero(over)
+        rows = planes.take(ended, axis=0)
+        last[ended] = np.fromiter(rows, object, len(rows))  # views of one copy: a copy for each took twice as long
+        if self.batch.seats is None:  # a forfeit leaves no mark: the player who acted is still to move
+            mover[ended] = np.bitwise_xor.reduce(rows.reshape(len(rows), -1), axis=1)
+        if self.render_mode == "human":  # `render` shows the next games, already started
+            for env in ended:
+                marks = last[env][mover[env]] + 2 * last[env][1 - mover[env]]
+                ending = ENDINGS[int(self.batch.rewards[env, 0])]
+                rendered(self.batch.board, tuple(marks.ravel().tolist()), ending, self.render_mode)
+        none = np.zeros((self.num_envs, self.batch.n_actions), np.int8)
+        final = {"action_mask": none, "_action_mask": over.copy(), "seat": mover * over, "_seat": over.copy()}
+        return {"final_obs": last, "_final_obs": over.copy(), "final_info": final, "_final_info": over.copy()}
 
     def _seen(self) -> NDArray[Any]:
         return self.batch.planes.copy() if self.copy else self.batch.planes
@@ -296,8 +291,14 @@ class MNKVectorEnv(VectorEnv):
         """Return the legal actions (bool[num_envs, actions]); all False where the game is over."""
         return self.batch.mask.copy()
 
-    def _info(self, which: NDArray[np.bool_]) -> Info:
-        mask, seat = self.batch.mask * which[:, None].astype(np.int8), movers(self.batch) * which
+    def _info(self, which: NDArray[np.bool_] | None = None) -> Info:
+        mask, seat = self.batch.mask.astype(np.int8), self.batch.movers
+        if which is None:
+            which = np.ones(self.num_envs, np.bool_)
+        else:
+            begun, told = np.flatnonzero(which), mask
+            mask, seat = np.zeros_like(mask), seat * which
+            mask[begun] = told.take(begun, axis=0)  # half the time of a product with `which`
         return {"action_mask": mask, "_action_mask": which.copy(), "seat": seat, "_seat": which.copy()}
 
     def render(self) -> Any:
