@@ -14,7 +14,7 @@ import ttt_batch as ttt
 from ttt_batch.agents.certified import CertifiedAgent
 from ttt_batch.core.errors import AgentError
 from ttt_batch.evaluation.certificates import fault_of, load_certificate
-from ttt_batch.evaluation.integer_program import Solver
+from ttt_batch.evaluation.integer_program import IntegerProgram, Solver
 
 KNOWN = {
     ("first", "merge", False): 13,
@@ -40,6 +40,10 @@ def test_a_smallest_player_is_written_checked_played_and_kept_as_a_run(tmp_path,
     assert load_certificate(file).move.size == 13
     code, out, _ = command(capfd, "check", str(file))
     assert code == 0 and "nothing is wrong" in out
+    listed = tmp_path / "moves.json"
+    assert command(capfd, "export", str(file), "--to", "json", "-o", str(listed))[0] == 0
+    moves = {at["position"]: at["chances"] for at in json.loads(listed.read_text())["positions"]}
+    assert moves[".../.../..."] == [0, 0, 0, 0, 1, 0, 0, 0, 0] and all(sum(chances) == 1 for chances in moves.values())
     for player in (file, run):
         judged = ttt.evaluate(str(player))
         assert judged.to_dict()["unbeatable"] == {"first": True, "second": False}
@@ -69,6 +73,8 @@ def test_a_run_limits_the_moves(tmp_path):
     other = ttt.train(200_000, seed=2)
     both = ttt.smallest_proof(seat="second", within=[run, other], time_limit=1)
     assert both.candidates >= within.candidates and len(both.certificate.source["runs"]) == 2
+    with pytest.raises(ttt.UsageError, match="needs runs that share images"):
+        ttt.smallest_proof(within=run, images="merge")
     with pytest.raises(ttt.UsageError, match="a run plays 3x3, not 3x4x3; name runs of one board"):
         ttt.smallest_proof("3x4x3", within=run)
     assert within.certificate.source["games"] == 200_000 and within.certificate.source["learner"] == "td"
@@ -98,6 +104,7 @@ def test_other_quantities_can_be_smallest(weigh):
         ("--smallest --board 3x3 --budget 7", "--budget does not go with --smallest"),
         ("--weigh beads", "--weigh goes with --smallest"),
         ("--smallest --time-limit soon", "'soon' is no duration; give e.g. 90s, 10min or 1h"),
+        ("--smallest --time-limit 1e9", "--time-limit 1e9 is over the limit of 10,000,000 seconds; give less"),
         ("--smallest --weigh marks", "choose positions, depth or beads"),
         ("--smallest --board 9x9x5", "board 9x9x5 has"),
     ],
@@ -105,6 +112,33 @@ def test_other_quantities_can_be_smallest(weigh):
 def test_what_cannot_be_had_is_said_in_a_line(words, said, capfd):
     code, out, err = command(capfd, "prove", *words.split())
     assert code == 2 and not out and said in err and err.count("\n") == 1
+
+
+def test_a_solver_ends_with_the_program():
+    """Its input ends when the program is killed; this covering of 1,500 random triples would take it hours."""
+    rng = np.random.default_rng(1)
+    rows, size = 1500, 150
+    ones = np.ones(rows)
+    program = IntegerProgram(
+        cost=np.ones(size),
+        row=np.arange(rows).repeat(3),
+        column=np.concatenate([rng.choice(size, 3, replace=False) for _ in range(rows)]),
+        entry=ones.repeat(3),
+        low=ones,
+        high=ones * np.inf,
+        least=np.zeros(size),
+        whole=np.ones(size, np.bool_),
+    )
+    with Solver() as solver:
+        process = solver._process
+        assert process.stdin is not None
+        pickle.dump((program, 3600.0), process.stdin)
+        process.stdin.flush()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(2)
+        process.stdin.close()
+        assert process.wait(60) == 0
+        process.stdin = None
 
 
 def test_a_search_ends_with_its_solver(monkeypatch):

@@ -278,6 +278,9 @@ def test_the_command_writes_cards(tmp_path: Path, capsys: Any, monkeypatch: Any)
     assert Path("again.html").read_text(encoding="utf-8") == page
     assert command(capsys, "export", "proof.npz", "-o", "page.html")[:2] == (0, "wrote page.html\n")
     assert Path("page.html").read_text(encoding="utf-8") == page_text(deck_of(made(-1)))
+    assert command(capsys, "page", "proof.npz")[:2] == (0, "wrote proof.html: open it in a browser\n")
+    assert Path("proof.html").read_bytes() == Path("page.html").read_bytes()
+    assert command(capsys, "page", "proof.npz", "--board", "3x3")[0] == command(capsys, "page", "proof.h5")[0] == 2
 
 
 def test_what_cannot_be_printed_is_refused_in_a_line(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
@@ -308,7 +311,7 @@ def test_what_cannot_be_printed_is_refused_in_a_line(tmp_path: Path, capsys: Any
         assert (status, out) == (1, "") and err.startswith(f"ttt-batch: {wanted}") and err.count("\n") == 1, name
     options = {
         ("--to", "cards", "-o", "cards.png"): "cannot print cards into cards.png: a kit is a .pdf or an .html file",
-        ("--to", "csv"): "choose cards or html",
+        ("--to", "boxes"): "choose cards, html, json or csv",
         (): "no format given",
         ("--to", "html", "--ties", "any"): "--ties is for runs; leave it out",
         ("--to", "cards", "--player", "first"): "--player is for runs; leave it out",

@@ -143,23 +143,29 @@ def smallest_proof(
     within: a run or its file, or several of one board; use only moves that one of them may play.  Images are merged
     only if each shares them itself.
     time_limit: seconds, or text such as `10min`, the default.  Afterwards the best certificate so far is the result.
+    Listing the positions counts, but is not cut short: up to a minute on large boards.
     count: count the players with the lowest cost, on boards of up to 9 cells.
     certificate: an `.npz` to write.  progress: see `SmallestProgress`.  stop: called as often, about ten times a
     second; once it returns True, the search ends.
     Raises BoardError for a board with too many positions, UsageError, also if no player can reach the goal,
     CertificateError and RunFileError.
     """
-    given: Any = DEFAULTS | given_options(smallest_proof, options)
-    began = time.perf_counter()
+    began, asked = time.perf_counter(), given_options(smallest_proof, options)
+    given: Any = DEFAULTS | asked
     seat, goal = choose_seat(given["seat"]), choose("goal", given["goal"], GOALS)
     weigh, merged = choose("weigh", given["weigh"], WEIGHTS), choose("images", given["images"], IMAGES) == "merge"
     harmless, count, within = given["harmless"], given["count"], given["within"]
     check_switches(harmless=harmless, count=count)
-    seconds = parse_seconds("time_limit", given["time_limit"], MOST_SECONDS)
+    seconds = parse_seconds(flag("time_limit"), given["time_limit"], MOST_SECONDS)
     named = [within] if isinstance(within, AnyRun | str | Path) else [*within]
     sources = [find_run(one) for one in named if not isinstance(one, AnyRun)]
     runs = [one if isinstance(one, AnyRun) else load_any(find_run(one)) for one in named]
     files = certificate_files(certificate, (seat,), sources, overwrite=overwrite)
+    if asked.get("images") == "merge" and not all(run.symmetric for run in runs):
+        raise UsageError(
+            f"{flag('images', 'merge')} needs runs that share images; train with {flag('symmetry', 'on')}, or choose "
+            "separate"
+        )
     check_scipy()
     aim = _Aim(_board_of(board, runs), seat, GOALS[GOALS.index(goal)], merged, harmless, runs)
     with progress_callback(progress, "shrinking") as report:
@@ -170,7 +176,7 @@ def smallest_proof(
             return stop is not None and stop()
 
         search = aim.search(weigh)
-        search.run(seconds, follow)
+        search.run(seconds - (time.perf_counter() - began), follow)
     found, players = search.found, None
     if count and search.minimal and weigh == "positions" and aim.board.cells <= COUNTED_CELLS:
         players = count_choices(

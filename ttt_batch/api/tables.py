@@ -27,7 +27,7 @@ from ttt_batch.runs.run import Run
 AGENT_FORMATS = ("html", "json", "csv")
 """Formats for a third-party agent."""
 
-CERTIFICATE_FORMATS = ("cards", "html")
+CERTIFICATE_FORMATS = ("cards", *AGENT_FORMATS)
 """Formats for a certificate's file."""
 
 
@@ -104,7 +104,7 @@ def export_run(
     """Write a run to `out` in the format `to`, and return the written files.
 
     run: a run, its file, or an agent (see `judge`) with the formats of `AGENT_FORMATS`, on 3x3 unless it has a board.
-    Or the file of a certificate, whose name ends with .npz, with `cards` and `html`.
+    Or the file of a certificate, whose name ends with .npz, with these and `cards`.
     out: one file, or for formats with a file for each player one or two.
     to: `html` (a page to play on), `boxes` (a kit of menace's boxes, .pdf or .html), `cards` (a certificate's, .pdf or
     .html) or a table's format; by default the suffix decides (`ENDINGS`).  Networks have only a page, and plain HDF5 of
@@ -125,7 +125,10 @@ def export_run(
             return [_export_whole(agent, to, files[0], options)]
     check_distinct(written, [("run", find_run(run))] if isinstance(run, str | Path) else [])
     if is_certificate(run):
-        return [Path(call_hook("cards", run, files[0], to=to, overwrite=options.get("overwrite", False)))]
+        if to in ("cards", "html"):
+            return [Path(call_hook("cards", run, files[0], to=to, overwrite=options.get("overwrite", False)))]
+        with open_players([str(run)]) as (agent,):
+            return [_export_whole(agent, to, files[0], options)]
     if isinstance(run, str | Path):
         load = load_any if to in WHOLE else load_table
         run = load(run, check=lambda config: importing.check_export(config, to))

@@ -344,7 +344,9 @@ def parse_seconds(name: str, value: Number, most: float) -> float:
     text = re.fullmatch(r"\s*(.+?)\s*(s|m|min|h)?\s*", str(value), re.IGNORECASE)
     number = exact_number(text[1]) if text else None
     seconds = None if number is None or text is None else float(number) * _SECONDS[(text[2] or "").lower()]
-    if seconds is None or not 0 < seconds <= most:
+    if seconds is not None and seconds > most:
+        raise UsageError(f"{name} {number_text(value)} is over the limit of {most:,.0f} seconds; give less")
+    if seconds is None or not seconds > 0:
         raise UsageError(f"{name} {number_text(value)} is no duration; give e.g. 90s, 10min or 1h")
     return seconds
 

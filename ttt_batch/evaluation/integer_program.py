@@ -7,6 +7,7 @@ most twice the time of the last one.
 
 import os
 import pickle
+import queue
 import subprocess
 import sys
 import threading
@@ -126,10 +127,18 @@ class Solver:
 
 
 def serve() -> None:
-    """Solve the programs of standard input until its end."""
+    """Solve the programs of standard input until its end, which also ends the program being solved."""
     source: Any = sys.stdin.buffer
+    programs = queue.SimpleQueue[tuple[IntegerProgram, float]]()
+
+    def read() -> None:
+        while source.peek(1):
+            programs.put(pickle.load(source))
+        os._exit(0)
+
     results = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # HiGHS prints lines there, between the answers
-    while source.peek(1):
-        pickle.dump(solve_program(*pickle.load(source)), results)
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        pickle.dump(solve_program(*programs.get()), results)
         results.flush()

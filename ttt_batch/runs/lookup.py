@@ -45,7 +45,7 @@ def find_run(path: str | Path) -> Path:
 
 def is_certificate(given: object) -> bool:
     """Return whether this names the file of a certificate; a run file may have any name."""
-    if not isinstance(given, str | Path) or Path(given).suffix != ".npz":
+    if not isinstance(given, str | Path) or Path(given).suffix.lower() != ".npz":
         return False
     return not any(begins_with(Path(given), start) for start in RUN_STARTS)
 

@@ -144,9 +144,9 @@ def export_(
 ) -> None:
     """Write a run as a page that plays in any browser, or its table in another program's format.
 
-    Of a certificate, an .npz file, cards to print (PDF or HTML), which tell a player without a computer each move; or
-    html, a page that plays by these cards.
     Of an agent (see evaluate) html, or as json and csv the probability of each cell where it may come.
+    Of a certificate, an .npz file, the same, and cards to print (PDF or HTML), which tell a player without a computer
+    each move.
     """
     from ttt_batch.agents.adapter import watched
     from ttt_batch.api.tables import check_export_options, export_run, formats_of, resolve_format

@@ -11,6 +11,7 @@ from ttt_batch.core.files import shown
 from ttt_batch.core.outputs import check_distinct
 from ttt_batch.core.text import ALL_LEARNERS, PATTERN_LEARNERS, choose, count_text
 from ttt_batch.games.board import BOARDS, parse_board
+from ttt_batch.runs.lookup import is_certificate
 from ttt_batch.runs.options import SWITCH
 
 MORE = "ttt-batch learners NAME tells more; ttt-batch train --learner NAME trains one"
@@ -111,7 +112,10 @@ GAMES = 100_000
 
 
 def page(
-    board: Annotated[str, option("BOARD", "3x3 or 3x3-misere.", offers=("3x3", "3x3-misere"))] = "3x3",
+    certificate: Annotated[
+        Text, argument("[CERTIFICATE]", "An .npz file of prove: a page that plays by its cards, not one that learns.")
+    ] = None,
+    board: Annotated[Text, option("BOARD", "3x3 or 3x3-misere.", offers=("3x3", "3x3-misere"), default="3x3")] = None,
     out: Annotated[File, option("FILE", "File to write; a new name if not given.", "--out", "-o")] = None,
     overwrite: shared.Overwrite = False,
     quiet: shared.Quiet = False,
@@ -122,24 +126,34 @@ def page(
     You may play against that table at any moment, and against td, trained for 100,000 games. The same page comes from
     export --to html, with a run of your own to play against.
     """
+    from ttt_batch.api.tables import export_run
     from ttt_batch.app.web import export_page
     from ttt_batch.app.web.packing import check_learns
     from ttt_batch.runs.formats import check_targets
 
-    where = parse_board(board)
+    if certificate is not None and not is_certificate(certificate):
+        raise UsageError(
+            f"{quoted(certificate)} is no certificate, an .npz file of prove; for a run give export RUN --to html"
+        )
+    if certificate is not None and board is not None:
+        raise UsageError("--board is that of the certificate; leave it out")
+    where = parse_board(board or "3x3")
     check_learns(where)
     if out is not None:
         check_targets([out], overwrite=overwrite)
+    name = f"learn-{where.name}" if certificate is None else Path(certificate).stem
     with shared.working("interrupted; no page was written", quiet=quiet) as report:
         from ttt_batch.training.train import train
 
         report.clear()
-        run = train(GAMES, board=where)
+        run = train(GAMES, board=where) if certificate is None else None
 
         def work(paths: list[Path]) -> Path:
+            if run is None:
+                return export_run(str(certificate), paths[0], "html", overwrite=overwrite)[0]
             return export_page(run, paths[0], opens="learn", overwrite=overwrite)
 
-        written = shared.in_new_files([] if out is None else [out], [f"learn-{where.name}.html"], work)
+        written = shared.in_new_files([] if out is None else [out], [f"{name}.html"], work)
     shared.print_result(
         json, lambda: {"files": [str(written)]}, lambda: f"wrote {shown(written)}: open it in a browser", saved=written
     )
