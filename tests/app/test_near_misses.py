@@ -141,8 +141,8 @@ VALUES = [
         (f"train --board '{text}'", f"board '{text}'", f"did you mean {board}?")
         for text, board in (
             ("4", "4x4x4"),
-            ("connect4", "6x7x4-gravity"),
-            ("Connect Four", "6x7x4-gravity"),
+            ("c4", "connect4"),
+            ("Four in a Row", "connect4"),
             ("tic-tac-toe", "3x3"),
             ("3,3", "3x3"),
             ("5x5,4", "5x5x4"),

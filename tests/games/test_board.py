@@ -227,6 +227,11 @@ def test_k_is_the_shorter_side_unless_given(text: str, board: Board) -> None:
     assert parse_board(text) == board
 
 
+@pytest.mark.parametrize("text", ["connect4", "connect-four", "Connect Four", " CONNECT_4 "])
+def test_connect_four_has_names(text: str) -> None:
+    assert parse_board(text) == Board(6, 7, 4, gravity=True)
+
+
 def test_the_classic_is_called_3x3() -> None:
     assert Board().name == parse_board("3x3x3").name == "3x3"
     assert Board(3, 3, 2).name == "3x3x2" and Board(4, 4, 4).name == "4x4x4"

@@ -358,21 +358,24 @@ class Game:
         return replace(self, moves=self.moves[: plies[-1]]) if plies else None
 
 
+BOARD_NAMES = dict.fromkeys(("connect4", "connectfour"), "6x7x4-gravity")
+"""Names of boards that `parse_board` reads, folded."""
+
 NAMED = {
     **dict.fromkeys(("tictactoe", "noughtsandcrosses", "ttt", "xo", "classic", "standard"), "3x3"),
     **dict.fromkeys(("misere", "misère", "misèretictactoe", "miseretictactoe", "notakto"), "3x3-misere"),
-    **dict.fromkeys(("connect4", "connectfour", "c4", "fourinarow", "4inarow"), "6x7x4-gravity"),
+    **dict.fromkeys(("c4", "fourinarow", "4inarow"), "connect4"),
     **dict.fromkeys(("connect3", "connectthree"), "4x4x3-gravity"),
     **dict.fromkeys(("gomoku", "fiveinarow", "5inarow"), "8x8x5"),
 }
-"""Games by their names, folded, each with its board, or the largest like it."""
+"""Other games by their names, folded, each with the board to suggest, or the largest like it."""
 
 BOARDS = (
     *("3x3", "3x3-misere", "3x4x3", "3x4x4", "3x5x3", "3x5x4", "4x4x3", "4x4x3-exact", "4x4x4", "4x4x4-misere"),
     *("4x5x4", "5x5x4", "5x5x5", "6x5x4", "6x6x4"),
 )
 """Boards that the shell offers, those of the catalogue that tables can learn."""
-BOARD = f"ROWSxCOLUMNS or ROWSxCOLUMNSxK, and {', '.join(f'-{name}' for name in BOARD_RULES)}"
+BOARD = f"connect4, ROWSxCOLUMNS or ROWSxCOLUMNSxK, and {', '.join(f'-{name}' for name in BOARD_RULES)}"
 
 
 def _board_meant(text: str) -> str:
@@ -395,13 +398,13 @@ _SUFFIXES = "".join(rf"(?:[-_\s]+(?P<{name}>{name}))?" for name in BOARD_RULES)
 def parse_board(text: str | Board) -> Board:
     """Read `RxC` or `RxCxK` (k defaults to the shorter side), with `-misere`, `-exact` and `-gravity` appended or not.
 
-    A board is returned as it is.  Raises BoardError.
+    `connect4` and `connect-four` are 6x7x4-gravity.  A board is returned as it is.  Raises BoardError.
     """
     if isinstance(text, Board):
         return text
     match = re.fullmatch(
         rf"\s*(\d{{1,3}})\s*[x×]\s*(\d{{1,3}})(?:\s*[x×]\s*(\d{{1,3}}))?{_SUFFIXES}\s*",
-        text if isinstance(text, str) else "",
+        BOARD_NAMES.get(fold_case(text), text) if isinstance(text, str) else "",
         re.IGNORECASE | re.ASCII,
     )
     if match is None:

@@ -23,7 +23,7 @@ from ttt_batch.core.console import for_shell
 from ttt_batch.core.errors import UsageError, command_line_messages, dashed, quoted
 from ttt_batch.core.files import exists, has_ending, is_file, shown
 from ttt_batch.core.text import SEAT_WORDS, either, find_name, fold_case, suggested_name, whole_number
-from ttt_batch.games.board import NAMED
+from ttt_batch.games.board import BOARD_NAMES, NAMED
 from ttt_batch.runs.lookup import find_agent_or_run, find_run
 from ttt_batch.runs.options import OPTIONS
 
@@ -209,7 +209,7 @@ def without_brackets(words: Sequence[str]) -> list[str]:
 
 def in_one_word(command: str, option: str, metavar: str, words: Sequence[str]) -> str | None:
     """Return several words after an option as the one word that it takes; None if it takes no such value."""
-    if option == "--board" and (named := NAMED.get(fold_case("".join(words)))):
+    if option == "--board" and (named := (NAMED | BOARD_NAMES).get(fold_case("".join(words)))):
         return named
     digits = all(re.fullmatch(r"\d+", word, re.ASCII) for word in words)
     if option == "--board" and digits and len(words) <= 3:
