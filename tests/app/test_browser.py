@@ -408,7 +408,7 @@ def test_names_for_a_screen_reader(browser: Browser) -> None:
     assert sorted(named["DisclosureTriangle"]) == summaries
     status = next(node for node in nodes if not node["ignored"] and node["role"]["value"] == "status")
     assert {"name": "live", "value": {"type": "token", "value": "polite"}} in status["properties"]
-    assert browser.driver.title == "3x3 tic-tac-toe against greedy-td"
+    assert browser.driver.title == "Tic-tac-toe that learns"
 
 
 def test_what_is_told(browser: Browser) -> None:

@@ -1,6 +1,7 @@
 """The Learn tab in headless Chromium: learn, stop, play, download, load, with everything that may go wrong."""
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from ttt_batch.runs.importing import export_table, import_tables
 
 pytestmark = pytest.mark.slow  # a browser takes five seconds to start, and twenty to be driven
 
-READY = "document.getElementById('learn-status').textContent.startsWith('A table without')"
+READY = "document.getElementById('learn-status').textContent.startsWith('A table that knows nothing')"
 """Holds once the tab's worker has begun."""
 
 
@@ -24,22 +25,25 @@ def text(browser: Browser, name: str) -> str:
     return str(browser.do("return document.getElementById(arguments[0]).textContent", name))
 
 
-def open_tab(browser: Browser, **options: Any) -> None:
+def open_tab(browser: Browser, *, pace: int = 7, **options: Any) -> None:
     browser.open(trained(), **options)
     browser.element("tab-learn").click()
     browser.wait(READY)
+    set_pace(browser, pace)
+
+
+def set_pace(browser: Browser, pace: int) -> None:
+    """Move the slider: 0 is a move at a time, 7 as fast as it can."""
+    script = "const [pace, at] = arguments; pace.value = at; pace.dispatchEvent(new Event('input', { bubbles: true }))"
+    browser.do(script, browser.element("pace"), pace)
 
 
 def fill(browser: Browser, **fields: Any) -> None:
     for name, value in fields.items():
         field = browser.element(name)
-        if name != "learner":
+        if name not in ("learner", "stop"):
             field.clear()
         field.send_keys(str(value))
-
-
-def choose(browser: Browser, pace: str) -> None:
-    browser.driver.find_element("css selector", f"input[value={pace}] + span").click()
 
 
 def wait_for(browser: Browser, games: int) -> None:
@@ -100,13 +104,12 @@ def test_stop_play_and_go_on(browser: Browser, tmp_path: Path) -> None:
     open_tab(browser)
     fill(browser, games=500_000)
     browser.element("go").click()
-    browser.wait("document.getElementById('go').textContent === 'Stop'")
+    browser.wait("document.getElementById('go').textContent === 'Pause'")
     browser.element("go").click()
     browser.wait("document.getElementById('go').textContent === 'Go on'")
     browser.wait("document.getElementById('learn-status').textContent.startsWith('Stopped after')")
     games = int(text(browser, "learn-status").split()[2].replace(",", ""))
     assert 0 < games < 500_000
-    assert not browser.element("seed").is_enabled()  # another seed would be another table
     run = ttt.train(games, batch=1)
     browser.element("challenge").click()
     assert text(browser, "opponent-name") == f"td, learnt here from {games:,} games"
@@ -126,19 +129,125 @@ def test_stop_play_and_go_on(browser: Browser, tmp_path: Path) -> None:
 
 def test_game_by_game(browser: Browser) -> None:
     open_tab(browser)
-    choose(browser, "step")
     for game in range(1, 4):
-        browser.element("go").click()
+        browser.element("one-game").click()
         wait_for(browser, game)
         assert browser.driver.find_element("css selector", "#last-game h3").text == f"Game {game}"
-    choose(browser, "slow")
+    assert re.search(r"-?\d\.\d\d → -?\d\.\d\d", text(browser, "last-game").replace("\N{MINUS SIGN}", "-"))
+    set_pace(browser, 2)
     browser.element("go").click()
-    browser.wait("document.querySelector('#last-game h3')?.textContent === 'Game 5'")
+    browser.wait("Number(document.querySelector('#last-game h3')?.textContent.split(' ')[1]) >= 5")
+    assert text(browser, "pace-text") == "3 games a second"
     browser.element("go").click()
     browser.wait("document.getElementById('go').textContent === 'Go on'")
     browser.element("again").click()
-    browser.wait("document.getElementById('learn-status').textContent.startsWith('A table without')")
+    browser.wait(READY)
     browser.wait("!document.getElementById('seed').disabled")
+
+
+def test_move_by_move(browser: Browser) -> None:
+    """A game's moves on the board, then each update with its arrow; then it goes on by itself."""
+    open_tab(browser)
+    cells = browser.driver.find_elements("css selector", "#learn-board button")
+    fill(browser, epsilon=0, seed=3)
+    moves: list[str] = []
+    while not browser.driver.find_elements("css selector", ".arrow"):
+        before = text(browser, "learn-status")
+        browser.element("one-move").click()
+        browser.wait(f"document.getElementById('learn-status').textContent !== {json.dumps(before)}")
+        moves.append(text(browser, "learn-status"))
+        marks = sum(cell.get_attribute("aria-label").split(", ")[2] != "empty" for cell in cells)
+        assert marks == len(moves) or browser.driver.find_elements("css selector", ".arrow")
+        assert len(moves) < 12
+    assert all(re.fullmatch(r"Game 1\. [XO] in row \d, column \d\.", move) for move in moves[:-1])
+    assert ": 0.00 moves half of the way to \N{MINUS SIGN}1.00. It is now \N{MINUS SIGN}0.50." in moves[-1]
+    labels = [cell.get_attribute("aria-label") for cell in cells]
+    assert sum(label.endswith("0.00 becomes \N{MINUS SIGN}0.50") for label in labels) == 1
+    assert sum(label.endswith("target \N{MINUS SIGN}1.00") for label in labels) == 1
+    set_pace(browser, 0)
+    browser.element("go").click()
+    browser.wait("document.getElementById('go').textContent === 'Pause'")
+    until = text(browser, "learn-status")
+    browser.wait(f"document.getElementById('learn-status').textContent !== {json.dumps(until)}")
+    set_pace(browser, 7)  # while it runs
+    browser.wait("document.getElementById('learn-status').textContent.startsWith('Stopped after')")
+    assert not browser.driver.find_elements("css selector", ".arrow")
+    assert cells[0].get_attribute("aria-label").startswith("row 1, column 1, empty, value")
+
+
+def test_it_stops_where_it_is_told_to(browser: Browser) -> None:
+    open_tab(browser)
+    fill(browser, stop="at the first proof")
+    browser.element("go").click()
+    browser.wait(
+        "document.getElementById('learn-status').textContent === 'Stopped after 14,700 games: the first proof.'"
+    )
+    browser.element("again").click()
+    browser.wait(READY)
+    fill(browser, stop="at few losses")
+    assert browser.element("loss").is_displayed()
+    fill(browser, loss=0)
+    browser.element("go").click()
+    assert text(browser, "learn-status").startswith("0 is no share of lost games; give per cent above 0")
+    fill(browser, loss=10)
+    browser.element("go").click()
+    browser.wait(
+        "document.getElementById('learn-status').textContent.endsWith('games: the losses are as few as wanted.')"
+    )
+    shares = re.findall(r"[\d.]+(?=\s%)", browser.driver.find_element("css selector", "#learn tbody").text)
+    assert all(float(share) < 10 for share in shares) and len(shares) == 2
+
+
+def test_a_lesson_begins_slowly(browser: Browser) -> None:
+    """It is what a page begins with; the slider goes along, and moving it ends the lesson."""
+    open_tab(browser)
+    browser.element("lesson").click()
+    assert (text(browser, "pace-text"), browser.element("pace").get_attribute("value")) == ("1 game a second", "1")
+    browser.element("go").click()
+    browser.wait("document.getElementById('last-game').textContent.startsWith('Game ')")
+    assert text(browser, "go") == "Pause"
+    set_pace(browser, 5)
+    assert not browser.element("lesson").is_selected() and text(browser, "pace-text") == "100 games a second"
+    browser.element("go").click()
+    browser.wait("document.getElementById('go').textContent === 'Go on'")
+
+
+def test_the_learner_can_be_changed(browser: Browser) -> None:
+    """A table that has learnt is asked about: kept with its own settings, or begun again with the new ones."""
+    open_tab(browser)
+    fill(browser, games=50)
+    browser.element("go").click()
+    wait_for(browser, 50)
+    fill(browser, learner="q-learning")
+    assert text(browser, "question").startswith("Begin again with q-learning? What td has learnt here from 50 games")
+    browser.element("ask-no").click()
+    assert browser.element("learner").get_attribute("value") == "td"
+    assert browser.element("alpha").get_attribute("value") == "0.5"
+    wait_for(browser, 50)
+    fill(browser, learner="menace")
+    browser.press("\ue00c")  # Escape
+    browser.wait("document.getElementById('learner').value === 'td'")
+    assert browser.element("alpha").is_enabled()
+    fill(browser, learner="q-learning")
+    browser.element("ask-yes").click()
+    browser.wait(READY)
+    browser.element("go").click()
+    wait_for(browser, 50)
+    assert "--learner q-learning --batch 1 --alpha 0.1 --epsilon 0.1" in text(browser, "command")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_board_and_controls_are_in_view(browser: Browser, width: int, height: int) -> None:
+    """On a large screen with the curve, on a telephone with the curve a swipe further down."""
+    open_tab(browser, width=width, height=height)
+    browser.element("one-game").click()
+    wait_for(browser, 1)
+
+    def bottom(name: str) -> float:
+        return float(browser.do("return document.getElementById(arguments[0]).getBoundingClientRect().bottom", name))
+
+    assert bottom("learn-board") < height and bottom("go") <= height
+    assert bottom("curve") <= (height if width > 1000 else 2 * height)
 
 
 @pytest.mark.parametrize(("width", "look"), [(390, "dark"), (1280, "light")])
@@ -216,9 +325,12 @@ def test_an_empty_box_resigns(browser: Browser, tmp_path: Path) -> None:
 def test_looking_further(browser: Browser) -> None:
     open_tab(browser)
     cells = browser.driver.find_elements("css selector", "#learn-board button")
-    assert cells[0].get_attribute("aria-label") == "row 1, column 1, X"
+    assert not browser.element("look-back").is_displayed()
+    said = "X to move. Each number is what the move is worth to X by the table, from \N{MINUS SIGN}1 (loss) to 1 (win)."
+    assert text(browser, "looking").startswith(said)
     cells[4].click()
-    assert text(browser, "looking").startswith("X to move")
+    assert cells[4].get_attribute("aria-label") == "row 2, column 2, X"
+    assert text(browser, "looking").startswith("O to move")
     browser.element("look-back").click()
     assert cells[0].get_attribute("aria-label") == "row 1, column 1, empty, value 0.00, the agent’s choice"
     assert not browser.element("look-back").is_displayed()
@@ -346,12 +458,14 @@ def test_names_for_a_screen_reader(browser: Browser) -> None:
     for node in nodes:
         if not node["ignored"]:
             named.setdefault(node["role"]["value"], []).append(node.get("name", {}).get("value", "").strip())
-    assert named["textbox"] == ["Step size", "Exploration", "Seed", "Games at a time"]
-    assert named["combobox"] == ["Learner"]
-    assert named["radio"] == ["A game", "Slow", "Fast"]
-    assert {"Learn", "Start over", "Play against it", "Download", "Empty board"} <= set(named["button"])
+    assert named["textbox"] == ["Games at most", "Step size", "Exploration", "Seed"]
+    assert named["combobox"] == ["Stop", "Learner"]
+    assert [name.split()[0] for name in named["slider"]] == ["Pace"]
+    assert named["checkbox"] == ["Lesson: begins slowly, twice as fast every 5 seconds"]
+    buttons = {"Start", "One move", "One game", "Start over", "Play against it", "Download"}
+    assert buttons <= set(named["button"])
     assert any(name.startswith("Load a table") for name in named["button"])
-    assert "What the table gives each move" in named["group"]
+    assert "What each move is worth by the table" in named["group"]
     assert "Losses over the games learnt; the table beside it has the last ones" in named["image"]
 
 
@@ -359,13 +473,13 @@ def test_names_for_a_screen_reader(browser: Browser) -> None:
 @pytest.mark.parametrize("look", ["light", "dark"])
 def test_widths(browser: Browser, width: int, look: str) -> None:
     open_tab(browser, width=width, prefers_color_scheme=look)
-    choose(browser, "step")
-    browser.element("go").click()
+    browser.element("one-game").click()
     wait_for(browser, 1)
     assert browser.do("return document.documentElement.scrollWidth") <= width
     inner = "[...document.querySelectorAll('#learn button, #learn .hint')]"
     assert browser.do(f"return {inner}.filter((one) => one.scrollWidth > one.clientWidth + 1).length") == 0
-    assert browser.do(f"return {inner}.filter((one) => one.matches('button') && one.clientHeight < 34).length") == 0
+    low = "one.matches('button') && one.checkVisibility() && one.clientHeight < 34"
+    assert browser.do(f"return {inner}.filter((one) => {low}).length") == 0
 
 
 def test_nothing_is_fetched(browser: Browser) -> None:

@@ -152,7 +152,7 @@ def test_sampled_games_on_four_by_four(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [name for name in RUNS if name not in ("exact", "2x3", "1x1")])
 def test_size(name: str) -> None:
-    assert len(web.page_text(trained(**RUNS[name])).encode()) < 155_000
+    assert len(web.page_text(trained(**RUNS[name])).encode()) < 170_000
 
 
 def test_scripts_lose_only_comments_and_indentation() -> None:
@@ -182,7 +182,7 @@ def test_the_page_needs_nothing_else() -> None:
     text = web.page_text(trained())
     head = text.partition("<style>")[0]
     assert '<html lang="en">' in head
-    assert "<title>3x3 tic-tac-toe against td</title>" in head
+    assert "<title>Tic-tac-toe that learns</title>" in head
     assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in head
     # The only addresses are names of SVG's own elements.
     assert set(re.findall(r"https?://[^\s'\"]*", text)) == {"http://www.w3.org/2000/svg"}

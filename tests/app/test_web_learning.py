@@ -167,6 +167,63 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
         assert expected in found["refused"]
 
 
+def test_it_stops_at_the_first_point_that_is_as_wanted(tmp_path: Path) -> None:
+    """The point is that of the command line, and learning goes on behind it."""
+    run = ttt.train(20_000, batch=1, seed=0)
+    games, recorded = run.statistics["games"], run.statistics
+    proof = games[recorded["unbeatable"].all(axis=1).argmax()]
+    few = games[(recorded["versus_random"][:, :, 2] < 0.02).all(axis=1).argmax()]
+    job = {"settings": settings("td", 0, 0.5, 0.3), "games": 20_000}
+    found = learn_on_page(tmp_path, job | {"ends": "proof"}, job | {"ends": 0.02}, job | {"ends": 0})
+    assert [one["games"] for one in found] == [proof, few, 20_000]
+    assert tables_of(found[0]) == bytes_of(ttt.train(int(proof), batch=1, seed=0))
+    again, boxes = learn_on_page(
+        tmp_path,
+        {"text": found[0]["text"], "more": 1000, "ends": "proof"},
+        {"settings": settings("menace", 8, 1, 0), "games": 1000, "ends": 0.1},
+    )
+    assert again["games"] == proof + 1000
+    assert boxes["games"] < 1000 and boxes["points"][-1]["seats"][0]["loss"] < 0.1  # boxes are for one seat alone
+
+
+def test_paces(tmp_path: Path) -> None:
+    """Games a second by the worker's own clock; a lesson doubles its pace every five seconds."""
+    told = settings("td", 1, 0.5, 0.3)
+    steady, lesson = learn_on_page(
+        tmp_path, {"settings": told, "paces": [1, 3, 10, 100, 1]}, {"settings": told, "paces": ["lesson"] * 20}
+    )
+    each = np.diff([0, *steady])
+    assert (np.abs(each - [1, 4, 10, 100, 1]) <= [0, 1, 1, 10, 10]).all(), each
+    for second in (5, 10, 20):
+        assert lesson[second - 1] == pytest.approx(5 / np.log(2) * (2 ** (second / 5) - 1), rel=0.1, abs=3)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "menace"])
+def test_the_last_game_tells_its_updates(name: str, tmp_path: Path) -> None:
+    """What it tells of a move's value is what the table held before the game, and holds after it."""
+    job = {"settings": settings(name, 3, 0.25, 0.3)}
+    before, after = learn_on_page(tmp_path, *(job | {"games": games} for games in (300, 301)))
+    states = [{state["board"]: state for state in json.loads(one["text"])["states"]} for one in (before, after)]
+    cells, updates = after["cells"], after["updates"]
+    assert len(updates) >= len(cells) - 2
+
+    def boards(plies: int) -> str:
+        marks = ["."] * 9
+        for ply, cell in enumerate(cells[:plies]):
+            marks[cell] = "XO"[ply % 2]
+        return "".join(marks)
+
+    def value(table: dict[str, Any], ply: int) -> float:
+        held = table[boards(ply + 1)] if "value" in table[boards(ply)] else table[boards(ply)]
+        return float(held["value"][("first", "second")[ply % 2]] if "value" in held else held["q"][cells[ply]])
+
+    for update in updates:
+        ply, (old, target, new) = update["by"], (update[key] for key in ("before", "target", "after"))
+        assert [value(states[0], ply), value(states[1], ply)] == pytest.approx([old, new], abs=1e-12)
+        share = 1 if name == "backward-q" and update["to"] is None else 0.25
+        assert new == pytest.approx(old + share * (target - old), abs=1e-12)
+
+
 def test_a_worker_that_is_stopped_goes_on(tmp_path: Path) -> None:
     games = 60_000
     (found,) = learn_on_page(tmp_path, {"settings": settings("td", 2, 0.5, 0.3), "games": games, "stopped": True})

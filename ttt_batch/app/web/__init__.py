@@ -75,7 +75,7 @@ def page_text(run: OnPage, ties: Ties | None = None, opens: Literal["play", "lea
         packing.IN_THE_WORKER if learning else (), f' class="{packing.CLASS}"'
     )  # the page's worker runs them, too
     pieces = {
-        "title": html.escape(f"{run.board.name} tic-tac-toe against {shown.name}"),
+        "title": html.escape(_title(run.board, shown.name, learning)),
         "policy": _policy(style, *scripts.values()) + ("; worker-src blob:" if learning else ""),
         "style": style,
         "data": _json(_data(run, shown) | {"tab": opens}),
@@ -84,6 +84,13 @@ def page_text(run: OnPage, ties: Ties | None = None, opens: Literal["play", "lea
     }
     # One pass, so that nothing within a piece is taken for the name of another.
     return re.sub(r"\{\{(\w+)\}\}", lambda found: pieces[found[1]], packing.source("page.html"))
+
+
+def _title(board: Board, agent: str, learning: bool) -> str:
+    """Return the title of a page: for a class if a table learns there, else with the opponent's name."""
+    if not learning:
+        return f"{board.name} tic-tac-toe against {agent}"
+    return f"{'Misère tic-tac-toe' if board.misere else 'Tic-tac-toe'} that learns"
 
 
 class Shown(NamedTuple):

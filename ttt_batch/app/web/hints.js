@@ -67,7 +67,7 @@ const hints = (() => {
       const ends = `from ${scale.low === 0 ? "0" : "−1"} (loss) to 1 (win)`;
       const meaning = scale.chance
         ? " how likely the agent is to make the move, from 0 to 1, as in training; it keeps no values of moves"
-        : ` what the agent gives the move for you, ${ends}`;
+        : ` what the move is worth to you, as the agent sees it, ${ends}`;
       lines.push(make("p", "", make("b", "", "0.00"), meaning));
     }
     if (shown.values) lines.push(make("p", "", make("b", "", "★"), " what the agent may play in your place"));
@@ -80,5 +80,5 @@ const hints = (() => {
     return lines;
   }
 
-  return { WORDS, draw, tint, spoken, legend };
+  return { WORDS, valueText, draw, tint, spoken, legend };
 })();

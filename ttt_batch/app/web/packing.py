@@ -288,7 +288,7 @@ IN_THE_WORKER = (
 CLASS = "learning"
 """Marks these scripts on the page."""
 
-TO_SHOW = tuple(f"learning/{name}" for name in ("learnt", "curve", "looking", "matchboxes", "learn", "tabs"))
+TO_SHOW = tuple(f"learning/{name}" for name in ("learnt", "curve", "film", "looking", "matchboxes", "learn", "tabs"))
 """Scripts that show on the page what its worker learns."""
 
 

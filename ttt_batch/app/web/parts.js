@@ -18,24 +18,26 @@ const parts = (() => {
     return made;
   }
 
+  /** A new element of a drawing with attributes and, if given, a text. */
+  function svg(tag, attributes, text = "") {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.textContent = text;
+    return made;
+  }
+
   /** X or O as a drawing; the text beside it or the cell's name says the same. */
   function drawing(mark) {
-    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    svg.setAttribute("viewBox", "0 0 100 100");
-    svg.setAttribute("class", `mark ${mark === 1 ? "x" : "o"}`);
-    svg.setAttribute("aria-hidden", "true");
-    for (const line of mark === 1 ? ["M24 24L76 76", "M76 24L24 76"] : ["M50 20A30 30 0 1 1 49.9 20"]) {
-      const path = document.createElementNS(svg.namespaceURI, "path");
-      path.setAttribute("d", line);
-      path.setAttribute("pathLength", "1");
-      svg.append(path);
+    const made = svg("svg", { viewBox: "0 0 100 100", class: `mark ${mark === 1 ? "x" : "o"}`, "aria-hidden": "true" });
+    for (const d of mark === 1 ? ["M20 20L80 80", "M80 20L20 80"] : ["M50 16A34 34 0 1 1 49.9 16"]) {
+      made.append(svg("path", { d, pathLength: 1 }));
     }
-    return svg;
+    return made;
   }
 
   function nameOf(board, cell) {
     return `row ${Math.floor(cell / board.cols) + 1}, column ${(cell % board.cols) + 1}`;
   }
 
-  return { NAMES, element, make, drawing, nameOf };
+  return { NAMES, element, make, svg, drawing, nameOf };
 })();

@@ -51,10 +51,13 @@ class BackwardQ {
     const { alpha, q } = this;
     let ahead = q[edges[plies - 1]]; // what the later moves of the same player are worth, and of the other
     let other = BackwardQ.#WORTH[plies & 1][this.graph.outcome[rows[plies]]];
+    this.updates?.push({ by: plies - 2, plies, to: null, before: q[edges[plies - 2]], target: other, after: other });
     q[edges[plies - 2]] = other;
     for (let ply = plies - 3; ply >= 0; ply--) {
       const edge = edges[ply];
-      q[edge] += alpha * (ahead - q[edge]);
+      const before = q[edge];
+      q[edge] += alpha * (ahead - before);
+      this.updates?.push({ by: ply, plies: ply + 2, to: edges[ply + 2], before, target: ahead, after: q[edge] });
       [ahead, other] = [other, q[edge]];
     }
   }

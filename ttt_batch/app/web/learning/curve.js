@@ -1,24 +1,18 @@
 "use strict";
 
 /*
- * The curve of a learning: what the table loses against random moves, and what the best opponent expects against it,
- * in each seat, over the games (on a logarithmic axis).
+ * The curve of a learning: what the table loses against random moves, and the lead of the best opponent, its wins less
+ * its losses, in each seat, over the games (on a logarithmic axis).
  */
 const curve = (() => {
+  const shape = parts.svg;
   const HEIGHT = 190, LEFT = 34, RIGHT = 12, TOP = 8, BOTTOM = 34;
   const LINES = [
-    { seat: 0, of: "response", className: "first best", text: "as first, the best opponent" },
-    { seat: 1, of: "response", className: "second best", text: "as second, the best opponent" },
-    { seat: 0, of: "loss", className: "first random", text: "as first, random moves" },
-    { seat: 1, of: "loss", className: "second random", text: "as second, random moves" },
+    { seat: 0, of: "response", className: "first best", text: "as first, lead of the best opponent" },
+    { seat: 1, of: "response", className: "second best", text: "as second, lead of the best opponent" },
+    { seat: 0, of: "loss", className: "first random", text: "as first, losses to random moves" },
+    { seat: 1, of: "loss", className: "second random", text: "as second, losses to random moves" },
   ];
-
-  function shape(tag, attributes, text) {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    if (text !== undefined) made.textContent = text;
-    return made;
-  }
 
   /** A power of ten as a short text. */
   function short(games) {
@@ -34,7 +28,7 @@ const curve = (() => {
     const y = (loss) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - Math.min(1, Math.max(0, loss)));
     for (const loss of [0, 0.5, 1]) {
       svg.append(shape("path", { class: "rule", d: `M${LEFT} ${y(loss)}H${width - RIGHT}` }));
-      svg.append(shape("text", { x: LEFT - 6, y: y(loss) + 4, "text-anchor": "end" }, loss));
+      svg.append(shape("text", { x: LEFT - 6, y: y(loss) + 4, "text-anchor": "end" }, 100 * loss));
     }
     for (let decade = 0; decade <= decades; decade++) {
       const place = { x: x(10 ** decade), y: HEIGHT - BOTTOM + 16, "text-anchor": "middle" };
@@ -52,11 +46,11 @@ const curve = (() => {
 
   /** Return the legend of the first `count` seats, as spans with a piece of each line. */
   function legend(count) {
-    return LINES.filter(({ seat }) => seat < count).map(({ className, text }) => {
+    return ["In 100 games: ", ...LINES.filter(({ seat }) => seat < count).map(({ className, text }) => {
       const sample = shape("svg", { viewBox: "0 0 28 10", width: 28, height: 10, "aria-hidden": "true" });
       sample.append(shape("path", { class: `line ${className}`, d: "M1 5H27" }));
       return parts.make("span", "", sample, ` ${text}`);
-    });
+    })];
   }
 
   return { draw, legend };

@@ -5,9 +5,14 @@
  */
 const learn = (() => {
   const { element, make } = parts;
-  const STARTED = "A table without any knowledge. “Learn” begins.";
-  const BY_MOST = "So it is if each box plays the kind with the most beads; in a game it draws one.";
+  const STARTED = "A table that knows nothing yet. “Start” lets it learn.";
+  const BY_MOST = "This holds if each box plays its most frequent colour. In a game it draws a bead, and may do worse.";
+  const PACES = [0, 1, 3, 10, 30, 100, 1000, Infinity]; // games a second; 0 for a move at a time
+  const MOVE = 1000; // milliseconds that a move is seen
+  const SEEN = 3; // games a second up to which the last one is shown
   let worker, graph, state, looking, pupil = null, goal = 0, announced = "";
+  let film = null, filming = false; // the last game move by move, and whether the next one is to be seen so
+  let moving = 0; // the timer of the next move; 0 if a person decides
 
   function say(text) {
     if (text !== announced) element("learn-status").textContent = announced = text; // a reader says changes alone
@@ -29,7 +34,12 @@ const learn = (() => {
       else failed();
     };
     worker.onmessage = ({ data }) => answers[data.kind](data);
-    looking = new LookingBoard(element("learn-board"), board, show);
+    looking = new LookingBoard(element("learn-board"), board, () => {
+      const { moves } = looking;
+      leaveFilm();
+      looking.moves = moves;
+      show();
+    });
     element("learner").append(...sessions.learnersOf(board).map((name) => new Option(name, name)));
     suggest();
     listen(board, solution, play);
@@ -44,10 +54,15 @@ const learn = (() => {
   const answers = {
     graph: (data) => (graph = data.graph),
     state(data) {
+      if (filming && data.games > state.games) {
+        film = new Film(new LearntAgent(graph, state, null), data);
+        filming = false;
+        if (moving) moving = setTimeout(step, MOVE);
+      }
       state = data;
       if (pupil && boxed()) pupil.learner.arrays = data.arrays;
       show();
-      if (!data.running) say(fresh() ? STARTED : `Stopped after ${counted(data.games)}.`);
+      if (!data.running && !film) say(stopped());
     },
     file({ text }) {
       const link = make("a", "");
@@ -61,6 +76,13 @@ const learn = (() => {
       say(`This file was not loaded: ${text}.`);
     },
   };
+
+  /** Return why it does not learn now. */
+  function stopped() {
+    if (fresh()) return STARTED;
+    const why = !state.ended ? "." : element("stop").value === "proof" ? ": the first proof." : ": the losses are as few as wanted.";
+    return `Stopped after ${counted(state.games)}${why}`;
+  }
 
   function counted(games) {
     return `${games.toLocaleString("en")} ${games === 1 ? "game" : "games"}`;
@@ -86,14 +108,18 @@ const learn = (() => {
   /** Show the last state. */
   function show() {
     const { settings, games, running } = state;
-    looking.draw(new LearntAgent(graph, state, null));
-    element("looking").textContent = looking.text(boxed());
-    element("look-back").hidden = looking.moves.length === 0;
-    element("learn-settings").disabled = !fresh() || running;
-    for (const [name, value] of Object.entries(settings)) if (!fresh()) element(name).value = value;
-    element("go").textContent = running ? "Stop" : pace() === "step" ? "Next game" : games > 0 ? "Go on" : "Learn";
+    if (film) looking.moves = film.moves;
+    looking.draw(film?.agent ?? new LearntAgent(graph, state, null), film?.update);
+    element("looking").textContent = film?.update ? "The arrow leads from the move to the target of its value." :
+      looking.text(sessions.LEARNERS[settings.learner].scale, boxed());
+    element("look-back").hidden = film !== null || looking.moves.length === 0;
+    element("learn-settings").disabled = going();
+    if (!fresh()) fill(settings);
+    element("go").textContent = going() ? "Pause" : games > 0 ? "Go on" : "Start";
     element("command").textContent = origin();
-    if (running) say(pace() === "slow" ? "Learning slowly …" : "Learning …");
+    if (running) say("Learning …");
+    if (film) say(`Game ${games.toLocaleString("en")}. ${film.words}`);
+    showPace();
     showGame();
     matchboxes.show(boxed() ? new LearntAgent(graph, state, null).learner : null, running ? [] : state.boxes);
     showJudged();
@@ -117,11 +143,12 @@ const learn = (() => {
 
   /** The last game, where a person has time to look at it. */
   function showGame() {
-    const { cells, exploring, running, games } = state;
-    const wanted = cells.length > 0 && (!running || pace() === "slow");
-    const texts = cells.map((_, ply) => ((exploring >> ply) & 1 ? "explores" : ""));
+    const { cells, exploring, running, games, updates, settings } = state;
+    const wanted = cells.length > 0 && (!running || paceNow() <= SEEN), { scale } = sessions.LEARNERS[settings.learner];
+    const texts = cells.map((_, ply) => ((exploring >> ply) & 1 ? ["explores"] : []));
+    for (const { by, before, after } of updates) texts[by].push(`${hints.valueText(before, scale)} → ${hints.valueText(after, scale)}`);
     element("last-game").replaceChildren(
-      ...(wanted ? [make("h3", "", `Game ${games.toLocaleString("en")}`), about.drawGame(graph.board, cells, texts)] : []),
+      ...(wanted ? [make("h3", "", `Game ${games.toLocaleString("en")}`), about.drawGame(graph.board, cells, texts.map((one) => one.join(", ")))] : []),
     );
   }
 
@@ -137,7 +164,7 @@ const learn = (() => {
     document.querySelectorAll("#learn tbody tr").forEach((row, seat) => {
       row.hidden = seat >= count;
       row.cells[1].textContent = `${(100 * seats[seat].loss).toFixed(2)}\u00a0%`;
-      row.cells[2].textContent = seats[seat].response.toFixed(2);
+      row.cells[2].textContent = `${(100 * seats[seat].response).toFixed(1)} in 100`;
     });
     const place = element("curve");
     if (place.clientWidth > 0) place.replaceChildren(curve.draw(all, place.clientWidth, count));
@@ -146,16 +173,85 @@ const learn = (() => {
 
   // --- What a person does ------------------------------------------------------------------------------------------
 
-  function pace() {
-    return document.querySelector("input[name=pace]:checked").value;
+  /** Return the games a second that are wanted now, 0 for a move at a time. */
+  function paceNow() {
+    return element("lesson").checked ? sessions.lessonPace(state.games) : PACES[element("pace").value];
+  }
+
+  function going() {
+    return state.running || moving !== 0;
+  }
+
+  /** Show the pace as a text; in a lesson the slider goes along. */
+  function showPace() {
+    const now = paceNow(), rounded = Math.floor(now);
+    if (element("lesson").checked) element("pace").value = PACES.findLastIndex((pace) => pace <= now);
+    element("pace-text").textContent = now === Infinity ? "as fast as it can" : now === 0 ? "1 move a second" :
+      `${counted(rounded)} a second`;
+  }
+
+  /** Go on as the controls say now. */
+  function start({ settings, games, ends }) {
+    if (fresh()) worker.postMessage({ kind: "begin", board: graph.board, settings });
+    if (state.games >= goal) goal = state.games + games;
+    if (paceNow() === 0) return walk();
+    leaveFilm();
+    worker.postMessage({ kind: "learn", until: goal, pace: element("lesson").checked ? "lesson" : paceNow(), ends });
+  }
+
+  /** Go on move by move, by itself. */
+  function walk() {
+    moving = -1; // until the first timer
+    step();
+  }
+
+  function pause() {
+    clearTimeout(moving);
+    moving = 0;
+    filming = false;
+    worker.postMessage({ kind: "stop" });
+  }
+
+  function leaveFilm() {
+    clearTimeout(moving);
+    if (film) looking.moves = [];
+    [film, filming, moving] = [null, false, 0];
+  }
+
+  /** Show the next move of the film, or learn from another game, to be seen move by move. */
+  function step() {
+    if (film && !film.ended) {
+      film.at++;
+      if (moving) moving = setTimeout(step, MOVE);
+      return show();
+    }
+    if (moving && (state.ended || state.games >= goal)) {
+      leaveFilm();
+      show();
+      return say(stopped());
+    }
+    filming = true;
+    learnOne();
+  }
+
+  /** Learn from one game. */
+  function learnOne() {
+    withFields(({ settings, ends }) => {
+      if (fresh()) worker.postMessage({ kind: "begin", board: graph.board, settings });
+      worker.postMessage({ kind: "learn", until: state.games + 1, pace: Infinity, ends });
+    });
+  }
+
+  /** Put settings into the fields. */
+  function fill(settings) {
+    for (const [name, value] of Object.entries(settings)) element(name).value = value;
+    const { boxes } = sessions.LEARNERS[element("learner").value];
+    for (const name of ["alpha", "epsilon"]) element(name).disabled = Boolean(boxes);
   }
 
   /** Put the learner's own numbers into the fields. */
   function suggest() {
-    const { defaults: { alpha, epsilon }, boxes } = sessions.LEARNERS[element("learner").value];
-    element("alpha").value = alpha;
-    element("epsilon").value = epsilon;
-    for (const name of ["alpha", "epsilon"]) element(name).disabled = Boolean(boxes);
+    fill(sessions.LEARNERS[element("learner").value].defaults);
   }
 
   /** Return the content of the fields.  Throws an Error with the fault and its field. */
@@ -172,7 +268,11 @@ const learn = (() => {
     const seed = field("seed", sessions.isSeed, "no seed; give a whole number of up to 18 digits, such as 7");
     const games = Number(field("games", (value) => /^\d{1,9}$/.test(value) && Number(value) > 0,
       "no number of games; give one from 1 to 999999999").trim());
-    return { settings: { learner: element("learner").value, alpha, epsilon, seed }, games };
+    const stop = element("stop").value;
+    const loss = stop !== "loss" ? null : Number(field("loss", (value) => Number(value) > 0 && Number(value) <= 100,
+      "no share of lost games; give per cent above 0, up to 100, such as 5"));
+    const ends = loss === null ? stop || null : loss / 100;
+    return { settings: { learner: element("learner").value, alpha, epsilon, seed }, games, ends };
   }
 
   /** Do something with what the fields hold, or say what is wrong with them. */
@@ -190,31 +290,56 @@ const learn = (() => {
     withFields(({ settings }) => worker.postMessage({ kind: "begin", board, settings }));
   }
 
-  function go(board) {
-    if (state.running) return worker.postMessage({ kind: "stop" });
-    withFields(({ settings, games }) => {
-      if (fresh()) worker.postMessage({ kind: "begin", board, settings });
-      if (pace() !== "step" && state.games >= goal) goal = state.games + games;
-      const until = pace() === "step" ? state.games + 1 : goal;
-      worker.postMessage({ kind: "learn", until, pace: pace() === "slow" ? "slow" : "fast" });
-    });
-  }
-
   function startOver(board) {
     goal = 0;
-    worker.postMessage({ kind: "stop" });
+    leaveFilm();
     restart(board);
     say(STARTED);
   }
 
+  /** After a change of settings ask whether to begin again, and put them back if the answer is no. */
+  function change() {
+    withFields(({ settings }) => {
+      if (JSON.stringify(settings) === JSON.stringify(state.settings)) return;
+      const { learner } = state.settings, what = settings.learner === learner ? "these settings" : settings.learner;
+      element("question").textContent = `Begin again with ${what}? What ${learner} has learnt here from ` +
+        `${counted(state.games)} is lost; “Download” keeps it.`;
+      element("ask").showModal();
+    });
+  }
+
   function listen(board, solution, play) {
     const on = (name, event, act) => element(name).addEventListener(event, act);
-    on("learning", "submit", (event) => (event.preventDefault(), go(board)));
+    on("learning", "submit", (event) => {
+      event.preventDefault();
+      if (going()) pause();
+      else withFields(start);
+      show();
+    });
+    on("one-move", "click", () => {
+      if (going()) pause();
+      step();
+    });
+    on("one-game", "click", () => {
+      if (going()) pause();
+      leaveFilm();
+      learnOne();
+    });
     on("learner", "change", () => {
       suggest();
-      looking.moves = sessions.LEARNERS[element("learner").value].boxes ? [] : [0];
-      restart(board);
+      if (fresh()) restart(board);
     });
+    on("learn-settings", "change", () => fresh() || change());
+    on("ask-yes", "click", () => {
+      element("ask").close();
+      startOver(board);
+    });
+    on("ask-no", "click", () => {
+      element("ask").close();
+      show(); // with the table's own settings
+    });
+    on("ask", "cancel", show);
+    on("stop", "change", ({ target }) => (element("fewer").hidden = target.value !== "loss"));
     on("again", "click", () => startOver(board));
     on("look-back", "click", () => ((looking.moves = []), show()));
     on("download", "click", () => worker.postMessage({ kind: "write" }));
@@ -231,17 +356,18 @@ const learn = (() => {
       if (target.files.length > 0) worker.postMessage({ kind: "read", file: target.files[0] });
       target.value = "";
     });
-    for (const radio of document.querySelectorAll("input[name=pace]")) {
-      radio.addEventListener("change", () => {
-        if (state.running && radio.value !== "step") {
-          worker.postMessage({ kind: "learn", until: goal, pace: radio.value });
-        } else if (state.running) {
-          worker.postMessage({ kind: "stop" });
-        } else {
-          show();
-        }
-      });
-    }
+    const repace = () => {
+      if (going()) {
+        pause();
+        withFields(start);
+      }
+      show();
+    };
+    on("pace", "input", () => {
+      element("lesson").checked = false;
+      repace();
+    });
+    on("lesson", "change", repace);
     addEventListener("resize", () => state && showJudged());
   }
 

@@ -50,12 +50,15 @@ class QLearning {
   learn({ rows, edges }, plies) {
     const { alpha, q, graph: { firstEdge, outcome } } = this;
     for (let ply = 0; ply < plies; ply++) {
-      let target = QLearning.#WORTH[ply & 1][outcome[rows[plies]]];
+      let target = QLearning.#WORTH[ply & 1][outcome[rows[plies]]], to = null;
       if (ply + 2 < plies) {
         const next = rows[ply + 2], first = firstEdge[next];
         target = this.#best(first, firstEdge[next + 1] - first);
+        to = q.indexOf(target, first);
       }
-      q[edges[ply]] += alpha * (target - q[edges[ply]]);
+      const before = q[edges[ply]];
+      q[edges[ply]] += alpha * (target - before);
+      this.updates?.push({ by: ply, plies: Math.min(ply + 2, plies), to, before, target, after: q[edges[ply]] });
     }
   }
 }

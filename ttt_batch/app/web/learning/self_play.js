@@ -26,8 +26,8 @@ const selfPlay = (() => {
       this.exploring = 0; // its exploratory plies, as bits
     }
 
-    /** Play a game and learn from it. */
-    play() {
+    /** Play a game and learn from it.  told: whether the learner lists its updates, see `td.js`. */
+    play(told = false) {
       const { graph, learner, numbers, game: { rows, edges } } = this;
       numbers.draw();
       this.exploring = this.explorations.drawn(numbers.drawn);
@@ -41,6 +41,7 @@ const selfPlay = (() => {
       }
       rows[ply] = row;
       this.plies = ply;
+      learner.updates = told ? [] : null;
       learner.learn(this.game, ply, this.exploring);
       numbers.next();
       this.games++;

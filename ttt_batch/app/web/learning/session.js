@@ -14,6 +14,22 @@ const sessions = (() => {
     return /^-?\d{1,19}$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text);
   }
 
+  const DOUBLES = 5; // seconds in which a lesson doubles its pace
+
+  /** Return the pace of a lesson in games a second: 1 at first, and twice as many every DOUBLES seconds. */
+  function lessonPace(games) {
+    return 1 + (games * Math.LN2) / DOUBLES;
+  }
+
+  /**
+   * Return whether a point is the first to be as wanted: the point before, if any, is not.
+   * ends: "proof", unbeatable in every seat; or a number, the share of games lost to random moves to be less than.
+   */
+  function hasEnded(ends, point, before, count) {
+    const holds = ({ seats }) => seats.slice(0, count).every((seat) => (ends === "proof" ? seat.unbeatable : seat.loss < ends));
+    return ends !== null && holds(point) && !(before && holds(before));
+  }
+
   let boxed; // built once
 
   /** The graph that a learner learns on. */
@@ -61,22 +77,29 @@ const sessions = (() => {
       this.#judgeIfDue();
     }
 
+    /** Judge the table where that is due.  Returns whether it was. */
     #judgeIfDue() {
-      if (this.games < this.due) return;
+      if (this.games < this.due) return false;
       this.points.push(this.point());
       this.due = judge.pointAfter(this.games);
+      return true;
     }
 
-    /** Learn up to game `until`, or until `now()` has reached `deadline`; points are judged where they are due. */
-    learn(until, deadline = Infinity, now = () => 0) {
+    /**
+     * Learn up to game `until`, or until `now()` has reached `deadline`; points are judged where they are due.  Returns
+     * whether the last point is one at which to stop; ends: see `hasEnded`.
+     */
+    learn(until, deadline = Infinity, now = () => 0, ends = null) {
+      const seats = LEARNERS[this.settings.learner].boxes ? 1 : 2;
       while (this.games < until) {
         const last = Math.min(until, this.due, this.games + AT_ONCE);
-        while (this.games < last) this.self.play();
-        this.#judgeIfDue();
-        if (now() >= deadline) return;
+        while (this.games < last) this.self.play(this.games + 1 === until);
+        if (this.#judgeIfDue() && hasEnded(ends, this.points.at(-1), this.points.at(-2), seats)) return true;
+        if (now() >= deadline) return false;
       }
+      return false;
     }
   }
 
-  return { LEARNERS, Session, graphFor, learnersOf, isSeed };
+  return { LEARNERS, Session, graphFor, learnersOf, isSeed, lessonPace };
 })();

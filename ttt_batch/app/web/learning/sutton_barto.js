@@ -38,15 +38,19 @@ class SuttonBarto {
     return set;
   }
 
-  learn({ rows }, plies, exploring) {
+  learn({ rows, edges }, plies, exploring) {
     const { alpha, value } = this;
     for (let player = 0; player < 2; player++) {
       const own = value[player];
       let after = own[rows[plies]];
       for (let ply = plies - 1; ply >= 0; ply--) {
         const row = rows[ply], masked = (ply & 1) === player && (exploring >> ply) & 1;
-        if (!masked) own[row] += alpha * (after - own[row]);
+        const before = own[row], target = after;
+        if (!masked) own[row] += alpha * (target - before);
         after = own[row];
+        if (ply > 0 && (ply & 1) !== player) {
+          this.updates?.push({ by: ply - 1, plies: ply, to: edges[ply], before, target, after });
+        }
       }
     }
   }

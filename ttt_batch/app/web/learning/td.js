@@ -3,6 +3,10 @@
 /*
  * `td`: each position of a game, the last first, goes the step size's share of the way to its best child.  One value a
  * position, what it is worth to the first player: a win 1, a draw 0, a loss -1 (see `learners/tabular/td.py`).
+ *
+ * Every learner without boxes lists in `updates`, if there is a list, how a game changes the values of its moves:
+ *   by: the ply of the move; plies: the moves of the game after which the target is seen; to: the edge that has the
+ *   target as its value, null for the result; before, target, after: values for who made the move.
  */
 class Td {
   static defaults = { alpha: 0.5, epsilon: 0.3 };
@@ -50,12 +54,21 @@ class Td {
     return set;
   }
 
+  /** Return an update of the position after `ply` moves, for its list. */
+  #update(ply, row, before, target) {
+    const { value, graph: { child, firstEdge } } = this, sign = ply & 1 ? 1 : -1;
+    const to = child.subarray(firstEdge[row]).findIndex((there) => value[there] === target) + firstEdge[row];
+    return { by: ply - 1, plies: ply, to, before: sign * before, target: sign * target, after: sign * value[row] };
+  }
+
   /** Learn from a game of `plies` moves: its rows and edges. */
   learn({ rows }, plies) {
     const { value, alpha, graph: { firstEdge } } = this;
     for (let ply = plies - 1; ply >= 0; ply--) {
-      const row = rows[ply], first = firstEdge[row];
-      value[row] += alpha * (this.#best(first, firstEdge[row + 1] - first, ply & 1) - value[row]);
+      const row = rows[ply], first = firstEdge[row], before = value[row];
+      const target = this.#best(first, firstEdge[row + 1] - first, ply & 1);
+      value[row] += alpha * (target - before);
+      if (ply > 0) this.updates?.push(this.#update(ply, row, before, target));
     }
   }
 

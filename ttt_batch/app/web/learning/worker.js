@@ -4,20 +4,25 @@
  * What learns beside the page, so that the page never waits for it: given a function that posts messages, it returns
  * the one that takes them.  In a Web Worker these are `postMessage` and `onmessage`.
  *
- * It takes { kind: "begin", board, settings }, "learn" with { until, pace }, "stop", "write", "read" with { file }, and
- * "teach" with { cells }, a game of a person against boxes; and posts "graph", "state", "file" with { text }, "refused"
- * with { text }.
+ * It takes { kind: "begin", board, settings }, "learn" with { until, pace, ends }, "stop", "write", "read" with { file },
+ * and "teach" with { cells }, a game of a person against boxes; and posts "graph", "state", "file" with { text },
+ * "refused" with { text }.
+ *
+ * until: the number of games to stop after.  pace: games a second, Infinity for as many as it can, or "lesson".
+ * ends: what else stops it, see `sessions.hasEnded`.
  */
 function learningWorker(post) {
-  const CHUNK = 30, BETWEEN = 100, SLOWLY = 300; // milliseconds: at a stretch; between two states; between slow games
-  let graph, session, until = 0, pace = null, timer = 0, told = 0;
+  const CHUNK = 30, BETWEEN = 95; // milliseconds: at a stretch; between two states
+  let graph, session, until = 0, pace = null, ends = null, timer = 0, told = 0, toldOf = 0;
+  let ended = false; // whether the last learning was stopped by what `ends` says
+  let owed = 0, since = 0; // games that the pace asks for by now; the time of the last look at the clock
 
   const now = () => performance.now();
 
   /** Post the progress with a copy of the table, which keeps changing here. */
   function tell() {
-    told = now();
     const { settings, games, elsewhere, taught, points, learner, self } = session;
+    [told, toldOf] = [now(), games];
     post({
       kind: "state",
       settings,
@@ -29,23 +34,30 @@ function learningWorker(post) {
       arrays: learner.arrays.map((array) => array.slice()),
       cells: self.cells,
       exploring: self.exploring,
+      updates: learner.updates ?? [],
       boxes: self.boxes,
       running: pace !== null,
+      ended,
     });
   }
 
   function advance() {
-    const slow = pace === "slow";
-    if (slow) session.learn(Math.min(session.games + 1, until));
-    else session.learn(until, now() + CHUNK, now);
-    if (session.games >= until) pace = null;
-    if (slow || pace === null || now() - told >= BETWEEN) tell();
-    if (pace !== null) timer = setTimeout(advance, slow ? SLOWLY : 0);
+    const rate = pace === "lesson" ? sessions.lessonPace(session.games) : pace, time = now(), before = session.games;
+    // A page in the background may sleep: what it missed beyond a second is not made up for.
+    owed = rate === Infinity ? rate : Math.min(owed + (rate * (time - since)) / 1000, Math.max(rate, 1));
+    since = time;
+    ended = session.learn(Math.min(until, before + Math.floor(owed)), time + CHUNK, now, ends);
+    owed -= session.games - before;
+    if (ended || session.games >= until) pace = null;
+    if (pace === null || (session.games > toldOf && now() - told >= BETWEEN)) tell();
+    const wait = rate === Infinity ? 0 : Math.min(BETWEEN, Math.ceil((1000 * Math.max(0, 1 - owed)) / rate));
+    if (pace !== null) timer = setTimeout(advance, wait);
   }
 
   function stop() {
     clearTimeout(timer);
     pace = null;
+    ended = false;
   }
 
   const answers = {
@@ -56,8 +68,9 @@ function learningWorker(post) {
       tell();
     },
     learn(wanted) {
+      if (pace === null) [owed, since] = [1, now()]; // the first game at once
       stop();
-      ({ until, pace } = wanted);
+      ({ until, pace, ends = null } = wanted);
       advance();
     },
     stop() {
