@@ -17,6 +17,7 @@ is played.  If the table counts its updates (alpha by visits), these counts are 
 position has a row once play has visited it, so that rows are counted against the positions there might be.
 """
 
+import functools
 import math
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -208,6 +209,7 @@ def _scale(run: AnyRun) -> tuple[float, float]:
     return float(ends.min()), float(ends.max())
 
 
+@functools.cache
 def _colours() -> Any:
     import matplotlib
     from matplotlib.colors import ListedColormap
@@ -231,7 +233,7 @@ def draw_board_axes(axes: Any, run: AnyRun, opening: Opening, size: float, *, wo
         if value is not None:
             colour = "#EEEEEE" if math.isnan(value) else colours(norm(value))
         hatch = "///" if value is not None and math.isnan(value) else None
-        axes.add_patch(Rectangle((col, row), 1, 1, facecolor=colour, edgecolor="#888888", lw=0.6, hatch=hatch))
+        axes.add_artist(Rectangle((col, row), 1, 1, facecolor=colour, edgecolor="#888888", lw=0.6, hatch=hatch))
         if value is None:
             mark = MARKS[opening.position[cell]]
             axes.text(*middle, mark, ha="center", va="center", fontsize=2.2 * size, weight="bold")
@@ -243,7 +245,7 @@ def draw_board_axes(axes: Any, run: AnyRun, opening: Opening, size: float, *, wo
         row, col = divmod(cell, board.cols)
         for zorder, colour, width in ((3, "#FFFFFF", 3.2), (4, "#000000", 1.8)):
             look = {"fill": False, "edgecolor": colour, "lw": width, "zorder": zorder}
-            axes.add_patch(Rectangle((col + 0.06, row + 0.06), 0.88, 0.88, **look))
+            axes.add_artist(Rectangle((col + 0.06, row + 0.06), 0.88, 0.88, **look))
     axes.set_xlim(-0.03, board.cols + 0.03)
     axes.set_ylim(board.rows + 0.03, -0.03)
     axes.set_aspect("equal")

@@ -168,7 +168,8 @@ class _Screen:
 
     def _draw(self, axes: Any, opening: Opening, *, words: bool) -> None:
         """Draw a board again."""
-        axes.clear()
+        for artist in [*axes.patches, *axes.texts]:  # to clear the axes takes three times as long
+            artist.remove()
         axes.set_axis_off()
         boards.draw_board_axes(axes, self._run, opening, self._size, words=words)
         axes.set_title("" if words else opening.title, loc="center", fontsize=9.5)
