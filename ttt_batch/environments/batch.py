@@ -5,7 +5,9 @@ Opponents that move inside the kernel are built-in agents and runs, as `agents.b
 
 import math
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
@@ -18,7 +20,7 @@ from ttt_batch.compiler.intrinsics import zeros
 from ttt_batch.compiler.jit import Int64, compile_elsewhere, entry_point
 from ttt_batch.compiler.numerics import OPPONENT, SAMPLED, stream_key
 from ttt_batch.core.errors import BoardError, UsageError, quoted
-from ttt_batch.core.resources import check_memory
+from ttt_batch.core.resources import check_memory, startable_threads, thread_count
 from ttt_batch.core.text import (
     AGENT_NAMES,
     Number,
@@ -164,7 +166,19 @@ AUTORESET = ("same-step", "next-step", "disabled")
 ILLEGAL = ("raise", "lose")
 INT64 = np.dtype(np.int64)
 NO_ACTIONS = np.zeros(0, INT64)
-SETTINGS = ("_n", "board", "seed", "first_env", "autoreset", "illegal", "n_actions", "_player", "_settings", "_keys")
+SETTINGS = (
+    "_n",
+    "board",
+    "seed",
+    "first_env",
+    "autoreset",
+    "illegal",
+    "threads",
+    "n_actions",
+    "_player",
+    "_settings",
+    "_keys",
+)
 ARRAYS = ("planes", "mask", "rewards", "terminated", "seats", "last", "_moves", "_played")
 """Arguments of a copy of a batch, besides its state."""
 
@@ -209,6 +223,7 @@ class Batch:
         keep_last: bool = False,
         record: bool = False,
         ties: Ties = "any",
+        threads: Number | None = 1,
     ) -> None:
         """Make the arrays and begin the games.
 
@@ -224,6 +239,8 @@ class Batch:
         dtype: of planes, uint8 or bool.  arrays: by name (`planes`, `mask`, `rewards`, `terminated`) those to write to
         instead of new ones; they may lie in shared memory, and must be contiguous and not overlap.
         keep_last: keep final positions in `last`.  record: keep moves, for `games`.
+        threads: how many step at once, each a part of at least 1,024 boards; None: one for each processor.  Results do
+        not depend on it.  They help from some 50,000 boards on.
         Raises UsageError and BoardError, and RunFileError for an opponent's file.
         """
         self._n, self.board = parse_int("n", n, 1, MAX_BOARDS), parse_board(board)
@@ -232,6 +249,7 @@ class Batch:
         self.autoreset, self.illegal = choose("autoreset", autoreset, AUTORESET), choose("illegal", illegal, ILLEGAL)
         person, ties = choose_person(seat), check_ties(ties)
         check_switches(keep_last=keep_last, record=record)
+        self.threads = thread_count(threads)
         self._player: Any = None
         if opponent is not None:
             self._player = make_opponent(opponent, self.board, ties)
@@ -245,9 +263,10 @@ class Batch:
             isinstance(self._player, Scripted) and self._player.plies == RANDOM,
         )
         self._prepare()
-        given = (self._look,) if self._lean else (self._lines, self._player, stream_key(self.seed, OPPONENT))
+        self._keys = stream_key(self.seed, OPPONENT), stream_key(self.seed, SAMPLED)
         step: Any = kernels.fast_step if self._lean else kernels.step
-        compile_elsewhere((step, self._games, *given, NO_ACTIONS))
+        key = () if self._lean else self._keys[:1]
+        compile_elsewhere((step, *self._calls[step][0], *key, NO_ACTIONS))
         self.reset(seed=self.seed)
 
     @property
@@ -261,10 +280,22 @@ class Batch:
         word = rules.word_type(self.board)
         self._state, self._scratch = rules.make_state(self.n, word), rules.make_scratch(self.n, word)
         self._step = StepArrays(self.planes, self.mask, self.rewards, self.terminated)
-        self._games = kernels.BatchGames(self._rules, self._state, self._settings, self._seen, self._scratch)
-        self._compiled: dict[Any, Any] = {}
+        games = kernels.BatchGames(self._rules, self._state, self._settings, self._seen, self._scratch)
+        threads = min(self.threads, -(-self.n // rules.BLOCK))
+        parts = kernels.make_parts(games, self._player, 1 + startable_threads(threads - 1))
+        self._parts, self._pool = parts, ThreadPoolExecutor(len(parts) - 1) if len(parts) > 1 else None
+        turns = [(one.games, self._lines, one.player) for one in parts]
+        boards = [(self._rules, one.games.state, one.games.settings) for one in parts]
+        self._calls: dict[Any, list[tuple[Any, ...]]] = {
+            kernels.fast_step: [(one.games, one.look) for one in parts],
+            kernels.step: turns,
+            kernels.start_games: turns,
+            kernels.wanted_moves: boards,
+            kernels.draw_actions: boards,
+            rules.show_wide: [(one.games.state, one.look) for one in parts],
+        }
+        self._compiled: dict[Any, partial[Any]] = {}
         self._all, self._shape = np.ones(self.n, np.uint8), (self.n,)
-        self._look = rules.make_observation_layout(self._rules, self._seen, self._scratch.words)
         more = self._seen.seat, self._seen.last, self._seen.played  # empty without an opponent and kept positions
         self._lean = self.autoreset == "same-step" and not any(array.size for array in more)
 
@@ -306,7 +337,7 @@ class Batch:
             self.seed = parse_seed(seed)
             self._keys = stream_key(self.seed, OPPONENT), stream_key(self.seed, SAMPLED)
             self._state.games[chosen != 0] = -1
-        self._run(kernels.start_games, self._games, self._lines, self._player, self._keys[0], chosen)
+        self._run(kernels.start_games, self._keys[0], chosen)
         return self._shown()
 
     def step(self, actions: Any) -> StepArrays:
@@ -322,14 +353,15 @@ class Batch:
             actions = actions_of(actions, self.n)
             plain = is_plain(actions, self._shape)
         wrong: Int64 = kernels.FINE
-        given = actions if plain else NO_ACTIONS
+        given, wanted = actions if plain else NO_ACTIONS, self._scratch.wanted
         if not plain:
-            wanted = self._scratch.wanted
             wrong = kernels.wanted_moves(self._rules, self._state, self._settings, actions, wanted)
+        elif self._pool is not None:  # no part may move before the actions of all parts are checked
+            wrong, given = self._run(kernels.wanted_moves, actions, wanted), NO_ACTIONS
         if wrong == kernels.FINE and self._lean:
-            wrong = self._run(kernels.fast_step, self._games, self._look, given)
+            wrong = self._run(kernels.fast_step, given)
         elif wrong == kernels.FINE:
-            wrong = self._run(kernels.step, self._games, self._lines, self._player, self._keys[0], given)
+            wrong = self._run(kernels.step, self._keys[0], given)
         if wrong != kernels.FINE:
             raise self._wrong_action(int(wrong), int(actions[wrong]))
         return self._step if self._lean else self._shown()
@@ -337,15 +369,28 @@ class Batch:
     def _shown(self) -> StepArrays:
         """Write the current observations, which kernels have written for small boards."""
         if self.board.cells > rules.JOINED:
-            self._run(rules.show_wide, self._state, self._look)
+            self._run(rules.show_wide)
         return self._step
 
-    def _run(self, kernel: Any, *arguments: Any) -> Any:
-        """Call a kernel that gets arguments of the same types every time."""
-        code = self._compiled.get(kernel)
-        if code is None:
-            code = self._compiled[kernel] = entry_point(kernel, *arguments)
-        return code(*arguments)
+    def _run(self, kernel: Any, *more: Any) -> Any:
+        """Call a kernel for all parts, one in each thread; return the first wrong game that it finds, or FINE.
+
+        more: its last arguments, of the same types every time.  Of an array each part gets its own games.
+        """
+        first = self._compiled.get(kernel)
+        if first is None:
+            calls = self._calls[kernel]
+            first = self._compiled[kernel] = partial(entry_point(kernel, *calls[0], *more), *calls[0])
+        if self._pool is None:
+            return first(*more)
+        own = [[one[part.at] if isinstance(one, np.ndarray) else one for one in more] for part in self._parts]
+        others = zip(self._calls[kernel][1:], own[1:], strict=True)
+        begun = [self._pool.submit(first.func, *call, *rest) for call, rest in others]
+        found = [first(*own[0]), *(one.result() for one in begun)]
+        wrong = (
+            part.at.start + at for part, at in zip(self._parts, found, strict=True) if at not in (None, kernels.FINE)
+        )
+        return next(wrong, kernels.FINE)
 
     def _wrong_action(self, game: int, action: int) -> UsageError:
         """Return the error for a wrong action."""
@@ -366,7 +411,7 @@ class Batch:
             actions = np.zeros(self.n, np.int64)
         elif not (is_plain(actions, self._shape) and actions.flags.writeable):
             check_array("actions", actions, self._shape, np.int64)
-        self._run(kernels.draw_actions, self._rules, self._state, self._settings, self._keys[1], actions)
+        self._run(kernels.draw_actions, self._keys[1], actions)
         return actions
 
     @property
