@@ -1,6 +1,8 @@
 """`train --watch`: games of the table as it is, beside the progress on a terminal, which change nothing of the run."""
 
+import math
 import re
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -10,7 +12,7 @@ from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.app import progress as moving
-from ttt_batch.app.progress import SampleGames, boards_side_by_side
+from ttt_batch.app.progress import Pace, SampleGames, boards_side_by_side
 from ttt_batch.games.board import UNFINISHED, Game
 
 
@@ -41,6 +43,54 @@ def test_games_are_the_tables_own_and_new_each_second() -> None:
     assert asked == [5.0, 6.0]
     assert len(set(boards)) > 1  # ties are drawn
     assert shows.lines(ttt.Progress(1, 2, 9.0, (1, 0, 0), None, False)) == []  # networks
+
+
+class FakeTime:
+    """Clock that only waiting moves on."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def seconds_of(pace: str, games: list[int], monkeypatch: pytest.MonkeyPatch, stop_at: float = math.inf) -> list[float]:
+    """Return the time after each report of a training whose batches take no time."""
+    clock = FakeTime()
+    monkeypatch.setattr(moving, "time", clock)
+    kept, ends, shown = Pace(pace, lambda: clock.now >= stop_at), [], []
+    for number in games:
+        kept.wait(ttt.Progress(number, 10**6, clock.now, (1, 0, 0), None, True), shown.append)
+        ends.append(clock.now)
+    assert all(0 <= later.seconds - before.seconds <= 0.11 for before, later in pairwise(shown))
+    assert not any(then.recorded for then in shown)
+    return ends
+
+
+def test_paces(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert seconds_of("10", [50, 51, 61, 161], monkeypatch) == pytest.approx([0, 0.1, 1.1, 11.1])
+    assert seconds_of("max", [1, 2, 10**5], monkeypatch) == [0, 0, 0]
+    for batch in (1, 1024):
+        ends = seconds_of("lesson", [batch * n for n in range(1, 3000)], monkeypatch)
+        assert 0.9 < ends[1] - ends[0] < 1
+        assert ends[-1] == pytest.approx(5 * math.log2(3000 * math.log(2) / 5), rel=0.01)
+        games = [sum(end < second for end in ends) for second in (10, 15, 20, 25, 30)]
+        assert all(1.9 < later / before < 2.5 for before, later in pairwise(games))
+    stopped = seconds_of("10", [0, 1, 100, 200], monkeypatch, stop_at=1)
+    assert stopped[1] == pytest.approx(0.1) and 1 <= stopped[2] == stopped[3] < 1.2
+
+
+def test_what_is_no_pace(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, expected in {
+        ("--watch", "--pace", "0"): "pace 0 is not above 0; give games per second, e.g. 10, or max",
+        ("--watch", "--pace", "fast"): "pace 'fast' is not a number; give games per second, e.g. 10, lesson or max",
+        ("--pace", "10"): "--pace 10 is for games that are shown; add --watch, or leave it out",
+    }.items():
+        code, _, err = command(capsys, "train", "--games", "1000", *words)
+        assert code == 2 and expected in err, err
 
 
 class FakeDisplay:
@@ -75,7 +125,7 @@ def test_watching_shows_on_a_terminal_and_changes_nothing(
     assert command(capsys, *words, "-o", tmp_path / "alone.h5")[0] == 0
     assert SHOWN and not any(re.search(r"^[XO.] [XO.] [XO.]", shown, re.MULTILINE) for shown in SHOWN)
     SHOWN.clear()
-    assert command(capsys, *words, "--watch", "-o", tmp_path / "on.h5")[0] == 0
+    assert command(capsys, *words, "--watch", "--pace", "max", "-o", tmp_path / "on.h5")[0] == 0
     assert any(len(re.findall(r"^(?:[XO.] [XO.] [XO.]\s*){5}$", shown, re.MULTILINE)) == 3 for shown in SHOWN)
     runs = [ttt.load(tmp_path / f"{name}.h5") for name in ("off", "off-terminal", "alone", "on")]
     assert all(run == runs[0] for run in runs)

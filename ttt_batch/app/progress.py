@@ -4,18 +4,21 @@ A terminal shows a live bar or a spinner, other outputs plain lines.
 """
 
 import gc
+import math
 import random
 import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from ttt_batch.app.reports.layout import GAP, side_by_side
 from ttt_batch.compiler.settings import on_compile
 from ttt_batch.core.console import Notice, is_live, print_message
-from ttt_batch.core.text import count_text, duration_text, short_number
+from ttt_batch.core.errors import UsageError
+from ttt_batch.core.text import count_text, duration_text, parse_float, short_number
 from ttt_batch.games.board import MARKS, UNFINISHED, Game
 from ttt_batch.runs.run import Run
 from ttt_batch.training.from_games import GamesLearnt
@@ -53,7 +56,7 @@ class Reporter:
         self._recent: deque[tuple[int, float]] = deque()
         self._compiling_since: float | None = None
         self._kernels, self._next_kernels, self._kernels_said, self._warming_since = 0, FIRST_LINE, False, 0.0
-        self._answers, self._asking_since, self._spins = 0, 0.0, False
+        self._answers, self._asking_since, self._spins, self._paced = 0, 0.0, False, False
 
     @property
     def compiled(self) -> bool:
@@ -224,9 +227,12 @@ class Reporter:
             self._next_line = 2 * now.done
             self._say(f"{learners}  {pace}".rstrip())
 
-    def __call__(self, now: Progress, beside: Callable[[Progress], list[str]] = lambda _: []) -> None:
-        """Show the progress of training, and on a terminal the lines of `beside`."""
+    def __call__(
+        self, now: Progress, beside: Callable[[Progress], list[str]] = lambda _: [], pace: "Pace | None" = None
+    ) -> None:
+        """Show the progress of training; on a terminal also the lines of `beside`, and keep a pace if there is one."""
         self._first = self._first or now
+        self._paced = self._paced or pace is not None
         line = progress_text(now, self._first)
         if self._live:
             games = f"{now.games:,} of {count_text(now.total, 'game')}"
@@ -238,6 +244,8 @@ class Reporter:
                 self._display.console.print(point, soft_wrap=True, markup=False, highlight=False)
             else:
                 self._say(point)
+        if self._live and pace is not None:
+            pace.wait(now, lambda then: self(then, beside))
 
     def _draw(self, done: int, total: int, *lines: str, seconds: float | None = None) -> None:
         """Draw a bar and lines below it, the first with the time left; without a total only the lines.
@@ -255,7 +263,8 @@ class Reporter:
         if self._display is None:
             self._display = _live_display(moving=seconds is not None)
         bar = [Padding(ProgressBar(total=total, completed=done, width=38), 0)] if total else []  # on a line of its own
-        left = self._time_left(done, total, seconds) if seconds is not None and total else ""
+        # A lesson is not as slow as it begins, so its speed tells nothing of the time left.
+        left = self._time_left(done, total, seconds) if seconds is not None and total and not self._paced else ""
         self._display.update(Group(*bar, *(Text(f"{line}{left if n == 0 else ''}") for n, line in enumerate(lines))))
 
     def _time_left(self, done: int, total: int, seconds: float) -> str:
@@ -357,6 +366,54 @@ class SampleGames:
         while game.outcome == UNFINISHED:
             game = game.after(self._rng.choice(run.candidates(game.position)))
         return game
+
+
+LESSON, FULL_SPEED = "lesson", "max"
+
+DOUBLES = 5.0
+"""Seconds in which a lesson doubles its pace."""
+
+FRAME = 0.1
+"""Seconds between two pictures while a training waits."""
+
+
+class Pace:
+    """Pace of a training that is watched.
+
+    pace: games per second, above 0; `lesson`, a batch per second at first and twice as many every DOUBLES seconds; or
+    `max`.  Whole batches are learnt at once.  stop: ends the waiting once it returns True.
+    Raises UsageError for another pace.
+    """
+
+    def __init__(self, pace: str, stop: Callable[[], bool]) -> None:
+        self._stop = stop
+        self._first: Progress | None = None
+        self._batch = 0  # games of the first slice after the first report
+        self._rate = {LESSON: None, FULL_SPEED: math.inf}.get(pace, 0.0)
+        if self._rate == 0:
+            self._rate = parse_float("pace", pace, f"games per second, e.g. 10, {LESSON} or {FULL_SPEED}")
+            if not 0 < self._rate < math.inf:
+                raise UsageError(f"pace {pace} is not above 0; give games per second, e.g. 10, or {FULL_SPEED}")
+
+    def wait(self, now: Progress, show: Callable[[Progress], None]) -> None:
+        """Wait until the games learnt since the first report are due, and show each picture of the time between."""
+        self._first = self._first or now
+        games = now.games - self._first.games
+        self._batch = self._batch or games
+        until, began = self._first.seconds + self._due(games), time.perf_counter()
+        while games and not self._stop():
+            left = until - now.seconds - (time.perf_counter() - began)
+            if left <= 0:
+                break
+            time.sleep(min(left, FRAME))
+            show(replace(now, seconds=now.seconds + time.perf_counter() - began, recorded=False))
+
+    def _due(self, games: int) -> float:
+        """Return the seconds that this number of games should take."""
+        if self._rate is not None:
+            return games / self._rate
+        # The pace is the derivative: 1 + ln 2 / DOUBLES batches per second for every batch learnt.
+        return DOUBLES * math.log2(1 + games * math.log(2) / (DOUBLES * max(self._batch, 1)))
 
 
 def boards_side_by_side(games: list[Game]) -> list[str]:

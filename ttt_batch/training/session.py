@@ -388,14 +388,17 @@ class Session:
             if trainer.games >= last_batch:
                 before = trainer.state()
             first = trainer.games
-            self._play_slice(total if first >= last_batch else last_batch)
+            seconds = self._play_slice(total if first >= last_batch else last_batch)
             if trainer.grown is not None and self._is_full(trainer.grown):
                 break
             recorded = trainer.games == min(self._point, total) and trainer.games > first and self._record()
             if checkpoints is not None and first < trainer.games < total and checkpoints.due(trainer.games):
                 checkpoints.attempt(self._run_now())
             if self.hooks.progress is not None:
+                began = self.clock.seconds
                 self.hooks.progress(self._progress(recorded))
+                seconds += self.clock.seconds - began  # a report may wait, to keep a pace
+            self._resize_slice(trainer.games - first, seconds)
         if trainer.games > self._recorder.last and (judged := trainer.glance()) is not None:
             self._add_point(judged)
         return before if before is not None and trainer.games > before.games else None
@@ -418,8 +421,8 @@ class Session:
             run.points = self.keeper.points_now(trainer.games, trainer.tables)
         return run
 
-    def _play_slice(self, last: int) -> None:
-        """Learn from a slice of games, to the end of a batch or to `last`; resize the next to about SLICE_SECONDS."""
+    def _play_slice(self, last: int) -> float:
+        """Learn from a slice of games, to the end of a batch or to `last`; return its seconds."""
         games, bounds = self.trainer.games, self.trainer.bounds
         if self._point <= games:  # its evaluation was stopped
             self._point = self.trainer.next_point(games)
@@ -429,11 +432,14 @@ class Session:
             until = min(until, bounds(max(int(due) - 1, games))[1])
         began = self.clock.seconds
         self.trainer.advance(until, self.hooks.stop)
-        elapsed = self.clock.seconds - began
+        return self.clock.seconds - began
+
+    def _resize_slice(self, games: int, seconds: float) -> None:
+        """Resize the next slice to about SLICE_SECONDS, after one of `games` games in `seconds`."""
         # A slice that a recorded point cuts short says little.
-        if elapsed < SLICE_SECONDS / 2 and until - games >= self._slice_games / 2:
+        if seconds < SLICE_SECONDS / 2 and games >= self._slice_games / 2:
             self._slice_games = min(2 * self._slice_games, MAX_GAMES)
-        elif elapsed > 2 * SLICE_SECONDS:
+        elif seconds > 2 * SLICE_SECONDS:
             self._slice_games = math.ceil(self._slice_games / 2)
 
     def _is_full(self, grown: GrowingTable) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ttt_batch.app.commands import shared
 from ttt_batch.app.commands.shared import File, Text, argument, option, switch
 from ttt_batch.core.console import print_message
-from ttt_batch.core.errors import InterruptedTraining, RunFileError
+from ttt_batch.core.errors import InterruptedTraining, RunFileError, UsageError, flag
 from ttt_batch.core.files import command_text, exists, shown
 from ttt_batch.core.text import ALL_LEARNERS, DIGITS_MEAN, LEARNER_NAMES, PATTERN_LEARNERS, count_text
 from ttt_batch.games.board import parse_board
@@ -54,6 +54,17 @@ Watch = Annotated[
     bool, switch("--watch", "On a terminal: games of the table as it is now, a few new ones each second.")
 ]
 
+Pace = Annotated[
+    Text,
+    option(
+        "N|lesson|max",
+        "With --watch: games per second. A lesson begins with a batch per second and doubles that every 5 seconds; "
+        "--batch 1 shows single games.",
+        offers=("lesson", "max"),
+        default="lesson",
+    ),
+]
+
 Until = Annotated[Text, option("N", "With --resume: N games in all.", default="the number of the first call")]
 KeepPoints = Annotated[
     bool, switch("--keep-points", "Keep the table at every recorded point, too: plot --kind movie shows them.")
@@ -95,6 +106,7 @@ def train_command(
     keep_points: KeepPoints = False,
     time_limit: shared.TimeLimit = None,
     watch: Watch = False,
+    pace: Pace = None,
     trust: shared.Trust = False,
     quiet: shared.Quiet = False,
     json: shared.Json = False,
@@ -102,7 +114,7 @@ def train_command(
 ) -> None:
     """Train a learner by self-play, prove how good it is, and save the run."""
     asked = {**locals(), **options}
-    for own in ("options", "out", "watch", "quiet", "json"):
+    for own in ("options", "out", "watch", "pace", "quiet", "json"):
         del asked[own]
     from ttt_batch.agents.adapter import watched
     from ttt_batch.app.interrupt import Interrupt
@@ -119,7 +131,7 @@ def train_command(
     tell = watched if opponent is not None else nullcontext
     with Interrupt(nothing) as interrupt, Reporter(quiet=quiet) as report, tell(report.asking):
         asked |= {"start": _origin(asked, out, name, board), "command": shared.command_line()}
-        asked |= _followers(interrupt, report, watch=watch)
+        asked |= _followers(interrupt, report, watch=watch, pace=pace)
 
         def work(target: Path) -> Any:
             return train_run(**asked, out=target if resume is None else out)
@@ -128,14 +140,18 @@ def train_command(
     _say_end(run, run.file or (resume if out is None else None), json=json, compiled=report.compiled)
 
 
-def _followers(interrupt: "Interrupt", report: "Reporter", *, watch: bool) -> dict[str, Any]:
+def _followers(interrupt: "Interrupt", report: "Reporter", *, watch: bool, pace: str | None) -> dict[str, Any]:
     """Return the callbacks of a training: for progress, interruption, warnings and questions.
 
-    watch: show games, too.
+    watch: show games, too, at a pace (see `Pace`).  Raises UsageError for another pace, and for one without games.
     """
-    from ttt_batch.app.progress import SampleGames
+    from ttt_batch.app.progress import LESSON, Pace, SampleGames
 
-    beside = (SampleGames().lines,) if watch else ()
+    if pace is not None and not watch:
+        raise UsageError(
+            f"{flag('pace', pace)} is for games that are shown; add {flag('watch', True)}, or leave it out"
+        )
+    beside = (SampleGames().lines, Pace(LESSON if pace is None else pace, interrupt.requested)) if watch else ()
 
     def progress(now: "Progress") -> None:
         interrupt.gently = True

@@ -278,7 +278,7 @@ TRAINING_PANELS = {
     "Networks": "",
     "Seeds and settings": "seeds sweep tally confirm best dry-run",
     "Resuming": "resume more until fork run checkpoint-every",
-    "Output": "out overwrite record keep keep-points watch quiet json help",
+    "Output": "out overwrite record keep keep-points watch pace quiet json help",
     "Clusters": "workers scheduler",
     "Advanced": "max-memory threads trust",
 }
