@@ -1,0 +1,84 @@
+"""The solver of boards with gravity: against sweeps over all positions, published values, and its own limits."""
+
+import numpy as np
+import pytest
+
+import ttt_batch as ttt
+from ttt_batch.games.board import Board
+from ttt_batch.games.enumeration import enumerate_graph
+from ttt_batch.games.gravity_solver import GravitySolver, can_solve
+from ttt_batch.games.solution import solve_in_plies, solved_result
+
+SMALL = 1 << 12
+"""Slots that positions of these boards have to share, so that they replace each other."""
+
+TROMP = [
+    *[("4x4", 0), ("4x5", 0), ("4x6", -1), ("5x4", 0), ("5x5", 0), ("6x4", 0)],
+    *[("4x7", 0), ("5x6", 0), ("6x5", 0)],
+]
+"""Rows x columns with four in a row, and the result: https://tromp.github.io/c4/c4.html."""
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        *[("3x3-gravity", 1), ("3x4x3-gravity", 5), ("4x3x2-gravity", 1), ("2x5x5-gravity", 1), ("1x9x4-gravity", 1)],
+        *[("4x4x4-gravity", 211), ("5x3x4-gravity", 31), ("1x1-gravity", 1), ("9x1x4-gravity", 1)],
+    ],
+)
+def test_positions_have_the_results_and_plies_of_a_sweep(name: str, step: int):
+    """Every position, or every one of some; the table is small, and one search's bounds serve the next."""
+    board = ttt.parse_board(name)
+    graph, solver = enumerate_graph(board), GravitySolver(board, SMALL)
+    values = solve_in_plies(graph)
+    for row in range(0, graph.code.size, step):
+        marks = board.decode(int(graph.code[row]))
+        assert solver.solve(marks) == solved_result(int(values[row]), marks.count(0)), board.format_position(marks)
+
+
+@pytest.mark.parametrize(("size", "result"), TROMP)
+def test_known_boards_have_their_values(size: str, result: int):
+    board = ttt.parse_board(f"{size}x4-gravity")
+    found = GravitySolver(board).solve((0,) * board.cells)
+    assert found is not None and found.result == result
+
+
+def test_connect_four_in_mid_game_agrees_with_its_moves():
+    """A position's result is the best of its moves': each comes from a search of its own."""
+    board, rng = ttt.parse_board("connect4"), np.random.default_rng(3)
+    solver = GravitySolver(board)
+    for _ in range(20):
+        marks = (0,) * board.cells
+        while board.outcome(marks) == 0 and marks.count(0) > 24:
+            marks = board.after(marks, int(rng.choice(board.open_cells(marks))))
+        if board.outcome(marks) == 0:
+            moves = solver.moves(marks, limit=1 << 40)
+            assert moves is not None and set(moves) == set(board.open_cells(marks))
+            seen = [then.a_ply_earlier.seen_by(0) for then in moves.values()]
+            best = max(seen, key=lambda one: (one.result, -one.result * one.plies))
+            assert solver.solve(marks) == (best.result, best.plies)
+
+
+def test_an_answer_has_a_limit_and_does_not_depend_on_earlier_ones():
+    board = ttt.parse_board("connect4")
+    solver, empty = GravitySolver(board), (0,) * board.cells
+    assert solver.solve(empty, limit=1000) is None and solver.moves(empty, limit=1000) is None
+    assert solver.entered == 1001
+    marks = board.decode(0)
+    for cell in (38, 31, 24, 17, 10, 3, 35, 28, 21, 14, 36, 41, 34, 29, 39, 40):
+        marks = board.after(marks, cell)
+    first = solver.moves(marks)
+    entered = solver.entered
+    assert first is not None and solver.moves(marks) == first and solver.entered == entered
+    assert solver.moves(marks, limit=entered - 1) is None
+
+
+@pytest.mark.parametrize(
+    ("board", "fits"),
+    [
+        *[(Board(6, 7, 4, gravity=True), True), (Board(7, 8, 4, gravity=True), True)],
+        *[(Board(8, 8, 4, gravity=True), False), (Board(6, 7, 4), False), (Board(4, 4, 4, True, gravity=True), False)],
+    ],
+)
+def test_boards_that_fit_into_a_word(board: Board, fits: bool):
+    assert can_solve(board) == fits
