@@ -219,6 +219,8 @@ def test_keyboard_alone(browser: Browser) -> None:
         return str(browser.do("return document.activeElement.ariaLabel"))
 
     browser.press(Keys.TAB)
+    assert focused() == "Projector"
+    browser.press(Keys.TAB)
     assert focused() == "Dark mode"
     browser.press(Keys.TAB)
     assert browser.do("return document.activeElement.id") == "tab-play"
@@ -387,6 +389,33 @@ def test_looks(browser: Browser, system: str) -> None:
     assert (brightness() < 128) == (system == "dark")
 
 
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (1920, 1080)])
+@pytest.mark.parametrize("board", ["3x3", "4x4"])
+def test_projector(browser: Browser, board: str, width: int, height: int) -> None:
+    """Marks and board grow, and both tabs fit the window."""
+    browser.open(trained(board=board, games=1000), width=width, height=height)
+
+    def sizes() -> tuple[float, float]:
+        place = browser.do("return document.getElementById('board').getBoundingClientRect().toJSON()")
+        return float(place["width"]), float(place["bottom"])
+
+    before, _ = sizes()
+    browser.press("p")
+    assert browser.element("large").get_attribute("aria-pressed") == "true"
+    assert sizes()[0] > before and sizes()[1] <= height
+    assert browser.do("return document.documentElement.scrollWidth") <= width
+    assert browser.element("undo").is_displayed() and not browser.element("introduction").is_displayed()
+    if board == "3x3":
+        browser.element("large").click()
+        browser.element("tab-learn").click()
+        browser.wait("document.getElementById('learn-status').textContent.startsWith('A table that')")
+        browser.press("p")
+        bottom = "return document.getElementById(arguments[0]).getBoundingClientRect().bottom"
+        assert all(browser.do(bottom, name) <= height for name in ("learn-board", "curve", "pacing"))
+        browser.press("p")
+        assert browser.element("learner").is_displayed()
+
+
 def test_names_for_a_screen_reader(browser: Browser) -> None:
     browser.open(weak(), values=False)
     nodes = browser.command("Accessibility.getFullAXTree")["nodes"]
@@ -395,7 +424,7 @@ def test_names_for_a_screen_reader(browser: Browser) -> None:
         if not node["ignored"]:
             named.setdefault(node["role"]["value"], []).append(node.get("name", {}).get("value", "").strip())
     cells = [f"row {row}, column {col}, empty" for row in (1, 2, 3) for col in (1, 2, 3)]
-    buttons = ["Dark mode", "Play", "Learn", *cells, "New game", "Undo", "Values", "Truth"]
+    buttons = ["Projector", "Dark mode", "Play", "Learn", *cells, "New game", "Undo", "Values", "Truth"]
     assert sorted(named["button"]) == sorted(buttons)
     assert named["slider"] == ["Strength"]
     assert sorted(named["radio"]) == ["Alternate", "O, second", "X, first"]

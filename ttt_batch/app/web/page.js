@@ -276,6 +276,15 @@ const page = (async () => {
     element("look").setAttribute("aria-pressed", String(isDark()));
   }
 
+  /** Show what a class can read from the last row: the board, large, and what belongs to a game or to learning. */
+  function toggleLarge() {
+    const { dataset } = document.documentElement, large = dataset.large === undefined;
+    if (large) dataset.large = "";
+    else delete dataset.large;
+    element("large").setAttribute("aria-pressed", String(large));
+    dispatchEvent(new Event("resize")); // the curve has another width
+  }
+
   // --- Mouse, touch and keys ---------------------------------------------------------------------------------------
 
   /** Make a cell the one that the Tab key stops at. */
@@ -319,6 +328,7 @@ const page = (async () => {
       t: () => toggle("truth"),
       s: () => chooseSide(match.person === 1 ? "second" : "first"),
       d: toggleLook,
+      p: toggleLarge,
     };
     cells.forEach((button, cell) => {
       button.addEventListener("click", () => play(cell));
@@ -342,8 +352,8 @@ const page = (async () => {
     document.addEventListener("keydown", (event) => {
       if (event.altKey || event.ctrlKey || event.metaKey || event.repeat || !element("shortcuts").checked) return;
       const key = event.key.toLowerCase();
-      // There the match is out of sight, and letters go to the fields; the look alone is of both tabs.
-      if (onLearn() && (key !== "d" || event.target.matches("input, select"))) return;
+      // There the match is out of sight, and letters go to the fields; looks alone are of both tabs.
+      if (onLearn() && (!"dp".includes(key) || event.target.matches("[inputmode], select"))) return;
       shortcuts[key]?.();
     });
     element("replay").addEventListener("input", ({ target }) => replay(Number(target.value)));
@@ -354,6 +364,7 @@ const page = (async () => {
     element("values").addEventListener("click", () => toggle("values"));
     element("truth")?.addEventListener("click", () => toggle("truth"));
     element("look").addEventListener("click", toggleLook);
+    element("large").addEventListener("click", toggleLarge);
     for (const radio of document.querySelectorAll("input[name=side]")) {
       radio.addEventListener("change", () => chooseSide(radio.value));
     }

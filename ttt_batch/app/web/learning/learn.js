@@ -167,7 +167,8 @@ const learn = (() => {
       row.cells[2].textContent = `${(100 * seats[seat].response).toFixed(1)} in 100`;
     });
     const place = element("curve");
-    if (place.clientWidth > 0) place.replaceChildren(curve.draw(all, place.clientWidth, count));
+    const zoom = document.documentElement.dataset.large === undefined ? 1 : 1.5;
+    if (place.clientWidth > 0) place.replaceChildren(curve.draw(all, place.clientWidth / zoom, count));
     element("curve-legend").replaceChildren(...curve.legend(count));
   }
 
