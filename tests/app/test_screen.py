@@ -37,10 +37,12 @@ SECONDS = 300
 class Seated:
     """A person at a view: presses keys until the session ends."""
 
-    def __init__(self, agent: Any = None, person: int | None = 0, colour: bool = False, **keepers: Any) -> None:
+    def __init__(
+        self, agent: Any = None, person: int | None = 0, colour: bool = False, large: bool = False, **keepers: Any
+    ) -> None:
         agent = agent or KnowingAgent()
         self.seconds = 0.0
-        self.view, self.score = ScreenFace(agent.board, colour=colour, clock=lambda: self.seconds), None
+        self.view, self.score = ScreenFace(agent.board, colour=colour, large=large, clock=lambda: self.seconds), None
         self.session = play_person_games(agent, self.view, person=person, rng=random.Random(1), **keepers)
         self.view.ask(next(self.session))
 
@@ -353,6 +355,15 @@ def test_every_size_is_filled_and_never_passed(board, colour):
                 assert shown == (columns >= wide and rows > high)
                 assert shown or lines[0] == "Too small"[: max(columns, 3)] or lines[0].startswith("T")
         assert seated.lines(0, 0) == []
+
+
+def test_large_marks_where_there_is_room():
+    seated = Seated(large=True).press("5")
+    large = "\n".join(seated.lines(80, 24))
+    assert "XX   XX" in large and " OOOOO " in large
+    small = seated.lines(80, 17)
+    assert small == Seated().press("5").lines(80, 17)
+    assert "XX   XX" in "\n".join(seated.press("r", "right").lines(80, 24))  # a replay, too
 
 
 def test_a_terminal_too_small_says_what_it_takes():

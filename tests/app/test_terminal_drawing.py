@@ -27,6 +27,32 @@ def test_the_last_move_is_bracketed():
     ]
 
 
+def test_large_marks():
+    lines = draw_board(Game(BOARD, (4, 0)), large=True)
+    assert lines[:5] == [
+        "[ OOOOO ]|         |",
+        " OO   OO |         |",
+        " OO   OO |    2    |    3",
+        " OO   OO |         |",
+        "  OOOOO  |         |",
+    ]
+    assert lines[6:11] == [
+        "         | XX   XX |",
+        "         |  XX XX  |",
+        "    4    |   XXX   |    6",
+        "         |  XX XX  |",
+        "         | XX   XX |",
+    ]
+    assert len(lines) == 17 and max(map(len, lines)) == 29
+    assert draw_board(Game(FOUR, (5,)), large=True)[6:11] == [
+        "2          [XX   XX]",
+        "             XX XX",
+        "      .       XXX       .        .",
+        "             XX XX",
+        "            XX   XX",
+    ]
+
+
 def test_the_winning_line_is_bracketed():
     assert draw_board(Game(BOARD, (4, 0, 2, 1, 6))) == [
         " O | O |[X]",

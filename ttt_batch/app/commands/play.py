@@ -56,6 +56,7 @@ def play_command(
     epsilon: shared.Epsilon = None,
     ties: shared.PlayTies = None,
     plain: Annotated[bool, switch("--plain", "Prompts and lines also on a terminal that could show a screen.")] = False,
+    large: Annotated[bool, switch("--large", "Large marks, for a projector, if the window has room for them.")] = False,
     seed: Annotated[Text, option("N", "Seed of the agent's choices.")] = None,
     learn: Learn = False,
     out: LearntFile = None,
@@ -110,6 +111,7 @@ def play_command(
             pupil=pupil,
             record=keeper,
             plain=plain,
+            large=large,
             **_handicap(level, epsilon, rule),
         )
 

@@ -150,8 +150,18 @@ def _draw_letters(columns: Sequence[int], edge: int, width: int, gap: int) -> li
     return [(" " * (edge + 2) + "".join(text.ljust(width + gap) for text in line)).rstrip() for line in lines]
 
 
-def draw_board(game: Game, colour: bool = False, cursor: int | None = None) -> list[str]:
-    """Draw a game: marks, free cells, and in brackets the winning line or else the last move."""
+LARGE = {
+    "X": ("XX   XX", " XX XX ", "  XXX  ", " XX XX ", "XX   XX"),
+    "O": (" OOOOO ", "OO   OO", "OO   OO", "OO   OO", " OOOOO "),
+}
+"""Large marks, to be read from the back of a room."""
+
+
+def draw_board(game: Game, colour: bool = False, cursor: int | None = None, *, large: bool = False) -> list[str]:
+    """Draw a game: marks, free cells, and in brackets the winning line or else the last move.
+
+    large: as LARGE; one line becomes five.
+    """
     board = game.board
     marked = board.winning_cells(game.position) or frozenset(game.moves[-1:])
     labels, styles = [], []
@@ -159,7 +169,11 @@ def draw_board(game: Game, colour: bool = False, cursor: int | None = None) -> l
         free = str(cell + 1) if board.cells <= MAX_DIGIT_CELLS and board.is_open(game.position, cell) else MARKS[EMPTY]
         labels.append(free if mark == EMPTY else MARKS[mark])
         styles.append(("key" if mark == EMPTY else labels[-1], "marked" if cell in marked or cell == cursor else ""))
-    return draw_grid(board, labels, marked, styles if colour else (), cursor)
+    shown: Labels = labels
+    if large:
+        blank = " " * 7
+        shown = [LARGE.get(label, (blank, blank, label.center(7), blank, blank)) for label in labels]
+    return draw_grid(board, shown, marked, styles if colour else (), cursor)
 
 
 def draw_replay(game: Game) -> list[str]:

@@ -114,13 +114,13 @@ class Plain:
 
     single_keys = False
 
-    def __init__(self, stdin: TextIO, stdout: TextIO) -> None:
+    def __init__(self, stdin: TextIO, stdout: TextIO, *, large: bool = False) -> None:
         # An undecodable byte is a typing error like any other, and must not end the game.
         with contextlib.suppress(AttributeError, OSError, ValueError):  # a stream already read from may refuse
             stdin.reconfigure(errors="replace")  # type: ignore[attr-defined]
         self._stdin, self._stdout = stdin, stdout
         self._echo = not (stdin.isatty() and stdout.isatty())
-        self._colour = wants_colour(stdout)
+        self._colour, self._large = wants_colour(stdout), large
 
     def tell(self, *lines: str) -> None:
         """Write lines."""
@@ -133,7 +133,7 @@ class Plain:
 
     def show(self, game: Game) -> None:
         """Draw the board."""
-        self.explain(draw_board(game, self._colour))
+        self.explain(draw_board(game, self._colour, large=self._large))
 
     def hint(self, game: Game, hints: Hints) -> None:
         """Draw the hints."""

@@ -237,13 +237,14 @@ def play_in_terminal(
     pupil: "LearningRun | None" = None,
     record: Callable[[Sequence[int]], None] | None = None,
     plain: bool = False,
+    large: bool = False,
     **handicap: Unpack[Handicap],
 ) -> Score:
     """Play games on a pair of text streams until the person leaves; return the score.
 
     person: the person's seat, 0 (moves first) or 1; None alternates, beginning with 0.
     seed: fixes everything that the agent draws.  pupil, record: as for `play_person_games`.
-    plain: lines of text also on a real terminal; elsewhere there is nothing else.
+    plain: lines of text also on a real terminal; elsewhere there is nothing else.  large: large marks.
     handicap: how the agent plays, see `HandicappedAgent`; without ties as `default_ties` says.
 
     Raises UsageError for another seat, other ties, and for a level or an epsilon outside 0 to 1; BoardError for `sharp`
@@ -264,10 +265,10 @@ def play_in_terminal(
         return play_person_games(player, face, person=person, rng=rng, pupil=pupil, record=record, notes=strength)
 
     if plain or not has_screen(stdin, stdout):
-        lines = Plain(stdin, stdout)
+        lines = Plain(stdin, stdout, large=large)
         return drive(session(lines), lines.ask)
     drawing.query_once(agent, ties)
-    view = ScreenFace(agent.board, colour=wants_colour(stdout))
+    view = ScreenFace(agent.board, colour=wants_colour(stdout), large=large)
     return play_on_screen(view, session(view), stdin, stdout, colour=wants_colour(stdout))
 
 

@@ -46,8 +46,16 @@ class ScreenFace:
 
     single_keys = True
 
-    def __init__(self, board: Board, *, colour: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        board: Board,
+        *,
+        colour: bool = False,
+        large: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.game = Game(board)
+        self._large = large  # marks, where there is room for them
         self.news: list[str] = []
         self.entry = ""  # the last that was read whole
         self._board, self._colour = board, colour
@@ -201,8 +209,11 @@ class ScreenFace:
         The board and the prompt come first; then the news, which scroll if they are longer; then the heading and
         the keys, and at last some air.
         """
-        board, prompt = self._draw(), self._prompt()
+        board, prompt = self._draw(large=self._large), self._prompt()
         wide = max(len(drawing.unstyled(line)) for line in board)
+        if self._large and (wide > columns or len(board) + 1 > rows):
+            board = self._draw(large=False)
+            wide = max(len(drawing.unstyled(line)) for line in board)
         if wide > columns or len(board) + 1 > rows:
             said = f"Too small for this board: it takes {wide} columns and {len(board) + 1} rows."
             return [*textwrap.wrap(said, max(columns, 1)), prompt[: max(columns, 0)]][: max(rows, 0)]
@@ -224,15 +235,16 @@ class ScreenFace:
         rest = [""] * (room - sum(map(len, air))) if keys else []
         return [*heading, *air[1], *board, *air[0], prompt[:columns], *air[2], *shown, *rest, *keys]
 
-    def _draw(self) -> list[str]:
+    def _draw(self, *, large: bool) -> list[str]:
         """Draw the board: as it is, with hints, or as it was in the replayed game."""
         if self._replayed is not None:
-            return drawing.draw_board(Game(self._board, self._replayed.moves[: self._ply]), self._colour)
+            replayed = Game(self._board, self._replayed.moves[: self._ply])
+            return drawing.draw_board(replayed, self._colour, large=large)
         asked = self._question is not None and self._question.game is not None
         cursor = self._chosen if asked else None
         if self._hints is not None:
             return drawing.draw_values(self.game, self._hints, self._colour, cursor, self.game.moves[-1:])
-        return drawing.draw_board(self.game, self._colour, cursor)
+        return drawing.draw_board(self.game, self._colour, cursor, large=large)
 
     def _prompt(self) -> str:
         if self._replayed is not None:
