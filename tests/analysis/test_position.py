@@ -11,6 +11,7 @@ import pytest
 from helpers.support import mostly_slow
 
 import ttt_batch as ttt
+from ttt_batch.agents.external import at_board
 from ttt_batch.analysis.position import best_play, describe_position
 from ttt_batch.app.reports.evaluation import evaluation_text, show_text
 from ttt_batch.app.reports.layout import line_of_play
@@ -447,3 +448,19 @@ def test_networks_of_64_cells_have_positions() -> None:
     assert len(found.moves) == 62 and "64 " not in show_text(found)
     assert found.truth is None and found.line is None and run.true_moves("a1 h8") is None
     assert "not known: the board is too large to enumerate" in show_text(found)
+
+
+def test_where_marks_fall_a_search_knows_the_truth_late_in_a_game() -> None:
+    with at_board("two-ply", "connect4") as agent:
+        early, late = (describe_position(agent, moves) for moves in ("d d d d d c e", "d d d d d c e e c c g"))
+    assert early.truth is None and early.line is None and early.keeps is None
+    assert "not known: a search of 6,000,000 positions does not find it" in " ".join(show_text(early).split())
+    assert late.truth == (-1, 29) and [move.name for move in late.moves if move.best] == ["f6"] and late.keeps == 1
+    assert {move.name: move.truth for move in late.moves if move.name != "f6"} == dict.fromkeys(
+        ("d1", "c3", "e4", "g5", "a6", "b6"), (1, 2)
+    )
+    assert late.line is not None and len(late.line) == 29
+    position = late.position
+    for cell in late.line:
+        position = agent.board.after(position, cell)
+    assert agent.board.outcome(position) == SECOND_WINS

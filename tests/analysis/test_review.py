@@ -6,8 +6,10 @@ import pytest
 from helpers.players import FakeAgent, KnowingAgent, best_play, moves_of
 
 import ttt_batch as ttt
-from ttt_batch.analysis.review import move_results, oversights, oversights_text, review, review_text
+from ttt_batch.agents.external import at_board
+from ttt_batch.analysis.review import known_from, move_results, oversights, oversights_text, review, review_text
 from ttt_batch.games.board import UNFINISHED, Board, Game, parse_board
+from ttt_batch.games.notation import parse_moves
 from ttt_batch.games.solution import Prospect
 
 BOARD = Board()
@@ -87,6 +89,20 @@ def test_what_nobody_knows_is_not_reviewed():
     assert review(FakeAgent(), Game(BOARD, (4, 1))) is None
     assert move_results(FakeAgent(), Game(BOARD).position) is None
     assert review_text(None, Board(5, 5, 5)) == ["No review: 5x5x5 has too many positions", "to solve."]
+
+
+def test_where_marks_fall_the_end_of_a_game_is_reviewed():
+    """O, who wins after 11 moves by f6 alone, moves elsewhere; what came before a search does not solve."""
+    board = parse_board("connect4")
+    game = Game(board, tuple(parse_moves(["d", "d", "d", "d", "d", "c", "e", "e", "c", "c", "g", "b"], board)))
+    with at_board("random", "connect4") as agent:
+        start, slips = known_from(agent, game), review(agent, game)
+        assert start in range(8, 12) and slips is not None
+        assert [(slip.ply, slip.before, slip.after) for slip in slips][-1] == (11, 1, Prospect(-1, 2))
+        assert min(slip.ply for slip in slips) >= start
+        assert (
+            known_from(agent, Game(board, game.moves[:5])) == 5 and review(agent, Game(board, game.moves[:5])) is None
+        )
 
 
 @pytest.mark.parametrize("width", [20, 40])

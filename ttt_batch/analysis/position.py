@@ -2,7 +2,8 @@
 
 Values are on the learner's own scale and for the player to move, as `Run.value` and `Run.move_values` return them.
 Learners with action preferences have values of positions only.  The truth is the result of best play on both sides.  On
-a board too large to enumerate only final positions have one; elsewhere every field that depends on it is None.
+a board too large to enumerate final positions have one, and with gravity those that a search soon solves.  Elsewhere
+every field that depends on it is None.
 
 A file of labelled positions is compared with an agent and with the exact results.  A run's value of a position counts
 as the nearest result on its learner's scale: a win, a draw or a loss of the player to move.  An agent without values
@@ -103,7 +104,7 @@ def evaluate_positions(agent: AnyRun | AgentAdapter, positions: Positions) -> La
         raise GamesError(f"{name}: no game reaches any of its {given.left_out:,} positions; the first: {given.shown}")
     board, rows = agent.board, given.positions
     valued = _by_play(agent, rows) if isinstance(agent, AgentAdapter) else [_by_value(agent, row.marks) for row in rows]
-    truth = [frozenset(() if (true := agent.true_value(row.marks)) is None else (true,)) for row in rows]
+    truth = [_known_result(agent, row.marks) for row in rows]
     labels = [row.allowed or frozenset() for row in rows]
     known = all(truth)
     counts = {result: dict.fromkeys(RESULTS, 0) for result in RESULTS}
@@ -127,6 +128,13 @@ def evaluate_positions(agent: AnyRun | AgentAdapter, positions: Positions) -> La
         compared_with="truth" if known else "label",
         counts=counts,
     )
+
+
+def _known_result(agent: AnyRun | AgentAdapter, marks: Position) -> Results:
+    """Return the exact result of a position of an enumerated board or at the end of a game, without a search."""
+    known = agent.enumerated or agent.board.outcome(marks) != UNFINISHED
+    true = agent.true_value(marks) if known else None
+    return frozenset() if true is None else frozenset({true})
 
 
 def position_source(positions: Positions) -> GameFile | GameLines:
@@ -349,7 +357,7 @@ def _beads(run: Run, marks: Position) -> float | None:
 
 
 def best_play(run: SolverAccess, position: Position) -> tuple[int, ...]:
-    """Return the cells of best play by both players from a position of an enumerated board.
+    """Return the cells of best play by both players, as far as it is known.
 
     The winner wins as soon and the loser loses as late as possible, with the lowest of equal cells.  Raises BoardError.
     """

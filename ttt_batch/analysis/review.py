@@ -121,16 +121,24 @@ def move_results(knowing: SolvedAgent, position: Position) -> dict[int, Prospect
     return {cell: truth.a_ply_earlier.seen_by(player) for cell, truth in sorted(truths.items())}
 
 
-def review(knowing: SolvedAgent, game: Game) -> list[Mistake] | None:
-    """Return the mistakes of a game, finished or not, in order; None if exact results are unknown.
+def known_from(knowing: SolvedAgent, game: Game) -> int:
+    """Return the ply from which on the exact results of all moves of a game are known; the number of plies if none."""
+    ply = len(game.moves)
+    while ply > 0 and move_results(knowing, Game(game.board, game.moves[: ply - 1]).position) is not None:
+        ply -= 1
+    return ply
 
-    A move to an occupied cell loses at once.
+
+def review(knowing: SolvedAgent, game: Game) -> list[Mistake] | None:
+    """Return the mistakes of a game, finished or not, in order; None if no exact results are known.
+
+    Moves before `known_from` are left out.  A move to an occupied cell loses at once.
     """
-    slips = []
-    for ply, cell in enumerate(game.moves):
-        found = move_results(knowing, Game(game.board, game.moves[:ply]).position)
-        if found is None:
-            return None
+    slips, start = [], known_from(knowing, game)
+    if game.moves and start == len(game.moves):
+        return None
+    for ply, cell in enumerate(game.moves[start:], start):
+        found = move_results(knowing, Game(game.board, game.moves[:ply]).position) or {}
         best = max(prospect.result for prospect in found.values())
         after = found.get(cell, Prospect(-1, 1))
         if after.result < best:

@@ -68,6 +68,10 @@ class SolvedAgent(Protocol):
     def board(self) -> Board:
         """Return the board of the agent."""
 
+    @property
+    def enumerated(self) -> bool:
+        """Return True if the board is small enough for a list of all positions."""
+
     def sharp_cells(self, position: Position) -> list[int]:
         """Return the cells that it may pick with ties `sharp`, if it can play by them."""
 
@@ -123,7 +127,7 @@ def soonest_cells(knowing: SolvedAgent, position: Position, cells: list[int]) ->
     if len(cells) < 2 or knowing.own_ties:
         return cells
     board, mover = knowing.board, (len(position) - position.count(EMPTY)) % 2
-    truths = knowing.true_moves(position)
+    truths = knowing.true_moves(position) if knowing.enumerated else None
 
     def number(cell: int) -> int:
         if position[cell] != EMPTY:

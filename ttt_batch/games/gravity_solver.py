@@ -14,6 +14,8 @@ bits of its tag hold a whole hash, and no two keys have the same.  So an entry n
 """
 
 import functools
+import threading
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -346,3 +348,16 @@ class GravitySolver:
 def gravity_solver(board: Board) -> GravitySolver:
     """Return the solver of a board, the same one for every caller."""
     return GravitySolver(board)
+
+
+_lock = threading.Lock()
+"""Held while a solver searches: it has one table for all threads."""
+
+
+@functools.lru_cache(maxsize=1024)
+def searched_moves(board: Board, position: Position) -> Mapping[int, SolvedResult] | None:
+    """Return `GravitySolver.moves` of an unfinished position; None also for a board that no solver takes."""
+    if not can_solve(board):
+        return None
+    with _lock:
+        return gravity_solver(board).moves(position)

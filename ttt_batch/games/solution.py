@@ -1,5 +1,6 @@
 """Exact results of positions with best play, and a catalogue of solved boards with sources."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -123,6 +124,16 @@ class SolvedResult(NamedTuple):
         """Return the result in words: `X wins in 3 plies`."""
         winner = {1: "X wins", 0: "a draw", -1: "O wins"}[self.result]
         return f"{winner} in {self.plies} {'ply' if self.plies == 1 else 'plies'}"
+
+
+def best_of(results: Iterable[SolvedResult], player: int) -> SolvedResult:
+    """Return the best of some results for `player` (0 first, 1 second): wins soon, else draws, else loses late."""
+
+    def worth(result: SolvedResult) -> int:
+        seen = result.seen_by(player)
+        return seen.result * (QUICKEST + 1 - seen.plies)
+
+    return max(results, key=worth)
 
 
 def solved_result(value: int, empty: int) -> SolvedResult:

@@ -16,8 +16,9 @@ from ttt_batch.core.text import SEATS, count_text
 from ttt_batch.games.board import EMPTY, FIRST_WINS, MAX_TABLE_CELLS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.games.enumeration import Space, check_enumerable, choose_space, enumerate_graph
 from ttt_batch.games.graph import Graph, row_of
+from ttt_batch.games.gravity_solver import can_solve, searched_moves
 from ttt_batch.games.notation import lettered, read_position
-from ttt_batch.games.solution import SolvedResult, solve_in_plies, solved_result
+from ttt_batch.games.solution import SolvedResult, best_of, solve_in_plies, solved_result
 from ttt_batch.learners.base import Learner
 from ttt_batch.runs.state import KeptPoints
 from ttt_batch.runs.storage.declaration import FORMAT, RunData
@@ -55,7 +56,9 @@ def played(name: str, array: NDArray[Any], own: NDArray[np.bool_], blank: float)
 
 
 class SolverAccess:
-    """Board with the results of best play; on a board too large to enumerate only final positions have one.
+    """Board with the results of best play.
+
+    On a board too large to enumerate final positions have one, and with gravity those that a search soon solves.
 
     Agents without a table, such as networks and third-party agents, use the positions that tables of the board have.
 
@@ -172,20 +175,26 @@ class SolverAccess:
         marks = self.position(position)
         if not self.enumerated:
             outcome = self.board.outcome(marks)
-            return None if outcome == UNFINISHED else SolvedResult({FIRST_WINS: 1, SECOND_WINS: -1}.get(outcome, 0), 0)
+            if outcome != UNFINISHED:
+                return SolvedResult({FIRST_WINS: 1, SECOND_WINS: -1}.get(outcome, 0), 0)
+            moves = searched_moves(self.board, marks)
+            mover = (self.board.cells - marks.count(EMPTY)) % 2
+            return None if moves is None else best_of(moves.values(), mover).a_ply_earlier
         return solved_result(int(self.solution_in_plies[self._located(marks)[0]]), marks.count(EMPTY))
 
     def true_moves(self, position: str | int | Position) -> dict[int, SolvedResult] | None:
         """Return the result of best play after each move, by free cell; plies count from there.
 
-        Empty for a final position, None on a board too large to enumerate.
-        Raises BoardError for a position that no game reaches.
+        Empty for a final position, None if unknown.  Raises BoardError for a position that no game reaches.
         """
         marks = self.position_asked(position)
-        if not self.enumerated:
+        if not self.enumerated and not can_solve(self.board):
             return None
         if self.board.outcome(marks) != UNFINISHED:
             return {}
+        if not self.enumerated:
+            found = searched_moves(self.board, marks)
+            return None if found is None else dict(found)
         truths = ((cell, self.truth(self.board.after(marks, cell))) for cell in self.board.open_cells(marks))
         return {cell: truth for cell, truth in truths if truth is not None}
 

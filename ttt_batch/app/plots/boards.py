@@ -129,7 +129,8 @@ def _opening(run: AnyRun, position: Position, title: str) -> Opening:
     shares, free = run.drawn_shares(position), run.board.open_cells(position)
     values = run.move_values(position) if shares is None else {cell: shares.get(cell, 0.0) for cell in free}
     choices = [cell for cell in run.candidates(position) if cell in free]  # it may name others, and resign
-    truth = {cell: known.result for cell, known in (move_results(run, position) or {}).items()}
+    results = move_results(run, position) if run.enumerated else None
+    truth = {cell: known.result for cell, known in (results or {}).items()}
     return Opening(position, title, values, choices, truth)
 
 

@@ -17,6 +17,7 @@ from ttt_batch.core.text import PATTERN_LEARNERS, RESULTS, SEATS, Ties, count_te
 from ttt_batch.evaluation.prover import ALWAYS_WINS, DOES
 from ttt_batch.evaluation.ties import default_ties, meaning
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, MARKS, UNFINISHED
+from ttt_batch.games.gravity_solver import LIMIT, can_solve
 from ttt_batch.games.notation import moves_text, rows_text
 from ttt_batch.runs.evaluation import PLAYED_AGAINST, Evaluation, PlayedEvaluation
 from ttt_batch.runs.run import Run
@@ -250,8 +251,13 @@ def show_text(shown: PositionReport, name: str = "") -> str:
     if shown.line and shown.player is not None:
         lines += ["", "best play from here, of equal moves the lowest cell:"]
         lines += layout.hanging("", moves_text(board, shown.line, shown.player), 2)
-        lines += _fitting(layout.pictures(board, shown.position, shown.line))
+        if len(shown.line) <= MOST_PICTURES:
+            lines += _fitting(layout.pictures(board, shown.position, shown.line))
     return "\n".join(line.rstrip() for line in [*lines, *_images(shown)])
+
+
+MOST_PICTURES = 16
+"""Moves of best play of which each has a picture."""
 
 
 def _boards(shown: PositionReport) -> list[list[str]]:
@@ -293,7 +299,9 @@ def _summary(shown: PositionReport) -> list[str]:
     if shown.beads is not None:
         rows = [("box", f"{shown.beads:g} beads; moves that are images of each other share theirs")]
     if shown.truth is None:
-        rows.append(("truth", "not known: the board is too large to enumerate"))
+        searched = f"a search of {LIMIT:,} positions does not find it; it is known later in a game"
+        reason = searched if can_solve(shown.board) else "the board is too large to enumerate"
+        rows.append(("truth", f"not known: {reason}"))
     elif shown.outcome == UNFINISHED:
         rows.append(("truth", f"{shown.truth} with best play (a ply is one move of either player)"))
     if shown.player is not None:

@@ -19,6 +19,7 @@ from ttt_batch.app.reports.layout import side_by_side
 from ttt_batch.app.terminal.keys import MAX_DIGIT_CELLS
 from ttt_batch.core.text import Ties, percent
 from ttt_batch.games.board import EMPTY, MARKS, Board, Game, column_name
+from ttt_batch.games.gravity_solver import can_solve
 from ttt_batch.games.solution import Prospect
 
 NARROW = 40
@@ -290,6 +291,8 @@ def draw_legend(game: Game, hints: Hints, colour: bool = False) -> list[str]:
     lines = ["? = never seen"] if len(hints.values) < len(game.board.open_cells(game.position)) else []
     if hints.gives == "chance":
         lines += ["Per cent: how likely the agent is to", "take the cell; it keeps no values."]
+    if hints.truths is None and can_solve(game.board):
+        return [*lines, "The true results are not known yet:", "too many cells are free."]
     if hints.truths is None:
         return [*lines, "The true results of this board are", "unknown: it has too many positions."]
     signs = (("W3", "win in 3 plies", "win"), ("D", "draw", "draw"), ("L2", "loss in 2", "loss"))

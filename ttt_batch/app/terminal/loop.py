@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any, TextIO, Unpack
 
 from ttt_batch.agents.adapter import PlayingAgent
 from ttt_batch.agents.builtin import ScriptedPlayer
-from ttt_batch.analysis.review import Handicap, HandicappedAgent, oversights, oversights_text, review, review_text
+from ttt_batch.analysis.review import (
+    Handicap,
+    HandicappedAgent,
+    known_from,
+    oversights,
+    oversights_text,
+    review,
+    review_text,
+)
 from ttt_batch.app.terminal import drawing
 from ttt_batch.app.terminal.faces import Answer, Plain, Question, Result, Score, Session, drive, result_of, rule
 from ttt_batch.app.terminal.keys import (
@@ -376,11 +384,13 @@ def _ended(game: Game, names: tuple[str, str]) -> str:
 
 
 def _reviewed(agent: PlayingAgent, game: Game, names: tuple[str, str]) -> list[str]:
-    """Return the review of a game, or its oversights if exact results are unknown."""
-    slips = review(agent, game)
-    if slips is None:
-        return oversights_text(oversights(game), game.board, names, drawing.NARROW)
-    return review_text(slips, game.board, names, drawing.NARROW)
+    """Return the review of a game, with the oversights before the ply from which on exact results are known."""
+    slips, start = review(agent, game), known_from(agent, game)
+    found = [one for one in oversights(game) if one.ply < start]
+    lines = oversights_text(found, game.board, names, drawing.NARROW)
+    if slips is not None and start > 0:
+        lines += [f"The truth is known from move {start + 1} on."]
+    return lines if slips is None else [*lines, *review_text(slips, game.board, names, drawing.NARROW)]
 
 
 @contextlib.contextmanager
