@@ -150,7 +150,7 @@ class AgentAdapter(SolverAccess):
     def _drawn(self, own: base.Words, other: base.Words, ply: int) -> base.Answered:
         """Return `answers` for the positions as given, without the cache."""
         self.asked += own.size
-        return self._answered(base.batch_of(self.board, own, other, ply % 2))
+        return self.answered(base.batch_of(self.board, own, other, ply % 2))
 
     def _asked(self, own: base.Words, other: base.Words, ply: int) -> base.Answered:
         """Return new answers of the agent, averaged over its samples."""
@@ -160,14 +160,14 @@ class AgentAdapter(SolverAccess):
             batch = base.batch_of(self.board, own[part], other[part], ply % 2)
             self.asked += batch.size
             for _ in range(self.samples or 1):
-                found[part] += self._answered(batch)
+                found[part] += self.answered(batch)
             some = np.unique(np.linspace(0, batch.size - 1, ASKED_AGAIN).astype(np.int64))
             self._kept.append((batch.picked(some), found[part][some]))
         found /= self.samples or 1
         return found
 
-    def _answered(self, batch: base.Positions) -> base.Answered:
-        """Return new answers of the agent, in calls of its batch size."""
+    def answered(self, batch: base.Positions) -> base.Answered:
+        """Return new answers of the agent (float64[n, cells]), in calls of its batch size.  Raises AgentError."""
         found = np.empty((batch.size, self.board.cells))
         listeners = [] if self.agent.own else _listeners
         for listener in listeners:
@@ -196,7 +196,7 @@ class AgentAdapter(SolverAccess):
         before = np.concatenate([chances for _, chances in kept])
         some = np.random.default_rng(0).permutation(batch.size)[:ASKED_AGAIN]
         again = batch.picked(some)
-        base.disagreement(self.board, self.name, again, before[some], self._answered(again))
+        base.disagreement(self.board, self.name, again, before[some], self.answered(again))
 
     def sampled(self, samples: int) -> Self:
         """Return the same agent with `samples` queries per position."""

@@ -1,6 +1,7 @@
 """`Batch`: thousands of games at once, stepped by one call, with opponents inside the kernel.
 
-Opponents that move inside the kernel are built-in agents and runs, as `agents.builtin` gives them to kernels.
+Opponents that move inside the kernel are built-in agents and runs, as `agents.builtin` gives them to kernels.  Any
+other agent is asked before the kernel runs, once a step; the kernel plays the cells drawn from its answers.
 """
 
 import math
@@ -15,7 +16,10 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ttt_batch.agents.adapter import AgentAdapter
+from ttt_batch.agents.base import batch_of
 from ttt_batch.agents.builtin import RANDOM, Scripted, named_agent, table_player
+from ttt_batch.agents.external import AgentLike, at_board, is_agent
 from ttt_batch.compiler.intrinsics import zeros
 from ttt_batch.compiler.jit import Int64, compile_elsewhere, entry_point
 from ttt_batch.compiler.numerics import OPPONENT, SAMPLED, stream_key
@@ -37,7 +41,7 @@ from ttt_batch.environments import kernels, rules
 from ttt_batch.games.bitboards import make_lines
 from ttt_batch.games.board import MAX_CODED_CELLS, Board, parse_board
 from ttt_batch.runs.loading import AnyRun, load_any
-from ttt_batch.runs.lookup import name_or_run
+from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_agent_or_run, name_or_run
 
 Shapes = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
@@ -143,22 +147,29 @@ def flat(array: NDArray[Any]) -> NDArray[Any]:
     return line.view(np.uint8) if line.dtype == np.bool_ else line
 
 
-def make_opponent(given: AnyRun | str | Path, board: Board, ties: Ties = "any") -> Any:
-    """Return what kernels play for a built-in agent, by its name, or for a run or its file.
+Opponent = AnyRun | AgentAdapter | AgentLike | Path | None
+"""Opponent in an environment: an agent of any kind, or None."""
 
-    Raises UsageError, also for a run of another board, RunFileError for its file, and BoardError, also for games of
-    one move.
+
+def make_opponent(given: Opponent, board: Board, ties: Ties = "any") -> Any:
+    """Return what kernels play for a built-in agent, by its name, or for a run or its file; other agents as adapters.
+
+    Raises UsageError, also for a run of another board, AgentError, RunFileError for its file, and BoardError, also for
+    games of one move.
     """
     if board.k == 1 or board.cells == 1:
         raise BoardError(f"a game on {board.name} is over after one move; choose a larger k for an opponent")
-    if not isinstance(given, AnyRun):
-        named = name_or_run("opponent", given, AGENT_NAMES)
+    built_in = isinstance(given, str) and find_agent_or_run(given) in AGENT_NAMES
+    if is_agent(given) and not built_in:
+        return at_board(given, board)
+    if not isinstance(given, AnyRun | AgentAdapter):
+        named = name_or_run("opponent", given, AGENT_NAMES, others=RUNS_OR_AGENTS)  # type: ignore[arg-type]
         if isinstance(named, str):
             return named_agent(named, board).player
         given = load_any(named)
     if given.board != board:
         raise UsageError(f"the opponent plays {given.board.name}, and the boards are {board.name}; give a run of these")
-    return table_player(given, ties)
+    return given if isinstance(given, AgentAdapter) else table_player(given, ties)
 
 
 MAX_BOARDS = 2**31 - 1
@@ -175,6 +186,7 @@ SETTINGS = (
     "illegal",
     "threads",
     "n_actions",
+    "_asked",
     "_player",
     "_settings",
     "_keys",
@@ -212,7 +224,7 @@ class Batch:
         n: Number,
         board: Board | str = "3x3",
         seed: Number | None = None,
-        opponent: AnyRun | str | Path | None = None,
+        opponent: Opponent = None,
         autoreset: str = "next-step",
         *,
         seat: str = "alternate",
@@ -229,8 +241,9 @@ class Batch:
 
         n: how many boards, 1 to 2**31 - 1.  board: up to 64 cells.
         seed: of all chance; None: drawn from the system's entropy, and `seed` then says which.
-        opponent: `random`, `one-ply`, `two-ply`, `optimal`, or a run or its file, which replies in every step; None:
-        the caller moves for both.  seat: the agent's against it, `first`, `second` or `alternate`: in turn, so that
+        opponent: any agent, as for `judge`, which replies in every step; None: the caller moves for both.  Built-in
+        agents and runs move inside the kernel.  Others are asked once a step about all games, and about the empty board
+        where they may begin.  seat: the agent's against it, `first`, `second` or `alternate`: in turn, so that
         in each environment and across them both seats are as frequent.  ties: of a run as opponent.
         autoreset: the next game begins in the step that ends one (`same-step`), in the one after it, which ignores its
         action (`next-step`), or when the caller resets (`disabled`).
@@ -250,9 +263,10 @@ class Batch:
         person, ties = choose_person(seat), check_ties(ties)
         check_switches(keep_last=keep_last, record=record)
         self.threads = thread_count(threads)
-        self._player: Any = None
-        if opponent is not None:
-            self._player = make_opponent(opponent, self.board, ties)
+        self._player: Any = None if opponent is None else make_opponent(opponent, self.board, ties)
+        self._asked: AgentAdapter | None = None
+        if isinstance(self._player, AgentAdapter):
+            self._asked, self._player = self._player, kernels.AskedPlayer(*np.zeros((2, self.n), np.uint64))
         self.n_actions = rules.n_actions(self.board)
         self._make_arrays(check_look(dtype), arrays, opponent is not None, keep_last, record)
         self._settings = kernels.BatchSettings(
@@ -291,6 +305,7 @@ class Batch:
             kernels.step: turns,
             kernels.start_games: turns,
             kernels.wanted_moves: boards,
+            kernels.find_replies: [(one.games,) for one in parts],
             kernels.draw_actions: boards,
             rules.show_wide: [(one.games.state, one.look) for one in parts],
         }
@@ -333,10 +348,12 @@ class Batch:
         chosen = self._all
         if which is not None:
             chosen = flags_of("which", which, self.n).view(np.uint8)
+        opening = self._ask(NO_ACTIONS)
         if seed is not None:
             self.seed = parse_seed(seed)
             self._keys = stream_key(self.seed, OPPONENT), stream_key(self.seed, SAMPLED)
             self._state.games[chosen != 0] = -1
+        self._draw(NO_ACTIONS, opening)
         self._run(kernels.start_games, self._keys[0], chosen)
         return self._shown()
 
@@ -356,8 +373,12 @@ class Batch:
         given, wanted = actions if plain else NO_ACTIONS, self._scratch.wanted
         if not plain:
             wrong = kernels.wanted_moves(self._rules, self._state, self._settings, actions, wanted)
-        elif self._pool is not None:  # no part may move before the actions of all parts are checked
+        elif self._pool is not None or self._asked is not None:  # all actions are checked before a part moves
             wrong, given = self._run(kernels.wanted_moves, actions, wanted), NO_ACTIONS
+        if wrong == kernels.FINE and self._asked is not None:
+            going = np.zeros(self.n, np.uint8)
+            self._run(kernels.find_replies, going)
+            self._draw(numbers := np.flatnonzero(going), self._ask(numbers))
         if wrong == kernels.FINE and self._lean:
             wrong = self._run(kernels.fast_step, given)
         elif wrong == kernels.FINE:
@@ -365,6 +386,31 @@ class Batch:
         if wrong != kernels.FINE:
             raise self._wrong_action(int(wrong), int(actions[wrong]))
         return self._step if self._lean else self._shown()
+
+    def _ask(self, games: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the opponent's probabilities (float64[m, cells]) in some games after the moves in `wanted`.
+
+        The last row is of the empty board, if the opponent begins games.  Nothing is asked of opponents in kernels.
+        """
+        opens = self._settings.seat != 0
+        if self._asked is None or not (opens or games.size):
+            return np.zeros((0, self.board.cells))
+        own, other = (one[games].astype(np.uint64) for one in (self._state.other, self._scratch.wanted))
+        if opens:
+            own, other = np.append(own, np.uint64(0)), np.append(other, np.uint64(0))
+        return self._asked.answered(batch_of(self.board, own, other, np.bitwise_count(own | other) & 1))
+
+    def _draw(self, games: NDArray[np.int64], chances: NDArray[np.float64]) -> None:
+        """Draw an asked opponent's replies in some games, and its openings of all next games; see `_ask`."""
+        if self._asked is None:
+            return
+        sums, cells, key = chances.cumsum(1), np.zeros(games.size, np.uint64), self._keys[0]
+        plies = np.bitwise_count(self._state.other[games] | self._scratch.wanted[games]).astype(np.int64)
+        kernels.draw_replies(key, self.first_env + games, self._state.games[games], plies, sums[: games.size], cells)
+        self._player.replies[games] = cells
+        if len(sums) > games.size:
+            all_games, numbers, openings = np.arange(self.n), self._state.games + 1, self._player.openings
+            kernels.draw_replies(key, self.first_env + all_games, numbers, 0 * all_games, sums[-1:], openings)
 
     def _shown(self) -> StepArrays:
         """Write the current observations, which kernels have written for small boards."""

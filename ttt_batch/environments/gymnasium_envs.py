@@ -14,7 +14,6 @@ a single one with `first_env=i` and the same seed.
 """
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -27,10 +26,9 @@ from numpy.typing import NDArray
 from ttt_batch.core.console import print_lines
 from ttt_batch.core.errors import UsageError, quoted
 from ttt_batch.core.text import check_switches, choose, parse_int
-from ttt_batch.environments.batch import AUTORESET, Batch, flags_of, read_array
+from ttt_batch.environments.batch import AUTORESET, Batch, Opponent, flags_of, read_array
 from ttt_batch.games.board import EMPTY, FIRST, MARKS, SECOND, Board, Position
 from ttt_batch.games.notation import rows_text
-from ttt_batch.runs.loading import AnyRun
 
 RENDER_MODES = ("human", "ansi", "rgb_array")
 """Ways to show it: printed, text, and a picture."""
@@ -75,7 +73,6 @@ ENDINGS = {1: f"{MARKS[FIRST]} has won", 0: "a draw", -1: f"{MARKS[SECOND]} has 
 """Results of a game in words, by the reward of the first player."""
 
 Info = dict[str, Any]
-Opponent = AnyRun | str | Path | None
 
 
 def spaces_of(batch: Batch) -> tuple[Box, Discrete]:

@@ -11,11 +11,11 @@ game moves in every step, so half as many loops are enough.  A block's planes an
 block moves, so that computing overlaps with writing: a second pass on 6x7x4 took 3 to 8 % longer.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from ttt_batch.agents.builtin import Scripted, cells_of
+from ttt_batch.agents.builtin import KernelPlayer, Scripted, cells_of
 from ttt_batch.compiler.bits import (
     NONE,
     ONE,
@@ -26,8 +26,21 @@ from ttt_batch.compiler.bits import (
     popcount,
     shift_left,
     shift_right,
+    single,
 )
-from ttt_batch.compiler.jit import Float32Array, Int8Array, Int64, Int64Array, Uint8Array, WordArray, inlined, kernel
+from ttt_batch.compiler.jit import (
+    Float32Array,
+    Float64Array,
+    Int8Array,
+    Int64,
+    Int64Array,
+    Uint8Array,
+    Uint64Array,
+    WordArray,
+    generic,
+    inlined,
+    kernel,
+)
 from ttt_batch.compiler.numerics import GOLDEN, below, draw, mix
 from ttt_batch.environments.rules import (
     BLOCK,
@@ -119,6 +132,76 @@ class BatchGames(NamedTuple):
     scratch: Scratch
 
 
+class AskedPlayer(NamedTuple):
+    """Moves of an agent outside the kernels, which is asked before each step.
+
+    replies: uint64[n], the cell that it marks in each game, as a set.  openings: uint64[n], in each next game.
+    """
+
+    replies: Uint64Array
+    openings: Uint64Array
+
+
+@generic
+def cells_in_game(player: Any, lines: Lines, own: np.uint64, other: np.uint64, ply: Int64, game: Int64) -> Any:
+    """Run `cells_of` in one game of a batch, which an agent that was asked tells apart."""
+
+
+@cells_in_game.register(AskedPlayer)
+def _asked_cells(
+    player: AskedPlayer, lines: Lines, own: np.uint64, other: np.uint64, ply: Int64, game: Int64
+) -> np.uint64:
+    return player.openings[game] if ply == 0 else player.replies[game]
+
+
+def _cells_anywhere(player: Any, lines: Lines, own: np.uint64, other: np.uint64, ply: Int64, game: Int64) -> Any:
+    return cells_of(player, lines, own, other, ply)
+
+
+for _player in get_args(KernelPlayer):
+    cells_in_game.register(_player)(_cells_anywhere)
+
+
+@kernel
+def find_replies(games: BatchGames, going: Uint8Array) -> None:
+    """Write 1 to `going` (uint8[n]) for each game that goes on after the move in `scratch.wanted`, otherwise 0.
+
+    Of the games only scratch changes.
+    """
+    rules, state, _, _, scratch = games
+    for first in range(0, state.own.shape[0], BLOCK):
+        last = min(first + BLOCK, state.own.shape[0])
+        marked = scratch.wanted[first:last]
+        block = Scratch(marked, scratch.won, scratch.idle, scratch.ended, scratch.wanted, scratch.words)
+        judge_step(rules, state.own[first:last], state.other[first:last], block, True)
+        for g in range(first, last):
+            going[g] = np.uint8((scratch.ended[g - first] == UNFINISHED) & (state.over[g] == 0))
+
+
+@kernel
+def draw_replies(
+    key: np.uint64,
+    environments: Int64Array,
+    games: Int64Array,
+    plies: Int64Array,
+    sums: Float64Array,
+    cells: Uint64Array,
+) -> None:
+    """Draw a cell for each of m games into `cells` (uint64[m], sets of one), by the random numbers of `drawn_cell`.
+
+    key: uint64.  games: int64[m], their numbers.  sums: float64[m, cells], cumulative probabilities of cells, or
+    float64[1, cells] for all.
+    """
+    final, last = sums.shape[0] - 1, sums.shape[1] - 1
+    for i in range(games.shape[0]):
+        base = mix(mix(key + np.uint64(environments[i]) * GOLDEN) + np.uint64(games[i]) * GOLDEN)
+        row, cell = min(i, final), 0
+        share = np.float64(draw(base, plies[i]) >> np.uint64(11)) / 2.0**53 * sums[row, last]
+        while cell < last and sums[row, cell] <= share:
+            cell += 1
+        cells[i] = single(cell)
+
+
 class BatchPart(NamedTuple):
     """Games of a batch that one thread steps: views of the batch's arrays, with scratch of their own.
 
@@ -150,7 +233,12 @@ def make_parts(games: BatchGames, player: Any, threads: int) -> list[BatchPart]:
         state, seen = cut_arrays(games.state, n, at), cut_arrays(games.seen, n, at)
         settings = games.settings._replace(first_env=games.settings.first_env + first)
         scratch = make_scratch(1, word)._replace(wanted=games.scratch.wanted[at])
-        own = player if first == 0 or isinstance(player, Scripted | None) else copy_for_thread(player)
+        if isinstance(player, AskedPlayer):
+            own = cut_arrays(player, n, at)
+        elif first == 0 or isinstance(player, Scripted | None):
+            own = player
+        else:
+            own = copy_for_thread(player)
         look = make_observation_layout(games.rules, seen, scratch.words)
         parts.append(BatchPart(BatchGames(games.rules, state, settings, seen, scratch), look, own, at))
     return parts
@@ -263,7 +351,8 @@ def opponent_moves(games: BatchGames, lines: Lines, player: Any, key: np.uint64,
     for number in range(count):
         at = np.int64(moving[number])
         legal, taken = landing(rules, word(own[at] | other[at])), np.uint64(own[at] | other[at])
-        cells = cells_of(player, lines, np.uint64(own[at]), np.uint64(other[at]), popcount(taken))
+        ply = popcount(taken)
+        cells = cells_in_game(player, lines, np.uint64(own[at]), np.uint64(other[at]), ply, first + at)
         cell = drawn_cell(key, first_env + at, played[at], taken, cells)
         marked[at] = word(own[at] | word(legal & shift_left(word(1), cell)))
 

@@ -22,8 +22,8 @@ except ImportError as error:
     raise ImportError(f"this module needs stable-baselines3 ({error}); {remedy}") from None
 
 from ttt_batch.core.errors import UsageError
-from ttt_batch.environments.batch import Batch
-from ttt_batch.environments.gymnasium_envs import Opponent, check_render_mode, picture_of, spaces_of
+from ttt_batch.environments.batch import Batch, Opponent
+from ttt_batch.environments.gymnasium_envs import check_render_mode, picture_of, spaces_of
 from ttt_batch.games.board import Board
 
 GOING_ON: Mapping[str, Any] = MappingProxyType({})
