@@ -77,13 +77,18 @@ def provenance_of(study: ttt.Study) -> Row:
     return {name: study.provenance[name] for name in ("created", "processor", *(f"{one}_version" for one in LIBRARIES))}
 
 
-def report_of(study: ttt.Study, figures: Callable[[ttt.Study], list[Row]]) -> Row:
-    """All that a page is made of."""
+def check_done(study: ttt.Study) -> None:
+    """Raise SystemExit if a learner of a study is not done."""
     left = int(np.count_nonzero(study.state != DONE))
     if left:
         raise SystemExit(
             f"{study.path}: {count_text(left, 'learner is', 'learners are')} not done; resume the study first"
         )
+
+
+def report_of(study: ttt.Study, figures: Callable[[ttt.Study], list[Row]]) -> Row:
+    """All that a page is made of."""
+    check_done(study)
     options = [{name: setting.written[name] for name in OPTIONS} for setting in study.design.settings]
     rows = [one | found for one, found in zip(options, figures(study), strict=True)]
     return {"provenance": provenance_of(study), "seeds": len(study.design.seeds), "settings": rows}

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run
 from ttt_batch.app.cli import COMMANDS
 from ttt_batch.studies.designs.description import read_description
+from ttt_batch.studies.summary import interval_of_median
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -24,6 +26,7 @@ MEASURED = {
     "headlines": ["study_pages.py", "headlines"],
     "rules": ["rules.py"],
     "scaling": ["scaling.py"],
+    "seeds": ["seeds.py"],
     "settling": ["study_pages.py", "settling"],
     "smallest": ["smallest.py"],
 }
@@ -145,6 +148,67 @@ def test_figures_of_a_study(script, tmp_path):
     study.state[0, 0] = 0
     with pytest.raises(SystemExit, match="1 learner is not done; resume"):
         pages.report_of(study, pages.settling_rows)
+
+
+def test_intervals_of_few_seeds_are_those_of_the_textbook(script, monkeypatch):
+    """Each by its definition, one sample after the other."""
+    seeds = script("seeds")
+    monkeypatch.setattr(seeds, "RESAMPLES", 100)
+    rng = np.random.default_rng(1)
+    samples = np.sort(rng.integers(0, 12, (40, 10)).astype(np.float64), axis=1)
+    for row, ends in zip(samples, seeds.t_interval(samples, rng), strict=True):
+        low, high = stats.t.interval(0.95, 9, row.mean(), stats.sem(row))
+        assert ends == pytest.approx([low, high])
+    for name, figure in (("mean", np.mean), ("interquartile mean", lambda row: stats.trim_mean(row, 0.25))):
+        found = seeds.METHODS[f"{name}, bootstrap"].intervals(samples, np.random.default_rng(2))
+        drawn = np.random.default_rng(2).multinomial(10, np.full(10, 0.1), size=seeds.RESAMPLES)
+        for row, ends in zip(samples[:5], found, strict=False):
+            assert ends == pytest.approx(np.quantile([figure(row.repeat(counts)) for counts in drawn], [0.025, 0.975]))
+    happened = samples < 9
+    found = seeds.median_interval(np.where(happened, samples, np.inf), rng)
+    for row, known, ends in zip(samples.astype(np.int64), happened, found, strict=True):
+        low, high = interval_of_median(row.clip(max=9), known)
+        assert (low, high) == (min(ends[0], 9), None if np.isinf(ends[1]) else ends[1])
+    assert seeds.median_interval(samples[:, :5], rng) is None
+
+
+def test_coverage_of_few_seeds(script, monkeypatch):
+    seeds = script("seeds")
+    monkeypatch.setattr(seeds, "RESAMPLES", 500)
+    rng = np.random.default_rng(0)
+    values = np.sort(rng.normal(100, 1, (1, 5000)), axis=1)
+    found = seeds.coverage(values, np.sort(rng.choice(values[0], (2000, 10)), axis=1), 1000, rng)
+    assert found["mean, t"] == pytest.approx(0.95, abs=0.015)
+    assert found["mean, bootstrap"] == pytest.approx(0.9, abs=0.02)
+    assert found["median, Kaplan-Meier"] > 0.94
+    rare = np.repeat([0.0, 1.0], [4500, 500])[None]
+    found = seeds.coverage(rare, np.sort(rng.choice(rare[0], (2000, 3)), axis=1), 1000, rng)
+    assert found["mean, t"] == pytest.approx(1 - 0.9**3 - 0.1**3, abs=0.03)
+    assert found["median, Kaplan-Meier"] is None
+
+
+def test_figures_of_the_page_of_seeds(script, tmp_path):
+    """Those of each learner by hand, from what `train` records of the same seeds."""
+    seeds = script("seeds")
+    options = {"learner": "td", "epsilon": 0.1, "alpha": 0.1, "batch": 1024}
+    with ttt.study(out=tmp_path / "s.h5", games=20_000, seeds=3, **options) as study:
+        found = seeds.measured(study)
+    for seed in range(3):
+        run = ttt.train(20_000, seed=seed, **options).statistics
+        proved = run["games"][run["unbeatable"].all(axis=1)]
+        assert found["loss"][0, seed] == run["versus_random"][-1, :, 2].mean()
+        assert found["error"][0, seed] == run["value_error"][-1].mean()
+        assert found["first proof"][0, seed] == (proved[0] if proved.size else np.inf)
+
+
+def test_the_readme_says_what_a_few_seeds_tell():
+    report = json.loads((DATA / "seeds.json").read_text(encoding="utf-8"))
+    shares = [row["coverage"]["mean, bootstrap"] for row in report["rows"]]
+    few, many = (np.median([each[place] for each in shares]) for place in (0, -1))
+    wrong = max(row["wrong"][0] for row in report["pairs"])
+    told = " ".join(README.split())
+    assert f"the true mean in {100 * few:.0f} % of the samples (the median of {len(shares)} figures)" in told
+    assert f"with 20 in {100 * many:.0f} %" in told and f"in up to {100 * wrong:.0f} % of the comparisons" in told
 
 
 @pytest.mark.parametrize("name", ["settling", "headlines"])

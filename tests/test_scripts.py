@@ -37,6 +37,10 @@ SMALL = {
         *("--json", "out.json", "--page", "out.md", "--picture", "out.png"),
     ],
     "scaling.py": ["--quick", "--json", "out.json", "--page", "out.md"],
+    "seeds.py": [
+        *("study.h5", "--samples", "20"),
+        *("--json", "out.json", "--page", "out.md", "--picture", "out.png"),
+    ],
     "smallest.py": ["--seconds", "5", "--only", "3x3-misere first", "--json", "out.json", "--page", "out.md"],
     "soak.py": ["--minutes", "0.2", "--kills", "2", "--json", "out.json"],
     "tables.py": ["--page", "out.md"],
@@ -61,8 +65,9 @@ def test_a_script_does_its_work(name, tmp_path):
         pytest.skip("compares with C, and there is no gcc")
     if name == "claims.py":
         shutil.copy(ROOT / "data" / "claims.json", tmp_path / "out.json")
-    if name == "study_pages.py":
-        grids = (ROOT / "data" / "settling.toml").read_text(encoding="utf-8")
+    if name in ("study_pages.py", "seeds.py"):
+        described = ROOT / "data" / ("seeds.toml" if name == "seeds.py" else "settling.toml")
+        grids = described.read_text(encoding="utf-8")
         (tmp_path / "study.toml").write_text(grids.replace('"1M"', "20_000"), encoding="utf-8")
         ttt.study(tmp_path / "study.toml", seeds=2, out=tmp_path / "study.h5")
     done = finished([sys.executable, str(SCRIPTS / name), *SMALL[name]], cwd=tmp_path, timeout=400)
