@@ -250,6 +250,12 @@ def test_board_and_controls_are_in_view(browser: Browser, width: int, height: in
     assert bottom("curve") <= (height if width > 1000 else 2 * height)
 
 
+def held(box: Any) -> str:
+    """Return the end of a box's name."""
+    total = sum(box.beads.values())
+    return f", {total} bead{'s' * (total != 1)}" if total else ", empty: it resigns"
+
+
 @pytest.mark.parametrize(("width", "look"), [(390, "dark"), (1280, "light")])
 def test_matchboxes(browser: Browser, tmp_path: Path, width: int, look: str) -> None:
     """Learn, look into a box by mouse and keys, teach a game, save it, and load it again."""
@@ -260,12 +266,12 @@ def test_matchboxes(browser: Browser, tmp_path: Path, width: int, look: str) -> 
     run = ttt.train(220, learner="menace", batch=1, seed=3)
     boxes = boxes_of(run)
     tiles = browser.driver.find_elements("css selector", "#wall button")
+    browser.wait(f"[...document.querySelectorAll('#wall button')].at(-1).title.endsWith({json.dumps(held(boxes[-1]))})")
     names = [tile.get_attribute("aria-label") for tile in tiles]
     assert len(names) == len(boxes) == 304
     for box, name in zip(boxes, names, strict=True):
-        total = sum(box.beads.values())
         assert name.startswith(f"Box {box.number}, ")
-        assert name.endswith(f", {total} bead{'s' * (total != 1)}" if total else ", empty: it resigns")
+        assert name.endswith(held(box))
         for cell, mark in enumerate(box.position):
             assert (f"{'.XO'[mark]} in cell {cell + 1}" in name) == (mark != 0)
     assert browser.do("return document.documentElement.scrollWidth") <= width
@@ -285,6 +291,7 @@ def test_matchboxes(browser: Browser, tmp_path: Path, width: int, look: str) -> 
             break
         played = list(browser.position)
         browser.cells()[played.index(0)].click()
+    assert text(browser, "opponent-name") == "menace, learnt here from 221 games; it learns from yours, too"
     browser.element("tab-learn").click()
     wait_for(browser, 221)
     assert text(browser, "command") == "221 games learnt, of which a person has played 1."

@@ -10,6 +10,7 @@ const learn = (() => {
   const PACES = [0, 1, 3, 10, 30, 100, 1000, Infinity]; // games a second; 0 for a move at a time
   const MOVE = 1000; // milliseconds that a move is seen
   const SEEN = 3; // games a second up to which the last one is shown
+  const known = {}; // graphs by whether they are of boxes
   let worker, graph, state, looking, pupil = null, goal = 0, announced = "";
   let film = null, filming = false; // the last game move by move, and whether the next one is to be seen so
   let moving = 0; // the timer of the next move; 0 if a person decides
@@ -52,15 +53,19 @@ const learn = (() => {
   }
 
   const answers = {
-    graph: (data) => (graph = data.graph),
+    graph: (data) => (known[data.graph.boxes] = data.graph),
     state(data) {
+      graph = known[Boolean(sessions.LEARNERS[data.settings.learner].boxes)];
       if (filming && data.games > state.games) {
         film = new Film(new LearntAgent(graph, state, null), data);
         filming = false;
         if (moving) moving = setTimeout(step, MOVE);
       }
       state = data;
-      if (pupil && boxed()) pupil.learner.arrays = data.arrays;
+      if (pupil && boxed()) {
+        pupil.learner.arrays = data.arrays;
+        if (document.body.dataset.opponent === "learnt") element("opponent-name").textContent = named();
+      }
       show();
       if (!data.running && !film) say(stopped());
     },
@@ -109,7 +114,8 @@ const learn = (() => {
   function show() {
     const { settings, games, running } = state;
     if (film) looking.moves = film.moves;
-    looking.draw(film?.agent ?? new LearntAgent(graph, state, null), film?.update);
+    const agent = new LearntAgent(graph, state, null);
+    looking.draw(film?.agent ?? agent, film?.update);
     element("looking").textContent = film?.update ? "The arrow leads from the move to the target of its value." :
       looking.text(sessions.LEARNERS[settings.learner].scale, boxed());
     element("look-back").hidden = film !== null || looking.moves.length === 0;
@@ -121,7 +127,7 @@ const learn = (() => {
     if (film) say(`Game ${games.toLocaleString("en")}. ${film.words}`);
     showPace();
     showGame();
-    matchboxes.show(boxed() ? new LearntAgent(graph, state, null).learner : null, running ? [] : state.boxes);
+    matchboxes.show(boxed() ? agent.learner : null, running ? [] : state.boxes);
     showJudged();
   }
 
@@ -354,6 +360,8 @@ const learn = (() => {
     });
     on("load", "change", ({ target }) => {
       goal = 0;
+      leaveFilm();
+      looking.moves = [];
       if (target.files.length > 0) worker.postMessage({ kind: "read", file: target.files[0] });
       target.value = "";
     });

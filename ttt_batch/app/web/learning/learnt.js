@@ -4,10 +4,10 @@
  * An agent that plays by a table learnt here, as it was at some moment; as those of `table.js`.
  */
 class LearntAgent {
-  /** state: as the worker posts it.  solution: the truth of the board. */
+  /** graph: of the learner.  state: as the worker posts it.  solution: the truth of the board. */
   constructor(graph, { settings, arrays }, solution) {
     const { [settings.learner]: Learner } = sessions.LEARNERS;
-    this.graph = sessions.graphFor(graph, settings.learner);
+    this.graph = graph;
     this.board = graph.board;
     this.solution = solution;
     this.hasValues = true;

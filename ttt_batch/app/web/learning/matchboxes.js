@@ -8,6 +8,8 @@ const matchboxes = (() => {
   const { element, make, NAMES } = parts;
   const COLOURS = ["white", "sky blue", "yellow", "orange", "black", "green", "red", "blue", "pink"];
   let learner = null, rows = [], tiles = [], chosen = 0, seen = "";
+  let naming = 0; // the timer of the next tiles to name
+  const AT_ONCE = 40;
 
   /** Beads of a box by cell, of one cell of each kind; those of large batches are rounded. */
   function beadsOf(row) {
@@ -38,6 +40,11 @@ const matchboxes = (() => {
     return total > 0 ? counted(total) : "empty: it resigns";
   }
 
+  /** A number of beads that fits a bead. */
+  function short(beads) {
+    return beads < 1e4 ? beads : beads < 1e6 ? `${Math.round(beads / 1e3)}k` : `${Math.round(beads / 1e6)}M`;
+  }
+
   /** A box with the beads in it; drawn: the cell whose bead was drawn, if any. */
   function draw(row, drawn) {
     const beads = beadsOf(row), picture = make("div", "box");
@@ -45,7 +52,7 @@ const matchboxes = (() => {
     const words = [...beads].map(([cell, count]) => `${COLOURS[cell]} for cell ${cell + 1}: ${count}`);
     picture.setAttribute("aria-label", `${positionText(row)}. ${words.join(", ")}`);
     marksOf(row).forEach((mark, cell) => {
-      const bead = beads.has(cell) ? make("i", `bead c${cell}${cell === drawn ? " drawn" : ""}`, beads.get(cell)) : "";
+      const bead = beads.has(cell) ? make("i", `bead c${cell}${cell === drawn ? " drawn" : ""}`, short(beads.get(cell))) : "";
       picture.append(make("span", "", mark ? parts.drawing(mark) : bead));
     });
     const title = make("b", "", `Box ${rows.indexOf(row) + 1}`);
@@ -125,19 +132,27 @@ const matchboxes = (() => {
     tiles[next].focus();
   }
 
+  /** Name the tiles from number `first` on by what their boxes hold, some at a time: the page has other things to do. */
+  function nameTiles(first) {
+    const last = Math.min(first + AT_ONCE, tiles.length);
+    for (let i = first; i < last; i++) {
+      const total = totalOf(rows[i]), label = `Box ${i + 1}, ${positionText(rows[i])}, ${holding(total)}`;
+      if (tiles[i].title === label) continue;
+      tiles[i].title = label;
+      tiles[i].setAttribute("aria-label", label);
+      tiles[i].classList.toggle("out", total === 0);
+    }
+    if (last < tiles.length) naming = setTimeout(nameTiles, 0, last);
+  }
+
   /** Show the boxes of a learner, null for one without; taken: those of the last game, see `BoxPlay`. */
   function show(other, taken = []) {
     learner = other;
     element("boxes").hidden = !learner;
     if (!learner) return;
     if (tiles.length === 0) build();
-    tiles.forEach((tile, i) => {
-      const total = totalOf(rows[i]), label = `Box ${i + 1}, ${positionText(rows[i])}, ${holding(total)}`;
-      if (tile.title === label) return;
-      tile.title = label;
-      tile.setAttribute("aria-label", label);
-      tile.classList.toggle("out", total === 0);
-    });
+    clearTimeout(naming);
+    nameTiles(0);
     const title = taken.length > 0 ? [make("h4", "", "Of the last game")] : [];
     element("drawn-boxes").replaceChildren(...title, ...taken.map(drawTaken));
     choose(chosen);

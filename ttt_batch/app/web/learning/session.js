@@ -101,5 +101,5 @@ const sessions = (() => {
     }
   }
 
-  return { LEARNERS, Session, graphFor, learnersOf, isSeed, lessonPace };
+  return { LEARNERS, Session, learnersOf, isSeed, lessonPace };
 })();

@@ -13,6 +13,7 @@
  */
 function learningWorker(post) {
   const CHUNK = 30, BETWEEN = 95; // milliseconds: at a stretch; between two states
+  const posted = new Set(); // graphs, so that the page need not build them
   let graph, session, until = 0, pace = null, ends = null, timer = 0, told = 0, toldOf = 0;
   let ended = false; // whether the last learning was stopped by what `ends` says
   let owed = 0, since = 0; // games that the pace asks for by now; the time of the last look at the clock
@@ -23,6 +24,8 @@ function learningWorker(post) {
   function tell() {
     const { settings, games, elsewhere, taught, points, learner, self } = session;
     [told, toldOf] = [now(), games];
+    if (!posted.has(session.graph)) post({ kind: "graph", graph: session.graph });
+    posted.add(session.graph);
     post({
       kind: "state",
       settings,
@@ -63,7 +66,7 @@ function learningWorker(post) {
   const answers = {
     begin({ board, settings }) {
       stop();
-      if (!graph) post({ kind: "graph", graph: (graph = graphs.build(board)) });
+      graph ??= graphs.build(board);
       session = new sessions.Session(graph, settings);
       tell();
     },
