@@ -38,7 +38,7 @@ def test_what_is_offered_is_what_there_is():
     [
         ("tr", {"train"}),
         ("train --learner s", {"sarsa", "sutton-barto"}),
-        ("train --board 4x4x4", {"4x4x4", "4x4x4-misere"}),
+        ("train --board 4x4x4", {"4x4x4", "4x4x4-misere", "4x4x4-gravity"}),
         ("boards 8", {"8x8x5"}),
         ("evaluate --against o", {"one-ply", "optimal"}),
         ("learners gre", {"greedy-td"}),

@@ -1,7 +1,7 @@
 """Board catalogue: number of positions, memory needed, and the result under best play.
 
-This program counted and solved the smaller boards; `measure` does so for any board that can be enumerated.  Values of
-larger boards come from the literature, each with its source.
+This program counted and solved the smaller boards; `measure` does so for any board that can be enumerated.  It searches
+for the value of a larger board with gravity.  Values of other boards come from the literature, each with its source.
 """
 
 import io
@@ -16,9 +16,10 @@ from ttt_batch.core.files import shown
 from ttt_batch.core.outputs import OutputKind
 from ttt_batch.core.resources import free_memory
 from ttt_batch.core.text import SWITCH_WORDS, choose
-from ttt_batch.games.board import MAX_TABLE_CELLS, Board, most_positions, parse_board
+from ttt_batch.games.board import EMPTY, MAX_TABLE_CELLS, Board, most_positions, parse_board
 from ttt_batch.games.enumeration import WORDS, Space, check_enumerable, enumerate_graph
-from ttt_batch.games.solution import KNOWN, SOLVED, Known, known_board, solve
+from ttt_batch.games.gravity_solver import searched_moves
+from ttt_batch.games.solution import KNOWN, SOLVED, Known, best_of, known_board, solve
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.growing_table import bytes_needed, check_space
 
@@ -67,6 +68,8 @@ def measure(board: Board | str, symmetry: str = "auto") -> Entry:
             check_space(config, free_memory())
             graph = enumerate_graph(board, False, config.symmetry)
             known = Known(graph.code.size, graph.child.size, int(solve(graph)[0]), SOLVED)
+        elif known is None and (moves := searched_moves(board, (EMPTY,) * board.cells)):
+            known = Known(None, None, best_of(moves.values(), 0).result, "solved by a search of this program")
     return _entry(board, symmetry, known)
 
 

@@ -372,7 +372,7 @@ NAMED = {
 
 BOARDS = (
     *("3x3", "3x3-misere", "3x4x3", "3x4x4", "3x5x3", "3x5x4", "4x4x3", "4x4x3-exact", "4x4x4", "4x4x4-misere"),
-    *("4x5x4", "5x5x4", "5x5x5", "6x5x4", "6x6x4"),
+    *("4x5x4", "5x5x4", "5x5x5", "6x5x4", "6x6x4", "4x4x4-gravity", "5x5x4-gravity", "6x6x4-gravity"),
 )
 """Boards that the shell offers, those of the catalogue that tables can learn."""
 BOARD = f"connect4, ROWSxCOLUMNS or ROWSxCOLUMNSxK, and {', '.join(f'-{name}' for name in BOARD_RULES)}"

@@ -26,6 +26,7 @@ from ttt_batch.compiler.intrinsics import prefetch_word
 from ttt_batch.compiler.jit import Int64, Int64Array, Uint64Array, inlined, kernel
 from ttt_batch.games.bitboards import hash_of
 from ttt_batch.games.board import EMPTY, FIRST, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
+from ttt_batch.games.opening_book import read_book
 from ttt_batch.games.solution import SolvedResult
 
 SLOTS = 1 << 22
@@ -262,11 +263,12 @@ def can_solve(board: Board) -> bool:
 class GravitySolver:
     """Solver of a board that `can_solve` takes, with its table.
 
-    slots: of the table, a power of two from 256 on.
+    slots: of the table, a power of two from 256 on.  book: known scores by `key`.
     """
 
-    def __init__(self, board: Board, slots: int = SLOTS):
+    def __init__(self, board: Board, slots: int = SLOTS, book: Mapping[int, int] | None = None):
         self.board, tall, plies = board, board.rows + 1, board.cells + 1
+        self.book = {} if book is None else book
         columns = [((1 << board.rows) - 1) << column * tall for column in range(board.cols)]
         bottom = sum(1 << column * tall for column in range(board.cols))
         central = sorted(columns, key=lambda column: abs(columns.index(column) - (board.cols - 1) / 2))
@@ -308,20 +310,32 @@ class GravitySolver:
         outcome = self.board.outcome(position)
         if outcome != UNFINISHED:
             return SolvedResult({FIRST_WINS: 1, SECOND_WINS: -1}.get(outcome, 0), 0)
-        free = position.count(EMPTY)
-        mover = (self.board.cells - free) % 2
-        own, taken = self._words(position, FIRST + mover)
-        score = int(score_of(self._grid, self._slots, self._stack, np.uint64(own), np.uint64(taken), limit))
-        if score == UNKNOWN:
+        score, free = self.score(position, limit), position.count(EMPTY)
+        if score is None:
             return None
         if score == 0:
             return SolvedResult(0, free)
         plies = 1 + 2 * ((free + 1) // 2 - score) if score > 0 else 2 + 2 * (free // 2 + score)
-        return SolvedResult(1 if (score > 0) != bool(mover) else -1, plies)
+        first_moves = (self.board.cells - free) % 2 == 0
+        return SolvedResult(1 if (score > 0) == first_moves else -1, plies)
 
-    def _words(self, position: Position, mark: int) -> tuple[int, int]:
-        """Return the cells of the player of `mark`, and of both, in the solver's order."""
+    def score(self, position: Position, limit: int = 1 << 62) -> int | None:
+        """Return the score of an unfinished position, from the book or by a search; None as for `solve`."""
+        if self.book and (known := self.book.get(self.key(position))) is not None:
+            return known
+        own, taken = self._words(position)
+        score = int(score_of(self._grid, self._slots, self._stack, np.uint64(own), np.uint64(taken), limit))
+        return None if score == UNKNOWN else score
+
+    def key(self, position: Position) -> int:
+        """Return the lower key of a position and its mirror image, for a book."""
+        images = (tuple(position[cell] for cell in image) for image in self.board.symmetries)
+        return min(sum(self._words(image)) for image in images)
+
+    def _words(self, position: Position) -> tuple[int, int]:
+        """Return the cells of the player to move, and of both, in the solver's order."""
         own = taken = 0
+        mark = FIRST + (self.board.cells - position.count(EMPTY)) % 2
         for cell, there in enumerate(position):
             row, col = divmod(cell, self.board.cols)
             bit = 1 << col * (self.board.rows + 1) + self.board.rows - 1 - row
@@ -347,7 +361,7 @@ class GravitySolver:
 @functools.lru_cache(maxsize=4)
 def gravity_solver(board: Board) -> GravitySolver:
     """Return the solver of a board, the same one for every caller."""
-    return GravitySolver(board)
+    return GravitySolver(board, book=read_book(board))
 
 
 _lock = threading.Lock()

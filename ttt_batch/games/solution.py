@@ -30,6 +30,7 @@ LEE = "C. Y. Lee, in Berlekamp, Conway, Guy: Winning Ways, ch. 22"
 UITERWIJK = "Uiterwijk, van den Herik: The advantage of the initiative, 2000"
 LARGER = "Uiterwijk, van den Herik, 2000: won, since it contains 6x5x4"
 HSU = "Hsu et al.: On solving the 7,7,5-game and the 8,8,5-game, 2020"
+SEARCHED = "solved by a search of this program; as in John Tromp's table"
 
 KNOWN = {
     "3x3": Known(5_478, 16_167, DRAWN, SOLVED),
@@ -49,6 +50,10 @@ KNOWN = {
     "6x6x4": Known(None, None, WON, LARGER),
     "7x7x5": Known(None, None, DRAWN, HSU),
     "8x8x5": Known(None, None, DRAWN, HSU),
+    "4x4x4-gravity": Known(161_029, 304_574, DRAWN, SOLVED),
+    "5x5x4-gravity": Known(None, None, DRAWN, SEARCHED),
+    "6x6x4-gravity": Known(None, None, LOST, SEARCHED),
+    "6x7x4-gravity": Known(None, None, WON, SEARCHED),
 }
 """The catalogue, by the name of the board.  What this program cannot count has its value from others:
 
@@ -58,6 +63,8 @@ KNOWN = {
   "Games solved: now and in the future", Artificial Intelligence 134 (2002), pp. 277-311.
 - Wei-Yuan Hsu, Chu-Ling Ko, Jr-Chang Chen, Ting-Han Wei, Chu-Hsuan Hsueh and I-Chen Wu, Theoretical Computer
   Science 815 (2020), pp. 79-94.
+- Boards with gravity are solved by `gravity_solver`.  The values are those of John Tromp's table of boards,
+  https://tromp.github.io/c4/c4.html.  James D. Allen and Victor Allis solved 6x7 first, in 1988.
 """
 
 CERTIFIED = {"4x5x4", "5x5x4", "5x5x5", "6x5x4", "6x6x4"}
@@ -65,8 +72,9 @@ CERTIFIED = {"4x5x4", "5x5x4", "5x5x5", "6x5x4", "6x6x4"}
 
 
 def known_board(board: Board) -> Known | None:
-    """Return the catalogue entry of a board or of its transpose; None if unknown."""
-    return KNOWN.get(board.name, KNOWN.get(replace(board, rows=board.cols, cols=board.rows).name))
+    """Return the catalogue entry of a board or, without gravity, of its transpose; None if unknown."""
+    turned = board if board.gravity else replace(board, rows=board.cols, cols=board.rows)
+    return KNOWN.get(board.name, KNOWN.get(turned.name))
 
 
 def is_certified(board: Board) -> bool:

@@ -34,7 +34,7 @@ Text = str | None
 File = Path | None
 """Types of the values of options that may be left out."""
 
-BEYOND_TABLES = ("7x7x5", "8x8x5")
+BEYOND_TABLES = ("7x7x5", "8x8x5", "6x7x4-gravity")
 TABLE_FORMATS = tuple(
     name
     for file in sorted((Path(ttt_batch.__file__).parent / "runs" / "formats").glob("format_*.py"), reverse=True)

@@ -40,7 +40,7 @@ def _kept(entry: Entry) -> str:
 
 
 def _positions(entry: Entry) -> str:
-    if entry.space is None:
+    if entry.space is None and not entry.board.gravity:
         return "too many to count"
     return f"up to {entry.most:,.3g}" if entry.positions is None else f"{entry.positions:,}"
 
@@ -68,13 +68,13 @@ def board_information(entry: Entry) -> dict[str, Any]:
 
 def boards_text(entries: list[Entry]) -> str:
     """Return the text of `boards`, a line for each board."""
-    lines = [f"board{'positions':>22}  {'memory':>8}  {'best play':<15} kept"]
+    lines = [f"board{'positions':>23}  {'memory':>8} {'best play':<15} kept"]
     sources = list(dict.fromkeys(entry.source for entry in entries if entry.source not in (None, SOLVED)))
     for entry in entries:
         mark = f" [{sources.index(entry.source) + 1}]" if entry.source in sources else ""
         mark += "*" * is_certified(entry.board)
         name, value = entry.board.name, value_text(entry.value) + mark
-        found = f"{_positions(entry):>{27 - len(name)}}  {_memory(entry):>8}  {value:<15} {_kept(entry)}"
+        found = f"{_positions(entry):>{28 - len(name)}}  {_memory(entry):>8} {value:<15} {_kept(entry)}"
         lines.append(name + found)
     return "\n".join(
         [

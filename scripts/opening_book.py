@@ -1,0 +1,79 @@
+"""Make the opening book of a board with gravity by solving its early positions.
+
+    python scripts/opening_book.py connect4 --plies 4 [--minutes 30] [--book FILE]
+
+Every position after `--plies` moves is solved, a mirror image only once, and those before them follow.  The book is
+written after each position.  A later call continues with those that are missing, also where it was stopped.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import ttt_batch as ttt
+from ttt_batch.games.board import FIRST, UNFINISHED, Position
+from ttt_batch.games.gravity_solver import GravitySolver, can_solve
+from ttt_batch.games.opening_book import book_path, read_book, write_book
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the script's options."""
+    found = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    found.add_argument("board", type=ttt.parse_board, help="e.g. connect4")
+    found.add_argument("--plies", type=int, default=2, help="moves before the positions to solve")
+    found.add_argument("--minutes", type=float, default=1e9, help="begin no position after that time")
+    found.add_argument("--slots", type=int, default=1 << 27, help="of the table, 8 bytes each; a power of two")
+    found.add_argument("--book", type=Path, help="the file; the one that the package reads if not given")
+    return found
+
+
+def positions_by_ply(solver: GravitySolver, plies: int) -> list[dict[int, Position]]:
+    """Return the unfinished positions after 0 to `plies` moves, by key."""
+    board = solver.board
+    found: list[dict[int, Position]] = [{solver.key((0,) * board.cells): (0,) * board.cells}]
+    for _ in range(plies):
+        after = [board.after(marks, cell) for marks in found[-1].values() for cell in board.open_cells(marks)]
+        found.append({solver.key(marks): marks for marks in after if board.outcome(marks) == UNFINISHED})
+    return found
+
+
+def derived(solver: GravitySolver, scores: dict[int, int], marks: Position) -> int | None:
+    """Return a position's score from those after its moves; None if one of them is missing."""
+    board, best = solver.board, -solver.board.cells
+    for cell in board.open_cells(marks):
+        after = board.after(marks, cell)
+        if board.outcome(after) in (FIRST, FIRST + 1):
+            return (marks.count(0) + 1) // 2
+        score = 0 if board.outcome(after) != UNFINISHED else scores.get(solver.key(after))
+        if score is None:
+            return None
+        best = max(best, -score)
+    return best
+
+
+def main() -> None:
+    """Solve, derive and write."""
+    options = parser().parse_args()
+    board, end = options.board, time.monotonic() + 60 * options.minutes
+    if not can_solve(board):
+        raise SystemExit(f"{board.name}: the solver takes boards with gravity and up to 64 = columns x (rows + 1) bits")
+    path = options.book or book_path(board)
+    scores, solver = read_book(board, path), GravitySolver(board, options.slots)
+    layers = positions_by_ply(solver, options.plies)
+    for number, (key, marks) in enumerate(layers[-1].items(), 1):
+        if key not in scores and time.monotonic() < end:
+            score = solver.score(marks)
+            assert score is not None, "no limit was given"
+            scores[key] = score
+            write_book(board, scores, path)
+            print(f"{number} of {len(layers[-1])}: {solver.entered:,} positions entered", flush=True)
+    for layer in reversed(layers[:-1]):
+        for key, marks in layer.items():
+            if (score := derived(solver, scores, marks)) is not None:
+                scores[key] = score
+    write_book(board, scores, path)
+    print(f"{path.name}: {len(scores):,} positions, {path.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""Opening books: what is written is read, a wrong file is refused, and the solver answers by it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ttt_batch as ttt
+from ttt_batch.core.errors import TttBatchError
+from ttt_batch.games.board import UNFINISHED, Position
+from ttt_batch.games.gravity_solver import GravitySolver
+from ttt_batch.games.opening_book import book_path, read_book, write_book
+
+BOARD = ttt.parse_board("4x4x3-gravity")
+EMPTY_BOARD = (0,) * BOARD.cells
+
+
+def test_a_book_is_read_as_written(tmp_path: Path):
+    solver = GravitySolver(BOARD, 1 << 12)
+    after = [BOARD.after(EMPTY_BOARD, cell) for cell in BOARD.open_cells(EMPTY_BOARD)]
+    scores = {solver.key(marks): score for marks in after if (score := solver.score(marks)) is not None}
+    assert len(scores) == 2, "mirror images share a key"
+    write_book(BOARD, scores, tmp_path / "book.npz")
+    assert read_book(BOARD, tmp_path / "book.npz") == scores
+    assert read_book(BOARD, tmp_path / "none.npz") == {} == read_book(BOARD)
+
+
+def test_the_solver_answers_by_its_book():
+    """A wrong score shows where an answer comes from."""
+    plain = GravitySolver(BOARD, 1 << 12)
+    known = GravitySolver(BOARD, 1 << 12, book={plain.key(EMPTY_BOARD): -1})
+    true, read = plain.solve(EMPTY_BOARD), known.solve(EMPTY_BOARD)
+    assert true is not None and true.result == 1 and read == (-1, 16) and known.entered == 0
+
+
+def test_other_files_are_refused_in_a_line(tmp_path: Path):
+    path = tmp_path / "book.npz"
+    write_book(BOARD, {3: 1, 5: -2}, path)
+    with pytest.raises(TttBatchError, match=r"is the opening book of 4x4x3-gravity, not of 6x7x4-gravity; choose"):
+        read_book(ttt.parse_board("connect4"), path)
+    with np.load(path) as held:
+        changed = dict(held) | {"score": np.array([1, 2], np.int8)}
+    np.savez(path, **changed)
+    with pytest.raises(TttBatchError, match=r"is no opening book, or was changed; scripts/opening_book.py makes"):
+        read_book(BOARD, path)
+    path.write_bytes(b"nothing")
+    with pytest.raises(TttBatchError, match="is no opening book"):
+        read_book(BOARD, path)
+
+
+def moved(marks: Position, board: ttt.Board) -> list[Position]:
+    return [board.after(marks, cell) for cell in board.open_cells(marks)]
+
+
+def test_the_book_of_connect_four_agrees_with_itself():
+    """A position's score is the best of its moves' wherever the book has them all; it does not read them for it."""
+    board = ttt.parse_board("connect4")
+    solver, book, checked = GravitySolver(board, 256), read_book(board), 0
+    assert book and book_path(board).stat().st_size < 2_000_000
+    layer = [(0,) * board.cells]
+    for _ in range(3):
+        for marks in layer:
+            scores = [book.get(solver.key(after)) for after in moved(marks, board)]
+            if None not in scores:
+                assert book[solver.key(marks)] == max(-score for score in scores if score is not None)
+                checked += 1
+        layer = [after for marks in layer for after in moved(marks, board) if board.outcome(after) == UNFINISHED]
+    assert checked
