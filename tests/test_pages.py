@@ -201,6 +201,18 @@ def test_figures_of_the_page_of_seeds(script, tmp_path):
         assert found["first proof"][0, seed] == (proved[0] if proved.size else np.inf)
 
 
+def test_the_page_of_seeds_is_of_the_study_beside_it():
+    report, design = (
+        json.loads((DATA / "seeds.json").read_text(encoding="utf-8")),
+        read_description(DATA / "seeds.toml"),
+    )
+    assert report["seeds"] == len(design.seeds)
+    assert report["rules"] == [
+        {name: setting.written[name] for name in ("learner", "alpha")} for setting in design.settings
+    ]
+    assert {setting.written["games"] for setting in design.settings} == {report["games"]}
+
+
 def test_the_readme_says_what_a_few_seeds_tell():
     report = json.loads((DATA / "seeds.json").read_text(encoding="utf-8"))
     shares = [row["coverage"]["mean, bootstrap"] for row in report["rows"]]
