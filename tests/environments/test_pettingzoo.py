@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("pettingzoo")
+pettingzoo = pytest.importorskip("pettingzoo")
 
-from pettingzoo.test import api_test, render_test, seed_test
+from pettingzoo.test import api_test, render_test, seed_test  # noqa: E402
 
-import ttt_batch as ttt
-from ttt_batch.environments.pettingzoo_env import env
+import ttt_batch as ttt  # noqa: E402
+from ttt_batch.environments.pettingzoo_env import NAME, env  # noqa: E402
 
 BOARDS = ["3x3", "6x7x4-gravity", "4x4x3-misere"]
 
@@ -75,3 +75,20 @@ def test_text_says_how_a_game_has_ended(capsys: pytest.CaptureFixture[str]):
     for cell in (0, 3, 1, 4, 2):
         game.step(cell)
     assert capsys.readouterr().out.endswith("XXX\nOO.\n...\nX has won\n\n")
+
+
+@pytest.mark.skipif(not hasattr(pettingzoo, "make"), reason="PettingZoo makes environments by name from 1.27 on")
+def test_pettingzoo_makes_it_by_its_name():
+    game = pettingzoo.make("aec", NAME, board="4x4x3", render_mode="ansi")
+    game.reset()
+    assert game.render().splitlines()[:4] == ["...."] * 4
+    assert isinstance(game, type(env()))
+
+
+def test_each_agent_sees_its_own_marks_first_also_after_a_forfeit():
+    game = env("3x3")
+    game.reset()
+    for action in (0, 4, 4):
+        game.step(action)
+    assert game.rewards == {"player_0": -1.0, "player_1": 1.0}
+    assert [game.observe(agent)["observation"][0].ravel().argmax() for agent in game.possible_agents] == [0, 4]

@@ -3,6 +3,10 @@
     from ttt_batch.environments.pettingzoo_env import env
     boards = env(board="6x7x4-gravity")
 
+From PettingZoo 1.27 on this module also registers the name `ttt_batch/MNK-v0`:
+
+    boards = pettingzoo.make("aec", "ttt_batch/MNK-v0", board="4x4x4")
+
 An illegal action loses the game.
 """
 
@@ -10,6 +14,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import pettingzoo
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
@@ -20,7 +25,9 @@ from ttt_batch.environments import gymnasium_envs
 from ttt_batch.environments.batch import Batch
 from ttt_batch.games.board import Board
 
+NAME = "ttt_batch/MNK-v0"
 AGENTS = ("player_0", "player_1")
+NUMBERS = {agent: number for number, agent in enumerate(AGENTS)}
 
 
 class MNKAEC(AECEnv):
@@ -69,6 +76,7 @@ class MNKAEC(AECEnv):
     def _begin(self) -> None:
         """Reset the agents, their rewards and their ends for a new game."""
         self.agents, self.agent_selection = list(AGENTS), AGENTS[0]
+        self._viewer = 0  # whose marks come first in the planes of `batch`
         self.rewards = dict.fromkeys(AGENTS, 0.0)
         self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
         self.terminations = dict.fromkeys(AGENTS, False)
@@ -77,13 +85,13 @@ class MNKAEC(AECEnv):
 
     def observe(self, agent: str) -> dict[str, NDArray[Any]]:
         """Return an agent's observation.  Raises UsageError for an unknown agent."""
-        number = AGENTS.index(choose("agent", agent, AGENTS))
-        boards = self.batch.bitboards[0][[number, 1 - number]]
-        cells = np.arange(self.batch.board.cells, dtype=np.uint64)
-        planes = (boards[:, None] >> cells & np.uint64(1)).astype(np.uint8)
-        to_move = agent == self.agent_selection
-        mask = self.batch.mask[0].astype(np.int8) * np.int8(to_move)
-        return {"observation": planes.reshape(self.batch.planes.shape[1:]), "action_mask": mask}
+        number = NUMBERS[agent] if agent in AGENTS else NUMBERS[choose("agent", agent, AGENTS)]
+        planes, mask = self.batch.planes[0], self.batch.mask[0].astype(np.int8)
+        if number != self._viewer:
+            planes = planes[::-1]
+        if agent != self.agent_selection:
+            mask[:] = 0
+        return {"observation": planes.copy(), "action_mask": mask}
 
     def step(self, action: int | None) -> None:
         """Make a move of the agent to move; pass None after the end."""
@@ -93,11 +101,15 @@ class MNKAEC(AECEnv):
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        seen = self.batch.step(gymnasium_envs.one_action(self.batch, action))
+        actions = gymnasium_envs.one_action(self.batch, action)
+        legal = bool(self.batch.mask[0, actions[0]])
+        seen = self.batch.step(actions)
+        self._viewer ^= legal  # an illegal action leaves no mark, and so the turn
+        over = bool(seen.terminated[0])
         self._cumulative_rewards[agent] = 0.0
-        self.rewards = {one: float(seen.rewards[0, number]) for number, one in enumerate(AGENTS)}
-        self.terminations = dict.fromkeys(AGENTS, bool(seen.terminated[0]))
-        self.agent_selection = AGENTS[1 - AGENTS.index(agent)]
+        self.rewards = dict(zip(AGENTS, seen.rewards[0].tolist(), strict=True)) if over else dict.fromkeys(AGENTS, 0.0)
+        self.terminations = dict.fromkeys(AGENTS, over)
+        self.agent_selection = AGENTS[1 - NUMBERS[agent]]
         self._accumulate_rewards()
         if self.render_mode == "human":
             self.render()
@@ -113,3 +125,7 @@ class MNKAEC(AECEnv):
 def env(board: Board | str = "3x3", *, render_mode: str | None = None) -> MNKAEC:
     """Return the environment of a board of up to 64 cells.  Raises BoardError and UsageError."""
     return MNKAEC(board, render_mode=render_mode)
+
+
+if hasattr(pettingzoo, "register") and NAME not in pettingzoo.aec_registry:
+    pettingzoo.register("aec", NAME, entry_point=env)
