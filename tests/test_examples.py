@@ -216,6 +216,7 @@ def test_a_language_model_that_names_no_cell(judged):
         report, out = judged(server)
     assert len(server.asked) == report["lost_by_illegal_answers"] == 10
     assert losses(report) == losses(report, "against_best_play") == [1, 1]
+    assert "10 answers, 10 illegal, 10 of these lose; 1,000 prompt and 70 completion tokens" in out
     assert "it names no cell on the empty board, so that it loses every game as first" in out
     assert ".../.../..X  O plays an illegal move (loss); better: 5\n" in out
 
@@ -223,7 +224,7 @@ def test_a_language_model_that_names_no_cell(judged):
 def test_illegal_answers_lose_or_are_repeated(judged):
     with chat_server(insists_on_cell_1) as server:
         report, _ = judged(server, "--repeat", "1")
-        assert report["answers"] > report["positions"] and report["lost_by_illegal_answers"] == 0
+        assert report["answers"] - report["positions"] == report["illegal"] > report["lost_by_illegal_answers"] == 0
         asked = len(server.asked)
         report, _ = judged(server)  # of the same answers; after O has moved, cell 1 is always taken
         assert losses(report, "against_best_play") == [1, 1] and losses(report)[0] == 1

@@ -265,6 +265,7 @@ def report_of(model: LanguageModel, *, symmetric: bool) -> tuple[Any, dict[str, 
         "covers": covers,
         "positions": len(model.known),
         "answers": len(lines),
+        "illegal": sum(named_cell(line["answer"], line["position"]) is None for line in lines),
         "lost_by_illegal_answers": cells.count(None),
         "lost_on_the_empty_board": empty.count(None) / len(empty),
         **{name: sum(line[name] for line in lines) for name in ("prompt_tokens", "completion_tokens")},
@@ -294,8 +295,8 @@ def text_of(report: dict[str, Any]) -> str:
     lines += ["", f"gives something away in {len(report['gives_away'])} of {report['positions']} positions"]
     lines += [f"  {move_text(position)}" for position in report["gives_away"]]
     tokens = " and ".join(f"{report[f'{side}_tokens']:,} {side}" for side in ("prompt", "completion"))
-    illegal = report["lost_by_illegal_answers"]
-    lines += ["", f"{report['answers']:,} answers, {illegal:,} lost by illegal answers; {tokens} tokens"]
+    illegal = f"{report['illegal']:,} illegal, {report['lost_by_illegal_answers']:,} of these lose"
+    lines += ["", f"{report['answers']:,} answers, {illegal}; {tokens} tokens"]
     return "\n".join([*lines, f"the verdict covers {report['covers']}"])
 
 
