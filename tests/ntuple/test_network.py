@@ -8,12 +8,22 @@ import pytest
 from oracle.boards import VariantBoard, variant_of
 from oracle.patterns import NaiveNet, NaiveNetwork, images
 
+from ttt_batch.compiler.bits import all_cells
 from ttt_batch.compiler.jit import kernel
 from ttt_batch.evaluation.search import mark_cell, reset, tied_cells, unmark_cell
 from ttt_batch.games.bitboards import make_lines, view_of
 from ttt_batch.games.board import Board, parse_board
 from ttt_batch.ntuple.games import Aim, make_scores, see_cell, see_empty
-from ttt_batch.ntuple.network import SHARING, Network, make_network, make_network_agent, parse_tuples, weights_of
+from ttt_batch.ntuple.network import (
+    COLUMNS,
+    MARKS,
+    SHARING,
+    Network,
+    make_network,
+    make_network_agent,
+    parse_tuples,
+    weights_of,
+)
 from ttt_batch.ntuple.objectives import BEST, BOTH
 
 CASES = [
@@ -24,6 +34,7 @@ CASES = [
     ("4x3x3-exact", "lines"),
     ("3x3-misere", "lines,blocks:2x2"),
     ("3x4x3-gravity", "lines,blocks:2x2"),
+    ("3x4x3-gravity", "lines,blocks:2x2,columns:2"),
 ]
 AIM = Aim(BOTH, 0.0, 1.0, 0.0, BEST, 0.2, 0.0)
 
@@ -33,9 +44,20 @@ def plain(board: Board) -> VariantBoard:
 
 
 def made(name: str, tuples: str, sharing: str) -> tuple[Board, Network, NaiveNetwork]:
-    board = parse_board(name)
-    cells = parse_tuples(tuples, board)[1]
-    return board, make_network(cells, board, sharing), NaiveNetwork(plain(board), cells, sharing)
+    """A network, coded by columns if there are such tuples."""
+    board, coding = parse_board(name), COLUMNS if "columns" in tuples else MARKS
+    cells = parse_tuples(tuples, board, coding)[1]
+    naive = NaiveNetwork(plain(board), cells, sharing, coding == COLUMNS)
+    return board, make_network(cells, board, sharing, coding), naive
+
+
+def random_position(board: Board, rng: random.Random) -> tuple[int, ...]:
+    """Any marks, which leave no gap if they fall."""
+    marks = rng.choices((0, 1, 2), k=board.cells)
+    for cell in range(board.cells - board.cols - 1, -1, -1):
+        if board.gravity and marks[cell + board.cols] == 0:
+            marks[cell] = 0
+    return tuple(marks)
 
 
 def indices(network: Network, position: tuple[int, ...]) -> list[int]:
@@ -43,7 +65,8 @@ def indices(network: Network, position: tuple[int, ...]) -> list[int]:
     found = network.offset.astype(np.int64)
     for number in range(found.size):
         for entry in range(network.place[number], network.place[number + 1]):
-            found[number] += int(network.digit[entry]) * position[network.cell[entry]]
+            mark = position[network.cell[entry]]
+            found[number] += int(network.digit[mark - 1, entry]) if mark else 0
     return [int(index) for index in found]
 
 
@@ -52,19 +75,21 @@ def indices(network: Network, position: tuple[int, ...]) -> list[int]:
 def test_weights_are_shared_exactly_if_what_they_see_is_the_same(name: str, tuples: str, sharing: str) -> None:
     board, network, naive = made(name, tuples, sharing)
     rng, kinds = random.Random(1), {}
-    order = [naive.tuples.index(tuple(sorted(cells))) for cells in cells_of(network)]
+    order = order_of(network, naive)
     assert sorted(order) == list(range(len(naive.tuples))), "every image once"
     for _ in range(300):
-        position = tuple(rng.choices((0, 1, 2), k=board.cells))
+        position = random_position(board, rng)
         for number, index in zip(order, indices(network, position), strict=True):
             key = naive.key(number, position)
             assert kinds.setdefault(key, int(network.kind[index])) == network.kind[index]
     assert len(set(kinds.values())) == len(kinds), "patterns that differ have weights of their own"
 
 
-def cells_of(network: Network) -> list[list[int]]:
-    starts = network.place.tolist()
-    return [network.cell[first:last].tolist() for first, last in itertools.pairwise(starts)]
+def order_of(network: Network, naive: NaiveNetwork) -> list[int]:
+    """The oracle's number of each tuple."""
+    read = [network.cell[first:last].tolist() for first, last in itertools.pairwise(network.place.tolist())]
+    own = [[c for c in cells if not int(below) >> c & 1] for cells, below in zip(read, network.below, strict=True)]
+    return [naive.tuples.index(tuple(sorted(cells))) for cells in own]
 
 
 @pytest.mark.parametrize("sharing", SHARING)
@@ -95,12 +120,12 @@ def test_images_of_a_position_have_the_same_kinds(name: str) -> None:
 @kernel
 def scores_along(lines, network, weights, index, scores, moves):
     """The scores of both players after these moves, brought up to date after every second one."""
-    see_empty(network, weights, index, scores, np.uint64((1 << 64) - 1))
-    free = np.uint64((1 << 64) - 1)
+    free = all_cells(lines.cells)
+    see_empty(network, weights, index, scores, free)
     for ply in range(moves.shape[0]):
         cell = np.int64(moves[ply])
         for entry in range(network.start[cell], network.start[cell + 1]):
-            index[network.through[entry]] += np.uint32(1 + (ply & 1)) * network.power[entry]
+            index[network.through[entry]] += network.power[ply & 1, entry]
         free &= ~(np.uint64(1) << np.uint64(cell))
         for table in range(2):
             if (ply + table) & 1:
@@ -108,26 +133,26 @@ def scores_along(lines, network, weights, index, scores, moves):
                     see_cell(network, weights, index, scores, table, free, np.int64(moves[before]))
 
 
-@pytest.mark.parametrize(("name", "tuples"), CASES[:4])
+@pytest.mark.parametrize(("name", "tuples"), [*CASES[:4], CASES[-1]])
 def test_scores_kept_up_to_date_are_those_from_scratch(name: str, tuples: str) -> None:
     board, network, _ = made(name, tuples, "symmetry")
-    rng = np.random.default_rng(3)
+    rng, order = np.random.default_rng(3), random.Random(3)
     weights = rng.integers(-(2**30), 2**30, (2, network.kind.size), endpoint=True).astype(np.int32)
     for length in range(1, board.cells):
-        moves = rng.permutation(board.cells)[:length].astype(np.int8)
+        position = [0] * board.cells
+        moves = np.zeros(length, np.int8)
+        for ply in range(length):
+            moves[ply] = order.choice(board.open_cells(tuple(position)))
+            position[moves[ply]] = 1 + ply % 2
         scores = make_scores(network)
         scores_along(make_lines(board), network, weights, network.offset.copy(), scores, moves)
-        position = [0] * board.cells
-        for ply, cell in enumerate(moves.tolist()):
-            position[cell] = 1 + ply % 2
         table = length % 2  # whose turn it is: the other's scores are of the position before
         total = sum(int(weights[table, index]) for index in indices(network, tuple(position)))
         assert scores.total[table] == total
-        for cell in range(board.cells):
-            if position[cell] == 0:
-                after = [*position[:cell], 1 + table, *position[cell + 1 :]]
-                there = sum(int(weights[table, index]) for index in indices(network, tuple(after)))
-                assert scores.score[table, cell] == there - total
+        for cell in board.open_cells(tuple(position)):
+            after = [*position[:cell], 1 + table, *position[cell + 1 :]]
+            there = sum(int(weights[table, index]) for index in indices(network, tuple(after)))
+            assert scores.score[table, cell] == there - total
 
 
 @kernel
@@ -149,14 +174,14 @@ def test_an_agent_picks_what_the_rules_and_the_sums_say(name: str, tuples: str) 
     lines, rng, oracle = make_lines(board), random.Random(4), NaiveNet(naive, AIM, 0)
     by_kind = np.random.default_rng(5).integers(-2, 3, (2, network.kind_start.size - 1))
     weights = by_kind[:, network.kind].astype(np.int32)
-    order = [naive.tuples.index(tuple(sorted(cells))) for cells in cells_of(network)]
+    order = order_of(network, naive)
     lengths, agent = set(), make_network_agent(network, weights)
     for _ in range(12):
         moves: list[int] = []
         position = (0,) * board.cells
         while len(moves) < board.cells:
             for table in range(2):
-                for cell in [c for c in range(board.cells) if position[c] == 0]:
+                for cell in board.open_cells(position):
                     after = (*position[:cell], 1 + table, *position[cell + 1 :])
                     for number, index in zip(order, indices(network, after), strict=True):
                         oracle.weights[table, naive.key(number, after)] = int(weights[table, index])

@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from ttt_batch.ntuple.learning import (
     make_game,
     make_net,
 )
-from ttt_batch.ntuple.network import Network, Tuples, make_network, make_network_agent, parse_tuples
+from ttt_batch.ntuple.network import COLUMNS, MARKS, Network, Tuples, make_network, make_network_agent, parse_tuples
 from ttt_batch.ntuple.objectives import BEST, BOTH, NOTHING, PLAYED
 
 PLAIN = Aim(seat=BOTH, safe=0.0, discount=1.0, trace=0.0, teaching=BEST, epsilon=0.3, share=0.0)
@@ -38,10 +39,12 @@ def plain(board: Board) -> VariantBoard:
     return variant_of(board)
 
 
-def setting(name: str, tuples: str = "auto", sharing: str = "symmetry") -> tuple[Board, Lines, Tuples, Network]:
+def setting(
+    name: str, tuples: str = "auto", sharing: str = "symmetry", coding: str = MARKS
+) -> tuple[Board, Lines, Tuples, Network]:
     board = parse_board(name)
-    _, cells = parse_tuples(tuples, board)
-    return board, make_lines(board), cells, make_network(cells, board, sharing)
+    _, cells = parse_tuples(tuples, board, coding)
+    return board, make_lines(board), cells, make_network(cells, board, sharing, coding)
 
 
 def lost_lines(board: Board, number: int) -> list[list[int]]:
@@ -86,19 +89,22 @@ def learn(lines: Lines, network: Network, net: Net, starts: Any, games: tuple[in
         ("3x4x3", "lines", "symmetry", {"teaching": PLAYED, "trace": 0.6, "discount": 0.9, "share": 0.5}),
         ("3x4x3-gravity", "lines", "symmetry", {"seat": 0, "safe": 0.8, "share": 0.5}),
         ("4x4x3-misere-gravity", "segments,blocks:2x2", "translation", {"trace": 0.5, "share": 0.5}),
+        ("3x4x3-gravity", "columns:2", "symmetry", {"coding": COLUMNS, "filler": 1, "unfilled": 1.0, "share": 0.5}),
+        ("4x4x3-gravity", "blocks:2x2", "translation", {"coding": COLUMNS, "filler": 0, "unfilled": -1.0, "seat": 0}),
     ],
 )
 def test_learning_is_that_of_the_definitions_to_the_last_bit(
     name: str, tuples: str, sharing: str, options: dict[str, Any]
 ) -> None:
-    board, lines, cells, network = setting(name, tuples, sharing)
-    aim = PLAIN._replace(**options)
+    coding = options.get("coding", MARKS)
+    board, lines, cells, network = setting(name, tuples, sharing, coding)
+    aim = PLAIN._replace(**{name: option for name, option in options.items() if name != "coding"})
     net = make_net(network, aim, 3)
     given = lost_lines(board, 7) if aim.share else []
     games = 32 if board.cells > 9 else 80
     learn(lines, network, net, as_starts(given, board), (0, games))
 
-    oracle = NaiveNet(NaiveNetwork(plain(board), cells, sharing), aim, int(net.key))
+    oracle = NaiveNet(NaiveNetwork(plain(board), cells, sharing, coding == COLUMNS), aim, int(net.key))
     for first in range(0, games, BATCH):
         oracle.learn(given, 1 / network.offset.size, range(first, first + BATCH))
     assert any(oracle.weights.values())
@@ -159,7 +165,7 @@ def moves_made(network: Network, game: GameWorkspace) -> list[int]:
     while not np.array_equal(index, game.index):
         cell = int(game.moves[len(made)])
         for entry in range(int(network.start[cell]), int(network.start[cell + 1])):
-            index[network.through[entry]] += (1 + len(made) % 2) * int(network.power[entry])
+            index[network.through[entry]] += int(network.power[len(made) % 2, entry])
         made.append(cell)
     return made
 
@@ -191,16 +197,35 @@ def weights_by_key(network: Network, weights: Any, naive: NaiveNetwork) -> dict[
     found: dict[Any, int] = {}
     for number, offset in enumerate(network.offset.tolist()):
         part = slice(int(network.place[number]), int(network.place[number + 1]))
-        cells, digits = network.cell[part].tolist(), network.digit[part].tolist()
-        of_tuple = naive.tuples.index(tuple(sorted(cells)))
-        position = [0] * naive.board.cells
-        for marks in itertools.product(range(3), repeat=len(cells)):
-            for cell, mark in zip(cells, marks, strict=True):
-                position[cell] = mark
-            at = offset + sum(digit * mark for digit, mark in zip(digits, marks, strict=True))
+        cells, digits = network.cell[part].tolist(), network.digit[:, part].T.tolist()
+        of_tuple = naive.tuples.index(tuple(sorted(c for c in cells if not int(network.below[number]) >> c & 1)))
+        for position in positions_seen(naive, naive.tuples[of_tuple]):
+            marks = [position[cell] for cell in cells]
+            at = offset + sum(digit[mark - 1] for digit, mark in zip(digits, marks, strict=True) if mark)
             key = naive.key(of_tuple, position)
             assert found.setdefault(key, int(weights[at])) == weights[at]
     return found
+
+
+def positions_seen(naive: NaiveNetwork, cells: Sequence[int]) -> Iterator[list[int]]:
+    """Positions in which a tuple sees everything that it may see; a tuple has one run of cells in a column at most."""
+    width = naive.board.columns
+    for marks in itertools.product(range(3), repeat=len(cells)):
+        position = [0] * naive.board.cells
+        for cell, mark in zip(cells, marks, strict=True):
+            position[cell] = mark
+        if not naive.falls:
+            yield position
+            continue
+        columns = sorted({cell % width for cell in cells})
+        for reached in itertools.product((0, 1), repeat=len(columns)):
+            found = list(position)
+            for column, mark in zip(columns, reached, strict=True):
+                lowest = max(cell for cell in cells if cell % width == column)
+                for below in range(lowest + width, naive.board.cells, width):
+                    found[below] = mark
+            if all(found[cell] == 0 or found[cell + width] for cell in range(naive.board.cells - width)):
+                yield found
 
 
 @pytest.mark.parametrize("seat", [0, BOTH])

@@ -7,7 +7,7 @@ import pytest
 
 from ttt_batch.core.errors import UsageError
 from ttt_batch.games.board import Board, parse_board
-from ttt_batch.ntuple.network import MAX_FILE, parse_tuples
+from ttt_batch.ntuple.network import COLUMNS, MAX_FILE, parse_tuples
 
 BOARD = parse_board("4x4x3")
 
@@ -39,6 +39,18 @@ def test_by_default_lines_that_cross_the_board_and_else_runs_and_blocks() -> Non
     assert parse_tuples("auto", parse_board("2x5x3"))[0] == "segments"
 
 
+def test_boards_with_gravity_have_lines_and_blocks_or_columns() -> None:
+    falls = parse_board("5x6x4-gravity")
+    assert parse_tuples("auto", falls, COLUMNS)[0] == "lines,blocks:4x4"
+    assert parse_tuples("auto", parse_board("3x4x3-gravity"), COLUMNS)[0] == "lines,columns:3"
+    assert parse_tuples("auto", parse_board("20x3x3-gravity"), COLUMNS)[0] == "lines,columns:1"
+    assert parse_tuples("columns:2", falls, COLUMNS)[1][0] == (24, 18, 12, 6, 0, 25, 19, 13, 7, 1), "from below"
+    assert len(parse_tuples("columns:3", falls, COLUMNS)[1]) == 20
+    for given, part in [("columns:4", "20 cells and 4 runs of"), ("blocks:5x5", "25 cells; a tuple has 1 to 20")]:
+        with pytest.raises(UsageError, match=part):
+            parse_tuples(given, falls, COLUMNS)
+
+
 def test_a_file_is_kept_as_its_cells(tmp_path: Path) -> None:
     path = tmp_path / "mine.txt"
     path.write_text("a1 b1 c1  # the top row\n\n# nothing\nA2 b2; c3\n", encoding="utf-8")
@@ -60,7 +72,7 @@ def test_a_file_is_kept_as_its_cells(tmp_path: Path) -> None:
         ("segments:13", "there are none on board 4x4x3"),
         ("segments:9", "there are none on board 4x4x3"),
         (";", "there are none; write the cells"),
-        ("nosuchfile", "neither lines, segments, blocks:RxC nor a file that can be read"),
+        ("nosuchfile", "neither lines, segments, blocks:RxC, columns:N nor a file that can be read"),
     ],
 )
 def test_what_is_no_tuple_is_refused_in_one_line(given: str, part: str) -> None:

@@ -14,7 +14,7 @@ from oracle.boards import VariantBoard
 from oracle.streams import below, drawn, mixed
 
 UNIT = 1 << 20
-BOTH = 2
+BOTH, NOBODY = 2, -1
 BEST, NOTHING, PLAYED = range(3)
 Cells = tuple[int, ...]
 
@@ -51,8 +51,9 @@ def moved(cells: Cells, board: VariantBoard) -> list[Cells]:
 class NaiveNetwork:
     """Tuples and all their images; what one of them sees is known by the least of the images of what it sees."""
 
-    def __init__(self, board: VariantBoard, tuples: Iterable[Cells], sharing: str) -> None:
-        self.board, self.sharing = board, sharing
+    def __init__(self, board: VariantBoard, tuples: Iterable[Cells], sharing: str, falls: bool = False) -> None:
+        """falls: tuples see which cells may be marked next, too."""
+        self.board, self.sharing, self.falls = board, sharing, falls
         self.tuples = sorted({tuple(sorted(image)) for cells in tuples for image in self.alike(cells)})
         self._images = [self.alike(cells) for cells in self.tuples]
 
@@ -64,8 +65,12 @@ class NaiveNetwork:
 
     def key(self, number: int, position: Sequence[int]) -> Any:
         """Return the pattern that a tuple sees."""
-        seen = [position[cell] for cell in self.tuples[number]]
+        seen = [self.seen(position, cell) for cell in self.tuples[number]]
         return min(tuple(sorted(zip(image, seen, strict=True))) for image in self._images[number])
+
+    def seen(self, position: Sequence[int], cell: int) -> int:
+        """Return the mark on a cell, or 3 for a cell that may be marked next, if that is seen."""
+        return 3 if self.falls and self.board.is_open(tuple(position), cell) else position[cell]
 
     def keys(self, position: Sequence[int]) -> list[Any]:
         """Return the pattern that each tuple sees."""
@@ -130,14 +135,16 @@ class NaiveNet:
         if not rest:
             return free, float(-sign)
         if position.count(0) == 1:
-            return rest, 0.0
+            return rest, self.aim.unfilled
         totals = {cell: self.total((*position[:cell], mark, *position[cell + 1 :]), mark - 1) for cell in rest}
         best = max(totals.values(), key=lambda total: sign * total)
         return [cell for cell in rest if totals[cell] == best], squash(best)
 
     def decided(self, position: tuple[int, ...]) -> float | None:
         """Return the worth of a position whose game ends early, or None."""
-        ply, seat = sum(mark != 0 for mark in position), self.aim.seat
+        ply, seat, filler = sum(mark != 0 for mark in position), self.aim.seat, self.aim.filler
+        if filler != NOBODY:
+            return None if self.rules.can_complete(position, 1 + filler) else self.aim.unfilled
         if seat == BOTH:
             return None if any(self.rules.can_complete(position, mark) for mark in (1, 2)) else 0.0
         feared = 1 + seat if self.network.board.misere else 2 - seat

@@ -13,7 +13,7 @@ from helpers.support import command, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import RunFileError, UsageError
-from ttt_batch.runs.config import make_pattern_config
+from ttt_batch.runs.config import make_pattern_config, pattern_config_from
 from ttt_batch.runs.loading import check_run
 from ttt_batch.runs.network_run import PROVED, PatternRun
 from ttt_batch.training.network_trainer import PatternTrainer, last_game, next_point
@@ -334,3 +334,19 @@ def test_lost_games_are_checked(tmp_path: Path) -> None:
     run.save(tmp_path / "run.h5")
     with pytest.raises(RunFileError, match="tables/lost holds an invalid game"):
         ttt.load(tmp_path / "run.h5")
+
+
+def test_networks_from_before_the_coding_by_columns_are_read_by_marks() -> None:
+    before = make_pattern_config(board="4x4x4-gravity", coding="marks", tuples="segments")
+    values = {name: value for name, value in before.to_dict().items() if name != "coding"}
+    assert pattern_config_from(values) == before
+    assert make_pattern_config(board="4x4x4-gravity").to_dict()["coding"] == "columns"
+    assert "coding" not in make_pattern_config(board="4x4x4").to_report(), "without gravity there is no choice"
+    with pytest.raises(RunFileError, match="coding 'columns' is unknown on board 4x4x4"):
+        pattern_config_from(make_pattern_config(board="4x4x4").to_dict() | {"coding": "columns"})
+
+
+def test_a_win_is_learnt_on_a_board_with_gravity() -> None:
+    run = ttt.train(4000, learner="patterns", board="4x4x3-gravity", objective="win", seed=3)
+    assert run.config.aims[0].filler == 0 and run.config.aims[0].unfilled == -1.0
+    assert run.is_proved and run.winning_seats == ("first",)

@@ -42,7 +42,7 @@ from ttt_batch.ntuple.network import (
     total_after,
     total_of,
 )
-from ttt_batch.ntuple.objectives import BOTH, NOTHING, PLAYED
+from ttt_batch.ntuple.objectives import BOTH, NOBODY, NOTHING, PLAYED
 
 
 class Scores(NamedTuple):
@@ -103,10 +103,11 @@ def see_tuple(
     place = np.uint64(index[number])
     here = np.int64(weights[table, place])
     change = here - np.int64(scores.here[table, number])
-    step = np.uint64(1 + table)
+    if network.fall != 0:  # of the tuple's own cells only few can be marked; the others' weights would be elsewhere
+        free &= ~(free >> np.uint64(network.fall)) | network.below[number]
     for entry in range(np.uint64(network.place[number]), np.uint64(network.place[number + np.uint64(1)])):
         cell = np.uint64(network.cell[entry])
-        there = np.int64(weights[table, place + step * (free >> cell & ONE) * np.uint64(network.digit[entry])])
+        there = np.int64(weights[table, place + (free >> cell & ONE) * np.uint64(network.digit[table, entry])])
         scores.score[table, cell] += there - np.int64(scores.there[table, entry]) - change
         scores.there[table, entry] = np.int32(there)
     scores.total[table] += change
@@ -150,12 +151,14 @@ START, START_LINE, START_PLIES = 100, 101, 102
 class Aim(NamedTuple):
     """Objective of a network, and how its games are played.
 
-    seat: 0 or 1, safety in that seat; BOTH, the results of its games.
+    seat: 0 or 1, safety or the goal of that seat; BOTH, the results of its games.
     safe: worth for a safe player that its opponent can fill no more line, on the empty board; less with every mark.
     discount: of a result, per ply.  trace: lambda, [0, 1].
     teaching: target of the position before an exploratory move: the worth of its `BEST` move, `NOTHING`, or what was
     `PLAYED`.
     epsilon: probability of an exploratory move.  share: of games that begin with moves of a lost game.
+    filler: 0 or 1 if all that counts is whether this player fills a line; else NOBODY.
+    unfilled: worth to the first player of a game in which `filler` fills none, -1 or 1; else 0, that of a draw.
     """
 
     seat: int
@@ -165,6 +168,8 @@ class Aim(NamedTuple):
     teaching: int
     epsilon: float
     share: float
+    filler: int = NOBODY
+    unfilled: float = 0.0
 
 
 class Net(NamedTuple):
@@ -227,7 +232,9 @@ def squash(total: Int64) -> float:
 
 @inlined
 def is_decided(lines: Lines, aim: Aim, view: LineView, mover: Int64) -> bool:
-    """Return whether no line can be filled any more; with one seat, no line by which its player would lose."""
+    """Return whether no line can be filled any more; with one seat or a filler, no line that counts for it."""
+    if aim.filler != NOBODY:
+        return not (view.own_open if aim.filler == mover else view.other_open)
     if aim.seat == BOTH:
         return not view.own_open and not view.other_open
     return not (view.own_open if (aim.seat == mover) == (lines.misere != 0) else view.other_open)
@@ -236,6 +243,8 @@ def is_decided(lines: Lines, aim: Aim, view: LineView, mover: Int64) -> bool:
 @inlined
 def decided_worth(lines: Lines, aim: Aim, ply: Int64) -> float:
     """Return the worth to the first player of a position with `is_decided` after `ply` moves."""
+    if aim.filler != NOBODY:
+        return aim.unfilled
     bonus = aim.safe * (1.0 - ply / lines.cells)
     return 0.0 if aim.seat == BOTH else bonus if aim.seat == 0 else -bonus
 
@@ -244,12 +253,11 @@ def decided_worth(lines: Lines, aim: Aim, ply: Int64) -> float:
 def play_move(network: Network, game: GameWorkspace, ply: Int64, cell: Int64) -> None:
     """Make the move to `cell` after `ply` others, in place."""
     game.moves[ply] = cell
-    step = np.uint32(1 + (ply & 1))
     for column in range(game.path.shape[1]):
         game.path[ply + 1, column] = game.path[ply, column]
     for entry in range(np.uint64(network.start[cell]), np.uint64(network.start[cell + 1])):
         number = np.uint64(network.through[entry])
-        index = np.uint64(game.index[number] + step * network.power[entry])
+        index = np.uint64(game.index[number] + network.power[ply & 1, entry])
         game.index[number] = index
         game.path[ply + 1, number] = network.kind[index]
 
@@ -302,7 +310,7 @@ def judge_moves(
     mover = ply & 1
     sign = 1 - 2 * mover
     cells, kind = by_rules(lines, free, view)
-    worth: Any = 0.0 if kind == DRAWS else sign if kind == WINS else -sign
+    worth: Any = net.aim.unfilled if kind == DRAWS else sign if kind == WINS else -sign
     score, total = game.scores.score[mover], np.int64(0)
     if kind == BY_SUM:
         see_moves(network, net.weights, game, mover, free, max(ply - 2, 0), ply)
@@ -417,7 +425,7 @@ def play_network_games(
     """Play games `games[0]` to `games[1] - 1` with the same weights; set `errors` to their errors."""
     errors.n_touched[0] = 0
     clear_index(network, game.index)
-    see_empty(network, net.weights, game.index, game.empty, ~NONE)
+    see_empty(network, net.weights, game.index, game.empty, all_cells(lines.cells))
     for number in range(games[0], games[1]):
         base = game_base(net.key, number)
         first, last = play_network_game(lines, network, net, starts, base, game, errors.outcomes)
@@ -443,7 +451,7 @@ def _read(lines: Lines, agent: NetAgent, marks: Any, values: Any) -> Any:
         if marks[cell] == 0:
             free |= single(cell)
             continue
-        put_mark(agent, cell, marks[cell])
+        put_mark(agent, cell, marks[cell] - 1, 1)
         plies += 1
         if marks[cell] == 1:
             first |= single(cell)

@@ -233,7 +233,7 @@ def replay_game(
     aim = net.aim
     errors.n_touched[0] = 0
     clear_index(network, game.index)
-    see_empty(network, net.weights, game.index, game.empty, ~NONE)
+    see_empty(network, net.weights, game.index, game.empty, all_cells(lines.cells))
     copy_scores(game.empty, game.scores)
     everywhere, last, begun = all_cells(lines.cells), moves.shape[0] - 1, 0
     first, second = NONE, NONE

@@ -6,6 +6,9 @@ from typing import NamedTuple
 BOTH = 2
 """The seat of a network that plays for both players."""
 
+NOBODY = -1
+"""The filler of an aim whose results are more than that its goal is reached or missed."""
+
 BEST, NOTHING, PLAYED = range(3)
 """Targets of exploratory moves.
 
@@ -46,14 +49,14 @@ OBJECTIVES = {
         "not to lose",
         "not to lose (one for each seat)",
         "trains a network for each seat: a loss is worth -1, a win 1, and a position in which the opponent can fill no "
-        f"line any more up to {SAFE}, more the earlier.",
+        f"line any more up to {SAFE}, more the earlier; on boards with gravity 1.",
         lambda learner, won: learner == "patterns" and not won,
         apart=True,
     ),
     "win": Objective(
         "to win, the sooner the better",
         "to win soon",
-        "discounts results by 0.98 a ply.",
+        "discounts results by 0.98 a ply; on boards with gravity every other result of its seat is worth -1.",
         lambda learner, won: learner == "patterns" and won,
         always_wins=True,
         suits_misere=False,

@@ -20,8 +20,17 @@ from ttt_batch.games.solution import WON, known_board
 from ttt_batch.learners import LEARNERS, check_begins, foreign_learner, learner_named
 from ttt_batch.learners.base import Learner, OwnNumbers, Settings
 from ttt_batch.ntuple.games import Aim
-from ttt_batch.ntuple.network import Network, Tuples, make_network, parse_tuples, weights_of
-from ttt_batch.ntuple.objectives import BOTH, NOTHING, OBJECTIVES, SAFE
+from ttt_batch.ntuple.network import (
+    COLUMNS,
+    MARKS,
+    Network,
+    Tuples,
+    default_coding,
+    make_network,
+    parse_tuples,
+    weights_of,
+)
+from ttt_batch.ntuple.objectives import BOTH, NOBODY, NOTHING, OBJECTIVES, SAFE
 from ttt_batch.runs.options import AUTO, MAX_GAMES, OPPONENTS, OPTIONS, OWN, Options, Schedule, temperature_of
 from ttt_batch.runs.schedules import Batches, make_batches
 from ttt_batch.simulation.walk import MAX_WALKED
@@ -322,6 +331,9 @@ PROVE_EVERY = 2_000
 START_SHARE = 0.5
 """Share of games that begin with moves of a lost game, once there are lost games."""
 
+EPSILON_OF_COLUMNS, GAMMA_OF_COLUMNS = 0.1, 0.98
+"""Defaults of networks coded by columns that learn the goal of a seat."""
+
 BYTES_A_WEIGHT = 200
 """Upper estimate of memory for a weight in training: the weight, its errors, and the shape of the network."""
 
@@ -334,6 +346,7 @@ class PatternConfig(Configuration):
     learner: `patterns` learns the value of a position's best move; `ntuple-td` learns the result of the game that was
     played, with eligibility traces.
     tuples: in the canonical form of `parse_tuples`.  sharing: one of `SHARING`.  objective: one of `OBJECTIVES`.
+    coding: of the tuples, MARKS or COLUMNS.
     seat: `first`, `second` or `both`: the seats to prove, and to learn with the objective `safe`.
     epsilon: probability of an exploratory move.
     alpha: step size for all tuples together; temporal coherence lowers it.
@@ -362,6 +375,7 @@ class PatternConfig(Configuration):
     keep: str
     seed: int
     start: str = ""
+    coding: str = MARKS
 
     @property
     def seats(self) -> tuple[int, ...]:
@@ -372,9 +386,18 @@ class PatternConfig(Configuration):
     def aims(self) -> tuple[Aim, ...]:
         """Return the aim of each network."""
         objective = OBJECTIVES[self.objective]
-        seats = self.seats if objective.apart else (BOTH,)
+        by_goal = self.coding == COLUMNS and (objective.apart or objective.always_wins)
+        seats = self.seats if objective.apart or by_goal else (BOTH,)
         teaching = NOTHING if self.learner == "ntuple-td" else objective.teaching
-        return tuple(Aim(seat, SAFE, self.gamma, self.trace, teaching, self.epsilon, START_SHARE) for seat in seats)
+        goals = [self._goal(seat) if by_goal else (NOBODY, 0.0) for seat in seats]
+        common = SAFE, self.gamma, self.trace, teaching, self.epsilon, START_SHARE
+        return tuple(Aim(seat, *common, *goal) for seat, goal in zip(seats, goals, strict=True))
+
+    def _goal(self, seat: int) -> tuple[int, float]:
+        """Return whose lines decide the goal of a seat, and the worth to the first player if none is filled."""
+        filler = seat ^ (not self.always_wins) ^ self.board.misere
+        worth = -1.0 if self.always_wins else 1.0
+        return filler, worth if seat == 0 else -worth
 
     @property
     def always_wins(self) -> bool:
@@ -388,25 +411,28 @@ class PatternConfig(Configuration):
 
     def cells(self) -> Tuples:
         """Return the networks' tuples."""
-        return parse_tuples(self.tuples, self.board, files=False)[1]
+        return parse_tuples(self.tuples, self.board, self.coding, files=False)[1]
 
     def network(self) -> Network:
         """Return the shape of the networks."""
-        return make_network(self.cells(), self.board, self.sharing)
+        return make_network(self.cells(), self.board, self.sharing, self.coding)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as the run file stores them; an empty `start` is left out, as in older files."""
-        return {name: value for name, value in super().to_dict().items() if name != "start" or value}
+        return {name: value for name, value in self.to_report().items() if name != "start" or value}
 
     def to_report(self) -> dict[str, Any]:
-        """Return plain values, as `--json` prints them."""
-        return self.written
+        """Return plain values, as `--json` prints them; `coding` only where marks fall and there is a choice."""
+        return {name: value for name, value in self.written.items() if name != "coding" or self.board.gravity}
 
 
-def make_pattern_config(*, files: bool = True, start: str = "", **options: Any) -> PatternConfig:
+def make_pattern_config(
+    *, files: bool = True, start: str = "", coding: str | None = None, **options: Any
+) -> PatternConfig:
     """Return the configuration of checked options, with defaults for missing ones.
 
-    files: True if `tuples` may name a file.  Raises UsageError and BoardError.
+    files: True if `tuples` may name a file.  coding: None for that of new networks.
+    Raises UsageError and BoardError.
     """
     if re.fullmatch(f"({DIGEST})?", start) is None:
         raise UsageError(f"start {quoted(start)} is not the digest of networks; give a run to start from")
@@ -416,21 +442,25 @@ def make_pattern_config(*, files: bool = True, start: str = "", **options: Any) 
         return OPTIONS[name].parse(given.get(name, default), networks=True)
 
     learner, board = read("learner", "patterns"), read("board", "3x3")
+    coding = default_coding(board) if coding is None else coding
+    if coding not in {MARKS, default_coding(board)}:
+        raise UsageError(f"coding {quoted(coding)} is unknown on board {board.name}; leave it out")
     known = known_board(board)
     baseline, won = learner == "ntuple-td", known is not None and known.value == WON
     name = read("objective", next(name for name, one in OBJECTIVES.items() if one.is_default(learner, won)))
     objective = OBJECTIVES[name]
+    by_goal = coding == COLUMNS and not baseline and name != "plain"
     if board.misere and not objective.suits_misere:
         others = either([other for other, one in OBJECTIVES.items() if one.suits_misere])
         raise UsageError(f"objective {name} needs a board on which a line wins; choose {others} on a misere board")
     defaults = {
         "sharing": "symmetry",
         "seat": objective.seat,
-        "epsilon": 0.3 if baseline else objective.epsilon,
+        "epsilon": 0.3 if baseline else EPSILON_OF_COLUMNS if by_goal else objective.epsilon,
         "alpha": 1.0,
-        "gamma": objective.gamma,
+        "gamma": GAMMA_OF_COLUMNS if by_goal else objective.gamma,
         "trace": 0.5 if baseline else 0.0,
-        "batch": 16,
+        "batch": 1 if by_goal else 16,
         "prove_every": 0 if baseline else PROVE_EVERY,
         "seed": 0,
     }
@@ -443,9 +473,10 @@ def make_pattern_config(*, files: bool = True, start: str = "", **options: Any) 
         raise UsageError(
             f"{flag('keep', 'proved')} needs proofs, but {flag('prove_every', 0)} turns them off; choose last, or prove"
         )
-    text, tuples = parse_tuples(str(given.get("tuples", "auto")), board, files=files)
-    _check_memory(tuples, board, values["sharing"])
-    return PatternConfig(board=board, learner=learner, tuples=text, objective=name, keep=keep, start=start, **values)
+    text, tuples = parse_tuples(str(given.get("tuples", "auto")), board, coding, files=files)
+    _check_memory(weights_of(tuples, board, values["sharing"], coding))
+    texts = {"tuples": text, "objective": name, "keep": keep, "start": start, "coding": coding}
+    return PatternConfig(board=board, learner=learner, **texts, **values)
 
 
 def default_weights(every: int) -> str:
@@ -453,9 +484,8 @@ def default_weights(every: int) -> str:
     return "proved" if every else "last"
 
 
-def _check_memory(tuples: Tuples, board: Board, sharing: str) -> None:
-    """Raise UsageError if the networks take more memory than is free."""
-    weights = weights_of(tuples, board, sharing)
+def _check_memory(weights: int) -> None:
+    """Raise UsageError if networks of so many weights take more memory than is free."""
     needed, free = weights * BYTES_A_WEIGHT, free_memory()
     if needed > free or weights >= 2**30:  # the weights of both players are numbered in int32
         raise UsageError(
@@ -471,7 +501,7 @@ def config_from_dict(values: dict[str, Any]) -> Config:
 
 def pattern_config_from(values: dict[str, Any]) -> PatternConfig:
     """Return the configuration of a run file of networks.  Raises RunFileError if this version cannot use it."""
-    return _read_back(PatternConfig, functools.partial(make_pattern_config, files=False), values)
+    return _read_back(PatternConfig, functools.partial(make_pattern_config, files=False), {"coding": MARKS} | values)
 
 
 C = TypeVar("C", Config, PatternConfig)

@@ -24,6 +24,7 @@ from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.games.graph import N_SHARED, SHARED_CODES, SHARED_OUTCOMES, rows_of_edges, shared_rows
 from ttt_batch.learners import foreign_learner
 from ttt_batch.learners.base import VALUE, Learner
+from ttt_batch.ntuple.network import COLUMNS
 from ttt_batch.runs.config import GIVEN, Config, make_config
 from ttt_batch.runs.evaluation import find_images
 from ttt_batch.runs.formats.base import MAX_CELLS, UNSAID, FormatError, marks_of_states
@@ -289,10 +290,11 @@ def _network_columns(run: PatternRun) -> dict[str, Dataset]:
     """Return the tuples of a run's networks, the weights that its two seats play by, and the training state."""
     network, cells = run.network, run.board.cells
     lengths = np.diff(network.place).astype(np.int64)
-    tuples = np.full((lengths.size, int(lengths.max())), -1, np.int8)
-    tuples[np.arange(tuples.shape[1]) < lengths[:, None]] = network.cell
+    kept = np.arange(int(lengths.max())) < lengths[:, None]
+    tuples = np.full(kept.shape, -1, np.int8)
+    tuples[kept] = network.cell
     weights = np.stack([run.weights_of(seat)[network.kind] for seat in (0, 1)], axis=1) / 2.0**20
-    data = run.data()
+    data, by_columns = run.data(), run.config.coding == COLUMNS
     columns = {
         PLAYERS: Dataset(np.arange(2), (PLAYERS,), "1", "0 the first player (X), 1 the second player (O)"),
         "tuple_cells": Dataset(
@@ -302,7 +304,9 @@ def _network_columns(run: PatternRun) -> dict[str, Dataset]:
             network.offset.astype(np.int64),
             ("tuple",),
             "1",
-            "first weight of the tuple's table; its weight stands at tuple_offset + sum of mark[cell] * 3**digit",
+            "weight of the tuple on the empty board; its weight stands at tuple_offset + sum of tuple_first or _second"
+            if by_columns
+            else "first weight of the tuple's table; its weight stands at tuple_offset + sum of mark[cell] * 3**digit",
         ),
         "weight": Dataset(
             weights,
@@ -311,6 +315,11 @@ def _network_columns(run: PatternRun) -> dict[str, Dataset]:
             "for the player who moves: a larger sum over all tuples is better for the first player",
         ),
     }
+    for name, digits in zip(("first", "second"), network.digit if by_columns else (), strict=False):
+        powers = np.zeros(kept.shape, np.int64)
+        powers[kept] = digits
+        meaning = f"what a mark of the {name} player adds to the number of the tuple's weight"
+        columns[f"tuple_{name}"] = Dataset(powers, ("tuple", "digit"), "1", meaning)
     for name, (axes, meaning) in table_fields(cells, data.tables).items():
         dims = tuple({"M": "entry", "L": "lost_game"}.get(axis, "move") for axis in axes.split(","))
         columns[f"training/{name}"] = Dataset(data.tables[name], dims, "1", meaning, "table")

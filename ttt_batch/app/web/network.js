@@ -70,11 +70,14 @@ const agents = (() => {
     #sum(tuples, marks, mover) {
       const { numbers, weights } = this.seats[mover - 1];
       let sum = 0;
-      for (const { cells, first, powers } of tuples) {
+      for (const { cells, first, powers, feet = 0 } of tuples) {
         let lowest = Infinity; // among the images of what stands on the tuple, which share a weight
         for (const power of powers) {
           let number = first;
-          for (let i = 0; i < cells.length; i++) number += marks[cells[i]] * power[i];
+          for (let i = 0; i < cells.length; i++) {
+            const mark = cells[i] < marks.length ? marks[cells[i]] : 1; // under the lowest row is no free cell
+            number += (i < cells.length - feet ? mark : Math.min(mark, 1)) * power[i];
+          }
           lowest = Math.min(lowest, number);
         }
         const index = sections.indexIn(numbers, lowest);

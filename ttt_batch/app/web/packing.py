@@ -41,7 +41,7 @@ from ttt_batch.games.board import Board
 from ttt_batch.games.enumeration import check_enumerable
 from ttt_batch.games.graph import Graph, rows_of_edges
 from ttt_batch.games.solution import QUICKEST
-from ttt_batch.ntuple.network import UNIT, layout_of
+from ttt_batch.ntuple.network import MARKS, UNIT, WeightTable, layout_of, powers_of, reads_of
 from ttt_batch.runs.evaluation import played_chances
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run
@@ -162,18 +162,22 @@ def network_part(run: PatternRun) -> PagePart:
 
     Its values are
       unit: weights are whole multiples of 1 / unit;
-      tables: for each table the number of its first weight, and its tuple's symmetries as powers of 3 by cell;
-      tuples: for each tuple the number of its table, and its cells.
+      tables: for each table the number of its first weight, and for each symmetry of its tuple what a first player's
+      mark counts on each cell that is read; coded by columns also the number of runs (`feet`);
+      tuples: for each tuple the number of its table, and the cells that it reads, see `reads_of`.
     Its arrays are, for each seat, uint8[4, weights that are not 0] (see `planes`):
       gaps-SEAT: differences between successive numbers of weights, the first one from 0;
       weights-SEAT: 2 * w for a weight w, or -2 * w - 1 if it is negative.
     """
     config, network = run.config, run.network
-    layout = layout_of(config.cells(), config.board, config.sharing)
-    first = np.cumsum([0, *(3 ** len(shape) for shape in layout.shapes)])
+    board, coding = config.board, config.coding
+    layout = layout_of(config.cells(), board, config.sharing, coding)
+    read = [reads_of(one, layout.tables[one.table], board, coding) for one in layout.placed]
+    first = np.cumsum([0, *(table.weights for table in layout.tables)])
     tables = [
-        {"first": int(start), "powers": [[3**to for to in turn] for turn in sorted(turned)]}
-        for start, turned in zip(first[:-1], layout.turns, strict=True)
+        {"first": int(start), "powers": [_powers(table, turn, coding) for turn in sorted(table.turns)]}
+        | ({} if coding == MARKS else {"feet": len(table.digits)})
+        for start, table in zip(first[:-1], layout.tables, strict=True)
     ]
     lowest = network.members[network.kind_start[:-1]]
     arrays: dict[str, NDArray[Any]] = {}
@@ -182,8 +186,13 @@ def network_part(run: PatternRun) -> PagePart:
         kept = weights[places]
         arrays[f"gaps-{seat}"] = planes(np.diff(places, prepend=np.uint32(0)))
         arrays[f"weights-{seat}"] = planes(((kept << 1) ^ (kept >> 31)).view(np.uint32))
-    tuples = [[one.table, *one.cells] for one in layout.placed]
+    tuples = [[one.table, *(r.cell for r in each)] for one, each in zip(layout.placed, read, strict=True)]
     return PagePart("network", {"unit": UNIT, "tables": tables, "tuples": tuples}, arrays)
+
+
+def _powers(table: WeightTable, turn: tuple[int, ...], coding: str) -> list[int]:
+    """Return what a first player's mark counts on each cell that a tuple of a table reads, after one of its turns."""
+    return [powers[0] for powers in powers_of(table._replace(worth=[table.worth[to] for to in turn]), coding)]
 
 
 def cards_part(deck: Deck) -> PagePart:
