@@ -11,6 +11,7 @@ from helpers.support import command
 import ttt_batch as ttt
 from ttt_batch.app.cli import COMMANDS, program
 from ttt_batch.app.commands import usage
+from ttt_batch.app.commands.play import NETWORKS
 
 MISUSED = [
     # Options of other programs, and of other commands.
@@ -165,7 +166,6 @@ VALUES = [
         "--time-limit is for agents such as one-ply, and no other opponent is named",
         "leave it out",
     ),
-    ("play --board 8x8x5", "play trains tables of 36 cells at most", "ttt-batch play two-ply --board 8x8x5"),
 ]
 """What is typed, what is wrong, and the remedy."""
 
@@ -298,6 +298,11 @@ def test_play_takes_the_newest_run_of_the_board_or_trains_one(here, capsys, monk
     said = "no run file of 2x2x2 here: training td on 2x2x2 for 100,000 games first\n"
     status, out, err = command(capsys, "play", "--board", "2x2")
     assert (status, err.startswith(said)) == (0, True) and "Board 2x2x2" in out
+    monkeypatch.setitem(NETWORKS, "games", 64)
+    monkeypatch.setattr("sys.stdin", io.StringIO("h\n0\n"))
+    status, out, err = command(capsys, "play", "--board", "connect4", "--as", "first")
+    said = "no run file of 6x7x4-gravity here: training ntuple-td on 6x7x4-gravity for 64 games first\n"
+    assert (status, err.startswith(said)) == (0, True) and "What the agent gives each cell for X" in out
 
 
 @pytest.mark.parametrize("typed", ["play {}", "show {}", "evaluate old --against {}", "train --start {}", "info {}"])

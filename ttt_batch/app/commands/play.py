@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from ttt_batch.app.commands import shared
 from ttt_batch.app.commands.shared import File, Text, argument, option, switch
 from ttt_batch.core.console import is_live, print_message
-from ttt_batch.core.errors import BoardError, RunFileError, UsageError
+from ttt_batch.core.errors import RunFileError, UsageError
 from ttt_batch.core.files import exists, shown
 from ttt_batch.core.outputs import check_distinct
 from ttt_batch.core.text import AGENT_NAMES, SCRIPTED, SEATS, Ties, check_ties, choose_person, find_name, parse_seed
@@ -19,7 +19,6 @@ from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_run, is_agent_name, name_
 if TYPE_CHECKING:
     from ttt_batch.agents.adapter import AgentAdapter
     from ttt_batch.runs.loading import AnyRun
-    from ttt_batch.runs.run import Run
     from ttt_batch.training.from_games import LearningRun
 
 PlayedRun = Annotated[
@@ -27,7 +26,7 @@ PlayedRun = Annotated[
     argument(
         "[RUN]",
         "A run file, or an agent (see evaluate); if not given, the newest in this folder (of --board, if that is "
-        "given), or td, trained for a moment.",
+        "given), or one trained for a moment: td, or networks on boards of more than 36 cells.",
     ),
 ]
 Seat = Annotated[
@@ -262,16 +261,18 @@ def _newest(board: Text, trust: bool) -> Path | None:
     return find_newest_run(Path(), fits)
 
 
-def _trained(board: Text) -> "Run":
-    """Train an agent for a board of which no run is here, and say so.  Raises BoardError for one that is too large."""
+TABLE: dict[str, Any] = {"learner": "td", "games": 100_000}
+NETWORKS: dict[str, Any] = {"learner": "ntuple-td", "games": 20_000, "prove_every": 0}
+"""Options of a training before play, for boards with and without a table.  It takes a few seconds."""
+
+
+def _trained(board: Text) -> "AnyRun":
+    """Train an agent for a board of which no run is here, and say so.  Raises BoardError."""
     from ttt_batch.training.train import train
 
     where = parse_board(board or "3x3")
-    if where.cells > MAX_TABLE_CELLS:
-        raise BoardError(
-            f"no run of {where.name} is here, and play trains tables of {MAX_TABLE_CELLS} cells at most; "
-            f"name an agent: ttt-batch play two-ply --board {where.name}"
-        )
-    of_board = "" if board is None else f" of {where.name}"
-    print_message(f"no run file{of_board} here: training td on {where.name} for 100,000 games first")
-    return train(100_000, board=where)
+    options = TABLE if where.cells <= MAX_TABLE_CELLS else NETWORKS
+    of_board, games = "" if board is None else f" of {where.name}", f"{options['games']:,} games"
+    print_message(f"no run file{of_board} here: training {options['learner']} on {where.name} for {games} first")
+    run: AnyRun = train(board=where, **options)
+    return run
