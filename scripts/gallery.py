@@ -190,7 +190,7 @@ def draw_boards(path: Path) -> None:
     from PIL import Image
 
     from ttt_batch.agents.external import at_board
-    from ttt_batch.environments.gymnasium_envs import position_picture
+    from ttt_batch.environments.pictures import position_picture
 
     pictures = []
     for name, marks in SHOWN.items():

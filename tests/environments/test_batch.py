@@ -495,3 +495,20 @@ def test_the_number_of_boards_stays() -> None:
     with pytest.raises(AttributeError):
         batch.n = 8  # type: ignore[misc]
     assert batch.n == len(batch.planes) == 4
+
+
+def test_games_are_shown_as_text():
+    batch = ttt.Batch(7, "3x3", 5, autoreset="disabled")
+    for action in (0, 3, 1, 4, 2):
+        batch.step([action] * 7)
+    assert batch.render(6) == "XXX\nOO.\n...\nX has won\n"
+    batch.reset([True, *[False] * 6])
+    assert str(batch).splitlines() == [
+        "Batch(7, '3x3', seed=5, autoreset='disabled')",
+        "         ".join(["...", "XXX", "XXX", "XXX", "XXX"]),
+        "         ".join(["...", "OO.", "OO.", "OO.", "OO."]),
+        "         ".join(["..."] * 5),
+        "   ".join(["X to move", *["X has won"] * 4]),
+    ]
+    with pytest.raises(ttt.UsageError, match=r"env 7 is outside 0 \.\. 6"):
+        batch.render(7)

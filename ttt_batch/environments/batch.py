@@ -38,6 +38,7 @@ from ttt_batch.core.text import (
     random_seed,
 )
 from ttt_batch.environments import kernels, rules
+from ttt_batch.environments.pictures import picture_of
 from ttt_batch.games.bitboards import make_lines
 from ttt_batch.games.board import MAX_CODED_CELLS, Board, parse_board
 from ttt_batch.runs.loading import AnyRun, load_any
@@ -175,6 +176,7 @@ def make_opponent(given: Opponent, board: Board, ties: Ties = "any") -> Any:
 MAX_BOARDS = 2**31 - 1
 AUTORESET = ("same-step", "next-step", "disabled")
 ILLEGAL = ("raise", "lose")
+GAMES_SHOWN = 5
 INT64 = np.dtype(np.int64)
 NO_ACTIONS = np.zeros(0, INT64)
 SETTINGS = (
@@ -504,6 +506,21 @@ class Batch:
             raise UsageError("moves are not kept; make the batch with record=True")
         ended = self._played[self._played[:, 0] >= 0]
         return [" ".join(map(str, cells[cells >= 0])) for cells in ended]
+
+    def render(self, env: Number = 0) -> str:
+        """Return a game as text: rows of marks, and who is to move or has won.  Raises UsageError.
+
+        env: its place in the batch, from 0.  A game that began anew in the last step is shown at its beginning.
+        """
+        text: str = picture_of(self, parse_int("env", env, 0, self.n - 1), "ansi")
+        return text
+
+    def __str__(self) -> str:
+        """Return the settings, and the first games side by side."""
+        games = [self.render(env).splitlines() for env in range(min(self.n, GAMES_SHOWN))]
+        wide = max(len(line) for game in games for line in game)
+        lines = ("   ".join(line.ljust(wide) for line in row).rstrip() for row in zip(*games, strict=True))
+        return "\n".join([repr(self), *lines])
 
     def __getstate__(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the state for `copy`, `deepcopy` or `pickle`: a copy continues independently, in its own arrays."""

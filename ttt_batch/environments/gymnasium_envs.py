@@ -13,7 +13,6 @@ Without a seed each environment draws its own, `batch.seed`.  Environment i of m
 a single one with `first_env=i` and the same seed.
 """
 
-import sys
 from typing import Any
 
 import gymnasium
@@ -23,69 +22,20 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from ttt_batch.core.console import print_lines
 from ttt_batch.core.errors import UsageError, quoted
 from ttt_batch.core.text import check_switches, choose, parse_int
 from ttt_batch.environments.batch import AUTORESET, Batch, Opponent, flags_of, read_array
-from ttt_batch.games.board import EMPTY, FIRST, MARKS, SECOND, Board, Position
-from ttt_batch.games.notation import rows_text
-
-RENDER_MODES = ("human", "ansi", "rgb_array")
-"""Ways to show it: printed, text, and a picture."""
-
-SIDE = 24
-"""Pixels of a cell's side."""
-
-GROUND, LINE, FREE = (250, 250, 248), (200, 200, 196), (232, 232, 228)
-COLOURS = {FIRST: (31, 119, 180), FIRST + 1: (214, 72, 54)}
-
-
-def position_picture(board: Board, position: Position) -> NDArray[np.uint8]:
-    """Return an image, uint8[rows * SIDE, cols * SIDE, 3]: discs, blue for the first player, red for the second."""
-    across = np.arange(SIDE) - (SIDE - 1) / 2
-    distance = np.hypot(across[:, None], across)
-    picture = np.zeros((board.rows, board.cols, SIDE, SIDE, 3), np.uint8)
-    picture[:] = GROUND
-    picture[..., 0, :, :] = LINE
-    picture[..., :, 0, :] = LINE
-    for cell, mark in enumerate(position):
-        picture[divmod(cell, board.cols)][distance < SIDE * 0.38] = COLOURS.get(mark, FREE)
-    return picture.transpose(0, 2, 1, 3, 4).reshape(board.rows * SIDE, board.cols * SIDE, 3)
-
-
-def rendered(board: Board, position: Position, ending: str, mode: str | None) -> str | NDArray[np.uint8] | None:
-    """Return a game in a render mode: as a picture, or as rows of marks and a line with the ending or the next mover.
-
-    `human` prints the text and returns None.  ending: text, empty if unfinished.
-    """
-    if mode == "rgb_array":
-        return position_picture(board, position)
-    mover = MARKS[FIRST + (board.cells - position.count(EMPTY)) % 2]
-    text = rows_text(board, position).replace("/", "\n") + f"\n{ending or f'{mover} to move'}\n"
-    if mode == "human":
-        print_lines(text, sys.stdout)
-    return text if mode == "ansi" else None
-
+from ttt_batch.environments.pictures import ENDINGS, RENDER_MODES, check_render_mode, picture_of, rendered
+from ttt_batch.games.board import Board
 
 NAME = "ttt_batch/MNK-v0"
 MODES = dict(zip(AUTORESET, (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED), strict=True))
-ENDINGS = {1: f"{MARKS[FIRST]} has won", 0: "a draw", -1: f"{MARKS[SECOND]} has won"}
-"""Results of a game in words, by the reward of the first player."""
-
 Info = dict[str, Any]
 
 
 def spaces_of(batch: Batch) -> tuple[Box, Discrete]:
     """Return the observation and action spaces of one environment."""
     return Box(0, 1, batch.planes.shape[1:], np.uint8), Discrete(batch.n_actions)
-
-
-def picture_of(batch: Batch, env: int, mode: str | None) -> Any:
-    """Return an environment's game in a render mode."""
-    position = batch.board.position_of(*batch.bitboards[env])
-    going = batch.mask[env].any()  # an unfinished game has a legal action
-    ending = "" if going else ENDINGS[int(batch.rewards[env, 0])]
-    return rendered(batch.board, position, ending, mode)
 
 
 def first_seed(env: Any, seed: Any) -> Any:
@@ -120,11 +70,6 @@ def reset_options(options: object) -> dict[str, Any]:
     if not isinstance(options, dict | None):
         raise UsageError(f"options are {quoted(type(options).__name__)}; give a dictionary, or none")
     return options or {}
-
-
-def check_render_mode(mode: str | None) -> str | None:
-    """Return the render mode.  Raises UsageError."""
-    return None if mode is None else choose("render mode", mode, RENDER_MODES)
 
 
 class MNKEnv(gymnasium.Env):

@@ -23,6 +23,7 @@ from ttt_batch.core.errors import UsageError
 from ttt_batch.core.text import choose
 from ttt_batch.environments import gymnasium_envs
 from ttt_batch.environments.batch import Batch
+from ttt_batch.environments.pictures import RENDER_MODES, check_render_mode, picture_of
 from ttt_batch.games.board import Board
 
 NAME = "ttt_batch/MNK-v0"
@@ -38,7 +39,7 @@ class MNKAEC(AECEnv):
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo's form
-        "render_modes": list(gymnasium_envs.RENDER_MODES),
+        "render_modes": list(RENDER_MODES),
         "name": "ttt_batch_mnk_v0",
         "is_parallelizable": False,
         "render_fps": 4,
@@ -47,7 +48,7 @@ class MNKAEC(AECEnv):
     def __init__(self, board: Board | str = "3x3", *, render_mode: str | None = None) -> None:
         super().__init__()
         self.batch = Batch(1, board, autoreset="disabled", illegal="lose")
-        self.render_mode = gymnasium_envs.check_render_mode(render_mode)
+        self.render_mode = check_render_mode(render_mode)
         self.possible_agents = list(AGENTS)
         planes, actions = gymnasium_envs.spaces_of(self.batch)
         mask = Box(0, 1, (self.batch.n_actions,), np.int8)
@@ -116,7 +117,7 @@ class MNKAEC(AECEnv):
 
     def render(self) -> Any:
         """Return the game in the render mode."""
-        return gymnasium_envs.picture_of(self.batch, 0, self.render_mode)
+        return picture_of(self.batch, 0, self.render_mode)
 
     def close(self) -> None:
         """Do nothing, as nothing is open."""

@@ -23,7 +23,8 @@ except ImportError as error:
 
 from ttt_batch.core.errors import UsageError
 from ttt_batch.environments.batch import Batch, Opponent
-from ttt_batch.environments.gymnasium_envs import check_render_mode, picture_of, spaces_of
+from ttt_batch.environments.gymnasium_envs import spaces_of
+from ttt_batch.environments.pictures import check_render_mode, picture_of
 from ttt_batch.games.board import Board
 
 GOING_ON: Mapping[str, Any] = MappingProxyType({})
