@@ -76,6 +76,20 @@ def test_it_has_the_304_boxes_and_three_first_kinds() -> None:
     assert run.config.opponent == "random" and run.config.seat == "first" and run.config.batch == 1
 
 
+def test_without_a_game_its_boxes_are_full_and_it_learns_on(tmp_path: Path) -> None:
+    run = ttt.train(0, learner="menace", out=tmp_path / "full.h5")
+    oracle = oracle_of({})
+    assert_same(run, oracle)
+    loaded = ttt.load(tmp_path / "full.h5")
+    assert loaded == run and loaded.games == 0 and not loaded.interrupted
+    assert loaded.statistics["games"].tolist() == [0]
+    went_on = ttt.train(resume=loaded, more=50)
+    assert went_on == ttt.train(50, learner="menace")
+    assert went_on.statistics["games"].tolist() == ttt.train(50, learner="menace").statistics["games"].tolist()
+    with pytest.raises(UsageError, match=r"games 0 is outside 1 "):
+        ttt.train(0, learner="td")
+
+
 @pytest.mark.parametrize(("opponent", "options"), mostly_slow(CASES, CASES[0], CASES[3]))
 def test_games_one_by_one_equal_the_oracle(opponent: str, options: dict[str, Any], tmp_path: Path) -> None:
     file = tmp_path / "games.txt"

@@ -122,8 +122,9 @@ def _fresh_plan(
 ) -> Plan:
     """Return the plan of a new run, which starts with the tables of `origin` if given."""
     learner = learner_named({**DEFAULTS, **options}["learner"])
-    total = parse_int("games", learner.games if games is None else games, 1, MAX_GAMES)
     alone = len(learner.seats) == 1
+    # Boxes with their first beads are a run, too: a kit to teach by hand.
+    total = parse_int("games", learner.games if games is None else games, 0 if alone else 1, MAX_GAMES)
     meant = OPPONENTS[0] if alone and meant is None else meant  # one seat only: no self-play
     start, usual = "" if origin is None else table_digest(origin.tables), learner.seats[0] if alone else "both"
     if isinstance(meant, Run) and len(meant.seats) == 1 and not alone:
@@ -256,7 +257,7 @@ def snapshots_of(run: Run, games: int) -> dict[str, NDArray[Any]]:
         due = next(point for point in record_schedule(run.config.batches) if point >= last)
         # A fork keeps its parent's points, which follow from the parent's configuration.
         inherited = run.config.inherited
-        kept[points == last] = due == last or last <= inherited
+        kept[points == last] = due == last or 0 < last <= inherited
     return {name: column[kept] for name, column in run.statistics.items()}
 
 

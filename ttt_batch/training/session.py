@@ -363,7 +363,7 @@ class Session:
         A resumed run is returned itself if no further batch was learnt and no point recorded.
         """
         trainer, plan = self.trainer, self.plan
-        recorded = plan.lacks_point and self._record()
+        recorded = (plan.lacks_point or plan.total == 0) and self._record()
         if plan.lacks_point and self.hooks.progress is not None:
             self.hooks.progress(self._progress(recorded))
         before = self._advance()

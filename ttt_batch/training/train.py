@@ -251,7 +251,9 @@ def train(
             session = table_session(plan, way, place, hooks, checkpoints, stack)
         run: Run | PatternRun = session.train()
         if run is not before:
-            save_and_publish(run, checkpoints if run.games else None, session.writer, way["elsewhere"])
+            save_and_publish(
+                run, None if run.games == 0 and run.interrupted else checkpoints, session.writer, way["elsewhere"]
+            )
         return run
 
 

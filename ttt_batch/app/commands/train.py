@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 
 Games = Annotated[
-    Text, option("N", "Games to learn from, e.g. 100k or 10M; the learner's published number of games if not given.")
+    Text,
+    option(
+        "N", "Games to learn from, e.g. 100k or 10M, of menace also 0; the learner's published number if not given."
+    ),
 ]
 Learner = Annotated[
     Text,
@@ -176,7 +179,7 @@ def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compil
     saved = f"the {learnt} saved in {shown(target)}" if run.games and target is not None else "nothing was written"
     if run.full:
         raise RunFileError(f"the table is full, and training has ended; {saved}; go on with a larger --max-memory")
-    if run.games == 0 or target is None:
+    if (run.games == 0 and run.interrupted) or target is None:
         raise InterruptedTraining(f"interrupted before the first batch was learnt; {saved}")
     try:
         shared.print_result(

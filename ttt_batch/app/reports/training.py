@@ -147,7 +147,11 @@ def training_text(run: AnyRun, path: Path, *, compiled: bool = False) -> str:
         "",
         row("", *RESULTS),
         *exact,
-        row("games played, as first", *last["outcomes"] / max(1, int(last["outcomes"].sum()))),
+        *(
+            [row("games played, as first", *last["outcomes"] / last["outcomes"].sum())]
+            if last["outcomes"].any()
+            else []
+        ),
         "",
         *hanging("verdict:", verdicts[0], 9),
         *(line for verdict in verdicts[1:] for line in hanging("", verdict, 9)),
