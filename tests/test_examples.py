@@ -94,6 +94,16 @@ def test_a_dictionary_is_wrapped_in_eight_lines(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.slow
+def test_a_league_of_frozen_copies(tmp_path):
+    lines = ran("league.py", "6", cwd=tmp_path, saying="").splitlines()
+    lost = [
+        float(re.match(r"generation +\d+ +loses (0\.\d{3}) as second +unbeatable as \w+", line)[1]) for line in lines
+    ]
+    assert len(lost) == 6
+    assert lost[-1] < lost[0] / 2
+
+
+@pytest.mark.slow
 def test_a_neural_network_learns_and_is_judged_meanwhile(tmp_path):
     lines = ran("neural_network.py", "100", cwd=tmp_path, saying="").splitlines()
     assert re.fullmatch(r" +0 +0 +as first and as second +0\.\d{4} 0\.\d{4}", lines[1])
