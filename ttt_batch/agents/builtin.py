@@ -350,12 +350,12 @@ def kernel_player(agent: Seated, ties: Ties = "any") -> KernelPlayer | AgentAdap
     return table_player(agent, ties)
 
 
-def named_agent(name: str, board: Board) -> KernelAgent:
+def named_agent(name: str, board: Board) -> Agent:
     """Return an agent of `AGENT_NAMES`, a scripted player or the `AGENT` of a file `play_NAME.py` in this folder.
 
     Raises UsageError for another name, and the errors of that file, such as BoardError.
     """
     if (name := choose("agent", name, AGENT_NAMES)) in SCRIPTED:
         return KernelAgent(name, board, Scripted(SCRIPTED.index(name)))
-    agent: KernelAgent = import_module(f"ttt_batch.agents.play_{name.replace('-', '_')}").AGENT(board)
+    agent: Agent = import_module(f"ttt_batch.agents.play_{name.replace('-', '_')}").AGENT(board)
     return agent

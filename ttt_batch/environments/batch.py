@@ -18,7 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ttt_batch.agents.adapter import AgentAdapter
 from ttt_batch.agents.base import batch_of
-from ttt_batch.agents.builtin import RANDOM, Scripted, named_agent, table_player
+from ttt_batch.agents.builtin import RANDOM, KernelAgent, Scripted, named_agent, table_player
 from ttt_batch.agents.external import AgentLike, at_board, is_agent
 from ttt_batch.compiler.intrinsics import zeros
 from ttt_batch.compiler.jit import Int64, compile_elsewhere, entry_point
@@ -166,7 +166,8 @@ def make_opponent(given: Opponent, board: Board, ties: Ties = "any") -> Any:
     if not isinstance(given, AnyRun | AgentAdapter):
         named = name_or_run("opponent", given, AGENT_NAMES, others=RUNS_OR_AGENTS)  # type: ignore[arg-type]
         if isinstance(named, str):
-            return named_agent(named, board).player
+            agent = named_agent(named, board)
+            return agent.player if isinstance(agent, KernelAgent) else AgentAdapter(agent, board)
         given = load_any(named)
     if given.board != board:
         raise UsageError(f"the opponent plays {given.board.name}, and the boards are {board.name}; give a run of these")

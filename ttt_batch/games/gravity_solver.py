@@ -232,15 +232,18 @@ def reaches(
 
 @kernel
 def score_of(
-    grid: ColumnBits, slots: Uint64Array, stack: Stack, own: np.uint64, taken: np.uint64, limit: Int64
+    grid: ColumnBits, slots: Uint64Array, stack: Stack, own: np.uint64, taken: np.uint64, widest: Int64, limit: Int64
 ) -> Int64:
-    """Return the score of an unfinished position; UNKNOWN if `stack.entered` exceeds `limit`.  See `reaches`."""
+    """Return the score of an unfinished position; UNKNOWN if `stack.entered` exceeds `limit`.  See `reaches`.
+
+    widest: a score beyond -`widest` to `widest` may be any on its side, which takes less time.
+    """
     marks = popcount(taken)
     highest = (grid.cells + 1 - marks) // 2
     if completing(grid, own) & (taken + grid.bottom) & grid.board & ~taken != NONE:
         return highest
-    low: Int64 = -((grid.cells - marks) // 2)
-    high: Int64 = (grid.cells - 1 - marks) // 2
+    low: Int64 = max(-((grid.cells - marks) // 2), -widest)
+    high: Int64 = min((grid.cells - 1 - marks) // 2, widest)
     while low < high:
         bound = low + (high - low + 1) // 2
         # Bounds far from a draw are tested sooner: the search ends where too few marks are left for them.
@@ -319,12 +322,16 @@ class GravitySolver:
         first_moves = (self.board.cells - free) % 2 == 0
         return SolvedResult(1 if (score > 0) == first_moves else -1, plies)
 
-    def score(self, position: Position, limit: int = 1 << 62) -> int | None:
-        """Return the score of an unfinished position, from the book or by a search; None as for `solve`."""
+    def score(self, position: Position, limit: int = 1 << 62, widest: int = MIDDLE) -> int | None:
+        """Return the score of an unfinished position, from the book or by a search; None as for `solve`.
+
+        widest: as in `score_of`; 1 for a score that has the right sign.
+        """
         if self.book and (known := self.book.get(self.key(position))) is not None:
             return known
         own, taken = self._words(position)
-        score = int(score_of(self._grid, self._slots, self._stack, np.uint64(own), np.uint64(taken), limit))
+        words = np.uint64(own), np.uint64(taken)
+        score = int(score_of(self._grid, self._slots, self._stack, *words, widest, limit))
         return None if score == UNKNOWN else score
 
     def key(self, position: Position) -> int:
@@ -342,6 +349,19 @@ class GravitySolver:
             taken |= bit if there != EMPTY else 0
             own |= bit if there == mark else 0
         return own, taken
+
+    def keeping(self, position: Position) -> list[int]:
+        """Return the cells of an unfinished position whose moves keep the result of best play, without a limit."""
+        mover, worth = (self.board.cells - position.count(EMPTY)) % 2, dict[int, int]()
+        for cell in self.board.open_cells(position):
+            after = self.board.after(position, cell)
+            outcome = self.board.outcome(after)
+            if outcome != UNFINISHED:
+                worth[cell] = int(outcome == FIRST_WINS + mover)
+            elif (score := self.score(after, widest=1)) is not None:
+                worth[cell] = int(np.sign(-score))
+        best = max(worth.values())
+        return [cell for cell, here in worth.items() if here == best]
 
     def moves(self, position: Position, limit: int = LIMIT) -> dict[int, SolvedResult] | None:
         """Return the result of best play after each move of an unfinished position, by cell; None beyond the limit.
