@@ -47,6 +47,7 @@ from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.games.board import Board
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.games.graph import Graph
+from ttt_batch.games.gravity_solver import GravitySolver
 from ttt_batch.learners import LEARNERS, learner_named
 from ttt_batch.ntuple.learning import WORTH_SHARING
 from ttt_batch.runs.config import make_config
@@ -132,10 +133,11 @@ def _learn(learner: str, folder: Path, *, large: bool) -> None:
 
 
 def _judge_agents() -> None:
-    """Run every feature that takes third-party agents."""
+    """Run every feature that takes third-party agents, and the search of boards with gravity."""
     agent = AgentAdapter(named_agent("two-ply", Board()), Board())
     judge_agent(agent, "optimal")
     series(agent, agent, ("", ""), games=1)
+    GravitySolver(Board(2, 2, 2, gravity=True)).solve((0,) * 4)
 
 
 def _learn_networks(folder: Path) -> None:
