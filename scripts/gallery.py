@@ -105,17 +105,19 @@ def play_on(window: Any) -> None:
 
 
 def learn_on(window: Any) -> None:
-    """A table that has learnt on the page."""
+    """A table that has learnt on the page, at full speed."""
+    from selenium.webdriver.common.keys import Keys
     from selenium.webdriver.support.ui import WebDriverWait
 
     window.find_element("id", "tab-learn").click()
+    window.find_element("id", "pace").send_keys(Keys.END)
     window.find_element("id", "go").click()
     WebDriverWait(window, 60).until(lambda _: "Stopped" in window.find_element("id", "learn-status").text)
 
 
-def draw_page(path: Path, act: Callable[[Any], None] = play_on, height: int = 830) -> None:
+def draw_page(path: Path, act: Callable[[Any], None] = play_on, width: int = 1000) -> None:
     """The page after something was done on it: a screenshot of Chromium."""
-    path.write_bytes(smaller(screenshot(act, 1000, height)))
+    path.write_bytes(smaller(screenshot(act, width, 830)))
 
 
 def draw_phones(path: Path) -> None:
@@ -217,7 +219,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "study.png": draw_study,
     "terminal.svg": draw_terminal,
     "page.png": draw_page,
-    "learn.png": lambda path: draw_page(path, learn_on, 1500),
+    "learn.png": lambda path: draw_page(path, learn_on, 1280),
     "phone.png": draw_phones,
     "environments.png": draw_boards,
 }
