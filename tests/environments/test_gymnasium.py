@@ -336,3 +336,49 @@ def test_actions_of_several_lengths_are_refused():
     many.reset(seed=1)
     with pytest.raises(ttt.UsageError, match="actions are 'list', no array of numbers; give an array of integers"):
         many.step([1, [2]])
+
+
+KINDS = {
+    "planes": [[[1, 0, 0], [0, 0, 0], [0, 0, 0]], [[0, 0, 0], [0, 1, 0], [0, 0, 0]]],
+    "planes-float32": [[[1, 0, 0], [0, 0, 0], [0, 0, 0]], [[0, 0, 0], [0, 1, 0], [0, 0, 0]]],
+    "canonical": [[1, 0, 0], [0, -1, 0], [0, 0, 0]],
+    "cells": [[1, 0, 0], [0, 2, 0], [0, 0, 0]],
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(("observation", "dtype"), [*((kind, None) for kind in KINDS), ("cells", "float64")])
+def test_kinds_of_observations(observation: str, dtype: str | None):
+    """Of single environments and of many, also final ones, and after an illegal action."""
+    check_env(MNKEnv(observation=observation, dtype=dtype))
+    one = MNKEnv(opponent=None, observation=observation, dtype=dtype)
+    one.reset()
+    for cell in (0, 4):
+        seen = one.step(cell)[0]
+    assert seen.tolist() == KINDS[observation]
+    assert seen.dtype == (dtype or {"planes": np.uint8, "planes-float32": np.float32}.get(observation, np.int8))
+    many = MNKVectorEnv(4, opponent=None, observation=observation, dtype=dtype, autoreset_mode="same-step")
+    theirs = SyncVectorEnv(
+        [lambda: MNKEnv(opponent=None, observation=observation, dtype=dtype)] * 4,
+        autoreset_mode=AutoresetMode.SAME_STEP,
+    )
+    many.reset()
+    theirs.reset()
+    assert many.observation_space == theirs.observation_space
+    for actions in ([0, 0, 0, 4], [3, 1, 2, 4], [1, 2, 1, 3], [4, 3, 8, 6], [2, 4, 4, 4]):
+        mine, its = many.step(np.array(actions)), theirs.step(np.array(actions))
+        assert mine[0].tolist() == its[0].tolist()
+        for env in np.flatnonzero(mine[2]):
+            assert (mine[4]["final_obs"][env] == its[4]["final_obs"][env]).all()
+    assert mine[2].tolist() == [True, False, False, False]
+
+
+def test_wrong_observations_are_named():
+    for given, message in [
+        ({"observation": "plane"}, r"unknown observation 'plane' \(did you mean planes\?\)"),
+        ({"observation": "canonical", "dtype": "uint8"}, "canonical observations of the dtype uint8"),
+        ({"dtype": "S3"}, "planes observations of the dtype |S3"),
+        ({"dtype": "float33"}, "dtype 'float33' is unknown"),
+    ]:
+        with pytest.raises(ttt.UsageError, match=message):
+            MNKEnv(**given)

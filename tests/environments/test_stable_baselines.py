@@ -16,14 +16,16 @@ from ttt_batch.environments.stable_baselines import MNKVecEnv
 SMALL = {"n_steps": 16, "batch_size": 64, "n_epochs": 1, "device": "cpu", "seed": 1}
 
 
-def one_by_one(n: int, board: str, opponent: str | None) -> DummyVecEnv:
-    return DummyVecEnv([lambda i=i: MNKEnv(board, opponent, first_env=i, seed=3) for i in range(n)])
+def one_by_one(n: int, *given: str | None, **options: str) -> DummyVecEnv:
+    return DummyVecEnv([lambda i=i: MNKEnv(*given, first_env=i, seed=3, **options) for i in range(n)])
 
 
+@pytest.mark.parametrize("observation", ["planes", "cells"])
 @pytest.mark.parametrize(("board", "opponent"), [("3x3", "random"), ("4x4x3-gravity", None), ("3x3", "optimal")])
-def test_games_are_those_of_single_environments(board: str, opponent: str | None):
+def test_games_are_those_of_single_environments(board: str, opponent: str | None, observation: str):
     n, chance, ends = 6, np.random.default_rng(1), 0
-    ours, theirs = MNKVecEnv(n, board, opponent, seed=3), one_by_one(n, board, opponent)
+    ours = MNKVecEnv(n, board, opponent, seed=3, observation=observation)
+    theirs = one_by_one(n, board, opponent, observation=observation)
     assert (ours.observation_space, ours.action_space) == (theirs.observation_space, theirs.action_space)
     assert (ours.reset() == theirs.reset()).all()
     for _ in range(60):

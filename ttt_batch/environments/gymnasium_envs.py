@@ -7,7 +7,8 @@ An agent plays against an opponent inside the environment, `random` unless anoth
 -1 for a loss and 0 otherwise.  With `opponent=None` it moves for both players, and the reward is that of the last
 mover.  `info["action_mask"]` has the legal actions; an illegal one loses.  `action_masks()` returns the same as bool,
 for `MaskablePPO` of sb3-contrib.  `info["seat"]` is the seat of the agent, 0 if it begins the game, otherwise 1; with
-`opponent=None` that of the player to move.
+`opponent=None` that of the player to move.  Observations are in the view of that player, also final ones: without an
+opponent a final one is not in the view of the player whose reward comes with it, unless that one made an illegal move.
 
 Without a seed each environment draws its own, `batch.seed`.  Environment i of many equals
 a single one with `first_env=i` and the same seed.
@@ -20,11 +21,12 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ttt_batch.core.errors import UsageError, quoted
 from ttt_batch.core.text import check_switches, choose, parse_int
 from ttt_batch.environments.batch import AUTORESET, Batch, Opponent, flags_of, read_array
+from ttt_batch.environments.observations import Observer, make_observer, players_to_move
 from ttt_batch.environments.pictures import ENDINGS, RENDER_MODES, check_render_mode, picture_of, rendered
 from ttt_batch.games.board import Board
 
@@ -33,9 +35,10 @@ MODES = dict(zip(AUTORESET, (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP, A
 Info = dict[str, Any]
 
 
-def spaces_of(batch: Batch) -> tuple[Box, Discrete]:
+def spaces_of(batch: Batch, observer: Observer) -> tuple[Box, Discrete]:
     """Return the observation and action spaces of one environment."""
-    return Box(0, 1, batch.planes.shape[1:], np.uint8), Discrete(batch.n_actions)
+    shape = observer(batch.planes[:1], np.zeros(1)).shape[1:]
+    return Box(*observer.bounds, shape, observer.dtype.type), Discrete(batch.n_actions)
 
 
 def first_seed(env: Any, seed: Any) -> Any:
@@ -73,8 +76,9 @@ def reset_options(options: object) -> dict[str, Any]:
 
 
 class MNKEnv(gymnasium.Env):
-    """One game.  Observations: uint8[2, rows, cols], the agent's marks and its opponent's; actions: cells or columns.
+    """One game.  Actions are cells or columns.
 
+    observation, dtype: see `observations`; by default uint8[2, rows, cols], the agent's marks and its opponent's.
     board, opponent, seat, illegal, first_env: as for `Batch`.
     seed: of all chance; None: `np_random` draws it.  A seed given to `reset` replaces it.
     render_mode: `human` prints the game at each reset and step; `ansi` and `rgb_array` are for `render`.
@@ -87,6 +91,8 @@ class MNKEnv(gymnasium.Env):
         board: Board | str = "3x3",
         opponent: Opponent = "random",
         *,
+        observation: str = "planes",
+        dtype: DTypeLike | None = None,
         seat: str = "alternate",
         illegal: str = "lose",
         first_env: int = 0,
@@ -95,7 +101,8 @@ class MNKEnv(gymnasium.Env):
     ) -> None:
         seed = first_seed(self, seed)
         self.batch = Batch(1, board, seed, opponent, "disabled", seat=seat, illegal=illegal, first_env=first_env)
-        self.observation_space, self.action_space = spaces_of(self.batch)
+        self._observer = make_observer(observation, dtype)
+        self.observation_space, self.action_space = spaces_of(self.batch, self._observer)
         self.render_mode = check_render_mode(render_mode)
         self._untouched = True
 
@@ -108,7 +115,7 @@ class MNKEnv(gymnasium.Env):
         self._untouched = False
         if self.render_mode == "human":
             self.render()
-        return self.batch.planes[0].copy(), self._info()
+        return self._seen(), self._info()
 
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, Info]:
         """Make a move, and the opponent's reply.  Raises UsageError for an invalid action."""
@@ -118,12 +125,15 @@ class MNKEnv(gymnasium.Env):
         if self.render_mode == "human":
             self.render()
         reward = float(seen.rewards[0, mover])
-        return seen.planes[0].copy(), reward, bool(seen.terminated[0]), False, self._info()
+        return self._seen(), reward, bool(seen.terminated[0]), False, self._info()
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the legal actions (bool[actions]); all False if the game is over."""
         legal: NDArray[np.bool_] = self.batch.mask[0].copy()
         return legal
+
+    def _seen(self) -> NDArray[Any]:
+        return self._observer(self.batch.planes, self.batch.movers)[0]
 
     def _info(self) -> Info:
         return {"action_mask": self.batch.mask[0].astype(np.int8), "seat": int(self.batch.movers[0])}
@@ -136,10 +146,11 @@ class MNKEnv(gymnasium.Env):
 class MNKVectorEnv(VectorEnv):
     """`num_envs` games, stepped together.
 
+    observation, dtype: as for `MNKEnv`.
     board, opponent, seat, illegal, first_env: as for `Batch`.  autoreset_mode: one of Gymnasium's (`AutoresetMode`, or
     its text), or of `Batch`'s names.
     seed: of all random draws; None: `np_random` draws it.  A seed given to `reset` replaces it.
-    copy: whether observations are copies; else they are the arrays that the next step overwrites.
+    copy: whether observations are copies; else planes of bytes are the array that the next step overwrites.
     render_mode: `human` prints every game at each reset and step, and with same-step also each ended game.
     """
 
@@ -150,6 +161,8 @@ class MNKVectorEnv(VectorEnv):
         opponent: Opponent = "random",
         *,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        observation: str = "planes",
+        dtype: DTypeLike | None = None,
         seat: str = "alternate",
         illegal: str = "lose",
         first_env: int = 0,
@@ -173,7 +186,8 @@ class MNKVectorEnv(VectorEnv):
         )
         self.num_envs, self.copy, self.render_mode = self.batch.n, copy, check_render_mode(render_mode)
         self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4, "autoreset_mode": MODES[name]}
-        self.single_observation_space, self.single_action_space = spaces_of(self.batch)
+        self._observer = make_observer(observation, dtype)
+        self.single_observation_space, self.single_action_space = spaces_of(self.batch, self._observer)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._untouched = True
@@ -214,12 +228,13 @@ class MNKVectorEnv(VectorEnv):
         """Return the infos of games that ended in a step in which they restarted.  planes: their final ones."""
         last, ended = np.full(self.num_envs, None, object), np.flatnonzero(over)
         rows = planes.take(ended, axis=0)
-        last[ended] = np.fromiter(rows, object, len(rows))  # views of one copy: a copy for each took twice as long
         if self.batch.seats is None:  # a forfeit leaves no mark: the player who acted is still to move
-            mover[ended] = np.bitwise_xor.reduce(rows.reshape(len(rows), -1), axis=1)
+            mover[ended] = players_to_move(rows)
+        seen = self._observer(rows, mover[ended])
+        last[ended] = np.fromiter(seen, object, len(seen))  # views of one copy: a copy for each took twice as long
         if self.render_mode == "human":  # `render` shows the next games, already started
-            for env in ended:
-                marks = last[env][mover[env]] + 2 * last[env][1 - mover[env]]
+            for env, (own, other) in zip(ended, rows, strict=True):
+                marks = own * (1 + mover[env]) + other * (2 - mover[env])
                 ending = ENDINGS[int(self.batch.rewards[env, 0])]
                 rendered(self.batch.board, tuple(marks.ravel().tolist()), ending, self.render_mode)
         none = np.zeros((self.num_envs, self.batch.n_actions), np.int8)
@@ -227,7 +242,9 @@ class MNKVectorEnv(VectorEnv):
         return {"final_obs": last, "_final_obs": over.copy(), "final_info": final, "_final_info": over.copy()}
 
     def _seen(self) -> NDArray[Any]:
-        return self.batch.planes.copy() if self.copy else self.batch.planes
+        if not self.copy and self._observer == make_observer("planes"):
+            return self.batch.planes
+        return self._observer(self.batch.planes, self.batch.movers)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the legal actions (bool[num_envs, actions]); all False where the game is over."""

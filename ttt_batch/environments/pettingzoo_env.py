@@ -23,6 +23,7 @@ from ttt_batch.core.errors import UsageError
 from ttt_batch.core.text import choose
 from ttt_batch.environments import gymnasium_envs
 from ttt_batch.environments.batch import Batch
+from ttt_batch.environments.observations import make_observer
 from ttt_batch.environments.pictures import RENDER_MODES, check_render_mode, picture_of
 from ttt_batch.games.board import Board
 
@@ -50,7 +51,7 @@ class MNKAEC(AECEnv):
         self.batch = Batch(1, board, autoreset="disabled", illegal="lose")
         self.render_mode = check_render_mode(render_mode)
         self.possible_agents = list(AGENTS)
-        planes, actions = gymnasium_envs.spaces_of(self.batch)
+        planes, actions = gymnasium_envs.spaces_of(self.batch, make_observer("planes"))
         mask = Box(0, 1, (self.batch.n_actions,), np.int8)
         self.observation_spaces = {
             agent: gymnasium.spaces.Dict({"observation": planes, "action_mask": mask}) for agent in AGENTS

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 try:
     from stable_baselines3.common.vec_env import VecEnv
@@ -24,6 +24,7 @@ except ImportError as error:
 from ttt_batch.core.errors import UsageError
 from ttt_batch.environments.batch import Batch, Opponent
 from ttt_batch.environments.gymnasium_envs import spaces_of
+from ttt_batch.environments.observations import make_observer, players_to_move
 from ttt_batch.environments.pictures import check_render_mode, picture_of
 from ttt_batch.games.board import Board
 
@@ -35,8 +36,8 @@ class MNKVecEnv(VecEnv):
     """`num_envs` games, stepped together.  A game that ends begins again in the same step.
 
     board, opponent, seat, illegal, first_env, seed: as for `Batch`, but illegal actions lose by default.
-    Observations: uint8[num_envs, 2, rows, cols], the agent's marks and its opponent's; actions: cells or columns.
-    Infos of ended games hold `terminal_observation`, uint8[2, rows, cols], and `seat`, the seat of the player whose
+    observation, dtype: see `observations`; by default uint8[2, rows, cols], the agent's marks and its opponent's.
+    Infos of ended games hold `terminal_observation`, viewed as in `gymnasium_envs`, and `seat`, of the player whose
     reward it is; the other infos are empty and read-only.
     render_mode: as for `render`; `human` prints the games.
     """
@@ -47,6 +48,8 @@ class MNKVecEnv(VecEnv):
         board: Board | str = "3x3",
         opponent: Opponent = "random",
         *,
+        observation: str = "planes",
+        dtype: DTypeLike | None = None,
         seat: str = "alternate",
         illegal: str = "lose",
         first_env: int = 0,
@@ -65,7 +68,8 @@ class MNKVecEnv(VecEnv):
             first_env=first_env,
             keep_last=True,
         )
-        super().__init__(self.batch.n, *spaces_of(self.batch))
+        self._observer = make_observer(observation, dtype)
+        super().__init__(self.batch.n, *spaces_of(self.batch, self._observer))
         self._untouched = True
         self._actions: Any = None
 
@@ -77,7 +81,7 @@ class MNKVecEnv(VecEnv):
         self._untouched = False
         self._reset_seeds()
         self._reset_options()
-        return self.batch.planes.copy()
+        return self._observer(self.batch.planes, self.batch.movers)
 
     def step_async(self, actions: Any) -> None:
         """Keep the actions for `step_wait`."""
@@ -90,10 +94,11 @@ class MNKVecEnv(VecEnv):
         self._untouched = False
         rewards, over = np.where(mover, seen.rewards[:, 1], seen.rewards[:, 0]), seen.terminated.copy()
         infos, ended = [GOING_ON] * self.num_envs, np.flatnonzero(over)
-        finals = np.asarray(self.batch.last).take(ended, axis=0)
-        for env, planes, seat in zip(ended.tolist(), finals, mover[ended].tolist(), strict=True):
-            infos[env] = {"terminal_observation": planes, "seat": seat}
-        return seen.planes.copy(), rewards, over, infos
+        planes, seats = np.asarray(self.batch.last).take(ended, axis=0), mover[ended]
+        viewers = players_to_move(planes) if self.batch.seats is None else seats
+        for env, final, seat in zip(ended.tolist(), self._observer(planes, viewers), seats.tolist(), strict=True):
+            infos[env] = {"terminal_observation": final, "seat": seat}
+        return self._observer(seen.planes, self.batch.movers), rewards, over, infos
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the legal actions (bool[num_envs, actions])."""
