@@ -347,6 +347,6 @@ def test_networks_from_before_the_coding_by_columns_are_read_by_marks() -> None:
 
 
 def test_a_win_is_learnt_on_a_board_with_gravity() -> None:
-    run = ttt.train(4000, learner="patterns", board="4x4x3-gravity", objective="win", seed=3)
+    run = ttt.train(8000, learner="patterns", board="4x4x3-gravity", objective="win", seed=3)
     assert run.config.aims[0].filler == 0 and run.config.aims[0].unfilled == -1.0
     assert run.is_proved and run.winning_seats == ("first",)

@@ -325,8 +325,8 @@ def horizon_of(epsilon: Schedule, alpha: Schedule, games: int) -> int:
     return games if epsilon.by_games or alpha.by_games else 0
 
 
-PROVE_EVERY = 2_000
-"""Default number of games between two proofs."""
+PROVE_EVERY, PROVE_EVERY_OF_COLUMNS = 2_000, 4_000
+"""Default numbers of games between two proofs; coded by columns, where a proof looks for more lost games."""
 
 START_SHARE = 0.5
 """Share of games that begin with moves of a lost game, once there are lost games."""
@@ -461,7 +461,7 @@ def make_pattern_config(
         "gamma": GAMMA_OF_COLUMNS if by_goal else objective.gamma,
         "trace": 0.5 if baseline else 0.0,
         "batch": 1 if by_goal else 16,
-        "prove_every": 0 if baseline else PROVE_EVERY,
+        "prove_every": 0 if baseline else PROVE_EVERY_OF_COLUMNS if by_goal else PROVE_EVERY,
         "seed": 0,
     }
     values = {name: read(name, default) for name, default in defaults.items()}

@@ -496,7 +496,7 @@ class PatternOptions(TypedDict, total=False):
             "N",
             "Networks: games between two proofs; 0 for none.",
             networks=lambda given: parse_int(flag("prove_every"), given, 0, MAX_EVERY),
-            default="2000; 0 for ntuple-td",
+            default="2000; 4000 with gravity; 0 for ntuple-td",
             whole=True,
             label=lambda games: f"proved every {games:,}" if games else "without proofs",
         ),

@@ -28,7 +28,7 @@ from ttt_batch.ntuple.learning import (
     make_net,
     make_space,
 )
-from ttt_batch.ntuple.network import NetAgent, make_network_agent
+from ttt_batch.ntuple.network import COLUMNS, NetAgent, make_network_agent
 from ttt_batch.ntuple.objectives import BOTH
 from ttt_batch.runs.config import PatternConfig, make_pattern_config
 from ttt_batch.runs.network_run import PROVED, REFUTED, UNDECIDED, NetworkState, PatternRun
@@ -40,6 +40,7 @@ BUDGET, REFUTING, ENOUGH_LOST = 3_000_000, 65_536, 32
 ENOUGH_LOST lost games.
 
 Proofs must not stop at the first lost game, since the last few are far apart: 5x5x4 was then not proved as second.
+Networks coded by columns stop only at LOST_A_PROOF: on 5x6x4-gravity too few lost games were found otherwise.
 """
 
 MEMORY = 1 << 29
@@ -132,6 +133,7 @@ class PatternTrainer(Trainer):
         """Prove each seat, and store the lost games for training; if `stop()` is true, store none and return None."""
         config = self.config
         goal = ALWAYS_WINS if config.always_wins else CANNOT_LOSE
+        enough = LOST_A_PROOF if config.coding == COLUMNS else ENOUGH_LOST
         agents = {seat: self.agent(seat) for seat in config.seats}
 
         def proof(seat: int) -> Proof:
@@ -141,7 +143,7 @@ class PatternTrainer(Trainer):
                 goal,
                 budget=BUDGET,
                 lost=LOST_A_PROOF,
-                follow=lambda entered, lost: stop() or (lost >= ENOUGH_LOST and entered >= REFUTING),
+                follow=lambda entered, lost: stop() or (lost >= enough and entered >= REFUTING),
             )
 
         shared = len(agents) > 1 and self._threads > 1
