@@ -69,9 +69,11 @@ def test_the_book_of_connect_four_agrees_with_itself():
 
 
 def test_connect_four_is_won_in_the_middle_column_in_move_41():
-    """Allis' and Allen's result, and those of the columns beside it, by the book alone."""
+    """Allis' and Allen's result, and those of the other columns, by the book alone."""
     board = ttt.parse_board("connect4")
     solver = GravitySolver(board, 256, read_book(board))
-    found = {board.cell_name(cell): solver.solve(board.after((0,) * 42, cell)) for cell in (36, 37, 38, 39, 40)}
-    assert found == {"b6": (-1, 41), "c6": (0, 41), "d6": (1, 40), "e6": (0, 41), "f6": (-1, 41)}
-    assert solver.entered == 0
+    empty = (0,) * board.cells
+    found = {board.cell_name(cell): solver.solve(board.after(empty, cell)) for cell in board.open_cells(empty)}
+    left = {"a6": (-1, 39), "b6": (-1, 41), "c6": (0, 41), "d6": (1, 40)}
+    assert found == left | {"e6": left["c6"], "f6": left["b6"], "g6": left["a6"]}
+    assert solver.solve(empty) == (1, 41) and solver.entered == 0

@@ -249,7 +249,11 @@ def show_text(shown: PositionReport, name: str = "") -> str:
         *_table(shown),
     ]
     if shown.line and shown.player is not None:
-        lines += ["", "best play from here, of equal moves the lowest cell:"]
+        whole = shown.truth is not None and len(shown.line) == shown.truth.plies
+        lines += [
+            "",
+            f"best play from here{'' if whole else ', as far as it is known'}, of equal moves the lowest cell:",
+        ]
         lines += layout.hanging("", moves_text(board, shown.line, shown.player), 2)
         if len(shown.line) <= MOST_PICTURES:
             lines += _fitting(layout.pictures(board, shown.position, shown.line))
