@@ -9,6 +9,7 @@ import pkgutil
 import subprocess
 import sys
 from base64 import b64decode
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -46,10 +47,17 @@ def findings(run: Any) -> dict[str, Any]:
 
 
 def import_all() -> None:
-    """Import every module of the package."""
+    """Import every module of the package whose library is there: Stable-Baselines3 is too large for the tests."""
     for module in pkgutil.walk_packages(ttt.__path__, "ttt_batch."):
-        if not module.name.endswith("__main__"):
+        missing = module.name.endswith("stable_baselines") and find_spec("stable_baselines3") is None
+        if not module.name.endswith("__main__") and not missing:
             importlib.import_module(module.name)
+
+
+@pytest.mark.skipif(find_spec("stable_baselines3") is not None, reason="Stable-Baselines3 is installed")
+def test_a_missing_library_is_named_with_the_way_to_get_it():
+    with pytest.raises(ImportError, match=r"needs stable-baselines3 .*pip install 'ttt-batch\[stable-baselines\]'"):
+        importlib.import_module("ttt_batch.environments.stable_baselines")
 
 
 def test_every_public_name_stays_what_it_is_whatever_is_imported():
