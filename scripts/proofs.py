@@ -1,12 +1,13 @@
 """Costs of proofs of pattern networks: games and processor seconds to the first proof, seed by seed.
 
     python scripts/proofs.py [--seeds 10] [--long 300] [--larger 900] [--json FILE] [--picture FILE] [--page FILE]
-    python scripts/proofs.py --from JSON [--larger 900 --json FILE] [--picture FILE] [--page FILE]
+    python scripts/proofs.py --from JSON [--larger 900 | --gravity 3] [--json FILE] [--picture FILE] [--page FILE]
 
 A network learns one seat on one thread, and every so many games all games that its greedy moves let happen are
 exhausted.  A seed counts as proved if every seat is, within the seconds of its row, learning and proving together; its
 games are those of the seat that took more.  Kernels are compiled before.  `--long` is the limit of the hardest row.
 `--larger` are the seconds for each of the larger boards, of one seed; with `--from`, only these are measured again.
+`--gravity` are the seeds of boards with gravity; with `--from`, only these are measured again.
 `--page` writes `data/proofs.md`, whose text is `scripts/pages/proofs.md`.
 """
 
@@ -27,15 +28,16 @@ from ttt_batch.analysis.warmup import environment_info
 from ttt_batch.compiler.bits import NONE, ONE, nth_member, popcount, single
 from ttt_batch.compiler.jit import kernel
 from ttt_batch.compiler.numerics import below, draw, game_base, stream_key
-from ttt_batch.core.text import short_number
+from ttt_batch.core.text import SEATS, short_number
 from ttt_batch.evaluation.prover import ALWAYS_WINS, CANNOT_LOSE, Goal, Proof, Prover
 from ttt_batch.evaluation.search import mark_cell, reset, tied_cells
 from ttt_batch.games.bitboards import Lines, make_lines, view_of
 from ttt_batch.games.board import parse_board
 from ttt_batch.ntuple.games import Aim
 from ttt_batch.ntuple.learning import Net, learn_batches, make_errors, make_game, make_net
-from ttt_batch.ntuple.network import NetAgent, make_network, make_network_agent, parse_tuples
+from ttt_batch.ntuple.network import NetAgent, make_network_agent
 from ttt_batch.ntuple.objectives import BEST, BOTH, PLAYED
+from ttt_batch.runs.config import make_pattern_config
 
 Report = dict[str, Any]
 
@@ -108,6 +110,19 @@ def larger_cases(seconds: float) -> list[Case]:
     ]
 
 
+def gravity_cases() -> list[Case]:
+    """Boards with gravity, with the settings of `train` by default."""
+    both, lost = (0, 1), 0.5
+    return [
+        Case("4x4x4-gravity", both, CANNOT_LOSE, 4_000, lost, 10.0, "all, 10 s at most"),
+        Case("4x5x4-gravity", both, CANNOT_LOSE, 4_000, lost, 10.0, "all, 10 s at most"),
+        Case("5x4x4-gravity", both, CANNOT_LOSE, 4_000, lost, 10.0, "all, 10 s at most"),
+        Case("5x5x4-gravity", both, CANNOT_LOSE, 4_000, lost, 20.0, "all, 10 s at most"),
+        Case("4x6x4-gravity", (1,), ALWAYS_WINS, 4_000, lost, 20.0, ""),
+        Case("6x5x4-gravity", (0,), CANNOT_LOSE, 4_000, lost, 40.0, "median 20 s"),
+    ]
+
+
 class Trial:
     """One network that learns a seat of a board, and is proved now and then."""
 
@@ -115,8 +130,14 @@ class Trial:
         self.case, self.seat = case, seat
         self.board = parse_board(case.board)
         self.lines, self.network = make_lines(self.board), network_of(case.board)
-        wins = case.goal == ALWAYS_WINS
-        aim = Aim(BOTH if wins else seat, 0.8, 0.98 if wins else 1.0, 0.0, BEST, EPSILON, case.share)
+        wins, falls = case.goal == ALWAYS_WINS, self.board.gravity
+        config = make_pattern_config(board=self.board, objective="win" if wins else "safe", seat=SEATS[seat])
+        self.batch, self.enough = (config.batch, LOST_LINES) if falls else (BATCH, ENOUGH_LOST)
+        aim = (
+            config.aims[0]
+            if falls
+            else Aim(BOTH if wins else seat, 0.8, 0.98 if wins else 1.0, 0.0, BEST, EPSILON, case.share)
+        )
         self.net = make_net(self.network, aim, seed)
         self.prover = Prover(self.board)
         self.lost = np.zeros((0, self.board.cells), np.int8)
@@ -126,7 +147,7 @@ class Trial:
     def go_on(self) -> Proof:
         """Learn for a while, and try to prove."""
         began = time.process_time()
-        self.learn(self.case.every // BATCH * BATCH)
+        self.learn(self.case.every // self.batch * self.batch)
         learnt = time.process_time()
         agent, lost = make_network_agent(self.network, self.net.weights), LOST_LINES if self.case.share else 1
         proof = self.prover.prove(
@@ -135,7 +156,7 @@ class Trial:
             self.case.goal,
             budget=BUDGET,
             lost=lost,
-            follow=lambda entered, found: found >= ENOUGH_LOST and entered >= REFUTING,
+            follow=lambda entered, found: found >= self.enough and entered >= REFUTING,
         )
         if self.case.share:
             self.lost = np.concatenate([self.lost, proof.lost])[-KEPT_LINES:]
@@ -145,19 +166,22 @@ class Trial:
 
     def learn(self, games: int) -> None:
         """Play so many games and learn from them."""
-        learn(self.lines, self.network, self.net, self.lost, (self.games, self.games + games), self._scratch)
+        span = self.games, self.games + games
+        learn(self.lines, self.network, self.net, self.lost, span, self._scratch, self.batch)
         self.games += games
 
 
-def learn(lines: Lines, network: Any, net: Net, lost: Any, games: tuple[int, int], scratch: Any) -> None:
+def learn(
+    lines: Lines, network: Any, net: Net, lost: Any, games: tuple[int, int], scratch: Any, batch: int = BATCH
+) -> None:
     """Learn from games with a step size of 1 for all tuples together."""
-    learn_batches(lines, network, net, lost, 1.0 / network.offset.size, games, BATCH, *scratch)
+    learn_batches(lines, network, net, lost, 1.0 / network.offset.size, games, batch, *scratch)
 
 
 @functools.cache
 def network_of(board: str) -> Any:
     """The network of a board by default: made once for all seeds."""
-    return make_network(parse_tuples("auto", parse_board(board))[1], parse_board(board), "symmetry")
+    return make_pattern_config(board=board).network()
 
 
 def first_proofs(case: Case, seed: int) -> Report:
@@ -237,9 +261,29 @@ def against_random(seed: int, games: int = 20_000) -> list[list[float]]:
 
 
 def measure(seeds: int, long: float) -> Report:
-    """Everything, row by row."""
-    rows, chosen = [], range(FIRST_SEED, FIRST_SEED + seeds)
-    for case in cases(long):
+    """Everything but the larger boards and those with gravity, row by row."""
+    chosen = range(FIRST_SEED, FIRST_SEED + seeds)
+    rows = measure_rows(cases(long), chosen)
+    say("later snapshots, and matches, on 5x5x5")
+    return {
+        **environment_info(),
+        "load": os.getloadavg()[0],
+        "rows": rows,
+        "later": [later_proofs(seed) for seed in chosen],
+        "random": [against_random(seed) for seed in chosen],
+    }
+
+
+def measure_gravity(seeds: int) -> Report:
+    """The boards with gravity."""
+    rows = measure_rows(gravity_cases(), range(FIRST_SEED, FIRST_SEED + seeds))
+    return {**environment_info(), "load": os.getloadavg()[0], "rows": rows}
+
+
+def measure_rows(chosen_cases: list[Case], chosen: range) -> list[Report]:
+    """Rows of the first table.  chosen: seeds."""
+    rows = []
+    for case in chosen_cases:
         for seat in case.seats:
             warm = Trial(case, seat, 0)
             warm.go_on()
@@ -250,14 +294,7 @@ def measure(seeds: int, long: float) -> Report:
         shape = [int(warm.network.offset.size), int(warm.network.kind.size)]
         row = {"text": case.text, "cells": warm.board.cells, "bar": case.bar, "limit": case.seconds, "shape": shape}
         rows.append({**row, "seeds": found})
-    say("later snapshots, and matches, on 5x5x5")
-    return {
-        **environment_info(),
-        "load": os.getloadavg()[0],
-        "rows": rows,
-        "later": [later_proofs(seed) for seed in chosen],
-        "random": [against_random(seed) for seed in chosen],
-    }
+    return rows
 
 
 def measure_larger(seconds: float) -> Report:
@@ -316,6 +353,11 @@ def page(report: Report) -> str:
             ["what", "last proof", "games", "s", "its positions", "its lost games"],
             map(beyond, report["larger"]["rows"]),
         ),
+        gravity=markdown_table(head, map(summary, report["gravity"]["rows"])),
+        gravity_more=markdown_table(
+            ["what", "tuples", "of it proving, s", "limit, s", "asked"], map(more, report["gravity"]["rows"])
+        ),
+        gravity_load=f"{report['gravity']['load']:.1f}",
         limit=f"{report['larger']['seconds']:g}",
         later=f"{100 * statistics.mean(report['later']):.1f} %",
         first=" / ".join(f"{share:.3f}" for share in won[0]),
@@ -348,16 +390,20 @@ def main() -> None:
     parser.add_argument("--larger", type=float, metavar="SECONDS", help=f"for each larger board; {LARGER:g} by default")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="PNG or SVG; needs matplotlib")
+    parser.add_argument("--gravity", type=int, metavar="SEEDS", help="for each board with gravity; 3 by default")
     add_page_options(parser)
     options = parser.parse_args()
-    if options.source is not None and options.larger is not None:
+    if options.source is not None and (options.larger, options.gravity) != (None, None):
         report = json.loads(options.source.read_text(encoding="utf-8"))
     elif write_from(options, page):
         return
     else:
         report = measure(options.seeds, options.long)
-    report["larger"] = measure_larger(LARGER if options.larger is None else options.larger)
-    for row in report["rows"]:
+    if options.source is None or options.larger is not None:
+        report["larger"] = measure_larger(LARGER if options.larger is None else options.larger)
+    if options.source is None or options.gravity is not None:
+        report["gravity"] = measure_gravity(3 if options.gravity is None else options.gravity)
+    for row in report["rows"] + report["gravity"]["rows"]:
         print(*summary(row), sep=" | ")
     print("later snapshots proved:", report["later"], "against random play:", report["random"])
     for row in report["larger"]["rows"]:
