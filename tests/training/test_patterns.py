@@ -190,6 +190,16 @@ def test_other_objectives() -> None:
     assert (baseline.config.trace, baseline.config.prove_every, baseline.proved) == (0.5, 0, None)
 
 
+@pytest.mark.parametrize(
+    ("board", "objective", "seat"),
+    [("6x6x4-gravity", "win", "second"), ("6x7x4-gravity", "win", "first"), ("5x5x4-gravity", "safe", "both")],
+)
+def test_a_decided_board_is_learnt_for_its_winner(board: str, objective: str, seat: str) -> None:
+    config = make_pattern_config(board=board)
+    assert (config.objective, config.seat) == (objective, seat)
+    assert make_pattern_config(board=board, objective="plain").seat == "both"
+
+
 def test_boards_beyond_codes() -> None:
     """A position of more than 39 cells has no code; networks need none."""
     run = train(64, board="8x8x5", tuples="lines", prove_every=0)

@@ -22,7 +22,7 @@ class Objective(NamedTuple):
     """Objective of networks.
 
     words: the objective on a page.  offered: in the help of its option.  explained: in `learners NAME`.
-    is_default: called with the learner and whether best play lets the first player win.
+    is_default: called with the learner and whether best play lets one player win.
     apart: a network learns for each seat; else one for both.  always_wins: a proof shows a win, else no loss.
     suits_misere: it makes sense where a line loses.  seat: default of the seats to prove.
     teaching: target of the position before an exploratory move.  epsilon, gamma: defaults of the options.

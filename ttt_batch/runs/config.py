@@ -16,7 +16,7 @@ from ttt_batch.core.text import SEATS, choose_seat, either, given_options, parse
 from ttt_batch.games.board import Board
 from ttt_batch.games.enumeration import check_enumerable, choose_space, enumerate_graph
 from ttt_batch.games.graph import Graph
-from ttt_batch.games.solution import WON, known_board
+from ttt_batch.games.solution import DRAWN, LOST, WON, known_board
 from ttt_batch.learners import LEARNERS, check_begins, foreign_learner, learner_named
 from ttt_batch.learners.base import Learner, OwnNumbers, Settings
 from ttt_batch.ntuple.games import Aim
@@ -446,8 +446,9 @@ def make_pattern_config(
     if coding not in {MARKS, default_coding(board)}:
         raise UsageError(f"coding {quoted(coding)} is unknown on board {board.name}; leave it out")
     known = known_board(board)
-    baseline, won = learner == "ntuple-td", known is not None and known.value == WON
-    name = read("objective", next(name for name, one in OBJECTIVES.items() if one.is_default(learner, won)))
+    baseline, value = learner == "ntuple-td", DRAWN if known is None else known.value
+    decided = value in (WON, LOST)
+    name = read("objective", next(name for name, one in OBJECTIVES.items() if one.is_default(learner, decided)))
     objective = OBJECTIVES[name]
     by_goal = coding == COLUMNS and not baseline and name != "plain"
     if board.misere and not objective.suits_misere:
@@ -455,7 +456,7 @@ def make_pattern_config(
         raise UsageError(f"objective {name} needs a board on which a line wins; choose {others} on a misere board")
     defaults = {
         "sharing": "symmetry",
-        "seat": objective.seat,
+        "seat": "second" if objective.always_wins and value == LOST else objective.seat,
         "epsilon": 0.3 if baseline else EPSILON_OF_COLUMNS if by_goal else objective.epsilon,
         "alpha": 1.0,
         "gamma": GAMMA_OF_COLUMNS if by_goal else objective.gamma,

@@ -486,7 +486,7 @@ class PatternOptions(TypedDict, total=False):
             tuple(OBJECTIVES),
             f"Networks: {either([one.offered for one in OBJECTIVES.values()])}.",
             networks=True,
-            default="win on boards that the first player wins, else safe; plain for ntuple-td",
+            default="win on boards that one player wins, else safe; plain for ntuple-td",
         ),
     ]
     trace: Annotated[Number | None, Option(networks=lambda given: parse_share("lambda", given, "0.5 is usual"))]
