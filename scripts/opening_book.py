@@ -19,10 +19,12 @@ from ttt_batch.games.opening_book import book_path, read_book, write_book
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the script's options."""
     found = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    found.add_argument("board", type=ttt.parse_board, help="e.g. connect4")
+    found.add_argument("board", help="e.g. connect4")
     found.add_argument("--plies", type=int, default=2, help="moves before the positions to solve")
     found.add_argument("--minutes", type=float, default=1e9, help="begin no position after that time")
-    found.add_argument("--slots", type=int, default=1 << 27, help="of the table, 8 bytes each; a power of two")
+    found.add_argument(
+        "--slots", type=int, default=1 << 27, help="of the table, 8 bytes each; a power of two from 256 on"
+    )
     found.add_argument("--book", type=Path, help="the file; the one that the package reads if not given")
     return found
 
@@ -54,11 +56,17 @@ def derived(solver: GravitySolver, scores: dict[int, int], marks: Position) -> i
 def main() -> None:
     """Solve, derive and write."""
     options = parser().parse_args()
-    board, end = options.board, time.monotonic() + 60 * options.minutes
-    if not can_solve(board):
-        raise SystemExit(f"{board.name}: the solver takes boards with gravity and up to 64 = columns x (rows + 1) bits")
-    path = options.book or book_path(board)
-    scores, solver = read_book(board, path), GravitySolver(board, options.slots)
+    end = time.monotonic() + 60 * options.minutes
+    try:
+        board = ttt.parse_board(options.board)
+        if not can_solve(board):
+            raise SystemExit(f"{board.name}: the solver takes boards with gravity of at most 64 = columns * (rows + 1)")
+        path = options.book or book_path(board)
+        if path.suffix != ".npz" or not path.parent.is_dir():
+            raise SystemExit(f"{path} is no .npz file in a folder that exists; choose another name")
+        scores, solver = read_book(board, path), GravitySolver(board, options.slots)
+    except ttt.TttBatchError as error:
+        raise SystemExit(str(error)) from None
     layers = positions_by_ply(solver, options.plies)
     for number, (key, marks) in enumerate(layers[-1].items(), 1):
         if key not in scores and time.monotonic() < end:

@@ -44,6 +44,7 @@ def test_a_smallest_player_is_written_checked_played_and_kept_as_a_run(tmp_path,
     assert command(capfd, "export", str(file), "--to", "json", "-o", str(listed))[0] == 0
     moves = {at["position"]: at["chances"] for at in json.loads(listed.read_text())["positions"]}
     assert moves[".../.../..."] == [0, 0, 0, 0, 1, 0, 0, 0, 0] and all(sum(chances) == 1 for chances in moves.values())
+    assert len(moves) == 68 and "X../.../..." not in moves  # all images of the thirteen, and no other position
     for player in (file, run):
         judged = ttt.evaluate(str(player))
         assert judged.to_dict()["unbeatable"] == {"first": True, "second": False}

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import ttt_batch as ttt
-from ttt_batch.games.board import Board
+from ttt_batch.core.errors import UsageError
+from ttt_batch.games import gravity_solver
+from ttt_batch.games.board import Board, parse_board
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.games.gravity_solver import GravitySolver, can_solve
 from ttt_batch.games.solution import solve_in_plies, solved_result
@@ -59,11 +61,35 @@ def test_connect_four_in_mid_game_agrees_with_its_moves():
             assert solver.solve(marks) == (best.result, best.plies)
 
 
+def test_slices_of_a_search_do_not_show(monkeypatch):
+    board = parse_board("5x5x4-gravity")
+    found = []
+    for size in (gravity_solver.SLICE, 1, 777):
+        monkeypatch.setattr(gravity_solver, "SLICE", size)
+        solver = GravitySolver(board, 1 << 16)
+        results = []
+        for moves in ([0, 1, 2, 3], [2, 2, 2, 2, 1], [4, 0, 4, 0, 3, 3, 1, 1]):
+            marks = (0,) * board.cells
+            for column in moves:
+                marks = board.after(marks, max(cell for cell in range(column, 25, 5) if not marks[cell]))
+            results.append((solver.solve(marks), solver.entered))
+        found.append(results)
+    assert found[0] == found[1] == found[2] and found[0][0][1] > 10_000
+    solver._stack.paused[:] = 7, -3, 3  # as after an interrupted search
+    assert solver.solve(marks) == results[-1][0]
+
+
+@pytest.mark.parametrize("slots", [0, 128, 1000, -256])
+def test_a_table_has_a_power_of_two_of_slots(slots):
+    with pytest.raises(UsageError, match="no power of two from 256 on"):
+        GravitySolver(parse_board("3x3-gravity"), slots)
+
+
 def test_an_answer_has_a_limit_and_does_not_depend_on_earlier_ones():
     board = ttt.parse_board("connect4")
     solver, empty = GravitySolver(board), (0,) * board.cells
     assert solver.solve(empty, limit=1000) is None and solver.moves(empty, limit=1000) is None
-    assert solver.entered == 1001
+    assert solver.entered == 1000
     marks = board.decode(0)
     for cell in (38, 31, 24, 17, 10, 3, 35, 28, 21, 14, 36, 41, 34, 29, 39, 40):
         marks = board.after(marks, cell)

@@ -43,9 +43,13 @@ def test_other_files_are_refused_in_a_line(tmp_path: Path):
     np.savez(path, **changed)
     with pytest.raises(TttBatchError, match=r"is no opening book, or was changed; scripts/opening_book.py makes"):
         read_book(BOARD, path)
-    path.write_bytes(b"nothing")
-    with pytest.raises(TttBatchError, match="is no opening book"):
-        read_book(BOARD, path)
+    with path.open("wb") as file:
+        np.save(file, np.arange(3))
+    array = path.read_bytes()
+    for content in (b"nothing", b"", array):
+        path.write_bytes(content)
+        with pytest.raises(TttBatchError, match="is no opening book"):
+            read_book(BOARD, path)
 
 
 def moved(marks: Position, board: ttt.Board) -> list[Position]:

@@ -290,10 +290,13 @@ def choices_of(agent: AgentAdapter, symmetric: bool) -> tuple[NDArray[np.int64],
 
 
 def _rows_of(agent: AgentAdapter) -> list[tuple[int, str, list[float]]]:
-    """Return the code, the rows of marks and the probabilities of each position where the agent may have to move."""
+    """Return the code, the rows of marks and the probabilities of each position where the agent may have to move.
+
+    Positions to which it has no answer of its own are left out.
+    """
     codes, chances = choices_of(agent, agent.symmetric)
-    marks = (rows_text(agent.board, agent.board.decode(code)) for code in codes.tolist())
-    return list(zip(codes.tolist(), marks, chances.tolist(), strict=True))
+    rows = zip(codes.tolist(), map(agent.board.decode, codes.tolist()), chances.tolist(), strict=True)
+    return [(code, rows_text(agent.board, marks), row) for code, marks, row in rows if agent.agent.knows(marks)]
 
 
 def as_json(agent: AgentAdapter) -> bytes:

@@ -117,6 +117,10 @@ class Agent:
         """Return int[n], a cell for each position, or float[n, cells], probabilities.  Raises AgentError."""
         raise NotImplementedError
 
+    def knows(self, position: Position) -> bool:
+        """Return whether its answer to a position is its own; False for a stopgap."""
+        return True
+
     def close(self) -> None:
         """End its processes."""
 

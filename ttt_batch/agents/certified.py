@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from ttt_batch.agents.base import Agent, Positions, as_cells, as_words, mover_words
 from ttt_batch.core.errors import AgentError
 from ttt_batch.evaluation.certificates import Certificate
-from ttt_batch.games.board import Board
+from ttt_batch.games.board import FIRST, Board, Position
 
 
 class CertifiedAgent(Agent):
@@ -29,6 +29,12 @@ class CertifiedAgent(Agent):
         self._images = np.array(board.images(certificate.symmetric))
         pairs = zip(certificate.first.tolist(), certificate.second.tolist(), strict=True)
         self._move = dict(zip(pairs, certificate.move.tolist(), strict=True))
+
+    def knows(self, position: Position) -> bool:
+        """Return whether the certificate lists a position, or an image of it if it merges images."""
+        cells = np.array(position)[self._images]
+        words = (as_words(cells == mark).tolist() for mark in (FIRST, FIRST + 1))
+        return any(pair in self._move for pair in zip(*words, strict=True))
 
     def ask(self, batch: Positions) -> NDArray[np.int64]:
         """Return a cell for each position."""

@@ -127,6 +127,9 @@ def export_run(
     if is_certificate(run):
         if to in ("cards", "html"):
             return [Path(call_hook("cards", run, files[0], to=to, overwrite=options.get("overwrite", False)))]
+        from ttt_batch.evaluation.certificates import check_holds, load_certificate  # with their kernels
+
+        check_holds(load_certificate(Path(str(run))), Path(str(run)))
         with open_players([str(run)]) as (agent,):
             return [_export_whole(agent, to, files[0], options)]
     if isinstance(run, str | Path):

@@ -389,7 +389,7 @@ class Pace:
         self._stop = stop
         self._first: Progress | None = None
         self._batch = 0  # games of the first slice after the first report
-        self._rate = {LESSON: None, FULL_SPEED: math.inf}.get(pace, 0.0)
+        self._rate = {LESSON: None, FULL_SPEED: math.inf}.get(pace.casefold(), 0.0)
         if self._rate == 0:
             self._rate = parse_float("pace", pace, f"games per second, e.g. 10, {LESSON} or {FULL_SPEED}")
             if not 0 < self._rate < math.inf:

@@ -24,16 +24,20 @@ from numpy.typing import NDArray
 from ttt_batch.compiler.bits import NONE, ONE, popcount
 from ttt_batch.compiler.intrinsics import prefetch_word
 from ttt_batch.compiler.jit import Int64, Int64Array, Uint64Array, inlined, kernel
+from ttt_batch.core.errors import UsageError
 from ttt_batch.games.bitboards import hash_of
 from ttt_batch.games.board import EMPTY, FIRST, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.games.opening_book import read_book
 from ttt_batch.games.solution import SolvedResult
 
-SLOTS = 1 << 22
-"""Slots of the table, a power of two from 256 on, of 8 bytes each."""
+SLOTS, FEWEST_SLOTS = 1 << 22, 256
+"""Slots of the table, a power of two, of 8 bytes each.  With fewer an entry would not hold a whole hash."""
 
 LIMIT = 6_000_000
 """Positions that the search for one answer may enter, which takes 0.8 s."""
+
+SLICE = 2_000_000
+"""Positions entered between two chances to interrupt a search, which take 0.3 s."""
 
 WORD_BITS = 64
 """Bits of a word, which hold `cols * (rows + 1)`."""
@@ -70,6 +74,7 @@ class Stack(NamedTuple):
     moves: uint64[cells + 1, cols], the moves to search, each a set of one cell, the most promising last.
     left: int64[cells + 1], the number of moves still to be searched.  best: int64[cells + 1], the best score found.
     threats: int64[cols], those that each move makes.  entered: int64[1], the number of positions entered.
+    paused: int64[3] of a search that is to go on: its number of marks, else -1, and the range of the score.
     """
 
     own: Uint64Array
@@ -80,6 +85,7 @@ class Stack(NamedTuple):
     best: Int64Array
     threats: Int64Array
     entered: Int64Array
+    paused: Int64Array
 
 
 @inlined
@@ -199,19 +205,22 @@ def reaches(
 ) -> Int64:
     """Return a bound of the score of a position whose player cannot win at once: a lower one if it reaches `bound`.
 
-    Otherwise it is an upper bound below `bound`, or UNKNOWN if `stack.entered` exceeds `limit`.
+    Otherwise it is an upper bound below `bound`, or UNKNOWN once `stack.entered` is `limit`; the next call goes on.
     slots: uint64[2**n], the table.  own, taken: uint64, the marks of the player to move, and of both.
     """
     base = popcount(taken)
-    ply = base
-    place_marks(stack, ply, own, taken)
+    ply = max(base, stack.paused[0])
+    if stack.paused[0] < 0:
+        place_marks(stack, ply, own, taken)
+    stack.paused[0] = -1
     entering = True
     while True:
         wanted = bound if (ply - base) & 1 == 0 else 1 - bound
         if entering:
-            stack.entered[0] += 1
-            if stack.entered[0] > limit:
+            if stack.entered[0] >= limit:
+                stack.paused[0] = ply
                 return UNKNOWN
+            stack.entered[0] += 1
             done = enter(grid, slots, stack, ply, wanted)
         else:
             stack.best[ply] = max(stack.best[ply], -stack.best[ply + 1])
@@ -234,7 +243,7 @@ def reaches(
 def score_of(
     grid: ColumnBits, slots: Uint64Array, stack: Stack, own: np.uint64, taken: np.uint64, widest: Int64, limit: Int64
 ) -> Int64:
-    """Return the score of an unfinished position; UNKNOWN if `stack.entered` exceeds `limit`.  See `reaches`.
+    """Return the score of an unfinished position; UNKNOWN once `stack.entered` is `limit`.  See `reaches`.
 
     widest: a score beyond -`widest` to `widest` may be any on its side, which takes less time.
     """
@@ -244,12 +253,15 @@ def score_of(
         return highest
     low: Int64 = max(-((grid.cells - marks) // 2), -widest)
     high: Int64 = min((grid.cells - 1 - marks) // 2, widest)
+    if stack.paused[0] >= 0:
+        low, high = stack.paused[1], stack.paused[2]
     while low < high:
         bound = low + (high - low + 1) // 2
         # Bounds far from a draw are tested sooner: the search ends where too few marks are left for them.
         bound = min(bound, (low + 1) // 2) if bound <= 0 else max(bound, high // 2 + 1)
         found = reaches(grid, slots, stack, own, taken, bound, limit)
         if found == UNKNOWN:
+            stack.paused[1], stack.paused[2] = low, high
             return UNKNOWN
         if found >= bound:
             low = found
@@ -266,10 +278,13 @@ def can_solve(board: Board) -> bool:
 class GravitySolver:
     """Solver of a board that `can_solve` takes, with its table.
 
-    slots: of the table, a power of two from 256 on.  book: known scores by `key`.
+    slots: of the table, a power of two from FEWEST_SLOTS on.  book: known scores by `key`.
+    Raises UsageError for another number of slots.
     """
 
     def __init__(self, board: Board, slots: int = SLOTS, book: Mapping[int, int] | None = None):
+        if slots < FEWEST_SLOTS or slots & (slots - 1):
+            raise UsageError(f"{slots} slots are no power of two from {FEWEST_SLOTS} on; choose e.g. {SLOTS}")
         self.board, tall, plies = board, board.rows + 1, board.cells + 1
         self.book = {} if book is None else book
         columns = [((1 << board.rows) - 1) << column * tall for column in range(board.cols)]
@@ -292,6 +307,7 @@ class GravitySolver:
             best=np.zeros(plies, np.int64),
             threats=np.zeros(board.cols, np.int64),
             entered=np.zeros(1, np.int64),
+            paused=np.full(3, -1),
         )
         self._slots: NDArray[np.uint64] = np.zeros(slots, np.uint64)
 
@@ -331,8 +347,12 @@ class GravitySolver:
             return known
         own, taken = self._words(position)
         words = np.uint64(own), np.uint64(taken)
-        score = int(score_of(self._grid, self._slots, self._stack, *words, widest, limit))
-        return None if score == UNKNOWN else score
+        self._stack.paused[0] = -1  # an interrupted search does not go on
+        while True:
+            until = min(limit, self.entered + SLICE)
+            score = int(score_of(self._grid, self._slots, self._stack, *words, widest, until))
+            if score != UNKNOWN or self.entered >= limit:
+                return None if score == UNKNOWN else score
 
     def key(self, position: Position) -> int:
         """Return the lower key of a position and its mirror image, for a book."""

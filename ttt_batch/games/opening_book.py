@@ -5,6 +5,7 @@ A book is an `.npz` beside this module, made by `scripts/opening_book.py` with `
 """
 
 import zipfile
+import zlib
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +16,9 @@ from numpy.typing import NDArray
 from ttt_batch.core.errors import TttBatchError
 from ttt_batch.core.files import shown
 from ttt_batch.games.board import Board
+
+DAMAGED = (OSError, EOFError, KeyError, TypeError, ValueError, NotImplementedError)
+"""Errors that NumPy raises for files that are no `.npz` of such arrays."""
 
 
 def book_path(board: Board) -> Path:
@@ -33,12 +37,12 @@ def read_book(board: Board, path: Path | None = None) -> dict[int, int]:
     try:
         with np.load(path) as held:
             key, score = held["key"], held["score"]
-            name, digest = str(held["board"]), str(held["digest"])
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
-        name, digest, key, score = board.name, "", np.zeros(0, np.uint64), np.zeros(0, np.int8)
+            name, right = str(held["board"]), str(held["digest"]) == _digest(board, key, score)
+    except (*DAMAGED, zipfile.BadZipFile, zlib.error):
+        name, right = board.name, False
     if name != board.name:
         raise TttBatchError(f"{shown(path)} is the opening book of {name}, not of {board.name}; choose another file")
-    if digest != _digest(board, key, score):
+    if not right:
         raise TttBatchError(f"{shown(path)} is no opening book, or was changed; scripts/opening_book.py makes it again")
     return dict(zip(key.tolist(), score.tolist(), strict=True))
 
