@@ -1,6 +1,5 @@
 """Smallest proofs: known sizes, what they are worth as agents and runs, and what is refused."""
 
-import io
 import json
 import pickle
 import subprocess
@@ -168,10 +167,15 @@ programs.serve()
 
 
 def test_lines_of_the_solver_do_not_mix_with_its_answers():
-    asked = b"".join(pickle.dumps((number, 1)) for number in range(3))
-    done = subprocess.run([sys.executable, "-c", NOISY], input=asked, capture_output=True, check=True)
-    answers = io.BytesIO(done.stdout)
-    assert [pickle.load(answers).bound for _ in range(3)] == [0, 1, 2] and not answers.read()
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", NOISY], stdin=pipe, stdout=pipe) as process:
+        assert process.stdin is not None and process.stdout is not None
+        for number in range(3):
+            pickle.dump((number, 1), process.stdin)
+        process.stdin.flush()
+        assert [pickle.load(process.stdout).bound for _ in range(3)] == [0, 1, 2]
+        process.stdin.close()
+        assert process.wait(60) == 0 and not process.stdout.read()
 
 
 def test_the_files_of_a_smallest_proof_differ(tmp_path, capfd):
