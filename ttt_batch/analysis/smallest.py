@@ -205,7 +205,7 @@ def smallest_proof(
 
 def _board_of(board: Board | str | None, runs: Sequence[AnyRun]) -> Board:
     """Return the board to prove on.  Raises UsageError if a run plays another one."""
-    whose = runs[0].board if runs and board is None else parse_board(board or "3x3")
+    whose = runs[0].board if runs and board is None else parse_board("3x3" if board is None else board)
     for run in runs:
         if run.board != whose:
             raise UsageError(f"a run plays {run.board.name}, not {whose.name}; name runs of one board")

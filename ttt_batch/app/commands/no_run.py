@@ -137,7 +137,7 @@ def page(
         )
     if certificate is not None and board is not None:
         raise UsageError("--board is that of the certificate; leave it out")
-    where = parse_board(board or "3x3")
+    where = parse_board("3x3" if board is None else board)
     check_learns(where)
     if out is not None:
         check_targets([out], overwrite=overwrite)
