@@ -20,6 +20,7 @@ from ttt_batch.runs.config import make_config
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.schedules import batch_bounds, make_batches, record_schedule
 from ttt_batch.training.kernels.batch import run_batches
+from ttt_batch.training.session import Session
 from ttt_batch.training.trainers import batched
 from ttt_batch.training.trainers.base import TableTrainer
 from ttt_batch.training.trainers.batched import Walking, choose_trainer, make_trainer
@@ -534,3 +535,14 @@ def test_tables_of_another_learner_are_refused(run: Run, tmp_path: Path) -> None
     mixed.save(tmp_path / "mixed.h5")
     with pytest.raises(RunFileError, match="value"):
         ttt.load(tmp_path / "mixed.h5")
+
+
+@pytest.mark.parametrize(("waited", "counts"), [(1000.0, True), (None, False), (True, False)])
+def test_only_a_callback_that_waits_on_purpose_shortens_slices(
+    waited: Any, counts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A callback that is merely slow would otherwise be called after every batch."""
+    seen: list[float] = []
+    monkeypatch.setattr(Session, "_resize_slice", lambda session, games, seconds: seen.append(seconds))
+    ttt.train(4096, seed=1, progress=lambda now: waited)
+    assert seen and all((seconds >= 1000) == counts for seconds in seen)

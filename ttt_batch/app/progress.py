@@ -229,8 +229,11 @@ class Reporter:
 
     def __call__(
         self, now: Progress, beside: Callable[[Progress], list[str]] = lambda _: [], pace: "Pace | None" = None
-    ) -> None:
-        """Show the progress of training; on a terminal also the lines of `beside`, and keep a pace if there is one."""
+    ) -> float:
+        """Show the progress of training; on a terminal also the lines of `beside`, and keep a pace if there is one.
+
+        Return the seconds waited for that.
+        """
         self._first = self._first or now
         self._paced = self._paced or pace is not None
         line = progress_text(now, self._first)
@@ -244,8 +247,7 @@ class Reporter:
                 self._display.console.print(point, soft_wrap=True, markup=False, highlight=False)
             else:
                 self._say(point)
-        if self._live and pace is not None:
-            pace.wait(now, lambda then: self(then, beside))
+        return pace.wait(now, lambda then: self(then, beside)) if self._live and pace is not None else 0.0
 
     def _draw(self, done: int, total: int, *lines: str, seconds: float | None = None) -> None:
         """Draw a bar and lines below it, the first with the time left; without a total only the lines.
@@ -284,7 +286,7 @@ def show_progress(what: str) -> Iterator[Callable[..., None]]:
     collections = gc.get_threshold()
     try:
         with Reporter() as report:
-            ways: dict[str, Callable[..., None]] = {"training": report, "studying": report.studying}
+            ways: dict[str, Callable[..., Any]] = {"training": report, "studying": report.studying}
             ways |= {"reading": report.reading, "asking": report.asking}
             begun = {"proving": report.proving, "shrinking": report.shrinking}
             yield begun[what]() if what in begun else ways[what]
@@ -395,8 +397,11 @@ class Pace:
             if not 0 < self._rate < math.inf:
                 raise UsageError(f"pace {pace} is not above 0; give games per second, e.g. 10, or {FULL_SPEED}")
 
-    def wait(self, now: Progress, show: Callable[[Progress], None]) -> None:
-        """Wait until the games learnt since the first report are due, and show each picture of the time between."""
+    def wait(self, now: Progress, show: Callable[[Progress], object]) -> float:
+        """Wait until the games learnt since the first report are due; return the seconds that this took.
+
+        show: called with each picture of the time between.
+        """
         self._first = self._first or now
         games = now.games - self._first.games
         self._batch = self._batch or games
@@ -407,6 +412,7 @@ class Pace:
                 break
             time.sleep(min(left, FRAME))
             show(replace(now, seconds=now.seconds + time.perf_counter() - began, recorded=False))
+        return time.perf_counter() - began
 
     def _due(self, games: int) -> float:
         """Return the seconds that this number of games should take."""

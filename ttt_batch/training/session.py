@@ -320,11 +320,12 @@ class Progress:
 class Hooks:
     """Functions that a training calls, and facts about it for the run's provenance.
 
-    progress: called at every recorded point and about twenty times a second, unless None.
+    progress: called at every recorded point and about twenty times a second, unless None.  If it waits to keep a pace,
+    it returns the seconds (float) that it waited; then it is called after fewer games.
     stop: called as often; returns True to end after the current batch.  say: called with one line of warning.
     """
 
-    progress: Callable[[Progress], None] | None = None
+    progress: Callable[[Progress], float | None] | None = None
     stop: Callable[[], bool] = lambda: False
     say: Callable[[str], None] = lambda _: None
     command: str = ""
@@ -395,9 +396,8 @@ class Session:
             if checkpoints is not None and first < trainer.games < total and checkpoints.due(trainer.games):
                 checkpoints.attempt(self._run_now())
             if self.hooks.progress is not None:
-                began = self.clock.seconds
-                self.hooks.progress(self._progress(recorded))
-                seconds += self.clock.seconds - began  # a report may wait, to keep a pace
+                waited = self.hooks.progress(self._progress(recorded))
+                seconds += waited if isinstance(waited, float) else 0.0
             self._resize_slice(trainer.games - first, seconds)
         if trainer.games > self._recorder.last and (judged := trainer.glance()) is not None:
             self._add_point(judged)

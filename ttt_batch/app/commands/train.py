@@ -156,12 +156,13 @@ def _followers(interrupt: "Interrupt", report: "Reporter", *, watch: bool, pace:
         )
     beside = (SampleGames().lines, Pace(LESSON if pace is None else pace, interrupt.requested)) if watch else ()
 
-    def progress(now: "Progress") -> None:
+    def progress(now: "Progress") -> float:
         interrupt.gently = True
         if now.saved:
             interrupt.message = lambda: f"interrupted; {now.saved_in()}"
         with suppress(OSError):  # the terminal may be gone, and what was learnt is still to be saved
-            report(now, *beside)
+            return report(now, *beside)
+        return 0.0
 
     def elsewhere(failure: Exception) -> Path | None:
         report.clear()
