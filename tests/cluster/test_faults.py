@@ -308,6 +308,7 @@ def test_ended_by_signals(signals: list[str], seconds: float, tmp_path: Path) ->
         assert process.returncode == 130 and said.count("\n") == 1 and said.startswith("ttt-batch: interrupted"), said
         assert names <= {"s.h5"}
         left = [path for path in aside.rglob("*") if path.is_file() and path.suffix not in (".lock", ".dirlock")]
-        assert not left
+        # Python tries a folder by a file of eight characters; stopped in between, a starting worker leaves it.
+        assert [path for path in left if not re.fullmatch("[a-z0-9_]{8}", path.name)] == []
     if names:
         assert ttt.study(resume=here / "s.h5", stop=lambda: True).state.shape == (1, 9000)
