@@ -12,7 +12,7 @@ from helpers.pages import trained
 from helpers.web import bytes_of, learn_on_page, settings, tables_of
 
 import ttt_batch as ttt
-from ttt_batch.app.kit import COLOURS, boxes_of
+from ttt_batch.app.kit import COLOURS, Box, boxes_of
 from ttt_batch.runs.importing import export_table, import_tables
 
 pytestmark = pytest.mark.slow  # a browser takes five seconds to start, and twenty to be driven
@@ -290,7 +290,13 @@ def test_matchboxes(browser: Browser, tmp_path: Path, width: int, look: str) -> 
         if browser.do("return document.body.dataset.turn") == "over":
             break
         played = list(browser.position)
+        check_opened(browser, boxes, played)
         browser.cells()[played.index(0)].click()
+    browser.wait("/added|taken|nothing changed/.test(document.getElementById('machine-news').textContent)")
+    opened = text(browser, "machine-boxes")
+    learnt = [(int(box), int(change)) for box, change in re.findall(r"Box (\d+).*?: (\d+) (?:added|taken)", opened)]
+    assert len(learnt) == opened.count("Drew") >= 2
+    assert len({change for _, change in learnt}) == 1
     assert text(browser, "opponent-name") == "menace, learnt here from 221 games; it learns from yours, too"
     browser.element("tab-learn").click()
     wait_for(browser, 221)
@@ -299,10 +305,75 @@ def test_matchboxes(browser: Browser, tmp_path: Path, width: int, look: str) -> 
     (taught,) = learn_on_page(tmp_path, {"text": path.read_text()})
     assert tables_of(taught) == bytes_of(import_tables([path])) != bytes_of(run)
     changed = {box.number for box, old in zip(boxes_of(import_tables([path])), boxes, strict=True) if box != old}
-    assert 1 in changed and len(changed) <= 4
+    assert changed == {box for box, _ in learnt}
     browser.element("load").send_keys(str(path))
     browser.wait("document.getElementById('command').textContent.startsWith('A table that was loaded')")
     assert not browser.errors()
+
+
+def check_opened(browser: Browser, boxes: list[Box], position: list[int]) -> None:
+    """Check the box opened last before the machine's last move: its picture, all beads, and the bead drawn."""
+    shown = browser.driver.find_element("css selector", "#machine .opened")
+    box = boxes[int(re.findall(r"Box (\d+)", shown.text)[0]) - 1]
+    label = shown.find_element("css selector", ".box").get_attribute("aria-label")
+    beads = {name.strip(): int(count) for name, count in re.findall(r"([a-z ]+) for cell \d: (\d+)", label)}
+    assert beads == {COLOURS[cell][0]: count for cell, count in box.beads.items()}
+    where = re.findall(r"\(cell\s(\d)\)", shown.text)
+    marks = [0] * 9
+    for mark, cell in re.findall(r"([XO]) in cell (\d)", label):
+        marks[int(cell) - 1] = ".XO".index(mark)
+    marks[int(where[0]) - 1] = 1
+    assert marks == position  # the box is turned as the board is
+    drawn = shown.find_elements("css selector", ".box > span")
+    assert [cell.get_attribute("class") for cell in drawn].index("drawn") == int(where[0]) - 1
+    name = re.findall(r"Drew\s+([a-z ]+) \(", shown.text)[0]
+    number = drawn[int(where[0]) - 1].find_element("css selector", "b").text
+    assert int(number) == beads[name]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_the_open_box_is_in_view(browser: Browser, width: int, height: int) -> None:
+    """Beside the board on a large screen; on a telephone it begins below the board."""
+    open_tab(browser, width=width, height=height)
+    fill(browser, learner="menace")
+    browser.wait("document.getElementById('learn-verdict').textContent.includes('not applicable')")
+    browser.element("challenge").click()
+    browser.wait("document.body.dataset.turn === 'you'")
+    browser.do("scrollTo(0, 0)")
+    board, box = (
+        browser.do(f"return document.querySelector('{one}').getBoundingClientRect().toJSON()")
+        for one in ("#board", "#machine .opened")
+    )
+    if width > 1000:
+        assert box["left"] >= board["right"] and box["bottom"] < height
+    else:
+        assert board["bottom"] <= box["top"] < height
+    assert browser.do("return document.documentElement.scrollWidth") <= width
+    browser.element("own").click()
+    assert not browser.element("machine").is_displayed()
+
+
+def test_beads_and_rewards(browser: Browser, tmp_path: Path) -> None:
+    """They are set beside the learner, go into its file, and make the machine of the command line."""
+    open_tab(browser)
+    fill(browser, learner="menace")
+    assert not browser.element("alpha").is_displayed()
+    for name, wrong, fault in (("beads", "4,3,2", "4,3,2 is not four"), ("rewards", "3,1,1", "3,1,1 is not three")):
+        before = browser.element(name).get_attribute("value")
+        fill(browser, **{name: wrong})
+        browser.element("go").click()
+        assert text(browser, "learn-status").startswith(fault)
+        fill(browser, **{name: before})
+    fill(browser, beads="8,4,2,1", rewards="2,0,-3", games=300)
+    browser.element("go").click()
+    wait_for(browser, 300)
+    assert "a win adds 2, a draw changes nothing, a loss takes 3" in text(browser, "boxes")
+    assert "--beads 8,4,2,1 --rewards 2,0,-3" in text(browser, "command")
+    run = ttt.train(300, learner="menace", batch=1, beads="8,4,2,1", rewards="2,0,-3")
+    path = download(browser, tmp_path)
+    assert bytes_of(import_tables([path], "menace")) == bytes_of(run)
+    (more,) = learn_on_page(tmp_path, {"text": path.read_text(), "more": 100})
+    assert tables_of(more) == bytes_of(ttt.train(400, learner="menace", batch=1, beads="8,4,2,1", rewards="2,0,-3"))
 
 
 def test_an_empty_box_resigns(browser: Browser, tmp_path: Path) -> None:
@@ -319,6 +390,7 @@ def test_an_empty_box_resigns(browser: Browser, tmp_path: Path) -> None:
     browser.wait("document.body.dataset.turn === 'over'")
     assert browser.status == "The agent’s box is empty: it resigns. You win!"
     assert "X resigns (the agent)" in text(browser, "review")
+    browser.wait("document.getElementById('machine-news').textContent.includes('resigned')")
     assert browser.score == (1, 0, 0)
     browser.press("u", "s")  # it has learnt from the game, and moves first
     assert browser.score == (1, 0, 0)

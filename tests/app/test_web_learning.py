@@ -154,6 +154,8 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
         "its settings are damaged": good | {"learnt": {"learner": "td", "alpha": "0.5"}},
         "its settings are damaged; choose": good | {"learnt": {"alpha": {"valueOf": 1, "toString": 1}}},
         "state 4 has a value that": states(lambda state: state.update(value={"first": {"valueOf": 1}}), 4),
+        "settings are damaged; choose one": good | {"learnt": {"learner": "menace", "beads": "4,3"}},
+        "its settings are damaged; choose one": good | {"learnt": {"learner": "menace", "rewards": [3, 1, -1]}},
         "number of games is damaged": good | {"learnt": {"learner": "td", "games": -1}},
     }
     occupied = ttt.train(1000, learner="minimax-q")

@@ -37,8 +37,9 @@ def learn_on_page(folder: Path, *jobs: dict[str, Any], board: str = "3x3") -> li
     return list(json.loads(done.stdout))
 
 
-def settings(learner: str, seed: int, alpha: float, epsilon: float) -> dict[str, Any]:
-    return {"learner": learner, "seed": str(seed), "alpha": alpha, "epsilon": epsilon}
+def settings(learner: str, seed: int, alpha: float, epsilon: float, **own: Any) -> dict[str, Any]:
+    boxes = {"beads": "4,3,2,1", "rewards": "3,1,-1"} if learner == "menace" else {}
+    return {"learner": learner, "seed": str(seed), "alpha": alpha, "epsilon": epsilon} | boxes | own
 
 
 def tables_of(found: Any) -> bytes:

@@ -80,7 +80,10 @@ def page_text(run: OnPage, ties: Ties | None = None, opens: Literal["play", "lea
         "style": style,
         "data": _json(_data(run, shown) | {"tab": opens}),
         "scripts": "\n".join(f"<script{marks.get(name, '')}>\n{text}\n</script>" for name, text in scripts.items()),
-        **{piece: packing.source(f"learning/{piece}.html") if learning else "" for piece in ("tabs", "learn")},
+        **{
+            piece: packing.source(f"learning/{piece}.html") if learning else ""
+            for piece in ("tabs", "machine", "learn")
+        },
     }
     # One pass, so that nothing within a piece is taken for the name of another.
     return re.sub(r"\{\{(\w+)\}\}", lambda found: pieces[found[1]], packing.source("page.html"))

@@ -41,6 +41,7 @@ const page = (async () => {
   /** Play against another agent from now on; its scale: see `hints.js`. */
   function challenge(other, itsScale) {
     [agent, match.agent, scale] = [other, other, itsScale];
+    element("machine").hidden = !agent.follow;
     element("strength").hidden = !agent.hasValues || Boolean(agent.only);
     if (agent.only) element("level").value = 100;
     match.results = [];
@@ -146,7 +147,8 @@ const page = (async () => {
     element("undo").setAttribute("aria-disabled", String(!match.canUndo));
     element("link").href = `#${links.textOf(board, marks)}`;
     if (agent.at) card.show(agent, moves, turn === "over");
-    element("legend").replaceChildren(...hints.legend(shown, agent.hasValues, scale));
+    agent.follow?.(match.moves);
+    element("legend").replaceChildren(...hints.legend({ ...shown, values: shown.values && !agent.only }, agent.hasValues, scale));
   }
 
   /** For each free cell what is to be shown of it; nothing where no hints are wanted. */
@@ -192,7 +194,8 @@ const page = (async () => {
     element("replay").value = match.moves.length;
     if (match.turn !== "agent" || match.moves.length === 0) say(news(reply));
     if (match.turn === "over" && match.person === 2 && match.given === 0) agent.finished?.(match.moves);
-    if (match.turn === "agent") waiting = setTimeout(() => proceed(match.reply()), PAUSE);
+    // An open box is to be seen before its bead is drawn.
+    if (match.turn === "agent") waiting = setTimeout(() => proceed(match.reply()), agent.follow ? 3 * PAUSE : PAUSE);
   }
 
   function play(cell) {

@@ -85,12 +85,14 @@ const tableFiles = (() => {
     if (typeof learner !== "string" || !sessions.learnersOf(board).includes(learner)) {
       throw new Error(`its learner is not on this page; ${NO_TABLE}`);
     }
-    const { alpha, epsilon, seed } = { ...sessions.LEARNERS[learner].defaults, seed: "0", ...learnt };
+    const { alpha, epsilon, seed, beads, rewards } = { ...sessions.LEARNERS[learner].defaults, seed: "0", ...learnt };
+    const boxed = Boolean(sessions.LEARNERS[learner].boxes);
     const inRange = [alpha, epsilon].every(Number.isFinite) && alpha > 0 && alpha <= 1 && epsilon >= 0 && epsilon <= 1;
-    if (!inRange || typeof seed !== "string" || !sessions.isSeed(seed)) {
+    const full = !boxed || (Menace.areBeads(beads) && Menace.areRewards(rewards));
+    if (!inRange || !full || typeof seed !== "string" || !sessions.isSeed(seed)) {
       throw new Error(`its settings are damaged; ${NO_TABLE}`);
     }
-    return { learner, alpha, epsilon, seed };
+    return { learner, alpha, epsilon, seed, ...(boxed ? { beads, rewards } : {}) };
   }
 
   /** Fill a learner's table.  Every position must be there once, with a number for each value. */

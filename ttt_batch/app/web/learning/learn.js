@@ -61,9 +61,10 @@ const learn = (() => {
         filming = false;
         if (moving) moving = setTimeout(step, MOVE);
       }
+      const taught = data.taught > (state?.taught ?? 0);
       state = data;
       if (pupil && boxed()) {
-        pupil.learner.arrays = data.arrays;
+        pupil.told(data, taught);
         if (document.body.dataset.opponent === "learnt") element("opponent-name").textContent = named();
       }
       show();
@@ -127,7 +128,7 @@ const learn = (() => {
     if (film) say(`Game ${games.toLocaleString("en")}. ${film.words}`);
     showPace();
     showGame();
-    matchboxes.show(boxed() ? agent.learner : null, running ? [] : state.boxes);
+    matchboxes.show(boxed() ? agent.learner : null, settings.rewards, running ? [] : state.boxes);
     showJudged();
   }
 
@@ -140,9 +141,9 @@ const learn = (() => {
   }
 
   function training() {
-    const { learner, alpha, epsilon, seed } = state.settings, board = graph.board.name;
+    const { learner, alpha, epsilon, seed, beads, rewards } = state.settings, board = graph.board.name;
     const boarding = board === "3x3" ? "" : ` --board ${board}`;
-    const numbers = boxed() ? "" : `--alpha ${alpha} --epsilon ${epsilon} `;
+    const numbers = boxed() ? `--beads ${beads} --rewards ${rewards} ` : `--alpha ${alpha} --epsilon ${epsilon} `;
     return `ttt-batch train${boarding} --learner ${learner} --batch 1 ${numbers}` +
       `--seed ${seed} --games ${state.games}`;
   }
@@ -252,8 +253,9 @@ const learn = (() => {
   /** Put settings into the fields. */
   function fill(settings) {
     for (const [name, value] of Object.entries(settings)) element(name).value = value;
-    const { boxes } = sessions.LEARNERS[element("learner").value];
-    for (const name of ["alpha", "epsilon"]) element(name).disabled = Boolean(boxes);
+    const { boxes = false } = sessions.LEARNERS[element("learner").value];
+    for (const name of ["alpha", "epsilon"]) element(name).parentElement.hidden = boxes;
+    for (const name of ["beads", "rewards"]) element(name).parentElement.hidden = !boxes;
   }
 
   /** Put the learner's own numbers into the fields. */
@@ -272,6 +274,12 @@ const learn = (() => {
     const alpha = Number(field("alpha", (value) => share(value) && Number(value) > 0,
       "no step size; give a number above 0, up to 1, such as 0.1"));
     const epsilon = Number(field("epsilon", share, "no exploration; give a number from 0 to 1, such as 0.3"));
+    const { boxes } = sessions.LEARNERS[element("learner").value];
+    const own = boxes ? {
+      beads: field("beads", Menace.areBeads, "not four numbers of beads; give them from 1 to 1000000, such as 4,3,2,1"),
+      rewards: field("rewards", Menace.areRewards,
+        "not three rewards; a win adds at least 0, a loss at most 0, as in 3,1,-1"),
+    } : {};
     const seed = field("seed", sessions.isSeed, "no seed; give a whole number of up to 18 digits, such as 7");
     const games = Number(field("games", (value) => /^\d{1,9}$/.test(value) && Number(value) > 0,
       "no number of games; give one from 1 to 999999999").trim());
@@ -279,7 +287,7 @@ const learn = (() => {
     const loss = stop !== "loss" ? null : Number(field("loss", (value) => Number(value) > 0 && Number(value) <= 100,
       "no share of lost games; give per cent above 0, up to 100, such as 5"));
     const ends = loss === null ? stop || null : loss / 100;
-    return { settings: { learner: element("learner").value, alpha, epsilon, seed }, games, ends };
+    return { settings: { learner: element("learner").value, alpha, epsilon, seed, ...own }, games, ends };
   }
 
   /** Do something with what the fields hold, or say what is wrong with them. */
@@ -352,10 +360,7 @@ const learn = (() => {
     on("download", "click", () => worker.postMessage({ kind: "write" }));
     on("challenge", "click", () => {
       const agent = new LearntAgent(graph, state, solution);
-      if (boxed()) {
-        pupil = agent;
-        agent.finished = (cells) => worker.postMessage({ kind: "teach", cells });
-      }
+      if (boxed()) pupil = atTheTable(agent);
       play(agent, named());
     });
     on("load", "change", ({ target }) => {
@@ -378,6 +383,26 @@ const learn = (() => {
     });
     on("lesson", "change", repace);
     addEventListener("resize", () => state && showJudged());
+  }
+
+  /** Return a machine of boxes that shows them while a person plays against it, and learns from each game. */
+  function atTheTable(agent) {
+    let now = [], taught = null, changes = null; // moves of the game, and of the last one to learn from; its boxes
+    return Object.assign(agent, {
+      follow(moves) {
+        now = moves;
+        matchboxes.follow(agent.learner, moves, moves === taught ? changes : null);
+      },
+      finished(cells) {
+        [taught, changes] = [cells, null];
+        worker.postMessage({ kind: "teach", cells });
+      },
+      told({ arrays, boxes }, isTaught) {
+        agent.learner.arrays = arrays;
+        if (isTaught) changes = boxes;
+        agent.follow(now);
+      },
+    });
   }
 
   function named() {

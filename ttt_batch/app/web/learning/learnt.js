@@ -13,7 +13,7 @@ class LearntAgent {
     this.hasValues = true;
     this.scale = Learner.scale;
     this.only = Learner.boxes ? { seat: 1, has: "boxes" } : null;
-    this.learner = new Learner(this.graph, settings.alpha);
+    this.learner = new Learner(this.graph, settings.alpha, settings);
     this.learner.arrays = arrays;
   }
 

@@ -5,22 +5,39 @@
  * game the result adds to the beads of its kind, or takes some (see `tabular/menace.py`).  An empty box resigns.
  */
 class Menace {
-  static defaults = { alpha: 1, epsilon: 0 };
+  static defaults = { alpha: 1, epsilon: 0, beads: "4,3,2,1", rewards: "3,1,-1" };
   static scale = { low: 0, high: 1, chance: true };
   static boxes = true;
-  static #FULL = [4, 3, 2, 1]; // beads of a kind, by the moves that the first player has made
-  static REWARD = [0, 3, -1, 1]; // by outcome
   static #LEAST = 1e-300; // what resigning scores: above no bead, and below one
 
-  constructor(graph) {
+  /** beads: of a kind at first, by the moves that the first player has made; rewards: of a win, a draw and a loss. */
+  constructor(graph, _alpha, { beads, rewards }) {
+    const full = beads.split(",").map(Number), [win, draw, loss] = rewards.split(",").map(Number);
     this.graph = graph;
+    this.reward = [0, win, loss, draw]; // by outcome
     this.q = new Float64Array(graph.child.length).fill(NaN);
     for (let row = 0; row < graph.open; row++) {
       if (!this.isBox(row)) continue;
       const first = graph.firstEdge[row], last = graph.firstEdge[row + 1] - 1;
-      this.q.fill(Menace.#FULL[graph.ply[row] >> 1], first, last);
+      this.q.fill(full[graph.ply[row] >> 1], first, last);
       this.q[last] = 0;
     }
+  }
+
+  /** Return whether a text is whole numbers, one for each pair of limits. */
+  static #areWithin(text, limits) {
+    const numbers = typeof text === "string" ? text.split(",") : [];
+    const within = (number, [low, high]) => /^-?\d{1,7}$/.test(number) && number >= low && number <= high;
+    return numbers.length === limits.length && numbers.every((number, i) => within(number, limits[i]));
+  }
+
+  /** Return whether a text is beads, or rewards, that the command line takes, too (see `runs/options.py`). */
+  static areBeads(text) {
+    return Menace.#areWithin(text, new Array(4).fill([1, 1e6]));
+  }
+
+  static areRewards(text) {
+    return Menace.#areWithin(text, [[0, 1e6], [-1e6, 1e6], [-1e6, 0]]);
   }
 
   get arrays() {
@@ -69,7 +86,7 @@ class Menace {
 
   learn({ rows, edges }, plies) {
     const { q, graph: { child, cell, outcome, firstEdge } } = this;
-    const reward = Menace.REWARD[outcome[rows[plies]]];
+    const reward = this.reward[outcome[rows[plies]]];
     for (let ply = 0; ply < plies; ply += 2) {
       const row = rows[ply], edge = edges[ply];
       if (!this.isBox(row) || cell[edge] === graphs.CELLS) continue;
@@ -109,14 +126,24 @@ class BoxPlay {
 
   /** Learn from a game that a person has played, by its cells; undefined is to resign. */
   teach(cells) {
-    const marks = new Array(graphs.CELLS).fill(0);
-    this.#play((first, count, ply) => {
-      const image = graphs.cellsOf(this.graph, marks);
-      const own = this.graph.cell.subarray(first, first + count).findIndex((cell) => image[cell] === cells[ply]);
-      marks[cells[ply]] = 1 + (ply & 1);
-      return first + own;
-    });
+    const steps = BoxPlay.steps(this.graph, cells);
+    this.#play((_first, _count, ply) => steps[ply].edge);
     this.numbers.next();
+  }
+
+  /**
+   * The positions of a game, by its cells: row, image, which cell of the board each cell of the row is, and the edge
+   * of the move, which the last one has not.
+   */
+  static steps(graph, cells) {
+    const marks = new Array(graphs.CELLS).fill(0);
+    return [...cells, null].map((cell, ply) => {
+      const row = graphs.rowAt(graph, marks), image = graphs.cellsOf(graph, marks);
+      const first = graph.firstEdge[row], last = graph.firstEdge[row + 1];
+      if (cell === null) return { row, image };
+      marks[cell] = 1 + (ply & 1);
+      return { row, image, edge: first + graph.cell.subarray(first, last).findIndex((own) => image[own] === cell) };
+    });
   }
 
   /** Play a game whose edges `choose` gives, and learn from it. */

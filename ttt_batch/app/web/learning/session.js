@@ -45,7 +45,7 @@ const sessions = (() => {
   class Session {
     /**
      * plain: the graph of the positions.
-     * settings: learner (its name), alpha and epsilon (numbers), seed (text).  games: learnt from before.
+     * settings: learner (its name), alpha and epsilon (numbers), seed (text); with boxes beads and rewards (texts).  games: learnt from before.
      * elsewhere: whether the table is not known to come from such games alone.
      */
     constructor(plain, settings, games = 0, elsewhere = false) {
@@ -53,7 +53,7 @@ const sessions = (() => {
       const graph = (this.graph = graphFor(plain, settings.learner));
       this.settings = settings;
       this.elsewhere = elsewhere;
-      this.learner = new LEARNERS[settings.learner](graph, settings.alpha);
+      this.learner = new LEARNERS[settings.learner](graph, settings.alpha, settings);
       this.self = new Play(graph, this.learner, settings.epsilon, BigInt(settings.seed), games);
       this.points = [];
       this.taught = 0; // games of a person
