@@ -115,9 +115,21 @@ def learn_on(window: Any) -> None:
     WebDriverWait(window, 60).until(lambda _: "Stopped" in window.find_element("id", "learn-status").text)
 
 
+def lesson_on(window: Any) -> None:
+    """The third experiment of the lesson, at its end."""
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    window.find_element("id", "experiment-3").click()
+    window.find_element("id", "experiment-go").click()
+    window.find_element("id", "pace").send_keys(Keys.END)
+    WebDriverWait(window, 60).until(lambda _: window.find_element("id", "told").is_displayed())
+    window.execute_script("document.activeElement.blur(); scrollTo(0, 0)")
+
+
 def draw_page(path: Path, act: Callable[[Any], None] = play_on, width: int = 1000) -> None:
     """The page after something was done on it: a screenshot of Chromium."""
-    path.write_bytes(smaller(screenshot(act, width, 830)))
+    path.write_bytes(smaller(screenshot(act, width, 830 if act is not lesson_on else 1050)))
 
 
 def draw_phones(path: Path) -> None:
@@ -163,7 +175,8 @@ def screenshot(act: Callable[[Any], None], width: int, height: int) -> bytes:
     ):
         options.add_argument(word)
     with tempfile.TemporaryDirectory() as folder:
-        page = export_page(ttt.train(GAMES), Path(folder) / "play.html")
+        opens: Any = "lesson" if act is lesson_on else "play"
+        page = export_page(ttt.train(GAMES), Path(folder) / "play.html", opens=opens)
         window = webdriver.Chrome(options=options, service=Service(driver))
         try:
             window.get(page.as_uri())
@@ -220,6 +233,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "terminal.svg": draw_terminal,
     "page.png": draw_page,
     "learn.png": lambda path: draw_page(path, learn_on, 1280),
+    "lesson.png": lambda path: draw_page(path, lesson_on, 1280),
     "phone.png": draw_phones,
     "environments.png": draw_boards,
 }

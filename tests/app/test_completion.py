@@ -23,7 +23,7 @@ from ttt_batch.studies.summary import METRICS as RANKS
 
 def test_what_is_offered_is_what_there_is():
     assert LEARNER_NAMES == tuple(LEARNERS) == tuple(learner.name for learner in LEARNERS.values())
-    assert (*WHOLE, *FORMATS) == shared.FORMATS
+    assert (*WHOLE, "lesson", *FORMATS) == shared.FORMATS
     assert tuple(dict.fromkeys([*KINDS, MOVIE, *STUDY_KINDS])) == shared.PLOTS
     assert tuple(METRICS) == shared.METRICS
     assert tuple(RANKS) == shared.RANKS

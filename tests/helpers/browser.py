@@ -38,7 +38,9 @@ class Browser:
         self.driver = webdriver.Chrome(options=options, service=service)
         self.command("Page.addScriptToEvaluateOnNewDocument", source=BEFORE_THE_PAGE)
         self.folder = folder
-        self.pages: dict[int, tuple[AnyRun, Path]] = {}  # a run that was freed would leave its `id` to another
+        self.pages: dict[
+            tuple[int, str], tuple[AnyRun, Path]
+        ] = {}  # a run that was freed would leave its `id` to another
 
     def command(self, name: str, **parameters: Any) -> Any:
         return self.driver.execute_cdp_cmd(name, parameters)
@@ -53,6 +55,7 @@ class Browser:
         width: int = 1000,
         height: int = 800,
         values: bool = True,
+        opens: web.Tab = "play",
         ready: str = "document.body.dataset.turn",
         **media: str,
     ) -> None:
@@ -71,11 +74,12 @@ class Browser:
         self.command(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500
         )
-        if id(run) not in self.pages:
-            self.pages[id(run)] = run, web.export_page(run, self.folder / f"{len(self.pages)}.html")
+        key = (id(run), opens)
+        if key not in self.pages:
+            self.pages[key] = run, web.export_page(run, self.folder / f"{len(self.pages)}.html", opens=opens)
         for kind in ("browser", "performance"):
             self.driver.get_log(kind)  # forget what came before
-        self.driver.get(self.pages[id(run)][1].as_uri())
+        self.driver.get(self.pages[key][1].as_uri())
         self.wait(ready)
         if not values:
             self.do("document.getElementById('values').click()")

@@ -68,16 +68,19 @@ def empty_page() -> tuple[Any, Any]:
     return figure, axes
 
 
-def text_page(title: str, paragraphs: Paragraphs) -> tuple[Any, Any, float]:
-    """Return a page of text, its axes, and where the text ends, in millimetres from the top."""
+def text_page(title: str, paragraphs: Paragraphs, room: float = 0.0) -> tuple[Any, Any, float]:
+    """Return a page of text, its axes, and where the text ends, in millimetres from the top.
+
+    room: millimetres left free below each paragraph but the first, to write in.
+    """
     figure, axes = empty_page()
     axes.text(20, 28, title, size=14, weight="bold")
     y = 44.0
-    for heading, text in paragraphs:
+    for number, (heading, text) in enumerate(paragraphs):
         axes.text(20, y, heading, size=11, weight="bold")
         lines = textwrap.wrap(text, 92)
         axes.text(20, y + 4, "\n".join(lines), size=10, va="top", linespacing=1.5)
-        y += 14 + 5.6 * len(lines)
+        y += 14 + 5.6 * len(lines) + (room if number else 0)
     return figure, axes, y
 
 

@@ -113,19 +113,23 @@ def check_command(
         raise typer.Exit(1)
 
 
+ExportFormat = Annotated[
+    Text,
+    option(
+        "FORMAT",
+        "html, a page to play on; boxes, menace's to print; cards, a certificate's to print; lesson, experiments "
+        "for a class to print, without a run; hdf5, arrays that say what they are; or "
+        f"{', '.join(shared.TABLE_FORMATS)}.",
+        default="as FILE ends",
+        offers=shared.FORMATS,
+    ),
+]
+
+
 def export_(
     *,
-    run: shared.AnyPlayer = shared.NEWEST,
-    to: Annotated[
-        Text,
-        option(
-            "FORMAT",
-            "html, a page to play on; boxes, menace's to print; cards, a certificate's to print; hdf5, arrays that "
-            f"say what they are; or {', '.join(shared.TABLE_FORMATS)}.",
-            default="as FILE ends",
-            offers=shared.FORMATS,
-        ),
-    ] = None,
+    run: Annotated[Text, argument("[RUN]", "A run file, or an agent; the newest run here if not given.")] = None,
+    to: ExportFormat = None,
     out: Annotated[
         list[Path] | None, option("FILE", "File to write; two for two players; new names if not given.", "--out", "-o")
     ] = None,
@@ -154,7 +158,16 @@ def export_(
     from ttt_batch.runs.formats import WHOLE
     from ttt_batch.runs.importing import check_export
 
-    rules, certified = shared.AgentOptions(board, illegal, time_limit), is_certificate(run)
+    rules = shared.AgentOptions(board, illegal, time_limit)
+    if to is not None and to.strip().lower() == "lesson":
+        rules.refuse("a lesson is of no agent")
+        given = {"RUN": run is not None, "--player": player is not None, "--ties": ties is not None, "--trust": trust}
+        given |= {"--learner": learner is not None, "all but one --out": len(out or []) > 1}
+        if extra := shared.first_given(given):
+            raise UsageError(f"a lesson is one file, of no run; leave {extra} out")
+        return _export_lesson(out or [], overwrite=overwrite, quiet=quiet, json=json)
+    run = str(shared.newest_file("export", "run")) if run is None else run
+    certified = is_certificate(run)
     of_agent = is_agent_name(run) and not certified
     if not of_agent:
         rules.refuse(f"{shared.called(run)} is a {'certificate' if certified else 'run'}")
@@ -184,6 +197,15 @@ def export_(
         lambda: "\n".join(f"wrote {shown(written)}" for written in files),
         saved=files[0],
     )
+
+
+def _export_lesson(out: list[Path], *, overwrite: bool, quiet: bool, json: bool) -> None:
+    """Write the printed lesson."""
+    from ttt_batch.app.lesson import export_lesson
+
+    with shared.working(quiet=quiet):
+        written = shared.in_new_files(out, ["lesson.pdf"], lambda paths: export_lesson(paths[0], overwrite=overwrite))
+    shared.print_result(json, lambda: {"files": [str(written)]}, lambda: f"wrote {shown(written)}", saved=written)
 
 
 ImportFormat = Annotated[

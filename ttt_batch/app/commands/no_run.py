@@ -117,6 +117,7 @@ def page(
     ] = None,
     board: Annotated[Text, option("BOARD", "3x3 or 3x3-misere.", offers=("3x3", "3x3-misere"), default="3x3")] = None,
     out: Annotated[File, option("FILE", "File to write; a new name if not given.", "--out", "-o")] = None,
+    lesson: Annotated[bool, switch("--lesson", "Add a tab with five experiments for a class.")] = False,
     overwrite: shared.Overwrite = False,
     quiet: shared.Quiet = False,
     json: shared.Json = False,
@@ -138,10 +139,13 @@ def page(
     if certificate is not None and board is not None:
         raise UsageError("--board is that of the certificate; leave it out")
     where = parse_board("3x3" if board is None else board)
+    if lesson and (certificate is not None or where.misere):
+        extra = f"--board {where.name}" if certificate is None else quoted(certificate)
+        raise UsageError(f"the experiments of --lesson are about learning on 3x3; leave {extra} out")
     check_learns(where)
     if out is not None:
         check_targets([out], overwrite=overwrite)
-    name = f"learn-{where.name}" if certificate is None else Path(certificate).stem
+    name = Path(certificate).stem if certificate else "lesson" if lesson else f"learn-{where.name}"
     with shared.working("interrupted; no page was written", quiet=quiet) as report:
         from ttt_batch.training.train import train
 
@@ -151,7 +155,7 @@ def page(
         def work(paths: list[Path]) -> Path:
             if run is None:
                 return export_run(str(certificate), paths[0], "html", overwrite=overwrite)[0]
-            return export_page(run, paths[0], opens="learn", overwrite=overwrite)
+            return export_page(run, paths[0], opens="lesson" if lesson else "learn", overwrite=overwrite)
 
         written = shared.in_new_files([] if out is None else [out], [f"{name}.html"], work)
     shared.print_result(

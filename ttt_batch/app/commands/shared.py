@@ -41,7 +41,7 @@ TABLE_FORMATS = tuple(
     for name in re.findall('^    name="(.+)",$', file.read_text("utf-8"), re.MULTILINE)
 )
 """Names of formats, read from the files that declare them: importing these takes time."""
-FORMATS = ("html", "boxes", "cards", "hdf5", *TABLE_FORMATS)
+FORMATS = ("html", "boxes", "cards", "hdf5", "lesson", *TABLE_FORMATS)
 PLOTS = ("curves", "opening", "coverage", "movie", "sensitivity", "settling", "heat")
 METRICS = (
     *("proof", "settling", "proved", "unbeatable", "first", "second", "loss", "error", "optimal", "response"),

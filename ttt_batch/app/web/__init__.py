@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from ttt_batch.agents.adapter import AgentAdapter
 from ttt_batch.app.cards import Deck
+from ttt_batch.app.lesson import for_page
 from ttt_batch.app.web import packing
 from ttt_batch.app.web.texts import about, describe_cards, describe_networks
 from ttt_batch.core.errors import BoardError, flag
@@ -32,6 +33,8 @@ from ttt_batch.runs.network_run import PatternRun
 MAX_BYTES = 5_000_000
 """Bytes that an agent takes on a page at most, so that it can be sent around and opens at once."""
 
+Tab = Literal["play", "learn", "lesson"]
+
 OnPage = AnyRun | AgentAdapter | Deck
 """What can play on a page."""
 
@@ -41,14 +44,14 @@ def export_page(
     path: str | Path,
     *,
     ties: Ties | None = None,
-    opens: Literal["play", "learn"] = "play",
+    opens: Tab = "play",
     overwrite: bool = False,
 ) -> Path:
     """Write the page of a run, an agent or a deck to `path`, whole or not at all, and return the path.
 
     ties: which of the moves that its rule may pick the agent plays there, as for `Run.candidates`, `sharp` if not
     given; networks, which know a win at once, play any of them.
-    opens: the tab that it begins with; only boards that `learns` have `learn`.
+    opens: the tab that it begins with; only boards that `learns` have `learn`.  `lesson` adds this tab to 3x3.
     Raises UsageError for other ties and `sharp` of networks, BoardError for a table whose board is not enumerated and
     for an agent of more than `MAX_BYTES`, and FormatError if the file cannot be written or exists already (unless
     `overwrite`).
@@ -59,7 +62,7 @@ def export_page(
     return path
 
 
-def page_text(run: OnPage, ties: Ties | None = None, opens: Literal["play", "learn"] = "play") -> str:
+def page_text(run: OnPage, ties: Ties | None = None, opens: Tab = "play") -> str:
     """Return the page of a run as HTML.  Raises BoardError as `export_page` does, and UsageError for other ties."""
     if ties is not None and check_ties(ties) == "sharp" and not isinstance(run, AgentAdapter | Deck):
         check_sharp(run)
@@ -67,9 +70,23 @@ def page_text(run: OnPage, ties: Ties | None = None, opens: Literal["play", "lea
     ties = "any" if isinstance(run, Deck) else default_ties(run) if ties is None else check_ties(ties)
     shown, learning = _shown(run, ties), packing.learns(run.board) and not by_cards
     before, after = (packing.IN_THE_WORKER[1:], packing.TO_SHOW) if learning else ((), ())
+    lesson = ["learning/lesson"] if opens == "lesson" else []
     agent = ["sections", *(part.script for part in shown.parts), "links", "review"]
-    names = ["game", *before, *agent, "parts", "hints", "about", "after", *by_cards, "page", *after]
-    style = "\n".join(map(packing.source, ["page.css", *(f"{name}.css" for name in by_cards)]))
+    names = [
+        "game",
+        *before,
+        *agent,
+        "parts",
+        "hints",
+        "about",
+        "after",
+        *by_cards,
+        "page",
+        *after[:-1],
+        *lesson,
+        *after[-1:],
+    ]
+    style = "\n".join(map(packing.source, ["page.css", *(f"{name}.css" for name in [*by_cards, *lesson])]))
     scripts = {name: packing.source(f"{name}.js") for name in names}
     marks = dict.fromkeys(
         packing.IN_THE_WORKER if learning else (), f' class="{packing.CLASS}"'
@@ -78,7 +95,7 @@ def page_text(run: OnPage, ties: Ties | None = None, opens: Literal["play", "lea
         "title": html.escape(_title(run.board, shown.name, learning)),
         "policy": _policy(style, *scripts.values()) + ("; worker-src blob:" if learning else ""),
         "style": style,
-        "data": _json(_data(run, shown) | {"tab": opens}),
+        "data": _json(_data(run, shown) | {"tab": opens} | ({"lesson": for_page()} if lesson else {})),
         "scripts": "\n".join(f"<script{marks.get(name, '')}>\n{text}\n</script>" for name, text in scripts.items()),
         **{
             piece: packing.source(f"learning/{piece}.html") if learning else ""

@@ -69,6 +69,7 @@ const learn = (() => {
       }
       show();
       if (!data.running && !film) say(stopped());
+      dispatchEvent(new CustomEvent("learnt", { detail: data }));
     },
     file({ text }) {
       const link = make("a", "");
@@ -312,6 +313,18 @@ const learn = (() => {
     say(STARTED);
   }
 
+  /** Begin again with these settings and learn from so many games at the pace of a lesson. */
+  function present({ settings, games }) {
+    fill(settings);
+    element("games").value = goal = games;
+    element("stop").value = "";
+    element("fewer").hidden = element("lesson").checked = true;
+    leaveFilm();
+    looking.moves = [];
+    worker.postMessage({ kind: "begin", board: graph.board, settings });
+    worker.postMessage({ kind: "learn", until: games, pace: "lesson", ends: null });
+  }
+
   /** After a change of settings ask whether to begin again, and put them back if the answer is no. */
   function change() {
     withFields(({ settings }) => {
@@ -410,5 +423,5 @@ const learn = (() => {
     return `${state.settings.learner}, learnt here from ${counted(state.games)}${more}`;
   }
 
-  return { begin, show: () => state && show() };
+  return { begin, present, show: () => state && show() };
 })();

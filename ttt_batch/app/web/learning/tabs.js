@@ -1,7 +1,7 @@
 "use strict";
 
 /*
- * The tabs of a page that learns, Play and Learn; and against whom Play is played.
+ * The tabs of a page that learns: Play, Learn and, on some, Lesson, which shows the tab Learn with an experiment; and against whom Play is played.
  */
 (async () => {
   const { element } = parts;
@@ -14,13 +14,16 @@
     element("challenge").hidden = true;
   }
 
+  const buttons = [...element("tabs").children];
+
   function open(tab) {
-    document.body.dataset.tab = tab;
-    for (const name of ["play", "learn"]) {
-      if (name === tab) element(`tab-${name}`).setAttribute("aria-current", "page");
-      else element(`tab-${name}`).removeAttribute("aria-current");
+    document.body.dataset.tab = tab === "lesson" ? "learn" : tab;
+    document.body.classList.toggle("lesson", tab === "lesson");
+    for (const button of buttons) {
+      if (button.id === `tab-${tab}`) button.setAttribute("aria-current", "page");
+      else button.removeAttribute("aria-current");
     }
-    if (tab === "learn") learn.show(); // its curve is as wide as the page is now
+    if (tab !== "play") learn.show(); // its curve is as wide as the page is now
   }
 
   /** Play against a table learnt here, under a name; or without one against the page's own agent again. */
@@ -32,9 +35,8 @@
     open("play");
   }
 
-  element("tab-play").addEventListener("click", () => open("play"));
-  element("tab-learn").addEventListener("click", () => open("learn"));
+  for (const button of buttons) button.addEventListener("click", () => open(button.id.slice(4)));
   element("own").addEventListener("click", () => play(agent));
-  open(location.hash === "#learn" || (data.tab === "learn" && !location.hash) ? "learn" : "play");
+  open(location.hash === "#learn" ? "learn" : location.hash ? "play" : data.tab);
   learn.begin(data, agent?.solution ?? null, play);
 })();
