@@ -1,11 +1,13 @@
 """Where batches end, against games counted off one by one, and both engines on growing batches."""
 
 import itertools
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ttt_batch.core.errors import UsageError
-from ttt_batch.runs.config import make_config
+from ttt_batch.runs.config import config_from_dict, make_config
 from ttt_batch.runs.options import MAX_GAMES, parse_batch
 from ttt_batch.runs.schedules import (
     Batches,
@@ -58,14 +60,37 @@ def test_growing_batches_reach_their_bound_and_stay_there(most: int) -> None:
     assert first_game_of_size(batches, batches.most + 1) is None
 
 
-def test_growing_batches_are_recorded_eight_times_an_octave() -> None:
-    batches = make_batches("auto")
-    points = list(itertools.takewhile(lambda point: point < 10**12, record_schedule(batches)))
-    assert points[:32] == [end for _, end in counted_off(batches, points[31])]
+@pytest.mark.parametrize("number", [1, 2, 8])
+def test_growing_batches_are_recorded_so_many_times_an_octave(number: int) -> None:
+    batches, dense = make_batches("auto"), 4 * number
+    points = list(itertools.takewhile(lambda point: point < 10**12, record_schedule(batches, number)))
+    assert points[:dense] == [end for _, end in counted_off(batches, points[dense - 1])]
     assert all(batch_bounds(batches, point)[0] == point for point in points)
     assert points == sorted(set(points))
-    octaves = [sum(2**k <= point < 2 ** (k + 1) for point in points) for k in range(16, 39)]
-    assert all(6 <= n <= 9 for n in octaves)
+    octaves = [sum(2**k <= point < 2 ** (k + 1) for point in points) for k in range(20, 39)]
+    assert all(abs(n - number) <= 2 for n in octaves) and number * 0.75 <= sum(octaves) / len(octaves) <= number
+
+
+def test_large_boards_record_fewer_points_unless_asked() -> None:
+    usual = {"3x3": 8, "3x4": 8, "4x4x3-gravity": 8, "3x5": 2, "4x4": 2, "5x5": 8}  # 5x5 grows, and is not judged
+    assert {board: make_config(board=board).points for board in usual} == usual
+    assert "points" not in make_config().to_dict() and make_config(board="4x4").to_dict()["points"] == 2
+    old = make_config(board="4x4", points=8)
+    assert "points" not in old.to_dict() and config_from_dict(old.to_dict()) == old
+    for bad in (0, 1001, "many"):
+        with pytest.raises(UsageError, match="points"):
+            make_config(points=bad)
+
+
+def test_a_resumed_run_keeps_its_points(tmp_path: Path) -> None:
+    whole = train(5000, points=3, batch=16)
+    train(1000, points=3, batch=16, out=tmp_path / "run.h5")
+    resumed = train(resume=tmp_path / "run.h5", until=5000)
+    assert resumed.config == whole.config
+    assert np.array_equal(resumed.statistics["games"], whole.statistics["games"])
+    assert len(whole.statistics["games"]) < len(train(5000, batch=16).statistics["games"]) / 2
+    with pytest.raises(UsageError, match="was trained with points 3, not 8; leave that out"):
+        train(resume=tmp_path / "run.h5", points=8, more=1000)
 
 
 def test_a_number_of_games_or_auto() -> None:

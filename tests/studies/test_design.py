@@ -40,7 +40,7 @@ def train_config(options, seed):
     options = {name: value for name, value in options.items() if value is not None}
     opponent, seat, games = (options.pop(name, None) for name in ("opponent", "seat", "games"))
     way = {"start": None, "opponent": opponent, "seat": seat, "trust": False, "fork": False}
-    options["seed"] = seed
+    options |= {"seed": seed, "points": 8}  # a study records as many on every board
     try:
         plan = make_plan(options, way, games)
         if plan.opponent is not None:  # `train` does so by `policy_of_opponent`, which also enumerates the board

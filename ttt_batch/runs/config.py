@@ -6,15 +6,15 @@ A learner has an option if its defaults hold a value.  A configuration contains 
 
 import functools
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, TypeVar, Unpack
 
 from ttt_batch.core.errors import RunFileError, UsageError, flag, quoted
 from ttt_batch.core.resources import free_memory
 from ttt_batch.core.text import SEATS, choose_seat, either, given_options, parse_int, size_text, with_options
-from ttt_batch.games.board import Board
-from ttt_batch.games.enumeration import check_enumerable, choose_space, enumerate_graph
+from ttt_batch.games.board import Board, most_positions
+from ttt_batch.games.enumeration import PLAIN, check_enumerable, choose_space, enumerate_graph
 from ttt_batch.games.graph import Graph
 from ttt_batch.games.solution import DRAWN, LOST, WON, known_board
 from ttt_batch.learners import LEARNERS, check_begins, foreign_learner, learner_named
@@ -32,7 +32,7 @@ from ttt_batch.ntuple.network import (
 )
 from ttt_batch.ntuple.objectives import BOTH, NOBODY, NOTHING, OBJECTIVES, SAFE
 from ttt_batch.runs.options import AUTO, MAX_GAMES, OPPONENTS, OPTIONS, OWN, Options, Schedule, temperature_of
-from ttt_batch.runs.schedules import Batches, make_batches
+from ttt_batch.runs.schedules import POINTS, Batches, make_batches, record_schedule
 from ttt_batch.simulation.walk import MAX_WALKED
 
 BOXED_BOARD = Board(3, 3, 3)
@@ -117,6 +117,10 @@ def _instead(name: str) -> str:
     return f", only of {', '.join([*having, *(['ntuple-td'] if name == 'lambda_' else [])])}"
 
 
+POINTS_OF_LARGE = 2
+"""Default of recorded points per doubling on enumerated boards that `choose_space` does not count as small.  There a
+judgement takes as long as tens of thousands of games."""
+
 DEFAULT_BATCH = AUTO
 """Batches that grow from small ones, so that the curve shows the early learning.  Boards too large to enumerate use 1
 instead, because few of their positions occur twice in a batch."""
@@ -174,6 +178,7 @@ class Config(Configuration, OwnNumbers):
     the number of games that those tables had learnt from.
     opponent: `random`, `optimal` or the digest of a run's tables; empty in self-play.
     seat: the learner's seat against an opponent, `first`, `second` or `both` (batches alternate); empty in self-play.
+    points: recorded points per doubling of the games (`schedules.record_schedule`).
     """
 
     board: Board
@@ -190,6 +195,7 @@ class Config(Configuration, OwnNumbers):
     opponent: str = ""
     seat: str = ""
     symmetry: bool = False
+    points: int = POINTS
 
     def __post_init__(self) -> None:
         """Raise UsageError for values that contradict each other.
@@ -269,6 +275,14 @@ class Config(Configuration, OwnNumbers):
         """Return the batch sizes, limited to those that the engine can play."""
         return make_batches(self.batch, MAX_WALKED if self.engine == "walk" else MAX_GAMES)
 
+    def record_schedule(self) -> Iterator[int]:
+        """Yield the numbers of games at which tables are judged."""
+        return record_schedule(self.batches, self.points)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, as the run file stores them; `points` only if not the usual, as in older files."""
+        return {name: value for name, value in super().to_dict().items() if name != "points" or value != POINTS}
+
     @property
     def settings(self) -> Settings:
         """Return the learner's numbers; schedules give their value at the first game."""
@@ -303,8 +317,9 @@ def make_config(
     if space.grown:
         check_begins(learner, board.name)
     one_by_one = (space.grown or learner.by_beads) and engine == "walk"
-    given = {"batch": 1 if one_by_one else DEFAULT_BATCH} | given
-    numbers = ("epsilon", "alpha", "gamma", "draw_worth", "seed", "batch")
+    large = not space.grown and most_positions(board) > PLAIN
+    given = {"batch": 1 if one_by_one else DEFAULT_BATCH, "points": POINTS_OF_LARGE if large else POINTS} | given
+    numbers = ("epsilon", "alpha", "gamma", "draw_worth", "seed", "batch", "points")
     read = {name: OPTIONS[name].parse(given[name]) for name in numbers}
     return Config(
         board=board,
@@ -497,7 +512,7 @@ def _check_memory(weights: int) -> None:
 
 def config_from_dict(values: dict[str, Any]) -> Config:
     """Return the configuration of a run file.  Raises RunFileError if this version cannot use it."""
-    return _read_back(Config, make_config, values)
+    return _read_back(Config, make_config, {"points": POINTS} | values)
 
 
 def pattern_config_from(values: dict[str, Any]) -> PatternConfig:

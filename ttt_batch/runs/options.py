@@ -273,7 +273,7 @@ KEPT = ("proved", "last")
 
 OPPONENTS = ("random", "optimal")
 """Named opponents; any other opponent is the digest of a run's tables."""
-MAX_NETWORK_BATCH, MAX_EVERY = 1 << 20, 10**12
+MAX_NETWORK_BATCH, MAX_EVERY, MAX_POINTS = 1 << 20, 10**12, 1000
 DIGEST = 8
 """Characters of a digest that a label shows."""
 
@@ -419,6 +419,18 @@ class GameOptions(TypedDict, total=False):
             "walk plays every game; flow draws how many take each move, at any number of games.",
             default="walk",
             panel="Advanced",
+        ),
+    ]
+    points: Annotated[
+        Number | None,
+        Option(
+            "N",
+            "Recorded points per doubling of the games; fewer take less time, as each is judged.",
+            lambda given: parse_int("points", given, 1, MAX_POINTS, "number of points; give a whole number, e.g. 8"),
+            default="8; 2 on large boards, such as 4x4",
+            panel="Advanced",
+            whole=True,
+            swept=False,
         ),
     ]
 

@@ -28,7 +28,8 @@ def value_at(decay: Decay, game: Int64) -> float:
     return decay.start
 
 
-DENSE_POINTS, PER_OCTAVE = 32, 8
+POINTS = 8
+"""Default of recorded points per doubling of the games."""
 
 
 class Batches(NamedTuple):
@@ -81,16 +82,19 @@ def first_game_of_size(batches: Batches, size: int) -> int | None:
     return reached * batches.games_per_game
 
 
-def record_schedule(batches: Batches) -> Iterator[int]:
-    """Yield the numbers of games at which tables are judged: after every batch at first, then eight per doubling."""
-    games, number = 0, 0
+def record_schedule(batches: Batches, points: int = POINTS) -> Iterator[int]:
+    """Yield the numbers of games at which tables are judged, the first after the first batch.
+
+    points: per doubling of the games, at least 1.  The first `4 * points` follow one another batch by batch.
+    """
+    games, number, growth = 0, 0, 2 ** (1 / points)
     while True:
         number += 1
         next_end = batch_bounds(batches, games)[1]
-        if number <= DENSE_POINTS:
+        if number <= 4 * points:
             games = next_end
         elif batches.least == batches.most:
-            games = max(next_end, batches.least * round(games // batches.least * 2 ** (1 / PER_OCTAVE)))
+            games = max(next_end, batches.least * round(games // batches.least * growth))
         else:
-            games = batch_bounds(batches, max(games, round(games * 2 ** (1 / PER_OCTAVE)) - 1))[1]
+            games = batch_bounds(batches, max(games, round(games * growth) - 1))[1]
         yield games

@@ -27,7 +27,6 @@ from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.options import MAX_GAMES, NETWORK_GAMES, OPPONENTS, OPTIONS
 from ttt_batch.runs.run import Run
-from ttt_batch.runs.schedules import record_schedule
 from ttt_batch.runs.state import State, table_digest
 from ttt_batch.training.network_trainer import last_game, next_point, with_first_proof_by
 
@@ -254,7 +253,7 @@ def snapshots_of(run: Run, games: int) -> dict[str, NDArray[Any]]:
     kept = points <= games
     if kept.any():
         last = int(points[kept][-1])
-        due = next(point for point in record_schedule(run.config.batches) if point >= last)
+        due = next(point for point in run.config.record_schedule() if point >= last)
         # A fork keeps its parent's points, which follow from the parent's configuration.
         inherited = run.config.inherited
         kept[points == last] = due == last or 0 < last <= inherited

@@ -27,7 +27,6 @@ from ttt_batch.runs.base import StoredRun
 from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.runs.options import MAX_GAMES
 from ttt_batch.runs.run import Clock, Recorder, Run, resumed_provenance
-from ttt_batch.runs.schedules import record_schedule
 from ttt_batch.runs.state import KeptPoints
 from ttt_batch.runs.storage.declaration import RunData
 from ttt_batch.runs.storage.run_file import RUN_FILE, Stamp, is_unchanged, save_run, stamp_of
@@ -243,7 +242,7 @@ class SnapshotStore:
                 f"{keep} keeps the same positions at every point, and the table of {plan.config.board.name} grows; "
                 "leave it out"
             )
-        due = takewhile(lambda games: games < plan.total, record_schedule(plan.config.batches))
+        due = takewhile(lambda games: games < plan.total, plan.config.record_schedule())
         began = 0 if plan.state is None else plan.state.games
         stay = np.zeros(0, np.bool_)  # snapshots of the resumed run
         if past is not None and plan.earlier is not None:

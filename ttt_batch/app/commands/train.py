@@ -74,7 +74,10 @@ KeepPoints = Annotated[
 ]
 
 
-@shared.learning_options(*shared.OF_LEARNERS, "batch", "engine", "seed", "symmetry", "seat", *shared.OF_NETWORKS)
+OF_GAMES = ("batch", "engine", "points", "seed", "symmetry", "seat")
+
+
+@shared.learning_options(*shared.OF_LEARNERS, *OF_GAMES, *shared.OF_NETWORKS)
 def train_command(
     games: Games = None,
     learner: Learner = None,

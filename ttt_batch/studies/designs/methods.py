@@ -34,7 +34,7 @@ from ttt_batch.runs.loading import load, run_from
 from ttt_batch.runs.lookup import name_or_run
 from ttt_batch.runs.options import NETWORK_GAMES, OPPONENTS, OPTIONS, OWN, Schedule
 from ttt_batch.runs.run import Run
-from ttt_batch.runs.schedules import Batches, record_schedule
+from ttt_batch.runs.schedules import POINTS, Batches, record_schedule
 from ttt_batch.runs.state import table_digest
 from ttt_batch.runs.storage.declaration import EXACT_COLUMNS, NETWORK_COLUMNS
 from ttt_batch.runs.storage.run_file import run_image
@@ -219,7 +219,7 @@ def points_of(batches: Batches, games: int) -> list[int]:
 
 
 class Tables(Method):
-    """Learners with tables."""
+    """Learners with tables.  All record the usual number of points, so that those of two boards compare."""
 
     name, default_learner, options = "tables", str(DEFAULTS["learner"]), TABLE_OPTIONS
     numbers = TABLE_NUMBERS
@@ -239,7 +239,7 @@ class Tables(Method):
         met = None if opponent == SELF else opponent
         against = "" if met is None else met.digest if isinstance(met, RunOpponent) else met
         seat = options.pop("seat", "" if met is None else "first" if alone else "both")
-        config = make_config(**options, opponent=against, seat=seat)
+        config = make_config(**options, opponent=against, seat=seat, points=POINTS)
         played = met.given if isinstance(met, RunOpponent) else met
         if played is not None:
             check_opponent(played, config)

@@ -33,7 +33,7 @@ from ttt_batch.runs.config import GIVEN, SEATS_IN_TURN, SMALL_CELLS, Config, can
 from ttt_batch.runs.evaluation import exploration_of
 from ttt_batch.runs.growing_table import GrowingTable, grow
 from ttt_batch.runs.run import Run
-from ttt_batch.runs.schedules import batch_bounds, batch_parity, record_schedule
+from ttt_batch.runs.schedules import batch_bounds, batch_parity
 from ttt_batch.runs.state import State
 from ttt_batch.simulation.action_probabilities import NO_CHANCES, Probabilities, even_chances
 from ttt_batch.simulation.flow import make_rows
@@ -209,7 +209,7 @@ class TableTrainer(Trainer):
         self._decays = make_decays(alpha.over(config.horizon), epsilon.over(config.horizon))
         self._stream = FLOW if config.engine == "flow" else PLAY
         self._key = stream_key(config.seed, self._stream)
-        self._points, self._point = record_schedule(self.batches), 0
+        self._points, self._point = config.record_schedule(), 0
 
     def bounds(self, game: int) -> tuple[int, int]:
         """Return the bounds of the batch that contains `game`."""
