@@ -5,7 +5,8 @@
 
 `settling`: how soon each learner is proved unbeatable in both seats, and whether it stays so, by engine, batch and step
 size.  `headlines`: what every preset reaches at its own published number of games, beside what its source claims; the
-sources test greedy self-play or a few games against people, and the columns are exact.  `--json` keeps the figures of a
+sources test greedy self-play or a few games against people, and the columns are exact.  `exercises`: Sutton and Barto's
+exercises 1.1 to 1.5.  `--json` keeps the figures of a
 study, from which `--from` writes the page again.  The pages' text is in `scripts/pages/`.
 """
 
@@ -25,6 +26,9 @@ from ttt_batch.studies.storage.layout import DONE
 Row = dict[str, Any]
 LIBRARIES = ("ttt_batch", "python", "numpy", "numba")
 OPTIONS = ("learner", "epsilon", "alpha", "engine", "batch", "games")
+
+VERDICTS = ("unbeatable", "versus_random")
+EXERCISE_OPTIONS = (*OPTIONS, "symmetry", "opponent", "cut")
 
 CLAIMS = {
     "sutton-barto": "1,000 greedy games against itself end in draws",
@@ -72,6 +76,20 @@ def headlines_rows(study: ttt.Study) -> list[Row]:
     ]
 
 
+def exercises_rows(study: ttt.Study) -> list[Row]:
+    """The figures of `exercises`, a row for each setting: counts of seeds, medians, and the median first proof."""
+    summary = study.summary()
+    last = {name: study.array(name)[np.arange(len(study.keys)), :, study.points - 1] for name in VERDICTS}
+    return [
+        {
+            "unbeatable": last["unbeatable"][number].sum(axis=0).tolist(),
+            "losses": np.median(last["versus_random"][number, ..., 2], axis=0).tolist(),
+            "first_proof_games": summary.figures(number)["first_proof"]["games"],
+        }
+        for number in range(len(study.keys))
+    ]
+
+
 def provenance_of(study: ttt.Study) -> Row:
     """Return when and with what a study was done: what `learnt_with` says."""
     return {name: study.provenance[name] for name in ("created", "processor", *(f"{one}_version" for one in LIBRARIES))}
@@ -86,10 +104,10 @@ def check_done(study: ttt.Study) -> None:
         )
 
 
-def report_of(study: ttt.Study, figures: Callable[[ttt.Study], list[Row]]) -> Row:
-    """All that a page is made of."""
+def report_of(study: ttt.Study, figures: Callable[[ttt.Study], list[Row]], names: Sequence[str] = OPTIONS) -> Row:
+    """All that a page is made of.  names: the options of each setting that it holds."""
     check_done(study)
-    options = [{name: setting.written[name] for name in OPTIONS} for setting in study.design.settings]
+    options = [{name: setting.written[name] for name in names} for setting in study.design.settings]
     rows = [one | found for one, found in zip(options, figures(study), strict=True)]
     return {"provenance": provenance_of(study), "seeds": len(study.design.seeds), "settings": rows}
 
@@ -206,14 +224,69 @@ def headlines_page(report: Row) -> str:
     return fill("headlines.md", seeds=f"{seeds:,}", verdicts=verdicts(rows, seeds), random=random_results(rows))
 
 
+def exercise_table(rows: Sequence[Row], seeds: int, *names: str) -> str:
+    """Return settings with the options `names`, and what is found of each, in Markdown."""
+
+    def option(value: object) -> object:
+        return ("off", "on")[value] if isinstance(value, bool) else value
+
+    return markdown_table(
+        [*names, "unbeatable as first", "as second", "loses as first", "as second"],
+        (
+            (
+                *(option(row[name]) for name in names),
+                *(f"{number} of {seeds}" for number in row["unbeatable"]),
+                *(f"{100 * share:.1f}" for share in row["losses"]),
+            )
+            for row in rows
+        ),
+    )
+
+
+def exercises_page(report: Row) -> str:
+    """Return the page of the exercises: each has the settings that it compares."""
+    rows, seeds = report["settings"], report["seeds"]
+    example = [row for row in rows if row["learner"] == "sutton-barto"]
+    plain = [row for row in example if row["alpha"] == 0.1 and not row["symmetry"]]
+    alone = [row for row in plain if row["opponent"] == "self" and not isinstance(row["epsilon"], str)]
+    images = [row for row in rows if row["epsilon"] == 0.1 and row["opponent"] == "self" and row["cut"] == ""]
+    off, on = (row["first_proof_games"] for row in images if row["learner"] == "td")
+    others = [row for row in example if row["epsilon"] not in (0, 0.01, 0.1, 0.6)]
+    own = [row for row in rows if row["learner"] == "td" and row["epsilon"] != 0.1]
+    return fill(
+        "exercises.md",
+        machine=learnt_with(report["provenance"]),
+        seeds=f"{seeds:,}",
+        games=f"{rows[0]['games']:,}",
+        self_play=exercise_table(
+            [row for row in plain if row["epsilon"] == 0.1], seeds, "learner", "epsilon", "opponent"
+        ),
+        symmetries=exercise_table(images, seeds, "learner", "epsilon", "symmetry"),
+        symmetric_speed=f"{off / on:.0f}",
+        greedy=exercise_table(sorted(alone, key=lambda row: row["epsilon"]), seeds, "learner", "epsilon"),
+        exploration=exercise_table(
+            [row for row in rows if row["learner"] == "td-lambda"], seeds, "learner", "epsilon", "alpha", "cut"
+        ),
+        others=exercise_table(together([*others, *own], "learner"), seeds, "learner", "epsilon", "alpha", "symmetry"),
+    )
+
+
 class Page(NamedTuple):
-    """A page of `data/`.  figures: those of its study, a row for each setting.  text: the page of a report."""
+    """A page of `data/`.
+
+    figures: those of its study, a row for each setting.  text: the page of a report.  options: those of each row.
+    """
 
     figures: Callable[[ttt.Study], list[Row]]
     text: Callable[[Row], str]
+    options: Sequence[str] = OPTIONS
 
 
-PAGES = {"settling": Page(settling_rows, settling_page), "headlines": Page(headlines_rows, headlines_page)}
+PAGES = {
+    "settling": Page(settling_rows, settling_page),
+    "headlines": Page(headlines_rows, headlines_page),
+    "exercises": Page(exercises_rows, exercises_page, EXERCISE_OPTIONS),
+}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -235,7 +308,7 @@ def main() -> None:
     if options.study is None:
         raise SystemExit("name the study's file, or figures that were kept with --from")
     with ttt.load_study(options.study) as study:
-        report = report_of(study, page.figures)
+        report = report_of(study, page.figures, page.options)
     write_report(options, report, page.text)
 
 

@@ -23,6 +23,7 @@ MEASURED = {
     "benchmark": ["benchmark.py"],
     "boards": ["boards.py"],
     "claims": ["claims.py"],
+    "exercises": ["study_pages.py", "exercises"],
     "headlines": ["study_pages.py", "headlines"],
     "rules": ["rules.py"],
     "scaling": ["scaling.py"],
@@ -311,3 +312,32 @@ def test_lines_fit_and_links_lead_somewhere(page):
     headings = {re.sub(r"[^a-z0-9 -]", "", h.lower()).replace(" ", "-") for h in re.findall(r"^#+ (.*)$", text, re.M)}
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         assert target[1:] in headings if target.startswith("#") else (page.parent / target).exists(), target
+
+
+def test_what_the_exercises_say_is_in_their_tables():
+    """Counts of seeds in the sentences, from the figures beside the page."""
+    report = json.loads((DATA / "exercises.json").read_text(encoding="utf-8"))
+    text = " ".join((DATA / "exercises.md").read_text(encoding="utf-8").split())
+
+    def second(**wanted):
+        (row,) = (row for row in report["settings"] if row.items() >= {"learner": "sutton-barto", **wanted}.items())
+        return row["unbeatable"][1]
+
+    plain = {"alpha": 0.1, "symmetry": False}
+    assert f"itself {second(**plain, epsilon=0.1, opponent='self')} of 50 seeds" in text
+    assert [second(**plain, epsilon=0.1, opponent=name) for name in ("random", "optimal")] == [0, 50]
+    explored = [second(**plain, epsilon=share, opponent="self") for share in (0, 0.01, 0.1, 0.3, 0.6)]
+    assert explored == sorted(explored)
+    for epsilon, words in {
+        0.3: "at 0.3 ({} rather than {} seeds)",
+        "0.6->0.01:exp": "falls ({} rather than {})",
+    }.items():
+        counts = [second(epsilon=epsilon, alpha=alpha, symmetry=False) for alpha in ("1/n", 0.1)]
+        assert words.format(*counts) in text
+    for epsilon, alpha, words in (
+        (0.6, 0.1, "constant step size {} rather than {}."),
+        (0.1, 0.1, "step size: {} rather than {} seeds if it is constant"),
+        (0.1, "1/n", "constant, {} rather than {} if it falls"),
+    ):
+        given = {"learner": "td-lambda", "epsilon": epsilon, "alpha": alpha}
+        assert words.format(*(second(**given, cut=cut) for cut in (False, True))) in text

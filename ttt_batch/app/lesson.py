@@ -58,8 +58,8 @@ EXPERIMENTS = (
         "It loses 40.1 of 100 games as second against random moves, and the best opponent wins every game. None of 20 "
         "seeds is unbeatable in a seat at the end. With exploration 0.1 half of them lose at most 3.3 of 100, and "
         "18 of 20 are unbeatable as first.",
-        "A move that has once looked bad is never played again, so its value is never corrected. The table knows only "
-        "the few games that it likes to play. Exploration shows it the others.",
+        "A move that looks worse than another is not played, so its value is not corrected. The table knows only the "
+        "few games that it likes to play. Exploration shows it the others.",
     ),
     Experiment(
         "What does the step size do?",
@@ -99,8 +99,8 @@ EXPERIMENTS = (
         "As first nobody beats it. As second anybody does: press “Play against it”, take X, and play the middle, then "
         "the bottom left, then the top right corner. It answers with the same moves each time. None of 20 seeds is "
         "unbeatable as second at the end.",
-        "Against itself it never meets a player who wants to play so. Draws against one opponent prove nothing about "
-        "others. A proof looks at every answer in every position.",
+        "Its own best games never go this way. Draws against one opponent prove nothing about others. A proof looks at "
+        "every answer in every position.",
     ),
     Experiment(
         "Thirteen cards",
