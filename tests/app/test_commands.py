@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.app.cli import COMMANDS, program
+from ttt_batch.app.kit import COLOURS, boxes_of
 
 
 @pytest.fixture(scope="module")
@@ -211,6 +213,43 @@ def test_updates_never_replace_another_run(here, capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "stdin", io.StringIO("0\n"))
     status, _, err = command(capsys, "play", tmp_path / "mine.h5", "--learn")
     assert status == 0 and "train --resume does not go on with" in err
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_play_menace_shows_its_boxes_and_what_they_learn(here, capsys, monkeypatch, tmp_path, stored):
+    """Each box, the bead drawn, and the change; the session's games teach it, and only --learn stores that."""
+    monkeypatch.chdir(tmp_path)
+    typed = "".join(f"{number}\n" for number in ["1", "2", "3", "4", "5", "6", "7", "8", "9"] * 2)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{typed}\n{typed}q\n"))
+    words = ["--learn", "--out", "taught.h5"] if stored else []
+    status, out, _ = command(capsys, "play", "menace", "--seed", "3", *words)
+    assert status == 0 and list(tmp_path.glob("*.h5")) == [tmp_path / "taught.h5"] * stored
+    assert (", and no file is written." in out) != stored
+    beads = {
+        box.number: {COLOURS[cell][0]: n for cell, n in box.beads.items()}
+        for box in boxes_of(ttt.train(0, learner="menace"))
+    }
+    games, reward = out.split("You are O and move second.")[1:], {"You win.": -1, "The agent wins.": 3, "Draw.": 1}
+    assert len(games) == 2
+    for game in games:
+        change = reward[next(line for line in game.splitlines() if line in reward)]
+        opened = {}
+        for number, held, cell, colour in re.findall(
+            r"Box (\d+): (.*)\.\nThe agent plays (\d)\. It has drawn ([a-z ]+)\.\n", game
+        ):
+            kinds = re.findall(r"(\d+) ([a-z ]+) \(([\d/]+)\)", held)
+            assert {name: int(n) for n, name, _ in kinds} == beads[int(number)]
+            assert cell in next(cells for _, name, cells in kinds if name == colour).split("/")
+            opened[int(number)] = colour
+        learnt = re.findall(r"Box (\d+): ([a-z ]+) (\d) (added|taken), (\d+) left\.", game)
+        assert {int(number): colour for number, colour, *_ in learnt} == opened and len(opened) >= 2
+        for number, colour, by, what, left in learnt:
+            assert int(by) * (1 if what == "added" else -1) == change
+            beads[int(number)][colour] += change
+            assert int(left) == beads[int(number)][colour]
+    if stored:
+        kept = boxes_of(ttt.load("taught.h5"))
+        assert {box.number: {COLOURS[cell][0]: n for cell, n in box.beads.items()} for box in kept} == beads
 
 
 def test_play_never_appends_to_the_file_that_it_reads(here, capsys, monkeypatch, tmp_path):

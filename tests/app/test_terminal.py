@@ -189,6 +189,8 @@ def test_a_whole_game_against_a_run(board, person):
 class FakePupil:
     """Notes its lessons; fails on demand."""
 
+    stored = True
+
     def __init__(self, changed: Sequence[int] = (), fails: bool = False) -> None:
         self.lessons: list[tuple[int, ...]] = []
         self.changed, self.fails = list(changed), fails

@@ -16,7 +16,7 @@ RESULTS = {FIRST_WINS: 1, DRAW: 0, SECOND_WINS: -1}
 class FakeAgent:
     """Plays the first free cell, or the cells it is told; values are a tenth of the cell, one unseen."""
 
-    own_ties = sharpens = outside = enumerated = False
+    own_ties = sharpens = outside = enumerated = by_beads = False
     gives = "value"
 
     def __init__(self, board: Board | None = None, choose: Callable[[Position], list[int]] | None = None) -> None:

@@ -29,11 +29,12 @@ from ttt_batch.core.results import Printable
 from ttt_batch.core.text import RESULTS, SEATS, Ties, check_ties
 from ttt_batch.evaluation.ties import best_cells, check_sharp
 from ttt_batch.games.bitboards import make_lines
-from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND, SECOND_WINS, UNFINISHED, Board, Position
+from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND, SECOND_WINS, UNFINISHED, Board, Game, Position
 from ttt_batch.games.game_files import Labelled, read_positions
 from ttt_batch.games.notation import read_position, rows_text
 from ttt_batch.games.solution import WORDS, SolvedResult
 from ttt_batch.games.transcript_reader import GameFile, GameLines
+from ttt_batch.learners.tabular.menace import COLOURS
 from ttt_batch.runs.base import SolverAccess
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
@@ -354,6 +355,60 @@ def _beads(run: Run, marks: Position) -> float | None:
     edges = slice(int(run.graph.first_edge[row]), int(run.graph.first_edge[row + 1]))
     beads = run.tables.q[edges][np.unique(run.graph.child[edges], return_index=True)[1]]
     return None if np.isnan(beads).any() else float(beads.sum())
+
+
+class OpenBox(NamedTuple):
+    """Box that is opened in a game, as it lies beside the board: it may be turned.
+
+    number: as on its label.  kinds: for each colour of beads its cells on the board, and how many there are.
+    """
+
+    number: int
+    kinds: dict[str, tuple[list[int], int]]
+
+    def __str__(self) -> str:
+        """Return its beads in a line, with the cells from 1."""
+        held = (
+            f"{beads:,} {colour} ({'/'.join(str(cell + 1) for cell in sorted(cells))})"
+            for colour, (cells, beads) in self.kinds.items()
+        )
+        return f"Box {self.number}: {', '.join(held)}."
+
+    def colour_of(self, cell: int) -> str | None:
+        """Return the colour of the bead that marks a cell; None for another cell, and for resigning."""
+        return next((colour for colour, (cells, _) in self.kinds.items() if cell in cells), None)
+
+
+def open_box(run: Any, position: Position) -> OpenBox | None:
+    """Return the box that `menace` opens in an unfinished position; None if it has none there.
+
+    run: a run of `menace`, or an agent that stands for one.  Beads of large batches are rounded, halves up.
+    """
+    asked, graph = run._row(position), run.graph
+    boxed = (graph.ply[: graph.legal.size] % 2 == 0) & (graph.legal > 1)
+    if not boxed[asked.row]:
+        return None
+    colours: dict[int, str] = {}  # by the row to which the moves of a kind lead
+    kinds: dict[str, tuple[list[int], int]] = {}
+    for edge, cell in zip(asked.edges, asked.cells, strict=True):
+        if graph.code[child := int(graph.child[edge])] >= 0:
+            colour = colours.setdefault(child, COLOURS[int(graph.cell[edge])][0])
+            kinds.setdefault(colour, ([], int(run.tables.q[edge] + 0.5)))[0].append(cell)
+    return OpenBox(int(boxed[: asked.row + 1].sum()), kinds)
+
+
+def bead_changes(before: AnyRun, after: AnyRun, game: Game) -> list[str]:
+    """Return what each box that a game has opened holds more or less after it, a line for each."""
+    lines: list[str] = []
+    for ply in range(0, len(game.moves), 2):
+        position = Game(game.board, game.moves[:ply]).position
+        old, new = open_box(before, position), open_box(after, position)
+        colour = old and old.colour_of(game.moves[ply])
+        if old is not None and new is not None and colour:
+            had, has = old.kinds[colour][1], new.kinds[colour][1]
+            change = f"{abs(has - had):,} {'added' if has > had else 'taken'}" if has != had else "unchanged"
+            lines.append(f"Box {old.number}: {colour} {change}, {has:,} left.")
+    return lines
 
 
 def best_play(run: SolverAccess, position: Position) -> tuple[int, ...]:

@@ -14,23 +14,11 @@ from ttt_batch.app import sheets
 from ttt_batch.core.errors import UsageError, flag
 from ttt_batch.core.text import count_text
 from ttt_batch.games.board import EMPTY, MARKS, Position
+from ttt_batch.learners.tabular.menace import COLOURS
 from ttt_batch.runs.config import GIVEN
 from ttt_batch.runs.formats import EXPORT
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
-
-COLOURS = (
-    ("white", "#FFFFFF"),
-    ("sky blue", "#56B4E9"),
-    ("yellow", "#F0E442"),
-    ("orange", "#E69F00"),
-    ("black", "#000000"),
-    ("green", "#009E73"),
-    ("red", "#D55E00"),
-    ("blue", "#0072B2"),
-    ("pink", "#CC79A7"),
-)
-"""A colour for each cell, by name: those of Okabe and Ito, and white.  The cell's number stands beside it, always."""
 
 DARK = ("black", "green", "red", "blue")
 """Colours on which letters are white."""

@@ -234,6 +234,11 @@ class LearningRun(AgentProxy):
         self._file = None if path is None else RewrittenRun(Path(path), overwrite=overwrite, hold=False, say=warn)
         self._config = config_from_games(None, run)
 
+    @property
+    def stored(self) -> bool:
+        """Return whether its updates are written to a file."""
+        return self._file is not None
+
     def drawn_shares(self, position: Position) -> dict[int, float] | None:
         """Return the probability of each cell if the run always draws from them, as `menace` does; else None."""
         return self.run.drawn_shares(position)

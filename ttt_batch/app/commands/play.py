@@ -26,7 +26,8 @@ PlayedRun = Annotated[
     argument(
         "[RUN]",
         "A run file, or an agent (see evaluate); if not given, the newest in this folder (of --board, if that is "
-        "given), or one trained for a moment: td, or networks on boards of more than 36 cells.",
+        "given), or one trained for a moment: td, or networks on boards of more than 36 cells. menace is a new machine "
+        "of matchboxes.",
     ),
 ]
 Seat = Annotated[
@@ -41,7 +42,11 @@ Seat = Annotated[
 ]
 Learn = Annotated[
     bool,
-    switch("--learn", "The run learns from every finished game, and is saved after each, as a run of given games."),
+    switch(
+        "--learn",
+        "The run learns from every finished game, and is saved after each, as a run of given games. menace learns "
+        "without it, too, until you leave.",
+    ),
 ]
 LearntFile = Annotated[
     File, option("FILE", "With --learn: a new run file; RUN stays as it is.", "--out", "-o", read=shared.new_run)
@@ -80,13 +85,14 @@ def play_command(
         raise RunFileError(f"{shown(out)} exists, and play replaces no other run; choose another file")
     keys, rules = not plain and _at_a_terminal(), shared.AgentOptions(board, illegal, time_limit)
     path, named = _who(run, rules, learn=learn)
+    learner = MACHINE if run is not None and path is None and not named else None
     doing = "looking for the newest run here" if path is None else f"reading {shown(path)}"
     doing = f"asking {named}" if named else doing
     with ExitStack() as stack, shared.working(quiet=quiet, doing=doing, keys=keys) as report:
         from ttt_batch.app.terminal import loop
         from ttt_batch.games.transcripts import GameRecord
 
-        path = path or (None if named else _newest(board, trust))
+        path = path or (None if named or learner else _newest(board, trust))
         _check_files(path, learn=learn, out=out, record=record)
         if run is None:
             report.clear()
@@ -94,13 +100,13 @@ def play_command(
                 doing = "teaching" if learn and out is None else "playing"
                 print_message(f"{doing} {shown(path)}, the newest run here")
         if path is None and not named:
-            agent: AnyRun | AgentAdapter = _trained(board)
+            agent: AnyRun | AgentAdapter = _trained(board) if learner is None else _machine()
         else:
             (agent,) = stack.enter_context(rules.open([named or path], trust, report))
         report.clear()
         person = loop.persons_seat(agent, seat)
         keeper = None if record is None else GameRecord(record, agent.board.resignation)
-        pupil = _learning_agent(cast("AnyRun", agent), path, out, stack) if learn else None
+        pupil = _learning_agent(cast("AnyRun", agent), path, out, stack) if learn else _taught_by_hand(agent)
         loop.play_in_terminal(
             pupil or agent,
             person=person,
@@ -125,7 +131,8 @@ def _who(run: str | None, rules: shared.AgentOptions, *, learn: bool) -> tuple[P
         rules._replace(board=None).refuse("none is named")
         return None, ""
     rules.refuse(f"{shared.called(run)} is a run")
-    return find_run(run), ""
+    path = find_run(run)
+    return (None if find_name(run, [MACHINE]) and not exists(path) else path), ""
 
 
 Other = Annotated[
@@ -259,6 +266,25 @@ def _newest(board: Text, trust: bool) -> Path | None:
         return False
 
     return find_newest_run(Path(), fits)
+
+
+MACHINE = "menace"
+"""Learner that begins without training: a game teaches it at once."""
+
+
+def _machine() -> "AnyRun":
+    """Return a machine of matchboxes with its first beads."""
+    from ttt_batch.training.train import train
+
+    machine: AnyRun = train(0, learner=MACHINE)
+    return machine
+
+
+def _taught_by_hand(agent: "AnyRun | AgentAdapter") -> "LearningRun | None":
+    """Return a run with matchboxes as one that learns from the games, and stores nothing; None for other agents."""
+    from ttt_batch.training.from_games import LearningRun
+
+    return LearningRun(cast("AnyRun", agent)) if agent.by_beads else None
 
 
 TABLE: dict[str, Any] = {"learner": "td", "games": 100_000}

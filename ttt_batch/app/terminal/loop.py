@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO, Unpack
 
 from ttt_batch.agents.adapter import PlayingAgent
 from ttt_batch.agents.builtin import ScriptedPlayer
+from ttt_batch.analysis.position import bead_changes, open_box
 from ttt_batch.analysis.review import (
     Handicap,
     HandicappedAgent,
@@ -75,7 +76,7 @@ def play_person_games(
         face.tell(f"Board {agent.board.name}: {rule(agent.board)}. ? = keys.")
         face.tell(*notes)
         if pupil is not None:
-            face.tell("The agent learns from finished games.")
+            face.tell(f"The agent learns from finished games{'' if pupil.stored else ', and no file is written'}.")
         face.count(score)
         while True:
             result, game = yield from play_person_game(agent, face, person=seat, rng=rng)
@@ -92,8 +93,9 @@ def play_person_games(
                     record(game.moves)
             if pupil is not None:
                 with _telling(face, "This game was not learnt."):
-                    n = pupil.update(game.moves)
+                    before, n = agent.by_beads and pupil.run, pupil.update(game.moves)
                     face.tell(f"Learnt: {count_text(n, 'position') if n else 'nothing'} changed (u: undo).")
+                    face.tell(*(bead_changes(before, pupil.run, game) if before else []))
             usual = seat if person is not None else 1 - seat
             answer = yield from _ask_again(face, game, usual, pupil)
             if answer is KeyCommand.LEAVE:
@@ -114,9 +116,12 @@ def play_person_game(
     face.tell(f"You are {MARKS[player]} and move {('first', 'second')[person]}.")
     while game.outcome == UNFINISHED:
         if game.mover != player:
+            box = open_box(agent, game.position) if agent.by_beads else None
             cell = rng.choice(agent.candidates(game.position))
             game = game.after(cell)
-            face.tell("The agent resigns." if game.resigned else f"The agent plays {board.cell_name(cell)}.")
+            drawn = "" if box is None else f" It has drawn {box.colour_of(cell)}."
+            face.tell(*([] if box is None else [str(box)]))
+            face.tell("The agent resigns." if game.resigned else f"The agent plays {board.cell_name(cell)}.{drawn}")
             continue
         if game != shown:
             # Only a new position is drawn, so that a slip of the finger costs one line and not a screen.

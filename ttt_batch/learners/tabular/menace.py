@@ -25,6 +25,19 @@ from ttt_batch.learners.base import Learner, Settings, Step, Trajectory, fold, l
 from ttt_batch.simulation.action_probabilities import LEAST_BEADS
 from ttt_batch.simulation.policy import EXPLORING, GREEDY, Counts, score
 
+COLOURS = (
+    ("white", "#FFFFFF"),
+    ("sky blue", "#56B4E9"),
+    ("yellow", "#F0E442"),
+    ("orange", "#E69F00"),
+    ("black", "#000000"),
+    ("green", "#009E73"),
+    ("red", "#D55E00"),
+    ("blue", "#0072B2"),
+    ("pink", "#CC79A7"),
+)
+"""Colour of each cell's beads: those of Okabe and Ito, and white.  The cell's number always stands beside it."""
+
 
 class MenaceTables(NamedTuple):
     """q: float64[E], beads of a move's kind; NaN for moves that no box has."""
