@@ -148,6 +148,13 @@ def test_resume_replaces_nothing(done: Path, capsys: pytest.CaptureFixture[str])
     assert done.read_bytes() == before
 
 
+def test_resume_removes_a_part_left_by_a_killed_process(done: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    part = done.with_name(f".{done.name}.ttt-batch.0123456789ab.tmp")
+    part.write_bytes(b"part")
+    status, _, _ = command(capsys, "study", "--resume", done)
+    assert status == 0 and not part.exists()
+
+
 @pytest.mark.parametrize("wrong", [3, "", True, b"x.h5", []])
 def test_what_is_no_name_is_refused(wrong: Any) -> None:
     for given in ({"out": wrong}, {"description": wrong, "out": "x.h5"}, {"resume": wrong}):

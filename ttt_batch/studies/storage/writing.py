@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import LostStudyError, StudyFileError, StudyTakenError, UsageError, flag
-from ttt_batch.core.files import allocate, is_same, reason, remove, shown, unused_paths
+from ttt_batch.core.files import allocate, is_same, reason, remove, remove_stale_temporaries, shown, unused_paths
 from ttt_batch.core.text import count_text
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.run import Clock, Provenance, resumed_provenance
@@ -275,6 +275,7 @@ def resume_study(path: str | Path) -> StudyWriter:
         locked_study(path, lock)
         study = StudyWriter(path, lock.pop_all())
     try:
+        remove_stale_temporaries(path)  # of a process that was killed while it wrote the file
         check_derived(study)
         study.drop_damaged()
     except BaseException:
