@@ -169,7 +169,9 @@ def test_every_experiment_on_the_page(browser: Browser, width: int, height: int,
         browser.wait(OVER)
         assert one.found in browser.element("told").text and one.reason in browser.element("told").text
         shown = browser.element("command").get_attribute("textContent")
-        assert shown.endswith(one.command.removeprefix("ttt-batch train "))
+        numbers = "--beads 4,3,2,1 --rewards 3,1,-1" if one.alpha is None else f"--alpha {one.alpha:g}"
+        assert f"--learner {one.learner} --batch 1 {numbers}" in shown
+        assert shown.endswith(f"--seed {one.seed} --games {GAMES}")
         assert browser.do("return document.documentElement.scrollWidth") <= width
     browser.element("experiment-1").send_keys("\ue007")
     assert browser.element("prediction").get_attribute("value") == "about 1"
@@ -179,7 +181,7 @@ def test_every_experiment_on_the_page(browser: Browser, width: int, height: int,
 @pytest.mark.slow
 def test_the_class_beats_the_table(browser: Browser) -> None:
     """As the fourth experiment says, on the page itself."""
-    browser.open(trained(), opens="lesson", ready="document.getElementById('learn-board').childElementCount")
+    browser.open(trained(), opens="lesson", ready="!document.getElementById('experiment-go').disabled")
     browser.element("experiment-4").click()
     browser.element("experiment-go").click()
     hurry(browser)

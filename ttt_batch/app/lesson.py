@@ -136,12 +136,8 @@ def for_page() -> list[dict[str, Any]]:
             "title": one.title,
             "question": one.question,
             "predict": one.predict,
-            "settings": {
-                "learner": one.learner,
-                "alpha": 1 if one.alpha is None else one.alpha,  # which boxes do not use
-                "epsilon": 0 if one.epsilon is None else one.epsilon,
-                "seed": str(one.seed),
-            },
+            "settings": {"learner": one.learner, "seed": str(one.seed)}
+            | ({} if one.alpha is None else {"alpha": one.alpha, "epsilon": one.epsilon}),
             "games": GAMES,
             "found": one.found,
             "reason": one.reason,

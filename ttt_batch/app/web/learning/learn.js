@@ -314,7 +314,8 @@ const learn = (() => {
   }
 
   /** Begin again with these settings and learn from so many games at the pace of a lesson. */
-  function present({ settings, games }) {
+  function present({ settings: given, games }) {
+    const settings = { ...sessions.LEARNERS[given.learner].defaults, ...given };
     fill(settings);
     element("games").value = goal = games;
     element("stop").value = "";

@@ -63,7 +63,9 @@
     if (element("pacing").getBoundingClientRect().bottom > innerHeight) element("learn-board").scrollIntoView();
   });
   play.addEventListener("click", () => element("challenge").click());
+  go.disabled = true; // until the worker has begun
   addEventListener("learnt", ({ detail: { running, games, settings } }) => {
+    go.disabled = false;
     const { games: all, settings: { learner, seed } } = experiments[at];
     if (started === at && !running && games >= all && settings.learner === learner && settings.seed === seed) {
       show(true);
