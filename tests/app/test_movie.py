@@ -170,3 +170,26 @@ def test_without_matplotlib(td: Run, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(TttBatchError, match=r"pip install 'ttt-batch\[plot\]'"):
         draw_picture([td], ["td"], tmp_path / "learn.gif", "movie")
+
+
+def test_a_movie_at_the_pace_of_a_lesson(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A frame stands as long as the games to the next point take, which double their pace every five seconds."""
+    from PIL import Image
+
+    run, out = tmp_path / "td.h5", tmp_path / "film.gif"
+    points = ttt.train(200, batch=1, keep_points=True, out=run).points
+    assert points is not None
+    assert command(capsys, "plot", run, "--kind", "movie", "--pace", "lesson", "-o", out)[0] == 0
+    times = []
+    with Image.open(out) as movie:
+        for number in range(movie.n_frames):  # type: ignore[attr-defined]
+            movie.seek(number)
+            times.append(movie.info["duration"])
+    games = points.games - points.games[0]
+    due = 5 * np.log2(1 + games * np.log(2) / 5)
+    assert times[-1] == HELD and sum(times[:-1]) / 1000 == pytest.approx(due[-1], abs=0.005 * len(times))
+    assert times[0] == pytest.approx(1000 * due[1], abs=5)
+    status, _, err = command(capsys, "plot", run, "--pace", "lesson", "-o", tmp_path / "curve.png")
+    assert status == 2 and "--pace is for movies" in err
+    status, _, err = command(capsys, "plot", run, "--kind", "movie", "--pace", "10", "-o", tmp_path / "film2.gif")
+    assert status == 2 and "lesson" in err

@@ -418,8 +418,13 @@ class Pace:
         """Return the seconds that this number of games should take."""
         if self._rate is not None:
             return games / self._rate
-        # The pace is the derivative: 1 + ln 2 / DOUBLES batches per second for every batch learnt.
-        return DOUBLES * math.log2(1 + games * math.log(2) / (DOUBLES * max(self._batch, 1)))
+        return lesson_seconds(games, max(self._batch, 1))
+
+
+def lesson_seconds(games: int, batch: int) -> float:
+    """Return the seconds that a lesson takes for this number of games; batch: at least 1."""
+    # The pace is the derivative: 1 + ln 2 / DOUBLES batches per second for every batch learnt.
+    return DOUBLES * math.log2(1 + games * math.log(2) / (DOUBLES * batch))
 
 
 def boards_side_by_side(games: list[Game]) -> list[str]:

@@ -163,6 +163,9 @@ def page(
     )
 
 
+MoviePace = Annotated[
+    Text, option("lesson", "Of a movie: begins slowly, and doubles its pace every 5 seconds.", offers=("lesson",))
+]
 Live = Annotated[bool, switch("--live", "Draw the curve of one run on the terminal, while it is being trained.")]
 
 
@@ -202,6 +205,7 @@ def plot_command(
         list[str] | None,
         option("OPTION=VALUES", "Of a study, draw the settings with these values, e.g. alpha=0.1,0.2; repeatable."),
     ] = None,
+    pace: MoviePace = None,
     live: Live = False,
     overwrite: shared.Overwrite = False,
     trust: shared.Trust = False,
@@ -219,7 +223,7 @@ def plot_command(
         from ttt_batch.app.plots.live import watch_curve
 
         given = {"--out": out is not None, "--kind": kind != "curves", "--overwrite": overwrite, "--json": json}
-        given |= {"--metric": metric is not None, "--only": bool(pairs)}
+        given |= {"--metric": metric is not None, "--only": bool(pairs), "--pace": pace is not None}
         extra = shared.first_given(given) or (f"{len(paths)} runs" if len(paths) > 1 else "")
         if extra:
             raise UsageError(f"--live draws the curve of one run on the terminal; leave {extra} out")
@@ -227,8 +231,10 @@ def plot_command(
         with shared.working(quiet=quiet):
             watch_curve(paths[0], sys.stdout, stdin=sys.stdin, trust=trust)
         return
+    if pace is not None and choose("pace of a movie", pace, ("lesson",)) and kind != "movie":
+        raise UsageError("--pace is for movies; add --kind movie, or leave it out")
     of_study = {"metric": metric, "only": pairs}
-    _draw(paths, out, kind, of_study, overwrite=overwrite, trust=trust, quiet=quiet, json=json)
+    _draw(paths, out, kind, of_study, lesson=pace is not None, overwrite=overwrite, trust=trust, quiet=quiet, json=json)
 
 
 def _draw(
@@ -237,12 +243,16 @@ def _draw(
     kind: str,
     of_study: dict[str, Any],
     *,
+    lesson: bool,
     overwrite: bool,
     trust: bool,
     quiet: bool,
     json: bool,
 ) -> None:
-    """Draw runs or a study into a file.  of_study: options for a study only, with the values given."""
+    """Draw runs or a study into a file.  of_study: options for a study only, with the values given.
+
+    lesson: show a movie at the pace of a lesson.
+    """
     import logging
 
     from ttt_batch.app.plots import draw_picture, study_to_draw
@@ -260,7 +270,7 @@ def _draw(
         runs = [] if study else [shared.load_any_run(path, trust) for path in paths]
 
         def work(files: list[Path]) -> Path:
-            more: dict[str, Any] = {"study": study, **of_study}
+            more: dict[str, Any] = {"study": study, "lesson": lesson, **of_study}
             if kind == "movie":
                 more["progress"] = report.counting(
                     lambda drawn, of: f"drawing the movie: {drawn:,} of {count_text(of, 'frame')}", 0, 0

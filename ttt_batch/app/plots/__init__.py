@@ -50,6 +50,7 @@ def draw_picture(
     study: "Given" = None,
     overwrite: bool = False,
     progress: Frames = lambda *_: None,
+    lesson: bool = False,
     **of_study: Any,
 ) -> Path:
     """Draw runs, or the finished part of a study, into the file `out`, a `.png` or `.svg`, and return its path.
@@ -57,7 +58,7 @@ def draw_picture(
     names: what each run is called, such as its file's name.  study: drawn instead of runs.
     kind: of runs `curves`, `opening` or `coverage`; or `movie`, a `.gif` of one run that was trained with
     `keep_points`; of a study one of `STUDY_KINDS`.
-    progress: called with the number of frames of a movie that are drawn, and of all.
+    progress: called with the number of frames of a movie that are drawn, and of all.  lesson: see `movie_bytes`.
     of_study: `metric` and `only` of a study, see `studies.panels.study_figure`.
     The same runs or results and the same matplotlib give the same bytes.
     Raises UsageError for another kind or suffix, for what such a picture cannot show, and without runs; StudyFileError
@@ -73,7 +74,7 @@ def draw_picture(
     check_targets([path], overwrite=overwrite)  # before anything is drawn
     with package_style():
         if moving:
-            content = movie_bytes(runs, names, progress)
+            content = movie_bytes(runs, names, progress, lesson=lesson)
         elif study is None:
             content = render(make_figure(runs, names, kind), suffix[1:])
         else:

@@ -7,6 +7,7 @@ boards that the run prefers at its end.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from ttt_batch.app.plots import boards, style
 from ttt_batch.app.plots.boards import Opening
 from ttt_batch.app.plots.curves import PROVED_COLOUR, games_axis, games_edges
+from ttt_batch.app.progress import lesson_seconds
 from ttt_batch.core.errors import UsageError, flag
 from ttt_batch.core.text import count_text
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS
@@ -31,6 +33,9 @@ SECONDS, SLOWEST, FASTEST = 12, 3, 16
 
 HELD = 3_000
 """Milliseconds for which the last frame stands."""
+
+SHORTEST = 20
+"""Milliseconds of a frame at least, which is the fastest that browsers play."""
 
 PALETTE = 256
 """Colours of a movie, as many as a GIF has."""
@@ -52,10 +57,14 @@ class Point(NamedTuple):
     unbeatable: bool
 
 
-def movie_bytes(runs: Sequence[AnyRun], names: Sequence[str], progress: Frames = lambda *_: None) -> bytes:
+def movie_bytes(
+    runs: Sequence[AnyRun], names: Sequence[str], progress: Frames = lambda *_: None, *, lesson: bool = False
+) -> bytes:
     """Return the movie of one run as a GIF; call it within `style.package_style`.
 
     progress: called with the number of frames drawn, and of all, before each.
+    lesson: show each point as long as a lesson would take to the next one (see `progress.Pace`).  With one game a
+    batch 30,000 games take a minute.
     Raises UsageError for several runs, networks, a board that cannot be read, and a run that keeps no points.
     """
     if len(runs) != 1:
@@ -69,7 +78,21 @@ def movie_bytes(runs: Sequence[AnyRun], names: Sequence[str], progress: Frames =
         )
     boards.check_readable([run])
     lines = boards.shown_lines(run)[: (4 if run.board.cols <= boards.SMALL_COLS else 3) - 1]
-    return _filmed(run, _points(run, lines), progress)
+    points = _points(run, lines)
+    return _filmed(run, points, _lesson_times(points) if lesson else _even_times(points), progress)
+
+
+def _even_times(points: Sequence[Point]) -> list[int]:
+    """Return the milliseconds of each frame: equal, but for the last."""
+    each = round(1000 / round(min(FASTEST, max(SLOWEST, len(points) / SECONDS))))
+    return [each] * (len(points) - 1) + [HELD]
+
+
+def _lesson_times(points: Sequence[Point]) -> list[int]:
+    """Return the milliseconds of each frame at the pace of a lesson; the first point has learnt the first batch."""
+    first = max(points[0].games, 1)
+    due = [lesson_seconds(point.games - points[0].games, first) for point in points]
+    return [max(SHORTEST, 10 * round(100 * (after - before))) for before, after in pairwise(due)] + [HELD]
 
 
 def _points(run: Run, lines: Sequence[Sequence[int]]) -> list[Point]:
@@ -87,8 +110,8 @@ def _points(run: Run, lines: Sequence[Sequence[int]]) -> list[Point]:
     return found
 
 
-def _filmed(run: Run, points: Sequence[Point], progress: Frames) -> bytes:
-    """Draw every point into a GIF of one palette whose last frame stands longer; equal frames give equal bytes."""
+def _filmed(run: Run, points: Sequence[Point], times: Sequence[int], progress: Frames) -> bytes:
+    """Draw every point into a GIF of one palette; equal frames give equal bytes.  times: milliseconds of each."""
     import io
     import warnings
 
@@ -115,9 +138,8 @@ def _filmed(run: Run, points: Sequence[Point], progress: Frames) -> bytes:
     palette[corner : corner + 3] = 255, 255, 255  # the colour chosen for the background is only nearly white
     colours.putpalette(palette)
     drawn = [frame.quantize(palette=colours, dither=Image.Dither.NONE) for frame in frames]
-    each = round(1000 / round(min(FASTEST, max(SLOWEST, len(points) / SECONDS))))
-    times, film = [each] * (len(drawn) - 1) + [HELD], io.BytesIO()
-    drawn[0].save(film, "GIF", save_all=True, append_images=drawn[1:], duration=times, loop=0)
+    film = io.BytesIO()
+    drawn[0].save(film, "GIF", save_all=True, append_images=drawn[1:], duration=list(times), loop=0)
     return film.getvalue()
 
 
