@@ -38,6 +38,7 @@ from ttt_batch.ntuple.learning import Net, learn_batches, make_errors, make_game
 from ttt_batch.ntuple.network import NetAgent, make_network_agent
 from ttt_batch.ntuple.objectives import BEST, BOTH, PLAYED
 from ttt_batch.runs.config import make_pattern_config
+from ttt_batch.training.network_trainer import PatternTrainer
 
 Report = dict[str, Any]
 
@@ -119,7 +120,13 @@ def gravity_cases() -> list[Case]:
         Case("5x4x4-gravity", both, CANNOT_LOSE, 4_000, lost, 10.0, "all, 10 s at most"),
         Case("5x5x4-gravity", both, CANNOT_LOSE, 4_000, lost, 20.0, "all, 10 s at most"),
         Case("4x6x4-gravity", (1,), ALWAYS_WINS, 4_000, lost, 20.0, ""),
-        Case("6x5x4-gravity", (0,), CANNOT_LOSE, 4_000, lost, 40.0, "median 20 s"),
+        Case("6x5x4-gravity", (0,), CANNOT_LOSE, 4_000, lost, 60.0, "median 20 s"),
+        Case("6x5x4-gravity", (1,), CANNOT_LOSE, 4_000, lost, 60.0, "median 20 s"),
+        Case("5x6x4-gravity", (0,), CANNOT_LOSE, 4_000, lost, 120.0, "median 60 s"),
+        Case("5x6x4-gravity", (1,), CANNOT_LOSE, 4_000, lost, 120.0, "median 60 s"),
+        Case("4x7x4-gravity", (0,), CANNOT_LOSE, 4_000, lost, 120.0, "median 60 s"),
+        Case("4x7x4-gravity", (1,), CANNOT_LOSE, 4_000, lost, 120.0, "median 60 s"),
+        Case("6x6x4-gravity", (1,), ALWAYS_WINS, 20_000, lost, 900.0, "8 of 10, 900 s at most"),
     ]
 
 
@@ -130,14 +137,8 @@ class Trial:
         self.case, self.seat = case, seat
         self.board = parse_board(case.board)
         self.lines, self.network = make_lines(self.board), network_of(case.board)
-        wins, falls = case.goal == ALWAYS_WINS, self.board.gravity
-        config = make_pattern_config(board=self.board, objective="win" if wins else "safe", seat=SEATS[seat])
-        self.batch, self.enough = (config.batch, LOST_LINES) if falls else (BATCH, ENOUGH_LOST)
-        aim = (
-            config.aims[0]
-            if falls
-            else Aim(BOTH if wins else seat, 0.8, 0.98 if wins else 1.0, 0.0, BEST, EPSILON, case.share)
-        )
+        wins = case.goal == ALWAYS_WINS
+        aim = Aim(BOTH if wins else seat, 0.8, 0.98 if wins else 1.0, 0.0, BEST, EPSILON, case.share)
         self.net = make_net(self.network, aim, seed)
         self.prover = Prover(self.board)
         self.lost = np.zeros((0, self.board.cells), np.int8)
@@ -147,7 +148,7 @@ class Trial:
     def go_on(self) -> Proof:
         """Learn for a while, and try to prove."""
         began = time.process_time()
-        self.learn(self.case.every // self.batch * self.batch)
+        self.learn(self.case.every // BATCH * BATCH)
         learnt = time.process_time()
         agent, lost = make_network_agent(self.network, self.net.weights), LOST_LINES if self.case.share else 1
         proof = self.prover.prove(
@@ -156,7 +157,7 @@ class Trial:
             self.case.goal,
             budget=BUDGET,
             lost=lost,
-            follow=lambda entered, found: found >= self.enough and entered >= REFUTING,
+            follow=lambda entered, found: found >= ENOUGH_LOST and entered >= REFUTING,
         )
         if self.case.share:
             self.lost = np.concatenate([self.lost, proof.lost])[-KEPT_LINES:]
@@ -167,15 +168,46 @@ class Trial:
     def learn(self, games: int) -> None:
         """Play so many games and learn from them."""
         span = self.games, self.games + games
-        learn(self.lines, self.network, self.net, self.lost, span, self._scratch, self.batch)
+        learn(self.lines, self.network, self.net, self.lost, span, self._scratch)
         self.games += games
 
 
-def learn(
-    lines: Lines, network: Any, net: Net, lost: Any, games: tuple[int, int], scratch: Any, batch: int = BATCH
-) -> None:
+class GravityTrial:
+    """One network on a board with gravity, which learns and is proved as in `train`."""
+
+    def __init__(self, case: Case, seat: int, seed: int) -> None:
+        objective = "win" if case.goal == ALWAYS_WINS else "safe"
+        self.board, self.seat, self.learning, self.proving = parse_board(case.board), seat, 0.0, 0.0
+        config = make_pattern_config(
+            board=self.board, objective=objective, seat=SEATS[seat], prove_every=case.every, seed=seed
+        )
+        self.trainer = PatternTrainer(config, None, 1)
+        self.network = self.trainer.network
+
+    @property
+    def games(self) -> int:
+        """Games learnt."""
+        return self.trainer.games
+
+    def go_on(self) -> Proof:
+        """Learn until the next proof, and try it."""
+        began = time.process_time()
+        self.trainer.advance(self.trainer.next_point(self.games), lambda: False)
+        learnt = time.process_time()
+        found = self.trainer.prove(lambda: False)
+        self.learning += learnt - began
+        self.proving += time.process_time() - learnt
+        return found[self.seat]
+
+
+def make_trial(case: Case, seat: int, seed: int) -> Trial | GravityTrial:
+    """A new network for a seat of a row."""
+    return (GravityTrial if "-gravity" in case.board else Trial)(case, seat, seed)
+
+
+def learn(lines: Lines, network: Any, net: Net, lost: Any, games: tuple[int, int], scratch: Any) -> None:
     """Learn from games with a step size of 1 for all tuples together."""
-    learn_batches(lines, network, net, lost, 1.0 / network.offset.size, games, batch, *scratch)
+    learn_batches(lines, network, net, lost, 1.0 / network.offset.size, games, BATCH, *scratch)
 
 
 @functools.cache
@@ -188,7 +220,7 @@ def first_proofs(case: Case, seed: int) -> Report:
     """Learn each seat until it is proved, or the time is up."""
     found: Report = {"games": 0, "learning": 0.0, "proving": 0.0, "positions": [], "proved": True}
     for seat in case.seats:
-        trial = Trial(case, seat, seed)
+        trial = make_trial(case, seat, seed)
         while True:
             proof = trial.go_on()
             late = found["learning"] + found["proving"] + trial.learning + trial.proving > case.seconds
@@ -285,7 +317,7 @@ def measure_rows(chosen_cases: list[Case], chosen: range) -> list[Report]:
     rows = []
     for case in chosen_cases:
         for seat in case.seats:
-            warm = Trial(case, seat, 0)
+            warm = make_trial(case, seat, 0)
             warm.go_on()
         found = []
         for seed in chosen:

@@ -71,6 +71,24 @@ def test_proofs_are_those_of_the_oracle(wide: bool | None) -> None:
     assert len(found) == 7  # no agent is proved to win a misère board
 
 
+def test_hunts_find_real_lost_games_or_prove() -> None:
+    """Whatever they skip, and the same from the same key."""
+    found = set()
+    for board, seeds in CASES.items():
+        whole, prover = parse_board(board), prover_of(board, symmetric=False)
+        for agent in [weigher(whole, seed, takes=takes) for takes in (True, False) for seed in seeds[not takes]]:
+            for seat, goal in [(0, CANNOT_LOSE), (1, CANNOT_LOSE), (0, ALWAYS_WINS)]:
+                oracle = oracle_of(agent, whole, seat, goal, symmetric=False)
+                hunts = [prover.prove(agent, seat, goal, lost=100, hunt=key) for key in (1, 2**63 - 1, 1)]
+                for proof in hunts:
+                    assert_agrees(proof, oracle)
+                    for game in proof.lost.tolist():
+                        assert_lost(oracle, [cell for cell in game if cell >= 0])
+                assert np.array_equal(hunts[0].lost, hunts[2].lost) and hunts[0] == hunts[2]
+                found.add((hunts[0].status, np.array_equal(hunts[0].lost, hunts[1].lost)))
+    assert found == {("proved", True), ("refuted", True), ("refuted", False)}
+
+
 @pytest.mark.parametrize(
     ("seed", "goal"),
     mostly_slow([(2, ALWAYS_WINS), (3, ALWAYS_WINS), (4, CANNOT_LOSE)], (2, ALWAYS_WINS), (4, CANNOT_LOSE)),

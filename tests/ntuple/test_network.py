@@ -13,7 +13,7 @@ from ttt_batch.compiler.jit import kernel
 from ttt_batch.evaluation.search import mark_cell, reset, tied_cells, unmark_cell
 from ttt_batch.games.bitboards import make_lines, view_of
 from ttt_batch.games.board import Board, parse_board
-from ttt_batch.ntuple.games import Aim, make_scores, see_cell, see_empty
+from ttt_batch.ntuple.games import Aim, make_scores, see_cell, see_empty, see_fallen
 from ttt_batch.ntuple.network import (
     COLUMNS,
     MARKS,
@@ -128,7 +128,9 @@ def scores_along(lines, network, weights, index, scores, moves):
             index[network.through[entry]] += network.power[ply & 1, entry]
         free &= ~(np.uint64(1) << np.uint64(cell))
         for table in range(2):
-            if (ply + table) & 1:
+            if (ply + table) & 1 and network.fall != 0:
+                see_fallen(network, weights, index, scores, table, free)
+            elif (ply + table) & 1:
                 for before in range(max(ply - 1, 0), ply + 1):
                     see_cell(network, weights, index, scores, table, free, np.int64(moves[before]))
 

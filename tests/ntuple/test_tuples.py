@@ -41,7 +41,11 @@ def test_by_default_lines_that_cross_the_board_and_else_runs_and_blocks() -> Non
 
 def test_boards_with_gravity_have_lines_and_blocks_or_columns() -> None:
     falls = parse_board("5x6x4-gravity")
-    assert parse_tuples("auto", falls, COLUMNS)[0] == "lines,blocks:4x4"
+    assert parse_tuples("auto", falls, COLUMNS)[0] == "lines+below,blocks:4x4"
+    assert parse_tuples("auto", parse_board("6x6x4-gravity"), COLUMNS)[0] == "lines+below,blocks:4x4,blocks:3x5"
+    assert parse_tuples("auto", parse_board("connect4"), COLUMNS)[0] == "lines+below,blocks:4x4"
+    small = parse_tuples("lines+below", parse_board("2x2x2-gravity"), COLUMNS)[1]
+    assert sorted(map(sorted, small)) == [[0, 1, 2, 3], [0, 2], [0, 2, 3], [1, 2, 3], [1, 3], [2, 3]]
     assert parse_tuples("auto", parse_board("3x4x3-gravity"), COLUMNS)[0] == "lines,columns:3"
     assert parse_tuples("auto", parse_board("20x3x3-gravity"), COLUMNS)[0] == "lines,columns:1"
     assert parse_tuples("columns:2", falls, COLUMNS)[1][0] == (24, 18, 12, 6, 0, 25, 19, 13, 7, 1), "from below"
@@ -72,7 +76,7 @@ def test_a_file_is_kept_as_its_cells(tmp_path: Path) -> None:
         ("segments:13", "there are none on board 4x4x3"),
         ("segments:9", "there are none on board 4x4x3"),
         (";", "there are none; write the cells"),
-        ("nosuchfile", "neither lines, segments, blocks:RxC, columns:N nor a file that can be read"),
+        ("nosuchfile", "neither lines, segments, lines+below, blocks:RxC, columns:N nor a file that can be read"),
     ],
 )
 def test_what_is_no_tuple_is_refused_in_one_line(given: str, part: str) -> None:

@@ -16,7 +16,7 @@ from ttt_batch.core.errors import RunFileError, UsageError
 from ttt_batch.runs.config import make_pattern_config, pattern_config_from
 from ttt_batch.runs.loading import check_run
 from ttt_batch.runs.network_run import PROVED, PatternRun
-from ttt_batch.training.network_trainer import PatternTrainer, last_game, next_point
+from ttt_batch.training.network_trainer import LOST_A_PROOF, PatternTrainer, check_proofs, last_game, next_point
 
 STORED = Path(__file__).parent.parent.parent / "data" / "networks-1.3.h5"
 
@@ -360,3 +360,14 @@ def test_a_win_is_learnt_on_a_board_with_gravity() -> None:
     run = ttt.train(8000, learner="patterns", board="4x4x3-gravity", objective="win", seed=3)
     assert run.config.aims[0].filler == 0 and run.config.aims[0].unfilled == -1.0
     assert run.is_proved and run.winning_seats == ("first",)
+
+
+def test_hunts_before_proofs_do_not_show() -> None:
+    """Neither threads nor an end between them."""
+    options = {"learner": "patterns", "board": "6x6x4-gravity", "tuples": "lines", "seat": "both", "prove_every": 1000}
+    whole = ttt.train(4000, **options, seed=1, threads=2)
+    assert whole.config.hunts and not ttt.train(10, board="5x5x4-gravity", learner="patterns").config.hunts
+    assert ttt.train(resume=ttt.train(2000, **options, seed=1, threads=1), until=4000) == whole
+    assert all(len(games) == LOST_A_PROOF for games in whole.learnt.lost)
+    assert len({tuple(game[:4]) for game in whole.learnt.lost[0].tolist()}) > 10, "they are far apart"
+    assert check_proofs(whole) == []

@@ -27,6 +27,9 @@ rows, and draws of a learner's own rule (a batch uses the number of its first ga
 PATTERNS = range(4, 7)
 """Purposes of games of pattern networks: safe as first, safe as second, and for both players."""
 
+HUNTING = range(10, 12)
+"""Purposes of hunts for games that a pattern network loses as first, and as second."""
+
 OPPONENT, SAMPLED = 8, 9
 """Purposes in environments: moves of the opponent, and actions sampled for the caller."""
 

@@ -100,6 +100,7 @@ class Prover:
         lost: int = 1,
         threads: int = 1,
         occupied: bool = False,
+        hunt: int = 0,
         follow: Callable[[int, int], bool] | None = None,
     ) -> Proof:
         """Prove that `agent` reaches its goal in a seat (0 or 1), or find games in which it misses it.
@@ -109,6 +110,8 @@ class Prover:
         lost: number of lost games to find, at least 1.  After the first losing move the other moves of a position are
         not tried.
         occupied: whether the agent may pick occupied cells, by which it loses; then no branch ends early.
+        hunt: key of random numbers, below 2**63, by which to look for lost games that are far apart; 0 to look for them
+        in order.
         follow: called with the positions entered and lost games found, every 65,536 positions of a thread.  Once it
         returns True, the search ends, `undecided` if no lost game was found.
         """
@@ -117,19 +120,19 @@ class Prover:
         words = search.words_a_key(positions)
         limit = free_memory() // 2 if self._memory is None else self._memory
         slots = Slots(positions, self._slots, limit, self._needed.get((seat, goal), 0))
-        task = search.make_task(self.board, seat, GOALS.index(goal), occupied=occupied)
+        task = search.make_task(self.board, seat, GOALS.index(goal), occupied=occupied, hunt=hunt)
         workers = [(agent, search.make_walk(self.board, positions, words, lost))]
         search.begin_at(agent, slots.positions, workers[0][1], np.zeros(0, np.int8))
         with ExitStack() as stack:
-            hunt = _Hunt(task, slots, budget, workers, threads, stack)
-            why = hunt.run(lost, follow)
+            walkers = _Hunt(task, slots, budget, workers, threads, stack)
+            why = walkers.run(lost, follow)
         self._slots = slots.array
-        self._needed[seat, goal] = hunt.count(search.KEPT)
-        games = np.concatenate([walk.lost[: walk.at[search.LOST]] for _, walk in hunt.workers])[:lost]
+        self._needed[seat, goal] = walkers.count(search.KEPT)
+        games = np.concatenate([walk.lost[: walk.at[search.LOST]] for _, walk in walkers.workers])[:lost]
         status: Status = "refuted" if len(games) else "proved" if why == search.DONE else "undecided"
         line = [int(cell) for cell in games[0] if cell >= 0] if len(games) else None
         seconds = time.perf_counter() - began
-        return Proof(status, hunt.count(search.ENTERED), line, games, why == search.NO_ROOM, seconds)
+        return Proof(status, walkers.count(search.ENTERED), line, games, why == search.NO_ROOM, seconds)
 
 
 class _Hunt:

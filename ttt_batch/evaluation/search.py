@@ -8,6 +8,9 @@ some of the lines that count as left can never be filled.  So branches end later
 The opponent's most promising moves are tried first.  They are ranked by the marks in the lines that a move extends or
 blocks, its own lines before the agent's, and cells of two such lines before cells of one.
 
+A hunt looks for lost games that are far apart.  It tries the opponent's moves in random order.  After a lost game it
+skips what is left of the game's last one to `LEVELS` moves of the agent.  A hunt that finds none is a proof.
+
 Proofs call agents through kernels with one body for each class of agents.
 An agent is a NamedTuple of arrays and numbers.  Some arrays are scratch, such as sums updated move by move.  So each
 thread needs its own copy of the agent, made by `copy_for_thread`.
@@ -26,9 +29,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.bits import NONE, ONE, lowest_bit, popcount, single
+from ttt_batch.compiler.bits import NONE, ONE, lowest_bit, nth_member, popcount, single
 from ttt_batch.compiler.intrinsics import compare_and_swap, prefetch_word, read_word, write_word
 from ttt_batch.compiler.jit import Bool, Int8Array, Int64, Int64Array, Uint8Array, Uint64Array, generic, inlined, kernel
+from ttt_batch.compiler.numerics import below, draw, mix
 from ttt_batch.games.bitboards import Lines, LineView, can_fill, hash_of, make_lines, open_cells, view_of
 from ttt_batch.games.board import Board
 
@@ -310,6 +314,9 @@ PLY, BASE, ARRIVING, ENTERED, KEPT, LOST = range(6)
 """Indices of `Walk.at`: marks on the board, marks at the bottom of the stack, and whether the current position is still
 to be entered; then positions entered, keys stored and lost games found since the start of the search."""
 
+LEVELS = 6
+"""Most moves of the agent that a hunt takes back after a lost game."""
+
 PATIENCE = 1024
 """Least number of positions that a thread enters before it checks for idle threads."""
 
@@ -344,6 +351,7 @@ class Claim(NamedTuple):
     cut: 1 if a branch ends as soon as the goal is decided.
     filler: the player whose lines matter.  That is the agent if it must win, else its opponent; on misere boards, where
     the player who fills a line loses, the other way round.
+    hunt: key of a hunt's random numbers, from 1; 0 if this is no hunt.
     """
 
     lines: Lines
@@ -351,12 +359,13 @@ class Claim(NamedTuple):
     goal: int
     cut: int
     filler: int
+    hunt: int = 0
 
 
-def make_task(board: Board, seat: int, goal: int, *, occupied: bool = False) -> Claim:
+def make_task(board: Board, seat: int, goal: int, *, occupied: bool = False, hunt: int = 0) -> Claim:
     """Return the claim about an agent in `seat`.  occupied: whether it may pick illegal cells, which lose the game."""
     cut = int(goal == ALWAYS_WINS or not occupied)
-    return Claim(make_lines(board), seat, goal, cut, seat ^ (goal == CANNOT_LOSE) ^ board.misere)
+    return Claim(make_lines(board), seat, goal, cut, seat ^ (goal == CANNOT_LOSE) ^ board.misere, hunt)
 
 
 def make_walk(board: Board, positions: Positions, words: int, lost: int) -> Walk:
@@ -422,6 +431,18 @@ def rank_cells(lines: Lines, ranks: Uint64Array, own: np.uint64, other: np.uint6
         for rank in range(1, highest // 2 + 1):
             ranks[rank], ranks[highest + 1 - rank] = ranks[highest + 1 - rank], ranks[rank]
         ranks[highest] |= ~above
+
+
+@inlined
+def shuffle_cells(ranks: Uint64Array, cells: np.uint64, bits: np.uint64) -> None:
+    """Write `cells` into `ranks` in random order; those for which there is no rank come last.  bits: uint64, random."""
+    ranks[:] = NONE
+    for rank in range(ranks.shape[0] - 1, 0, -1):
+        if cells == NONE:
+            return
+        ranks[rank] = single(nth_member(cells, below(bits, popcount(cells))))
+        cells ^= ranks[rank]
+        bits = mix(bits)
 
 
 @inlined
@@ -493,10 +514,21 @@ def enter_next(agent: Any, positions: Any, walk: Walk, task: Claim, ply: Int64, 
         walk.played[ply] = lowest_bit(lost)
         return note_loss(walk, ply + 1)
     if ply + 1 < lines.cells:
-        if not mine:
+        if task.hunt != 0 and not mine:
+            shuffle_cells(walk.ranks, cells, draw(np.uint64(task.hunt), walk.at[ENTERED]))
+        elif not mine:
             rank_cells(lines, walk.ranks, own, other)
         list_moves(positions, walk, task, ply, cells & ~view.own, 0 if mine else walk.ranks.shape[0] - 1)
     return False
+
+
+@inlined
+def take_back(walk: Walk, task: Claim, ply: Int64) -> None:
+    """Skip the other moves at the ends of the game just lost, a random number of levels; it ended after `ply` moves."""
+    levels = 1 + below(draw(~np.uint64(task.hunt), walk.at[LOST]), LEVELS)
+    lowest = ply - 2 * levels + (1 if ply & 1 == task.seat else 2)
+    for before in range(max(walk.at[BASE], lowest), ply):
+        walk.tried[before] = walk.listed[before]
 
 
 @kernel
@@ -525,6 +557,7 @@ def advance_search(
         walk.tried[ply] = walk.listed[ply] = 0
         view = view_of(lines, walk.marks[ply, ply & 1], walk.marks[ply, 1 - (ply & 1)])
         enough: Bool = False
+        lost = at[LOST]
         if task.cut == 0 or (view.own_open if ply & 1 == task.filler else view.other_open):
             why = BUDGET_SPENT if at[ENTERED] >= until else DONE
             if at[KEPT] + lines.cells > room:
@@ -540,6 +573,8 @@ def advance_search(
             if ply > at[BASE]:
                 walk.tried[ply - 1] = walk.listed[ply - 1]
             enough = note_loss(walk, ply)
+        if task.hunt != 0 and walk.at[LOST] > lost:
+            take_back(walk, task, ply)
         if enough:
             at[PLY], at[ARRIVING] = ply, 0
             return ENOUGH

@@ -10,11 +10,12 @@ mark.
 Tuples that are images of each other share a table, and patterns that a symmetry of their tuple maps to each other share
 a weight.  So images of a position have one value.
 
-Tuples are given by name, list or file.  `lines` are the winning lines; `segments` all runs of k and of k + 1 cells,
-`segments:N` those of N; `blocks:RxC` all rectangles of R x C cells, lying and standing; `columns:N` all sets of N whole
-columns.  Items are separated by commas, and sizes after `blocks:` belong to it: `segments,blocks:3x3,3x4`.  Other
-tuples are cells by name, separated by spaces, with semicolons or ends of lines between tuples: `a1 b1 c1; a1 b2 c3`, or
-such text in a file.
+Tuples are given by name, list or file.  `lines` are the winning lines; `lines+below` are
+these, each together with the cells just below it unless it stands in a column; `segments` all runs of k and of k + 1
+cells, `segments:N` those of N; `blocks:RxC` all rectangles of R x C cells, lying and standing; `columns:N` all sets of
+N whole columns.  Items are separated by commas, and sizes after `blocks:` belong to it: `segments,blocks:3x3,3x4`.
+Other tuples are cells by name, separated by spaces, with semicolons or ends of lines between tuples: `a1 b1 c1; a1 b2
+c3`, or such text in a file.
 
 Evaluation of moves by a network: its sum of weights, its preferred moves, and the network as a player.
 """
@@ -47,6 +48,13 @@ MAX_CELLS = 12
 
 MAX_BITS = 21
 """Bits of a number of a tuple coded by columns, one for each cell and one for each run."""
+
+MANY_CELLS = 36
+"""Cells of boards with gravity from which on proofs begin with hunts.
+
+Boards of exactly so many have more tuples by default, by which 6x6x4-gravity took fewer games; on larger ones these
+would take gigabytes.
+"""
 
 MAX_FILE = 1 << 20
 """Bytes of a file of tuples."""
@@ -123,10 +131,12 @@ def file_of_tuples(given: str | None) -> Path | None:
 def default_tuples(board: Board, coding: str = MARKS) -> str:
     """Return the default: lines if they cross the whole board, otherwise segments and blocks.
 
-    Coded by columns: lines, and blocks or on small boards columns.
+    Coded by columns: lines with the cells below, and blocks, or on small boards columns.
     """
     if coding == COLUMNS and min(board.rows, board.cols) >= 4:
-        return "lines,blocks:4x4"
+        lines = "lines+below" if 3 * board.k <= MAX_BITS else "lines"
+        more = ",blocks:3x5" if board.cells == MANY_CELLS and min(board.rows, board.cols) >= 5 else ""
+        return f"{lines},blocks:4x4{more}"
     if coding == COLUMNS:
         widths = [width for width in (3, 2, 1) if width <= board.cols and width * (board.rows + 1) <= MAX_BITS]
         return ",".join(["lines", *(f"columns:{width}" for width in widths[:1])])
@@ -146,7 +156,7 @@ def _names(given: str) -> list[str] | None:
     for item in items:
         if re.fullmatch(r"\d+x\d+", item) and names and names[-1].startswith("blocks:"):
             item = f"blocks:{item}"
-        if not re.fullmatch(r"lines|segments(:\d{1,9})?|columns:\d{1,9}|blocks:\d{1,9}x\d{1,9}", item):
+        if not re.fullmatch(r"lines(\+below)?|segments(:\d{1,9})?|columns:\d{1,9}|blocks:\d{1,9}x\d{1,9}", item):
             return None
         names.append(item)
     return names
@@ -168,11 +178,20 @@ def _named(name: str, board: Board, coding: str) -> Tuples:
             for row in range(board.rows - high + 1)
             for col in range(board.cols - wide + 1)
         ]
-    lengths = [int(size)] if size else [board.k] if kind == "lines" else [board.k, board.k + 1]
+    lengths = [int(size)] if size else [board.k] if kind.startswith("lines") else [board.k, board.k + 1]
     fitting = [length for length in lengths if length <= max(board.rows, board.cols)]
     for length in fitting if kind == "segments" else lengths:
-        _check_length(name, length, coding)
+        _check_length(name, length if kind != "lines+below" else 2 * length, coding)
+    if kind == "lines+below":
+        return [(*line, *_below(line, board)) for line in board.lines]
     return [line for length in fitting for line in Board(board.rows, board.cols, length).lines]
+
+
+def _below(line: tuple[int, ...], board: Board) -> list[int]:
+    """Return the cells of the board just below those of a line; none for a line in a column."""
+    if line[0] % board.cols == line[1 % len(line)] % board.cols:
+        return []
+    return [cell + board.cols for cell in line if cell + board.cols < board.cells]
 
 
 def _check_length(name: str, cells: int, coding: str) -> None:
@@ -230,8 +249,8 @@ def _read(path: Path) -> str:
         text = content.decode("utf-8")
     except (OSError, ValueError):
         raise UsageError(
-            f"tuples {quoted(str(path))} are neither lines, segments, blocks:RxC, columns:N nor a file that can be "
-            "read; choose one of these, or write cells such as 'a1 b1 c1; a2 b2 c2'"
+            f"tuples {quoted(str(path))} are neither lines, segments, lines+below, blocks:RxC, columns:N nor a file "
+            "that can be read; choose one of these, or write cells such as 'a1 b1 c1; a2 b2 c2'"
         ) from None
     if len(content) > MAX_FILE:  # not within `try`: a UsageError is a ValueError
         raise UsageError(f"{shown(path)} is too long for tuples: at most 1 MiB")

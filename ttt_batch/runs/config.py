@@ -22,6 +22,7 @@ from ttt_batch.learners.base import Learner, OwnNumbers, Settings
 from ttt_batch.ntuple.games import Aim
 from ttt_batch.ntuple.network import (
     COLUMNS,
+    MANY_CELLS,
     MARKS,
     Network,
     Tuples,
@@ -340,8 +341,9 @@ def horizon_of(epsilon: Schedule, alpha: Schedule, games: int) -> int:
     return games if epsilon.by_games or alpha.by_games else 0
 
 
-PROVE_EVERY, PROVE_EVERY_OF_COLUMNS = 2_000, 4_000
-"""Default numbers of games between two proofs; coded by columns, where a proof looks for more lost games."""
+PROVE_EVERY, PROVE_EVERY_OF_COLUMNS, HUNT_EVERY = 2_000, 4_000, 20_000
+"""Default numbers of games between two proofs; coded by columns, where a proof looks for more lost games; with hunts,
+since proofs of larger boards take longer."""
 
 START_SHARE = 0.5
 """Share of games that begin with moves of a lost game, once there are lost games."""
@@ -420,6 +422,11 @@ class PatternConfig(Configuration):
         return OBJECTIVES[self.objective].always_wins
 
     @property
+    def hunts(self) -> bool:
+        """Return whether a proof begins with hunts for lost games."""
+        return self.coding == COLUMNS and self.board.cells >= MANY_CELLS
+
+    @property
     def round(self) -> int:
         """Return the number of games in a round, one batch of every network; training plays whole rounds."""
         return self.batch * len(self.aims)
@@ -466,6 +473,7 @@ def make_pattern_config(
     name = read("objective", next(name for name, one in OBJECTIVES.items() if one.is_default(learner, decided)))
     objective = OBJECTIVES[name]
     by_goal = coding == COLUMNS and not baseline and name != "plain"
+    large = board.cells >= MANY_CELLS
     if board.misere and not objective.suits_misere:
         others = either([other for other, one in OBJECTIVES.items() if one.suits_misere])
         raise UsageError(f"objective {name} needs a board on which a line wins; choose {others} on a misere board")
@@ -477,7 +485,13 @@ def make_pattern_config(
         "gamma": GAMMA_OF_COLUMNS if by_goal else objective.gamma,
         "trace": 0.5 if baseline else 0.0,
         "batch": 1 if by_goal else 16,
-        "prove_every": 0 if baseline else PROVE_EVERY_OF_COLUMNS if by_goal else PROVE_EVERY,
+        "prove_every": 0
+        if baseline
+        else PROVE_EVERY
+        if not by_goal
+        else HUNT_EVERY
+        if large
+        else PROVE_EVERY_OF_COLUMNS,
         "seed": 0,
     }
     values = {name: read(name, default) for name, default in defaults.items()}

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.compiler.numerics import HUNTING, stream_key
 from ttt_batch.core.errors import UsageError, flag
 from ttt_batch.core.text import SEATS, Number, count_text
-from ttt_batch.evaluation.prover import ALWAYS_WINS, CANNOT_LOSE, Proof, Prover
+from ttt_batch.evaluation.prover import ALWAYS_WINS, CANNOT_LOSE, Goal, Proof, Prover
 from ttt_batch.games.bitboards import make_lines
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS
 from ttt_batch.games.transcripts import Games
@@ -42,6 +43,15 @@ ENOUGH_LOST lost games.
 Proofs must not stop at the first lost game, since the last few are far apart: 5x5x4 was then not proved as second.
 Networks coded by columns stop only at LOST_A_PROOF: on 5x6x4-gravity too few lost games were found otherwise.
 """
+
+HUNTS, HUNTED, LOST_A_HUNT, FEW_LOST = 40, 20_000, 10, 4
+"""Hunts before a proof, most positions that each enters, and lost games that each looks for.  The proof itself follows
+if all of them find FEW_LOST at most.  Lost games of hunts are far apart, where those of a long proof that ends early
+are close together: 6x6x4-gravity was not proved without hunts.
+"""
+
+BUDGET_AFTER_HUNTS = 1 << 25
+"""Most positions of a proof after hunts: on 6x6x4-gravity it enters three to four million."""
 
 MEMORY = 1 << 29
 """Bytes for the positions of a proof; fixed, since the result must not depend on free memory."""
@@ -72,6 +82,8 @@ class PatternTrainer(Trainer):
         self._spaces = [make_space(self.lines, self.network, each) for _ in self._nets]
         symmetric = config.sharing != "none"
         self._provers = {seat: Prover(config.board, MEMORY, symmetric=symmetric) for seat in config.seats}
+        # Provers of their own: fewer slots take less time to clear.
+        self._hunters = {seat: Prover(config.board, MEMORY, symmetric=symmetric) for seat in config.seats}
         if before is not None:
             for number, net in enumerate(self._nets):
                 net.weights[:] = before.learnt.weights[number].T[:, self.network.kind]
@@ -137,23 +149,50 @@ class PatternTrainer(Trainer):
         agents = {seat: self.agent(seat) for seat in config.seats}
 
         def proof(seat: int) -> Proof:
-            return self._provers[seat].prove(
+            hunt = self._hunt(seat, goal, stop) if config.hunts else None
+            if hunt is not None and len(hunt.lost) > FEW_LOST:
+                return hunt
+            found = self._provers[seat].prove(
                 agents[seat],
                 seat,
                 goal,
-                budget=BUDGET,
+                budget=BUDGET if hunt is None else BUDGET_AFTER_HUNTS,
                 lost=LOST_A_PROOF,
+                hunt=0 if hunt is None else self._hunt_key(seat, HUNTS),
                 follow=lambda entered, lost: stop() or (lost >= enough and entered >= REFUTING),
             )
+            return found if hunt is None else replace(found, lost=np.concatenate([hunt.lost, found.lost]))
 
         shared = len(agents) > 1 and self._threads > 1
         found = dict(zip(agents, (self._pool.map if shared else map)(proof, agents), strict=True))
         if stop():
             return None
+        most = LOST_A_PROOF if config.hunts else MOST_LOST
         for number, aim in enumerate(config.aims):
             games = [found[seat].lost for seat in found if aim.seat in (seat, BOTH)]
-            self._lost[number] = np.concatenate([self._lost[number], *games])[-MOST_LOST:]
+            self._lost[number] = np.concatenate([self._lost[number], *games])[-most:]
         return found
+
+    def _hunt(self, seat: int, goal: Goal, stop: Callable[[], bool]) -> Proof:
+        """Return the lost games of several hunts as one proof, refuted or undecided."""
+        found, agent = [], self.agent(seat)
+        for number in range(HUNTS):
+            key = self._hunt_key(seat, number)
+            found.append(
+                self._hunters[seat].prove(
+                    agent, seat, goal, budget=HUNTED, lost=LOST_A_HUNT, hunt=key, follow=lambda *_: stop()
+                )
+            )
+            if stop():
+                break
+        lost = np.concatenate([one.lost for one in found])
+        positions = sum(one.positions for one in found)
+        line = next((one.line for one in found if one.line), None)
+        return Proof("refuted" if len(lost) else "undecided", positions, line, lost)
+
+    def _hunt_key(self, seat: int, number: int) -> int:
+        """Return the key of the random numbers of a hunt after the games so far."""
+        return int(stream_key(self.config.seed + self.games * (HUNTS + 1) + number, HUNTING[seat])) >> 1 | 1
 
     def judge(self, stop: Callable[[], bool] = lambda: False) -> dict[str, Any] | None:
         """Prove each seat, if the configuration asks for proofs, and keep the weights of the proved seats.

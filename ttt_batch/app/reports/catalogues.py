@@ -208,7 +208,7 @@ def _network_text(name: str) -> tuple[list[str], Options]:
     """Return the description and the options of a learner of networks."""
     config = make_pattern_config(learner=name)
     own = {name: getattr(config, name) for name in ("epsilon", "alpha", "gamma", "trace", "batch", "prove_every")}
-    words = {"tuples": "lines|segments|segments:N|blocks:RxC|columns:N|FILE", "sharing": "|".join(SHARING)}
+    words = {"tuples": "lines|lines+below|segments|segments:N|blocks:RxC|columns:N|FILE", "sharing": "|".join(SHARING)}
     options = {"games": NETWORK_GAMES, **own, **words, "objective": "|".join(OBJECTIVES)}
     head = [*hanging(name, SOURCES[name], 14), *hanging("", RULES[name], 14)]
     return [*head, "", *paragraphs(_EXPLAINED)], [(name, value, "") for name, value in options.items()]
