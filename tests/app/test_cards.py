@@ -310,7 +310,7 @@ def test_what_cannot_be_printed_is_refused_in_a_line(tmp_path: Path, capsys: Any
         status, out, err = command(capsys, "export", name, "--to", "cards")
         assert (status, out) == (1, "") and err.startswith(f"ttt-batch: {wanted}") and err.count("\n") == 1, name
     options = {
-        ("--to", "cards", "-o", "cards.png"): "cannot print cards into cards.png: a kit is a .pdf or an .html file",
+        ("--to", "cards", "-o", "cards.png"): "cannot print cards into cards.png: sheets are a .pdf or an .html file",
         ("--to", "boxes"): "choose cards, html, json or csv",
         (): "no format given",
         ("--to", "html", "--ties", "any"): "--ties is for runs; leave it out",

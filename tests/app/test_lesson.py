@@ -102,6 +102,7 @@ def test_figures_of_all_seeds() -> None:
     first, second = half([first_points(run) for run in many(SEATS)])
     assert f"as first by game {first:,.0f}, and as second by game {second:,.0f}." in SEATS.found
     assert last(many(BEATEN))[1] == 0
+    assert f"{last(many(CARDS))[0]} of 20 seeds" in CARDS.found
 
 
 def test_the_guide_follows_from_the_declaration() -> None:

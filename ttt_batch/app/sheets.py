@@ -111,6 +111,6 @@ def check_sheets(path: Path, pieces: str, *, overwrite: bool) -> None:
     """
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(
-            f"cannot print {pieces} into {shown(path)}: a kit is a .pdf or an .html file; name one of these"
+            f"cannot print {pieces} into {shown(path)}: sheets are a .pdf or an .html file; name one of these"
         )
     check_targets([path], overwrite=overwrite)
