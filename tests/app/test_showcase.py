@@ -1,7 +1,13 @@
 """`train --watch`: games of the table as it is, beside the progress on a terminal, which change nothing of the run."""
 
+import fcntl
 import math
+import os
 import re
+import select
+import subprocess
+import sys
+import termios
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -83,6 +89,42 @@ def test_paces(monkeypatch: pytest.MonkeyPatch) -> None:
     assert stopped[1] == pytest.approx(0.1) and 1 <= stopped[2] == stopped[3] < 1.2
 
 
+def paces_after(keys: dict[float, str], pace: str, monkeypatch: pytest.MonkeyPatch) -> tuple[list[float], Pace]:
+    """Return when each game was learnt, if that takes no time.  keys: by the time when they are typed."""
+    clock, left = FakeTime(), dict(keys)
+    monkeypatch.setattr(moving, "time", clock)
+
+    def typed(seconds: float) -> list[str]:
+        clock.sleep(seconds + 1e-6)  # rounding must not stop the clock
+        return [left.pop(when) for when in list(left) if when <= clock.now]
+
+    kept, ends = Pace(pace, lambda: clock.now > 100, SampleGames(), typed), []
+    for number in range(1, 41):
+        kept.wait(ttt.Progress(number, 10**6, clock.now, (1, 0, 0), None, True), lambda now: None)
+        ends.append(clock.now)
+    return ends, kept
+
+
+def test_keys_pause_step_and_change_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends, _ = paces_after({}, "1", monkeypatch)
+    assert ends[:4] == pytest.approx([0, 1, 2, 3], abs=0.01)
+    ends, _ = paces_after({2.45: " ", 7.45: " "}, "1", monkeypatch)
+    assert ends[:5] == pytest.approx([0, 1, 2, 8, 9], abs=0.01)  # what is left of a game's second is kept
+    ends, kept = paces_after({2.5: "n", 10.5: "n", 20: "right"}, "1", monkeypatch)
+    assert ends[3:5] == pytest.approx([2.5, 10.5], abs=0.11) and ends[5] > 100  # paused between, and then
+    assert kept.lines()[0].startswith("paused   space go on")
+    ends, _ = paces_after({1.5: "+", 3.5: "up"}, "1", monkeypatch)
+    assert ends[2:6] == pytest.approx([1.5, 2.0, 2.5, 3.0], abs=0.11)  # at once, and then at the new pace
+    assert ends[8] - ends[7] == pytest.approx(0.25, abs=0.01)
+    ends, _ = paces_after({0.55: "-"}, "1", monkeypatch)
+    assert ends[3] - ends[2] == pytest.approx(2, abs=0.01)
+    ends, kept = paces_after({0: "-"}, "max", monkeypatch)
+    assert ends[2] - ends[1] == pytest.approx(1, abs=0.01) and kept.lines()[0].startswith("1 games/s")
+    ends, kept = paces_after({5: "+"}, "lesson", monkeypatch)
+    assert not kept.lines()[0].startswith("lesson")
+    assert Pace("1", lambda: False).lines() == []  # no keys are promised where none are read
+
+
 def test_what_is_no_pace(capsys: pytest.CaptureFixture[str]) -> None:
     for words, expected in {
         ("--watch", "--pace", "0"): "pace 0 is not above 0; give games per second, e.g. 10, or max",
@@ -129,3 +171,37 @@ def test_watching_shows_on_a_terminal_and_changes_nothing(
     assert any(len(re.findall(r"^(?:[XO.] [XO.] [XO.]\s*){5}$", shown, re.MULTILINE)) == 3 for shown in SHOWN)
     runs = [ttt.load(tmp_path / f"{name}.h5") for name in ("off", "off-terminal", "alone", "on")]
     assert all(run == runs[0] for run in runs)
+
+
+def test_keys_change_nothing_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are typed on a terminal of its own, pause, step and hurry, and leave the terminal as it was."""
+    master, slave = os.openpty()
+    before = termios.tcgetattr(slave)
+    words = ["--games", "300", "--batch", "1", "--seed", "5"]
+    program = [sys.executable, "-m", "ttt_batch", "train", *words, "--watch", "-o", str(tmp_path / "keys.h5")]
+
+    def own_terminal() -> None:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    child = subprocess.Popen(
+        program, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, preexec_fn=own_terminal
+    )
+    try:
+        for awaited, keys in {
+            b"space pause": b" ",
+            b"space go on": b"nn\x1b[C\x1b[A- " + b"+" * 40,
+            b"saved:": b"",
+        }.items():
+            seen = b""
+            while awaited not in seen:
+                assert select.select([master], [], [], 60)[0], seen
+                seen += os.read(master, 4096)
+            os.write(master, keys)
+        assert child.wait(60) == 0
+    finally:
+        child.kill()
+        child.wait()
+    assert termios.tcgetattr(slave) == before
+    os.close(master)
+    os.close(slave)
+    assert ttt.load(tmp_path / "keys.h5") == ttt.train(300, batch=1, seed=5)

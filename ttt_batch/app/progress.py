@@ -349,7 +349,7 @@ class SampleGames:
     def __init__(self) -> None:
         self._rng = random.Random(0)
         self._games: list[Game] = []
-        self._began = -1.0
+        self._began, self._steps = -1.0, 1
 
     def lines(self, now: Progress) -> list[str]:
         """Return the current boards side by side as lines; empty if the training reports no run."""
@@ -359,9 +359,13 @@ class SampleGames:
             run, self._began = now.run(), now.seconds
             count = max(1, min(MOST_GAMES, WIDTH // (2 * run.board.cols + len(GAP))))
             self._games = [self._play(run) for _ in range(count)]
-        longest = max(len(game.moves) for game in self._games)
-        shown = int((longest + 2) * (now.seconds - self._began))  # the final position stays for a moment
+            self._steps = max(len(game.moves) for game in self._games) + 2  # the final position stays for a moment
+        shown = int(self._steps * (now.seconds - self._began) + 1e-9)
         return boards_side_by_side([Game(game.board, game.moves[:shown]) for game in self._games])
+
+    def step(self) -> None:
+        """Show the games one move further on than their time says."""
+        self._began -= 1 / self._steps
 
     def _play(self, run: Run) -> Game:
         game = Game(run.board)
@@ -378,19 +382,31 @@ DOUBLES = 5.0
 FRAME = 0.1
 """Seconds between two pictures while a training waits."""
 
+FASTEST = 1e9
+"""Games per second from which on a pace is as fast as the machine can."""
+
 
 class Pace:
-    """Pace of a training that is watched.
+    """Pace of a training that is watched, which keys change.
 
     pace: games per second, above 0; `lesson`, a batch per second at first and twice as many every DOUBLES seconds; or
     `max`.  Whole batches are learnt at once.  stop: ends the waiting once it returns True.
+    games: the games that are shown, for single moves.
+    typed: waits for keys, some seconds at most, and returns them; None if there are no keys.
     Raises UsageError for another pace.
     """
 
-    def __init__(self, pace: str, stop: Callable[[], bool]) -> None:
-        self._stop = stop
-        self._first: Progress | None = None
-        self._batch = 0  # games of the first slice after the first report
+    def __init__(
+        self,
+        pace: str,
+        stop: Callable[[], bool],
+        games: SampleGames | None = None,
+        typed: Callable[[float], list[str]] | None = None,
+    ) -> None:
+        self._stop, self._games, self._typed = stop, games or SampleGames(), typed
+        self._first: Progress | None = None  # from which on this pace is kept
+        self._learnt = self._batch = 0  # games since then, and of the first slice after the first report
+        self._paused, self._wanted = False, 0  # wanted: batches to learn while it is paused
         self._rate = {LESSON: None, FULL_SPEED: math.inf}.get(pace.casefold(), 0.0)
         if self._rate == 0:
             self._rate = parse_float("pace", pace, f"games per second, e.g. 10, {LESSON} or {FULL_SPEED}")
@@ -398,21 +414,77 @@ class Pace:
                 raise UsageError(f"pace {pace} is not above 0; give games per second, e.g. 10, or {FULL_SPEED}")
 
     def wait(self, now: Progress, show: Callable[[Progress], object]) -> float:
-        """Wait until the games learnt since the first report are due; return the seconds that this took.
+        """Wait until the games learnt at this pace are due, and do what keys say; return the seconds that this took.
 
         show: called with each picture of the time between.
         """
+        began, paused = time.perf_counter(), 0.0
         self._first = self._first or now
-        games = now.games - self._first.games
-        self._batch = self._batch or games
-        until, began = self._first.seconds + self._due(games), time.perf_counter()
-        while games and not self._stop():
-            left = until - now.seconds - (time.perf_counter() - began)
-            if left <= 0:
+        self._batch = self._batch or now.games - self._first.games
+        then = now
+        self._press(self._keys(0.0), then)
+        while not self._stop() and not self._wanted:
+            self._learnt = now.games - self._first.games
+            left = FRAME if self._paused else self._first.seconds + self._due(self._learnt) - then.seconds
+            if left <= 0 or (self._learnt == 0 and not self._paused):
                 break
-            time.sleep(min(left, FRAME))
-            show(replace(now, seconds=now.seconds + time.perf_counter() - began, recorded=False))
+            before, was_paused = time.perf_counter(), self._paused
+            keys = self._keys(min(left, FRAME))
+            paused += (time.perf_counter() - before) * was_paused
+            then = replace(now, seconds=now.seconds + time.perf_counter() - began - paused, recorded=False)
+            self._press(keys, then)
+            show(then)
+        self._wanted = max(self._wanted - 1, 0)
+        self._first = replace(self._first, seconds=self._first.seconds + paused)
         return time.perf_counter() - began
+
+    def lines(self) -> list[str]:
+        """Return a line with the pace and the keys; nothing without keys."""
+        if self._typed is None:
+            return []
+        a_batch = "a game" if self._batch == 1 else "a batch"
+        rate = self._rate_now()
+        now = "as fast as it can" if rate == math.inf else f"{rate:,.3g} games/s"
+        state = "paused" if self._paused else f"{LESSON}, {now}" if self._rate is None else now
+        return [f"{state}   space {'go on' if self._paused else 'pause'}, + - pace, right a move, n {a_batch}"]
+
+    def _keys(self, seconds: float) -> list[str]:
+        """Return the keys typed within some seconds at most; without keys wait for so long."""
+        if self._typed is not None:
+            return self._typed(seconds)
+        time.sleep(seconds)
+        return []
+
+    def _press(self, keys: list[str], now: Progress) -> None:
+        """Do what keys say."""
+        for key in keys:
+            if key == " ":
+                self._paused = not self._paused
+            elif key in ("right", "n"):
+                self._paused = True
+                self._wanted += key == "n"
+                if key == "right":
+                    self._games.step()
+            elif key in ("+", "=", "up"):
+                self._keep(2 * self._rate_now(), now)
+            elif key in ("-", "down"):
+                rate, first = self._rate_now(), self._first or now
+                seconds = now.seconds - first.seconds
+                # From full speed on it is half of what the machine does.
+                self._keep(
+                    (rate if rate < math.inf else (now.games - first.games) / seconds if seconds else 2.0) / 2, now
+                )
+
+    def _keep(self, rate: float, now: Progress) -> None:
+        """Keep another pace from now on."""
+        self._first, self._learnt = now, 0
+        self._rate = rate if 0 < rate < FASTEST else math.inf
+
+    def _rate_now(self) -> float:
+        """Return the games per second that are wanted now."""
+        if self._rate is not None:
+            return self._rate
+        return max(self._batch, 1) + self._learnt * math.log(2) / DOUBLES
 
     def _due(self, games: int) -> float:
         """Return the seconds that this number of games should take."""

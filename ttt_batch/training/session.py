@@ -387,7 +387,7 @@ class Session:
         while trainer.games < total and not self.hooks.stop():
             if trainer.games >= last_batch:
                 before = trainer.state()
-            first = trainer.games
+            first, waited = trainer.games, 0.0
             seconds = self._play_slice(total if first >= last_batch else last_batch)
             if trainer.grown is not None and self._is_full(trainer.grown):
                 break
@@ -395,9 +395,9 @@ class Session:
             if checkpoints is not None and first < trainer.games < total and checkpoints.due(trainer.games):
                 checkpoints.attempt(self._run_now())
             if self.hooks.progress is not None:
-                waited = self.hooks.progress(self._progress(recorded))
-                seconds += waited if isinstance(waited, float) else 0.0
-            self._resize_slice(trainer.games - first, seconds)
+                told = self.hooks.progress(self._progress(recorded))
+                waited = told if isinstance(told, float) else 0.0
+            self._resize_slice(trainer.games - first, seconds, waited)
         if trainer.games > self._recorder.last and (judged := trainer.glance()) is not None:
             self._add_point(judged)
         return before if before is not None and trainer.games > before.games else None
@@ -433,10 +433,15 @@ class Session:
         self.trainer.advance(until, self.hooks.stop)
         return self.clock.seconds - began
 
-    def _resize_slice(self, games: int, seconds: float) -> None:
-        """Resize the next slice to about SLICE_SECONDS, after one of `games` games in `seconds`."""
+    def _resize_slice(self, games: int, seconds: float, waited: float) -> None:
+        """Resize the next slice to about SLICE_SECONDS, after one of `games` games in `seconds`.
+
+        waited: seconds that the progress callback waited on purpose; after a long wait the next slice is a batch.
+        """
         # A slice that a recorded point cuts short says little.
-        if seconds < SLICE_SECONDS / 2 and games >= self._slice_games / 2:
+        if waited > 2 * SLICE_SECONDS:
+            self._slice_games = 1
+        elif seconds + waited < SLICE_SECONDS / 2 and games >= self._slice_games / 2:
             self._slice_games = min(2 * self._slice_games, MAX_GAMES)
         elif seconds > 2 * SLICE_SECONDS:
             self._slice_games = math.ceil(self._slice_games / 2)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ttt_batch.app.commands import shared
 from ttt_batch.app.commands.shared import File, Text, argument, option, switch
-from ttt_batch.core.console import print_message
+from ttt_batch.core.console import is_live, print_message
 from ttt_batch.core.errors import InterruptedTraining, RunFileError, UsageError, flag
 from ttt_batch.core.files import command_text, exists, shown
 from ttt_batch.core.text import ALL_LEARNERS, DIGITS_MEAN, LEARNER_NAMES, PATTERN_LEARNERS, count_text
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ttt_batch.app.interrupt import Interrupt
     from ttt_batch.app.progress import Reporter
+    from ttt_batch.app.terminal.keys import Keyboard
     from ttt_batch.games.board import Board
     from ttt_batch.games.transcript_reader import GameFile, Skipped
     from ttt_batch.runs.loading import AnyRun
@@ -54,7 +55,12 @@ SharedBy = Annotated[
     ),
 ]
 Watch = Annotated[
-    bool, switch("--watch", "On a terminal: games of the table as it is now, a few new ones each second.")
+    bool,
+    switch(
+        "--watch",
+        "On a terminal: games of the table as it is now, a few new ones each second. Keys pause, step and change the "
+        "pace.",
+    ),
 ]
 
 Pace = Annotated[
@@ -135,9 +141,9 @@ def train_command(
         make_config(learner=name, board=board)
     nothing = f"interrupted; nothing {'' if resume is None else 'more '}was written"
     tell = watched if opponent is not None else nullcontext
-    with Interrupt(nothing) as interrupt, Reporter(quiet=quiet) as report, tell(report.asking):
+    with _keys(watch, quiet) as keys, Interrupt(nothing) as stop, Reporter(quiet=quiet) as report, tell(report.asking):
         asked |= {"start": _origin(asked, out, name, board), "command": shared.command_line()}
-        asked |= _followers(interrupt, report, watch=watch, pace=pace)
+        asked |= _followers(stop, report, keys, watch=watch, pace=pace)
 
         def work(target: Path) -> Any:
             return train_run(**asked, out=target if resume is None else out)
@@ -146,10 +152,20 @@ def train_command(
     _say_end(run, run.file or (resume if out is None else None), json=json, compiled=report.compiled)
 
 
-def _followers(interrupt: "Interrupt", report: "Reporter", *, watch: bool, pace: str | None) -> dict[str, Any]:
+def _keys(watch: bool, quiet: bool) -> "Keyboard":
+    """Return the keyboard of a training that is watched; without a terminal it reads no keys."""
+    from ttt_batch.app.terminal.keys import Keyboard
+
+    return Keyboard(sys.stdin if watch and not quiet and is_live(sys.stderr) else None)
+
+
+def _followers(
+    interrupt: "Interrupt", report: "Reporter", keyboard: "Keyboard", *, watch: bool, pace: str | None
+) -> dict[str, Any]:
     """Return the callbacks of a training: for progress, interruption, warnings and questions.
 
-    watch: show games, too, at a pace (see `Pace`).  Raises UsageError for another pace, and for one without games.
+    watch: show games, too, at a pace that keys change (see `Pace`).  Raises UsageError for another pace, and for one
+    without games.
     """
     from ttt_batch.app.progress import LESSON, Pace, SampleGames
 
@@ -157,7 +173,12 @@ def _followers(interrupt: "Interrupt", report: "Reporter", *, watch: bool, pace:
         raise UsageError(
             f"{flag('pace', pace)} is for games that are shown; add {flag('watch', True)}, or leave it out"
         )
-    beside = (SampleGames().lines, Pace(LESSON if pace is None else pace, interrupt.requested)) if watch else ()
+    games = SampleGames()
+    beside: tuple[Any, ...] = ()
+    if watch:
+        typed = keyboard.keys if keyboard.reads else None
+        kept = Pace(LESSON if pace is None else pace, interrupt.requested, games, typed)
+        beside = (lambda now: [*games.lines(now), *kept.lines()], kept)
 
     def progress(now: "Progress") -> float:
         interrupt.gently = True
@@ -169,6 +190,7 @@ def _followers(interrupt: "Interrupt", report: "Reporter", *, watch: bool, pace:
 
     def elsewhere(failure: Exception) -> Path | None:
         report.clear()
+        keyboard.close()  # the answer is a line
         return _ask_for_file(failure)
 
     said = {"warn": report.warn, "note": report.note}

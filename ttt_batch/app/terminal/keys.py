@@ -70,6 +70,9 @@ NEXT_KEY = 0.3
 SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.)?")
 """Pattern of a terminal's code for an arrow, a function key, or Escape."""
 
+ARROWS = {"A": "up", "B": "down", "C": "right", "D": "left"}
+"""Arrow keys by the last character of their codes."""
+
 
 class Keyboard:
     """Context manager that reads the keys of a terminal; without a terminal it reads none.
@@ -101,6 +104,10 @@ class Keyboard:
             tty.setcbreak(number, termios.TCSANOW)
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the terminal as it was before; no more keys are read."""
         if self._before is not None:
             import termios
 
@@ -112,6 +119,16 @@ class Keyboard:
     def how_to_leave(self) -> str:
         """Return a line of text that says how to leave."""
         return f"{KeyCommand.LEAVE.keys[0] if self._before is not None else 'Ctrl-C'} {KeyCommand.LEAVE.label}"
+
+    @property
+    def reads(self) -> bool:
+        """Return whether keys are read."""
+        return self._before is not None
+
+    def keys(self, seconds: float) -> list[str]:
+        """Wait for keys, some seconds at most; return them, arrows by their names."""
+        typed = re.findall(f"{SEQUENCE.pattern}|.", self._read(seconds), re.DOTALL)
+        return [ARROWS.get(key[-1], "") if len(key) > 1 else key.lower() for key in typed]
 
     def wait(self, seconds: float) -> None:
         """Wait some seconds.  Raises KeyboardInterrupt, as Ctrl-C does, at a key or a word that leaves."""
