@@ -1,6 +1,7 @@
 """The tour in scripts/examples: each is run as a person runs it, and says what its docstring promises."""
 
 import importlib
+import io
 import json
 import re
 import shutil
@@ -307,6 +308,17 @@ def test_servers_that_fail(judged, reply, said):
         assert report is None and f"error: the server failed: {said}; answers are kept" in out
     _, out = judged(server, "--retries", "0")
     assert "error: the server failed: Connection refused; answers are kept in answers.jsonl" in out
+
+
+def test_a_further_try_is_announced(judged, monkeypatch):
+    """It is the only sign of life while a server is down for minutes."""
+    kept = io.StringIO()
+    monkeypatch.setattr("sys.stderr", kept)
+    with chat_server(lambda *_: 503) as server:
+        _, out = judged(server, "--retries", "2", "--at-once", "1")
+    assert "error: the server failed: status 503: no" in out
+    said = [line for line in kept.getvalue().splitlines() if "try" in line]
+    assert said == [f"the server failed: status 503: no; try {number} of 2 in 0 s" for number in (1, 2)]
 
 
 def test_the_key_of_a_language_model_is_not_repeated(judged):

@@ -124,7 +124,10 @@ class Server(NamedTuple):
         failure = ""
         for number in range(self.retries + 1):
             if number:
-                time.sleep(self.wait * 2 ** (number - 1))
+                seconds = self.wait * 2 ** (number - 1)
+                # One write, so that the lines of several threads do not mix.
+                sys.stderr.write(f"the server failed: {failure}; try {number} of {self.retries} in {seconds:g} s\n")
+                time.sleep(seconds)
             try:
                 with OPENER.open(request, timeout=self.timeout) as response:
                     told = json.loads(self.without_key(response.read(MOST_BYTES)))
