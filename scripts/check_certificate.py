@@ -148,9 +148,11 @@ class Checker:
 
 if __name__ == "__main__":
     try:
-        checker = Checker(read(sys.argv[1] if sys.argv[1:] else sys.exit(__doc__)))
+        checker = Checker(read(sys.argv[1] if len(sys.argv) == 2 else sys.exit("name one file: FILE.npz")))
         print(f"claim: {checker.claim}", flush=True)
         checker.check()
         print(f"holds: {checker.claim}, {checker.move.size:,} positions")
-    except Exception as error:
-        sys.exit(f"does not hold: {error or type(error).__name__}")
+    except (OSError, MemoryError) as error:
+        sys.exit(f"cannot read {sys.argv[1]}: {getattr(error, 'strerror', None) or 'not enough memory'}")
+    except Exception as error:  # a plain ValueError is the checker's own; a kind of it is of a library
+        sys.exit(f"does not hold: {error if type(error) is ValueError else 'it is damaged, or no certificate'}")

@@ -59,13 +59,26 @@ def write_json(path: Path, report: Any) -> None:
     path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
+def read_report(path: Path, *names: str) -> dict[str, Any]:
+    """Return the figures that a script kept with `--json`.  Raises SystemExit for a file that lacks one of `names`."""
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SystemExit(f"cannot read {path}: {error.strerror}; check the name and its permissions") from None
+    except ValueError:
+        report = None
+    if not isinstance(report, dict) or not report.keys() >= {*names}:
+        raise SystemExit(f"{path} holds no figures of this script; name a file that it wrote with --json")
+    return report
+
+
 def write_from(options: argparse.Namespace, page: Callable[[Any], str]) -> bool:
     """Write the page of `--from`; without that option do nothing and return False."""
     if options.source is None:
         return False
     if options.page is None:
         raise SystemExit("--from needs --page: the file to write")
-    write_page(options, page(json.loads(options.source.read_text(encoding="utf-8"))))
+    write_page(options, page(read_report(options.source)))
     return True
 
 

@@ -13,7 +13,6 @@ games are those of the seat that took more.  Kernels are compiled before.  `--lo
 
 import argparse
 import functools
-import json
 import os
 import statistics
 import time
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from page_writer import add_page_options, fill, markdown_table, measured_on, say, write_from, write_report
+from page_writer import add_page_options, fill, markdown_table, measured_on, read_report, say, write_from, write_report
 
 from ttt_batch.analysis.warmup import environment_info
 from ttt_batch.compiler.bits import NONE, ONE, nth_member, popcount, single
@@ -426,7 +425,7 @@ def main() -> None:
     add_page_options(parser)
     options = parser.parse_args()
     if options.source is not None and (options.larger, options.gravity) != (None, None):
-        report = json.loads(options.source.read_text(encoding="utf-8"))
+        report = read_report(options.source)
     elif write_from(options, page):
         return
     else:

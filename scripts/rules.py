@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from page_writer import add_page_options, fill, markdown_table, say, write_report
+from page_writer import add_page_options, fill, markdown_table, read_report, say, write_report
 from study_pages import learnt_with, provenance_of, shown
 
 import ttt_batch as ttt
@@ -179,7 +179,7 @@ def main() -> None:
         games = {} if options.games is None else {"games": options.games}
         report = learn(description | games, options.seeds, options.only)
     else:
-        report = json.loads(options.source.read_text(encoding="utf-8"))
+        report = read_report(options.source)
     write_report(options, report, page, draw)
 
 

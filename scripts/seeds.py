@@ -13,7 +13,6 @@ figures of all resamples of many samples are one product of matrices.
 """
 
 import argparse
-import json
 import statistics
 from collections.abc import Callable, Iterator
 from itertools import combinations
@@ -22,9 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from page_writer import add_page_options, fill, markdown_table, say, write_report
+from page_writer import add_page_options, fill, markdown_table, read_report, say, write_report
 from scipy import stats
-from study_pages import check_done, learnt_with, provenance_of
+from study_pages import check_done, learnt_with, opened, provenance_of
 
 import ttt_batch as ttt
 from ttt_batch.app.plots.style import COLOURS, FIGURE_WIDTH, MARKERS, package_style, render
@@ -356,12 +355,12 @@ def parser() -> argparse.ArgumentParser:
 def main() -> None:
     """Judge the samples of a study, or take figures that were kept; write what is asked for."""
     options = parser().parse_args()
+    if options.samples < 1:
+        parser().error(f"--samples {options.samples} is below 1")
     if options.source is not None:
-        report = json.loads(options.source.read_text(encoding="utf-8"))
-    elif options.study is None:
-        raise SystemExit("name the study's file, or figures that were kept with --from")
+        report = read_report(options.source, "samples", "pairs")
     else:
-        with ttt.load_study(options.study) as study:
+        with opened(options.study) as study:
             report = report_of(study, options.samples)
     write_report(options, report, page, draw)
 

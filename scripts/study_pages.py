@@ -95,6 +95,16 @@ def provenance_of(study: ttt.Study) -> Row:
     return {name: study.provenance[name] for name in ("created", "processor", *(f"{one}_version" for one in LIBRARIES))}
 
 
+def opened(path: str | None) -> ttt.Study:
+    """Open the study of a page.  Raises SystemExit if none is named, or none can be read."""
+    if path is None:
+        raise SystemExit("name the study's file, or figures that were kept with --from")
+    try:
+        return ttt.load_study(path)
+    except ttt.TttBatchError as error:
+        raise SystemExit(str(error)) from None
+
+
 def check_done(study: ttt.Study) -> None:
     """Raise SystemExit if a learner of a study is not done."""
     left = int(np.count_nonzero(study.state != DONE))
@@ -305,9 +315,7 @@ def main() -> None:
     page = PAGES[options.name]
     if write_from(options, page.text):
         return
-    if options.study is None:
-        raise SystemExit("name the study's file, or figures that were kept with --from")
-    with ttt.load_study(options.study) as study:
+    with opened(options.study) as study:
         report = report_of(study, page.figures, page.options)
     write_report(options, report, page.text)
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import runpy
 import shutil
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import ttt_batch as ttt
 
 ROOT = Path(__file__).parent.parent
 SCRIPTS = ROOT / "scripts"
+BOOK = ROOT / "ttt_batch" / "games" / "book-6x7x4-gravity.npz"
 
 SMALL = {
     "benchmark.py": ["--once", "--only", "td, batch 16,384", "--json", "out.json", "--page", "out.md"],
@@ -84,3 +86,50 @@ def test_a_script_does_its_work(name, tmp_path):
         assert {"page.png", "learn.png", "phone.png"} <= made or not os.environ.get("CI"), done.stderr
     if "out.png" in SMALL[name]:
         assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("script", "options", "status", "said"),
+    [
+        ("seeds.py", [], 1, "name the study's file, or figures that were kept with --from"),
+        ("seeds.py", ["missing.h5"], 1, "there is no file missing.h5; check the name"),
+        ("seeds.py", ["text.txt"], 1, "text.txt is not a ttt-batch study; name a file that a study wrote"),
+        ("seeds.py", ["text.txt", "--samples", "0"], 2, "--samples 0 is below 1"),
+        (
+            *("seeds.py", ["--from", "missing.json"], 1),
+            "cannot read missing.json: No such file or directory; check the name and its permissions",
+        ),
+        *(
+            (
+                "seeds.py",
+                ["--from", name],
+                1,
+                f"{name} holds no figures of this script; name a file that it wrote with --json",
+            )
+            for name in ("text.txt", "other.json")
+        ),
+        ("study_pages.py", ["settling", "missing.h5"], 1, "there is no file missing.h5; check the name"),
+        ("check_certificate.py", [], 1, "name one file: FILE.npz"),
+        ("check_certificate.py", ["one.npz", "two.npz"], 1, "name one file: FILE.npz"),
+        ("check_certificate.py", ["missing.npz"], 1, "cannot read missing.npz: No such file or directory"),
+        ("check_certificate.py", ["."], 1, "cannot read .: Is a directory"),
+        ("check_certificate.py", ["text.txt"], 1, "does not hold: it is damaged, or no certificate"),
+        ("check_certificate.py", [str(BOOK)], 1, "does not hold: it is damaged, or no certificate"),
+        ("examples/league.py", ["0"], 2, "generations 0 is below 1; give a number from 1, e.g. 12"),
+        ("examples/league.py", ["many"], 2, "argument generations: invalid int value: 'many'"),
+    ],
+)
+def test_a_script_refuses_wrong_files_and_options_in_a_line(
+    script, options, status, said, tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "text.txt").write_text("no file of ours", encoding="utf-8")
+    (tmp_path / "other.json").write_text('{"rows": []}', encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    monkeypatch.setattr("sys.argv", [script, *options])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_path(str(SCRIPTS / script), run_name="__main__")
+    # Python prints the text of an exit on standard error, and exits with 1.
+    text = capsys.readouterr().err if end.value.code == 2 else end.value.code
+    assert text.strip().rpartition("error: ")[2] == said
+    assert end.value.code in (status, said)

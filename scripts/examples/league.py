@@ -6,7 +6,7 @@ A frozen copy joins the league after each generation.  The last columns are exac
 loses against random moves as second, and the seats in which nobody can beat it.
 """
 
-import sys
+import argparse
 from typing import Any
 
 import numpy as np
@@ -66,4 +66,9 @@ def main(generations: int, seed: int = 0) -> None:
 
 
 if __name__ == "__main__":
-    main(int((sys.argv[1:] or ["12"])[0]))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("generations", nargs="?", type=int, default=12, help="frozen copies that join (12)")
+    generations = parser.parse_args().generations
+    if generations < 1:
+        parser.error(f"generations {generations} is below 1; give a number from 1, e.g. 12")
+    main(generations)
