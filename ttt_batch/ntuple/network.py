@@ -10,12 +10,11 @@ mark.
 Tuples that are images of each other share a table, and patterns that a symmetry of their tuple maps to each other share
 a weight.  So images of a position have one value.
 
-Tuples are given by name, list or file.  `lines` are the winning lines; `lines+below` are
-these, each together with the cells just below it unless it stands in a column; `segments` all runs of k and of k + 1
-cells, `segments:N` those of N; `blocks:RxC` all rectangles of R x C cells, lying and standing; `columns:N` all sets of
-N whole columns.  Items are separated by commas, and sizes after `blocks:` belong to it: `segments,blocks:3x3,3x4`.
-Other tuples are cells by name, separated by spaces, with semicolons or ends of lines between tuples: `a1 b1 c1; a1 b2
-c3`, or such text in a file.
+Tuples are given by name, list or file.  `lines` are the winning lines; `lines+below` the same, each with
+the cells just below it unless it stands in a column; `segments` all runs of k and of k + 1 cells, `segments:N` those of
+N; `blocks:RxC` all rectangles of R x C cells, lying and standing; `columns:N` all sets of N whole columns.  Items are
+separated by commas, and sizes after `blocks:` belong to it: `segments,blocks:3x3,3x4`.  Other tuples are cells by name,
+separated by spaces, with semicolons or ends of lines between tuples: `a1 b1 c1; a1 b2 c3`, or such text in a file.
 
 Evaluation of moves by a network: its sum of weights, its preferred moves, and the network as a player.
 """
@@ -52,8 +51,8 @@ MAX_BITS = 21
 MANY_CELLS = 36
 """Cells of boards with gravity from which on proofs begin with hunts.
 
-Boards of exactly so many have more tuples by default, by which 6x6x4-gravity took fewer games; on larger ones these
-would take gigabytes.
+Boards of exactly so many have more tuples by default, with which 6x6x4-gravity lost fewer games after as many (one
+seed).  Larger boards would have too many weights.
 """
 
 MAX_FILE = 1 << 20

@@ -473,7 +473,9 @@ def make_pattern_config(
     name = read("objective", next(name for name, one in OBJECTIVES.items() if one.is_default(learner, decided)))
     objective = OBJECTIVES[name]
     by_goal = coding == COLUMNS and not baseline and name != "plain"
-    large = board.cells >= MANY_CELLS
+    usual = PROVE_EVERY
+    if by_goal:
+        usual = HUNT_EVERY if board.cells >= MANY_CELLS else PROVE_EVERY_OF_COLUMNS
     if board.misere and not objective.suits_misere:
         others = either([other for other, one in OBJECTIVES.items() if one.suits_misere])
         raise UsageError(f"objective {name} needs a board on which a line wins; choose {others} on a misere board")
@@ -485,13 +487,7 @@ def make_pattern_config(
         "gamma": GAMMA_OF_COLUMNS if by_goal else objective.gamma,
         "trace": 0.5 if baseline else 0.0,
         "batch": 1 if by_goal else 16,
-        "prove_every": 0
-        if baseline
-        else PROVE_EVERY
-        if not by_goal
-        else HUNT_EVERY
-        if large
-        else PROVE_EVERY_OF_COLUMNS,
+        "prove_every": 0 if baseline else usual,
         "seed": 0,
     }
     values = {name: read(name, default) for name, default in defaults.items()}

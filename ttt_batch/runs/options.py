@@ -479,11 +479,11 @@ class PatternOptions(TypedDict, total=False):
     tuples: Annotated[
         str | None,
         Option(
-            "lines|segments|blocks:3x3,3x4|columns:3|FILE",
+            "lines|lines+below|segments|blocks:3x3,3x4|columns:3|FILE",
             "Networks: their tuples of cells; several names with commas, or one file.",
             networks=str,
             default="lines if they cross the board, else segments and blocks; other ones with gravity",
-            offers=("lines", "segments"),
+            offers=("lines", "lines+below", "segments"),
             commas=True,
         ),
     ]
