@@ -150,11 +150,17 @@ VALUES = [
             ("3 by 4", "3x4x3"),
             ("33", "3x3"),
             ("gomoku", "8x8x5"),
+            ("connect4-misere", "6x7x4-misere-gravity"),
+            ("connect-5", "6x7x5-gravity"),
+            ("c4 exact", "6x7x4-exact-gravity"),
+            ("4x4x4-gravity-misere", "4x4x4-misere-gravity"),
         )
     ],
     ("train --alpha 0,1", "alpha '0,1' is not a number", "give 0.1, with a point"),
     ("train --gamma 0,9", "gamma '0,9' is not a number", "give 0.9, with a point"),
     ("train --seed random", "seed 'random' is not a whole number", "give any, e.g. 7: it fixes the randomness"),
+    ("evaluate random --board 9x7x4-gravity --against optimal", "has 7 x 10 = 70", "choose random, one-ply or two-ply"),
+    ("play optimal --board 9x7x4-gravity", "columns x (rows + 1) up to 64; 9x7x4-gravity has 7 x 10 = 70", "or a run"),
     *[
         (typed, "'foo'", "a run file, a certificate, FILE.py:NAME or cmd:PROGRAM")
         for typed in ("train --opponent foo", "evaluate random --against foo")

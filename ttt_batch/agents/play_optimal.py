@@ -9,7 +9,7 @@ from ttt_batch.agents.base import Agent, Positions
 from ttt_batch.agents.builtin import KernelAgent, policy_player
 from ttt_batch.games.board import MAX_TABLE_CELLS, Board
 from ttt_batch.games.enumeration import choose_space, enumerate_graph, too_large
-from ttt_batch.games.gravity_solver import GravitySolver, can_solve
+from ttt_batch.games.gravity_solver import GravitySolver, can_solve, cannot_solve
 from ttt_batch.games.opening_book import read_book
 from ttt_batch.games.solution import solve
 from ttt_batch.simulation.policy import optimal_policy
@@ -49,7 +49,8 @@ def optimal_agent(board: Board) -> Agent:
     if space is None or space.grown:
         if can_solve(board):
             return SearchingAgent(board)
-        raise too_large("best play", board, "choose random, one-ply, two-ply or a run")
+        remedy = "choose random, one-ply, two-ply or a run"
+        raise cannot_solve(board, remedy) if board.rules == ["gravity"] else too_large("best play", board, remedy)
     graph = enumerate_graph(board, symmetry=space.symmetry)
     policy = optimal_policy(graph, solve(graph))
     return KernelAgent("optimal", board, policy_player(board, graph, policy, space.symmetry))

@@ -378,11 +378,24 @@ BOARDS = (
 BOARD = f"connect4, ROWSxCOLUMNS or ROWSxCOLUMNSxK, and {', '.join(f'-{name}' for name in BOARD_RULES)}"
 
 
+def _named_with_rules(text: str) -> str:
+    """Return the board that a name with rules appended means, such as `connect4-misere`; empty if none is known."""
+    name, rules = fold_case(text), set[str]()
+    while rule := next((one for one in BOARD_RULES if name.endswith(one)), ""):
+        name, rules = name.removesuffix(rule), {*rules, rule}
+    named = BOARD_NAMES.get(NAMED.get(name, name), name if rules else "")
+    if numbers := re.fullmatch(r"connect([1-9])", named or name):  # as large as connect4, with another k
+        named = f"6x7x{numbers[1]}-gravity"
+    with suppress(BoardError):
+        return replace(parse_board(named), **dict.fromkeys(rules, True)).name if named else ""
+    return ""
+
+
 def _board_meant(text: str) -> str:
     """Return the board that a text of another form probably means; empty if none is known."""
     numbers = re.findall(r"\d{1,3}", text[:40], re.ASCII)
     if not numbers or re.sub(r"by|[\d\s,;.:*x×/()\[\]-]", "", text.casefold()):
-        return NAMED.get(fold_case(text), "")
+        return NAMED.get(fold_case(text)) or _named_with_rules(text)
     if len(numbers) == 1:
         numbers = [*numbers[0]] if len(numbers[0]) > 1 else numbers * 2
     with suppress(BoardError):

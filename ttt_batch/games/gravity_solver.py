@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ttt_batch.compiler.bits import NONE, ONE, popcount
 from ttt_batch.compiler.intrinsics import prefetch_word
 from ttt_batch.compiler.jit import Int64, Int64Array, Uint64Array, inlined, kernel
-from ttt_batch.core.errors import UsageError
+from ttt_batch.core.errors import BoardError, UsageError
 from ttt_batch.games.bitboards import hash_of
 from ttt_batch.games.board import EMPTY, FIRST, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.games.opening_book import read_book
@@ -273,6 +273,15 @@ def score_of(
 def can_solve(board: Board) -> bool:
     """Return whether a `GravitySolver` takes a board: marks fall, no other rule, and `cols * (rows + 1)` at most 64."""
     return board.rules == ["gravity"] and board.cols * (board.rows + 1) <= WORD_BITS
+
+
+def cannot_solve(board: Board, remedy: str) -> BoardError:
+    """Return the error for best play on a board with gravity that has too many cells for a search."""
+    bits = f"{board.cols} x {board.rows + 1} = {board.cols * (board.rows + 1)}"
+    return BoardError(
+        f"best play by search takes boards with columns x (rows + 1) up to {WORD_BITS}; {board.name} has {bits}: "
+        f"{remedy}"
+    )
 
 
 class GravitySolver:
