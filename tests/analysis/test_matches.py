@@ -18,10 +18,10 @@ from oracle.streams import below, drawn
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
-from ttt_batch.agents.builtin import policy_over, scripted_edges
+from ttt_batch.agents.builtin import policy_over, scripted_edges, table_player
 from ttt_batch.analysis import matches
-from ttt_batch.analysis.judge import evaluate_sampled, judge_agent
-from ttt_batch.analysis.matches import Tally, play_scripted, wilson
+from ttt_batch.analysis.judge import SampledEvaluation, evaluate_sampled, judge_agent
+from ttt_batch.analysis.matches import Shares, Tally, play_scripted, wilson
 from ttt_batch.compiler.numerics import stream_key
 from ttt_batch.core.errors import BoardError, UsageError
 from ttt_batch.core.text import RESULTS, SCRIPTED, SEATS
@@ -29,6 +29,7 @@ from ttt_batch.games.bitboards import make_lines
 from ttt_batch.games.board import UNFINISHED, parse_board
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.games.notation import read_position
+from ttt_batch.runs.evaluation import Evaluation
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run
 
@@ -370,3 +371,35 @@ def test_bad_players_seats_and_boards_are_refused() -> None:
         play_scripted(small_run(), "random", "third")
     with pytest.raises(BoardError, match="too large to enumerate"):
         large_run().evaluation("random")
+
+
+@pytest.mark.slow
+def test_best_play_of_a_solved_board_is_an_opponent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """5x4x4-gravity is judged by search as by the sweep over all positions, exactly and by games."""
+    run = networks(2000, board="5x4x4-gravity", seed=2)
+    right = judge_agent(run, "optimal")
+    assert isinstance(right, Evaluation)
+    exact = {seat: matches.play_best(run, seat, games=1, seed=0, agent=table_player(run, "any")) for seat in SEATS}
+    for seat in SEATS:
+        assert isinstance(exact[seat], Shares)
+        assert exact[seat] == pytest.approx(getattr(right, seat), abs=1e-12)
+    monkeypatch.setattr(matches, "EXACT_POSITIONS", 1)
+    for seat in SEATS:
+        tally = matches.play_best(run, seat, games=400, seed=1, agent=table_player(run, "any"))
+        assert isinstance(tally, Tally)
+        for result in RESULTS:
+            _, low, high = tally.share(result)
+            assert low - 0.02 <= getattr(exact[seat], result) <= high + 0.02
+
+
+@pytest.mark.slow
+def test_evaluate_says_how_it_judged_against_best_play(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent that is not a run is judged, too; each text says what is exact and what was played."""
+    found = ttt.evaluate("one-ply", "optimal", board="4x6x4-gravity", games=20)
+    assert isinstance(found, SampledEvaluation) and set(found.matches) == {"optimal"}
+    assert found.matches["optimal"]["first"].share("loss")[0] == 1  # the second player wins this board
+    assert sum(one["games"] for one in found.to_dict()["matches"]["optimal"]["second"].values()) == 20
+    monkeypatch.setattr(matches, "EXACT_POSITIONS", 10**6)
+    assert "(exact)" in str(ttt.evaluate(networks(2000, board="5x5x4-gravity", seed=2), "optimal", games=20))
+    with pytest.raises(BoardError, match="9x7x4-gravity has 7 x 10 = 70: choose random, one-ply or two-ply"):
+        ttt.evaluate("one-ply", "optimal", board="9x7x4-gravity")

@@ -15,6 +15,7 @@ games, each answer used once.  So Wilson's interval for N games is wide enough.
 """
 
 import dataclasses
+import functools
 import itertools
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,12 +31,16 @@ from ttt_batch.agents.base import Words
 from ttt_batch.agents.builtin import adapter_of, policy_over, table_player
 from ttt_batch.agents.layers import LayerRules, Reached, shares
 from ttt_batch.analysis.matches import (
+    BEST,
+    BEST_GAMES,
     CONFIDENCE,
     GAMES,
     MAX_MATCH_GAMES,
     GameBlock,
+    Shares,
     Tally,
     check_both_seats,
+    play_best,
     play_scripted,
     wilson,
 )
@@ -64,6 +69,7 @@ from ttt_batch.evaluation.exact_results import match
 from ttt_batch.evaluation.prover import ALWAYS_WINS, BUDGET, CANNOT_LOSE, GOALS, Goal, Proof, Prover, Status
 from ttt_batch.games.board import FIRST_WINS, Board
 from ttt_batch.games.enumeration import too_large
+from ttt_batch.games.gravity_solver import can_solve, cannot_solve
 from ttt_batch.runs.evaluation import EXACT_OPPONENTS, NO_SHARES, Evaluation, JudgedAgent, Samples
 from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.lookup import find_run
@@ -132,14 +138,14 @@ def search(
 class SampledEvaluation(Printable):
     """Evaluation of an agent on a board too large to enumerate, or of networks.
 
-    verdicts: by seat, whether the agent can be beaten.  matches: by scripted player, then by seat.
+    verdicts: by seat, whether the agent can be beaten.  matches: by opponent, then by seat.
     wins: by seat, whether it always wins; only for seats trained with that goal.
     budget, games, seed, ties: parameters of search and matches.  run: the agent if it is a run.  agent: any other one.
     samples: answers sampled in each position of the search if the agent is random; else None.
     """
 
     verdicts: dict[str, Proof]
-    matches: dict[str, dict[str, Tally]]
+    matches: dict[str, dict[str, Tally | Shares]]
     budget: int
     games: int
     seed: int
@@ -210,8 +216,9 @@ def judge_agent(
     """Evaluate an agent, exactly unless its board is too large to enumerate or its answers are sampled.
 
     against: `random` (default), `one-ply`, `two-ply`, `optimal`, `self`, a run or another agent.
-    On boards too large to enumerate: one of the first three, by default all three.  Networks play matches against these
-    three, and have exact results against the others.
+    On boards too large to enumerate: one of the first three, by default all three, or `optimal` on boards with gravity
+    that a search solves.  Networks play matches against the first three; where all positions are enumerated, they have
+    exact results against the others.
     games, seed, budget: as for `evaluate_sampled`, where matches are played.  ties: tie rule of runs.
     samples: answers sampled in each position of a random agent; `seed` then applies on any board.
     Raises UsageError, BoardError and AgentError.
@@ -251,12 +258,18 @@ def check_lengths(agent: Judged, given: Sequence[str], *, sampled: bool = False)
 
 
 def check_scripted(agent: Judged, against: object, *, run: bool = False) -> None:
-    """Raise BoardError for an opponent other than scripted players, for an agent that is judged by matches.
+    """Raise BoardError for an opponent that an agent judged by matches cannot play.
+
+    It plays scripted players and, where a search solves the board, `optimal`.
 
     against: an opponent, or what names one.  run: True if it names the file of a run.
     """
     if against is None or against in SCRIPTED:
         return
+    if against == "optimal" and agent.board.rules == ["gravity"]:
+        if can_solve(agent.board):
+            return
+        raise cannot_solve(agent.board, f"choose {either(SCRIPTED)}")
     named = isinstance(against, str) and find_name(against, AGAINST) is not None
     other = "another run" if run or isinstance(against, AnyRun) else "another agent"
     what, remedy = flag("against", against) if named else other, f"choose {either(SCRIPTED)}"
@@ -308,19 +321,22 @@ def evaluate_sampled(
     budget: Number | None = None,
     ties: Ties = "any",
 ) -> SampledEvaluation:
-    """Search for losses and play matches against scripted players, in both seats.  Raises UsageError and AgentError.
+    """Search for losses and play matches, in both seats.  Raises UsageError and AgentError.
 
-    games: of each match; None for GAMES.  budget: most positions of a search; None for SEARCH_BUDGET, or NETWORK_BUDGET
-    with networks.  A random agent gives a new answer for each move of a match; by default it plays as many games as it
-    has samples, and its answers share the budget.
+    players: scripted players, and `optimal` on a board with gravity.  Against `optimal` the shares are exact if games
+    of the two reach few positions.
+    games: of each match; None for GAMES, or BEST_GAMES against `optimal`.  budget: most positions of a search; None for
+    SEARCH_BUDGET, or NETWORK_BUDGET with networks.  A random agent gives a new answer for each move of a match; by
+    default it plays as many games as it has samples, and its answers share the budget.
     ties: as for `Run.candidates`.  For enumerated boards, `Run.evaluation` is exact.
     """
     # Check first: a search may take minutes.
     samples = agent.samples if isinstance(agent, AgentAdapter) else 0
     usual = NETWORK_BUDGET if agent.generalises else max(1, SEARCH_BUDGET // (samples or 1))
-    games, seed = parse_int("games", samples or GAMES if games is None else games, 1, MAX_MATCH_GAMES), parse_seed(seed)
+    usual_games = samples or (BEST_GAMES if BEST in players else GAMES)
+    games, seed = parse_int("games", usual_games if games is None else games, 1, MAX_MATCH_GAMES), parse_seed(seed)
     most = parse_int("budget", usual if budget is None else budget, 1, MAX_SEARCH_BUDGET)
-    players = [choose("player", player, SCRIPTED) for player in players]
+    players = [choose("player", player, (*SCRIPTED, BEST)) for player in players]
     player = agent if isinstance(agent, AgentAdapter) else table_player(agent, ties)
     wins = {seat: search(agent, seat, goal=ALWAYS_WINS, budget=most) for seat in agent.winning_seats}
     won = {seat: verdict for seat, verdict in wins.items() if verdict.unbeatable}
@@ -328,13 +344,12 @@ def evaluate_sampled(
     if isinstance(agent, AgentAdapter):
         agent.ask_again()
     lost = {seat: LostGame(number) for number, seat in enumerate(SEATS)} if samples else {}
-    matches = {
-        name: {
-            seat: play_scripted(agent, name, seat, games=games, seed=seed, agent=player, seen=lost.get(seat))
-            for seat in SEATS
+    matches = dict[str, dict[str, Tally | Shares]]()
+    for name in players:
+        play = play_best if name == BEST else functools.partial(play_scripted, player=name)
+        matches[name] = {
+            seat: play(agent, seat=seat, games=games, seed=seed, agent=player, seen=lost.get(seat)) for seat in SEATS
         }
-        for name in players
-    }
     verdicts |= {seat: observed.told(verdicts[seat]) for seat, observed in lost.items()}
     if isinstance(agent, AgentAdapter):
         agent.ask_again()

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.adapter import AgentAdapter
-from ttt_batch.agents.builtin import KernelPlayer, Scripted, cells_of, kernel_player
-from ttt_batch.agents.layers import distinct
+from ttt_batch.agents.builtin import KernelAgent, KernelPlayer, Scripted, adapter_of, cells_of, kernel_player
+from ttt_batch.agents.layers import LayerRules, Reached, distinct
 from ttt_batch.compiler.bits import NONE, nth_member, popcount, single
 from ttt_batch.compiler.jit import Float64Array, Int8Array, Int64, Int64Array, Uint64Array, kernel
 from ttt_batch.compiler.numerics import MATCHES, below, draw, game_base, stream_key
@@ -75,6 +75,24 @@ class Tally(NamedTuple):
         return {
             result: dict(zip(names, (getattr(self, result), *self.share(result)), strict=True)) for result in RESULTS
         }
+
+
+class Shares(NamedTuple):
+    """Exact shares of games by result, from one player's side; used as a `Tally` is."""
+
+    win: float
+    draw: float
+    loss: float
+
+    def share(self, result: str) -> tuple[float, float, float]:
+        """Return the share of `win`, `draw` or `loss`, also as both ends of its interval."""
+        exact: float = getattr(self, result)
+        return exact, exact, exact
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values as `Tally.to_dict` does; no games were played."""
+        names = ("games", "share", "low", "high")
+        return {result: dict(zip(names, (None, *self.share(result)), strict=True)) for result in RESULTS}
 
 
 def wilson(count: Any, games: Any) -> tuple[Any, Any]:
@@ -229,6 +247,16 @@ GAMES = 10_000
 """Default number of games in a match: shares have a 95 % interval of about +-1 percentage point."""
 
 
+BEST = "optimal"
+"""Opponent that plays any move that keeps the game's value."""
+
+BEST_GAMES = 1_000
+"""Default number of games against best play, each of whose moves takes searches."""
+
+EXACT_POSITIONS = 100_000
+"""Positions up to which games against best play are followed with all choices: 1.4 s for 45,000 of 5x5x4-gravity."""
+
+
 def check_both_seats(agent: AnyRun | AgentAdapter) -> None:
     """Raise UsageError for a run that may resign, as it plays in one seat only."""
     if agent.resigns:
@@ -260,3 +288,31 @@ def play_scripted(
     if number == 0:
         return play_agents(agent, opponent, lines, games, key, seen)
     return Tally(*play_agents(opponent, agent, lines, games, key, seen)[::-1])
+
+
+def play_best(
+    run: AnyRun | AgentAdapter,
+    seat: str,
+    *,
+    games: int,
+    seed: int,
+    agent: KernelPlayer | AgentAdapter,
+    seen: Callable[[int, GameBlock], None] | None = None,
+) -> Tally | Shares:
+    """Play an agent in a seat against `optimal`; the result is exact if their games reach few positions.
+
+    The exact shares include all moves that either may pick, each equally likely.  Parameters as for `play_scripted`.
+    Raises BoardError if the board is not solved.
+    """
+    check_both_seats(run)
+    number, best = SEATS.index(seat), adapter_of(BEST, run.board)
+    if not (isinstance(agent, AgentAdapter) and agent.samples):
+        own = agent
+        if not isinstance(own, AgentAdapter):
+            own = AgentAdapter(KernelAgent(run.name, run.board, own, loses=run.occupied), run.board)
+        met = Reached(LayerRules(run.board), own.answers, number, against=best.answers, both=True, most=EXACT_POSITIONS)
+        if met.whole:
+            return Shares(*met.shares[:: 1 - 2 * number])
+    first, second = (best, agent) if number else (agent, best)
+    key = stream_key(seed, MATCHES[2 * len(SCRIPTED) + number])
+    return Tally(*play_agents(first, second, make_lines(run.board), games, key, seen)[:: 1 - 2 * number])

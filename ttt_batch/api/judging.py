@@ -146,8 +146,9 @@ def evaluate(
     """Evaluate a run, exactly unless its board is too large to enumerate or it has networks; an agent as `judge` does.
 
     against: `random` (default), `one-ply`, `two-ply`, `optimal`, `self`, another run or an agent.  On boards too large
-    to enumerate `random`, `one-ply` or `two-ply`; by default all three.  Networks play matches against these three, and
-    on enumerated boards have exact results against the others.
+    to enumerate `random`, `one-ply` or `two-ply`; by default all three.  On those with gravity also `optimal`, exactly
+    if few positions are reached.  Networks play matches against these, and on enumerated boards have exact results
+    against the others.
     games, seed: number of games and seed of each match.  budget: positions to search in each seat for a way to beat the
     agent.  All three are for boards with matches only.  ties: as for `Run.candidates`.
     as_played: evaluate a run of tables as it plays while it learns, against random moves and the best opponent; no

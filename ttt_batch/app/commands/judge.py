@@ -59,7 +59,7 @@ Against = Annotated[
     option(
         "random|one-ply|two-ply|optimal|self|RUN2",
         "The opponent; a run file or an agent for another one.  On boards too large to enumerate, and with "
-        "networks, one of the first three.",
+        "networks, one of the first three; also optimal where marks fall.",
         offers=AGAINST,
         default="random; all three there",
     ),
@@ -70,7 +70,12 @@ def evaluate_command(
     path: shared.AnyPlayer = shared.NEWEST,
     against: Against = None,
     games: Annotated[
-        Text, option("N", "Games a match, on boards too large to enumerate and with networks only.", default="10k")
+        Text,
+        option(
+            "N",
+            "Games a match, on boards too large to enumerate and with networks only.",
+            default="10k; 1k against optimal",
+        ),
     ] = None,
     seed: shared.SeedOfGames = None,
     budget: Annotated[

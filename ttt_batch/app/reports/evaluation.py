@@ -8,6 +8,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ttt_batch.analysis.judge import Proofs
+from ttt_batch.analysis.matches import Shares, Tally
 from ttt_batch.analysis.position import Move, PositionReport
 from ttt_batch.app.reports import layout
 from ttt_batch.core.console import one_line
@@ -108,12 +109,15 @@ def grown_evaluation_text(evaluation: "SampledEvaluation", name: str = "") -> st
         else:
             nothing = f"no way to beat it among {found}; {flag('budget', 'N')} searches on"
             lines += [f"undecided as {seat} within the budget: {nothing}", ""]
-    lines.append(f"{count_text(evaluation.games, 'game')} each, seed {evaluation.seed}, {CONFIDENT}")
+    if any(isinstance(tally, Tally) for tallies in evaluation.matches.values() for tally in tallies.values()):
+        lines += [f"{count_text(evaluation.games, 'game')} each, seed {evaluation.seed}, {CONFIDENT}", ""]
     for player, tallies in evaluation.matches.items():
-        lines += ["", f"against {player}", _wide_row("", *RESULTS)]
+        lines += [f"against {player}", _wide_row("", *RESULTS)]
         for seat, tally in tallies.items():
-            lines.append(_wide_row(f"as {seat}", *(INTERVAL.format(*tally.share(result)) for result in RESULTS)))
-    return "\n".join(lines)
+            form = "{:.4f} (exact)" if isinstance(tally, Shares) else INTERVAL
+            lines.append(_wide_row(f"as {seat}", *(form.format(*tally.share(result)) for result in RESULTS)))
+        lines.append("")
+    return "\n".join(lines[:-1])
 
 
 def _title(run: Any, name: str) -> str:
