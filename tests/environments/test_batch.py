@@ -512,3 +512,25 @@ def test_games_are_shown_as_text():
     ]
     with pytest.raises(ttt.UsageError, match=r"env 7 is outside 0 \.\. 6"):
         batch.render(7)
+
+
+def test_observations_of_a_batch():
+    boards = ttt.Batch(2, "3x3")
+    boards.step(np.array([0, 1]))
+    boards.step(np.array([4, 5]))
+    boards.step(np.array([8, 7]))
+    assert boards.observe("canonical").reshape(2, 9).tolist() == [
+        [-1, 0, 0, 0, 1, 0, 0, 0, -1],
+        [0, -1, 0, 0, 0, 1, 0, -1, 0],
+    ]
+    assert boards.observe("cells", "int64").reshape(2, 9).tolist() == [
+        [1, 0, 0, 0, 2, 0, 0, 0, 1],
+        [0, 1, 0, 0, 0, 2, 0, 1, 0],
+    ]
+    floats = boards.observe("planes-float32")
+    assert floats.dtype == np.float32 and (floats == boards.planes).all()
+    assert not np.may_share_memory(boards.observe(), boards.planes)
+    agent = ttt.Batch(2, "3x3", 1, "random", seat="second", dtype=bool)
+    assert agent.observe("cells").max() == 1 and agent.observe("canonical").min() == -1
+    with pytest.raises(ttt.UsageError, match="unknown observation 'plane'"):
+        boards.observe("plane")

@@ -373,6 +373,46 @@ def test_kinds_of_observations(observation: str, dtype: str | None):
     assert mine[2].tolist() == [True, False, False, False]
 
 
+@pytest.mark.parametrize(("view", "seat"), [("to-move", 1), ("acted", 0)])
+@pytest.mark.parametrize("mode", ["same-step", "next-step", "disabled"])
+def test_terminal_views(mode: str, view: str, seat: int):
+    """The first player completes the top row; with an opponent the view is always the agent's."""
+    options = {"opponent": None, "terminal_view": view, "observation": "planes"}
+    one, many = MNKEnv(**options), MNKVectorEnv(2, autoreset_mode=mode, **options)
+    one.reset()
+    many.reset()
+    for cell in (0, 3, 1, 4, 2):
+        single, double = one.step(cell), many.step(np.array([cell, 8 - cell]))
+    final, seats = double[0][0], double[4]["seat"]
+    if mode == "same-step":
+        final, seats = double[4]["final_obs"][0], double[4]["final_info"]["seat"]
+    assert single[1] == 1 and single[4]["seat"] == seat
+    assert seats.tolist() == [seat, seat]
+    for planes in (single[0], final):
+        assert planes.reshape(2, 9)[seat].nonzero()[0].tolist() == [0, 1, 2]
+    if mode == "disabled":  # the game that is not reset keeps its view
+        seen, info = many.reset(options={"reset_mask": np.array([True, False])})
+        assert (seen[0].sum(), seen[1].tolist()) == (0, double[0][1].tolist())
+        assert info["seat"].tolist() == [0, 0]
+    one.reset()
+    one.step(4)
+    seen, reward, over, _, info = one.step(4)  # an illegal action: its player is also the one to move
+    assert (reward, over, info["seat"], seen[1].argmax()) == (-1, True, 1, 4)
+    with pytest.raises(ttt.UsageError, match="unknown terminal_view 'both'"):
+        MNKEnv(terminal_view="both")
+
+
+def test_an_opponent_leaves_one_terminal_view():
+    two = [MNKVectorEnv(8, seed=1, terminal_view=view) for view in ("to-move", "acted")]
+    for env in two:
+        env.reset()
+    for _ in range(30):
+        actions = two[0].batch.sample()
+        first, second = (env.step(actions) for env in two)
+        assert first[0].tolist() == second[0].tolist()
+        assert first[4]["seat"].tolist() == second[4]["seat"].tolist()
+
+
 def test_wrong_observations_are_named():
     for given, message in [
         ({"observation": "plane"}, r"unknown observation 'plane' \(did you mean planes\?\)"),

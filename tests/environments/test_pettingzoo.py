@@ -92,3 +92,32 @@ def test_each_agent_sees_its_own_marks_first_also_after_a_forfeit():
         game.step(action)
     assert game.rewards == {"player_0": -1.0, "player_1": 1.0}
     assert [game.observe(agent)["observation"][0].ravel().argmax() for agent in game.possible_agents] == [0, 4]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    ("observation", "first", "second"),
+    [
+        ("planes", [1, 0, 0, 1], [0, 1, 1, 0]),
+        ("planes-float32", [1, 0, 0, 1], [0, 1, 1, 0]),
+        ("canonical", [1, -1], [-1, 1]),
+        ("cells", [1, 2], [1, 2]),
+    ],
+)
+def test_observations_are_those_that_are_asked_for(observation: str, first: list[int], second: list[int]):
+    """The numbers of the first two cells, after each player has marked one, also when the game is over."""
+    for dtype in (None, "float64"):
+        game = env("1x4x2", observation=observation, dtype=dtype)
+        api_test(game, num_cycles=50)
+        game.reset()
+        for cell in (0, 1, 1):
+            for seat, agent in enumerate(game.possible_agents):
+                seen = game.observe(agent)["observation"]
+                assert game.observation_space(agent)["observation"].contains(seen)
+                assert game.infos[agent] == {"seat": seat}
+            game.step(cell)
+        for agent, expected in zip(game.possible_agents, (first, second), strict=True):
+            assert game.observe(agent)["observation"][..., :2].ravel().tolist() == expected
+        assert all(game.terminations.values())
+    with pytest.raises(ttt.UsageError, match="unknown observation 'pixels'"):
+        env(observation="pixels")

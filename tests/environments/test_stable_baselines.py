@@ -57,12 +57,13 @@ def test_a_seed_counts_from_the_next_reset():
 
 
 def test_infos_say_whose_reward_it_is():
-    env = MNKVecEnv(1, opponent=None)
-    env.reset()
-    for cell in (0, 3, 1, 4, 2):
-        _, rewards, over, infos = env.step(np.array([cell]))
-    assert (rewards[0], over[0], infos[0]["seat"]) == (1, True, 0)
-    assert infos[0]["terminal_observation"].reshape(2, 9)[1].nonzero()[0].tolist() == [0, 1, 2]
+    for view, winner in (("acted", 0), ("to-move", 1)):
+        env = MNKVecEnv(1, opponent=None, terminal_view=view)
+        env.reset()
+        for cell in (0, 3, 1, 4, 2):
+            _, rewards, over, infos = env.step(np.array([cell]))
+        assert (rewards[0], over[0], infos[0]["seat"]) == (1, True, 0)
+        assert infos[0]["terminal_observation"].reshape(2, 9)[winner].nonzero()[0].tolist() == [0, 1, 2]
     going_on = env.step(np.array([4]))[3][0]
     with pytest.raises(TypeError):
         going_on["seat"] = 1

@@ -38,6 +38,7 @@ from ttt_batch.core.text import (
     random_seed,
 )
 from ttt_batch.environments import kernels, rules
+from ttt_batch.environments.observations import make_observer
 from ttt_batch.environments.pictures import picture_of
 from ttt_batch.games.bitboards import make_lines
 from ttt_batch.games.board import MAX_CODED_CELLS, Board, parse_board
@@ -211,13 +212,14 @@ class Batch:
     """Batch of `n` games of a board; `reset` starts them all, `step(actions)` makes a move in each.
 
     planes: uint8 or bool[n, 2, rows, cols], the marks of the player to move, and of its opponent; with an opponent,
-    always of the agent and of the opponent.
+    always of the agent and of the opponent.  `observe` makes other observations of them.
     mask: bool[n, actions], legal actions; all False if the game is over.  An action is a cell, row by row from 0
     at the top left, or on a `-gravity` board a column.
     rewards: float32[n, 2], of the first and the second player, for the games that this step has ended: 1 for a win,
     -1 for a loss, 0 otherwise.  terminated: bool[n], True if this step ended the game.
     seats: uint8[n], with an opponent the agent's seat in each current game, 0 or 1; otherwise None.
-    last: with `keep_last`, the final `planes` of the games that the last step ended.
+    last: with `keep_last`, the final `planes` of the games that the last step ended, without an opponent in the view
+    of the player who would move next.
 
     Game k (from 0) of environment i draws from (seed, i, k) only, independent of other environments.
     """
@@ -462,6 +464,13 @@ class Batch:
             check_array("actions", actions, self._shape, np.int64)
         self._run(kernels.draw_actions, self._keys[1], actions)
         return actions
+
+    def observe(self, observation: str = "planes", dtype: DTypeLike | None = None) -> NDArray[Any]:
+        """Return new observations of the positions that `planes` has, of a kind and dtype of `observations`.
+
+        The viewer is whose marks come first in `planes`.  Raises UsageError.
+        """
+        return make_observer(observation, dtype)(self.planes, self.movers)
 
     @property
     def codes(self) -> NDArray[np.int64]:

@@ -7,8 +7,9 @@ An agent plays against an opponent inside the environment, `random` unless anoth
 -1 for a loss and 0 otherwise.  With `opponent=None` it moves for both players, and the reward is that of the last
 mover.  `info["action_mask"]` has the legal actions; an illegal one loses.  `action_masks()` returns the same as bool,
 for `MaskablePPO` of sb3-contrib.  `info["seat"]` is the seat of the agent, 0 if it begins the game, otherwise 1; with
-`opponent=None` that of the player to move.  Observations are in the view of that player, also final ones: without an
-opponent a final one is not in the view of the player whose reward comes with it, unless that one made an illegal move.
+`opponent=None` that of the player to move.  Observations are in the view of that player.  With `opponent=None` a final
+one is in the view of the player who would move next (`terminal_view="to-move"`), or of the player whose reward comes
+with it (`"acted"`); `info["seat"]` is then the seat of the same player.
 
 Without a seed each environment draws its own, `batch.seed`.  Environment i of many equals
 a single one with `first_env=i` and the same seed.
@@ -26,7 +27,7 @@ from numpy.typing import DTypeLike, NDArray
 from ttt_batch.core.errors import UsageError, quoted
 from ttt_batch.core.text import check_switches, choose, parse_int
 from ttt_batch.environments.batch import AUTORESET, Batch, Opponent, flags_of, read_array
-from ttt_batch.environments.observations import Observer, make_observer, players_to_move
+from ttt_batch.environments.observations import TERMINAL_VIEWS, Observer, make_observer, players_to_move, turned
 from ttt_batch.environments.pictures import ENDINGS, RENDER_MODES, check_render_mode, picture_of, rendered
 from ttt_batch.games.board import Board
 
@@ -39,6 +40,34 @@ def spaces_of(batch: Batch, observer: Observer) -> tuple[Box, Discrete]:
     """Return the observation and action spaces of one environment."""
     shape = observer(batch.planes[:1], np.zeros(1)).shape[1:]
     return Box(*observer.bounds, shape, observer.dtype.type), Discrete(batch.n_actions)
+
+
+def viewers_of(batch: Batch, acted: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Return who views each game (int64[n]): in games that are over `acted`, if given, otherwise the player to move."""
+    movers = batch.movers
+    return movers if acted is None else np.where(batch.mask.any(axis=1), movers, acted)
+
+
+def observed(batch: Batch, observer: Observer, acted: NDArray[np.int64] | None) -> NDArray[Any]:
+    """Return new observations of all games, viewed as in `viewers_of`."""
+    if acted is None:
+        return observer(batch.planes, batch.movers)
+    viewers = viewers_of(batch, acted)
+    return observer(turned(batch.planes, batch.movers, viewers), viewers)
+
+
+def final_views(
+    batch: Batch, ended: NDArray[np.int64], acted: NDArray[np.int64], view: str
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the final planes of games that ended and restarted in the last step, and their viewers (int64).
+
+    ended: int64, their places.  acted: int64[n], who made the last action.  view: one of `TERMINAL_VIEWS`.
+    """
+    planes, seats = np.asarray(batch.last).take(ended, axis=0), acted[ended]
+    if batch.seats is not None:
+        return planes, seats
+    movers = players_to_move(planes).astype(np.int64)
+    return (turned(planes, movers, seats), seats) if view == "acted" else (planes, movers)
 
 
 def first_seed(env: Any, seed: Any) -> Any:
@@ -78,7 +107,8 @@ def reset_options(options: object) -> dict[str, Any]:
 class MNKEnv(gymnasium.Env):
     """One game.  Actions are cells or columns.
 
-    observation, dtype: see `observations`; by default uint8[2, rows, cols], the agent's marks and its opponent's.
+    observation, dtype, terminal_view: see `observations`; by default uint8[2, rows, cols], the agent's marks and its
+    opponent's.
     board, opponent, seat, illegal, first_env: as for `Batch`.
     seed: of all chance; None: `np_random` draws it.  A seed given to `reset` replaces it.
     render_mode: `human` prints the game at each reset and step; `ansi` and `rgb_array` are for `render`.
@@ -93,6 +123,7 @@ class MNKEnv(gymnasium.Env):
         *,
         observation: str = "planes",
         dtype: DTypeLike | None = None,
+        terminal_view: str = "to-move",
         seat: str = "alternate",
         illegal: str = "lose",
         first_env: int = 0,
@@ -102,6 +133,8 @@ class MNKEnv(gymnasium.Env):
         seed = first_seed(self, seed)
         self.batch = Batch(1, board, seed, opponent, "disabled", seat=seat, illegal=illegal, first_env=first_env)
         self._observer = make_observer(observation, dtype)
+        self._shows_actor = choose("terminal_view", terminal_view, TERMINAL_VIEWS) == "acted" and opponent is None
+        self._acted: NDArray[np.int64] | None = None
         self.observation_space, self.action_space = spaces_of(self.batch, self._observer)
         self.render_mode = check_render_mode(render_mode)
         self._untouched = True
@@ -119,12 +152,14 @@ class MNKEnv(gymnasium.Env):
 
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, Info]:
         """Make a move, and the opponent's reply.  Raises UsageError for an invalid action."""
-        mover = self.batch.movers[0]
+        mover = self.batch.movers
         seen = self.batch.step(one_action(self.batch, action))
         self._untouched = False
+        if self._shows_actor:
+            self._acted = mover
         if self.render_mode == "human":
             self.render()
-        reward = float(seen.rewards[0, mover])
+        reward = float(seen.rewards[0, mover[0]])
         return self._seen(), reward, bool(seen.terminated[0]), False, self._info()
 
     def action_masks(self) -> NDArray[np.bool_]:
@@ -133,10 +168,10 @@ class MNKEnv(gymnasium.Env):
         return legal
 
     def _seen(self) -> NDArray[Any]:
-        return self._observer(self.batch.planes, self.batch.movers)[0]
+        return observed(self.batch, self._observer, self._acted)[0]
 
     def _info(self) -> Info:
-        return {"action_mask": self.batch.mask[0].astype(np.int8), "seat": int(self.batch.movers[0])}
+        return {"action_mask": self.batch.mask[0].astype(np.int8), "seat": int(viewers_of(self.batch, self._acted)[0])}
 
     def render(self) -> Any:
         """Return the game in the render mode."""
@@ -146,7 +181,7 @@ class MNKEnv(gymnasium.Env):
 class MNKVectorEnv(VectorEnv):
     """`num_envs` games, stepped together.
 
-    observation, dtype: as for `MNKEnv`.
+    observation, dtype, terminal_view: as for `MNKEnv`.
     board, opponent, seat, illegal, first_env: as for `Batch`.  autoreset_mode: one of Gymnasium's (`AutoresetMode`, or
     its text), or of `Batch`'s names.
     seed: of all random draws; None: `np_random` draws it.  A seed given to `reset` replaces it.
@@ -163,6 +198,7 @@ class MNKVectorEnv(VectorEnv):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         observation: str = "planes",
         dtype: DTypeLike | None = None,
+        terminal_view: str = "to-move",
         seat: str = "alternate",
         illegal: str = "lose",
         first_env: int = 0,
@@ -187,6 +223,9 @@ class MNKVectorEnv(VectorEnv):
         self.num_envs, self.copy, self.render_mode = self.batch.n, copy, check_render_mode(render_mode)
         self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4, "autoreset_mode": MODES[name]}
         self._observer = make_observer(observation, dtype)
+        self._view = choose("terminal_view", terminal_view, TERMINAL_VIEWS)
+        self._shows_actor = self._view == "acted" and opponent is None
+        self._acted: NDArray[np.int64] | None = None
         self.single_observation_space, self.single_action_space = spaces_of(self.batch, self._observer)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
@@ -216,20 +255,20 @@ class MNKVectorEnv(VectorEnv):
         mover = self.batch.movers
         seen = self.batch.step(actions)
         self._untouched = False
+        if self._shows_actor:
+            self._acted = mover
         rewards = np.where(mover, seen.rewards[:, 1], seen.rewards[:, 0]).astype(np.float64)
         info, over = self._info(), seen.terminated.copy()
         if self.batch.last is not None and over.any():
-            info |= self._final(mover, over, self.batch.last)
+            info |= self._final(mover, over)
         if self.render_mode == "human":
             self.render()
         return self._seen(), rewards, over, np.zeros(self.num_envs, np.bool_), info
 
-    def _final(self, mover: NDArray[np.int64], over: NDArray[np.bool_], planes: NDArray[Any]) -> Info:
-        """Return the infos of games that ended in a step in which they restarted.  planes: their final ones."""
+    def _final(self, mover: NDArray[np.int64], over: NDArray[np.bool_]) -> Info:
+        """Return the infos of games that ended in a step in which they restarted."""
         last, ended = np.full(self.num_envs, None, object), np.flatnonzero(over)
-        rows = planes.take(ended, axis=0)
-        if self.batch.seats is None:  # a forfeit leaves no mark: the player who acted is still to move
-            mover[ended] = players_to_move(rows)
+        rows, mover[ended] = final_views(self.batch, ended, mover, self._view)
         seen = self._observer(rows, mover[ended])
         last[ended] = np.fromiter(seen, object, len(seen))  # views of one copy: a copy for each took twice as long
         if self.render_mode == "human":  # `render` shows the next games, already started
@@ -242,16 +281,16 @@ class MNKVectorEnv(VectorEnv):
         return {"final_obs": last, "_final_obs": over.copy(), "final_info": final, "_final_info": over.copy()}
 
     def _seen(self) -> NDArray[Any]:
-        if not self.copy and self._observer == make_observer("planes"):
+        if not self.copy and self._acted is None and self._observer == make_observer("planes"):
             return self.batch.planes
-        return self._observer(self.batch.planes, self.batch.movers)
+        return observed(self.batch, self._observer, self._acted)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the legal actions (bool[num_envs, actions]); all False where the game is over."""
         return self.batch.mask.copy()
 
     def _info(self, which: NDArray[np.bool_] | None = None) -> Info:
-        mask, seat = self.batch.mask.astype(np.int8), self.batch.movers
+        mask, seat = self.batch.mask.astype(np.int8), viewers_of(self.batch, self._acted)
         if which is None:
             which = np.ones(self.num_envs, np.bool_)
         else:

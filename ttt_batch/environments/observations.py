@@ -7,7 +7,9 @@
 | `canonical` | int8[rows, cols] | 1 the viewer's marks, -1 its opponent's, 0 free |
 | `cells` | int8[rows, cols] | 1 the first player's marks, 2 the second's, 0 free |
 
-The viewer is the agent; without an opponent it is the player to move.
+The viewer is the agent; without an opponent it is the player to move.  A game that is over then has two views, and
+`terminal_view` chooses: `to-move`, of the player who would move next, or `acted`, of the one whose action ended it.
+An illegal action that loses leaves no mark, so both are the same player.
 """
 
 from typing import Any, NamedTuple
@@ -25,6 +27,9 @@ DTYPES: dict[str, type[Any]] = {
     "cells": np.int8,
 }
 """Kinds of observations, and their dtypes unless the user chooses one."""
+
+TERMINAL_VIEWS = ("to-move", "acted")
+"""Viewers of a game that is over, without an opponent."""
 
 
 class Observer(NamedTuple):
@@ -72,3 +77,8 @@ def players_to_move(planes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return who would move next (uint8[n], 0 or 1) in positions with these marks (uint8[n, 2, rows, cols])."""
     players: NDArray[np.uint8] = np.bitwise_xor.reduce(planes, axis=(1, 2, 3))
     return players
+
+
+def turned(planes: NDArray[Any], shown: NDArray[Any], viewers: NDArray[Any]) -> NDArray[Any]:
+    """Return planes (uint8[n, 2, rows, cols]) with the marks of `viewers` first, not of `shown` (int[n], seats)."""
+    return np.where((shown != viewers)[:, None, None, None], planes[:, ::-1], planes)

@@ -16,7 +16,7 @@ import gymnasium
 import numpy as np
 import pettingzoo
 from gymnasium.spaces import Box, Discrete
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from pettingzoo import AECEnv
 
 from ttt_batch.core.errors import UsageError
@@ -35,8 +35,10 @@ NUMBERS = {agent: number for number, agent in enumerate(AGENTS)}
 class MNKAEC(AECEnv):
     """A game of two agents, `player_0`, which begins, and `player_1`.
 
-    Observations: `observation`, uint8[2, rows, cols], the agent's marks and the other's; `action_mask`, int8[actions],
-    all 0 unless the agent is to move.  Rewards: 1 for a win, -1 for a loss.
+    Observations: `observation`, by default uint8[2, rows, cols], the agent's marks and the other's; `action_mask`,
+    int8[actions], all 0 unless the agent is to move.  Each agent views the game as its own, also after the end.
+    Rewards: 1 for a win, -1 for a loss.  Infos: `seat`, 0 for `player_0`, 1 for `player_1`.
+    observation, dtype: see `observations`.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo's form
@@ -46,15 +48,23 @@ class MNKAEC(AECEnv):
         "render_fps": 4,
     }
 
-    def __init__(self, board: Board | str = "3x3", *, render_mode: str | None = None) -> None:
+    def __init__(
+        self,
+        board: Board | str = "3x3",
+        *,
+        observation: str = "planes",
+        dtype: DTypeLike | None = None,
+        render_mode: str | None = None,
+    ) -> None:
         super().__init__()
         self.batch = Batch(1, board, autoreset="disabled", illegal="lose")
         self.render_mode = check_render_mode(render_mode)
         self.possible_agents = list(AGENTS)
-        planes, actions = gymnasium_envs.spaces_of(self.batch, make_observer("planes"))
+        self._observer = make_observer(observation, dtype)
+        seen, actions = gymnasium_envs.spaces_of(self.batch, self._observer)
         mask = Box(0, 1, (self.batch.n_actions,), np.int8)
         self.observation_spaces = {
-            agent: gymnasium.spaces.Dict({"observation": planes, "action_mask": mask}) for agent in AGENTS
+            agent: gymnasium.spaces.Dict({"observation": seen, "action_mask": mask}) for agent in AGENTS
         }
         self.action_spaces = {agent: Discrete(int(actions.n)) for agent in AGENTS}
         self._begin()
@@ -83,17 +93,17 @@ class MNKAEC(AECEnv):
         self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
         self.terminations = dict.fromkeys(AGENTS, False)
         self.truncations = dict.fromkeys(AGENTS, False)
-        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in AGENTS}
+        self.infos: dict[str, dict[str, Any]] = {agent: {"seat": seat} for agent, seat in NUMBERS.items()}
 
     def observe(self, agent: str) -> dict[str, NDArray[Any]]:
         """Return an agent's observation.  Raises UsageError for an unknown agent."""
         number = NUMBERS[agent] if agent in AGENTS else NUMBERS[choose("agent", agent, AGENTS)]
-        planes, mask = self.batch.planes[0], self.batch.mask[0].astype(np.int8)
+        planes, mask = self.batch.planes, self.batch.mask[0].astype(np.int8)
         if number != self._viewer:
-            planes = planes[::-1]
+            planes = planes[:, ::-1]
         if agent != self.agent_selection:
             mask[:] = 0
-        return {"observation": planes.copy(), "action_mask": mask}
+        return {"observation": self._observer(planes, np.array([number]))[0], "action_mask": mask}
 
     def step(self, action: int | None) -> None:
         """Make a move of the agent to move; pass None after the end."""
@@ -124,9 +134,9 @@ class MNKAEC(AECEnv):
         """Do nothing, as nothing is open."""
 
 
-def env(board: Board | str = "3x3", *, render_mode: str | None = None) -> MNKAEC:
-    """Return the environment of a board of up to 64 cells.  Raises BoardError and UsageError."""
-    return MNKAEC(board, render_mode=render_mode)
+def env(board: Board | str = "3x3", **options: Any) -> MNKAEC:
+    """Return the environment of a board of up to 64 cells.  options: of `MNKAEC`.  Raises BoardError and UsageError."""
+    return MNKAEC(board, **options)
 
 
 if hasattr(pettingzoo, "register") and NAME not in pettingzoo.aec_registry:

@@ -22,9 +22,10 @@ except ImportError as error:
     raise ImportError(f"this module needs stable-baselines3 ({error}); {remedy}") from None
 
 from ttt_batch.core.errors import UsageError
+from ttt_batch.core.text import choose
 from ttt_batch.environments.batch import Batch, Opponent
-from ttt_batch.environments.gymnasium_envs import spaces_of
-from ttt_batch.environments.observations import make_observer, players_to_move
+from ttt_batch.environments.gymnasium_envs import final_views, spaces_of
+from ttt_batch.environments.observations import TERMINAL_VIEWS, make_observer
 from ttt_batch.environments.pictures import check_render_mode, picture_of
 from ttt_batch.games.board import Board
 
@@ -36,7 +37,8 @@ class MNKVecEnv(VecEnv):
     """`num_envs` games, stepped together.  A game that ends begins again in the same step.
 
     board, opponent, seat, illegal, first_env, seed: as for `Batch`, but illegal actions lose by default.
-    observation, dtype: see `observations`; by default uint8[2, rows, cols], the agent's marks and its opponent's.
+    observation, dtype, terminal_view: see `observations`; by default uint8[2, rows, cols], the agent's marks and its
+    opponent's.
     Infos of ended games hold `terminal_observation`, viewed as in `gymnasium_envs`, and `seat`, of the player whose
     reward it is; the other infos are empty and read-only.
     render_mode: as for `render`; `human` prints the games.
@@ -50,6 +52,7 @@ class MNKVecEnv(VecEnv):
         *,
         observation: str = "planes",
         dtype: DTypeLike | None = None,
+        terminal_view: str = "to-move",
         seat: str = "alternate",
         illegal: str = "lose",
         first_env: int = 0,
@@ -69,6 +72,7 @@ class MNKVecEnv(VecEnv):
             keep_last=True,
         )
         self._observer = make_observer(observation, dtype)
+        self._view = choose("terminal_view", terminal_view, TERMINAL_VIEWS)
         super().__init__(self.batch.n, *spaces_of(self.batch, self._observer))
         self._untouched = True
         self._actions: Any = None
@@ -94,9 +98,8 @@ class MNKVecEnv(VecEnv):
         self._untouched = False
         rewards, over = np.where(mover, seen.rewards[:, 1], seen.rewards[:, 0]), seen.terminated.copy()
         infos, ended = [GOING_ON] * self.num_envs, np.flatnonzero(over)
-        planes, seats = np.asarray(self.batch.last).take(ended, axis=0), mover[ended]
-        viewers = players_to_move(planes) if self.batch.seats is None else seats
-        for env, final, seat in zip(ended.tolist(), self._observer(planes, viewers), seats.tolist(), strict=True):
+        finals = self._observer(*final_views(self.batch, ended, mover, self._view))
+        for env, final, seat in zip(ended.tolist(), finals, mover[ended].tolist(), strict=True):
             infos[env] = {"terminal_observation": final, "seat": seat}
         return self._observer(seen.planes, self.batch.movers), rewards, over, infos
 
