@@ -61,6 +61,7 @@ class MNKAEC(AECEnv):
         self.render_mode = check_render_mode(render_mode)
         self.possible_agents = list(AGENTS)
         self._observer = make_observer(observation, dtype)
+        self._plain = self._observer == make_observer("planes")
         seen, actions = gymnasium_envs.spaces_of(self.batch, self._observer)
         mask = Box(0, 1, (self.batch.n_actions,), np.int8)
         self.observation_spaces = {
@@ -98,12 +99,14 @@ class MNKAEC(AECEnv):
     def observe(self, agent: str) -> dict[str, NDArray[Any]]:
         """Return an agent's observation.  Raises UsageError for an unknown agent."""
         number = NUMBERS[agent] if agent in AGENTS else NUMBERS[choose("agent", agent, AGENTS)]
-        planes, mask = self.batch.planes, self.batch.mask[0].astype(np.int8)
+        planes, mask = self.batch.planes[0], self.batch.mask[0].astype(np.int8)
         if number != self._viewer:
-            planes = planes[:, ::-1]
+            planes = planes[::-1]
         if agent != self.agent_selection:
             mask[:] = 0
-        return {"observation": self._observer(planes, np.array([number]))[0], "action_mask": mask}
+        if self._plain:
+            return {"observation": planes.copy(), "action_mask": mask}
+        return {"observation": self._observer(planes[None], np.array([number]))[0], "action_mask": mask}
 
     def step(self, action: int | None) -> None:
         """Make a move of the agent to move; pass None after the end."""
