@@ -49,12 +49,15 @@ from environment_contestants import (
     DRAWS,
     IN_NUMPY,
     LONG_STEPS,
+    REPLAYS,
     SIZES,
     SLOWEST,
     TURNS,
+    WAYS,
     N,
     environment_contestants,
 )
+from environment_contestants import PEERS as STEP_PEERS
 from itemise import STAGES
 from page_writer import add_page_options, say, write_from, write_page
 
@@ -269,6 +272,11 @@ def environment_figures() -> Iterator[Figure]:
     for peer, label, least in (("pgx-steps", "Pgx", 20), ("gymnasium-steps", "SyncVectorEnv", 1000)):
         yield Figure(f"environments: {label}, 3x3", peer, "games/s", "steps/s")
         yield Figure(f"environments: 3x3 / {label}", "steps 3x3", "games/s", "x", peer, (">=", least))
+    for board, envs in REPLAYS:
+        name, ours = f"environments: {envs:,} of {board} / ", f"steps {board} {envs}"
+        yield Figure(f"{name}Pgx, recorded moves", ours, "games/s", "x", f"pgx-{board}-{envs}")
+        for way in WAYS:
+            yield Figure(f"{name}EnvPool, {way}", ours, way, "x", f"envpool-{board}-{envs}")
     memory = f"environments: memory grown over 10^{math.log10(LONG_STEPS):.0f} steps"
     yield Figure(memory, "steps memory", "megabytes", "MB", None, ("<=", 1))
 
@@ -301,7 +309,7 @@ def without_missing(chosen: list[Figure], interpreter: str) -> tuple[list[Figure
     versions: dict[str, str] = {}
     missing = set()
     needed = {name for figure in chosen for name in (figure.contestant, figure.over)}
-    for name in filter(needed.__contains__, PEERS):
+    for name in filter(needed.__contains__, dict.fromkeys(PEERS + STEP_PEERS)):
         try:
             versions |= run_peer(interpreter, name, 0)["versions"]
         except LookupError as error:

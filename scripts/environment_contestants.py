@@ -15,7 +15,16 @@ from numpy_boards import PlainBoards, TunedBoards
 import ttt_batch as ttt
 
 N = 16_384
-PEERS = ("pgx-steps", "gymnasium-steps")
+REPLAYED, ENVS = ("3x3", "6x7x4-gravity"), (64, 4_096, 16_384)
+"""Boards and numbers of environments of the comparison with Pgx and EnvPool on recorded moves."""
+REPLAYS = [(board, envs) for board in REPLAYED for envs in ENVS]
+WAYS = [f"{mode}, {threads}" for mode in ("sync", "async") for threads in ("1 thread", "2 threads", "default threads")]
+"""EnvPool's modes and numbers of threads, as `peers.py` names them."""
+PEERS = (
+    "pgx-steps",
+    "gymnasium-steps",
+    *(f"{peer}-{board}-{envs}" for peer in ("pgx", "envpool") for board, envs in REPLAYS),
+)
 clock = time.process_time
 BOARDS = {"3x3": 15, "4x4x4": 15, "5x5x5": 20, "6x7x4-gravity": 50}
 """The boards of the comparison with NumPy, and how many times as fast as plain NumPy the step has to be."""
@@ -44,11 +53,11 @@ def actions_of(batch: ttt.Batch, steps: int) -> list[NDArray[np.int64]]:
     return found
 
 
-def stepped(board: str) -> Contestant:
-    """Steps of `Batch`."""
+def stepped(board: str, envs: int = N) -> Contestant:
+    """Steps of `Batch`.  The rate is repeated under each of EnvPool's ways, for the ratios to these."""
 
     def prepare(plan: Plan) -> Measure:
-        batch = ttt.Batch(N, board, 1, autoreset="same-step")
+        batch = ttt.Batch(envs, board, 1, autoreset="same-step")
         actions = actions_of(batch, CHUNK)
 
         def measure() -> Values:
@@ -58,8 +67,8 @@ def stepped(board: str) -> Contestant:
                 start = clock()
                 for one in actions:
                     batch.step(one)
-                spent, steps = spent + clock() - start, steps + N * CHUNK
-            return {"games/s": steps / spent}
+                spent, steps = spent + clock() - start, steps + envs * CHUNK
+            return dict.fromkeys(("games/s", *WAYS), steps / spent)
 
         measure()
         return measure
@@ -155,12 +164,20 @@ def alone(draws: bool) -> Contestant:
 
 
 def peer_steps(name: str) -> Contestant:
-    """Another program's steps, by the core's time, too; see `peers.py`."""
+    """Another program's steps; see `peers.py`.
+
+    By the core's time, too, or by the clock if that is shorter, as it may be with several threads.
+    """
+
+    def rate(values: Values) -> float:
+        return float(values["games"] / min(values["seconds"], values["cpu seconds"]))
 
     def prepare(plan: Plan) -> Measure:
         def measure() -> Values:
             values = run_peer(plan.peers, name, 2 * plan.seconds)
-            return {"games/s": values["games"] / values["cpu seconds"]}
+            if "ways" in values:
+                return {way: rate(one) for way, one in values["ways"].items()}
+            return {"games/s": rate(values)}
 
         return measure
 
@@ -186,6 +203,7 @@ def environment_contestants() -> dict[str, Contestant]:
     """Everything that is measured of environments, by name."""
     return {
         **{f"steps {board}": stepped(board) for board in dict.fromkeys((*BOARDS, *SIZES))},
+        **{f"steps {board} {envs}": stepped(board, envs) for board, envs in REPLAYS},
         **{f"{kind} NumPy steps {board}": in_numpy(kind, board) for kind in IN_NUMPY for board in BOARDS},
         **{name: peer_steps(name) for name in PEERS},
         **{f"turns {opponent} {board}": against(opponent, board) for opponent, board in TURNS},

@@ -15,6 +15,8 @@ Exit status 3: the peer is not installed (`NAME 0` finds out at the least cost).
 | pgx-random | random play by Pgx's own `act_randomly`, 1,000 games at a time inside one compiled function |
 | pgx-tuned | the same with a cheaper way to choose the move: the fastest way found |
 | pgx-steps | steps of 16,384 boards that Pgx resets by itself, counted as games are, with the cheaper choice of moves |
+| pgx-BOARD-ENVS | the same with moves drawn before; BOARD is 3x3 or 6x7x4-gravity, ENVS 64, 4096 or 16384 |
+| envpool-BOARD-ENVS | steps of EnvPool with moves drawn before, in each of its modes and numbers of threads |
 | gymnasium-steps | steps of Gymnasium's `SyncVectorEnv` over 16 games in Python, counted as games are |
 """
 
@@ -28,6 +30,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 BATCH = 1_000
@@ -42,9 +45,12 @@ Play = Callable[[int], Outcomes]
 
 
 class Peer(NamedTuple):
-    """prepare: imports the packages and returns what plays.  games: per call, some hundredths of a second's work."""
+    """prepare: imports the packages and returns what plays, or several ways to play by name.
 
-    prepare: Callable[[], Play]
+    games: per call, some hundredths of a second's work.
+    """
+
+    prepare: Callable[[], Play | dict[str, Play]]
     games: int
     packages: tuple[str, ...]
 
@@ -253,6 +259,99 @@ def gymnasium_steps() -> Play:
     return play
 
 
+def pgx_replay(board: str, boards: int) -> Play:
+    """Steps from the start with recorded moves: choosing a move is not part of the work."""
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import jax
+    import pgx
+    from pgx.experimental import auto_reset
+
+    env = pgx.make({"3x3": "tic_tac_toe", "6x7x4-gravity": "connect_four"}[board])
+    step, choose = jax.vmap(auto_reset(env.step, env.init)), tuned_choice(boards)
+    key = jax.random.key(SEED)
+    start = jax.vmap(env.init)(jax.random.split(key, boards))
+
+    def draw(states: Any, key: Any) -> tuple[Any, Any]:
+        actions = choose(key, states.legal_action_mask)
+        return step(states, actions, jax.random.split(key, boards)), actions
+
+    keys = jax.random.split(key, 50)
+    _, recorded = jax.jit(lambda states: jax.lax.scan(draw, states, keys))(start)
+
+    def one(states: Any, now: tuple[Any, Any]) -> tuple[Any, Any]:
+        key, actions = now
+        states = step(states, actions, jax.random.split(key, boards))
+        return states, states.terminated.sum()
+
+    many = jax.jit(lambda states, recorded: jax.lax.scan(one, states, (keys, recorded)))
+
+    def play(steps: int) -> Outcomes:
+        done = 0
+        while done < steps:
+            jax.block_until_ready(many(start, recorded))
+            done += boards * len(keys)
+        return [done, 0, 0]
+
+    return play
+
+
+def whole_games(task: str) -> tuple[Any, Any]:
+    """Random legal moves of whole games in 1,024 environments, int32[step, env], and the steps of each environment.
+
+    The step that begins the next game is among them; EnvPool ignores its move.
+    """
+    import envpool
+    import numpy as np
+
+    envs, steps, chance = 1_024, 128, np.random.default_rng(SEED)
+    pool = envpool.make(task, env_type="gymnasium", num_envs=envs, num_threads=1)
+    info = pool.reset()[1]
+    actions, lengths = np.zeros((steps, envs), np.int32), np.zeros(envs, np.int64)
+    for number in range(steps):
+        legal = info["legal_action_mask"]
+        actions[number] = np.argmax(chance.random(legal.shape) * legal, axis=1)
+        info = pool.step(actions[number])[4]
+        lengths[info["elapsed_step"] == 0] = number + 1
+    return actions, lengths
+
+
+def envpool_ways(board: str, envs: int) -> dict[str, Play]:
+    """Each mode and number of threads.  In the asynchronous mode a step is one of the half that is ready first."""
+    import envpool
+    import numpy as np
+
+    task = {"3x3": "TicTacToe-v1", "6x7x4-gravity": "ConnectFour-v1"}[board]
+    actions, lengths = whole_games(task)
+
+    def way(threads: int, batch: int) -> Play:
+        pool = envpool.make(task, env_type="gymnasium", num_envs=envs, num_threads=threads, batch_size=batch)
+        pool.async_reset()
+        taken, source = np.zeros(envs, np.int64), np.arange(envs) % actions.shape[1]
+
+        def play(steps: int) -> Outcomes:
+            done = 0
+            while done < steps:
+                info = pool.recv()[4]
+                who = info["env_id"]
+                games = source[who]
+                pool.send(actions[taken[who] % lengths[games], games], who)
+                taken[who] += 1
+                done += len(who)
+            # An illegal move ends a game too early, and then the games no longer begin where the recorded ones do.
+            begun = (taken[who] - 1) % lengths[games] == 0
+            if info["elapsed_step"][begun].any():
+                raise SystemExit("EnvPool's games differ from the recorded ones")
+            return [done, 0, 0]
+
+        return play
+
+    return {
+        f"{mode}, {label}": way(threads, batch)
+        for mode, batch in (("sync", envs), ("async", envs // 2))
+        for label, threads in (("1 thread", 1), ("2 threads", 2), ("default threads", 0))
+    }
+
+
 PEERS = {
     "openspiel-learning": Peer(openspiel_learning, 100, ("open_spiel", "numpy")),
     "openspiel-playouts": Peer(openspiel_playouts, 2_000, ("open_spiel",)),
@@ -262,6 +361,11 @@ PEERS = {
     "pgx-steps": Peer(pgx_steps, 16_384 * 20, ("pgx", "jax", "jaxlib")),
     "gymnasium-steps": Peer(gymnasium_steps, 1_600, ("gymnasium", "numpy")),
 }
+for board in ("3x3", "6x7x4-gravity"):
+    for envs in (64, 4_096, 16_384):
+        replay, ways = partial(pgx_replay, board, envs), partial(envpool_ways, board, envs)
+        PEERS[f"pgx-{board}-{envs}"] = Peer(replay, 50 * envs, ("pgx", "jax", "jaxlib"))
+        PEERS[f"envpool-{board}-{envs}"] = Peer(ways, max(envs, 8_192), ("envpool", "numpy"))
 
 
 def pin() -> int | None:
@@ -297,7 +401,8 @@ def main() -> None:
     parser.add_argument("seconds", metavar="SECONDS", type=float, help="how long to play")
     options = parser.parse_args()
     peer = PEERS[options.name]
-    core = pin()  # before JAX starts its threads, so that they share the one core
+    # Before JAX starts its threads, so that they share the one core; EnvPool's number of threads is measured itself.
+    core = None if options.name.startswith("envpool") else pin()
     os.environ["JAX_PLATFORMS"] = "cpu"
     try:
         play = peer.prepare()
@@ -306,7 +411,11 @@ def main() -> None:
         raise SystemExit(3) from None
     versions = {"python": platform.python_version()}
     versions |= {package: importlib.metadata.version(package) for package in peer.packages}
-    print(json.dumps(measure(play, peer.games, options.seconds) | {"core": core, "seed": SEED, "versions": versions}))
+    if isinstance(play, dict):
+        values: dict[str, Any] = {"ways": {way: measure(one, peer.games, options.seconds) for way, one in play.items()}}
+    else:
+        values = measure(play, peer.games, options.seconds)
+    print(json.dumps(values | {"core": core, "seed": SEED, "versions": versions}))
 
 
 if __name__ == "__main__":
