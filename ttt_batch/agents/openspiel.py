@@ -37,6 +37,7 @@ def from_openspiel(policy: Any, game: Any = None) -> Agent:
     policy: with `action_probabilities(state)`, or a bot with `step(state)`.  A bot that draws by chance should return
     its policy by `step_with_policy` or `get_policy`, which is then judged.  Many bots play one seat only: give a pair,
     for the first and the second player.
+    A policy must not depend on the order of the moves before a position: it is asked after one of these orders.
     game: the pyspiel game that it plays, or its name, such as `mnk(m=4,n=4,k=4)`; `tic_tac_toe` if not given.
     Raises UsageError for other objects, and AgentError without OpenSpiel.
     """
