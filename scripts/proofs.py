@@ -305,9 +305,10 @@ def measure(seeds: int, long: float) -> Report:
     }
 
 
-def measure_gravity(seeds: int) -> Report:
-    """The boards with gravity."""
-    rows = measure_rows(gravity_cases(), range(FIRST_SEED, FIRST_SEED + seeds))
+def measure_gravity(seeds: int, seconds: float) -> Report:
+    """The boards with gravity.  seconds: most for a seed of any row, which has a limit of its own besides."""
+    cases = [case._replace(seconds=min(case.seconds, seconds)) for case in gravity_cases()]
+    rows = measure_rows(cases, range(FIRST_SEED, FIRST_SEED + seeds))
     return {**environment_info(), "load": os.getloadavg()[0], "rows": rows}
 
 
@@ -422,6 +423,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="PNG or SVG; needs matplotlib")
     parser.add_argument("--gravity", type=int, metavar="SEEDS", help="for each board with gravity; 3 by default")
+    parser.add_argument("--at-most", type=float, default=900.0, metavar="SECONDS", help="for a seed with gravity (900)")
     add_page_options(parser)
     options = parser.parse_args()
     if options.source is not None and (options.larger, options.gravity) != (None, None):
@@ -433,7 +435,7 @@ def main() -> None:
     if options.source is None or options.larger is not None:
         report["larger"] = measure_larger(LARGER if options.larger is None else options.larger)
     if options.source is None or options.gravity is not None:
-        report["gravity"] = measure_gravity(3 if options.gravity is None else options.gravity)
+        report["gravity"] = measure_gravity(3 if options.gravity is None else options.gravity, options.at_most)
     for row in report["rows"] + report["gravity"]["rows"]:
         print(*summary(row), sep=" | ")
     print("later snapshots proved:", report["later"], "against random play:", report["random"])

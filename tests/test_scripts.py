@@ -32,7 +32,7 @@ SMALL = {
     "opening_book.py": ["4x4x3-gravity", "--plies", "2", "--slots", "65536", "--book", "out.npz"],
     "picture.py": [str(ROOT / "data" / "benchmark.json"), "out.png"],
     "proofs.py": [
-        *("--seeds", "1", "--long", "1", "--larger", "1"),
+        *("--seeds", "1", "--long", "1", "--larger", "1", "--gravity", "1", "--at-most", "1"),
         *("--json", "out.json", "--picture", "out.png", "--page", "out.md"),
     ],
     "rules.py": [
