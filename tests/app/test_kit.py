@@ -135,5 +135,5 @@ def test_what_has_no_boxes_is_refused_in_a_line(tmp_path: Path, capsys: pytest.C
     words = "export", tmp_path / "menace.h5", "--to", "boxes", "-o"
     status, _, err = command(capsys, *words, tmp_path / "kit.png")
     assert status == 2 and "sheets are a .pdf or an .html file" in err
-    with pytest.raises(UsageError, match=r"a kit is a \.pdf or an \.html file"):
+    with pytest.raises(UsageError, match=r"sheets are a \.pdf or an \.html file"):
         ttt.export_run(tmp_path / "menace.h5", tmp_path / "kit.txt", "boxes")

@@ -320,6 +320,8 @@ def test_after_a_game():
 
 def test_lessons_can_be_taken_back():
     class Pupil:
+        stored = True
+
         def update(self, cells: Sequence[int]) -> int:
             return 3
 
