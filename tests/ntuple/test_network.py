@@ -86,10 +86,10 @@ def test_weights_are_shared_exactly_if_what_they_see_is_the_same(name: str, tupl
 
 
 def order_of(network: Network, naive: NaiveNetwork) -> list[int]:
-    """The oracle's number of each tuple."""
-    read = [network.cell[first:last].tolist() for first, last in itertools.pairwise(network.place.tolist())]
-    own = [[c for c in cells if not int(below) >> c & 1] for cells, below in zip(read, network.below, strict=True)]
-    return [naive.tuples.index(tuple(sorted(cells))) for cells in own]
+    """The oracle's number of each tuple; on a cell below a run both players' marks count the same."""
+    cell, differ = network.cell, network.digit[0] != network.digit[1]
+    own = [cell[first:last][differ[first:last]] for first, last in itertools.pairwise(network.place.tolist())]
+    return [naive.tuples.index(tuple(sorted(cells.tolist()))) for cells in own]
 
 
 @pytest.mark.parametrize("sharing", SHARING)

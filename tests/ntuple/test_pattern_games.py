@@ -198,7 +198,9 @@ def weights_by_key(network: Network, weights: Any, naive: NaiveNetwork) -> dict[
     for number, offset in enumerate(network.offset.tolist()):
         part = slice(int(network.place[number]), int(network.place[number + 1]))
         cells, digits = network.cell[part].tolist(), network.digit[:, part].T.tolist()
-        of_tuple = naive.tuples.index(tuple(sorted(c for c in cells if not int(network.below[number]) >> c & 1)))
+        of_tuple = naive.tuples.index(
+            tuple(sorted(c for c, (own, other) in zip(cells, digits, strict=True) if own != other))
+        )
         for position in positions_seen(naive, naive.tuples[of_tuple]):
             marks = [position[cell] for cell in cells]
             at = offset + sum(digit[mark - 1] for digit, mark in zip(digits, marks, strict=True) if mark)

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.compiler.bits import NONE, ONE, all_cells, lowest_bit, single
-from ttt_batch.compiler.jit import Int32Array, Int64, Int64Array, Uint32Array, Uint64Array, inlined, kernel
+from ttt_batch.compiler.jit import Int32Array, Int64, Int64Array, Uint32Array, inlined, kernel
 from ttt_batch.core.errors import UsageError, quoted
 from ttt_batch.core.files import exists, open_ordinary, shown
 from ttt_batch.core.text import count_text
@@ -271,7 +271,7 @@ class Network(NamedTuple):
     of player p there counts `power[p]` (each as long as `through`).
     place: [N + 1]; the cells of a tuple are `cell[place[n] : place[n + 1]]`, in whose number they count `digit[p]`.
     Coded by columns these include the cells below its runs.
-    below: uint64[N], these cells as bits.  fall: distance to the cell below, in numbers; 0 if coded by marks.
+    fall: distance to the cell below, in numbers; 0 if coded by marks.
     kind: [W], weights that are always the same have one number, below `K`.
     kind_start: [K + 1]; `members[kind_start[k] : kind_start[k + 1]]` ([W] in all) are the weights of a kind.
     """
@@ -283,7 +283,6 @@ class Network(NamedTuple):
     place: Uint32Array
     cell: Uint32Array
     digit: Uint32Array
-    below: Uint64Array
     fall: int
     kind: Uint32Array
     kind_start: Uint32Array
@@ -359,7 +358,6 @@ def make_network(tuples: Tuples, board: Board, sharing: str, coding: str = MARKS
         place=np.searchsorted(numbers, np.arange(len(placed) + 1)).astype(np.uint32),
         cell=np.array(cells, np.uint32),
         digit=digits,
-        below=np.array([sum(1 << r.cell for r in each if r.below) for each in read], np.uint64),
         fall=board.cols if coding == COLUMNS else 0,
         kind=kind,
         kind_start=kind_start,
@@ -370,20 +368,18 @@ def make_network(tuples: Tuples, board: Board, sharing: str, coding: str = MARKS
 class Read(NamedTuple):
     """A cell that a tuple reads.
 
-    cell: its number; not on the board below the lowest row.  powers: what a mark of each player there counts.
-    below: True below a run, where both players' marks count the same.
+    cell: its number; not on the board below the lowest row.  powers: what a mark of each player there counts, the same
+    for both below a run.
     """
 
     cell: int
     powers: tuple[int, int]
-    below: bool
 
 
 def reads_of(placed: PlacedTuple, table: WeightTable, board: Board, coding: str) -> list[Read]:
     """Return what a tuple reads: its cells in their order, and coded by columns the cells below its runs."""
     feet = [] if coding == MARKS else [placed.cells[digit[0]] + board.cols for digit in table.digits]
-    below = [False] * len(placed.cells) + [True] * len(feet)
-    return list(map(Read, [*placed.cells, *feet], powers_of(table, coding), below))
+    return list(map(Read, [*placed.cells, *feet], powers_of(table, coding)))
 
 
 def powers_of(table: WeightTable, coding: str) -> list[tuple[int, int]]:
