@@ -49,17 +49,16 @@ from environment_contestants import (
     DRAWS,
     IN_NUMPY,
     LONG_STEPS,
-    REPLAYS,
     SIZES,
     SLOWEST,
     TURNS,
-    WAYS,
     N,
     environment_contestants,
 )
 from environment_contestants import PEERS as STEP_PEERS
 from itemise import STAGES
 from page_writer import add_page_options, say, write_from, write_page
+from peers import REPLAYS, WAYS
 
 from ttt_batch.analysis.warmup import environment_info
 from ttt_batch.core.text import TEXTBOOK

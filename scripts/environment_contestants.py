@@ -11,15 +11,11 @@ import numpy as np
 from contestants import Contestant, Measure, Plan, Values, memory, run_peer
 from numpy.typing import NDArray
 from numpy_boards import PlainBoards, TunedBoards
+from peers import REPLAYS, WAYS
 
 import ttt_batch as ttt
 
 N = 16_384
-REPLAYED, ENVS = ("3x3", "6x7x4-gravity"), (64, 4_096, 16_384)
-"""Boards and numbers of environments of the comparison with Pgx and EnvPool on recorded moves."""
-REPLAYS = [(board, envs) for board in REPLAYED for envs in ENVS]
-WAYS = [f"{mode}, {threads}" for mode in ("sync", "async") for threads in ("1 thread", "2 threads", "default threads")]
-"""EnvPool's modes and numbers of threads, as `peers.py` names them."""
 PEERS = (
     "pgx-steps",
     "gymnasium-steps",

@@ -127,9 +127,11 @@ def lesson_on(window: Any) -> None:
     window.execute_script("document.activeElement.blur(); scrollTo(0, 0)")
 
 
-def draw_page(path: Path, act: Callable[[Any], None] = play_on, width: int = 1000) -> None:
-    """The page after something was done on it: a screenshot of Chromium."""
-    path.write_bytes(smaller(screenshot(act, width, 830 if act is not lesson_on else 1050)))
+def draw_page(
+    path: Path, act: Callable[[Any], None] = play_on, size: tuple[int, int] = (1000, 830), opens: Any = "play"
+) -> None:
+    """The page after something was done on it: a screenshot of Chromium.  opens: the tab of the page."""
+    path.write_bytes(smaller(screenshot(act, *size, opens)))
 
 
 def draw_phones(path: Path) -> None:
@@ -154,7 +156,7 @@ def draw_phones(path: Path) -> None:
     both.save(path)
 
 
-def screenshot(act: Callable[[Any], None], width: int, height: int) -> bytes:
+def screenshot(act: Callable[[Any], None], width: int, height: int, opens: Any = "play") -> bytes:
     """The page in a window of some size after something was done on it, as a PNG."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
@@ -175,7 +177,6 @@ def screenshot(act: Callable[[Any], None], width: int, height: int) -> bytes:
     ):
         options.add_argument(word)
     with tempfile.TemporaryDirectory() as folder:
-        opens: Any = "lesson" if act is lesson_on else "play"
         page = export_page(ttt.train(GAMES), Path(folder) / "play.html", opens=opens)
         window = webdriver.Chrome(options=options, service=Service(driver))
         try:
@@ -232,8 +233,8 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "study.png": draw_study,
     "terminal.svg": draw_terminal,
     "page.png": draw_page,
-    "learn.png": lambda path: draw_page(path, learn_on, 1280),
-    "lesson.png": lambda path: draw_page(path, lesson_on, 1280),
+    "learn.png": lambda path: draw_page(path, learn_on, (1280, 830)),
+    "lesson.png": lambda path: draw_page(path, lesson_on, (1280, 1050), "lesson"),
     "phone.png": draw_phones,
     "environments.png": draw_boards,
 }

@@ -35,6 +35,14 @@ from typing import Any, NamedTuple
 
 BATCH = 1_000
 """Games that Pgx plays side by side."""
+REPLAYS = [(board, envs) for board in ("3x3", "6x7x4-gravity") for envs in (64, 4_096, 16_384)]
+"""Boards and numbers of environments that step with recorded moves."""
+WAYS = {
+    f"{mode}, {label}": (mode, threads)
+    for mode in ("sync", "async")
+    for label, threads in (("1 thread", 1), ("2 threads", 2), ("default threads", 0))
+}
+"""EnvPool's modes and numbers of threads, by name; 0 is its default."""
 SEED = time.time_ns() % 2**31
 """Another one each time, so that repeated runs are new samples."""
 
@@ -345,11 +353,7 @@ def envpool_ways(board: str, envs: int) -> dict[str, Play]:
 
         return play
 
-    return {
-        f"{mode}, {label}": way(threads, batch)
-        for mode, batch in (("sync", envs), ("async", envs // 2))
-        for label, threads in (("1 thread", 1), ("2 threads", 2), ("default threads", 0))
-    }
+    return {name: way(threads, envs if mode == "sync" else envs // 2) for name, (mode, threads) in WAYS.items()}
 
 
 PEERS = {
@@ -361,11 +365,10 @@ PEERS = {
     "pgx-steps": Peer(pgx_steps, 16_384 * 20, ("pgx", "jax", "jaxlib")),
     "gymnasium-steps": Peer(gymnasium_steps, 1_600, ("gymnasium", "numpy")),
 }
-for board in ("3x3", "6x7x4-gravity"):
-    for envs in (64, 4_096, 16_384):
-        replay, ways = partial(pgx_replay, board, envs), partial(envpool_ways, board, envs)
-        PEERS[f"pgx-{board}-{envs}"] = Peer(replay, 50 * envs, ("pgx", "jax", "jaxlib"))
-        PEERS[f"envpool-{board}-{envs}"] = Peer(ways, max(envs, 8_192), ("envpool", "numpy"))
+for board, envs in REPLAYS:
+    replay, ways = partial(pgx_replay, board, envs), partial(envpool_ways, board, envs)
+    PEERS[f"pgx-{board}-{envs}"] = Peer(replay, 50 * envs, ("pgx", "jax", "jaxlib"))
+    PEERS[f"envpool-{board}-{envs}"] = Peer(ways, max(envs, 8_192), ("envpool", "numpy"))
 
 
 def pin() -> int | None:

@@ -215,7 +215,7 @@ def test_no_test_imports_another():
     assert not found
 
 
-PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 210, 55_835, 47_737
+PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 210, 55_838, 47_742
 """Size budget, which goes down.  Who needs more lines raises it, and says why in the commit."""
 
 

@@ -18,7 +18,7 @@ from oracle.streams import below, drawn
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
-from ttt_batch.agents.builtin import policy_over, scripted_edges, table_player
+from ttt_batch.agents.builtin import adapter_of, policy_over, scripted_edges, table_player
 from ttt_batch.analysis import matches
 from ttt_batch.analysis.judge import SampledEvaluation, evaluate_sampled, judge_agent
 from ttt_batch.analysis.matches import Shares, Tally, play_scripted, wilson
@@ -379,13 +379,16 @@ def test_best_play_of_a_solved_board_is_an_opponent(monkeypatch: pytest.MonkeyPa
     run = networks(2000, board="5x4x4-gravity", seed=2)
     right = judge_agent(run, "optimal")
     assert isinstance(right, Evaluation)
-    exact = {seat: matches.play_best(run, seat, games=1, seed=0, agent=table_player(run, "any")) for seat in SEATS}
+    best = adapter_of("optimal", run.board)
+    exact = {
+        seat: matches.play_best(run, best, seat, games=1, seed=0, agent=table_player(run, "any")) for seat in SEATS
+    }
     for seat in SEATS:
         assert isinstance(exact[seat], Shares)
         assert exact[seat] == pytest.approx(getattr(right, seat), abs=1e-12)
     monkeypatch.setattr(matches, "EXACT_POSITIONS", 1)
     for seat in SEATS:
-        tally = matches.play_best(run, seat, games=400, seed=1, agent=table_player(run, "any"))
+        tally = matches.play_best(run, best, seat, games=400, seed=1, agent=table_player(run, "any"))
         assert isinstance(tally, Tally)
         for result in RESULTS:
             _, low, high = tally.share(result)

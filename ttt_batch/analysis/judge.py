@@ -15,7 +15,6 @@ games, each answer used once.  So Wilson's interval for N games is wide enough.
 """
 
 import dataclasses
-import functools
 import itertools
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -266,7 +265,7 @@ def check_scripted(agent: Judged, against: object, *, run: bool = False) -> None
     """
     if against is None or against in SCRIPTED:
         return
-    if against == "optimal" and agent.board.rules == ["gravity"]:
+    if against == BEST and agent.board.rules == ["gravity"]:
         if can_solve(agent.board):
             return
         raise cannot_solve(agent.board, f"choose {either(SCRIPTED)}")
@@ -346,9 +345,11 @@ def evaluate_sampled(
     lost = {seat: LostGame(number) for number, seat in enumerate(SEATS)} if samples else {}
     matches = dict[str, dict[str, Tally | Shares]]()
     for name in players:
-        play = play_best if name == BEST else functools.partial(play_scripted, player=name)
+        play: Any = play_best if name == BEST else play_scripted
+        opponent = adapter_of(BEST, agent.board) if name == BEST else name
         matches[name] = {
-            seat: play(agent, seat=seat, games=games, seed=seed, agent=player, seen=lost.get(seat)) for seat in SEATS
+            seat: play(agent, opponent, seat, games=games, seed=seed, agent=player, seen=lost.get(seat))
+            for seat in SEATS
         }
     verdicts |= {seat: observed.told(verdicts[seat]) for seat, observed in lost.items()}
     if isinstance(agent, AgentAdapter):

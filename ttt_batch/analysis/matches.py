@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.adapter import AgentAdapter
-from ttt_batch.agents.builtin import KernelAgent, KernelPlayer, Scripted, adapter_of, cells_of, kernel_player
+from ttt_batch.agents.builtin import KernelAgent, KernelPlayer, Scripted, cells_of, kernel_player
 from ttt_batch.agents.layers import LayerRules, Reached, distinct
 from ttt_batch.compiler.bits import NONE, nth_member, popcount, single
 from ttt_batch.compiler.jit import Float64Array, Int8Array, Int64, Int64Array, Uint64Array, kernel
@@ -292,6 +292,7 @@ def play_scripted(
 
 def play_best(
     run: AnyRun | AgentAdapter,
+    best: AgentAdapter,
     seat: str,
     *,
     games: int,
@@ -299,13 +300,14 @@ def play_best(
     agent: KernelPlayer | AgentAdapter,
     seen: Callable[[int, GameBlock], None] | None = None,
 ) -> Tally | Shares:
-    """Play an agent in a seat against `optimal`; the result is exact if their games reach few positions.
+    """Play an agent in a seat against best play; the result is exact if their games reach few positions.
 
-    The exact shares include all moves that either may pick, each equally likely.  Parameters as for `play_scripted`.
-    Raises BoardError if the board is not solved.
+    The exact shares include all moves that either may pick, each equally likely.
+    best: `optimal` on the board.  It remembers what it has searched, so one for both seats saves time.  Other
+    parameters as for `play_scripted`.
     """
     check_both_seats(run)
-    number, best = SEATS.index(seat), adapter_of(BEST, run.board)
+    number = SEATS.index(seat)
     if not (isinstance(agent, AgentAdapter) and agent.samples):
         own = agent
         if not isinstance(own, AgentAdapter):

@@ -34,7 +34,7 @@ from ttt_batch.games.game_files import Labelled, read_positions
 from ttt_batch.games.notation import read_position, rows_text
 from ttt_batch.games.solution import WORDS, SolvedResult
 from ttt_batch.games.transcript_reader import GameFile, GameLines
-from ttt_batch.learners.tabular.menace import COLOURS
+from ttt_batch.learners.tabular.menace import COLOURS, has_box
 from ttt_batch.runs.base import SolverAccess
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
@@ -385,7 +385,7 @@ def open_box(run: Any, position: Position) -> OpenBox | None:
     run: a run of `menace`, or an agent that stands for one.  Beads of large batches are rounded, halves up.
     """
     asked, graph = run._row(position), run.graph
-    boxed = (graph.ply[: graph.legal.size] % 2 == 0) & (graph.legal > 1)
+    boxed = has_box(graph)
     if not boxed[asked.row]:
         return None
     colours: dict[int, str] = {}  # by the row to which the moves of a kind lead

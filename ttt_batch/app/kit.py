@@ -14,7 +14,7 @@ from ttt_batch.app import sheets
 from ttt_batch.core.errors import UsageError, flag
 from ttt_batch.core.text import count_text
 from ttt_batch.games.board import EMPTY, MARKS, Position
-from ttt_batch.learners.tabular.menace import COLOURS
+from ttt_batch.learners.tabular.menace import COLOURS, has_box
 from ttt_batch.runs.config import GIVEN
 from ttt_batch.runs.formats import EXPORT
 from ttt_batch.runs.loading import AnyRun
@@ -47,9 +47,7 @@ def boxes_of(run: Run) -> list[Box]:
     """Return the boxes of a run of `menace`; beads of large batches are rounded, halves up."""
     graph, q = run.graph, run.tables.q
     boxes: list[Box] = []
-    for row in range(graph.legal.size):
-        if graph.ply[row] % 2 or graph.legal[row] < 2:
-            continue
+    for row in np.flatnonzero(has_box(graph)).tolist():
         lo, hi = graph.first_edge[row : row + 2].tolist()
         kinds: dict[int, int] = {}
         for edge in range(lo, hi):

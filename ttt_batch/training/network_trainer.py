@@ -149,7 +149,7 @@ class PatternTrainer(Trainer):
         agents = {seat: self.agent(seat) for seat in config.seats}
 
         def proof(seat: int) -> Proof:
-            hunt = self._hunt(seat, goal, stop) if config.hunts else None
+            hunt = self._hunt(agents[seat], seat, goal, stop) if config.hunts else None
             if hunt is not None and len(hunt.lost) > FEW_LOST:
                 return hunt
             found = self._provers[seat].prove(
@@ -173,9 +173,9 @@ class PatternTrainer(Trainer):
             self._lost[number] = np.concatenate([self._lost[number], *games])[-most:]
         return found
 
-    def _hunt(self, seat: int, goal: Goal, stop: Callable[[], bool]) -> Proof:
+    def _hunt(self, agent: NetAgent, seat: int, goal: Goal, stop: Callable[[], bool]) -> Proof:
         """Return the lost games of several hunts as one proof, refuted or undecided."""
-        found, agent = [], self.agent(seat)
+        found = []
         for number in range(HUNTS):
             key = self._hunt_key(seat, number)
             found.append(

@@ -12,7 +12,7 @@ from ttt_batch.core.errors import UsageError
 from ttt_batch.core.files import command_text, shown
 from ttt_batch.core.named_code import is_callable_name
 from ttt_batch.core.outputs import check_distinct
-from ttt_batch.core.text import LEARNER_NAMES, SEATS, TIES, check_ties, either
+from ttt_batch.core.text import LEARNER_NAMES, SEATS, TIES, check_ties, either, find_name
 from ttt_batch.games.board import BOARD, BOARDS
 from ttt_batch.runs.lookup import find_run, is_agent_name, is_certificate
 
@@ -159,7 +159,7 @@ def export_(
     from ttt_batch.runs.importing import check_export
 
     rules = shared.AgentOptions(board, illegal, time_limit)
-    if to is not None and to.strip().lower() == "lesson":
+    if find_name(to, ["lesson"]):
         rules.refuse("a lesson is of no agent")
         given = {"RUN": run is not None, "--player": player is not None, "--ties": ties is not None, "--trust": trust}
         given |= {"--learner": learner is not None, "all but one --out": len(out or []) > 1}

@@ -105,12 +105,18 @@ def _fold(tables: MenaceTables, graph: Graph, counts: Counts, step: Step, dirty:
         dirty[row] = True
 
 
+def has_box(graph: Graph) -> BoolArray:
+    """Return whether each unfinished position has a box (bool[R]): the first player has a choice there."""
+    found: BoolArray = (graph.ply[: graph.legal.size] % 2 == 0) & (graph.legal > 1)
+    return found
+
+
 def _start(graph: Graph, settings: Settings) -> MenaceTables:
     """Return full boxes."""
     beads = np.array([int(number) for number in (settings.beads or "").split(",")], np.float64)
     row, n_open = rows_of_edges(graph), graph.legal.size
     ply = graph.ply[:n_open].astype(np.int64)
-    boxed = ((ply % 2 == 0) & (graph.legal > 1))[row]
+    boxed = has_box(graph)[row]
     q = np.full(graph.child.size, np.nan)
     q[boxed] = beads[np.minimum(ply[row[boxed]] // 2, beads.size - 1)]
     q[graph.code[graph.child] < 0] = 0.0

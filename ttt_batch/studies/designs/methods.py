@@ -213,9 +213,9 @@ TABLE_OPTIONS: Mapping[str, Option] = {name: OPTIONS[name] for name in TABLE_NAM
 
 
 @functools.lru_cache(maxsize=1024)
-def points_of(batches: Batches, games: int) -> list[int]:
+def points_of(batches: Batches, games: int, points: int = POINTS) -> list[int]:
     """Return the numbers of games at the recorded points of a learner with `games` games."""
-    return [*takewhile(lambda point: point < games, record_schedule(batches)), games]
+    return [*takewhile(lambda point: point < games, record_schedule(batches, points)), games]
 
 
 class Tables(Method):
@@ -255,7 +255,7 @@ class Tables(Method):
 
     def points(self, config: Config, games: int) -> list[int]:
         """Return the numbers of games at the recorded points."""
-        return points_of(config.batches, games)
+        return points_of(config.batches, games, config.points)
 
 
 TABLES = Tables()
