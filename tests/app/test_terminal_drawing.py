@@ -210,7 +210,7 @@ VALUES = {1: -0.001, 2: 0.25, 3: math.nan, 5: -1.0, 6: 0.25, 7: 1 / 3}
 
 def hints(truths=None):
     """Return the hints of an agent with these values after two moves."""
-    agent = SimpleNamespace(move_values=lambda _: VALUES, true_moves=lambda _: None, gives="value")
+    agent = SimpleNamespace(move_values=lambda _: VALUES, true_moves=lambda *_: None, gives="value")
     return hints_of(agent, Game(BOARD, (4, 0)))._replace(truths=truths)
 
 

@@ -16,6 +16,7 @@ from helpers.players import FakeAgent, KnowingAgent, Terminal, best_play
 from helpers.support import mostly_slow
 
 import ttt_batch
+from ttt_batch.agents.external import at_board
 from ttt_batch.app.terminal.loop import watch_game
 from ttt_batch.core.errors import BoardError, UsageError
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
@@ -169,7 +170,7 @@ def test_what_compiles_does_so_before_the_screen_is_taken(monkeypatch):
             self._first("values")
             return super().move_values(position)
 
-        def true_moves(self, position: Any) -> Any:
+        def true_moves(self, position: Any, limit: int = 0) -> Any:
             self._first("truths")
             return super().true_moves(position)
 
@@ -197,6 +198,17 @@ def test_without_a_pace_a_terminal_prints_line_by_line(monkeypatch):
 def test_what_cannot_be_watched_is_refused(options, message):
     with pytest.raises(UsageError, match=f"^{message}"):
         watched(**options)
+
+
+def test_a_game_waits_for_quick_truth_only():
+    """The moves are shown without what takes a longer search; the review at the end has it."""
+    with at_board("random", "5x5x4-gravity") as agent:
+        stdout = io.StringIO()
+        watch_game(agent, agent, names=("one", "two"), stdout=stdout, seed=1)
+    text = stdout.getvalue()
+    known = [bool(truth) for truth in re.findall(r"^\d+\. [XO] [a-e]\d: \d+ %(.*)$", text, re.MULTILINE)]
+    assert not known[0] and known[-1] and known == sorted(known)
+    assert "The true results are not known yet:" in text and "The truth is known from" not in text
 
 
 def test_agents_of_two_boards_do_not_meet():

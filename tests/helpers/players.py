@@ -38,7 +38,7 @@ class FakeAgent:
     def sharp_cells(self, position: Position) -> list[int]:
         raise NotImplementedError
 
-    def true_moves(self, position: Position) -> dict[int, SolvedResult] | None:
+    def true_moves(self, position: Position, limit: int = 0) -> dict[int, SolvedResult] | None:
         return None
 
 
@@ -47,7 +47,7 @@ class KnowingAgent(FakeAgent):
 
     enumerated = True
 
-    def true_moves(self, position: Position) -> dict[int, SolvedResult] | None:
+    def true_moves(self, position: Position, limit: int = 0) -> dict[int, SolvedResult] | None:
         return {
             cell: SolvedResult(*best_play(self.board, after)) for cell, after in moves_of(self.board, position).items()
         }

@@ -22,6 +22,7 @@ from ttt_batch.compiler.numerics import softmax_probabilities
 from ttt_batch.core.text import Number, Ties, check_ties, parse_share
 from ttt_batch.evaluation.ties import SolvedAgent, best_cells, check_sharp
 from ttt_batch.games.board import EMPTY, MARKS, UNFINISHED, Board, Game, Position, cells_in
+from ttt_batch.games.gravity_solver import LIMIT
 from ttt_batch.games.solution import WORDS, Prospect
 
 TEMPERATURE = 0.25
@@ -109,12 +110,12 @@ class Mistake(NamedTuple):
     better: tuple[tuple[int, Prospect], ...]
 
 
-def move_results(knowing: SolvedAgent, position: Position) -> dict[int, Prospect] | None:
+def move_results(knowing: SolvedAgent, position: Position, limit: int = LIMIT) -> dict[int, Prospect] | None:
     """Return the mover's result of best play after each free cell, with plies from now on; None if unknown.
 
-    Empty for a final position.  Raises BoardError for a position that no game reaches.
+    Empty for a final position.  limit: as for `true_moves`.  Raises BoardError for a position that no game reaches.
     """
-    truths = knowing.true_moves(position)
+    truths = knowing.true_moves(position, limit)
     if truths is None:
         return None
     player = (len(position) - position.count(EMPTY)) % 2

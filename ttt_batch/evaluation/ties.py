@@ -34,6 +34,7 @@ from ttt_batch.core.text import Ties
 from ttt_batch.games.board import EMPTY, FIRST, Board, Position
 from ttt_batch.games.enumeration import too_large
 from ttt_batch.games.graph import Graph, edges_of, mover_of, rows_of_edges
+from ttt_batch.games.gravity_solver import LIMIT
 from ttt_batch.games.solution import QUICKEST, SolvedResult, ends_alone
 from ttt_batch.simulation.policy import Policy, chosen_edges, legal_edges, policy_among
 
@@ -75,8 +76,11 @@ class SolvedAgent(Protocol):
     def sharp_cells(self, position: Position) -> list[int]:
         """Return the cells that it may pick with ties `sharp`, if it can play by them."""
 
-    def true_moves(self, position: Position) -> Mapping[int, SolvedResult] | None:
-        """Return the result of best play after the move to each free cell; None if unknown."""
+    def true_moves(self, position: Position, limit: int = LIMIT) -> Mapping[int, SolvedResult] | None:
+        """Return the result of best play after the move to each free cell; None if unknown.
+
+        limit: of positions to search, where the truth comes from a search.
+        """
 
 
 def check_sharp(player: SolvedAgent) -> None:

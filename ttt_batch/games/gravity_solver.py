@@ -36,6 +36,9 @@ SLOTS, FEWEST_SLOTS = 1 << 22, 256
 LIMIT = 6_000_000
 """Positions that the search for one answer may enter, which takes 0.8 s."""
 
+QUICK_LIMIT = LIMIT // 10
+"""The same for an answer at every move of a game that goes on by itself."""
+
 SLICE = 2_000_000
 """Positions entered between two chances to interrupt a search, which take 0.3 s."""
 
@@ -418,9 +421,9 @@ _lock = threading.Lock()
 
 
 @functools.lru_cache(maxsize=1024)
-def searched_moves(board: Board, position: Position) -> Mapping[int, SolvedResult] | None:
+def searched_moves(board: Board, position: Position, limit: int = LIMIT) -> Mapping[int, SolvedResult] | None:
     """Return `GravitySolver.moves` of an unfinished position; None also for a board that no solver takes."""
     if not can_solve(board):
         return None
     with _lock:
-        return gravity_solver(board).moves(position)
+        return gravity_solver(board).moves(position, limit)

@@ -16,7 +16,7 @@ from ttt_batch.core.text import SEATS, count_text
 from ttt_batch.games.board import EMPTY, FIRST_WINS, MAX_TABLE_CELLS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.games.enumeration import Space, check_enumerable, choose_space, enumerate_graph
 from ttt_batch.games.graph import Graph, row_of
-from ttt_batch.games.gravity_solver import can_solve, searched_moves
+from ttt_batch.games.gravity_solver import LIMIT, can_solve, searched_moves
 from ttt_batch.games.notation import lettered, read_position
 from ttt_batch.games.solution import SolvedResult, best_of, solve_in_plies, solved_result
 from ttt_batch.learners.base import Learner
@@ -182,10 +182,11 @@ class SolverAccess:
             return None if moves is None else best_of(moves.values(), mover).a_ply_earlier
         return solved_result(int(self.solution_in_plies[self._located(marks)[0]]), marks.count(EMPTY))
 
-    def true_moves(self, position: str | int | Position) -> dict[int, SolvedResult] | None:
+    def true_moves(self, position: str | int | Position, limit: int = LIMIT) -> dict[int, SolvedResult] | None:
         """Return the result of best play after each move, by free cell; plies count from there.
 
         Empty for a final position, None if unknown.  Raises BoardError for a position that no game reaches.
+        limit: of positions to search, on boards with gravity that are too large to enumerate.
         """
         marks = self.position_asked(position)
         if not self.enumerated and not can_solve(self.board):
@@ -193,7 +194,7 @@ class SolverAccess:
         if self.board.outcome(marks) != UNFINISHED:
             return {}
         if not self.enumerated:
-            found = searched_moves(self.board, marks)
+            found = searched_moves(self.board, marks, limit)
             return None if found is None else dict(found)
         truths = ((cell, self.truth(self.board.after(marks, cell))) for cell in self.board.open_cells(marks))
         return {cell: truth for cell, truth in truths if truth is not None}

@@ -19,7 +19,7 @@ from ttt_batch.app.reports.layout import side_by_side
 from ttt_batch.app.terminal.keys import MAX_DIGIT_CELLS
 from ttt_batch.core.text import Ties, percent
 from ttt_batch.games.board import EMPTY, MARKS, Board, Game, column_name
-from ttt_batch.games.gravity_solver import can_solve
+from ttt_batch.games.gravity_solver import LIMIT, QUICK_LIMIT, can_solve
 from ttt_batch.games.solution import Prospect
 
 NARROW = 40
@@ -231,11 +231,14 @@ class Hints(NamedTuple):
         return f"{value:+.1e}" if abs(value) >= 1000 else f"{round(value, 2) + 0.0:+.2f}"  # 0.0 adds no minus
 
 
-def hints_of(agent: PlayingAgent, game: Game) -> Hints:
-    """Return an agent's values of the moves of an unfinished position, with the exact results."""
+def hints_of(agent: PlayingAgent, game: Game, limit: int = LIMIT) -> Hints:
+    """Return an agent's values of the moves of an unfinished position, with the exact results.
+
+    limit: of positions to search for the exact results, as for `true_moves`.
+    """
     values = sorted(agent.move_values(game.position).items())
     visited = {cell: value for cell, value in values if game.position[cell] == EMPTY and not math.isnan(value)}
-    return Hints(visited, move_results(agent, game.position), agent.gives)
+    return Hints(visited, move_results(agent, game.position, limit), agent.gives)
 
 
 def query_once(agent: PlayingAgent, ties: Ties) -> None:
@@ -244,7 +247,7 @@ def query_once(agent: PlayingAgent, ties: Ties) -> None:
     ties: tie rule of the game.
     """
     game = Game(agent.board)
-    hints_of(agent, game)
+    hints_of(agent, game, QUICK_LIMIT)
     agent.candidates(game.position)
     if ties == "sharp" and agent.sharpens:
         agent.sharp_cells(game.position)

@@ -44,6 +44,7 @@ from ttt_batch.core.errors import BoardError, TttBatchError, UsageError, flag
 from ttt_batch.core.text import SEATS, Number, check_ties, choose_person, count_text, parse_float, parse_seed
 from ttt_batch.evaluation.ties import default_ties, meaning
 from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, MARKS, SECOND, UNFINISHED, Game, column_name
+from ttt_batch.games.gravity_solver import QUICK_LIMIT
 from ttt_batch.runs.config import cannot_play_second_error
 
 if TYPE_CHECKING:
@@ -358,7 +359,7 @@ def _play(
     game = Game(agents[0].board)
     while game.outcome == UNFINISHED:
         agent = agents[game.mover - FIRST]
-        hints = drawing.hints_of(agent, game)
+        hints = drawing.hints_of(agent, game, QUICK_LIMIT)
         after = game.after(rng.choice(agent.candidates(game.position)))
         board = drawing.draw_values(game, hints, colour, marked=game.moves[-1:])
         show(board, [_said(after, hints)], drawing.draw_legend(game, hints, colour))
