@@ -39,6 +39,7 @@ from ttt_batch.ntuple.network import (
     best_scores,
     by_rules,
     clear_index,
+    has_own_kinds,
     put_mark,
     total_after,
     total_of,
@@ -283,13 +284,14 @@ def decided_worth(lines: Lines, aim: Aim, ply: Int64) -> float:
 def play_move(network: Network, game: GameWorkspace, ply: Int64, cell: Int64) -> None:
     """Make the move to `cell` after `ply` others, in place."""
     game.moves[ply] = cell
+    own_kinds = has_own_kinds(network)
     for column in range(game.path.shape[1]):
         game.path[ply + 1, column] = game.path[ply, column]
     for entry in range(np.uint64(network.start[cell]), np.uint64(network.start[cell + 1])):
         number = np.uint64(network.through[entry])
         index = np.uint64(game.index[number] + network.power[ply & 1, entry])
         game.index[number] = index
-        game.path[ply + 1, number] = network.kind[index]
+        game.path[ply + 1, number] = np.uint32(index) if own_kinds else network.kind[index]
 
 
 @inlined

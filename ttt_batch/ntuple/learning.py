@@ -51,7 +51,7 @@ from ttt_batch.ntuple.games import (
     see_moves,
     squash,
 )
-from ttt_batch.ntuple.network import WINS, Network, clear_index
+from ttt_batch.ntuple.network import WINS, Network, clear_index, has_own_kinds
 from ttt_batch.ntuple.objectives import BEST
 
 LARGEST = 1 << 30
@@ -72,6 +72,9 @@ def fetch_entry(network: Network, net: Net, sums: Int64Array, touched: Int32Arra
     entry = np.uint64(touched[min(number + np.uint64(AHEAD), last)])
     prefetch_word(sums, entry * np.uint64(3))
     prefetch_word(net.coherence, entry * np.uint64(2))
+    if has_own_kinds(network):
+        prefetch_word(weights, (entry & ONE) * np.uint64(weights.shape[1]) + (entry >> ONE))
+        return
     prefetch_word(network.kind_start, entry >> ONE)
     entry = np.uint64(touched[min(number + np.uint64(AHEAD // 2), last)])
     prefetch_word(network.members, np.uint64(network.kind_start[entry >> ONE]))
@@ -89,6 +92,7 @@ def fold_errors(network: Network, net: Net, step: float, errors: Errors, part: t
     """
     weights, coherence, sums, touched = net.weights, net.coherence, errors.sums, errors.touched
     threads, mine, parts = np.uint64(sums.shape[0]), np.uint64(part[0]), np.uint64(part[1])
+    own_kinds = has_own_kinds(network)
     for thread in range(threads):
         for number in range(np.uint64(errors.n_touched[thread, 0])):
             fetch_entry(network, net, sums[thread], touched[thread], number)
@@ -109,8 +113,12 @@ def fold_errors(network: Network, net: Net, step: float, errors: Errors, part: t
             rate = step * abs(np.float64(coherence[entry, 0])) / np.float64(coherence[entry, 1])
             change = np.int64(np.rint(rate * np.float64(error) / np.float64(uses)))
             kind, table = entry >> ONE, entry & ONE
+            if own_kinds:
+                weight: Any = weights[table, kind] + change
+                weights[table, kind] = max(-LARGEST, min(LARGEST, weight))
+                continue
             first, last = np.uint64(network.kind_start[kind]), np.uint64(network.kind_start[kind + ONE])
-            weight: Any = weights[table, network.members[first]] + change
+            weight = weights[table, network.members[first]] + change
             weight = max(-LARGEST, min(LARGEST, weight))
             for member in range(first, last):
                 weights[table, network.members[member]] = weight

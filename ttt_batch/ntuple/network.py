@@ -480,6 +480,12 @@ UNIT = 1 << 20
 
 
 @inlined
+def has_own_kinds(network: Network) -> bool:
+    """Return whether no two weights are always the same, so that a weight's kind is its own number."""
+    return network.kind.shape[0] + 1 == network.kind_start.shape[0]
+
+
+@inlined
 def clear_index(network: Network, index: Uint32Array) -> None:
     """Set `index` (uint32[N], the weight of each tuple) to the empty board, in place."""
     for number in range(index.shape[0]):
