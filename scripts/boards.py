@@ -1,10 +1,11 @@
 """Costs of larger boards: enumerating, solving, judging, proving, playing, growing; and the results of a table on 5x5.
 
-    python scripts/boards.py [--games 1000000] [--json FILE] [--picture FILE] [--page FILE] [--from JSON]
+    python scripts/boards.py [--games 1000000] [--once] [--json FILE] [--picture FILE] [--page FILE] [--from JSON]
 
-Every figure is measured in a process of its own with compiled kernels; repeated ones are medians.  The last part trains
-`greedy-td` on 5x5x5, what its source reports, and says what it reaches against random moves, a player that takes
-wins, and one that blocks, too.  `--page` writes `data/boards.md`, whose text is `scripts/pages/boards.md`.
+Every figure is measured in a process of its own with compiled kernels; repeated ones are medians.  `--once` measures
+each a single time, which shows that all can be measured.  The last part trains `greedy-td` on 5x5x5, what its source
+reports, and says what it reaches against random moves, a player that takes wins, and one that blocks, too.  `--page`
+writes `data/boards.md`, whose text is `scripts/pages/boards.md`.
 """
 
 import argparse
@@ -37,7 +38,7 @@ BOARD, GROWN = "4x4x4", "5x5x5"
 REPEATS = 5
 
 
-def timed(work: Callable[[], Any], repeats: int = REPEATS) -> float:
+def timed(work: Callable[[], Any], repeats: int) -> float:
     """Median seconds of `work`, once it has run."""
     work()
     seconds = []
@@ -48,7 +49,7 @@ def timed(work: Callable[[], Any], repeats: int = REPEATS) -> float:
     return statistics.median(seconds)
 
 
-def enumerating() -> dict[str, float]:
+def enumerating(repeats: int) -> dict[str, float]:
     """Seconds to enumerate and solve 4x4x4 up to symmetry, and to judge a table."""
     board = parse_board(BOARD)
 
@@ -59,9 +60,9 @@ def enumerating() -> dict[str, float]:
     trainer = make_trainer(make_config(board=BOARD))
     judged = exact_judge(trainer.graph, trainer.learner, trainer.worth)
     return {
-        "4x4x4, enumerated up to symmetry, s": timed(enumerate_again),
-        "4x4x4, solved, s": timed(lambda: solve(trainer.graph)),
-        "4x4x4, a policy judged in full, s": timed(lambda: judged(trainer.tables)),
+        "4x4x4, enumerated up to symmetry, s": timed(enumerate_again, repeats),
+        "4x4x4, solved, s": timed(lambda: solve(trainer.graph), repeats),
+        "4x4x4, a policy judged in full, s": timed(lambda: judged(trainer.tables), repeats),
     }
 
 
@@ -88,7 +89,7 @@ def proving() -> dict[str, float]:
     return found
 
 
-def walking() -> dict[str, float]:
+def walking(repeats: int) -> dict[str, float]:
     """Games a second of `td` on 4x4x4 at its defaults, once it has settled."""
     found = {}
     for batch in (16_384, 262_144):
@@ -99,7 +100,7 @@ def walking() -> dict[str, float]:
         def go(trainer: TableTrainer = trainer, games: int = games) -> None:
             trainer.advance(trainer.games + games, lambda: False)
 
-        found[f"4x4x4, td, walk and fold, batch {batch:,}, games/s"] = games / timed(go)
+        found[f"4x4x4, td, walk and fold, batch {batch:,}, games/s"] = games / timed(go, repeats)
     return found
 
 
@@ -147,13 +148,14 @@ def reached(games: int) -> dict[str, Any]:
 VERDICTS = {"refuted": "can be beaten", "proved": "unbeatable", "undecided": "not decided"}
 """What a search says of a seat, in words."""
 
-PARTS: dict[str, Callable[[int], dict[str, Any]]] = {
-    "enumerating": lambda _: enumerating(),
-    "proving": lambda _: proving(),
-    "walking": lambda _: walking(),
-    "growing": growing,
-    "reached": reached,
+PARTS: dict[str, Callable[[int, int], dict[str, Any]]] = {
+    "enumerating": lambda _, repeats: enumerating(repeats),
+    "proving": lambda *_: proving(),
+    "walking": lambda _, repeats: walking(repeats),
+    "growing": lambda games, _: growing(games),
+    "reached": lambda games, _: reached(games),
 }
+"""Parts by name, given the games on 5x5x5 and how often to repeat."""
 
 
 def figure_rows(report: dict[str, Any]) -> list[tuple[str, str, str]]:
@@ -250,6 +252,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the options."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--games", type=int, default=1_000_000, help="how far 5x5x5 is trained (default 1,000,000)")
+    parser.add_argument("--once", action="store_true", help="measure each figure a single time")
     parser.add_argument("--json", metavar="FILE", help="write the figures as JSON")
     parser.add_argument("--picture", metavar="FILE", help="draw the cost of a game as the table grows")
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
@@ -263,12 +266,13 @@ def main() -> None:
     if write_from(options, page):
         return
     if options.part:
-        print(json.dumps(PARTS[options.part](options.games)))
+        print(json.dumps(PARTS[options.part](options.games, 1 if options.once else REPEATS)))
         return
     figures: dict[str, Any] = {**environment_info(), "figures": {}}
     for part in PARTS:
         with tempfile.TemporaryDirectory() as folder:
             words = [sys.executable, str(Path(__file__).resolve()), "--part", part, "--games", str(options.games)]
+            words += ["--once"] * options.once
             done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=folder)
         if done.returncode:
             raise SystemExit(f"{part}: {done.stderr.strip()}")

@@ -1,13 +1,14 @@
 """Make the README's pictures from real runs: how agents learnt, a movie, a study, the terminal, the page, boards.
 
-    python scripts/gallery.py [--out FOLDER] [--only NAME ...]
+    python scripts/gallery.py [--out FOLDER] [--only NAME ...] [--games 1000000]
 
 Trains what it shows (a few seconds) and writes into FOLDER (default: `data`).  Needs matplotlib for the plots, rich for
 the terminal, and for the page Debian's chromium and selenium; what is missing is left out, with a word on standard
-error.
+error.  `--games` are those of each run; the movie and each learner of the study have a tenth of them.
 """
 
 import argparse
+import functools
 import io
 import random
 import shutil
@@ -20,7 +21,8 @@ from typing import Any
 import ttt_batch as ttt
 
 LEARNERS = ("td", "backward-q", "sutton-barto")
-GAMES = 1_000_000
+games = 1_000_000
+"""What each run learns from, unless `--games` says another number."""
 
 # Rich's own template fetches a font from elsewhere; this one takes what there is.
 SVG = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
@@ -41,9 +43,10 @@ SVG = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http:/
 """
 
 
-def trained(learner: str) -> ttt.Run:
+@functools.cache
+def trained(learner: str = "td") -> ttt.Run:
     """A run to show."""
-    return ttt.train(GAMES, learner=learner, seed=0)
+    return ttt.train(games, learner=learner, seed=0)
 
 
 def draw_plot(kind: str, learners: tuple[str, ...]) -> Callable[[Path], None]:
@@ -63,7 +66,7 @@ def draw_movie(path: Path) -> None:
     """Return how the values of the opening moved, until no opponent beats the table, and on."""
     from ttt_batch.app.plots import draw_picture
 
-    draw_picture([ttt.train(100_000, keep_points=True)], ["td-3x3.h5"], path, "movie", overwrite=True)
+    draw_picture([ttt.train(games // 10, keep_points=True)], ["td-3x3.h5"], path, "movie", overwrite=True)
 
 
 def draw_study(path: Path) -> None:
@@ -71,7 +74,7 @@ def draw_study(path: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "steps.h5"
         given = {"learner": "td,sutton-barto", "alpha": "0.02..0.9:8log", "epsilon": "0.1,0.3"}
-        ttt.study(out=file, games=100_000, seeds=50, **given).close()
+        ttt.study(out=file, games=games // 10, seeds=50, **given).close()
         ttt.plot(file, out=path, kind="sensitivity", overwrite=True)
 
 
@@ -83,7 +86,7 @@ def draw_terminal(path: Path) -> None:
     from ttt_batch.app.terminal.loop import play_person_games
     from ttt_batch.app.terminal.screen import ScreenFace
 
-    run = ttt.train(GAMES)
+    run = trained()
     view = ScreenFace(run.board, colour=True)
     session = play_person_games(run, view, person=1, rng=random.Random(4))
     view.ask(next(session))
@@ -177,7 +180,7 @@ def screenshot(act: Callable[[Any], None], width: int, height: int, opens: Any =
     ):
         options.add_argument(word)
     with tempfile.TemporaryDirectory() as folder:
-        page = export_page(ttt.train(GAMES), Path(folder) / "play.html", opens=opens)
+        page = export_page(trained(), Path(folder) / "play.html", opens=opens)
         window = webdriver.Chrome(options=options, service=Service(driver))
         try:
             window.get(page.as_uri())
@@ -243,10 +246,13 @@ PICTURES: dict[str, Callable[[Path], None]] = {
 
 def main() -> None:
     """Draw them."""
+    global games
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent.parent / "data")
     parser.add_argument("--only", nargs="+", choices=PICTURES, default=list(PICTURES), metavar="NAME")
+    parser.add_argument("--games", type=int, default=games)
     options = parser.parse_args()
+    games = options.games
     options.out.mkdir(parents=True, exist_ok=True)
     for name in options.only:
         try:

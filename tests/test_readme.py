@@ -32,7 +32,7 @@ SPEED = re.compile(r" \(compiling included\)|  \d[\d.]* [kMG]?/s|in \d[\d.]* s\b
 INSTALLING = "pip install"
 FIRST = "pip install . && "
 
-INTERRUPTED = "ttt-batch train --games 1000000000 --out long.h5"
+INTERRUPTED = "ttt-batch train --games 300000000 --out long.h5"
 """The command that is interrupted, as by Ctrl-C; the next one resumes its run."""
 
 
@@ -121,7 +121,7 @@ def test_every_command_of_the_package_is_shown():
     assert {"train", "evaluate", "play"} <= used
 
 
-@pytest.mark.slow  # a billion games, and two boards beyond 3x3
+@pytest.mark.slow  # hundreds of millions of games, and two boards beyond 3x3
 @pytest.mark.parametrize("page", PAGES)
 def test_every_command_does_what_is_shown(page, tmp_path):
     for step in steps_of(PAGES[page]):

@@ -19,13 +19,13 @@ BOOK = ROOT / "ttt_batch" / "games" / "book-6x7x4-gravity.npz"
 
 SMALL = {
     "benchmark.py": ["--once", "--only", "td, batch 16,384", "--json", "out.json", "--page", "out.md"],
-    "boards.py": ["--games", "30000", "--json", "out.json", "--picture", "out.png", "--page", "out.md"],
+    "boards.py": ["--once", "--games", "10000", "--json", "out.json", "--picture", "out.png", "--page", "out.md"],
     "claims.py": ["--only", "optimal-at-random", "--json", "out.json", "--page", "out.md"],
     "claims_beans.py": ["--learners", "3"],
     "commands_page.py": ["--page", "out.md"],
     "duel.py": [str(ROOT), str(ROOT), "--only", "random games", "--rounds", "2"],
     "fingerprints.py": ["out.jsonl", "--count", "12"],
-    "gallery.py": ["--out", "pictures"],
+    "gallery.py": ["--out", "pictures", "--games", "10000"],
     "hops.py": ["--only", "train", "evaluate", "--picture", "out.png"],
     "itemise.py": ["--runs", "1"],
     "json_keys.py": ["--page", "out.md"],
@@ -45,7 +45,7 @@ SMALL = {
         *("--json", "out.json", "--page", "out.md", "--picture", "out.png"),
     ],
     "smallest.py": ["--seconds", "5", "--only", "3x3-misere first", "--json", "out.json", "--page", "out.md"],
-    "soak.py": ["--minutes", "0.2", "--kills", "2", "--json", "out.json"],
+    "soak.py": ["--minutes", "0.1", "--kills", "1", "--json", "out.json"],
     "tables.py": ["--page", "out.md"],
     "study_pages.py": ["settling", "study.h5", "--json", "out.json", "--page", "out.md"],
 }
