@@ -54,6 +54,9 @@ Between them they have values of positions and of moves, and occupied cells amon
 `quick_learners` of a test or a file names others: `td` alone where boards are larger, all where nothing is compiled.
 """
 
+LONG = ("test_warmup.py", "test_scripts.py", "test_faults.py", "test_readme.py", "test_browser_learning.py")
+"""Files of few but long tests, which begin first: a process would be alone with one at the end."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option of a run that only has to show whether the package works with other versions of its libraries."""
@@ -64,6 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """See `heeding.heed_signals`."""
     from helpers.heeding import heed_signals
 
+    config.option.loadscopereorder = False  # xdist would begin with the files of most tests, and end with `LONG`
     kernel_cache.may_start = False  # the workers use every processor
     heed_signals(config)
 
@@ -86,7 +90,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark as slow the tests of learners for which others stand, and the cases that a sample leaves out.
 
-    Of the quick tests of each file leave one in N (`--every N`).
+    Of the quick tests of each file leave one in N (`--every N`).  Begin with the files in `LONG`.
     """
     having = defaultdict(set)
     for item in items:
@@ -114,6 +118,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if not item.get_closest_marker("slow"):
                 of_file[item.path].append(item)
         items[:] = [item for quick in of_file.values() for item in quick[::every]]
+    items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
 
 
 def pytest_collection_finish() -> None:

@@ -71,7 +71,10 @@ def imported(path: Path) -> Iterator[tuple[str, ...]]:
                 )
 
 
-IMPORTS = {parts: set(imported(path)) for parts, path in MODULES.items()}
+@functools.cache
+def imports() -> dict[tuple[str, ...], set[tuple[str, ...]]]:
+    """The modules that each module imports."""
+    return {parts: set(imported(path)) for parts, path in MODULES.items()}
 
 
 def test_the_root_holds_nothing_but_the_folders():
@@ -83,7 +86,7 @@ def test_the_root_holds_nothing_but_the_folders():
 def test_every_folder_reads_only_those_below_it():
     upward = [
         f"{'.'.join(parts)} imports {'.'.join(other)}"
-        for parts, others in IMPORTS.items()
+        for parts, others in imports().items()
         for other in others
         if len(parts) > 1 and FOLDERS.index(other[0]) > FOLDERS.index(parts[0])
     ]
@@ -112,7 +115,7 @@ def test_a_folder_has_no_circles_and_few_floors(folder: tuple[str, ...]):
     """A module or a folder is on the floor above everything that it imports in its folder."""
     depth = len(folder)
     arrows: dict[str, set[str]] = {}
-    for parts, others in IMPORTS.items():
+    for parts, others in imports().items():
         if parts[:depth] == folder:
             beside = {other[depth] for other in others if other[:depth] == folder} - {parts[depth]}
             arrows.setdefault(parts[depth], set()).update(beside)
@@ -130,7 +133,7 @@ def test_a_folder_has_no_circles_and_few_floors(folder: tuple[str, ...]):
 def test_nothing_in_a_folder_imports_the_folder():
     inside = [
         f"{'.'.join(parts)} imports {'.'.join(other)}"
-        for parts, others in IMPORTS.items()
+        for parts, others in imports().items()
         for other in others
         if other[-1] == "__init__" and parts[: len(other) - 1] == other[:-1] and parts != other
     ]

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run
@@ -153,6 +152,8 @@ def test_figures_of_a_study(script, tmp_path):
 
 def test_intervals_of_few_seeds_are_those_of_the_textbook(script, monkeypatch):
     """Each by its definition, one sample after the other."""
+    from scipy import stats
+
     seeds = script("seeds")
     monkeypatch.setattr(seeds, "RESAMPLES", 100)
     rng = np.random.default_rng(1)
