@@ -125,6 +125,7 @@ def lesson_on(window: Any) -> None:
 
     window.find_element("id", "experiment-3").click()
     window.find_element("id", "experiment-go").click()
+    WebDriverWait(window, 60).until(lambda _: window.find_element("id", "go").text == "Pause")
     window.find_element("id", "pace").send_keys(Keys.END)
     WebDriverWait(window, 60).until(lambda _: window.find_element("id", "told").is_displayed())
     window.execute_script("document.activeElement.blur(); scrollTo(0, 0)")

@@ -144,7 +144,8 @@ OVER = "!document.getElementById('told').hidden"
 
 
 def hurry(browser: Browser) -> None:
-    """Learn the rest of an experiment as fast as the browser can."""
+    """Learn the rest of an experiment as fast as the browser can, once it has begun."""
+    browser.wait("document.getElementById('go').textContent === 'Pause'")
     script = "const [pace] = arguments; pace.value = 7; pace.dispatchEvent(new Event('input', { bubbles: true }))"
     browser.do(script, browser.element("pace"))
 
@@ -164,7 +165,6 @@ def test_every_experiment_on_the_page(browser: Browser, width: int, height: int,
         browser.element("prediction").send_keys(f"about {number}")
         assert not browser.element("told").is_displayed()
         browser.element("experiment-go").send_keys("\ue007")
-        browser.wait("document.getElementById('go').textContent === 'Pause'")
         assert browser.element("lesson").is_selected()
         hurry(browser)
         browser.wait(OVER)
