@@ -120,3 +120,26 @@ def test_refusals(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     for words in (["--budget", "0"], ["--as", "third"], ["--goal", "win"]):
         status, out, err = command(capsys, "prove", table, *words)
         assert (status, out) == (2, "") and len(err.splitlines()) == 1
+
+
+def test_a_corrected_player_is_proved_and_certified(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Networks that lose are proved once best play has corrected them, and others can check the certificate."""
+    run, certificate = tmp_path / "weak.h5", tmp_path / "corrected.npz"
+    ttt.train(64, learner="patterns", board="4x4x4-gravity", prove_every=0, seed=1, out=run)
+    asked = "prove", run, "--as", "second", "-q"
+    assert command(capsys, *asked)[0] == 1
+    status, out, err = command(capsys, *asked, "--correct", "--certificate", certificate)
+    assert (status, err) == (0, "")
+    count = json.loads(command(capsys, *asked, "--correct", "--json")[1])["corrections"]["second"]
+    assert f"with moves of best play in {count} corrected positions, images counted once" in out
+    assert read_certificate(certificate).source["corrections"] == count
+    checked = subprocess.run([sys.executable, CHECK, certificate], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0 and "the second player cannot lose" in checked.stdout, checked
+    for refused, says in (
+        (("prove", table, "--correct"), "--correct needs best play by search, on boards with gravity"),
+        (("prove", "--smallest", "--correct"), "--correct does not go with --smallest; leave it out"),
+    ):
+        status, _, err = command(capsys, *refused)
+        assert status == 2 and says in err, err

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.agents.base import Agent, Positions, as_cells, as_words, mover_words
 from ttt_batch.core.errors import AgentError
-from ttt_batch.evaluation.certificates import Certificate
+from ttt_batch.evaluation.certificates import Certificate, list_places
 from ttt_batch.games.board import FIRST, Board, Position
 
 
@@ -27,14 +27,19 @@ class CertifiedAgent(Agent):
             raise AgentError(f"{name} lists moves outside its board; write the certificate again")
         self.board, self.name = board, name
         self._images = np.array(board.images(certificate.symmetric))
-        pairs = zip(certificate.first.tolist(), certificate.second.tolist(), strict=True)
-        self._move = dict(zip(pairs, certificate.move.tolist(), strict=True))
+        self._certificate = certificate
 
     def knows(self, position: Position) -> bool:
         """Return whether the certificate lists a position, or an image of it if it merges images."""
         cells = np.array(position)[self._images]
-        words = (as_words(cells == mark).tolist() for mark in (FIRST, FIRST + 1))
-        return any(pair in self._move for pair in zip(*words, strict=True))
+        first, second = (as_words(cells == mark) for mark in (FIRST, FIRST + 1))
+        return bool((self._places(first, second) >= 0).any())
+
+    def _places(self, first: NDArray[np.uint64], second: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the number of each pair of cells in the certificate (int64[n]), -1 if it is not listed."""
+        places = np.full(first.size, -1)
+        list_places(self._certificate.first, self._certificate.second, first, second, places)
+        return places
 
     def ask(self, batch: Positions) -> NDArray[np.int64]:
         """Return a cell for each position."""
@@ -45,8 +50,7 @@ class CertifiedAgent(Agent):
         lowest: NDArray[np.int64] = batch.legal.argmax(1)
         for image in self._images:
             # Cell i of the image shows cell image[i] of the board.
-            pairs = zip(*(as_words(side[:, image]).tolist() for side in marks), strict=True)
-            for number, pair in enumerate(pairs):
-                if pair in self._move:
-                    lowest[number] = image[self._move[pair]]
+            places = self._places(*(as_words(side[:, image]) for side in marks))
+            listed = places >= 0
+            lowest[listed] = image[self._certificate.move[places[listed]]]
         return lowest

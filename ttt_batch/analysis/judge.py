@@ -29,6 +29,7 @@ from ttt_batch.agents.adapter import AgentAdapter, judge_exactly
 from ttt_batch.agents.base import Words
 from ttt_batch.agents.builtin import adapter_of, policy_over, table_player
 from ttt_batch.agents.layers import LayerRules, Reached, shares
+from ttt_batch.analysis.corrections import Corrected, check_correctable, correct
 from ttt_batch.analysis.matches import (
     BEST,
     BEST_GAMES,
@@ -394,6 +395,7 @@ class Proofs(Printable):
 
     goal: `cannot-lose` or `always-wins`.  ties: the rule of play, see `ties`.
     found: proofs by seat.  certificates: by seat, the file and the number of positions that it lists.
+    corrections: by seat, the corrected player; only with `correct`.
     """
 
     goal: Goal
@@ -401,6 +403,7 @@ class Proofs(Printable):
     found: dict[str, Proof]
     certificates: dict[str, tuple[Path, int]]
     run: AnyRun = field(repr=False, compare=False)
+    corrections: dict[str, Corrected] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def board(self) -> Board:
@@ -420,6 +423,7 @@ class Proofs(Printable):
             **by_seat(self.found, "verdict", "positions", "losing_line", "seconds"),
             "certificate": {seat: str(path) for seat, (path, _) in self.certificates.items()},
             "certificate_positions": {seat: size for seat, (_, size) in self.certificates.items()},
+            "corrections": {seat: self.corrections[seat].size if self.corrections else None for seat in self.found},
         }
 
     def records(self) -> tuple[list[dict[str, Any]], str]:
@@ -435,9 +439,10 @@ class ProofOptions(TypedDict, total=False):
     budget: Number | None
     ties: Ties
     threads: Number | None
+    correct: bool
 
 
-@with_options(ProofOptions, {"budget": BUDGET, "ties": "any"})
+@with_options(ProofOptions, {"budget": BUDGET, "ties": "any", "correct": False})
 def prove(
     run: AnyRun | str | Path,
     *,
@@ -458,8 +463,10 @@ def prove(
     trust: read a file that another program has changed.
     progress: True for a line on standard error, or a function of the positions entered and lost games found, which is
     called every 65,536 positions of a thread.  stop: called as often; once it returns True, the search ends.
-    Raises RunFileError, CertificateError if a certificate cannot be written, and UsageError, also if a certificate
-    would replace the run.
+    correct: on boards with gravity, replace moves that give the goal away by moves of best play, see
+    `analysis.corrections`, and prove the corrected player.  One thread does so, and `budget` is that of each walk.
+    Raises RunFileError, BoardError for other boards with `correct`, CertificateError if a certificate cannot be
+    written, and UsageError, also if a certificate would replace the run.
     """
     given, sources = given_options(prove, options), list[Path]()
     if not isinstance(run, AnyRun):
@@ -473,9 +480,11 @@ def prove(
     at_once = thread_count(given.get("threads"))
     files = certificate_files(certificate, wanted, sources, overwrite=overwrite)
     check_both_seats(run)
+    if given.get("correct"):
+        check_correctable(run.board)
     player = table_player(run, ties)
     prover, found = Prover(run.board, symmetric=run.symmetric), dict[str, Proof]()
-    written = dict[str, tuple[Path, int]]()
+    written, corrections = dict[str, tuple[Path, int]](), dict[str, Corrected]()
     for name in wanted:
         number = SEATS.index(name)
         with progress_callback(progress, "proving") as report:
@@ -485,16 +494,22 @@ def prove(
                     report(entered, lost)
                 return stop is not None and stop()
 
-            found[name] = prover.prove(
-                player, number, aim, budget=most, threads=at_once, occupied=run.occupied, follow=follow
-            )
+            if given.get("correct"):
+                corrections[name] = correct(run, player, number, aim, budget=most, follow=follow)
+                found[name] = corrections[name].proof
+            else:
+                found[name] = prover.prove(
+                    player, number, aim, budget=most, threads=at_once, occupied=run.occupied, follow=follow
+                )
         if found[name].status == "proved" and name in files:
-            listed = certificates.certify(
-                player, run.board, number, aim, symmetric=run.symmetric, source=run_facts(run)
-            )
+            proved: Any = player
+            source: dict[str, Any] = run_facts(run)
+            if name in corrections:
+                proved, source = corrections[name].agent, source | {"corrections": corrections[name].size}
+            listed = certificates.certify(proved, run.board, number, aim, symmetric=run.symmetric, source=source)
             certificates.write_certificate(listed, files[name], overwrite=overwrite)
             written[name] = files[name], int(listed.move.size)
-    return Proofs(aim, ties, found, written, run)
+    return Proofs(aim, ties, found, written, run, corrections)
 
 
 def certificate_files(

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.compiler.bits import NONE, ONE, lowest_bit, single
-from ttt_batch.compiler.jit import Bool, Int64, Uint8Array, Uint64Array, inlined, kernel
+from ttt_batch.compiler.jit import Bool, Int64, Int64Array, Uint8Array, Uint64Array, inlined, kernel
 from ttt_batch.core import VERSION
 from ttt_batch.core.errors import BoardError, CertificateError
 from ttt_batch.core.files import open_ordinary, reason, shown, size_of, unpacked_size
@@ -262,6 +262,33 @@ def unique_pairs(
     index = np.empty(first.size, np.int64)
     index[order] = np.cumsum(new) - 1
     return first[new], second[new], index
+
+
+@kernel
+def place_of(firsts: Uint64Array, seconds: Uint64Array, first: np.uint64, second: np.uint64) -> Int64:
+    """Return how many pairs of `firsts` and `seconds` (uint64[n], ascending) are lower than a pair."""
+    low, high = np.int64(0), np.int64(firsts.shape[0])
+    while low < high:
+        middle = (low + high) >> 1
+        if firsts[middle] < first or (firsts[middle] == first and seconds[middle] < second):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def list_places(
+    firsts: Uint64Array, seconds: Uint64Array, first: Uint64Array, second: Uint64Array, places: Int64Array
+) -> None:
+    """Write the number of each pair of `first` and `second` (uint64[m]) among ascending ones, or -1, in place.
+
+    firsts, seconds: uint64[n], the ascending pairs.  places: int64[m].
+    """
+    for number in range(first.shape[0]):
+        place = place_of(firsts, seconds, first[number], second[number])
+        listed = place < firsts.shape[0] and firsts[place] == first[number] and seconds[place] == second[number]
+        places[number] = place if listed else -1
 
 
 FORMATS = 1, 2

@@ -384,6 +384,9 @@ class GravitySolver:
 
     def keeping(self, position: Position) -> list[int]:
         """Return the cells of an unfinished position whose moves keep the result of best play, without a limit."""
+        score = self.score(position, widest=1)
+        if score is not None and score < 0:
+            return self.board.open_cells(position)  # all lose
         mover, worth = (self.board.cells - position.count(EMPTY)) % 2, dict[int, int]()
         for cell in self.board.open_cells(position):
             after = self.board.after(position, cell)

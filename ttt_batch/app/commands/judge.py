@@ -310,6 +310,16 @@ Certificate = Annotated[
 ]
 
 
+Correct = Annotated[
+    bool,
+    switch(
+        "--correct",
+        "On boards with gravity: replace moves that give the goal away by moves of best play, count them, and prove "
+        "the corrected player, whose moves are in the certificate.",
+    ),
+]
+
+
 Smallest = "Smallest proofs"
 SmallestOnly = Annotated[
     bool,
@@ -376,6 +386,7 @@ def prove_command(
     certificate: Certificate = None,
     threads: Annotated[Text, option("N", "Threads; all processors if not given.")] = None,
     ties: shared.TiesRule = "any",
+    correct: Correct = False,
     smallest: SmallestOnly = False,
     board: SmallestBoard = None,
     within: Within = None,
@@ -395,12 +406,9 @@ def prove_command(
     rule = check_ties(ties)
     least: dict[str, Any] = {"board": board, "within": within or None, "images": images, "weigh": weigh}
     least |= {"harmless": harmless or None, "count": count or None, "time_limit": time_limit, "out": out}
-    how: dict[str, Any] = {"budget": budget, "threads": threads, "trust": trust or None}
+    how: dict[str, Any] = {"budget": budget, "threads": threads, "trust": trust or None, "correct": correct or None}
     how["ties"] = None if rule == "any" else rule
-    for name, given in (how if smallest else least).items():
-        if given is not None:
-            why = "does not go with" if smallest else "goes with"
-            raise UsageError(f"{dashed(name)} {why} --smallest; leave it out")
+    _check_kind(how if smallest else least, smallest=smallest)
     if smallest:
         if path is not None:
             raise UsageError(f"--smallest takes no run; for moves of {shown(path)} alone give --within {shown(path)}")
@@ -418,6 +426,7 @@ def prove_command(
             goal=goal,
             ties=rule,
             threads=threads,
+            correct=correct,
             certificate=certificate,
             overwrite=overwrite,
             trust=trust,
@@ -431,6 +440,14 @@ def prove_command(
     )
     if not found.proved:
         raise typer.Exit(1)
+
+
+def _check_kind(others: dict[str, Any], *, smallest: bool) -> None:
+    """Raise UsageError for a given option of the other kind of proof."""
+    for name, given in others.items():
+        if given is not None:
+            why = "does not go with" if smallest else "goes with"
+            raise UsageError(f"{dashed(name)} {why} --smallest; leave it out")
 
 
 def _prove_smallest(

@@ -211,6 +211,9 @@ def proofs_text(proofs: Proofs, name: str = "") -> str:
         if proof.status != "proved":
             found = f"undecided, {size}; {'memory is full' if proof.full else 'the budget is spent'}"
         lines.append(f"{seat} {DOES[proofs.goal]}: {found}")
+        if seat in proofs.corrections:
+            moves = count_text(proofs.corrections[seat].size, "corrected position")
+            lines.append(f"  with moves of best play in {moves}, images counted once")
     for path, n in proofs.certificates.values():
         listed = f"{count_text(n, 'position')} with a move each, the first of those that tie"
         lines += layout.hanging("", f"certificate: {shown(path)}, {listed}", 0)
