@@ -52,7 +52,7 @@ def test_workers_do_not_show(tmp_path: Path, dask: Processes, told: list[str], b
 @pytest.mark.slow
 def test_workers_do_not_show_in_networks(tmp_path: Path, dask: Processes, told: list[str], by_threads: Any) -> None:
     asked: dict[str, Any] = {"learner": ["patterns", "ntuple-td"], "seat": ["first", "both"], "prove_every": 100}
-    asked |= {"games": 200, "seeds": 3, "keep": "last"}
+    asked |= {"board": ["3x3", "4x4x4-gravity"], "games": 200, "seeds": 3, "keep": "last"}
     plain = by_threads(**asked)  # first: then workers find the kernels
     ttt.study(out=tmp_path / "s.h5", scheduler=dask.address, warn=told.append, **asked).close()
     assert same(tmp_path / "s.h5", plain)
@@ -60,7 +60,8 @@ def test_workers_do_not_show_in_networks(tmp_path: Path, dask: Processes, told: 
 
 @pytest.mark.slow
 def test_workers_do_not_show_on_any_board(tmp_path: Path, dask: Processes, told: list[str], by_threads: Any) -> None:
-    asked: dict[str, Any] = {"board": ["3x4x4", "3x3-misere", "4x4x4"], "games": [300], "batch": 100, "seeds": 2}
+    asked: dict[str, Any] = {"board": ["3x4x4", "3x3-misere", "4x4x4", "4x4x4-gravity"], "games": [300]}
+    asked |= {"batch": 100, "seeds": 2}
     plain = by_threads(**asked)  # first: then workers find the kernels
     ttt.study(out=tmp_path / "s.h5", scheduler=dask.address, warn=told.append, **asked).close()
     assert same(tmp_path / "s.h5", plain)

@@ -76,8 +76,9 @@ def assert_same(one: TableTrainer, other: TableTrainer) -> None:
         {"batch": "auto", "epsilon": "0.5->0.1:linear", "horizon": 9_999},
         {"board": "2x5x3", "batch": 2_000},
         {"board": "2x5x3", "learner": "minimax-q", "batch": 1_500, "alpha": "1/n"},
+        {"board": "3x4x3-gravity", "batch": 2_000},
     ],
-    ids=["td", "schedule", "larger", "larger, by moves"],
+    ids=["td", "schedule", "larger", "larger, by moves", "gravity"],
 )
 def test_shares_do_not_show(slots: int, options: dict[str, Any]) -> None:
     pool = Workers(slots)
@@ -160,7 +161,7 @@ def pool() -> Iterator[WorkerPool]:
 
 
 def test_real_workers(pool: WorkerPool) -> None:
-    for options in ({"batch": 4_000}, {"board": "2x5x3", "batch": 3_000}):
+    for options in ({"batch": 4_000}, {"board": "2x5x3", "batch": 3_000}, {"board": "3x4x3-gravity", "batch": 3_000}):
         assert_same(learnt(9_999, pool, **options), learnt(9_999, **options))
 
 
