@@ -137,6 +137,8 @@ MISUSED = [
 ]
 """What is typed, and the line but for where to read on."""
 
+NETWORKS_INSTEAD = "choose a smaller board, or networks: train --learner patterns"
+
 VALUES = [
     *[
         (f"train --board '{text}'", f"board '{text}'", f"did you mean {board}?")
@@ -154,6 +156,23 @@ VALUES = [
             ("connect-5", "6x7x5-gravity"),
             ("c4 exact", "6x7x4-exact-gravity"),
             ("4x4x4-gravity-misere", "4x4x4-misere-gravity"),
+        )
+    ],
+    ("train --board 9x8x4-gravity", "has 72 cells; at most 64 are supported", "choose fewer"),
+    *[
+        (f"{words} --board {board}", f"has {cells} cells; tables by position take at most 36", NETWORKS_INSTEAD)
+        for words in ("train", "study")
+        for board, cells in (("9x7x4-gravity", 63), ("connect4", 42))
+    ],
+    *[
+        (f"show random {moves} --board connect4", wrong, "or a code (code 0)")
+        for moves, wrong in (
+            ("a a a a a a a", "move 7 goes to column a, which is full"),
+            ("a6 h", "move 2, 'h', names no cell; there are a1 to g6"),
+            ("h", "'H' is none of X, O and '.', and no column from a to g"),
+            ("d7", "move 1, 'd7', names no cell; there are a1 to g6"),
+            ("a5", "move 1 goes to cell a5, and the cell below it is free"),
+            ("X....../......./......./......./......./.......", "a mark stands above a free cell"),
         )
     ],
     ("train --alpha 0,1", "alpha '0,1' is not a number", "give 0.1, with a point"),

@@ -218,7 +218,11 @@ def test_where_marks_fall_a_column_is_a_move(text):
 def test_on_nine_cells_a_digit_is_a_cell_and_a_letter_a_column():
     board = parse_board("3x3-gravity")
     assert read_position("b b a", board) == read_position("8 5 7", board) == read_position(".../.O./XX.", board)
-    for text, reason in (("1", "the cell below it is free"), ("b b b b", "taken by X"), ("d", "'D' is none of X, O")):
+    for text, reason in (
+        ("1", "the cell below it is free"),
+        ("b b b b", "move 4 goes to column b, which is full"),
+        ("d", "'D' is none of X, O"),
+    ):
         with pytest.raises(BoardError, match=reason):
             read_position(text, board)
 

@@ -56,7 +56,8 @@ def test_what_is_written_or_held_makes_the_same_again(config: Config):
 
 @pytest.mark.parametrize("board", ["7x7x5", "1x37x3", Board(8, 8, 5, misere=True)])
 def test_boards_without_tables_are_refused_in_one_line(board: Board | str):
-    refusal = r"^board \S+ has \d\d cells; tables by position take at most 36: choose a smaller board, such as 6x6x5$"
+    refusal = r"^board \S+ has \d\d cells; tables by position take at most 36: choose a smaller board, or networks: "
+    refusal += r"train\(learner='patterns'\)$"
     with pytest.raises(ttt.BoardError, match=refusal):
         make_config(board=board)
     name = board if isinstance(board, str) else board.name

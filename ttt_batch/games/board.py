@@ -438,6 +438,6 @@ def _check_sides(name: str, rows: int, cols: int, k: int) -> None:
     if rows < 1 or cols < 1:
         raise BoardError(f"board {name}: rows and columns must be at least 1")
     if rows * cols > MAX_CELLS:
-        raise BoardError(f"board {name} has {rows * cols} cells; at most {MAX_CELLS} are supported")
+        raise BoardError(f"board {name} has {rows * cols} cells; at most {MAX_CELLS} are supported: choose fewer")
     if not 1 <= k <= max(rows, cols):
         raise BoardError(f"board {name}: k must be between 1 and the longer side, {max(rows, cols)}")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.compiler.jit import Int8Array, Int32Array, Int64, Int64Array, Uint32Array, kernel
-from ttt_batch.core.errors import BoardError
+from ttt_batch.core.errors import BoardError, command_with
 from ttt_batch.core.text import SWITCH_WORDS, choose
 from ttt_batch.games.bitboards import (
     EMPTY_SLOT,
@@ -64,7 +64,8 @@ def choose_space(board: Board, symmetry: bool | str, *, prefers: bool) -> Space:
     symmetry: `on`, `off`, or `auto`: off on a small board, on if that makes the board enumerable, otherwise as the
     learner `prefers`.  Raises UsageError, and BoardError for a board of more than MAX_TABLE_CELLS cells.
     """
-    check_table_cells(board)
+    choices = f"a smaller board, or networks: {command_with('train', 'learner', 'patterns')}"
+    check_table_cells(board, "tables by position", choices)
     if not isinstance(symmetry, bool):
         symmetry = choose("symmetry", symmetry, WORDS, words=SWITCH_WORDS)
     positions, images = most_positions(board), len(board.symmetries)
@@ -78,11 +79,11 @@ def choose_space(board: Board, symmetry: bool | str, *, prefers: bool) -> Space:
     return Space(positions > ENUMERATED * (images if wanted else 1), wanted)
 
 
-def check_table_cells(board: Board, what: str = "tables by position") -> None:
+def check_table_cells(board: Board, what: str, choices: str) -> None:
     """Raise BoardError, in one line with the remedy, if the board has too many cells for `what`."""
     if board.cells > MAX_TABLE_CELLS:
-        remedy = "choose a smaller board, such as 6x6x5"
-        raise BoardError(f"board {board.name} has {board.cells} cells; {what} take at most {MAX_TABLE_CELLS}: {remedy}")
+        limit = f"{what} take at most {MAX_TABLE_CELLS}"
+        raise BoardError(f"board {board.name} has {board.cells} cells; {limit}: choose {choices}")
 
 
 def check_enumerable(board: Board, grown: bool, what: str) -> None:

@@ -23,7 +23,18 @@ from typing import Any, NamedTuple
 
 from ttt_batch.core.errors import BoardError, quoted
 from ttt_batch.core.text import DIGITS_MEAN
-from ttt_batch.games.board import EMPTY, FIRST, LETTERS, MARKS, RESIGNS, SECOND, UNFINISHED, Board, Position
+from ttt_batch.games.board import (
+    EMPTY,
+    FIRST,
+    LETTERS,
+    MARKS,
+    RESIGNS,
+    SECOND,
+    UNFINISHED,
+    Board,
+    Position,
+    column_name,
+)
 
 MOST_DIGITS = 9
 """Cells of the largest board on which a digit names a cell."""
@@ -73,7 +84,8 @@ def _parsed(text: str, board: Board) -> Position:
     marks = re.sub("[-_]", ".", re.sub("[/|]", "", "".join(words).upper()))
     for mark in marks:
         if mark not in MARKS:
-            raise BoardError(f"{quoted(mark)} is none of X, O and '.'")
+            column = f", and no column from a to {column_name(board.cols - 1)}" if board.gravity else ""
+            raise BoardError(f"{quoted(mark)} is none of X, O and '.'{column}")
     if len(marks) != board.cells:
         raise BoardError(f"{len(marks)} cells; board {board.name} has {board.cells}")
     return check_possible(tuple(map(MARKS.index, marks)), board)
@@ -158,6 +170,8 @@ def position_after(cells: Iterable[int], board: Board) -> Position:
     for number, cell in enumerate(cells, 1):
         if board.outcome(marks) != UNFINISHED:
             raise BoardError(f"move {number} comes after the end of the game")
+        if board.gravity and cell < board.cols and marks[cell] != EMPTY:
+            raise BoardError(f"move {number} goes to column {column_name(cell)}, which is full")
         if marks[cell] != EMPTY:
             raise BoardError(f"move {number} goes to cell {board.cell_name(cell)}, taken by {MARKS[marks[cell]]}")
         if board.floats(marks, cell):

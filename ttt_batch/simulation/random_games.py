@@ -330,7 +330,7 @@ def play_random_games(
     threads: at least 1.  block: games in a block.  Neither changes the result.
     Raises UsageError if a number is outside its range, and BoardError for a board of more than MAX_TABLE_CELLS cells.
     """
-    check_table_cells(board, "random games")
+    check_table_cells(board, "random games", "a smaller board, such as 6x6x5")
     if not 0 <= games <= MAX_RANDOM_GAMES:
         raise UsageError(f"{games} random games: the number must be from 0 to {MAX_RANDOM_GAMES:,}")
     if threads < 1 or block < 1:
