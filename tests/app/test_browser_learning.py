@@ -519,6 +519,7 @@ def test_a_browser_that_cannot_read_the_agent(browser: Browser) -> None:
         browser.open(trained(), ready=READY)
         assert browser.status == "This browser cannot read the page's agent; a newer one can."
         browser.element("tab-learn").click()
+        set_pace(browser, 7)
         fill(browser, games=100)
         browser.element("go").click()
         wait_for(browser, 100)
