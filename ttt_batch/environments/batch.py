@@ -219,7 +219,7 @@ class Batch:
     -1 for a loss, 0 otherwise.  terminated: bool[n], True if this step ended the game.
     seats: uint8[n], with an opponent the agent's seat in each current game, 0 or 1; otherwise None.
     last: with `keep_last`, the final `planes` of the games that the last step ended, without an opponent in the view
-    of the player who would move next.
+    of the player who would move next; the rows of other games have no meaning.
 
     Game k (from 0) of environment i draws from (seed, i, k) only, independent of other environments.
     """

@@ -22,7 +22,6 @@ from ttt_batch.compiler.bits import (
     intersection,
     lowest_bit,
     nth_member,
-    parity,
     popcount,
     shift_left,
     shift_right,
@@ -59,8 +58,8 @@ from ttt_batch.environments.rules import (
     report,
     restart,
     show_rows,
-    write_exactly,
     write_observations,
+    write_planes,
 )
 from ttt_batch.evaluation.search import copy_for_thread
 from ttt_batch.games.bitboards import Lines
@@ -384,22 +383,13 @@ def note(rules: Rules, own: WordArray, other: WordArray, scratch: Scratch, moves
 
 
 @inlined
-def keep_ended(rules: Rules, state: BatchState, seen: Seen, ended: Uint8Array, first: Int64) -> None:
-    """Store the final planes and the moves of ended games, if the caller requests them."""
+def keep_moves(rules: Rules, state: BatchState, seen: Seen, ended: Uint8Array, first: Int64) -> None:
+    """Store the moves of ended games, unless an illegal one ended them."""
     cells = rules.cells
     for g in range(first, min(first + BLOCK, state.own.shape[0])):
-        if seen.played.shape[0] != 0:
-            seen.played[cells * g] = -1
-        if ended[g - first] == UNFINISHED:
-            continue
-        own, other = np.uint64(state.own[g]), np.uint64(state.other[g])
-        if seen.last.shape[0] != 0:
-            if seen.seat.shape[0] != 0 and parity(own | other) != seen.seat[g]:
-                own, other = other, own
-            write_exactly(seen.last, 2 * cells * g, own, cells)
-            write_exactly(seen.last, 2 * cells * g + cells, other, cells)
-        if seen.played.shape[0] != 0 and ended[g - first] < FORFEIT:
-            plies = popcount(own | other)
+        seen.played[cells * g] = -1
+        if ended[g - first] != UNFINISHED and ended[g - first] < FORFEIT:
+            plies = popcount(np.uint64(state.own[g]) | np.uint64(state.other[g]))
             for ply in range(cells):
                 seen.played[cells * g + ply] = seen.moves[cells * g + ply] if ply < plies else -1
 
@@ -432,7 +422,6 @@ def step(games: BatchGames, lines: Lines, player: Any, key: np.uint64, actions: 
     if wrong != FINE:
         return wrong
     word = state.own.dtype.type
-    keeps = seen.last.shape[0] != 0 or seen.played.shape[0] != 0
     for first in range(0, state.own.shape[0], BLOCK):
         last = min(first + BLOCK, state.own.shape[0])
         own, other, over = state.own[first:last], state.other[first:last], state.over[first:last]
@@ -446,8 +435,11 @@ def step(games: BatchGames, lines: Lines, player: Any, key: np.uint64, actions: 
         # One loop instead of three calls: LLVM takes 1.5 s for three copies of the code.
         for move in range(3):
             if move == OPENING:
-                if keeps:
-                    keep_ended(rules, state, seen, ended, first)
+                # All games of a block in vector code: a loop over those that ended took three times as long.
+                if seen.last.shape[0] != 0:
+                    write_planes(rules, state, scratch, seen.seat, seen.last, first, last)
+                if seen.played.shape[0] != 0:
+                    keep_moves(rules, state, seen, ended, first)
                 report(ended, seen.rewards[2 * first : 2 * last], seen.terminated[first:last])
                 for g in range(over.shape[0]):  # those that waited begin
                     idle[g] = word(ended[g] if settings.autoreset == SAME_STEP else over[g])

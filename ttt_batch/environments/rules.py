@@ -412,6 +412,37 @@ def find_sides(own: WordArray, other: WordArray, seat: Uint8Array, mine: Uint64A
 
 
 @inlined
+def join_sides(mine: Any, theirs: Any, cells: Int64, words: Uint64Array) -> None:
+    """Write both sides' cells (W[count]) to `words` (uint64[2 * BLOCK]): a word a game, above JOINED cells two."""
+    if cells <= JOINED:
+        for g in range(mine.shape[0]):
+            words[g] = np.uint64(mine[g]) | shift_left(np.uint64(theirs[g]), cells)
+    else:
+        for g in range(mine.shape[0]):
+            words[2 * g], words[2 * g + 1] = np.uint64(mine[g]), np.uint64(theirs[g])
+
+
+@inlined
+def write_planes(
+    rules: Rules, state: BatchState, scratch: Scratch, seats: Uint8Array, planes: Uint8Array, first: Int64, last: Int64
+) -> None:
+    """Write planes of games `first` to `last - 1` to `planes`, and of later ones as in `write_observations`.
+
+    seats: the agents', or empty; see `kernels.Seen`.
+    """
+    cells, count, words, spare = rules.cells, last - first, scratch.words[0], scratch.words[1]
+    own, other = state.own[first:last], state.other[first:last]
+    if seats.shape[0] == 0:
+        join_sides(own, other, cells, words)
+    else:
+        mine, theirs = scratch.words[2, :count], scratch.words[2, BLOCK : BLOCK + count]
+        find_sides(own, other, seats[first:last], mine, theirs)
+        join_sides(mine, theirs, cells, words)
+    each = 1 if cells <= JOINED else 2
+    write_bits(planes, 2 * cells * first, words, spare, count * each, 2 * cells // each)
+
+
+@inlined
 def write_observations(rules: Rules, state: BatchState, scratch: Scratch, seen: Any, first: Int64, last: Int64) -> None:
     """Write planes and mask of games `first` to `last - 1` to `seen`, or nothing if `show_wide` is to do so.
 
@@ -420,18 +451,9 @@ def write_observations(rules: Rules, state: BatchState, scratch: Scratch, seen: 
     if rules.cells > JOINED:
         return
     count, bits, spare = last - first, scratch.words[0], scratch.words[1]
-    own, other = state.own[first:last], state.other[first:last]
-    find_masks(np.uint64(rules.top[0]), own, other, state.over[first:last], bits)
+    find_masks(np.uint64(rules.top[0]), state.own[first:last], state.other[first:last], state.over[first:last], bits)
     write_bits(seen.mask, rules.actions * first, bits, spare, count, rules.actions)
-    if seen.seat.shape[0] == 0:
-        for g in range(count):
-            bits[g] = np.uint64(own[g]) | shift_left(np.uint64(other[g]), rules.cells)
-    else:
-        mine, theirs = scratch.words[2, :count], scratch.words[2, BLOCK : BLOCK + count]
-        find_sides(own, other, seen.seat[first:last], mine, theirs)
-        for g in range(count):
-            bits[g] = mine[g] | shift_left(theirs[g], rules.cells)
-    write_bits(seen.planes, 2 * rules.cells * first, bits, spare, count, 2 * rules.cells)
+    write_planes(rules, state, scratch, seen.seat, seen.planes, first, last)
 
 
 @inlined
