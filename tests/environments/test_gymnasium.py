@@ -12,6 +12,7 @@ gymnasium = pytest.importorskip("gymnasium")
 
 from gymnasium.utils.env_checker import check_env, data_equivalence  # noqa: E402
 from gymnasium.vector import AutoresetMode, SyncVectorEnv  # noqa: E402
+from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics  # noqa: E402
 
 import ttt_batch as ttt  # noqa: E402
 from ttt_batch.environments.gymnasium_envs import NAME, MNKEnv, MNKVectorEnv  # noqa: E402
@@ -422,3 +423,49 @@ def test_wrong_observations_are_named():
     ]:
         with pytest.raises(ttt.UsageError, match=message):
             MNKEnv(**given)
+
+
+def test_final_observations_are_those_of_their_step_whenever_they_are_read():
+    """They are made when they are first read: here after further steps, in any way in which dictionaries are read."""
+    ours, soon = (gymnasium.make_vec(NAME, num_envs=40, seed=1, autoreset_mode="same-step") for _ in range(2))
+    chance, kept = np.random.default_rng(2), []
+    ours.reset()
+    soon.reset()
+    for _ in range(8):
+        actions = chance.integers(0, 9, 40)  # many are illegal and end the game
+        info = soon.step(actions)[4]
+        kept.append((ours.step(actions)[4], {key: info[key] for key in info}))
+    ways = [
+        dict,
+        lambda info: {**info},
+        lambda info: info | {},
+        lambda info: {} | info,
+        lambda info: pickle.loads(pickle.dumps(info)),
+        deepcopy,
+        lambda info: dict(info.items()),
+        lambda info: {"final_obs": info.get("final_obs")} | info,
+    ]
+    for way, (late, read_before) in zip(ways, kept, strict=True):
+        assert isinstance(late, dict) and list(late) == list(read_before)
+        read = way(late)
+        assert [str(one) for one in read["final_obs"]] == [str(one) for one in read_before["final_obs"]]
+        assert read["final_obs"].dtype == object and read["final_obs"] is read["final_obs"]
+        assert data_equivalence(read["final_info"], read_before["final_info"])
+        assert "partial" not in repr(late)
+
+
+def test_wrappers_read_final_observations():
+    options = {"num_envs": 8, "seed": 1, "autoreset_mode": "same-step"}
+    plain = gymnasium.make_vec(NAME, **options)
+    listed = DictInfoToList(RecordEpisodeStatistics(gymnasium.make_vec(NAME, **options)))
+    plain.reset()
+    listed.reset()
+    ends = 0
+    for _ in range(12):
+        actions = plain.unwrapped.batch.sample()
+        mine, lists = plain.step(actions), listed.step(actions)
+        for env in np.flatnonzero(mine[2]):
+            assert lists[4][env]["final_obs"].tolist() == mine[4]["final_obs"][env].tolist()
+            assert 2 <= lists[4][env]["episode"]["l"] <= 5
+            ends += 1
+    assert ends > 8

@@ -15,6 +15,8 @@ Without a seed each environment draws its own, `batch.seed`.  Environment i of m
 a single one with `first_env=i` and the same seed.
 """
 
+from collections import UserDict
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -57,17 +59,60 @@ def observed(batch: Batch, observer: Observer, acted: NDArray[np.int64] | None) 
 
 
 def final_views(
-    batch: Batch, ended: NDArray[np.int64], acted: NDArray[np.int64], view: str
+    last: NDArray[np.uint8], ended: NDArray[np.bool_], acted: NDArray[np.int64], view: str, against: bool
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the final planes of games that ended and restarted in the last step, and their viewers (int64).
+    """Return the final planes of games that ended and restarted in a step, and their viewers (int64).
 
-    ended: int64, their places.  acted: int64[n], who made the last action.  view: one of `TERMINAL_VIEWS`.
+    last: see `Batch`.  ended: bool[n], which games.  acted: int64[n], who made the last action.
+    view: one of `TERMINAL_VIEWS`.  against: whether there is an opponent.
     """
-    planes, seats = np.asarray(batch.last).take(ended, axis=0), acted[ended]
-    if batch.seats is not None:
+    places = np.flatnonzero(ended)
+    planes, seats = last.take(places, axis=0), acted[places]
+    if against:
         return planes, seats
     movers = players_to_move(planes).astype(np.int64)
     return (turned(planes, movers, seats), seats) if view == "acted" else (planes, movers)
+
+
+FinalViews = partial[tuple[NDArray[Any], NDArray[np.int64]]]
+"""Call of `final_views`."""
+
+
+def final_observations(views: FinalViews, ended: NDArray[np.bool_], observer: Observer) -> NDArray[Any]:
+    """Return observations of the games that ended (bool[n]) in Gymnasium's form: object[n], None in the others."""
+    seen, last = observer(*views()), np.full(len(ended), None, object)
+    last[ended] = np.fromiter(seen, object, len(seen))  # views of one copy: a copy for each took twice as long
+    return last
+
+
+def final_infos(views: FinalViews, ended: NDArray[np.bool_], n_actions: int) -> Info:
+    """Return the last infos of the games that ended (bool[n])."""
+    mask, seat = np.zeros((len(ended), n_actions), np.int8), np.zeros(len(ended), np.int64)
+    seat[ended] = views()[1]
+    return {"action_mask": mask, "_action_mask": ended.copy(), "seat": seat, "_seat": ended.copy()}
+
+
+class Infos(UserDict[str, Any], dict[str, Any]):  # type: ignore[misc]
+    """Infos whose values are made when they are first read, where a `partial` is in their place.
+
+    Gymnasium wants an array for each ended game in `final_obs`: they take longer than the step, and training loops
+    without truncated games do not need them.
+    """
+
+    def __init__(self, infos: Info) -> None:
+        self.data = infos
+
+    def __getitem__(self, key: str) -> Any:
+        value = super().__getitem__(key)
+        if isinstance(value, partial):
+            value = self.data[key] = value()
+        return value
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def __reduce__(self) -> Any:
+        return dict, (dict(self),)
 
 
 def first_seed(env: Any, seed: Any) -> Any:
@@ -84,17 +129,17 @@ def reset_seed(seed: object) -> int | None:
     return parse_int("seed", int(seed), 0, 2**63 - 1)
 
 
-def one_action(batch: Batch, action: object) -> NDArray[np.int64]:
-    """Return the action of a single environment as int64[1].  Raises UsageError if invalid."""
-    number, least = action, f"from 0 to {batch.n_actions - 1}"
-    if not isinstance(action, int):
+def one_action(batch: Batch, action: object) -> int:
+    """Return the action of a single environment.  Raises UsageError if invalid."""
+    number = int(action) if isinstance(action, np.integer) else action
+    if not isinstance(number, int):
         array = read_array(action)
         number = int(array) if array is not None and array.shape == () and array.dtype.kind in "iu" else None
     if not isinstance(number, int) or isinstance(number, bool):
-        raise UsageError(f"action {quoted(action)} is no whole number; give one {least}")
+        raise UsageError(f"action {quoted(action)} is no whole number; give one from 0 to {batch.n_actions - 1}")
     if not 0 <= number < batch.n_actions:
-        raise UsageError(f"action {quoted(number)} is none of this board; give one {least}")
-    return np.array([number], np.int64)
+        raise UsageError(f"action {quoted(number)} is none of this board; give one from 0 to {batch.n_actions - 1}")
+    return number
 
 
 def reset_options(options: object) -> dict[str, Any]:
@@ -153,7 +198,7 @@ class MNKEnv(gymnasium.Env):
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, Info]:
         """Make a move, and the opponent's reply.  Raises UsageError for an invalid action."""
         mover = self.batch.movers
-        seen = self.batch.step(one_action(self.batch, action))
+        seen = self.batch.step(np.array([one_action(self.batch, action)]))
         self._untouched = False
         if self._shows_actor:
             self._acted = mover
@@ -229,6 +274,7 @@ class MNKVectorEnv(VectorEnv):
         self.single_observation_space, self.single_action_space = spaces_of(self.batch, self._observer)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._all, self._first_rewards = np.ones(self.num_envs, np.bool_), 2 * np.arange(self.num_envs)
         self._untouched = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[Any], Info]:
@@ -257,28 +303,28 @@ class MNKVectorEnv(VectorEnv):
         self._untouched = False
         if self._shows_actor:
             self._acted = mover
-        rewards = np.where(mover, seen.rewards[:, 1], seen.rewards[:, 0]).astype(np.float64)
+        # A choice between the two columns took three times as long.
+        rewards = seen.rewards.reshape(-1).take(self._first_rewards + mover).astype(np.float64)
         info, over = self._info(), seen.terminated.copy()
         if self.batch.last is not None and over.any():
-            info |= self._final(mover, over)
+            info = self._final(info, over, mover)
         if self.render_mode == "human":
             self.render()
         return self._seen(), rewards, over, np.zeros(self.num_envs, np.bool_), info
 
-    def _final(self, mover: NDArray[np.int64], over: NDArray[np.bool_]) -> Info:
-        """Return the infos of games that ended in a step in which they restarted."""
-        last, ended = np.full(self.num_envs, None, object), np.flatnonzero(over)
-        rows, mover[ended] = final_views(self.batch, ended, mover, self._view)
-        seen = self._observer(rows, mover[ended])
-        last[ended] = np.fromiter(seen, object, len(seen))  # views of one copy: a copy for each took twice as long
+    def _final(self, info: Info, over: NDArray[np.bool_], mover: NDArray[np.int64]) -> Info:
+        """Return `info` with the infos of games that ended in a step in which they restarted."""
+        against, ended = self.batch.seats is not None, over.copy()
+        views = partial(final_views, np.array(self.batch.last), ended, mover, self._view, against)
         if self.render_mode == "human":  # `render` shows the next games, already started
-            for env, (own, other) in zip(ended, rows, strict=True):
-                marks = own * (1 + mover[env]) + other * (2 - mover[env])
+            for env, (own, other), seat in zip(np.flatnonzero(over), *views(), strict=True):
+                marks = own * (1 + seat) + other * (2 - seat)
                 ending = ENDINGS[int(self.batch.rewards[env, 0])]
                 rendered(self.batch.board, tuple(marks.ravel().tolist()), ending, self.render_mode)
-        none = np.zeros((self.num_envs, self.batch.n_actions), np.int8)
-        final = {"action_mask": none, "_action_mask": over.copy(), "seat": mover * over, "_seat": over.copy()}
-        return {"final_obs": last, "_final_obs": over.copy(), "final_info": final, "_final_info": over.copy()}
+        seen = partial(final_observations, views, ended, self._observer)
+        more = partial(final_infos, views, ended, self.batch.n_actions)
+        final = {"final_obs": seen, "_final_obs": over.copy(), "final_info": more, "_final_info": over.copy()}
+        return Infos(info | final)
 
     def _seen(self) -> NDArray[Any]:
         if not self.copy and self._acted is None and self._observer == make_observer("planes"):
@@ -290,14 +336,13 @@ class MNKVectorEnv(VectorEnv):
         return self.batch.mask.copy()
 
     def _info(self, which: NDArray[np.bool_] | None = None) -> Info:
-        mask, seat = self.batch.mask.astype(np.int8), viewers_of(self.batch, self._acted)
+        mask, seat = self.action_masks(), viewers_of(self.batch, self._acted)
         if which is None:
-            which = np.ones(self.num_envs, np.bool_)
+            which = self._all
         else:
-            begun, told = np.flatnonzero(which), mask
-            mask, seat = np.zeros_like(mask), seat * which
-            mask[begun] = told.take(begun, axis=0)  # half the time of a product with `which`
-        return {"action_mask": mask, "_action_mask": which.copy(), "seat": seat, "_seat": which.copy()}
+            mask &= which.repeat(mask.shape[1]).reshape(mask.shape)  # half the time of a product with a column
+            seat *= which
+        return {"action_mask": mask.view(np.int8), "_action_mask": which.copy(), "seat": seat, "_seat": which.copy()}
 
     def render(self) -> Any:
         """Return a tuple with the game of each environment in the render mode."""

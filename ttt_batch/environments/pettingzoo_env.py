@@ -72,11 +72,11 @@ class MNKAEC(AECEnv):
 
     def observation_space(self, agent: str) -> Any:
         """Return the observation space of an agent.  Raises UsageError for an unknown agent."""
-        return self.observation_spaces[choose("agent", agent, AGENTS)]
+        return self.observation_spaces[agent if agent in AGENTS else choose("agent", agent, AGENTS)]
 
     def action_space(self, agent: str) -> Any:
         """Return the action space of an agent.  Raises UsageError for an unknown agent."""
-        return self.action_spaces[choose("agent", agent, AGENTS)]
+        return self.action_spaces[agent if agent in AGENTS else choose("agent", agent, AGENTS)]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin a game.  It has no random moves, so the seed changes nothing.  Raises UsageError."""
@@ -116,16 +116,15 @@ class MNKAEC(AECEnv):
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        actions = gymnasium_envs.one_action(self.batch, action)
-        legal = bool(self.batch.mask[0, actions[0]])
-        seen = self.batch.step(actions)
+        number = gymnasium_envs.one_action(self.batch, action)
+        legal = self.batch.mask.item(number)
+        seen = self.batch.step(np.array([number]))
         self._viewer ^= legal  # an illegal action leaves no mark, and so the turn
-        over = bool(seen.terminated[0])
-        self._cumulative_rewards[agent] = 0.0
-        self.rewards = dict(zip(AGENTS, seen.rewards[0].tolist(), strict=True)) if over else dict.fromkeys(AGENTS, 0.0)
-        self.terminations = dict.fromkeys(AGENTS, over)
+        if seen.terminated.item():
+            self.rewards = dict(zip(AGENTS, seen.rewards[0].tolist(), strict=True))
+            self.terminations = dict.fromkeys(AGENTS, True)
+            self._accumulate_rewards()
         self.agent_selection = AGENTS[1 - NUMBERS[agent]]
-        self._accumulate_rewards()
         if self.render_mode == "human":
             self.render()
 

@@ -98,7 +98,8 @@ class MNKVecEnv(VecEnv):
         self._untouched = False
         rewards, over = np.where(mover, seen.rewards[:, 1], seen.rewards[:, 0]), seen.terminated.copy()
         infos, ended = [GOING_ON] * self.num_envs, np.flatnonzero(over)
-        finals = self._observer(*final_views(self.batch, ended, mover, self._view))
+        against = self.batch.seats is not None
+        finals = self._observer(*final_views(np.asarray(self.batch.last), over, mover, self._view, against))
         for env, final, seat in zip(ended.tolist(), finals, mover[ended].tolist(), strict=True):
             infos[env] = {"terminal_observation": final, "seat": seat}
         return self._observer(seen.planes, self.batch.movers), rewards, over, infos
