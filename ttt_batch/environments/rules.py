@@ -412,7 +412,7 @@ def find_sides(own: WordArray, other: WordArray, seat: Uint8Array, mine: Uint64A
 
 
 @inlined
-def join_sides(mine: Any, theirs: Any, cells: Int64, words: Uint64Array) -> None:
+def join_sides(mine: WordArray, theirs: WordArray, cells: Int64, words: Uint64Array) -> None:
     """Write both sides' cells (W[count]) to `words` (uint64[2 * BLOCK]): a word a game, above JOINED cells two."""
     if cells <= JOINED:
         for g in range(mine.shape[0]):
