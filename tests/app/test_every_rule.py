@@ -5,13 +5,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers.support import command
+from helpers.support import command, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.app.cli import COMMANDS
 from ttt_batch.games.board import BOARD_RULES, parse_board
+from ttt_batch.runs.network_run import PatternRun
 
-BOARDS = ["3x3-gravity", "3x3-misere", "3x3-exact"]
+QUICK = ["3x3-gravity", "3x3-misere", "3x3-exact"]
+BOARDS = [*QUICK, "4x4x4-gravity", "4x4x4-misere-gravity", "4x4x4-exact-gravity"]
+"""On those of more than nine cells networks are the agent that is proved."""
 
 WORDS = {
     "train": [
@@ -30,7 +33,8 @@ WORDS = {
     "compare": ["compare good.h5 weak.h5"],
     "learn-from": ["learn-from games.txt --learner td --board {board} --out taught.h5"],
     "export": [
-        *(f"export good.h5 --to {form} --out table.{form}" for form in ("html", "json", "csv", "npz", "hdf5")),
+        *(f"export good.h5 --to {form} --out good.{form}" for form in ("html", "hdf5")),
+        *(f"export weak.h5 --to {form} --out table.{form}" for form in ("html", "json", "{text}", "npz", "hdf5")),
         *("export proof.npz --to html --out proof.html", "export proof.npz --to cards --out cards.html"),
     ],
     "import": [f"import table.{form} --learner td --board {{board}} --out {form}.h5" for form in ("json", "npz")],
@@ -48,18 +52,26 @@ def test_the_lists_hold_every_command_and_every_rule() -> None:
     assert {rule for board in BOARDS for rule in parse_board(board).rules} == set(BOARD_RULES)
 
 
-@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize("board", mostly_slow(BOARDS, *QUICK))
 def test_every_command_takes_a_board_of_every_rule(
     board: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each ends well, and says nothing of a board that it does not take."""
     monkeypatch.chdir(tmp_path)
-    good = ttt.train(100_000, board=board, batch=1024, epsilon=0.5, seed=1, out="good.h5")
-    ttt.train(100, board=board, batch=10, record="games.txt", out="weak.h5")
-    names = {"board": board, "seat": "first" if good.evaluation().unbeatable["first"] else "second"}
-    names["moves"] = "8" if good.board.gravity else "5"
+    played, names = parse_board(board), {"board": board}
+    if played.cells > 9:
+        good = ttt.train(20_000, learner="patterns", board=board, prove_every=2000, seed=1, out="good.h5")
+        assert isinstance(good, PatternRun)
+        first = good.proved_after(0) > 0
+    else:
+        good = ttt.train(100_000, board=board, batch=1024, epsilon=0.5, seed=1, out="good.h5")
+        first = good.evaluation().unbeatable["first"]
+    ttt.train(100, board=board, batch=10, learner="td", record="games.txt", out="weak.h5")
+    names |= {"seat": "first" if first else "second", "text": "csv" if played.cells <= 12 else "jsonl"}
+    cells = [played.cell_name(cell) for cell in range(played.cells)]
+    names["moves"] = cells[-2]
     for words in (words for starts in WORDS.values() for words in starts):
-        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{cell}\n" for cell in range(1, 10)) * 3 + "q\n"))
+        monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join([*cells * played.rows, "q", ""])))
         status, out, err = command(capsys, *words.format(**names).split())
         assert status == 0, (words, err)
         assert "Traceback" not in out + err and "does not take" not in err, words
