@@ -22,7 +22,7 @@ from ttt_batch.app.web.texts import about, describe_cards, describe_networks
 from ttt_batch.core.errors import BoardError, flag
 from ttt_batch.core.text import Ties, check_ties, count_text
 from ttt_batch.evaluation.ties import check_sharp, default_ties
-from ttt_batch.games.board import Board, cells_in
+from ttt_batch.games.board import BOARD_NAMES, Board, cells_in
 from ttt_batch.games.enumeration import choose_space, enumerate_graph
 from ttt_batch.games.solution import solve_in_plies
 from ttt_batch.runs.formats import EXPORT, check_targets
@@ -109,7 +109,8 @@ def page_text(run: OnPage, ties: Ties | None = None, opens: Tab = "play") -> str
 def _title(board: Board, agent: str, learning: bool) -> str:
     """Return the title of a page: for a class if a table learns there, else with the opponent's name."""
     if not learning:
-        return f"{board.name} tic-tac-toe against {agent}"
+        game = "Connect Four" if board.name == BOARD_NAMES["connect4"] else f"{board.name} tic-tac-toe"
+        return f"{game} against {agent}"
     return f"{'Misère tic-tac-toe' if board.misere else 'Tic-tac-toe'} that learns"
 
 
