@@ -22,6 +22,7 @@ MEASURED = {
     "benchmark": ["benchmark.py"],
     "boards": ["boards.py"],
     "claims": ["claims.py"],
+    "connect4": ["connect_four.py"],
     "exercises": ["study_pages.py", "exercises"],
     "headlines": ["study_pages.py", "headlines"],
     "rules": ["rules.py"],

@@ -23,6 +23,10 @@ SMALL = {
     "claims.py": ["--only", "optimal-at-random", "--json", "out.json", "--page", "out.md"],
     "claims_beans.py": ["--learners", "3"],
     "commands_page.py": ["--page", "out.md"],
+    "connect_four.py": [
+        *("--board", "4x5x3-gravity", "--seeds", "1", "--seconds", "0.1", "--games", "100", "10"),
+        *("--json", "out.json", "--page", "out.md", "--picture", "out.png"),
+    ],
     "duel.py": [str(ROOT), str(ROOT), "--only", "random games", "--rounds", "2"],
     "fingerprints.py": ["out.jsonl", "--count", "12"],
     "gallery.py": ["--out", "pictures", "--games", "10000"],
