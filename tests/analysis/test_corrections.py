@@ -63,7 +63,28 @@ def test_goals_and_budgets_out_of_reach(networks: ttt.PatternRun, goal: Goal, bu
     assert found.found["first"].status == status and not found.proved
 
 
+@pytest.mark.parametrize("board", ["3x1x3-gravity", "3x3-gravity"])
+def test_occupied_cells_are_corrected(board: str) -> None:
+    """A player that picks them loses, also where its opponent can fill no line."""
+    run = ttt.train(10, learner="minimax-q", board=board, seed=1)
+    found = ttt.prove(run, correct=True)
+    assert not ttt.prove(run).proved and found.proved
+    for corrected in found.corrections.values():
+        assert corrected.size
+        for first, second, cell in zip(*corrected.agent[1:4], strict=True):
+            assert run.board.is_open(run.board.position_of(first, second), int(cell))
+
+
+def test_progress_and_stop(networks: ttt.PatternRun) -> None:
+    """Both are asked after each lost game, however few positions lie between them."""
+    told: list[tuple[int, int]] = []
+    found = ttt.prove(networks, seat="second", correct=True, progress=lambda *now: told.append(now))
+    assert found.proved and [lost for _, lost in told] == list(range(1, len(told) + 1))
+    stopped = ttt.prove(networks, seat="second", correct=True, stop=lambda: True)
+    assert stopped.found["second"].status == "undecided" and stopped.corrections["second"].size == 0
+
+
 def test_boards_without_gravity_are_refused() -> None:
     run = ttt.train(100)
-    with pytest.raises(BoardError, match=r"^--correct needs best play by search, .* 3x3 is none: prove it without$"):
+    with pytest.raises(BoardError, match=r"^correct=True needs best play by search, .* not 3x3: leave it out$"):
         ttt.prove(run, correct=True)

@@ -137,6 +137,8 @@ def test_a_corrected_player_is_proved_and_certified(
     assert read_certificate(certificate).source["corrections"] == count
     checked = subprocess.run([sys.executable, CHECK, certificate], capture_output=True, text=True, check=False)
     assert checked.returncode == 0 and "the second player cannot lose" in checked.stdout, checked
+    status, out, _ = command(capsys, "prove", run, "--as", "first", "--goal", "always-wins", "-q", "--correct")
+    assert status == 1 and "best play does not reach this goal: no correction can help" in out
     for refused, says in (
         (("prove", table, "--correct"), "--correct needs best play by search, on boards with gravity"),
         (("prove", "--smallest", "--correct"), "--correct does not go with --smallest; leave it out"),

@@ -1,11 +1,12 @@
 """Corrections of a player: the positions in which it makes another move, so that it reaches its goal in every game.
 
-A walk goes through all games that the player allows.  At a lost game, best play tells the last position in which the
-goal could be reached.  There, and in its images, the player now makes another move: of those that keep the goal, the
-one that it values most.  The walk goes on from that position.
+A walk goes through all games that the player allows.  After a lost game, a solver finds the last position in which the
+player could still reach its goal.  There, and in its images, the player now makes another move: of those that keep the
+result of best play, the one that it values most.  The walk goes on from that position.
 
-It does not return to what it left behind after the mistake, though other games may lead there.  So walks are repeated
-until one finds no lost game.  This last walk is a proof by itself, and corrections that it does not meet are dropped.
+The walk drops the games after the mistake that it has not tried, though other games may lead to their positions.  So
+walks are repeated until one finds no lost game.  That last walk is a proof by itself, and corrections that it does not
+meet are dropped.
 """
 
 import time
@@ -18,14 +19,15 @@ from numpy.typing import NDArray
 
 from ttt_batch.compiler.bits import single
 from ttt_batch.compiler.jit import Int64, Uint8Array, Uint64Array
-from ttt_batch.core.errors import BoardError
+from ttt_batch.core.errors import BoardError, flag
 from ttt_batch.core.resources import free_memory
 from ttt_batch.evaluation import search
 from ttt_batch.evaluation.certificates import place_of
 from ttt_batch.evaluation.prover import ALWAYS_WINS, AT_ONCE, GOALS, Goal, Proof
 from ttt_batch.games.bitboards import Lines, LineView
 from ttt_batch.games.board import EMPTY, FIRST, SECOND, Board, Position
-from ttt_batch.games.gravity_solver import GravitySolver, can_solve, cannot_solve, gravity_solver
+from ttt_batch.games.gravity_solver import GravitySolver, can_solve, cannot_solve
+from ttt_batch.games.opening_book import read_book
 from ttt_batch.runs.loading import AnyRun
 
 
@@ -96,13 +98,13 @@ class Corrected(NamedTuple):
 
 
 def check_correctable(board: Board) -> None:
-    """Raise BoardError for a board on which no search tells best play."""
+    """Raise BoardError for a board on which no search finds best play."""
     if not can_solve(board):
         if board.rules == ["gravity"]:
-            raise cannot_solve(board, "prove it without --correct")
+            raise cannot_solve(board, f"leave {flag('correct', True)} out")
         raise BoardError(
-            f"--correct needs best play by search, on boards with gravity and no other rule; {board.name} is none: "
-            "prove it without"
+            f"{flag('correct', True)} needs best play by search, on boards with gravity and no other rule, not "
+            f"{board.name}: leave it out"
         )
 
 
@@ -112,7 +114,8 @@ def correct(
     """Correct a run's player in a seat (0 or 1) until it reaches its goal; by one thread, so always in the same way.
 
     player: from `table_player`.  budget: most positions that a walk enters.
-    follow: as for `Prover.prove`, with the lost games of all walks.
+    follow: called with the positions that the walk has entered and the lost games of all walks, every 65,536 positions
+    and after each lost game.  Once it returns True, the search ends.
     The proof is `refuted` if best play does not reach the goal, and `undecided` if budget, memory or `follow` ended it.
     Raises BoardError as `check_correctable` does.
     """
@@ -135,9 +138,10 @@ class _Walks:
     def __init__(self, run: AnyRun, player: Any, seat: int, goal: Goal) -> None:
         self._run, self._board, self._seat = run, run.board, seat
         self._least = int(goal == ALWAYS_WINS)
-        self._solver: GravitySolver = gravity_solver(run.board)
+        # Its own solver: threads of the same process may use the shared one.
+        self._solver = GravitySolver(run.board, book=read_book(run.board))
         self._agent = correct_nowhere(player)
-        self._task = search.make_task(run.board, seat, GOALS.index(goal))
+        self._task = search.make_task(run.board, seat, GOALS.index(goal), occupied=run.occupied)
         self._memory: NDArray[np.uint64] = np.zeros(0, np.uint64)
         self._kept = self.lost = 0
         self._symmetric: bool = run.symmetric
@@ -161,12 +165,13 @@ class _Walks:
         if why == search.ENOUGH:
             line = [int(cell) for cell in walk.lost[0] if cell >= 0]
             self.lost += 1
-            return None if self._mend(line) else Proof("refuted", entered, line)
+            if not self._mend(line):
+                return Proof("refuted", entered, line)
         if why == search.DONE:
             self._memory = slots.array
             return Proof("proved", entered, None)
         full = why == search.NO_ROOM and not slots.grow()
-        if full or entered >= budget or (why == search.BUDGET_SPENT and follow(entered, self.lost)):
+        if full or entered >= budget or (why != search.NO_ROOM and follow(entered, self.lost)):
             return Proof("undecided", entered, None, full=full)
         return None
 

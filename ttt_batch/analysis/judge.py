@@ -462,7 +462,8 @@ def prove(
     certificate: an `.npz` to write if a seat is proved; with two seats `-first` and `-second` are added to its name.
     trust: read a file that another program has changed.
     progress: True for a line on standard error, or a function of the positions entered and lost games found, which is
-    called every 65,536 positions of a thread.  stop: called as often; once it returns True, the search ends.
+    called every 65,536 positions of a thread, and with `correct` after each lost game.  stop: called as often; once it
+    returns True, the search ends.
     correct: on boards with gravity, replace moves that give the goal away by moves of best play, see
     `analysis.corrections`, and prove the corrected player.  One thread does so, and `budget` is that of each walk.
     Raises RunFileError, BoardError for other boards with `correct`, CertificateError if a certificate cannot be

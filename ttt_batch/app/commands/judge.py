@@ -314,8 +314,8 @@ Correct = Annotated[
     bool,
     switch(
         "--correct",
-        "On boards with gravity: replace moves that give the goal away by moves of best play, count them, and prove "
-        "the corrected player, whose moves are in the certificate.",
+        "Replace moves that give the goal away by moves of best play, and prove the corrected player.  The report "
+        "counts the positions, and a certificate holds the new moves.  It is for boards with gravity.",
     ),
 ]
 

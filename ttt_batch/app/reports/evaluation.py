@@ -206,6 +206,8 @@ def proofs_text(proofs: Proofs, name: str = "") -> str:
         if proof.line is not None:
             missed = "does not always win" if proofs.goal == ALWAYS_WINS else "can lose"
             lines += [f"{seat} {missed}: refuted, {size}", *layout.hanging("", moves_text(proofs.board, proof.line), 2)]
+            if seat in proofs.corrections:
+                lines.append("  best play does not reach this goal: no correction can help")
             continue
         found = f"proved, {size}"
         if proof.status != "proved":
