@@ -218,7 +218,7 @@ def test_no_test_imports_another():
     assert not found
 
 
-PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 211, 56_236, 47_985
+PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 211, 56_236, 47_987
 """Size budget, which goes down.  Who needs more lines raises it, and says why in the commit."""
 
 

@@ -101,10 +101,11 @@ def test_learn_and_download(browser: Browser, tmp_path: Path, learner: str) -> N
 
 
 def test_stop_play_and_go_on(browser: Browser, tmp_path: Path) -> None:
-    open_tab(browser)
+    open_tab(browser, pace=6)  # a thousand games a second, which cannot all be played before it is stopped
     fill(browser, games=500_000)
     browser.element("go").click()
     browser.wait("document.getElementById('go').textContent === 'Pause'")
+    browser.wait("document.getElementById('command').textContent.includes('learnt')")
     browser.element("go").click()
     browser.wait("document.getElementById('go').textContent === 'Go on'")
     browser.wait("document.getElementById('learn-status').textContent.startsWith('Stopped after')")
@@ -122,6 +123,7 @@ def test_stop_play_and_go_on(browser: Browser, tmp_path: Path) -> None:
     browser.element("own").click()
     assert not browser.element("opponent").is_displayed()
     browser.element("tab-learn").click()
+    set_pace(browser, 7)
     browser.element("go").click()
     wait_for(browser, 500_000)
     assert bytes_of(import_tables([download(browser, tmp_path)], "td")) == bytes_of(ttt.train(500_000, batch=1))
