@@ -142,6 +142,7 @@ def test_a_corrected_player_is_proved_and_certified(
     for refused, says in (
         (("prove", table, "--correct"), "--correct needs best play by search, on boards with gravity"),
         (("prove", "--smallest", "--correct"), "--correct does not go with --smallest; leave it out"),
+        ((*asked, "--correct", "--threads", 2), "--threads 2 does not go with --correct, which takes 1; leave it out"),
     ):
         status, _, err = command(capsys, *refused)
         assert status == 2 and says in err, err

@@ -467,7 +467,7 @@ def prove(
     correct: on boards with gravity, replace moves that give the goal away by moves of best play, see
     `analysis.corrections`, and prove the corrected player.  One thread does so, and `budget` is that of each walk.
     Raises RunFileError, BoardError for other boards with `correct`, CertificateError if a certificate cannot be
-    written, and UsageError, also if a certificate would replace the run.
+    written, and UsageError, also for several `threads` with `correct`, and if a certificate would replace the run.
     """
     given, sources = given_options(prove, options), list[Path]()
     if not isinstance(run, AnyRun):
@@ -482,6 +482,10 @@ def prove(
     files = certificate_files(certificate, wanted, sources, overwrite=overwrite)
     check_both_seats(run)
     if given.get("correct"):
+        if given.get("threads") is not None and at_once > 1:
+            raise UsageError(
+                f"{flag('threads', at_once)} does not go with {flag('correct', True)}, which takes 1; leave it out"
+            )
         check_correctable(run.board)
     player = table_player(run, ties)
     prover, found = Prover(run.board, symmetric=run.symmetric), dict[str, Proof]()

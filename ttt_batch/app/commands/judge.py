@@ -384,7 +384,7 @@ def prove_command(
     goal: Claim = None,
     budget: Annotated[Text, option("N", "Positions to enter per seat at most.", default="100M")] = None,
     certificate: Certificate = None,
-    threads: Annotated[Text, option("N", "Threads; all processors if not given.")] = None,
+    threads: Annotated[Text, option("N", "Threads; all processors if not given, 1 with --correct.")] = None,
     ties: shared.TiesRule = "any",
     correct: Correct = False,
     smallest: SmallestOnly = False,
