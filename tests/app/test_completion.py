@@ -16,7 +16,6 @@ from ttt_batch.games.board import BOARDS
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.formats import FORMATS, WHOLE
 from ttt_batch.studies.designs.design import SWEEPS
-from ttt_batch.studies.designs.methods import NAMES as RIVALS
 from ttt_batch.studies.storage.layout import KEEPS
 from ttt_batch.studies.summary import METRICS as RANKS
 
@@ -27,7 +26,6 @@ def test_what_is_offered_is_what_there_is():
     assert tuple(dict.fromkeys([*KINDS, MOVIE, *STUDY_KINDS])) == shared.PLOTS
     assert tuple(METRICS) == shared.METRICS
     assert tuple(RANKS) == shared.RANKS
-    assert set(shared.RIVALS) == set(RIVALS)
     assert (SWEEPS, KEEPS) == (shared.SWEEPS, shared.KEEPS)
     assert list(BOARDS) == [entry.board.name for entry in known_boards() if entry.space is not None]
     assert list(shared.BEYOND_TABLES) == [entry.board.name for entry in known_boards() if entry.space is None]
@@ -44,7 +42,7 @@ def test_what_is_offered_is_what_there_is():
         ("learners gre", {"greedy-td"}),
         ("study --learner td,su", {"td,sutton-barto"}),
         ("study --best pro", {"proof", "proved"}),
-        ("study --opponent o", {"optimal"}),
+        ("study --opponent o", {"one-ply", "optimal"}),
         ("export --to pi", {"pickle", "pickle-text"}),
     ],
 )

@@ -6,7 +6,7 @@ import random
 import pytest
 
 import ttt_batch as ttt
-from ttt_batch.core.errors import RunFileError, UsageError
+from ttt_batch.core.errors import BoardError, RunFileError, UsageError
 from ttt_batch.core.text import LEARNER_NAMES
 from ttt_batch.studies.designs.design import DEFAULT_SEEDS, OPTION_NAMES, make_design
 from ttt_batch.studies.designs.methods import TALLY
@@ -168,6 +168,17 @@ def test_a_run_as_opponent(trained):
         make_design({"opponent": one, "board": "3x3,3x4"})
     (setting,) = make_design({"opponent": one, "symmetry": "on"}).settings
     assert setting.plan_opponent == one and setting.config.symmetry and not one.config.symmetry
+
+
+@pytest.mark.parametrize("learner", ["td", "menace"])
+def test_a_built_in_agent_as_opponent(learner):
+    """The configuration is that of `train`, and the file of the study names the agent."""
+    options = {"learner": learner, "opponent": "one-ply", "games": 2}
+    (setting,) = make_design(options).settings
+    assert setting.config_for(4) == ttt.train(2, learner=learner, opponent="one-ply", seed=4).config
+    assert setting.written["opponent"] == "one-ply"
+    with pytest.raises(BoardError, match=r"^board 5x5x5: an agent to train against, .* needs an enumerated board"):
+        make_design({"opponent": "two-ply", "board": "3x3,5x5"})
 
 
 def test_a_design_is_extended_and_keeps_the_places():

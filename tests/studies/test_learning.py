@@ -20,7 +20,7 @@ VALUES: dict[str, list[Any]] = {
     "board": ["3x3", "3x3", "3x3", "2x3x2", "3x3-misere"],
     "gamma": [None, 0.9],
     "draw_worth": [None, "0.1,0.2"],
-    "opponent": ["self", "self", "random", "optimal"],
+    "opponent": ["self", "self", "random", "optimal", "two-ply"],
     "symmetry": [None, None, "on"],
     "games": [1, 500, 3_000, 20_000],
 }

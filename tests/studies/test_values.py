@@ -173,7 +173,7 @@ def test_whole_numbers_are_whole_and_different(start, end, count, log):
         ("alpha", object(), "is not a number"),
         ("learner", "td,tdd", r"unknown learner 'tdd' \(did you mean td\?\)"),
         ("learner", 3, "unknown learner 3"),
-        ("opponent", "minimax", r"did you mean optimal\?.*self or a run file"),
+        ("opponent", "minimax", r"did you mean optimal\?.*self, a run file"),
         ("opponent", 5, "5 is not the name of a run file"),
         ("draw_worth", "-1e999..1:3", "draw worth -inf is not a number"),
         ("explore", "softmax:0.1..1", r"has no number of values; write softmax:0\.1\.\.1:5, or :5log"),

@@ -87,7 +87,7 @@ def make_plan(
     if origin is not None:
         given["start"] = table_digest(origin.tables)
     if opponent is not None:
-        given = {"seat": learnt.seat or "both", **given, "opponent": _opponent_name(opponent)}
+        given = {"seat": learnt.seat or "both", **given, "opponent": opponent_name(opponent)}
         if not fork and learnt.opponent not in ("", *OPPONENTS, given["opponent"]):
             raise UsageError(
                 f"{name} was trained against another run or agent; name that one (info shows how it was trained), or "
@@ -129,7 +129,7 @@ def _fresh_plan(
     if isinstance(meant, Run) and len(meant.seats) == 1 and not alone:
         usual = "second"  # boxes always play first
     opponent = None if meant is None else _resolve_opponent(meant, make_config(**options, horizon=total, start=start))
-    against, seat = ("", seat) if opponent is None else (_opponent_name(opponent), seat or usual)
+    against, seat = ("", seat) if opponent is None else (opponent_name(opponent), seat or usual)
     config = make_config(**options, horizon=total, start=start, opponent=against, seat=seat)
     if origin is not None:
         check_origin(origin, config)
@@ -161,14 +161,17 @@ def _opponent(opponent: Any, *, trust: bool) -> Run | Agent | AgentAdapter | str
 def _resolve_opponent(
     meant: Run | Agent | AgentAdapter | str | None, config: Config
 ) -> Run | OpponentPolicy | str | None:
-    """Return a fixed opponent; for an agent, collect its moves in all positions of the board of `config`.
+    """Return a fixed opponent; of an agent, the policy."""
+    return policy_against(meant, config) if isinstance(meant, Agent | AgentAdapter) else meant
+
+
+def policy_against(agent: Agent | AgentAdapter, config: Config) -> OpponentPolicy:
+    """Return an agent as a fixed opponent; collect its moves in all positions of the board of `config`.
 
     Raises BoardError if there are too many positions, UsageError if the agent plays another board, and AgentError.
     """
-    if not isinstance(meant, Agent | AgentAdapter):
-        return meant
     check_enumerable(config.board, config.grown, "an agent to train against, whose move in every position is needed,")
-    asked = meant if isinstance(meant, AgentAdapter) else AgentAdapter(meant, config.board, loses=None)
+    asked = agent if isinstance(agent, AgentAdapter) else AgentAdapter(agent, config.board, loses=None)
     if asked.board != config.board:
         raise UsageError(
             f"the opponent plays {asked.board.name}, not {config.board.name}; choose one of the same board"
@@ -176,7 +179,8 @@ def _resolve_opponent(
     return opponent_policy(asked, config.graph, config.symmetry)
 
 
-def _opponent_name(opponent: Run | OpponentPolicy | str) -> str:
+def opponent_name(opponent: Run | OpponentPolicy | str) -> str:
+    """Return a fixed opponent as a configuration holds it: its name, or a digest."""
     if isinstance(opponent, OpponentPolicy):
         return opponent.digest
     return opponent if isinstance(opponent, str) else table_digest(opponent.tables)

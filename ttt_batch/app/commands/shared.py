@@ -48,7 +48,6 @@ METRICS = (
     *("draws", "play", "first-wins", "second-wins", "time", "positions"),
 )
 RANKS = ("proof", "settling", "proved", "holds", "loss", "error", "time")
-RIVALS = ("self", "random", "optimal")
 SWEEPS = ("grid", "one-at-a-time")
 KEEPS = ("none", "last")
 CLAIMS = ("cannot-lose", "always-wins")

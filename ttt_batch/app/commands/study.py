@@ -10,7 +10,7 @@ from ttt_batch.core.errors import ClusterError, InterruptedTraining, TttBatchErr
 from ttt_batch.core.files import command_text, shown
 from ttt_batch.core.named_code import is_callable_name
 from ttt_batch.core.resources import thread_count
-from ttt_batch.core.text import ALL_LEARNERS, count_text, duration_text, size_text
+from ttt_batch.core.text import AGAINST, ALL_LEARNERS, count_text, duration_text, size_text
 from ttt_batch.runs.lookup import find_run
 
 if TYPE_CHECKING:
@@ -39,7 +39,12 @@ def study_command(
     *,
     opponent: Annotated[
         Text,
-        option("NAMES", "self, random, optimal or run files.", offers=shared.RIVALS, default="self; menace: random"),
+        option(
+            "NAMES",
+            "self, random, one-ply, two-ply, optimal or run files.",
+            offers=AGAINST,
+            default="self; menace: random",
+        ),
     ] = None,
     seeds: Annotated[
         Text, option("N", "Number of seeds, from 0 on, or a list: 5,7 or 100..199.", default="100")

@@ -15,9 +15,11 @@ from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
+from ttt_batch.agents.adapter import OpponentPolicy
+from ttt_batch.agents.builtin import named_agent
 from ttt_batch.core.errors import RunFileError, UsageError, flag, quoted
 from ttt_batch.core.files import shown
-from ttt_batch.core.text import PATTERN_LEARNERS, Option, find_name
+from ttt_batch.core.text import AGAINST, PATTERN_LEARNERS, Option, find_name
 from ttt_batch.games.board import Board
 from ttt_batch.learners import LEARNERS, learner_named
 from ttt_batch.ntuple.network import MAX_TEXT, text_of_tuples
@@ -39,10 +41,10 @@ from ttt_batch.runs.state import table_digest
 from ttt_batch.runs.storage.declaration import EXACT_COLUMNS, NETWORK_COLUMNS
 from ttt_batch.runs.storage.run_file import run_image
 from ttt_batch.training.network_trainer import last_game, next_point, whole_rounds, with_first_proof_by
+from ttt_batch.training.plan import opponent_name, policy_against
 from ttt_batch.training.trainers.base import check_opponent
 
 SELF = "self"
-NAMES = (*OPPONENTS, SELF)
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,15 @@ def _unpickled(digest: str, content: bytes) -> RunOpponent:
 
 
 Opponent = str | RunOpponent
-"""Opponent: one of NAMES, or a run."""
+"""Opponent: one of AGAINST, or a run."""
+
+
+@functools.lru_cache(maxsize=8)
+def _policy_of(agent: str, learner: str, board: Board, symmetry: bool) -> OpponentPolicy | str:
+    """Return a built-in agent as a fixed opponent of a learner; one of OPPONENTS as its name.  Raises BoardError."""
+    if agent in OPPONENTS:
+        return agent
+    return policy_against(named_agent(agent, board), make_config(learner=learner, board=board, symmetry=symmetry))
 
 
 def read_opponent(given: Any) -> Opponent:
@@ -102,7 +112,7 @@ def read_opponent(given: Any) -> Opponent:
     if isinstance(given, Run):
         run, path = given, given.file
     else:
-        meant = name_or_run("opponent", given, NAMES)
+        meant = name_or_run("opponent", given, AGAINST)
         if isinstance(meant, str):
             return meant
         run, path = load(meant), meant
@@ -114,7 +124,7 @@ def read_opponent(given: Any) -> Opponent:
         raise UsageError(
             f"opponent {quoted(name)}: a study cannot store its name, which is not text; rename it"
         ) from None
-    return RunOpponent(digest, f"./{name}" if name in NAMES else name, run)
+    return RunOpponent(digest, f"./{name}" if name in AGAINST else name, run)
 
 
 class Method(ABC):
@@ -175,9 +185,11 @@ class Setting:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
-    def plan_opponent(self) -> Run | str | None:
+    def plan_opponent(self) -> Run | OpponentPolicy | str | None:
         """Return the fixed opponent in the form of `Plan`, and read its file if necessary.  Raises RunFileError."""
-        return self.opponent.run if isinstance(self.opponent, RunOpponent) else self.opponent
+        if isinstance(self.opponent, str):
+            return _policy_of(self.opponent, self.config.learner, self.config.board, self.config.symmetry)
+        return None if self.opponent is None else self.opponent.run
 
     @property
     def written(self) -> dict[str, Any]:
@@ -234,13 +246,16 @@ class Tables(Method):
         if alone and opponent == SELF:
             raise UsageError(
                 f"opponent self is not applicable to {given['learner']}, which plays first alone; choose random, "
-                "optimal or a run"
+                "one-ply, two-ply, optimal or a run"
             )
         met = None if opponent == SELF else opponent
-        against = "" if met is None else met.digest if isinstance(met, RunOpponent) else met
         seat = options.pop("seat", "" if met is None else "first" if alone else "both")
+        against = "" if met is None else met.digest if isinstance(met, RunOpponent) else OPPONENTS[0]
         config = make_config(**options, opponent=against, seat=seat, points=POINTS)
-        played = met.given if isinstance(met, RunOpponent) else met
+        played: Run | OpponentPolicy | str | None = met.given if isinstance(met, RunOpponent) else None
+        if isinstance(met, str):
+            played = _policy_of(met, config.learner, config.board, config.symmetry)
+            config = replace(config, opponent=opponent_name(played))
         if played is not None:
             check_opponent(played, config)
         return Setting(self, config, learner_named(config.learner).games, met)
