@@ -258,7 +258,8 @@ class Batch:
         instead of new ones; they may lie in shared memory, and must be contiguous and not overlap.
         keep_last: keep final positions in `last`.  record: keep moves, for `games`.
         threads: how many step at once, each a part of at least 1,024 boards; None: one for each processor.  Results do
-        not depend on it.  They help from some 50,000 boards on.
+        not depend on it.  Two were 1.3 to 1.5 times as fast as one from 65,536 boards on against `random`, and from
+        262,144 on without an opponent; with a million boards 1.9 to 2.2 times.
         Raises UsageError and BoardError, and RunFileError for an opponent's file.
         """
         self._n, self.board = parse_int("n", n, 1, MAX_BOARDS), parse_board(board)
