@@ -21,11 +21,11 @@ from ttt_batch.core.errors import UsageError
 from ttt_batch.core.text import count_text, duration_text, parse_float, short_number
 from ttt_batch.games.board import MARKS, UNFINISHED, Game
 from ttt_batch.runs.run import Run
-from ttt_batch.training.from_games import GamesLearnt
-from ttt_batch.training.session import Progress
 
 if TYPE_CHECKING:
     from ttt_batch.studies.work import StudyProgress
+    from ttt_batch.training.from_games import GamesLearnt
+    from ttt_batch.training.session import Progress
 
 
 COMPILING, COMPILING_ALL = "compiling kernels (once)", "compiling all kernels (once)"
@@ -204,7 +204,7 @@ class Reporter:
         if self._live and self._display is None:
             self.spin(lambda: f"waiting for the agent: {count_text(self._answers, 'answer')}", self._asking_since)
 
-    def reading(self, now: GamesLearnt) -> None:
+    def reading(self, now: "GamesLearnt") -> None:
         """Show the progress of learning from given games: a bar, or a line at doubling numbers of games."""
         self._first = self._first or now
         pace = pace_text(now, self._first)
@@ -228,7 +228,7 @@ class Reporter:
             self._say(f"{learners}  {pace}".rstrip())
 
     def __call__(
-        self, now: Progress, beside: Callable[[Progress], list[str]] = lambda _: [], pace: "Pace | None" = None
+        self, now: "Progress", beside: "Callable[[Progress], list[str]]" = lambda _: [], pace: "Pace | None" = None
     ) -> float:
         """Show the progress of training; on a terminal also the lines of `beside`, and keep a pace if there is one.
 
@@ -315,13 +315,13 @@ def _live_display(renderable: Callable[[], Any] | None = None, *, moving: bool =
     return display
 
 
-def pace_text(now: Progress | GamesLearnt, first: Progress | GamesLearnt) -> str:
+def pace_text(now: "Progress | GamesLearnt", first: "Progress | GamesLearnt") -> str:
     """Return the games per second since the first report, so without compilation; empty while unknown."""
     seconds, games = now.seconds - first.seconds, now.games - first.games
     return f"{short_number(games / seconds)}/s" if seconds > 0 and games else ""
 
 
-def progress_text(now: Progress, first: Progress | GamesLearnt) -> str:
+def progress_text(now: "Progress", first: "Progress | GamesLearnt") -> str:
     """Return a line with the speed, the shares of results in training and the verdict so far."""
     played = max(1, sum(now.outcomes))
     x_wins, draws, o_wins = (100 * n / played for n in now.outcomes)
@@ -351,7 +351,7 @@ class SampleGames:
         self._games: list[Game] = []
         self._began, self._steps = -1.0, 1
 
-    def lines(self, now: Progress) -> list[str]:
+    def lines(self, now: "Progress") -> list[str]:
         """Return the current boards side by side as lines; empty if the training reports no run."""
         if now.run is None:
             return []
@@ -413,7 +413,7 @@ class Pace:
             if not 0 < self._rate < math.inf:
                 raise UsageError(f"pace {pace} is not above 0; give games per second, e.g. 10, or {FULL_SPEED}")
 
-    def wait(self, now: Progress, show: Callable[[Progress], object]) -> float:
+    def wait(self, now: "Progress", show: "Callable[[Progress], object]") -> float:
         """Wait until the games learnt at this pace are due, and do what keys say; return the seconds that this took.
 
         show: called with each picture of the time between.
@@ -455,7 +455,7 @@ class Pace:
         time.sleep(seconds)
         return []
 
-    def _press(self, keys: list[str], now: Progress) -> None:
+    def _press(self, keys: list[str], now: "Progress") -> None:
         """Do what keys say."""
         for key in keys:
             if key == " ":
@@ -475,7 +475,7 @@ class Pace:
                     (rate if rate < math.inf else (now.games - first.games) / seconds if seconds else 2.0) / 2, now
                 )
 
-    def _keep(self, rate: float, now: Progress) -> None:
+    def _keep(self, rate: float, now: "Progress") -> None:
         """Keep another pace from now on."""
         self._first, self._learnt = now, 0
         self._rate = rate if 0 < rate < FASTEST else math.inf
