@@ -419,6 +419,19 @@ def test_games_are_learnt_from():
         ttt.Batch(2).games()
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rewards_of_those_who_moved(threads: int):
+    batch = ttt.Batch(2500, "3x3", 7, "random", "same-step", threads=threads)
+    seen = set()
+    for _ in range(12):
+        movers = batch.movers
+        batch.step(batch.sample())
+        rewards = batch.rewards_of(movers)
+        assert rewards.tolist() == [float(batch.rewards[game, mover]) for game, mover in enumerate(movers)]
+        seen |= {*zip(movers.tolist(), rewards.tolist(), strict=True)}
+    assert seen == {(mover, reward) for mover in (0, 1) for reward in (-1.0, 0.0, 1.0)}
+
+
 @pytest.mark.parametrize("layout", ["strided", "unaligned", "read-only", "reversed"])
 def test_actions_may_lie_in_any_way(layout: str):
     actions = np.array([3, 1, 4, 1, 5])

@@ -314,6 +314,7 @@ class Batch:
             kernels.find_replies: [(one.games,) for one in parts],
             kernels.draw_actions: boards,
             rules.show_wide: [(one.games.state, one.look) for one in parts],
+            kernels.choose_rewards: [(one.games.seen.rewards,) for one in parts],
         }
         self._compiled: dict[Any, partial[Any]] = {}
         self._all, self._shape = np.ones(self.n, np.uint8), (self.n,)
@@ -465,6 +466,15 @@ class Batch:
             check_array("actions", actions, self._shape, np.int64)
         self._run(kernels.draw_actions, self._keys[1], actions)
         return actions
+
+    def rewards_of(self, players: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the reward of one player of each game in the last step (float64[n]).
+
+        players: int64[n], 0 for the first player and 1 for the second, as `movers` before the step.
+        """
+        chosen = np.zeros(self.n)
+        self._run(kernels.choose_rewards, players, chosen)
+        return chosen
 
     def observe(self, observation: str = "planes", dtype: DTypeLike | None = None) -> NDArray[Any]:
         """Return new observations of the positions that `planes` has, of a kind and dtype of `observations`.

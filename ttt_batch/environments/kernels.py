@@ -494,3 +494,14 @@ def draw_actions(rules: Rules, state: BatchState, settings: BatchSettings, key: 
         taken = np.uint64(state.own[g] | state.other[g])
         action = drawn_cell(key, settings.first_env + g, state.games[g], taken, ~taken & top)
         actions[g] = np.int64(0) if state.over[g] != 0 else action
+
+
+@kernel
+def choose_rewards(rewards: Float32Array, players: Int64Array, chosen: Float64Array) -> None:
+    """Write the reward of one player of each game to `chosen` (float64[n]).
+
+    rewards: float32[2 * n], see `Seen`.  players: int64[n], 0 or 1.
+    """
+    for g in range(players.shape[0]):
+        first, second = rewards[2 * g], rewards[2 * g + 1]
+        chosen[g] = np.float64(first if players[g] == 0 else second)

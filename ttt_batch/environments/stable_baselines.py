@@ -96,7 +96,7 @@ class MNKVecEnv(VecEnv):
         mover = self.batch.movers
         seen = self.batch.step(self._actions)
         self._untouched = False
-        rewards, over = np.where(mover, seen.rewards[:, 1], seen.rewards[:, 0]), seen.terminated.copy()
+        rewards, over = self.batch.rewards_of(mover).astype(np.float32), seen.terminated.copy()
         infos, ended = [GOING_ON] * self.num_envs, np.flatnonzero(over)
         against = self.batch.seats is not None
         finals = self._observer(*final_views(np.asarray(self.batch.last), over, mover, self._view, against))
