@@ -1,6 +1,7 @@
 """Best play by search: the moves of a sweep over all positions, and use as an opponent."""
 
 import numpy as np
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.agents.base import batch_at
@@ -20,6 +21,21 @@ def test_it_plays_every_move_that_keeps_the_value():
         keeps = graph.cell[edges][values[graph.child[edges]] == values[row]].tolist()
         (chances,) = agent.ask(batch_at(board, board.decode(int(graph.code[row]))))
         assert np.flatnonzero(chances).tolist() == keeps and chances[keeps].tolist() == [1 / len(keeps)] * len(keeps)
+
+
+def test_it_is_judged_in_little_time_or_refused(capsys):
+    """A board whose first move takes too long is refused by the limit of its search, not begun."""
+    status, out, _ = command(capsys, "evaluate", "optimal", "--board", "4x6x4-gravity", "--budget", 50, "--games", 2)
+    assert status == 0 and "undecided as first within the budget" in out
+    for board, says in (
+        ("7x8x4-gravity", "best play on 7x8x4-gravity takes a search of more than 6,000,000 positions for a move"),
+        (
+            "8x8x4-gravity",
+            "optimal needs best play by search, on boards with columns x (rows + 1) up to 64; 8x8x4-gravity has 8 x",
+        ),
+    ):
+        status, out, err = command(capsys, "evaluate", "optimal", "--board", board, "--games", 1)
+        assert (status, out) == (2, "") and says in err and len(err.splitlines()) == 1
 
 
 def test_it_is_an_opponent_on_boards_too_large_to_enumerate():

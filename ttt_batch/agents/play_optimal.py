@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from ttt_batch.agents.base import Agent, Positions
 from ttt_batch.agents.builtin import KernelAgent, policy_player
-from ttt_batch.games.board import MAX_TABLE_CELLS, Board
+from ttt_batch.core.errors import BoardError
+from ttt_batch.games.board import MAX_TABLE_CELLS, Board, Position
 from ttt_batch.games.enumeration import choose_space, enumerate_graph, too_large
-from ttt_batch.games.gravity_solver import GravitySolver, can_solve, cannot_solve
+from ttt_batch.games.gravity_solver import GravitySolver, check_solvable
 from ttt_batch.games.opening_book import read_book
 from ttt_batch.games.solution import solve
 from ttt_batch.simulation.policy import optimal_policy
@@ -25,14 +26,25 @@ class SearchingAgent(Agent):
     """Best play by search, on a board with gravity that is too large to enumerate.
 
     A move early in a game may take a minute where no opening book has it.
+    limit: positions that the search for a move may enter; beyond them `ask` raises BoardError.
     """
 
     own = True
     name = "optimal"
+    limit = 1 << 60
 
     def __init__(self, board: Board) -> None:
-        solver = GravitySolver(board, SLOTS, read_book(board))
-        self._keeping = functools.lru_cache(REMEMBERED)(solver.keeping)
+        self._solver = GravitySolver(board, SLOTS, read_book(board))
+        self._keeping = functools.lru_cache(REMEMBERED)(self._search)
+
+    def _search(self, position: Position) -> list[int]:
+        found = self._solver.keeping(position, self._solver.entered + self.limit)
+        if found is None:
+            raise BoardError(
+                f"best play on {self._solver.board.name} takes a search of more than {self.limit:,} positions for a "
+                "move; choose a smaller board"
+            )
+        return found
 
     def ask(self, batch: Positions) -> NDArray[np.float64]:
         """Return even probabilities of its moves (float64[n, cells])."""
@@ -47,10 +59,11 @@ def optimal_agent(board: Board) -> Agent:
     """Return the agent on a board.  Raises BoardError on one that is too large to enumerate, and to search."""
     space = None if board.cells > MAX_TABLE_CELLS else choose_space(board, "auto", prefers=True)
     if space is None or space.grown:
-        if can_solve(board):
-            return SearchingAgent(board)
         remedy = "choose random, one-ply, two-ply or a run"
-        raise cannot_solve(board, remedy) if board.rules == ["gravity"] else too_large("best play", board, remedy)
+        if board.rules != ["gravity"]:
+            raise too_large("best play", board, remedy)
+        check_solvable(board, "optimal", remedy)
+        return SearchingAgent(board)
     graph = enumerate_graph(board, symmetry=space.symmetry)
     policy = optimal_policy(graph, solve(graph))
     return KernelAgent("optimal", board, policy_player(board, graph, policy, space.symmetry))

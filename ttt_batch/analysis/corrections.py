@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from ttt_batch.compiler.bits import single
 from ttt_batch.compiler.jit import Int64, Uint8Array, Uint64Array
-from ttt_batch.core.errors import BoardError, flag
+from ttt_batch.core.errors import flag
 from ttt_batch.core.resources import free_memory
 from ttt_batch.evaluation import search
 from ttt_batch.evaluation.certificates import place_of
 from ttt_batch.evaluation.prover import ALWAYS_WINS, AT_ONCE, GOALS, Goal, Proof
 from ttt_batch.games.bitboards import Lines, LineView
 from ttt_batch.games.board import EMPTY, FIRST, SECOND, Board, Position
-from ttt_batch.games.gravity_solver import GravitySolver, can_solve, cannot_solve
+from ttt_batch.games.gravity_solver import GravitySolver, check_solvable
 from ttt_batch.games.opening_book import read_book
 from ttt_batch.runs.loading import AnyRun
 
@@ -99,13 +99,7 @@ class Corrected(NamedTuple):
 
 def check_correctable(board: Board) -> None:
     """Raise BoardError for a board on which no search finds best play."""
-    if not can_solve(board):
-        if board.rules == ["gravity"]:
-            raise cannot_solve(board, f"leave {flag('correct', True)} out")
-        raise BoardError(
-            f"{flag('correct', True)} needs best play by search, on boards with gravity and no other rule, not "
-            f"{board.name}: leave it out"
-        )
+    check_solvable(board, flag("correct", True), "leave it out")
 
 
 def correct(
@@ -196,7 +190,7 @@ class _Walks:
     def _add(self, position: Position) -> None:
         """Correct a position and its images."""
         values = self._run.move_values(position)
-        best = max(self._solver.keeping(position), key=lambda cell: values[cell])
+        best = max(self._solver.keeping(position) or (), key=lambda cell: values[cell])
         for image in self._board.images(self._symmetric):
             agent, (first, second) = self._agent, sets_of(tuple(position[cell] for cell in image))
             at = int(place_of(agent.first, agent.second, first, second))

@@ -29,6 +29,7 @@ from ttt_batch.agents.adapter import AgentAdapter, judge_exactly
 from ttt_batch.agents.base import Words
 from ttt_batch.agents.builtin import adapter_of, policy_over, table_player
 from ttt_batch.agents.layers import LayerRules, Reached, shares
+from ttt_batch.agents.play_optimal import SearchingAgent
 from ttt_batch.analysis.corrections import Corrected, check_correctable, correct
 from ttt_batch.analysis.matches import (
     BEST,
@@ -69,7 +70,7 @@ from ttt_batch.evaluation.exact_results import match
 from ttt_batch.evaluation.prover import ALWAYS_WINS, BUDGET, CANNOT_LOSE, GOALS, Goal, Proof, Prover, Status
 from ttt_batch.games.board import FIRST_WINS, Board
 from ttt_batch.games.enumeration import too_large
-from ttt_batch.games.gravity_solver import can_solve, cannot_solve
+from ttt_batch.games.gravity_solver import LIMIT, check_solvable
 from ttt_batch.runs.evaluation import EXACT_OPPONENTS, NO_SHARES, Evaluation, JudgedAgent, Samples
 from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.lookup import find_run
@@ -81,6 +82,9 @@ SEARCH_BUDGET = 2_000_000
 
 NETWORK_BUDGET = 20_000_000
 """The same for networks: half a minute."""
+
+OPTIMAL_BUDGET, OPTIMAL_GAMES = 5_000, 100
+"""The same for best play by search, which takes a millisecond or more for a position, and games of each match."""
 
 MAX_SEARCH_BUDGET = 500_000_000
 
@@ -267,9 +271,8 @@ def check_scripted(agent: Judged, against: object, *, run: bool = False) -> None
     if against is None or against in SCRIPTED:
         return
     if against == BEST and agent.board.rules == ["gravity"]:
-        if can_solve(agent.board):
-            return
-        raise cannot_solve(agent.board, f"choose {either(SCRIPTED)}")
+        check_solvable(agent.board, BEST, f"choose {either(SCRIPTED)}")
+        return
     named = isinstance(against, str) and find_name(against, AGAINST) is not None
     other = "another run" if run or isinstance(against, AnyRun) else "another agent"
     what, remedy = flag("against", against) if named else other, f"choose {either(SCRIPTED)}"
@@ -326,14 +329,17 @@ def evaluate_sampled(
     players: scripted players, and `optimal` on a board with gravity.  Against `optimal` the shares are exact if games
     of the two reach few positions.
     games: of each match; None for GAMES, or BEST_GAMES against `optimal`.  budget: most positions of a search; None for
-    SEARCH_BUDGET, or NETWORK_BUDGET with networks.  A random agent gives a new answer for each move of a match; by
-    default it plays as many games as it has samples, and its answers share the budget.
+    SEARCH_BUDGET, or NETWORK_BUDGET with networks.  For `optimal` by search they are OPTIMAL_BUDGET and OPTIMAL_GAMES,
+    and a move that takes it more than LIMIT positions is a BoardError.  A random agent gives a new answer for each move
+    of a match; by default it plays as many games as it has samples, and its answers share the budget.
     ties: as for `Run.candidates`.  For enumerated boards, `Run.evaluation` is exact.
     """
     # Check first: a search may take minutes.
     samples = agent.samples if isinstance(agent, AgentAdapter) else 0
     usual = NETWORK_BUDGET if agent.generalises else max(1, SEARCH_BUDGET // (samples or 1))
     usual_games = samples or (BEST_GAMES if BEST in players else GAMES)
+    if isinstance(agent, AgentAdapter) and isinstance(agent.agent, SearchingAgent):
+        usual, usual_games, agent.agent.limit = OPTIMAL_BUDGET, OPTIMAL_GAMES, LIMIT
     games, seed = parse_int("games", usual_games if games is None else games, 1, MAX_MATCH_GAMES), parse_seed(seed)
     most = parse_int("budget", usual if budget is None else budget, 1, MAX_SEARCH_BUDGET)
     players = [choose("player", player, (*SCRIPTED, BEST)) for player in players]

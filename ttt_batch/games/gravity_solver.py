@@ -278,13 +278,18 @@ def can_solve(board: Board) -> bool:
     return board.rules == ["gravity"] and board.cols * (board.rows + 1) <= WORD_BITS
 
 
-def cannot_solve(board: Board, remedy: str) -> BoardError:
-    """Return the error for best play on a board with gravity that has too many cells for a search."""
-    bits = f"{board.cols} x {board.rows + 1} = {board.cols * (board.rows + 1)}"
-    return BoardError(
-        f"best play by search takes boards with columns x (rows + 1) up to {WORD_BITS}; {board.name} has {bits}: "
-        f"{remedy}"
-    )
+def check_solvable(board: Board, what: str, remedy: str) -> None:
+    """Raise BoardError for `what` on a board that no `GravitySolver` takes."""
+    if board.rules != ["gravity"]:
+        raise BoardError(
+            f"{what} needs best play by search, on boards with gravity and no other rule, not {board.name}: {remedy}"
+        )
+    if not can_solve(board):
+        bits = f"{board.cols} x {board.rows + 1} = {board.cols * (board.rows + 1)}"
+        raise BoardError(
+            f"{what} needs best play by search, on boards with columns x (rows + 1) up to {WORD_BITS}; {board.name} "
+            f"has {bits}: {remedy}"
+        )
 
 
 class GravitySolver:
@@ -382,19 +387,21 @@ class GravitySolver:
             own |= bit if there == mark else 0
         return own, taken
 
-    def keeping(self, position: Position) -> list[int]:
-        """Return the cells of an unfinished position whose moves keep the result of best play, without a limit."""
-        score = self.score(position, widest=1)
-        if score is not None and score < 0:
-            return self.board.open_cells(position)  # all lose
+    def keeping(self, position: Position, limit: int = 1 << 62) -> list[int] | None:
+        """Return the cells of an unfinished position whose moves keep the result of best play; None as for `solve`."""
+        score = self.score(position, limit, widest=1)
+        if score is None or score < 0:
+            return None if score is None else self.board.open_cells(position)  # all lose
         mover, worth = (self.board.cells - position.count(EMPTY)) % 2, dict[int, int]()
         for cell in self.board.open_cells(position):
             after = self.board.after(position, cell)
             outcome = self.board.outcome(after)
             if outcome != UNFINISHED:
                 worth[cell] = int(outcome == FIRST_WINS + mover)
-            elif (score := self.score(after, widest=1)) is not None:
+            elif (score := self.score(after, limit, widest=1)) is not None:
                 worth[cell] = int(np.sign(-score))
+            else:
+                return None
         best = max(worth.values())
         return [cell for cell, here in worth.items() if here == best]
 

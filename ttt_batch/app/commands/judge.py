@@ -74,7 +74,7 @@ def evaluate_command(
         option(
             "N",
             "Games a match, on boards too large to enumerate and with networks only.",
-            default="10k; 1k against optimal",
+            default="10k; 1k against optimal; 100 of optimal",
         ),
     ] = None,
     seed: shared.SeedOfGames = None,
@@ -83,7 +83,7 @@ def evaluate_command(
         option(
             "N",
             "Positions to search per seat for a way to beat it, on large boards and with networks.",
-            default="2M; 20M with networks",
+            default="2M; 20M with networks; 5k of optimal",
         ),
     ] = None,
     samples: Samples = None,
