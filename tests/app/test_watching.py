@@ -87,6 +87,11 @@ def test_values_are_those_of_the_player_to_move():
     assert "-7.00" not in {value for player, value in moves if player == "X"}
 
 
+def test_the_title_of_a_long_board_has_two_lines():
+    agent = FakeAgent(Board(4, 4, 4, gravity=True))
+    assert watched(agent)[1].startswith("4x4x4-gravity:\n4 in a line win; marks fall\nX: one\nO: two\n")
+
+
 def test_every_outcome_is_returned_and_said_and_the_seed_fixes_it():
     agent, said = FakeAgent(choose=any_free), {FIRST_WINS: "X wins (one).", DRAW: "Draw.", SECOND_WINS: "O wins (two)."}
     games = [watched(agent, seed=seed) for seed in range(30)]
