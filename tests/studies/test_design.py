@@ -137,7 +137,9 @@ def test_a_key_is_of_all_but_the_seed_and_stays():
         ({"engine": "walk", "batch": ["auto", 10**15]}, 1, "grid", "^batch 1_000_000_000_000_000: batch 1,000"),
         ({"seat": "first"}, 1, "grid", "^seat 'first' needs an opponent"),
         ({"seat": "first", "opponent": "random,self"}, 1, "grid", "^opponent self: seat 'first' needs an opponent"),
-        ({"board": "3x3,5x5", "opponent": "optimal"}, 1, "grid", "^board 5x5x5: an opponent that is not random needs"),
+        ({"board": "3x3,5x5", "opponent": "optimal"}, 1, "grid", r"^an opponent that is not .*; 5x5x5 is too large"),
+        ({"board": "3x3,7x7"}, 1, "grid", "^board 7x7x7 has 49 cells"),
+        ({"board": "3x3,5x5", "learner": "menace"}, 1, "grid", "^menace is not applicable to 5x5x5: its boxes"),
         ({"engine": "given"}, 1, "grid", "unknown engine 'given'"),
         ({"alpa": 1}, 1, "grid", r"unknown option 'alpa' \(did you mean alpha\?\)"),
         ({"seed": 1}, 1, "grid", "unknown option 'seed'"),
@@ -164,7 +166,7 @@ def test_a_run_as_opponent(trained):
     assert [setting.plan_opponent for setting in design.settings] == [None, one, other]
     run = ttt.train(2, opponent=one, seed=4)
     assert make_design({"opponent": one, "games": 2}).settings[0].config_for(4) == run.config
-    with pytest.raises(UsageError, match=r"^board 3x4x3: the opponent plays 3x3, not 3x4x3"):
+    with pytest.raises(UsageError, match=r"^the opponent plays 3x3, not 3x4x3"):
         make_design({"opponent": one, "board": "3x3,3x4"})
     (setting,) = make_design({"opponent": one, "symmetry": "on"}).settings
     assert setting.plan_opponent == one and setting.config.symmetry and not one.config.symmetry
@@ -177,7 +179,7 @@ def test_a_built_in_agent_as_opponent(learner):
     (setting,) = make_design(options).settings
     assert setting.config_for(4) == ttt.train(2, learner=learner, opponent="one-ply", seed=4).config
     assert setting.written["opponent"] == "one-ply"
-    with pytest.raises(BoardError, match=r"^board 5x5x5: an agent to train against, .* needs an enumerated board"):
+    with pytest.raises(BoardError, match=r"^an agent to train against, .* needs an enumerated board; 5x5x5 is"):
         make_design({"opponent": "two-ply", "board": "3x3,5x5"})
 
 

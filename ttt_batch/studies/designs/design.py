@@ -10,6 +10,7 @@ A setting is a configuration without its seed.  A grid contains every combinatio
 import functools
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -32,12 +33,12 @@ def sweep_named(given: object) -> str:
 
 
 @contextmanager
-def placed(place: str | Callable[[], str]) -> Iterator[None]:
-    """Prepend `place` to the message of an error raised in the block."""
+def placed(place: str | Callable[[str], str]) -> Iterator[None]:
+    """Prepend `place`, or what it returns for the message, to the message of an error raised in the block."""
     try:
         yield
     except TttBatchError as error:
-        where = place if isinstance(place, str) else place()
+        where = place if isinstance(place, str) else place(str(error))
         if not where:
             raise
         raise type(error)(f"{where}{error}") from None
@@ -81,9 +82,13 @@ class Grid:
                 setting = family.numbered(base, numbers)
             yield setting
 
-    def _combined(self, given: Mapping[str, Any]) -> str:
-        """Return a message prefix with values of a combination: of options with several, which may be incompatible."""
+    def _combined(self, given: Mapping[str, Any], message: str) -> str:
+        """Return a message prefix with values of a combination: of options with several, which may be incompatible.
+
+        A learner and a board that the message names itself are left out.
+        """
         free = set(self.family.numbers) - set(self.family.checked)
+        free |= {name for name in ("learner", "board") if listed([given.get(name)]) in re.split(r"[^\w-]+", message)}
         names = [name for name in given if name not in free and len(self.values[name]) > 1]
         several = ", ".join(f"{name.rstrip('_')} {listed([given[name]])}" for name in names)
         return f"{several}: " if several else ""
