@@ -75,7 +75,7 @@ def waiting(folder: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("own", [True, False])
 def test_killed_at_random_moments(own: bool, tmp_path: Path, script: Callable[[str], Any]) -> None:
-    """Ten times: workers, the scheduler and the command."""
+    """Five times: workers, the scheduler and the command."""
     killed, kills = script("killed_cluster").KilledCluster(tmp_path, random.Random(own), own), 5
     try:
         while kills:
