@@ -1,11 +1,15 @@
 """PettingZoo's own tests of the environment."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 pettingzoo = pytest.importorskip("pettingzoo")
 
-from pettingzoo.test import api_test, render_test, seed_test  # noqa: E402
+with warnings.catch_warnings():  # its tests import games of its own, with a warning where pygame is installed
+    warnings.simplefilter("ignore")
+    from pettingzoo.test import api_test, render_test, seed_test
 
 import ttt_batch as ttt  # noqa: E402
 from ttt_batch.environments.pettingzoo_env import NAME, env  # noqa: E402
