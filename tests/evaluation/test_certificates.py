@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import importlib.util
+import itertools
 import os
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from ttt_batch.evaluation.certificates import (
     check_match,
     check_path,
     fault_of,
+    place_of,
     write_certificate,
 )
 from ttt_batch.evaluation.prover import ALWAYS_WINS, CANNOT_LOSE, Goal
@@ -323,3 +325,13 @@ def test_an_agent_that_loses_gets_no_certificate_and_one_of_another_board_is_ref
     write_certificate(made(0), tmp_path / "proof.npz")
     with pytest.raises(CertificateError, match="exists already"):
         write_certificate(made(0), tmp_path / "proof.npz")
+
+
+def test_a_pair_is_found_among_ascending_ones():
+    """Or the number of lower ones, as a negative number, if it is not there."""
+    for held in itertools.combinations(itertools.product(range(3), repeat=2), 3):
+        first, second = np.array(held, np.uint64).T.copy()
+        for pair in itertools.product(range(4), repeat=2):
+            lower = sum(one < pair for one in held)
+            found = place_of(first, second, np.uint64(pair[0]), np.uint64(pair[1]))
+            assert found == (lower if pair in held else -1 - lower)

@@ -72,7 +72,7 @@ def _picks(
 ) -> np.uint64:
     first, second = (other, own) if ply & 1 else (own, other)
     place = place_of(agent.first, agent.second, first, second)
-    if place < agent.first.shape[0] and agent.first[place] == first and agent.second[place] == second:
+    if place >= 0:
         agent.met[place] = 1
         return single(agent.cell[place])
     cells: np.uint64 = search.tied_cells(agent.player, lines, own, other, view, ply)
@@ -194,8 +194,9 @@ class _Walks:
         for image in self._board.images(self._symmetric):
             agent, (first, second) = self._agent, sets_of(tuple(position[cell] for cell in image))
             at = int(place_of(agent.first, agent.second, first, second))
-            if at < agent.first.size and (agent.first[at], agent.second[at]) == (first, second):
+            if at >= 0:
                 continue  # an image that is the position itself
+            at = -1 - at
             self._agent = agent._replace(
                 first=np.insert(agent.first, at, first),
                 second=np.insert(agent.second, at, second),

@@ -266,7 +266,10 @@ def unique_pairs(
 
 @kernel
 def place_of(firsts: Uint64Array, seconds: Uint64Array, first: np.uint64, second: np.uint64) -> Int64:
-    """Return how many pairs of `firsts` and `seconds` (uint64[n], ascending) are lower than a pair."""
+    """Return the number of a pair among those of `firsts` and `seconds` (uint64[n], ascending).
+
+    If it is not there, return -1 - m for the m pairs that are lower.
+    """
     low, high = np.int64(0), np.int64(firsts.shape[0])
     while low < high:
         middle = (low + high) >> 1
@@ -274,7 +277,8 @@ def place_of(firsts: Uint64Array, seconds: Uint64Array, first: np.uint64, second
             low = middle + 1
         else:
             high = middle
-    return low
+    there = low < firsts.shape[0] and firsts[low] == first and seconds[low] == second
+    return low if there else -1 - low
 
 
 @kernel
@@ -286,9 +290,7 @@ def list_places(
     firsts, seconds: uint64[n], the ascending pairs.  places: int64[m].
     """
     for number in range(first.shape[0]):
-        place = place_of(firsts, seconds, first[number], second[number])
-        listed = place < firsts.shape[0] and firsts[place] == first[number] and seconds[place] == second[number]
-        places[number] = place if listed else -1
+        places[number] = max(place_of(firsts, seconds, first[number], second[number]), -1)
 
 
 FORMATS = 1, 2
