@@ -177,6 +177,21 @@ def test_move_by_move(browser: Browser) -> None:
     assert cells[0].get_attribute("aria-label").startswith("row 1, column 1, empty, value")
 
 
+def test_the_pace_changes_before_the_worker_answers(browser: Browser) -> None:
+    """Start and a change of pace in one go: the slow pace would take a quarter of an hour."""
+    open_tab(browser, pace=2)
+    fill(browser, games=3_000)
+    script = """
+        const [go, pace] = arguments;
+        go.click();
+        pace.value = 7;
+        pace.dispatchEvent(new Event("input", { bubbles: true }));
+        return go.textContent;
+    """
+    assert browser.do(script, browser.element("go"), browser.element("pace")) == "Pause"
+    wait_for(browser, 3_000)
+
+
 def test_it_stops_where_it_is_told_to(browser: Browser) -> None:
     open_tab(browser)
     fill(browser, stop="at the first proof")

@@ -14,6 +14,7 @@ const learn = (() => {
   let worker, graph, state, looking, pupil = null, goal = 0, announced = "";
   let film = null, filming = false; // the last game move by move, and whether the next one is to be seen so
   let moving = 0; // the timer of the next move; 0 if a person decides
+  let orders = 0, learning = false; // orders to learn and to stop so far; whether the last one was to learn
 
   function say(text) {
     if (text !== announced) element("learn-status").textContent = announced = text; // a reader says changes alone
@@ -188,7 +189,7 @@ const learn = (() => {
   }
 
   function going() {
-    return state.running || moving !== 0;
+    return moving !== 0 || (state.orders === orders ? state.running : learning);
   }
 
   /** Show the pace as a text; in a lesson the slider goes along. */
@@ -199,13 +200,19 @@ const learn = (() => {
       `${counted(rounded)} a second`;
   }
 
+  /** Order the worker to `learn` or to `stop`; until it answers, `going` is what was ordered. */
+  function order(kind, how = {}) {
+    learning = kind === "learn";
+    worker.postMessage({ kind, orders: ++orders, ...how });
+  }
+
   /** Go on as the controls say now. */
   function start({ settings, games, ends }) {
     if (fresh()) worker.postMessage({ kind: "begin", board: graph.board, settings });
     if (state.games >= goal) goal = state.games + games;
     if (paceNow() === 0) return walk();
     leaveFilm();
-    worker.postMessage({ kind: "learn", until: goal, pace: element("lesson").checked ? "lesson" : paceNow(), ends });
+    order("learn", { until: goal, pace: element("lesson").checked ? "lesson" : paceNow(), ends });
   }
 
   /** Go on move by move, by itself. */
@@ -218,7 +225,7 @@ const learn = (() => {
     clearTimeout(moving);
     moving = 0;
     filming = false;
-    worker.postMessage({ kind: "stop" });
+    order("stop");
   }
 
   function leaveFilm() {
@@ -323,7 +330,7 @@ const learn = (() => {
     leaveFilm();
     looking.moves = [];
     worker.postMessage({ kind: "begin", board: graph.board, settings });
-    worker.postMessage({ kind: "learn", until: games, pace: "lesson", ends: null });
+    order("learn", { until: games, pace: "lesson", ends: null });
   }
 
   /** After a change of settings ask whether to begin again, and put them back if the answer is no. */

@@ -4,18 +4,19 @@
  * What learns beside the page, so that the page never waits for it: given a function that posts messages, it returns
  * the one that takes them.  In a Web Worker these are `postMessage` and `onmessage`.
  *
- * It takes { kind: "begin", board, settings }, "learn" with { until, pace, ends }, "stop", "write", "read" with { file },
- * and "teach" with { cells }, a game of a person against boxes; and posts "graph", "state", "file" with { text },
- * "refused" with { text }.
+ * It takes { kind: "begin", board, settings }, "learn" with { until, pace, ends, orders }, "stop" with { orders }, "write",
+ * "read" with { file }, and "teach" with { cells }, a game of a person against boxes; and posts "graph", "state",
+ * "file" with { text }, "refused" with { text }.
  *
  * until: the number of games to stop after.  pace: games a second, Infinity for as many as it can, or "lesson".
- * ends: what else stops it, see `sessions.hasEnded`.
+ * ends: what else stops it, see `sessions.hasEnded`.  orders: a number that states give back.
  */
 function learningWorker(post) {
   const CHUNK = 30, BETWEEN = 95; // milliseconds: at a stretch; between two states
   const posted = new Set(); // graphs, so that the page need not build them
   let graph, session, until = 0, pace = null, ends = null, timer = 0, told = 0, toldOf = 0;
   let ended = false; // whether the last learning was stopped by what `ends` says
+  let orders = 0; // the last number of an order that the page has given
   let owed = 0, since = 0; // games that the pace asks for by now; the time of the last look at the clock
 
   const now = () => performance.now();
@@ -41,6 +42,7 @@ function learningWorker(post) {
       boxes: self.boxes,
       running: pace !== null,
       ended,
+      orders,
     });
   }
 
@@ -74,10 +76,12 @@ function learningWorker(post) {
       if (pace === null) [owed, since] = [1, now()]; // the first game at once
       stop();
       ({ until, pace, ends = null } = wanted);
+      orders = wanted.orders ?? orders;
       advance();
     },
-    stop() {
+    stop(wanted) {
       stop();
+      orders = wanted.orders ?? orders;
       tell();
     },
     teach({ cells }) {
