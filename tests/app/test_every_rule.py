@@ -13,8 +13,8 @@ from ttt_batch.games.board import BOARD_RULES, parse_board
 from ttt_batch.runs.network_run import PatternRun
 
 QUICK = ["3x3-gravity", "3x3-misere", "3x3-exact"]
-BOARDS = [*QUICK, "4x4x4-gravity", "4x4x4-misere-gravity", "4x4x4-exact-gravity"]
-"""On those of more than nine cells networks are the agent that is proved."""
+BOARDS = [*QUICK, "3x6x3", "4x4x4-gravity", "4x4x4-misere-gravity", "4x4x4-exact-gravity"]
+"""On those of more than nine cells networks are the agent that is proved.  The table of 3x6x3 grows."""
 
 WORDS = {
     "train": [
@@ -66,13 +66,17 @@ def test_every_command_takes_a_board_of_every_rule(
     else:
         good = ttt.train(100_000, board=board, batch=1024, epsilon=0.5, seed=1, out="good.h5")
         first = good.evaluation().unbeatable["first"]
-    ttt.train(100, board=board, batch=10, learner="td", record="games.txt", out="weak.h5")
+    weak = ttt.train(100, board=board, batch=10, learner="td", record="games.txt", out="weak.h5")
     names |= {"seat": "first" if first else "second", "text": "csv" if played.cells <= 12 else "jsonl"}
     cells = [played.cell_name(cell) for cell in range(played.cells)]
     names["moves"] = cells[-2]
     for words in (words for starts in WORDS.values() for words in starts):
         monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join([*cells * played.rows, "q", ""])))
         status, out, err = command(capsys, *words.format(**names).split())
+        if not weak.enumerated and words.startswith(("export weak", "import")) and "hdf5" not in words:
+            # Only HDF5 holds a table that grows, so nothing else is written, or read back.
+            assert status != 0 and (words.startswith("import") or "needs an enumerated board" in err), (words, err)
+            continue
         assert status == 0, (words, err)
         assert "Traceback" not in out + err and "does not take" not in err, words
         if words.startswith("play"):
