@@ -218,7 +218,7 @@ def test_no_test_imports_another():
     assert not [f"{path.name}:{node.lineno}" for path, node in statements if "test_" in ast.unparse(node)]
 
 
-PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 211, 56_236, 47_987
+PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 211, 56_331, 48_073
 """Size budget, which goes down.  Who needs more lines raises it, and says why in the commit."""
 
 

@@ -71,7 +71,8 @@ def run(arguments: list[str]) -> int:
         failure = error.__context__ if isinstance(error, SystemExit) else error
         # A write to standard output has no file name.  Code that writes other files words their errors.
         full = isinstance(failure, OSError) and failure.errno == errno.ENOSPC and failure.filename is None
-        if isinstance(failure, OSError) and (console.is_broken(stdout) or full):
+        left = isinstance(error, SystemExit) and isinstance(failure, BrokenPipeError)  # a later flush may succeed
+        if isinstance(failure, OSError) and (left or full or console.is_broken(stdout)):
             console.discard_output(stdout)
             if isinstance(failure, BrokenPipeError):
                 return 0  # the reader closed the pipe, which is no error

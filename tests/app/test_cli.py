@@ -661,13 +661,16 @@ def test_no_command_shows_a_welcome_on_lines(capsys: pytest.CaptureFixture[str])
     assert "ttt-batch train" in out
 
 
-def test_a_reader_that_leaves_is_no_error(folder: Path) -> None:
+@pytest.mark.parametrize("name", ["info", "watch"])
+def test_a_reader_that_leaves_is_no_error(folder: Path, name: str) -> None:
+    """At once, or after the first line of a command that goes on to write."""
     process = subprocess.Popen(
-        [*PROGRAM, "info", str(folder / "good.h5")], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*PROGRAM, name, str(folder / "good.h5")], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert process.stdout is not None and process.stderr is not None
+    assert name == "info" or process.stdout.readline()
     process.stdout.close()
-    assert process.stderr.read() == b""
+    assert b"ttt-batch:" not in process.stderr.read()
     process.stderr.close()
     assert process.wait(SECONDS) == 0
 

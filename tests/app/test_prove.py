@@ -77,6 +77,13 @@ def test_what_is_not_proved(table: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert (status, err) == (1, "") and "undecided, 3 positions" in out and "the budget is spent" in out
 
 
+def test_a_certificate_plays_its_own_seat(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = ttt.prove(table, certificate=tmp_path / "c.npz")
+    for seat, mine in (("first", "You are O"), ("second", "You are X")):
+        status, out, _ = command(capsys, "play", found.certificates[seat][0], typed="q\n")
+        assert status == 0 and mine in out, out
+
+
 def test_what_is_wrong_with_a_certificate(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ttt.prove(table, seat="first", certificate=tmp_path / "c.npz")
     status, out, _ = command(capsys, "check", tmp_path / "c.npz", "-q")

@@ -213,6 +213,7 @@ def test_codes_and_marks_are_checked_as_text_is(given, reason):
 def test_where_marks_fall_a_column_is_a_move(text):
     board = parse_board("6x7x4-gravity")
     assert read_position(text, board) == read_position("......./" * 4 + "...O.../..XX...", board)
+    assert read_position("4", board) == read_position("d", board) == read_position("code " + str(3**38), board)
 
 
 def test_on_nine_cells_a_digit_is_a_cell_and_a_letter_a_column():

@@ -402,7 +402,7 @@ def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
         ttt.train(10, board="5x2x3", opponent=run)
     with pytest.raises(UsageError, match="walk"):
         ttt.train(10, board=BOARD, engine="flow", record=tmp_path / "games.txt")
-    with pytest.raises(BoardError, match=r"may be used: symmetry='on' takes a 4th, or raise max_memory$"):
+    with pytest.raises(BoardError, match=r"may be used: symmetry='on' needs 1/4 of it, or raise max_memory$"):
         ttt.train(10, board=BOARD, max_memory="100kB")
     with pytest.raises(UsageError, match=r"max.memory"):
         ttt.train(10, board=BOARD, max_memory="a lot")

@@ -103,7 +103,8 @@ class Agent:
     other agents an occupied cell is an error, unless the user allows it.
     own: True for built-in agents, which always answer the same.
     at_once: most positions per call; few for a slow agent, so that progress can be shown.
-    seats: the seats that it can play.  resigns: True if an answer of zeros resigns; only for built-in agents.
+    seats: the seats that it can play.  proved: the seat in which a certificate proves it; elsewhere it plays anything.
+    resigns: True if an answer of zeros resigns; only for built-in agents.
     """
 
     name = "agent"
@@ -111,6 +112,7 @@ class Agent:
     own = False
     at_once = MOST_AT_ONCE
     seats: tuple[str, ...] = SEATS
+    proved: str | None = None
     resigns = False
 
     def ask(self, batch: Positions) -> Any:

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.agents.base import Agent, Positions, as_cells, as_words, mover_words
 from ttt_batch.core.errors import AgentError
+from ttt_batch.core.text import SEATS
 from ttt_batch.evaluation.certificates import Certificate, list_places
 from ttt_batch.games.board import FIRST, Board, Position
 
@@ -25,7 +26,7 @@ class CertifiedAgent(Agent):
             )
         if certificate.move.max(initial=0) >= board.cells:
             raise AgentError(f"{name} lists moves outside its board; write the certificate again")
-        self.board, self.name = board, name
+        self.board, self.name, self.proved = board, name, SEATS[certificate.seat]
         self._images = np.array(board.images(certificate.symmetric))
         self._certificate = certificate
 

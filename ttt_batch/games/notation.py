@@ -76,9 +76,10 @@ def _parsed(text: str, board: Board) -> Position:
     if not words:
         raise BoardError("nothing is given")
     number = re.fullmatch(r"(?:code[ :=]*)?(0|[1-9][0-9]{0,30})", " ".join(words), re.IGNORECASE)
-    if number and (len(words[0]) > len(number[1]) or len(words) > 1 or cell_of(number[1], board) is None):
-        return check_possible(board.decode(int(number[1])), board)
     columns = board.gravity and all(_column(word, board) is not None for word in words)
+    is_move = columns or (number is not None and cell_of(number[1], board) is not None)
+    if number and (len(words[0]) > len(number[1]) or len(words) > 1 or not is_move):
+        return check_possible(board.decode(int(number[1])), board)
     if columns or re.search("[0-9]", text):
         return position_after(parse_moves(words, board), board)
     marks = re.sub("[-_]", ".", re.sub("[/|]", "", "".join(words).upper()))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.compiler.numerics import NEW_ROWS, stream_key
 from ttt_batch.core.errors import BoardError, flag
+from ttt_batch.core.text import size_text
 from ttt_batch.games.bitboards import make_places
 from ttt_batch.games.board import UNFINISHED, Board, most_positions, positions_of_ply
 from ttt_batch.games.graph import (
@@ -363,8 +364,8 @@ def check_space(config: Config, max_bytes: int, *, uneven: bool = False) -> None
         rows = most_positions(board) // shared
         most = board.cols if board.gravity else board.cells
         edges = sum(positions_of_ply(board, ply) * min(board.cells - ply, most) for ply in range(board.cells)) // shared
-        remedy = "" if config.symmetry or images == 1 else f"{flag('symmetry', 'on')} takes a {images}th, or "
+        remedy = "" if config.symmetry or images == 1 else f"{flag('symmetry', 'on')} needs 1/{images} of it, or "
         raise BoardError(
             f"board {board.name} has up to {rows:,} rows with {edges:,} edges, which take up to "
-            f"{needed / 1e9:.1f} GB; {max_bytes / 1e9:.1f} GB may be used: {remedy}raise {flag('max_memory')}"
+            f"{size_text(needed)}; {size_text(max_bytes)} may be used: {remedy}raise {flag('max_memory')}"
         )

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO, Unpack
 
-from ttt_batch.agents.adapter import PlayingAgent
+from ttt_batch.agents.adapter import AgentAdapter, PlayingAgent
 from ttt_batch.agents.builtin import ScriptedPlayer
 from ttt_batch.analysis.position import bead_changes, open_box
 from ttt_batch.analysis.review import (
@@ -225,10 +225,13 @@ def _telling(face: Face, then: str = "") -> Iterator[None]:
 def persons_seat(agent: Any, seat: str | None) -> int | None:
     """Return the person's seat as `choose_person` does; if none is given, one that leaves the agent a seat it plays.
 
+    A certificate plays the seat in which it is proved.
+
     Raises UsageError for another one, and for a seat that leaves the agent one for which it has no moves.
     """
     if SEATS[1] in agent.seats:
-        return choose_person(SEATS[0] if seat is None else seat)
+        certified = isinstance(agent, AgentAdapter) and agent.agent.proved == SEATS[0]
+        return choose_person(SEATS[int(certified)] if seat is None else seat)
     person = 1 if seat is None else choose_person(seat)
     if person != 1:
         what = f"a game in which you move {'first' if person == 0 else 'first in turn'}"
