@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.support import command
 from oracle import naive
 from oracle.boards import VariantBoard, variant_of
 from oracle.streams import below, drawn
@@ -338,9 +339,8 @@ def test_evaluate_prints_json_with_stable_keys(large: Path, capsys: pytest.Captu
 def test_what_a_large_board_cannot_do_costs_a_line(
     large: Path, words: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_here(["evaluate", str(large), *words.format(large=large).split()]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1
+    status, out, err = command(capsys, "evaluate", large, *words.format(large=large).split())
+    assert (status, out, err.count("\n")) == (2, "", 1)
     assert re.search(message, err)
 
 
