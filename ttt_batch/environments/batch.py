@@ -470,8 +470,10 @@ class Batch:
     def rewards_of(self, players: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the reward of one player of each game in the last step (float64[n]).
 
-        players: int64[n], 0 for the first player and 1 for the second, as `movers` before the step.
+        players: int64[n], 0 for the first player and 1 for the second, as `movers` before the step.  Raises UsageError.
         """
+        if not is_plain(players, self._shape):
+            check_array("players", players, self._shape, np.int64)
         chosen = np.zeros(self.n)
         self._run(kernels.choose_rewards, players, chosen)
         return chosen
