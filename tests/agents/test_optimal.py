@@ -1,6 +1,7 @@
 """Best play by search: the moves of a sweep over all positions, and use as an opponent."""
 
 import numpy as np
+import pytest
 from helpers.support import command
 
 import ttt_batch as ttt
@@ -8,6 +9,7 @@ from ttt_batch.agents.base import batch_at
 from ttt_batch.agents.external import at_board
 from ttt_batch.agents.play_optimal import SearchingAgent
 from ttt_batch.analysis.matches import play_scripted
+from ttt_batch.core.errors import BoardError
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.games.solution import solve
 
@@ -36,6 +38,17 @@ def test_it_is_judged_in_little_time_or_refused(capsys):
     ):
         status, out, err = command(capsys, "evaluate", "optimal", "--board", board, "--games", 1)
         assert (status, out) == (2, "") and says in err and len(err.splitlines()) == 1
+
+
+def test_a_limit_holds_in_its_block_only():
+    board = ttt.parse_board("3x4x3-gravity")
+    agent, start = SearchingAgent(board), batch_at(board, (0,) * 12)
+    with (
+        pytest.raises(BoardError, match="of more than 3 positions for a move; choose a smaller board"),
+        agent.within(3),
+    ):
+        agent.ask(start)
+    assert agent.ask(start).sum() == 1
 
 
 def test_it_is_an_opponent_on_boards_too_large_to_enumerate():

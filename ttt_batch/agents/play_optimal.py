@@ -1,6 +1,8 @@
 """Best play: any of the moves that keep the game's value, each equally likely."""
 
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,23 +27,31 @@ REMEMBERED = 100_000
 class SearchingAgent(Agent):
     """Best play by search, on a board with gravity that is too large to enumerate.
 
-    A move early in a game may take a minute where no opening book has it.
-    limit: positions that the search for a move may enter; beyond them `ask` raises BoardError.
+    A move early in a game may take a minute where no opening book has it; see `within`.
     """
 
     own = True
     name = "optimal"
-    limit = 1 << 60
 
     def __init__(self, board: Board) -> None:
+        self._limit = 1 << 60
         self._solver = GravitySolver(board, SLOTS, read_book(board))
         self._keeping = functools.lru_cache(REMEMBERED)(self._search)
 
+    @contextmanager
+    def within(self, limit: int) -> Iterator[None]:
+        """Let the search for a move enter `limit` positions at most in the block; beyond them raise BoardError."""
+        before, self._limit = self._limit, limit
+        try:
+            yield
+        finally:
+            self._limit = before
+
     def _search(self, position: Position) -> list[int]:
-        found = self._solver.keeping(position, self._solver.entered + self.limit)
+        found = self._solver.keeping(position, self._solver.entered + self._limit)
         if found is None:
             raise BoardError(
-                f"best play on {self._solver.board.name} takes a search of more than {self.limit:,} positions for a "
+                f"best play on {self._solver.board.name} takes a search of more than {self._limit:,} positions for a "
                 "move; choose a smaller board"
             )
         return found

@@ -18,7 +18,7 @@ import dataclasses
 import itertools
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -338,26 +338,28 @@ def evaluate_sampled(
     samples = agent.samples if isinstance(agent, AgentAdapter) else 0
     usual = NETWORK_BUDGET if agent.generalises else max(1, SEARCH_BUDGET // (samples or 1))
     usual_games = samples or (BEST_GAMES if BEST in players else GAMES)
+    limited: AbstractContextManager[None] = nullcontext()
     if isinstance(agent, AgentAdapter) and isinstance(agent.agent, SearchingAgent):
-        usual, usual_games, agent.agent.limit = OPTIMAL_BUDGET, OPTIMAL_GAMES, LIMIT
+        usual, usual_games, limited = OPTIMAL_BUDGET, OPTIMAL_GAMES, agent.agent.within(LIMIT)
     games, seed = parse_int("games", usual_games if games is None else games, 1, MAX_MATCH_GAMES), parse_seed(seed)
     most = parse_int("budget", usual if budget is None else budget, 1, MAX_SEARCH_BUDGET)
     players = [choose("player", player, (*SCRIPTED, BEST)) for player in players]
     player = agent if isinstance(agent, AgentAdapter) else table_player(agent, ties)
-    wins = {seat: search(agent, seat, goal=ALWAYS_WINS, budget=most) for seat in agent.winning_seats}
-    won = {seat: verdict for seat, verdict in wins.items() if verdict.unbeatable}
-    verdicts = {seat: won.get(seat) or search(agent, seat, budget=most, agent=player) for seat in SEATS}
-    if isinstance(agent, AgentAdapter):
-        agent.ask_again()
-    lost = {seat: LostGame(number) for number, seat in enumerate(SEATS)} if samples else {}
-    matches = dict[str, dict[str, Tally | Shares]]()
-    for name in players:
-        play: Any = play_best if name == BEST else play_scripted
-        opponent = adapter_of(BEST, agent.board) if name == BEST else name
-        matches[name] = {
-            seat: play(agent, opponent, seat, games=games, seed=seed, agent=player, seen=lost.get(seat))
-            for seat in SEATS
-        }
+    with limited:
+        wins = {seat: search(agent, seat, goal=ALWAYS_WINS, budget=most) for seat in agent.winning_seats}
+        won = {seat: verdict for seat, verdict in wins.items() if verdict.unbeatable}
+        verdicts = {seat: won.get(seat) or search(agent, seat, budget=most, agent=player) for seat in SEATS}
+        if isinstance(agent, AgentAdapter):
+            agent.ask_again()
+        lost = {seat: LostGame(number) for number, seat in enumerate(SEATS)} if samples else {}
+        matches = dict[str, dict[str, Tally | Shares]]()
+        for name in players:
+            play: Any = play_best if name == BEST else play_scripted
+            opponent = adapter_of(BEST, agent.board) if name == BEST else name
+            matches[name] = {
+                seat: play(agent, opponent, seat, games=games, seed=seed, agent=player, seen=lost.get(seat))
+                for seat in SEATS
+            }
     verdicts |= {seat: observed.told(verdicts[seat]) for seat, observed in lost.items()}
     if isinstance(agent, AgentAdapter):
         agent.ask_again()
