@@ -210,15 +210,16 @@ def test_scripts_of_the_page_and_modules_have_different_names():
 
 def test_no_test_imports_another():
     """Code that several tests share is in `helpers` and `oracle`."""
-    line = re.compile(r"^ *(?:from|import) +test_", re.MULTILINE)  # it may be one of a program in a string
-    suspects = [path for path in sorted(TESTS.rglob("*.py")) if line.search(path.read_text(encoding="utf-8"))]
-    statements = [
-        (path, node) for path in suspects for node in nodes_of(path) if isinstance(node, ast.Import | ast.ImportFrom)
-    ]
-    assert not [f"{path.name}:{node.lineno}" for path, node in statements if "test_" in ast.unparse(node)]
+    found, line = [], re.compile(r"^ *(?:from|import)\b.*\btest_", re.MULTILINE)  # maybe of a program in a string
+    for path in sorted(TESTS.rglob("*.py")):
+        for node in nodes_of(path) if line.search(path.read_text(encoding="utf-8")) else ():
+            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            found += [f"{path.name} imports {module}" for module in modules if module.split(".")[0].startswith("test_")]
+    assert not found
 
 
-PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 211, 56_331, 48_073
+PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 211, 56_349, 48_092
 """Size budget, which goes down.  Who needs more lines raises it, and says why in the commit."""
 
 

@@ -190,7 +190,9 @@ class _Walks:
     def _add(self, position: Position) -> None:
         """Correct a position and its images."""
         values = self._run.move_values(position)
-        best = max(self._solver.keeping(position) or (), key=lambda cell: values[cell])
+        kept = self._solver.keeping(position)
+        assert kept is not None  # the search has no limit
+        best = max(kept, key=lambda cell: values[cell])
         for image in self._board.images(self._symmetric):
             agent, (first, second) = self._agent, sets_of(tuple(position[cell] for cell in image))
             at = int(place_of(agent.first, agent.second, first, second))

@@ -390,8 +390,10 @@ class GravitySolver:
     def keeping(self, position: Position, limit: int = 1 << 62) -> list[int] | None:
         """Return the cells of an unfinished position whose moves keep the result of best play; None as for `solve`."""
         score = self.score(position, limit, widest=1)
-        if score is None or score < 0:
-            return None if score is None else self.board.open_cells(position)  # all lose
+        if score is None:
+            return None
+        if score < 0:
+            return self.board.open_cells(position)  # all lose
         mover, worth = (self.board.cells - position.count(EMPTY)) % 2, dict[int, int]()
         for cell in self.board.open_cells(position):
             after = self.board.after(position, cell)

@@ -339,7 +339,7 @@ def watch_game(
     ties = handicap.get("ties", "any")
     names = one_line(names[0]), one_line(names[1])
     board = f"{first.board.name}: {rule(first.board)}"
-    lines = [board] if len(board) <= 40 else [f"{first.board.name}:", rule(first.board)]
+    lines = [board] if len(board) <= drawing.NARROW else [f"{first.board.name}:", rule(first.board)]
     title = [*lines, f"X: {names[0]}", f"O: {names[1]}", ""]
     if ties != "any":
         title.insert(-1, f"ties: {meaning(ties)}")
