@@ -130,6 +130,7 @@ def test_what_is_no_pace(capsys: pytest.CaptureFixture[str]) -> None:
         ("--watch", "--pace", "0"): "pace 0 is not above 0; give games per second, e.g. 10, or max",
         ("--watch", "--pace", "fast"): "pace 'fast' is not a number; give games per second, e.g. 10, lesson or max",
         ("--pace", "10"): "--pace 10 is for games that are shown; add --watch, or leave it out",
+        ("--watch", "--quiet"): "--quiet shows no games, and --watch shows them; leave one out",
     }.items():
         code, _, err = command(capsys, "train", "--games", "1000", *words)
         assert code == 2 and expected in err, err

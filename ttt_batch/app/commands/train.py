@@ -153,10 +153,15 @@ def train_command(
 
 
 def _keys(watch: bool, quiet: bool) -> "Keyboard":
-    """Return the keyboard of a training that is watched; without a terminal it reads no keys."""
+    """Return the keyboard of a training that is watched; without a terminal it reads no keys.
+
+    Raises UsageError for both `watch` and `quiet`.
+    """
     from ttt_batch.app.terminal.keys import Keyboard
 
-    return Keyboard(sys.stdin if watch and not quiet and is_live(sys.stderr) else None)
+    if watch and quiet:
+        raise UsageError(f"{flag('quiet', True)} shows no games, and {flag('watch', True)} shows them; leave one out")
+    return Keyboard(sys.stdin if watch and is_live(sys.stderr) else None)
 
 
 def _followers(
