@@ -268,6 +268,8 @@ def test_another_configuration_does_not_go_on(tmp_path: Path) -> None:
     assert len(str(refused.value)) < 200 + len(str(tmp_path))
     with pytest.raises(UsageError, match=r"was trained with seat both, not first; leave that out"):
         ttt.train(resume=tmp_path / "run.h5", more=1000, seat="first")
+    with pytest.raises(UsageError, match=r"was trained with epsilon 0.3, not 0.5; leave that out"):
+        ttt.train(resume=tmp_path / "run.h5", epsilon=0.5)
     with pytest.raises(UsageError, match=r"has .* its goal; continue with more"):
         ttt.train(resume=tmp_path / "run.h5")
 

@@ -243,6 +243,8 @@ def test_a_resumption_that_is_stopped_at_once_changes_nothing(tmp_path: Path) ->
         ({"until": 5_000}, "5,000 games; "),
         ({"more": 0}, "more 0"),
         ({"more": None}, ", its goal"),
+        ({"more": None, "seed": 4}, ", its goal"),
+        ({"more": None, "alpha": 0.25}, r"alpha 0\.5, not 0\.25"),
         ({"fork": True}, "name its file"),
     ],
     ids=str,

@@ -81,7 +81,8 @@ def make_plan(
         raise UsageError(f"a fork is a run of its own; name its file{with_option('out')}")
     run, name = with_table(before), "the run" if file is None else shown(file)
     state, past = resumable_state(run, name), dict(run.provenance)
-    total = goal_of(run, name, way)
+    # A run with all its games is refused below, after settings that differ, but before an agent is asked for its moves.
+    total = goal_of(run, name, way, may_be_done=bool(options))
     learnt, given = run.config, options | {"seat": seat} if seat else dict(options)
     opponent = _resolve_opponent(meant, learnt)
     if origin is not None:
@@ -103,6 +104,7 @@ def make_plan(
     if changes and not fork:
         remedy = f"leave that out, or add {flag('fork', True)} and {flag('out')} for a new run"
         raise UsageError(f"{name} was trained with {changes}; {remedy}")
+    goal_of(run, name, way)
     if fork:
         past |= {"parent": table_digest(run.tables), "parent_games": run.games}
     if changes:
@@ -216,10 +218,10 @@ def resumable_state(run: Run, name: str) -> State:
     return State(run.games, run.tables, run.visits, outcomes[-1], *run.positions)
 
 
-def goal_of(run: AnyRun, name: str, way: Mapping[str, Any], *, unfinished: bool = False) -> int:
+def goal_of(run: AnyRun, name: str, way: Mapping[str, Any], *, may_be_done: bool = False) -> int:
     """Return the games at which a resumed run ends.  Raises UsageError if the run already has them.
 
-    unfinished: work is left after the last game, so a goal equal to the current games is valid.
+    may_be_done: accept a goal equal to the current games.
     """
     more, until = way["more"], way["until"]
     if more is not None and until is not None:
@@ -227,7 +229,7 @@ def goal_of(run: AnyRun, name: str, way: Mapping[str, Any], *, unfinished: bool 
     if more is not None:
         return parse_int("until", run.games + parse_int("more", more, 1, MAX_GAMES), 1, MAX_GAMES)
     goal = run.goal if until is None else parse_int("until", until, 1, MAX_GAMES)
-    if goal < run.games or (goal == run.games and not unfinished):
+    if goal < run.games or (goal == run.games and not may_be_done):
         asked = count_text(run.games, "game") + (", its goal" if until is None else "")
         raise UsageError(f"{name} has {asked}; continue with {flag('more', 'N')}, or {flag('until')} a larger number")
     return goal
@@ -284,12 +286,13 @@ def plan_networks(
             f"{name} learnt from given games, which a training does not repeat; continue with "
             f"{command_with('learn-from', 'run')}, or train a new run"
         )
-    total = last_game(config, goal_of(before, name, way, unfinished=before.lacks_proof))
+    total = last_game(config, goal_of(before, name, way, may_be_done=True))
     asked = {name: value for name, value in options.items() if value is not None}
     if (learner := asked.get("learner", config.learner)) not in PATTERN_LEARNERS:
         raise UsageError(f"{name} was trained with learner {config.learner}, not {quoted(learner)}; leave that out")
     if changes := differences(config, make_pattern_config(**{**config.to_dict(), **asked})):
         raise UsageError(f"{name} was trained with {changes}; leave that out")
+    goal_of(before, name, way, may_be_done=before.lacks_proof)  # a proof may be left after the last game
     points = before.statistics["games"]
     due = np.array([games > 0 and games == next_point(config, games - 1) for games in points.tolist()], np.bool_)
     kept = due & (before.tried | (not config.prove_every))  # others were recorded only because the run ended there
