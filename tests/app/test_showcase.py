@@ -139,7 +139,7 @@ def test_what_is_no_pace(capsys: pytest.CaptureFixture[str]) -> None:
 class FakeDisplay:
     """Keeps what it is given to show."""
 
-    def __init__(self, **_: object) -> None:
+    def __init__(self, *_: object, **__: object) -> None:
         self.console = self
 
     def print(self, *_: object, **__: object) -> None:
