@@ -75,6 +75,15 @@ def test_what_is_not_proved(table: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert board.outcome(marks) != 1
     status, out, err = command(capsys, "prove", table, "--budget", "3", "-q")
     assert (status, err) == (1, "") and "undecided, 3 positions" in out and "the budget is spent" in out
+    assert "certificate" not in out
+
+
+def test_seats_without_a_certificate_are_named(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = "prove", table, "--certificate", tmp_path / "c.npz", "-q"
+    for more, seats in (("--budget", 3), "first or second"), (("--budget", 1500, "--threads", 1), "first"):
+        status, out, err = command(capsys, *words, *more)
+        assert (status, err) == (1, "") and out.endswith(f"certificate: none as {seats}, for lack of a proof\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["c-second.npz"]
 
 
 def test_a_certificate_plays_its_own_seat(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

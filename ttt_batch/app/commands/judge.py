@@ -436,7 +436,10 @@ def prove_command(
     shared.say(path, found.run.notes)
     written = next((file for file, _ in found.certificates.values()), None)
     shared.print_result(
-        json, found.to_dict, lambda: proofs_text(found, shown(path)), saved=written if found.proved else None
+        json,
+        found.to_dict,
+        lambda: proofs_text(found, shown(path), certified=certificate is not None),
+        saved=written if found.proved else None,
     )
     if not found.proved:
         raise typer.Exit(1)

@@ -197,8 +197,11 @@ def positions_text(evaluation: "LabelledEvaluation", name: str = "") -> str:
     return "\n".join(lines)
 
 
-def proofs_text(proofs: Proofs, name: str = "") -> str:
-    """Return the text of `prove`: findings per seat, a game that misses the goal, and the certificates written."""
+def proofs_text(proofs: Proofs, name: str = "", *, certified: bool = False) -> str:
+    """Return the text of `prove`: findings per seat, a game that misses the goal, and the certificates written.
+
+    certified: name the seats without a certificate, too.
+    """
     title = f"{name}: {proofs.run.config.learner} on {proofs.board.name}".removeprefix(": ")
     lines = [title, f"ties: {meaning(proofs.ties)}", ""]
     for seat, proof in proofs.found.items():
@@ -219,6 +222,8 @@ def proofs_text(proofs: Proofs, name: str = "") -> str:
     for path, n in proofs.certificates.values():
         listed = f"{count_text(n, 'position')} with a move each, the first of those that tie"
         lines += layout.hanging("", f"certificate: {shown(path)}, {listed}", 0)
+    if certified and (missing := [seat for seat in proofs.found if seat not in proofs.certificates]):
+        lines.append(f"certificate: none as {' or '.join(missing)}, for lack of a proof")
     return "\n".join(lines)
 
 
