@@ -263,12 +263,22 @@ def test_help_and_version_by_other_names(empty, capsys):
 
 
 @pytest.mark.parametrize(
-    "name", ["evaluate", "show", "watch", "prove", "show 5 1 9", "export --to html", "plot --live"]
+    "name", ["evaluate", "show", "watch", "prove", "show 5 1 9", "show d d", "export --to html", "plot --live"]
 )
 def test_without_any_run_the_command_that_makes_one_is_named(empty, capsys, name):
     verb = name.split()[0]
     line = f"ttt-batch: {verb} needs a run, and none is here; name one, or make one with ttt-batch train"
     assert command(capsys, *name.split()) == (2, "", f"{line} (see ttt-batch {verb} --help)\n")
+
+
+@pytest.mark.parametrize("typed", [("d",), ("d d",), ("one-plyy",), ("5", "1")])
+def test_show_asks_for_an_agent_of_a_board_before_the_position(here, capsys, typed):
+    assert command(capsys, "show", *typed, "--board", "connect4") == (
+        2,
+        "",
+        f"ttt-batch: no run or agent is called {typed[0]}; name one before a position, e.g. "
+        "ttt-batch show optimal POSITION --board connect4\n",
+    )
 
 
 @pytest.mark.parametrize("name", ["info", "check", "plot"])

@@ -65,10 +65,11 @@ def read_position(position: str | int | Position, board: Board) -> Position:
 
 
 def may_be_position(text: str) -> bool:
-    """Return whether a text may stand for a position of some board, by its form alone."""
+    """Return whether a text may stand for a position of some board, by its form alone; one letter may be a name."""
     word = r"[xo._/|-]{2,}|code[ :=]*[0-9]*|[0-9]+|[xo]?(?:[1-9]|[ab]?[a-z][1-9][0-9]?)"
     words = text.replace(",", " ").split()
-    return words != [] and all(re.fullmatch(word, each, re.ASCII | re.IGNORECASE) for each in words)
+    columns = len(words) > 1 and all(re.fullmatch("[a-zA-Z]", each) for each in words)
+    return columns or (words != [] and all(re.fullmatch(word, each, re.ASCII | re.IGNORECASE) for each in words))
 
 
 def _parsed(text: str, board: Board) -> Position:

@@ -10,7 +10,7 @@ from ttt_batch.app.commands import shared
 from ttt_batch.app.commands.shared import File, Text, argument, option, switch
 from ttt_batch.core.console import print_message
 from ttt_batch.core.errors import InterruptedTraining, RunFileError, UsageError, dashed
-from ttt_batch.core.files import exists, shown
+from ttt_batch.core.files import command_text, exists, shown
 from ttt_batch.core.outputs import check_distinct
 from ttt_batch.core.results import call_hook
 from ttt_batch.core.text import AGAINST, IMAGES, SEATS, WEIGHTS, check_ties, count_text, find_name
@@ -185,9 +185,14 @@ def show_command(
     from ttt_batch.games.notation import may_be_position
 
     rule, rules = check_ties(ties), shared.AgentOptions(board, illegal, time_limit)
-    if path is None or (may_be_position(path) and not exists(find_run(path))):
-        position = [*([] if path is None else [path]), *(position or [])]
-        path = str(shared.newest_file("show"))
+    typed = [*([] if path is None else [path]), *(position or [])]
+    unknown = "" if path is None or is_agent_name(path) or exists(find_run(path)) else path
+    if unknown and board is not None:
+        example = command_text("show", "optimal", "POSITION", "--board", board)
+        missing = f"no run or agent is called {shared.called(unknown)}"
+        raise UsageError(f"{missing}; name one before a position, e.g. {example}")
+    if path is None or (unknown and any(map(may_be_position, (unknown, " ".join(typed))))):
+        position, path = typed, str(shared.newest_file("show"))
     if not is_agent_name(path):
         rules.refuse(f"{shared.called(path)} is a run")
     with shared.working(quiet=quiet), rules.open([path], trust) as (player,):
