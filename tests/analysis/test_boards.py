@@ -188,6 +188,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     status, listed, _ = command(capsys, "boards")
     assert status == 0 and all(name in listed for name in KNOWN)
     assert all(len(line) <= 80 for line in listed.splitlines())
+    assert [line.split()[0] for line in listed.splitlines() if line.endswith("(connect4)")] == ["6x7x4-gravity"]
     one = json.loads(command(capsys, "boards", "3x4x3", "--json")[1])
     assert (one["positions"], one["value"], one["kept"]) == (111_973, "first wins", "enumerated")
     large = json.loads(command(capsys, "boards", "5x5x5", "--json")[1])

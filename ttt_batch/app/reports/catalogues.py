@@ -9,7 +9,7 @@ from ttt_batch.app.reports.layout import NAME_WIDTH, facts_text, hanging, paragr
 from ttt_batch.core.errors import dashed
 from ttt_batch.core.resources import parse_memory
 from ttt_batch.core.text import PATTERN_LEARNERS, count_text, size_text
-from ttt_batch.games.board import BOARD_RULES, MAX_TABLE_CELLS
+from ttt_batch.games.board import BOARD_NAMES, BOARD_RULES, MAX_TABLE_CELLS
 from ttt_batch.games.solution import DRAWN, SOLVED, WON, is_certified
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner
@@ -75,7 +75,8 @@ def boards_text(entries: list[Entry]) -> str:
         mark += "*" * is_certified(entry.board)
         name, value = entry.board.name, value_text(entry.value) + mark
         found = f"{_positions(entry):>{28 - len(name)}}  {_memory(entry):>8} {value:<15} {_kept(entry)}"
-        lines.append(name + found)
+        called = next((f" ({other})" for other, board in BOARD_NAMES.items() if board == name), "")
+        lines.append(name + found + called)
     return "\n".join(
         [
             *lines,
