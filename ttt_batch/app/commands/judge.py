@@ -439,12 +439,9 @@ def prove_command(
             budget=budget,
         )
     shared.say(path, found.run.notes)
-    written = next((file for file, _ in found.certificates.values()), None)
+    saved = next((file for file, _ in found.certificates.values()), None) if found.proved else None
     shared.print_result(
-        json,
-        found.to_dict,
-        lambda: proofs_text(found, shown(path), certified=certificate is not None),
-        saved=written if found.proved else None,
+        json, found.to_dict, lambda: proofs_text(found, shown(path), certified=certificate is not None), saved=saved
     )
     if not found.proved:
         raise typer.Exit(1)
