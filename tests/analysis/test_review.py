@@ -7,7 +7,15 @@ from helpers.players import FakeAgent, KnowingAgent, best_play, moves_of
 
 import ttt_batch as ttt
 from ttt_batch.agents.external import at_board
-from ttt_batch.analysis.review import known_from, move_results, oversights, oversights_text, review, review_text
+from ttt_batch.analysis.review import (
+    Mistake,
+    known_from,
+    move_results,
+    oversights,
+    oversights_text,
+    review,
+    review_text,
+)
 from ttt_batch.games.board import UNFINISHED, Board, Game, parse_board
 from ttt_batch.games.notation import parse_moves
 from ttt_batch.games.solution import Prospect
@@ -72,6 +80,17 @@ def test_a_win_given_away_names_the_quickest_first():
     slips = review(KnowingAgent(), Game(BOARD, (0, 1, 3, 6, 5)))
     assert [slip.ply for slip in slips] == [1, 4]
     assert review_text(slips[1:], BOARD)[1:] == ["5. X 6 (X): win -> loss in 4", "   better: 5 (win in 3)"]
+
+
+def test_results_and_names_are_not_torn():
+    ways = tuple((cell, Prospect(1, plies)) for cell, plies in ((0, 9), (1, 9), (2, 17), (3, 23)))
+    slip = Mistake(8, 0, 4, 1, Prospect(-1, 32), ways)
+    assert review_text([slip], BOARD, ("patterns-6x7x4-gravity.h5", "agent"))[1:] == [
+        "9. X 5 (patterns-6x7x4-gravity.h5):",
+        "   win -> loss in 32",
+        "   better: 1 2 (win in 9);",
+        "     3 (win in 17); 4 (win in 23)",
+    ]
 
 
 def test_a_game_without_a_slip():
@@ -150,7 +169,7 @@ def test_oversights_in_words() -> None:
         "Oversights found:",
         "4. O 5 (agent): left a win; better: 3",
         "5. X 9 (you): passed up a win; better: 3",
-        "6. O 3 (agent): passed up a win; better:",
-        "   6",
+        "6. O 3 (agent): passed up a win;",
+        "   better: 6",
     ]
     assert oversights_text([], BOARD) == []

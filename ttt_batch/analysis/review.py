@@ -31,6 +31,9 @@ TEMPERATURE = 0.25
 It therefore means the same for all learners: a move is e**4 = 55 times as likely if it is worth a whole game more, and
 7.4 times if half a game more."""
 
+TIED = "\N{NO-BREAK SPACE}"
+"""Space at which a review does not wrap."""
+
 
 class Handicap(TypedDict, total=False):
     """Arguments of `HandicappedAgent` that say how an agent plays."""
@@ -209,8 +212,14 @@ def oversights_text(
     for one in found:
         who = f"{one.ply + 1}. {MARKS[1 + one.player]} {board.cell_name(one.cell)} ({names[one.player]})"
         better = " ".join(board.cell_name(cell) for cell in one.better)
-        lines += textwrap.wrap(f"{who}: {one.text}; better: {better}", width, subsequent_indent="   ")
+        lines += _wrap(f"{who}: {one.text}; better:{TIED}{better}", width, "", "   ")
     return lines
+
+
+def _wrap(text: str, width: int, first: str, later: str) -> list[str]:
+    """Wrap a text after indents, neither within a name nor at `TIED`, which becomes a space."""
+    lines = textwrap.wrap(text, width, initial_indent=first, subsequent_indent=later, break_on_hyphens=False)
+    return [line.replace(TIED, " ") for line in lines]
 
 
 def review_text(
@@ -224,12 +233,11 @@ def review_text(
     lines = ["Mistakes found:"]
     for slip in slips:
         who = f"{slip.ply + 1}. {MARKS[1 + slip.player]} {board.cell_name(slip.cell)} ({names[slip.player]})"
-        lines += textwrap.wrap(f"{who}: {WORDS[slip.before]} -> {slip.after}", width, subsequent_indent="   ")
+        change = f"{WORDS[slip.before]} -> {slip.after}".replace(" ", TIED)
+        lines += _wrap(f"{who}: {change}", width, "", "   ")
         kept: dict[str, list[str]] = {}
         for cell, prospect in slip.better:
-            kept.setdefault(str(prospect), []).append(board.cell_name(cell))
-        better = "; ".join(f"{' '.join(cells)} ({result})" for result, cells in kept.items())
-        lines += textwrap.wrap(
-            f"better: {better}", width, initial_indent="   ", subsequent_indent="     ", break_on_hyphens=False
-        )
+            kept.setdefault(f"({prospect})".replace(" ", TIED), []).append(board.cell_name(cell))
+        better = "; ".join(f"{' '.join(cells)}{TIED}{result}" for result, cells in kept.items())
+        lines += _wrap(f"better: {better}", width, "   ", "     ")
     return lines
