@@ -86,6 +86,15 @@ def test_many_are_as_gymnasium_makes_many_of_one(mode: AutoresetMode, board: str
     assert ends > 10
 
 
+def test_threads_change_nothing():
+    one, two = (gymnasium.make_vec(NAME, num_envs=2500, seed=7, threads=threads) for threads in (1, 2))
+    assert two.unwrapped.batch.threads == 2
+    assert data_equivalence(one.reset(), two.reset())
+    for _ in range(12):
+        actions = one.unwrapped.batch.sample()
+        assert data_equivalence(one.step(actions), two.step(actions))
+
+
 def test_rewards_are_the_agents():
     """With best play as opponent nobody wins, and random agents mostly lose."""
     envs = gymnasium.make_vec(NAME, num_envs=500, opponent="optimal", autoreset_mode="same-step", illegal="raise")

@@ -228,8 +228,8 @@ class MNKVectorEnv(VectorEnv):
     """`num_envs` games, stepped together.
 
     observation, dtype, terminal_view: as for `MNKEnv`.
-    board, opponent, seat, illegal, first_env: as for `Batch`.  autoreset_mode: one of Gymnasium's (`AutoresetMode`, or
-    its text), or of `Batch`'s names.
+    board, opponent, seat, illegal, first_env, threads: as for `Batch`.
+    autoreset_mode: one of Gymnasium's (`AutoresetMode`, or its text), or of `Batch`'s names.
     seed: of all random draws; None: `np_random` draws it.  A seed given to `reset` replaces it.
     copy: whether observations are copies; else planes of bytes are the array that the next step overwrites.
     render_mode: `human` prints every game at each reset and step, and with same-step also each ended game.
@@ -250,6 +250,7 @@ class MNKVectorEnv(VectorEnv):
         first_env: int = 0,
         seed: int | None = None,
         copy: bool = True,
+        threads: int | None = 1,
         render_mode: str | None = None,
     ) -> None:
         given = autoreset_mode.value if isinstance(autoreset_mode, AutoresetMode) else autoreset_mode
@@ -265,6 +266,7 @@ class MNKVectorEnv(VectorEnv):
             illegal=illegal,
             first_env=first_env,
             keep_last=name == "same-step",
+            threads=threads,
         )
         self.num_envs, self.copy, self.render_mode = self.batch.n, copy, check_render_mode(render_mode)
         self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4, "autoreset_mode": MODES[name]}
