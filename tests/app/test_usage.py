@@ -551,7 +551,8 @@ def test_remedies_are_parameters_in_python_and_options_in_commands(here, capsys)
     assert "belongs to learn-from; choose" in misused(capsys, "train", "--games", "10", "--engine", "given")
     Path("empty.json").write_text('{"board": "3x3"}')
     with pytest.raises(
-        ttt.TttBatchError, match=r"empty\.json: its keys, such as 'board', are not positions; wrap a table of"
+        ttt.TttBatchError,
+        match=r"empty\.json: its keys, such as 'board', are not positions of board 3x3; give the table's own board",
     ):
         ttt.import_run("empty.json", "td")
     lost = str(ttt.evaluate(ttt.train(300, seed=2)))

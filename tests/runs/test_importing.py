@@ -4,6 +4,7 @@ import functools
 import io
 import itertools
 import json
+import os
 import pickle
 import random
 import re
@@ -492,6 +493,14 @@ def test_what_is_no_table_is_refused_with_a_way(name: str, tmp_path: Path, capsy
     assert (status, out, err.count("\n")) == (1, "", 1)
     assert name in err and AS_AGENT in err and "FILE.py:NAME or cmd:PROGRAM" in err
     assert not (tmp_path / "out.h5").exists()
+
+
+def test_a_table_too_large_for_the_board_names_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "large.json"
+    path.write_bytes(b'{"board": "4x4x4-gravity", "rows": 4, ')
+    os.truncate(path, 20_000_000)  # sparse: it takes no room
+    status, _, err = command(capsys, "import", path, "-o", tmp_path / "out.h5")
+    assert status == 1 and "; give --board 4x4x4-gravity, which it names, or name another file; " in err
 
 
 def test_refusals_name_what_is_wrong(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ whose name begins with `format_`; nothing else names it.
 """
 
 import importlib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -153,10 +154,12 @@ def read_file(path: Path, limit: int) -> bytes:
     missing = f"cannot read {shown(path)}: there is no such file; name a file that holds a table"
     with reading(path, base.FormatError, lambda: missing), open_ordinary(path) as file:
         size = size_of(file)
-        content = file.read(size) if size <= limit else b""
+        content = file.read(size if size <= limit else 200)
     if size > limit:
+        own = re.match(rb'\s*\{\s*"board":\s*"([\w-]+)"', content)  # as our json and pages begin
+        board = "the file's own board" if own is None else f"{flag('board', own[1].decode())}, which it names"
         raise base.FormatError(
             f"{shown(path)}: the file has {size:,} bytes, a table of this board at most {limit:,}; "
-            "name another file, or give the file's own board"
+            f"give {board}, or name another file"
         )
     return content

@@ -108,7 +108,8 @@ def arrays_in(content: bytes, most: int, wanted: Collection[str] | None = None) 
     """
     try:
         if (size := unpacked_size(io.BytesIO(content))) > most:  # a few packed bytes can unpack to a huge size
-            raise base.FormatError(f"its arrays take {size:,} bytes; those of this board take at most {most:,}")
+            limit = f"those of this board take at most {most:,}"
+            raise base.FormatError(f"its arrays take {size:,} bytes; {limit}; give the table's own board")
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
             names = [name for name in packed.namelist() if name.endswith(".npy")]
             files = {name: packed.read(name) for name in names if wanted is None or name[:-4] in wanted}

@@ -228,7 +228,8 @@ def entries_of(found: Any, board: Board) -> Entries:
             if len(columns) > 1:
                 return entries_of_columns(columns, board)
             if not any(split_move(key, board) for key in list(found)[:9]):
-                raise FormatError(f"its keys, such as {quoted(next(iter(found)))}, are not positions")
+                keys = f"its keys, such as {quoted(next(iter(found)))}, are not positions of board {board.name}"
+                raise FormatError(f"{keys}; give the table's own board")
         if not found:
             raise FormatError("the dictionary is empty; name a file of a trained table")
         return _of_pairs(list(found), list(found.values()), board)
