@@ -236,8 +236,9 @@ def test_a_name_that_tells_no_format(run: Run, capsys: pytest.CaptureFixture[str
 def test_arrays_and_lines_come_back(learner: str, form: str) -> None:
     run = ttt.train(500, learner=learner)
     ttt.export_run(run, f"t.{form}")
-    back = ttt.import_run(f"t.{form}", learner, form=form)
-    np.testing.assert_array_equal(back.tables[0], run.tables[0])
+    for named in (form, None):
+        back = ttt.import_run(f"t.{form}", learner, form=named)
+        np.testing.assert_array_equal(back.tables[0], run.tables[0])
 
 
 @pytest.mark.parametrize("options", [{}, {"learner": "minimax-q", "board": "2x3x2", "symmetry": "on"}])

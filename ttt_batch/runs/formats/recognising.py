@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.core.errors import UsageError, quoted
-from ttt_batch.core.text import count_text
+from ttt_batch.core.text import SEATS, count_text
 from ttt_batch.games.board import FIRST_WINS, SECOND_WINS, Board, most_positions
 from ttt_batch.games.graph import Graph, rows_of_edges
 from ttt_batch.runs.formats import base, numbering
@@ -67,7 +67,9 @@ def content_of(content: bytes, board: Board, suffix: str) -> Content:
         if content.startswith(start):
             raise FormatError(f"the file is packed by {program}; unpack it first")
     if content.startswith(_NPY):
-        return Content("a NumPy array", data=_plain(array_in(content, "the array"), board))
+        array = _plain(array_in(content, "the array"), board)
+        both = getattr(array, "shape", ()) == (3**board.cells, len(SEATS))  # the values of both players
+        return Content("a NumPy array", form="npy" if both else "", data=array)
     if content.startswith(_ZIP):
         arrays = {name: _plain(found, board) for name, found in arrays_in(content, most_bytes(board)).items()}
         if not arrays:
@@ -117,7 +119,9 @@ def _json(content: bytes) -> Content:
     if "\n{" in text.strip() and text.lstrip().startswith("{"):  # perhaps JSON lines
         lines = [line for line in text.splitlines() if line.strip()]
         if len(lines) > 1 and all(line.rstrip().endswith("}") for line in lines):
-            return Content("JSON lines", data=[json_in(line) for line in lines])
+            records = [json_in(line) for line in lines]
+            ours = {"code", "outcome", "best"} <= records[0].keys()
+            return Content("JSON lines", form="jsonl" if ours else "", data=records)
     found = json_in(text)
     states = found.get("states") if isinstance(found, dict) else None
     first = states[0] if isinstance(states, list) and states else {"code": 0}
