@@ -358,7 +358,8 @@ def test_what_the_command_refuses_costs_a_line(
     monkeypatch.chdir(tmp_path)
     ttt.train(5_000, batch=700, seed=4, out=tmp_path / "run.h5")
     for words, said in (
-        ("--resume run.h5 --seed 5", ", its goal"),
+        ("--resume run.h5", ", its goal"),
+        ("--resume run.h5 --seed 5", "seed 4, not 5"),
         ("--resume run.h5 --seed 5 --more 10", "seed 4, not 5"),
         ("--resume run.h5 --fork --more 10", "--out"),
         ("--more 10", "--resume"),
