@@ -1,9 +1,10 @@
 """Make the opening book of a board with gravity by solving its early positions.
 
-    python scripts/opening_book.py connect4 --plies 4 [--minutes 30] [--book FILE]
+    python scripts/opening_book.py connect4 --plies 4 [--signs 7] [--minutes 30] [--book FILE]
 
-Every position after `--plies` moves is solved, a mirror image only once, and those before them follow.  The book is
-written after each position.  A later call continues with those that are missing, also where it was stopped.
+Every position after `--plies` moves is solved, a mirror image only once, and those before them follow.  Of positions
+after `--signs` moves only the winner is found.  The book is written once a minute and at the end.  A later call
+continues with those that are missing, also where it was stopped.
 """
 
 import argparse
@@ -13,7 +14,10 @@ from pathlib import Path
 import ttt_batch as ttt
 from ttt_batch.games.board import FIRST, UNFINISHED, Position
 from ttt_batch.games.gravity_solver import GravitySolver, can_solve
-from ttt_batch.games.opening_book import book_path, read_book, write_book
+from ttt_batch.games.opening_book import SIGN_ONLY, book_path, read_book, write_book
+
+PAUSE = 60
+"""Seconds between two writes."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -21,6 +25,7 @@ def parser() -> argparse.ArgumentParser:
     found = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     found.add_argument("board", help="e.g. connect4")
     found.add_argument("--plies", type=int, default=2, help="moves before the positions to solve")
+    found.add_argument("--signs", type=int, default=0, help="moves before the positions whose winner is to be found")
     found.add_argument("--minutes", type=float, default=1e9, help="begin no position after that time")
     found.add_argument(
         "--slots", type=int, default=1 << 27, help="of the table, 8 bytes each; a power of two from 256 on"
@@ -40,8 +45,11 @@ def positions_by_ply(solver: GravitySolver, plies: int) -> list[dict[int, Positi
 
 
 def derived(solver: GravitySolver, scores: dict[int, int], marks: Position) -> int | None:
-    """Return a position's score from those after its moves; None if one of them is missing."""
-    board, best = solver.board, -solver.board.cells
+    """Return a position's score from those after its moves; None if one of them is missing.
+
+    It is only a sign where a reply that matters is only a sign.
+    """
+    board, found = solver.board, list[int]()
     for cell in board.open_cells(marks):
         after = board.after(marks, cell)
         if board.outcome(after) in (FIRST, FIRST + 1):
@@ -49,8 +57,36 @@ def derived(solver: GravitySolver, scores: dict[int, int], marks: Position) -> i
         score = 0 if board.outcome(after) != UNFINISHED else scores.get(solver.key(after))
         if score is None:
             return None
-        best = max(best, -score)
-    return best
+        found.append(-score)
+    best = max(found)
+    return -SIGN_ONLY if best < 0 and -SIGN_ONLY in found else best
+
+
+def solve_missing(
+    solver: GravitySolver, layer: dict[int, Position], scores: dict[int, int], path: Path, end: float, *, sign: bool
+) -> None:
+    """Add the missing scores of a layer, or only who wins; begin none after `end` (s of `time.monotonic`)."""
+    missing = [key for key in layer if key not in scores or not (sign or abs(scores[key]) != SIGN_ONLY)]
+    written = time.monotonic()
+    for number, key in enumerate(missing, 1):
+        if time.monotonic() >= end:
+            return
+        score = solver.score(layer[key], widest=1 if sign else solver.board.cells)
+        assert score is not None, "no limit was given"
+        scores[key] = SIGN_ONLY * ((score > 0) - (score < 0)) if sign else score
+        if time.monotonic() - written > PAUSE or number == len(missing):
+            write_book(solver.board, scores, path)
+            print(f"{number} of {len(missing)}: {solver.entered:,} positions entered", flush=True)
+            written = time.monotonic()
+
+
+def derive(solver: GravitySolver, layers: list[dict[int, Position]], scores: dict[int, int]) -> None:
+    """Add what follows for earlier positions from those after them."""
+    for layer in reversed(layers[:-1]):
+        for key, marks in layer.items():
+            score = derived(solver, scores, marks)
+            if score is not None and (key not in scores or abs(score) != SIGN_ONLY):
+                scores[key] = score
 
 
 def main() -> None:
@@ -67,18 +103,11 @@ def main() -> None:
         scores, solver = read_book(board, path), GravitySolver(board, options.slots)
     except ttt.TttBatchError as error:
         raise SystemExit(str(error)) from None
-    layers = positions_by_ply(solver, options.plies)
-    for number, (key, marks) in enumerate(layers[-1].items(), 1):
-        if key not in scores and time.monotonic() < end:
-            score = solver.score(marks)
-            assert score is not None, "no limit was given"
-            scores[key] = score
-            write_book(board, scores, path)
-            print(f"{number} of {len(layers[-1])}: {solver.entered:,} positions entered", flush=True)
-    for layer in reversed(layers[:-1]):
-        for key, marks in layer.items():
-            if (score := derived(solver, scores, marks)) is not None:
-                scores[key] = score
+    layers = positions_by_ply(solver, max(options.plies, options.signs))
+    solve_missing(solver, layers[options.plies], scores, path, end, sign=False)
+    if options.signs:
+        solve_missing(solver, layers[options.signs], scores, path, end, sign=True)
+    derive(solver, layers, scores)
     write_book(board, scores, path)
     print(f"{path.name}: {len(scores):,} positions, {path.stat().st_size:,} bytes")
 

@@ -33,7 +33,7 @@ SMALL = {
     "hops.py": ["--only", "train", "evaluate", "--picture", "out.png"],
     "itemise.py": ["--runs", "1"],
     "json_keys.py": ["--page", "out.md"],
-    "opening_book.py": ["4x4x3-gravity", "--plies", "2", "--slots", "65536", "--book", "out.npz"],
+    "opening_book.py": ["4x4x3-gravity", "--plies", "2", "--signs", "3", "--slots", "65536", "--book", "out.npz"],
     "picture.py": [str(ROOT / "data" / "benchmark.json"), "out.png"],
     "proofs.py": [
         *("--seeds", "1", "--long", "1", "--larger", "1", "--gravity", "1", "--at-most", "1"),

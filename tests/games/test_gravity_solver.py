@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import ttt_batch as ttt
+from ttt_batch.compiler.jit import Int64, kernel
 from ttt_batch.core.errors import UsageError
 from ttt_batch.games import gravity_solver
-from ttt_batch.games.board import Board, parse_board
+from ttt_batch.games.board import FIRST_WINS, UNFINISHED, Board, parse_board
 from ttt_batch.games.enumeration import enumerate_graph
-from ttt_batch.games.gravity_solver import GravitySolver, can_solve
+from ttt_batch.games.gravity_solver import UNKNOWN, ColumnBits, GravitySolver, can_solve, most_by_pairs
 from ttt_batch.games.solution import solve_in_plies, solved_result
 
 SMALL = 1 << 12
@@ -36,6 +37,35 @@ def test_positions_have_the_results_and_plies_of_a_sweep(name: str, step: int):
     for row in range(0, graph.code.size, step):
         marks = board.decode(int(graph.code[row]))
         assert solver.solve(marks) == solved_result(int(values[row]), marks.count(0)), board.format_position(marks)
+
+
+@kernel
+def most(grid: ColumnBits, ply: Int64, own: np.uint64, taken: np.uint64) -> Int64:
+    return most_by_pairs(grid, ply, own, taken)
+
+
+@pytest.mark.parametrize(("name", "step"), [("4x4x3-gravity", 13), ("3x5x3-gravity", 29), ("4x4x4-gravity", 97)])
+def test_a_plan_of_pairs_bounds_the_score(name: str, step: int):
+    """No position scores more than its bound, and both bounds and both parities of free cells occur."""
+    board = ttt.parse_board(name)
+    graph, solver = enumerate_graph(board), GravitySolver(board, SMALL)
+    values, seen = solve_in_plies(graph), set()
+    for row in range(0, graph.code.size, step):
+        marks = board.decode(int(graph.code[row]))
+        if board.outcome(marks) != UNFINISHED:
+            continue
+        free = marks.count(0)
+        own, taken = map(np.uint64, solver._words(marks))
+        bound = int(most(solver._grid, board.cells - free, own, taken))
+        if bound != UNKNOWN:
+            mover = (board.cells - free) % 2
+            wins = any(
+                board.outcome(board.after(marks, cell)) == FIRST_WINS + mover for cell in board.open_cells(marks)
+            )
+            result = solved_result(int(values[row]), free).seen_by(mover).result
+            assert wins or result <= bound, board.format_position(marks)
+            seen.add((bound, free % 2))
+    assert seen == {(0, 0), (-1, 0), (-1, 1)}
 
 
 @pytest.mark.parametrize(("size", "result"), TROMP)

@@ -9,7 +9,7 @@ import ttt_batch as ttt
 from ttt_batch.core.errors import TttBatchError
 from ttt_batch.games.board import UNFINISHED, Position
 from ttt_batch.games.gravity_solver import GravitySolver
-from ttt_batch.games.opening_book import book_path, read_book, write_book
+from ttt_batch.games.opening_book import SIGN_ONLY, book_path, read_book, write_book
 
 BOARD = ttt.parse_board("4x4x3-gravity")
 EMPTY_BOARD = (0,) * BOARD.cells
@@ -31,6 +31,13 @@ def test_the_solver_answers_by_its_book():
     known = GravitySolver(BOARD, 1 << 12, book={plain.key(EMPTY_BOARD): -1})
     true, read = plain.solve(EMPTY_BOARD), known.solve(EMPTY_BOARD)
     assert true is not None and true.result == 1 and read == (-1, 16) and known.entered == 0
+
+
+def test_a_position_of_which_only_the_winner_is_known_is_searched_for_the_rest():
+    plain = GravitySolver(BOARD, 1 << 12)
+    known = GravitySolver(BOARD, 1 << 12, book={plain.key(EMPTY_BOARD): -SIGN_ONLY})
+    assert known.score(EMPTY_BOARD, widest=1) == -SIGN_ONLY and known.entered == 0
+    assert known.solve(EMPTY_BOARD) == plain.solve(EMPTY_BOARD) and known.entered == plain.entered > 0
 
 
 def test_other_files_are_refused_in_a_line(tmp_path: Path):
@@ -62,11 +69,13 @@ def test_the_book_of_connect_four_agrees_with_itself():
     solver, book, checked = GravitySolver(board, 256), read_book(board), 0
     assert book and book_path(board).stat().st_size < 2_000_000
     layer = [(0,) * board.cells]
-    for _ in range(3):
+    for _ in range(4):
         for marks in layer:
-            scores = [book.get(solver.key(after)) for after in moved(marks, board)]
-            if None not in scores:
-                assert book[solver.key(marks)] == max(-score for score in scores if score is not None)
+            scores = [-book[key] for after in moved(marks, board) if (key := solver.key(after)) in book]
+            if len(scores) == len(board.open_cells(marks)):
+                score = book[solver.key(marks)]
+                exact = SIGN_ONLY not in map(abs, [score, *scores])
+                assert score == max(scores) if exact else np.sign(score) == np.sign(max(scores))
                 checked += 1
         layer = [after for marks in layer for after in moved(marks, board) if board.outcome(after) == UNFINISHED]
     assert checked

@@ -2,6 +2,7 @@
 
 A book is an `.npz` beside this module, made by `scripts/opening_book.py` with `gravity_solver.GravitySolver`.  It has
 `key` (uint64[n], ascending, `GravitySolver.key` of each position), `score` (int8[n]), `board` (its name) and `digest`.
+To find only who wins takes less than half of the time, so a book may have such positions, too.
 """
 
 import zipfile
@@ -16,6 +17,9 @@ from numpy.typing import NDArray
 from ttt_batch.core.errors import TttBatchError
 from ttt_batch.core.files import shown
 from ttt_batch.games.board import Board
+
+SIGN_ONLY = 100
+"""Score, or its negative, of a position of which a book knows the winner, but not how soon."""
 
 DAMAGED = (OSError, EOFError, KeyError, TypeError, ValueError, NotImplementedError)
 """Errors that NumPy raises for files that are no `.npz` of such arrays."""
