@@ -2,6 +2,7 @@
 
 import dataclasses
 import random
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -197,6 +198,30 @@ def test_td_on_5x5_shares_values_between_images() -> None:
     for line in lines:
         oracle.learn(board.in_images(naive.parse_game(line)))
     assert_same(run, oracle)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"batch": 1}, {"batch": 64}, {"batch": 256, "engine": "flow"}, {"batch": 1, "alpha": "1/n", "learner": "q-learning"}],
+)
+def test_nothing_else_holds_old_arrays_while_the_table_grows(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise growing takes twice the memory: old arrays are freed one by one as new ones are made."""
+    monkeypatch.setattr(growing_table, "FIRST_ROWS", 256)
+    enlarge, grew = growing_table.GrowingTable.enlarge, list[int]()
+
+    def watched(self: growing_table.GrowingTable) -> None:
+        held = [self.growth.slots, *self.graph[:6], *self.tables, *([self.visits.base] if self.visits.size else [])]
+        old = [weakref.ref(array) for array in held]
+        del held
+        enlarge(self)
+        assert not [array.shape for ref in old if (array := ref()) is not None]
+        grew.append(self.used.rows)
+
+    monkeypatch.setattr(growing_table.GrowingTable, "enlarge", watched)
+    ttt.train(300, board=LARGE, **options)
+    assert len(grew) > 2
 
 
 # --- asking ---------------------------------------------------------------------------------------------------------

@@ -38,6 +38,9 @@ from ttt_batch.runs.state import State
 FIRST_ROWS = 1 << 12
 """Capacity for unfinished rows at the start."""
 
+BY_ROW = {"code": True, "outcome": True, "ply": True, "cell": False, "child": False}
+"""Whether the last axis of each array of the graph is rows, not edges."""
+
 
 class Shape(NamedTuple):
     """Size or capacity of a table: unfinished rows, final rows of their own, edges."""
@@ -135,7 +138,23 @@ class GrowingTable:
 
     def compact(self) -> "tuple[Graph, Any, NDArray[np.float64]]":
         """Return copies of graph, tables and visits without spare capacity."""
-        return self._resized(self.used, self.graph.first_edge[: self.used.rows + 1])
+        used = self.used
+        copies = {name: self._copied(getattr(self.graph, name), by_row, used) for name, by_row in BY_ROW.items()}
+        self._link_finals(copies["child"], used)
+        parents, first = (
+            np.zeros(self.positions + N_SHARED + 1, np.uint32),
+            self.graph.first_edge[: used.rows + 1].copy(),
+        )
+        return self.graph._replace(**copies, first_edge=first, first_parent=parents), *self.compact_tables()
+
+    def compact_tables(self) -> "tuple[Any, NDArray[np.float64]]":
+        """Return copies of tables and visits without spare capacity."""
+        return self._changed(self.tables, self.visits, lambda table, by_row: self._copied(table, by_row, self.used))
+
+    def compact_positions(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+        """Return copies of the codes and outcomes of the rows, without spare capacity."""
+        code, outcome = (self._copied(array, True, self.used) for array in (self.graph.code, self.graph.outcome))
+        return code, outcome
 
     def fresh(self) -> Any:
         """Return the compact tables with start values."""
@@ -149,20 +168,22 @@ class GrowingTable:
 
     def cut(self, state: State, rows: int, finals: int) -> State:
         """Return a state reduced to its first `rows` unfinished and `finals` final rows: the inverse of `padded`."""
-        graph, used = self.compact()[0], self.used
+        code, outcome = self.compact_positions()
+        used = self.used
         kept = np.concatenate([np.arange(rows), np.arange(used.rows, used.rows + N_SHARED + finals)])
-        edges = int(graph.first_edge[rows])
+        edges = int(self.graph.first_edge[rows])
 
         def cut(table: Any, by_row: bool) -> Any:
             return np.ascontiguousarray(table[..., kept] if by_row else table[..., :edges])
 
         tables, visits = self._changed(state.tables, state.visits, cut)
-        return State(state.games, tables, visits, state.outcomes, graph.code[kept], graph.outcome[kept])
+        return State(state.games, tables, visits, state.outcomes, code[kept], outcome[kept])
 
     def go_back(self, rows: int, finals: int) -> None:
         """Drop all but the first `rows` unfinished and `finals` final rows; nothing may have been learnt since then."""
-        graph, tables, visits = self.compact()
-        state = self.cut(State(0, tables, visits, np.zeros(3, np.int64), graph.code, graph.outcome), rows, finals)
+        state = self.cut(
+            State(0, *self.compact_tables(), np.zeros(3, np.int64), *self.compact_positions()), rows, finals
+        )
         self.restore(state.code, state.outcome, state.tables, state.visits)
         self.limit(self.max_rows)
 
@@ -242,45 +263,41 @@ class GrowingTable:
         held = self.graph.first_edge[: self.used.rows + 1]
         first[: held.size] = held
         first[rows:] = room.edges - cells * cells + np.append(0, np.cumsum(edges_of_borrowed)).repeat(each)[each - 1 :]
-        self.graph, self.tables, self.visits = self._resized(room, first)
+        # Each old array is freed before the next new one is made, and the hash table before all.
+        self.growth = self.growth._replace(slots=np.zeros(1, np.int64))
+        if self._counted:
+            self.visits = self._copied(self.visits.reshape(self.tables[0].shape), self._by_row[0], room).ravel()
+        for name, by_row in zip(self.tables._fields, self._by_row, strict=True):
+            self.tables = self.tables._replace(**{name: self._copied(getattr(self.tables, name), by_row, room)})
+        for name, by_row in BY_ROW.items():
+            self.graph = self.graph._replace(**{name: self._copied(getattr(self.graph, name), by_row, room)})
+        self._link_finals(self.graph.child, room)
+        parents = np.zeros(room.rows + N_SHARED + room.finals + 1, np.uint32)
+        self.graph = self.graph._replace(first_edge=first, first_parent=parents)
         self.graph.ply[rows : room.rows] = np.arange(cells).repeat(each)
-        slots = np.zeros(1 << (2 * (rows + room.finals)).bit_length(), np.int64)
-        self.growth = self.growth._replace(slots=slots)
+        slots = 1 << (2 * (rows + max(0, room.finals - 1)) - 1).bit_length()
+        self.growth = self.growth._replace(slots=np.zeros(slots, np.int64))
         remember_all(self.graph, self.growth)
 
-    def _resized(self, room: Shape, first_edge: Any) -> "tuple[Graph, Any, NDArray[np.float64]]":
-        """Return copies of graph, tables and visits with the capacity `room`."""
-        used, old = self.used, self.graph
-        n_open = old.first_edge.size - 1
-        tail = slice(n_open, n_open + N_SHARED + used.finals)
-
-        def rows(array: Any) -> Any:
-            """Return a copy of an array whose last axis is rows, with the new capacity."""
-            new = np.zeros((*array.shape[:-1], room.rows + N_SHARED + room.finals), array.dtype)
-            new[..., : used.rows] = array[..., : used.rows]
-            new[..., room.rows : room.rows + N_SHARED + used.finals] = array[..., tail]
-            return new
-
-        def edges(array: Any) -> Any:
+    def _copied(self, array: Any, by_row: bool, room: Shape) -> Any:
+        """Return a copy of an array with the capacity `room`; its last axis is rows, or edges."""
+        used, n_open = self.used, self.graph.first_edge.size - 1
+        if not by_row:
             new = np.zeros((*array.shape[:-1], room.edges), array.dtype)
             new[..., : used.edges] = array[..., : used.edges]
             return new
+        new = np.zeros((*array.shape[:-1], room.rows + N_SHARED + room.finals), array.dtype)
+        new[..., : used.rows] = array[..., : used.rows]
+        after = N_SHARED + used.finals
+        new[..., room.rows : room.rows + after] = array[..., n_open : n_open + after]
+        return new
 
-        child = edges(old.child)
-        for start in range(0, used.edges, 1 << 20):  # piece by piece: a mask of all edges takes too much memory
-            piece = child[start : min(start + (1 << 20), used.edges)]
+    def _link_finals(self, child: NDArray[np.uint32], room: Shape) -> None:
+        """Link the edges in a copy of `child` to shared and final rows, which move to `room.rows`, in place."""
+        n_open = self.graph.first_edge.size - 1
+        for start in range(0, self.used.edges, 1 << 20):  # piece by piece: a mask of all edges takes too much memory
+            piece = child[start : min(start + (1 << 20), self.used.edges)]
             piece[piece >= n_open] += np.uint32((room.rows - n_open) % (1 << 32))
-        graph = old._replace(
-            code=rows(old.code),
-            outcome=rows(old.outcome),
-            ply=rows(old.ply),
-            first_edge=first_edge.copy(),
-            child=child,
-            cell=edges(old.cell),
-            first_parent=np.zeros(room.rows + N_SHARED + room.finals + 1, np.uint32),
-        )
-        resized = self._changed(self.tables, self.visits, lambda table, by_row: (rows if by_row else edges)(table))
-        return graph, *resized
 
 
 def moves_in(board: Board, codes: NDArray[np.int64]) -> int:

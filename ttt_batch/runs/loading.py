@@ -347,7 +347,7 @@ def _add_tables(run: Run, data: RunData) -> None:
     """Add the tables of a file, whose data have no faults, to a run of `begun_run`."""
     run.background = data.tables.get("background")
     if run.grown is not None:
-        run.tables, run.visits = run.grown.compact()[1:]
+        run.tables, run.visits = run.grown.compact_tables()
     else:
         run.tables, run.visits = _learnt(run, data.tables)
     if data.resume:  # the state before the unfinished last batch

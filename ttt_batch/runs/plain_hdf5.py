@@ -458,7 +458,7 @@ class _Tables:
         except BoardError as error:
             raise FormatError(f"{error}; export the table again") from None
         run.grown = grown
-        run.tables, run.visits = grown.compact()[1:]
+        run.tables, run.visits = grown.compact_tables()
 
 
 def _read(content: bytes) -> Answer:

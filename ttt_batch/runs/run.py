@@ -126,7 +126,7 @@ class Run(StoredRun):
     @property
     def positions(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
         """Return codes and outcomes of the rows of a growing board; empty on other boards, which define their rows."""
-        return (NO_CODE, NO_OUTCOME) if self.grown is None else (self.graph.code, self.graph.outcome)
+        return (NO_CODE, NO_OUTCOME) if self.grown is None else self.grown.compact_positions()
 
     def learnt_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the tables, the positions of a growing board, and the visits."""
@@ -145,7 +145,8 @@ class Run(StoredRun):
             axes = ",".join(str(n) for n in self.background.shape)
             fields["background"] = (axes, "the imported table by code and cell, with rows that cannot occur")
         data = self._data(tables, fields)
-        data.states |= {"code": self.graph.code, "outcome": self.graph.outcome}
+        code, outcome = (self.graph.code, self.graph.outcome) if self.grown is None else self.positions
+        data.states |= {"code": code, "outcome": outcome}
         if self.learner.by_moves:
             data.states |= {"first_edge": self.graph.first_edge.astype(np.int32), "cell": self.graph.cell}
         if self.batch_start is not None:

@@ -264,14 +264,13 @@ class TableTrainer(Trainer):
     def state(self) -> State:
         """Return a copy of the current state."""
         if self.grown is not None:
-            graph, tables, visits = self.grown.compact()
-            return State(self.games, tables, visits, self.outcomes, graph.code, graph.outcome)
+            return State(self.games, *self.grown.compact_tables(), self.outcomes, *self.grown.compact_positions())
         tables = self.learner.tables(*(array.copy() for array in self.tables))
         return State(self.games, tables, self.visits.copy(), self.outcomes)
 
     def run(self, statistics: dict[str, NDArray[Any]]) -> Run:
         """Return the run in its current state, whose tables are not copied on an enumerated board."""
-        tables, visits = (self.tables, self.visits) if self.grown is None else self.grown.compact()[1:]
+        tables, visits = (self.tables, self.visits) if self.grown is None else self.grown.compact_tables()
         return Run(self.config, tables, self.games, statistics, visits=visits, grown=self.grown, full=self.full)
 
     def advance(self, last: int, stop: Callable[[], bool]) -> None:
@@ -448,19 +447,25 @@ class PlyByPly(TableTrainer):
 
     def _play_piece(self, seats: tuple[int, int], first: int, last: int, space: Games) -> None:
         """Play games `first` to `last - 1`, and write them to `space` unless it is empty."""
-        grown, game = self.grown, first
+        game = first
         while True:
-            growth, may_grow = None if grown is None else grown.growth, grown is not None and grown.may_grow
             rest = Games(space.start[game - first :], space.move, space.exploring)
-            span = Span(self._key, self.games, game, last)
-            state = growth, self._game, self._counts, self._by_outcome, may_grow, span, rest
-            game = int(play_games(self._players, self._learning, seats, *state))
-            if game == last or grown is None:
+            game = self._play_until_full(seats, Span(self._key, self.games, game, last), rest)
+            if game == last or self.grown is None:
                 return
-            self._make_room(grown)  # the game needs a larger table
+            self._make_room(self.grown)  # the game needs a larger table
+
+    def _play_until_full(self, seats: tuple[int, int], span: Span, space: Games) -> int:
+        """Play games, and return the first that needs a larger table, or the one after the last."""
+        grown = self.grown
+        growth, may_grow = None if grown is None else grown.growth, grown is not None and grown.may_grow
+        state = growth, self._game, self._counts, self._by_outcome, may_grow, span, space
+        return int(play_games(self._players, self._learning, seats, *state))
 
     def _make_room(self, grown: GrowingTable) -> None:
-        """Enlarge the board's tables."""
+        """Enlarge the board's tables, whose old arrays are freed on the way: nothing else may hold them."""
+        del self.graph, self.tables, self.visits
+        self._step = self._step._replace(visits=np.zeros(0))
         grown.enlarge()
         self._hold(grown)
         self._step = self._step._replace(visits=grown.visits)
@@ -478,16 +483,16 @@ class GivenGames(PlyByPly):
 
     def _learn(self, last: int, _stop: Callable[[], bool]) -> None:
         grown, config, learnt = self.grown, self.config, 0
-        growth = None if grown is None else grown.growth
         games = on_graph(self._games, self.graph, config.board, config.symmetry) if grown is None else self._games
         while True:
             step = self._step._replace(game=self.games)
+            growth, may_grow = (None, False) if grown is None else (grown.growth, grown.may_grow)
             at = self.tables, self.graph, step, growth, games, self._game, self._by_outcome
-            learnt = learn_given(*at, learnt, grown is not None and grown.may_grow)
+            learnt = learn_given(*at, learnt, may_grow)
             if grown is None or learnt == games.start.size - 1:
                 break
+            del at, growth
             self._make_room(grown)
-            growth = grown.growth
         self.games = last
 
 
