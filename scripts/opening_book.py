@@ -13,7 +13,7 @@ from pathlib import Path
 
 import ttt_batch as ttt
 from ttt_batch.games.board import FIRST, UNFINISHED, Position
-from ttt_batch.games.gravity_solver import GravitySolver, can_solve
+from ttt_batch.games.gravity_solver import ALL, SIGN, GravitySolver, can_solve
 from ttt_batch.games.opening_book import SIGN_ONLY, book_path, read_book, write_book
 
 PAUSE = 60
@@ -71,7 +71,7 @@ def solve_missing(
     for number, key in enumerate(missing, 1):
         if time.monotonic() >= end:
             return
-        score = solver.score(layer[key], widest=1 if sign else solver.board.cells)
+        score = solver.score(layer[key], between=SIGN if sign else ALL)
         assert score is not None, "no limit was given"
         scores[key] = SIGN_ONLY * ((score > 0) - (score < 0)) if sign else score
         if time.monotonic() - written > PAUSE or number == len(missing):

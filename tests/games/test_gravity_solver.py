@@ -39,6 +39,21 @@ def test_positions_have_the_results_and_plies_of_a_sweep(name: str, step: int):
         assert solver.solve(marks) == solved_result(int(values[row]), marks.count(0)), board.format_position(marks)
 
 
+@pytest.mark.parametrize(("name", "step"), [("3x3-gravity", 3), ("4x4x4-gravity", 997)])
+def test_moves_that_keep_the_result_have_the_best_result(name: str, step: int):
+    board = ttt.parse_board(name)
+    graph, solver, seen = enumerate_graph(board), GravitySolver(board, SMALL), set()
+    for row in range(0, graph.first_edge.size - 1, step):
+        marks = board.decode(int(graph.code[row]))
+        moves = solver.moves(marks, limit=1 << 40)
+        assert moves is not None
+        results = {cell: then.seen_by(graph.ply[row] % 2).result for cell, then in moves.items()}
+        best = max(results.values())
+        assert solver.keeping(marks) == [cell for cell, result in results.items() if result == best]
+        seen.add(best)
+    assert seen == {-1, 0, 1}
+
+
 @kernel
 def most(grid: ColumnBits, ply: Int64, own: np.uint64, taken: np.uint64) -> Int64:
     return most_by_pairs(grid, ply, own, taken)

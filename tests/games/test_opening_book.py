@@ -8,7 +8,7 @@ import pytest
 import ttt_batch as ttt
 from ttt_batch.core.errors import TttBatchError
 from ttt_batch.games.board import UNFINISHED, Position
-from ttt_batch.games.gravity_solver import GravitySolver
+from ttt_batch.games.gravity_solver import SIGN, GravitySolver
 from ttt_batch.games.opening_book import SIGN_ONLY, book_path, read_book, write_book
 
 BOARD = ttt.parse_board("4x4x3-gravity")
@@ -36,7 +36,7 @@ def test_the_solver_answers_by_its_book():
 def test_a_position_of_which_only_the_winner_is_known_is_searched_for_the_rest():
     plain = GravitySolver(BOARD, 1 << 12)
     known = GravitySolver(BOARD, 1 << 12, book={plain.key(EMPTY_BOARD): -SIGN_ONLY})
-    assert known.score(EMPTY_BOARD, widest=1) == -SIGN_ONLY and known.entered == 0
+    assert known.score(EMPTY_BOARD, between=SIGN) == -SIGN_ONLY and known.entered == 0
     assert known.solve(EMPTY_BOARD) == plain.solve(EMPTY_BOARD) and known.entered == plain.entered > 0
 
 

@@ -55,6 +55,9 @@ MIDDLE = 33
 UNKNOWN = 99
 """Number outside the scores."""
 
+ALL, SIGN = (-MIDDLE, MIDDLE), (-1, 1)
+"""Ranges of scores, the second of which tells who wins."""
+
 
 class ColumnBits(NamedTuple):
     """Board as the solver reads it.
@@ -312,18 +315,24 @@ def reaches(
 
 @kernel
 def score_of(
-    grid: ColumnBits, slots: Uint64Array, stack: Stack, own: np.uint64, taken: np.uint64, widest: Int64, limit: Int64
+    grid: ColumnBits,
+    slots: Uint64Array,
+    stack: Stack,
+    own: np.uint64,
+    taken: np.uint64,
+    between: tuple[Int64, Int64],
+    limit: Int64,
 ) -> Int64:
     """Return the score of an unfinished position; UNKNOWN once `stack.entered` is `limit`.  See `reaches`.
 
-    widest: a score beyond -`widest` to `widest` may be any on its side, which takes less time.
+    between: a score outside of this range may be any on its side, which takes less time.
     """
     marks = popcount(taken)
     highest = (grid.cells + 1 - marks) // 2
     if completing(grid, own) & (taken + grid.bottom) & grid.board & ~taken != NONE:
         return highest
-    low: Int64 = max(-((grid.cells - marks) // 2), -widest)
-    high: Int64 = min((grid.cells - 1 - marks) // 2, widest)
+    low: Int64 = max(-((grid.cells - marks) // 2), between[0])
+    high: Int64 = min((grid.cells - 1 - marks) // 2, between[1])
     if stack.paused[0] >= 0:
         low, high = stack.paused[1], stack.paused[2]
     while low < high:
@@ -424,20 +433,20 @@ class GravitySolver:
         first_moves = (self.board.cells - free) % 2 == 0
         return SolvedResult(1 if (score > 0) == first_moves else -1, plies)
 
-    def score(self, position: Position, limit: int = 1 << 62, widest: int = MIDDLE) -> int | None:
+    def score(self, position: Position, limit: int = 1 << 62, between: tuple[int, int] = ALL) -> int | None:
         """Return the score of an unfinished position, from the book or by a search; None as for `solve`.
 
-        widest: as in `score_of`; 1 for a score that has the right sign.
+        between: a score outside of this range may be any on its side; SIGN for one that has the right sign.
         """
         known = self.book.get(self.key(position)) if self.book else None
-        if known is not None and (widest == 1 or abs(known) != SIGN_ONLY):
+        if known is not None and (max(map(abs, between)) == 1 or abs(known) != SIGN_ONLY):
             return known
         own, taken = self._words(position)
         words = np.uint64(own), np.uint64(taken)
         self._stack.paused[0] = -1  # an interrupted search does not go on
         while True:
             until = min(limit, self.entered + SLICE)
-            score = int(score_of(self._grid, self._slots, self._stack, *words, widest, until))
+            score = int(score_of(self._grid, self._slots, self._stack, *words, between, until))
             if score != UNKNOWN or self.entered >= limit:
                 return None if score == UNKNOWN else score
 
@@ -459,23 +468,23 @@ class GravitySolver:
 
     def keeping(self, position: Position, limit: int = 1 << 62) -> list[int] | None:
         """Return the cells of an unfinished position whose moves keep the result of best play; None as for `solve`."""
-        score = self.score(position, limit, widest=1)
+        score = self.score(position, limit, SIGN)
         if score is None:
             return None
         if score < 0:
             return self.board.open_cells(position)  # all lose
-        mover, worth = (self.board.cells - position.count(EMPTY)) % 2, dict[int, int]()
+        found, mover = list[int](), (self.board.cells - position.count(EMPTY)) % 2
         for cell in self.board.open_cells(position):
             after = self.board.after(position, cell)
             outcome = self.board.outcome(after)
             if outcome != UNFINISHED:
-                worth[cell] = int(outcome == FIRST_WINS + mover)
-            elif (score := self.score(after, limit, widest=1)) is not None:
-                worth[cell] = int(np.sign(-score))
+                kept = outcome == FIRST_WINS + mover or score == 0
+            elif (reply := self.score(after, limit, (-1, 0) if score > 0 else (0, 1))) is not None:
+                kept = reply < 0 if score > 0 else reply <= 0
             else:
                 return None
-        best = max(worth.values())
-        return [cell for cell, here in worth.items() if here == best]
+            found += [cell] if kept else []
+        return found
 
     def moves(self, position: Position, limit: int = LIMIT) -> dict[int, SolvedResult] | None:
         """Return the result of best play after each move of an unfinished position, by cell; None beyond the limit.
