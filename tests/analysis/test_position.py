@@ -451,10 +451,15 @@ def test_networks_of_64_cells_have_positions() -> None:
 
 
 def test_where_marks_fall_a_search_knows_the_truth_late_in_a_game() -> None:
+    with at_board("two-ply", "7x8x4-gravity") as agent:
+        unknown = describe_position(agent, "d d d")
+    assert unknown.truth is None and unknown.line is None and unknown.keeps is None
+    assert "not known: a search of 6,000,000 positions does not find it" in " ".join(show_text(unknown).split())
     with at_board("two-ply", "connect4") as agent:
-        early, late = (describe_position(agent, moves) for moves in ("d d d d d c e", "d d d d d c e e c c g"))
-    assert early.truth is None and early.line is None and early.keeps is None
-    assert "not known: a search of 6,000,000 positions does not find it" in " ".join(show_text(early).split())
+        early, late = (describe_position(agent, moves) for moves in ("d d d c", "d d d d d c e e c c g"))
+    assert early.truth == (1, None) and early.line is None and 0 < (early.keeps or 0) < 1
+    assert not any(move.best for move in early.moves) and early.to_dict()["best"] is None
+    assert "X wins with best play; how soon takes a longer search" in " ".join(show_text(early).split())
     assert late.truth == (-1, 29) and [move.name for move in late.moves if move.best] == ["f6"] and late.keeps == 1
     assert {move.name: move.truth for move in late.moves if move.name != "f6"} == dict.fromkeys(
         ("d1", "c3", "e4", "g5", "a6", "b6"), (1, 2)

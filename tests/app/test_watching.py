@@ -17,6 +17,7 @@ from helpers.support import mostly_slow
 
 import ttt_batch
 from ttt_batch.agents.external import at_board
+from ttt_batch.app.terminal import drawing, loop
 from ttt_batch.app.terminal.loop import watch_game
 from ttt_batch.core.errors import BoardError, UsageError
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
@@ -205,8 +206,10 @@ def test_what_cannot_be_watched_is_refused(options, message):
         watched(**options)
 
 
-def test_a_game_waits_for_quick_truth_only():
+def test_a_game_waits_for_quick_truth_only(monkeypatch):
     """The moves are shown without what takes a longer search; the review at the end has it."""
+    for module in (drawing, loop):
+        monkeypatch.setattr(module, "QUICK_LIMIT", 10_000)
     with at_board("random", "5x5x4-gravity") as agent:
         stdout = io.StringIO()
         watch_game(agent, agent, names=("one", "two"), stdout=stdout, seed=1)

@@ -141,7 +141,10 @@ def test_an_answer_has_a_limit_and_does_not_depend_on_earlier_ones():
     first = solver.moves(marks)
     entered = solver.entered
     assert first is not None and solver.moves(marks) == first and solver.entered == entered
-    assert solver.moves(marks, limit=entered - 1) is None
+    signs = solver.moves(marks, limit=entered - 1)
+    assert signs == {cell: (then.result, then.plies and None) for cell, then in first.items()}
+    assert solver.entered == entered - 1
+    assert solver.moves(marks, limit=10) is None
 
 
 @pytest.mark.parametrize(

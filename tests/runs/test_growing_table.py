@@ -202,7 +202,12 @@ def test_td_on_5x5_shares_values_between_images() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"batch": 1}, {"batch": 64}, {"batch": 256, "engine": "flow"}, {"batch": 1, "alpha": "1/n", "learner": "q-learning"}],
+    [
+        {"batch": 1},
+        {"batch": 64},
+        {"batch": 256, "engine": "flow"},
+        {"batch": 1, "alpha": "1/n", "learner": "q-learning"},
+    ],
 )
 def test_nothing_else_holds_old_arrays_while_the_table_grows(
     options: dict[str, Any], monkeypatch: pytest.MonkeyPatch

@@ -26,7 +26,7 @@ from ttt_batch.evaluation.certificates import place_of
 from ttt_batch.evaluation.prover import ALWAYS_WINS, AT_ONCE, GOALS, Goal, Proof
 from ttt_batch.games.bitboards import Lines, LineView
 from ttt_batch.games.board import EMPTY, FIRST, SECOND, Board, Position
-from ttt_batch.games.gravity_solver import SIGN, GravitySolver, check_solvable
+from ttt_batch.games.gravity_solver import GravitySolver, check_solvable
 from ttt_batch.games.opening_book import read_book
 from ttt_batch.runs.loading import AnyRun
 
@@ -177,7 +177,7 @@ class _Walks:
         for ply in range(len(positions) - 1, -1, -1):
             if ply % 2 != self._seat:
                 continue
-            score = self._solver.score(positions[ply], between=SIGN)
+            score = self._solver.score(positions[ply], between=(self._least - 1, self._least))
             if score is not None and score >= self._least:
                 self._add(positions[ply])
                 walk = self._walk

@@ -193,7 +193,7 @@ class Move(NamedTuple):
     visits: updates so far of the entry that holds `value`; None if visits are not counted.
     truth: result of best play after the move; its plies are counted from the position before the move.
     keeps: True if the move keeps the result of best play.
-    best: True if it also wins as soon or loses as late as possible.
+    best: True if it also wins as soon or loses as late as possible; None if plies are not known.
     preference, softmax: action preference and its softmax probability, used in training; None for other learners.
     """
 
@@ -302,7 +302,7 @@ class PositionReport(Printable):
             "forfeits": list(self.forfeits),
             **({} if self.beads is None else {"resigns": self.resigns, "beads": self.beads}),
             "keeps": self.keeps,
-            "best": None if truth is None else [move.cell for move in self.moves if move.best],
+            "best": None if truth is None or truth.plies is None else [move.cell for move in self.moves if move.best],
             "line": None if self.line is None else list(self.line),
             "images": None if self.images is None else images,
         }
@@ -339,7 +339,7 @@ def describe_position(
         forfeits=() if resigns else tuple(cell for cell in chosen if not board.is_open(marks, cell)),
         truth=truth,
         keeps=None if truth is None or not moves else sum(move.probability for move in moves if move.keeps),
-        line=None if truth is None else best_play(run, marks),
+        line=None if truth is None or truth.plies is None else best_play(run, marks),
         images=_images(run, marks) if symmetric else None,
         ties=ties,
         outside=run.outside,
@@ -417,8 +417,7 @@ def best_play(run: SolverAccess, position: Position) -> tuple[int, ...]:
     The winner wins as soon and the loser loses as late as possible, with the lowest of equal cells.  Raises BoardError.
     """
     line: list[int] = []
-    while after := run.true_moves(position):
-        truth = run.truth(position)
+    while (after := run.true_moves(position)) and (truth := run.truth(position)) and truth.plies is not None:
         line.append(next(cell for cell, then in after.items() if then.a_ply_earlier == truth))
         position = run.board.after(position, line[-1])
     return tuple(line)
@@ -441,7 +440,7 @@ def _moves(
             visits=visits.get(cell),
             truth=truths.get(cell),
             keeps=None if truth is None else truths[cell].result == truth.result,
-            best=None if truth is None else truths[cell] == truth,
+            best=None if truth is None or truth.plies is None else truths[cell] == truth,
             preference=preferences[cell] + 0.0 if preferences else None,
             softmax=value if preferences else None,
         )

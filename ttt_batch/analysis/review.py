@@ -147,7 +147,7 @@ def review(knowing: SolvedAgent, game: Game) -> list[Mistake] | None:
         after = found.get(cell, Prospect(-1, 1))
         if after.result < best:
             better = [choice for choice in found.items() if choice[1].result == best]
-            better.sort(key=lambda choice: (choice[1].plies, choice[0]))
+            better.sort(key=lambda choice: (choice[1].plies or 0, choice[0]))
             slips.append(Mistake(ply, ply % 2, cell, best, after, tuple(better)))
     return slips
 

@@ -139,7 +139,7 @@ def soonest_cells(knowing: SolvedAgent, position: Position, cells: list[int]) ->
         if truths is None:
             return QUICKEST * (board.outcome(board.after(position, cell)) == FIRST + mover)
         result, plies = truths[cell].seen_by(mover)
-        return result * (QUICKEST - plies)
+        return result * (QUICKEST - (plies or 0))  # a sweep knows all plies
 
     numbers = [number(cell) for cell in cells]
     best = max(numbers)

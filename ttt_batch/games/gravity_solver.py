@@ -416,22 +416,22 @@ class GravitySolver:
         self._slots[:] = 0
         self._stack.entered[0] = 0
 
-    def solve(self, position: Position, limit: int = 1 << 62) -> SolvedResult | None:
+    def solve(self, position: Position, limit: int = 1 << 62, *, sign: bool = False) -> SolvedResult | None:
         """Return the result of best play from a position; None if more than `limit` positions are entered for it.
 
-        The positions entered since `restart` count.
+        The positions entered since `restart` count.  sign: True to find only who wins, not how soon.
         """
         outcome = self.board.outcome(position)
         if outcome != UNFINISHED:
             return SolvedResult({FIRST_WINS: 1, SECOND_WINS: -1}.get(outcome, 0), 0)
-        score, free = self.score(position, limit), position.count(EMPTY)
+        score, free = self.score(position, limit, SIGN if sign else ALL), position.count(EMPTY)
         if score is None:
             return None
-        if score == 0:
-            return SolvedResult(0, free)
-        plies = 1 + 2 * ((free + 1) // 2 - score) if score > 0 else 2 + 2 * (free // 2 + score)
-        first_moves = (self.board.cells - free) % 2 == 0
-        return SolvedResult(1 if (score > 0) == first_moves else -1, plies)
+        mover = (self.board.cells - free) % 2
+        result = int(np.sign(score)) * (1 - 2 * mover)
+        if sign or score == 0:
+            return SolvedResult(result, None if sign else free)
+        return SolvedResult(result, 1 + 2 * ((free + 1) // 2 - score) if score > 0 else 2 + 2 * (free // 2 + score))
 
     def score(self, position: Position, limit: int = 1 << 62, between: tuple[int, int] = ALL) -> int | None:
         """Return the score of an unfinished position, from the book or by a search; None as for `solve`.
@@ -489,15 +489,19 @@ class GravitySolver:
     def moves(self, position: Position, limit: int = LIMIT) -> dict[int, SolvedResult] | None:
         """Return the result of best play after each move of an unfinished position, by cell; None beyond the limit.
 
-        Plies count from the position after the move.  limit: of positions entered for all moves together.
+        Plies count from the position after the move; they are None if the limit suffices only for who wins.
+        limit: of positions entered for all moves together.
         """
         self.restart()
-        found = {}
-        for cell in self.board.open_cells(position):
-            after = self.solve(self.board.after(position, cell), limit)
-            if after is None:
-                return None
-            found[cell] = after
+        found = None
+        for sign in (True, False):
+            results = {}
+            for cell in self.board.open_cells(position):
+                after = self.solve(self.board.after(position, cell), limit, sign=sign)
+                if after is None:
+                    return found
+                results[cell] = after
+            found = results
         return found
 
 

@@ -90,10 +90,10 @@ WORDS = dict(zip((1, 0, -1), RESULTS, strict=True))
 
 
 class Prospect(NamedTuple):
-    """A player's result with best play on both sides: 1 win, 0 draw, -1 loss; plies: moves to the end of the game."""
+    """A player's result with best play on both sides: 1 win, 0 draw, -1 loss; plies: as in `SolvedResult`."""
 
     result: int
-    plies: int
+    plies: int | None
 
     @property
     def word(self) -> str:
@@ -102,11 +102,11 @@ class Prospect(NamedTuple):
 
     @property
     def short(self) -> str:
-        """Return `W3` for a win in 3 plies, `L2` for a loss in 2, `D` for a draw."""
-        return "D" if self.result == 0 else f"{self.word[0].upper()}{self.plies}"
+        """Return `W3` for a win in 3 plies, `W` if their number is unknown, `L2` for a loss in 2, `D` for a draw."""
+        return "D" if self.result == 0 else f"{self.word[0].upper()}{self.plies or ''}"
 
     def __str__(self) -> str:
-        return self.word if self.result == 0 else f"{self.word} in {self.plies}"
+        return self.word if self.result == 0 or self.plies is None else f"{self.word} in {self.plies}"
 
 
 class SolvedResult(NamedTuple):
@@ -114,15 +114,16 @@ class SolvedResult(NamedTuple):
 
     result: 1 the first player wins, 0 draw, -1 the second wins.
     plies: moves to the end if the winner takes the shortest way and the loser the longest; a draw fills the board.
+    None if a search finds only who wins.
     """
 
     result: int
-    plies: int
+    plies: int | None
 
     @property
     def a_ply_earlier(self) -> "SolvedResult":
         """Return the result counted from one ply earlier: the value of the move to this position."""
-        return SolvedResult(self.result, self.plies + 1)
+        return SolvedResult(self.result, None if self.plies is None else self.plies + 1)
 
     def seen_by(self, player: int) -> Prospect:
         """Return the result for `player` (0 first, 1 second)."""
@@ -131,6 +132,8 @@ class SolvedResult(NamedTuple):
     def __str__(self) -> str:
         """Return the result in words: `X wins in 3 plies`."""
         winner = {1: "X wins", 0: "a draw", -1: "O wins"}[self.result]
+        if self.plies is None:
+            return winner
         return f"{winner} in {self.plies} {'ply' if self.plies == 1 else 'plies'}"
 
 
@@ -138,8 +141,8 @@ def best_of(results: Iterable[SolvedResult], player: int) -> SolvedResult:
     """Return the best of some results for `player` (0 first, 1 second): wins soon, else draws, else loses late."""
 
     def worth(result: SolvedResult) -> int:
-        seen = result.seen_by(player)
-        return seen.result * (QUICKEST + 1 - seen.plies)
+        plies = QUICKEST if result.plies is None else result.plies
+        return result.seen_by(player).result * (QUICKEST + 1 - plies)
 
     return max(results, key=worth)
 

@@ -296,7 +296,7 @@ def _boards(shown: PositionReport) -> list[list[str]]:
     if free and shown.truth is not None:
         player = shown.player or 0
         truths = {cell: move.truth.seen_by(player).short for cell, move in free.items() if move.truth is not None}
-        labels["truth, in plies"] = truths
+        labels["truth" if shown.truth.plies is None else "truth, in plies"] = truths
     marks = [MARKS[mark] for mark in shown.position]
     drawn = [
         [title, *layout.draw_labels(board, [texts.get(cell, mark) for cell, mark in enumerate(marks)])]
@@ -321,7 +321,10 @@ def _summary(shown: PositionReport) -> list[str]:
         reason = searched if can_solve(shown.board) else "the board is too large to enumerate"
         rows.append(("truth", f"not known: {reason}"))
     elif shown.outcome == UNFINISHED:
-        rows.append(("truth", f"{shown.truth} with best play (a ply is one move of either player)"))
+        more = " (a ply is one move of either player)"
+        if shown.truth.plies is None:
+            more = "; how soon takes a longer search" if shown.truth.result else ""
+        rows.append(("truth", f"{shown.truth} with best play{more}"))
     if shown.player is not None:
         result = "" if shown.truth is None else shown.truth.seen_by(shown.player).word
         rows += [("ties", meaning(shown.ties)), ("agent", _choice(shown, result))]

@@ -298,6 +298,8 @@ def draw_legend(game: Game, hints: Hints, colour: bool = False) -> list[str]:
         return [*lines, "The true results are not known yet:", "too many cells are free."]
     if hints.truths is None:
         return [*lines, "The true results of this board are", "unknown: it has too many positions."]
-    signs = (("W3", "win in 3 plies", "win"), ("D", "draw", "draw"), ("L2", "loss in 2", "loss"))
+    in_plies = all(truth.plies is not None for truth in hints.truths.values())
+    win, loss = (("W3", "win in 3 plies"), ("L2", "loss in 2")) if in_plies else (("W", "win"), ("L", "loss"))
+    signs = (*win, "win"), ("D", "draw", "draw"), (*loss, "loss")
     parts = [f"{styled(sign, style) if colour else sign} {meaning}" for sign, meaning, style in signs]
-    return [*lines, f"Below each {hints.gives} the truth:", ", ".join(parts), PLY]
+    return [*lines, f"Below each {hints.gives} the truth:", ", ".join(parts), *([PLY] if in_plies else [])]
