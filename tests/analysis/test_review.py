@@ -117,8 +117,8 @@ def test_where_marks_fall_a_search_reviews_a_game():
     with at_board("random", "connect4") as agent:
         start, slips = known_from(agent, game), review(agent, game)
     assert start == 0 and slips is not None
-    # The first five moves are best; the sixth, c, is wrong.
-    assert slips[0][:4] == (5, 1, 37, 0) and slips[0].after == Prospect(-1, None)
+    # X wins until its fourth move, e, instead of c or f.
+    assert slips[0][:4] == (6, 0, 39, 1) and slips[0].after == Prospect(-1, None)
     assert slips[-1][:4] == (11, 1, 36, 1) and slips[-1].after == Prospect(-1, 2)
 
 
