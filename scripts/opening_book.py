@@ -1,10 +1,10 @@
 """Make the opening book of a board with gravity by solving its early positions.
 
-    python scripts/opening_book.py connect4 --plies 4 [--signs 7] [--minutes 30] [--book FILE]
+    python scripts/opening_book.py connect4 [--signs 7] [--plies 4] [--minutes 30] [--book FILE]
 
-Every position after `--plies` moves is solved, a mirror image only once, and those before them follow.  Of positions
-after `--signs` moves only the winner is found.  The book is written once a minute and at the end.  A later call
-continues with those that are missing, also where it was stopped.
+The winner of every position after `--signs` moves is found, a mirror image only once, and those before them follow.
+Then every position after `--plies` moves is solved: how soon the winner wins, too.  The book is written once a minute
+and at the end.  A later call continues with those that are missing, also where it was stopped.
 """
 
 import argparse
@@ -24,8 +24,8 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the script's options."""
     found = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     found.add_argument("board", help="e.g. connect4")
-    found.add_argument("--plies", type=int, default=2, help="moves before the positions to solve")
     found.add_argument("--signs", type=int, default=0, help="moves before the positions whose winner is to be found")
+    found.add_argument("--plies", type=int, default=0, help="moves before the positions to solve")
     found.add_argument("--minutes", type=float, default=1e9, help="begin no position after that time")
     found.add_argument(
         "--slots", type=int, default=1 << 27, help="of the table, 8 bytes each; a power of two from 256 on"
@@ -47,7 +47,7 @@ def positions_by_ply(solver: GravitySolver, plies: int) -> list[dict[int, Positi
 def derived(solver: GravitySolver, scores: dict[int, int], marks: Position) -> int | None:
     """Return a position's score from those after its moves; None if one of them is missing.
 
-    It is only a sign where a reply that matters is only a sign.
+    Return SIGN_ONLY or its negative if the exact score depends on a reply that has only a sign.
     """
     board, found = solver.board, list[int]()
     for cell in board.open_cells(marks):
@@ -65,7 +65,7 @@ def derived(solver: GravitySolver, scores: dict[int, int], marks: Position) -> i
 def solve_missing(
     solver: GravitySolver, layer: dict[int, Position], scores: dict[int, int], path: Path, end: float, *, sign: bool
 ) -> None:
-    """Add the missing scores of a layer, or only who wins; begin none after `end` (s of `time.monotonic`)."""
+    """Add the missing scores of a layer; with `sign`, only the winners.  Start none after `end` (monotonic s)."""
     missing = [key for key in layer if key not in scores or not (sign or abs(scores[key]) != SIGN_ONLY)]
     written = time.monotonic()
     for number, key in enumerate(missing, 1):
@@ -92,6 +92,8 @@ def derive(solver: GravitySolver, layers: list[dict[int, Position]], scores: dic
 def main() -> None:
     """Solve, derive and write."""
     options = parser().parse_args()
+    if not options.signs and not options.plies:
+        parser().error("give --signs N, --plies N, or both")
     end = time.monotonic() + 60 * options.minutes
     try:
         board = ttt.parse_board(options.board)
@@ -104,9 +106,9 @@ def main() -> None:
     except ttt.TttBatchError as error:
         raise SystemExit(str(error)) from None
     layers = positions_by_ply(solver, max(options.plies, options.signs))
-    solve_missing(solver, layers[options.plies], scores, path, end, sign=False)
-    if options.signs:
-        solve_missing(solver, layers[options.signs], scores, path, end, sign=True)
+    for plies, sign in ((options.signs, True), (options.plies, False)):
+        if plies:
+            solve_missing(solver, layers[plies], scores, path, end, sign=sign)
     derive(solver, layers, scores)
     write_book(board, scores, path)
     print(f"{path.name}: {len(scores):,} positions, {path.stat().st_size:,} bytes")

@@ -82,7 +82,7 @@ def test_seats_without_a_certificate_are_named(table: Path, tmp_path: Path, caps
     words = "prove", table, "--certificate", tmp_path / "c.npz", "-q"
     for more, seats in (("--budget", 3), "first or second"), (("--budget", 1500, "--threads", 1), "first"):
         status, out, err = command(capsys, *words, *more)
-        assert (status, err) == (1, "") and out.endswith(f"certificate: none as {seats}, for lack of a proof\n")
+        assert (status, err) == (1, "") and out.endswith(f"no certificate for {seats}: not proved\n")
     assert [path.name for path in tmp_path.iterdir()] == ["c-second.npz"]
 
 

@@ -552,7 +552,7 @@ def test_remedies_are_parameters_in_python_and_options_in_commands(here, capsys)
     Path("empty.json").write_text('{"board": "3x3"}')
     with pytest.raises(
         ttt.TttBatchError,
-        match=r"empty\.json: its keys, such as 'board', are not positions of board 3x3; give the table's own board",
+        match=r"empty\.json: its keys, such as 'board', are not positions of board 3x3; name a file of a table",
     ):
         ttt.import_run("empty.json", "td")
     lost = str(ttt.evaluate(ttt.train(300, seed=2)))

@@ -207,6 +207,7 @@ def test_td_on_5x5_shares_values_between_images() -> None:
         {"batch": 64},
         {"batch": 256, "engine": "flow"},
         {"batch": 1, "alpha": "1/n", "learner": "q-learning"},
+        {"given": True, "alpha": "1/n", "learner": "q-learning"},
     ],
 )
 def test_nothing_else_holds_old_arrays_while_the_table_grows(
@@ -225,8 +226,30 @@ def test_nothing_else_holds_old_arrays_while_the_table_grows(
         grew.append(self.used.rows)
 
     monkeypatch.setattr(growing_table.GrowingTable, "enlarge", watched)
-    ttt.train(300, board=LARGE, **options)
+    if options.pop("given", False):
+        lines = random_games(variant_of(parse_board(LARGE)), 100, LARGE)
+        ttt.learn_from(lines, board=LARGE, symmetry="off", **options)
+    else:
+        ttt.train(300, board=LARGE, **options)
     assert len(grew) > 2
+
+
+def test_an_interrupted_growth_leaves_no_wrong_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = ttt.train(60, board=LARGE, batch=1)
+    assert run.grown is not None
+    copied, calls = growing_table.GrowingTable._copied, list[int]()
+
+    def interrupted(self: growing_table.GrowingTable, *given: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return copied(self, *given)
+
+    monkeypatch.setattr(growing_table.GrowingTable, "_copied", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run.grown.enlarge()
+    with pytest.raises(AttributeError):
+        run.grown.compact_tables()
 
 
 # --- asking ---------------------------------------------------------------------------------------------------------

@@ -500,7 +500,7 @@ def test_a_table_too_large_for_the_board_names_its_own(tmp_path: Path, capsys: p
     path.write_bytes(b'{"board": "4x4x4-gravity", "rows": 4, ')
     os.truncate(path, 20_000_000)  # sparse: it takes no room
     status, _, err = command(capsys, "import", path, "-o", tmp_path / "out.h5")
-    assert status == 1 and "; give --board 4x4x4-gravity, which it names, or name another file; " in err
+    assert status == 1 and "; name another file, or give --board 4x4x4-gravity, which this one names; " in err
 
 
 def test_refusals_name_what_is_wrong(tmp_path: Path) -> None:

@@ -339,7 +339,9 @@ def describe_position(
         forfeits=() if resigns else tuple(cell for cell in chosen if not board.is_open(marks, cell)),
         truth=truth,
         keeps=None if truth is None or not moves else sum(move.probability for move in moves if move.keeps),
-        line=None if truth is None or truth.plies is None else best_play(run, marks),
+        line=None
+        if truth is None or any(move.truth and move.truth.plies is None for move in moves)
+        else best_play(run, marks),
         images=_images(run, marks) if symmetric else None,
         ties=ties,
         outside=run.outside,
@@ -417,7 +419,8 @@ def best_play(run: SolverAccess, position: Position) -> tuple[int, ...]:
     The winner wins as soon and the loser loses as late as possible, with the lowest of equal cells.  Raises BoardError.
     """
     line: list[int] = []
-    while (after := run.true_moves(position)) and (truth := run.truth(position)) and truth.plies is not None:
+    while (after := run.true_moves(position)) and all(then.plies is not None for then in after.values()):
+        truth = run.truth(position)
         line.append(next(cell for cell, then in after.items() if then.a_ply_earlier == truth))
         position = run.board.after(position, line[-1])
     return tuple(line)

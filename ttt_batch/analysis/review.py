@@ -22,8 +22,8 @@ from ttt_batch.compiler.numerics import softmax_probabilities
 from ttt_batch.core.text import Number, Ties, check_ties, parse_share
 from ttt_batch.evaluation.ties import SolvedAgent, best_cells, check_sharp
 from ttt_batch.games.board import EMPTY, MARKS, UNFINISHED, Board, Game, Position, cells_in
-from ttt_batch.games.gravity_solver import LIMIT
-from ttt_batch.games.solution import WORDS, Prospect
+from ttt_batch.games.gravity_solver import LIMIT, QUICK_LIMIT
+from ttt_batch.games.solution import QUICKEST, WORDS, Prospect
 
 TEMPERATURE = 0.25
 """Softmax temperature, as a share of the distance between the best and the worst result on the learner's scale.
@@ -128,9 +128,16 @@ def move_results(knowing: SolvedAgent, position: Position, limit: int = LIMIT) -
 def known_from(knowing: SolvedAgent, game: Game) -> int:
     """Return the ply from which on the exact results of all moves of a game are known; the number of plies if none."""
     ply = len(game.moves)
-    while ply > 0 and move_results(knowing, Game(game.board, game.moves[: ply - 1]).position) is not None:
+    while ply > 0 and _results_before(knowing, game, ply - 1) is not None:
         ply -= 1
     return ply
+
+
+def _results_before(knowing: SolvedAgent, game: Game, ply: int) -> dict[int, Prospect] | None:
+    """Return `move_results` of the position after `ply` moves, with plies only where they are found quickly."""
+    position = Game(game.board, game.moves[:ply]).position
+    found = move_results(knowing, position, QUICK_LIMIT)
+    return move_results(knowing, position) if found is None else found
 
 
 def review(knowing: SolvedAgent, game: Game) -> list[Mistake] | None:
@@ -142,13 +149,15 @@ def review(knowing: SolvedAgent, game: Game) -> list[Mistake] | None:
     if game.moves and start == len(game.moves):
         return None
     for ply, cell in enumerate(game.moves[start:], start):
-        found = move_results(knowing, Game(game.board, game.moves[:ply]).position) or {}
+        found = _results_before(knowing, game, ply) or {}
         best = max(prospect.result for prospect in found.values())
-        after = found.get(cell, Prospect(-1, 1))
-        if after.result < best:
-            better = [choice for choice in found.items() if choice[1].result == best]
-            better.sort(key=lambda choice: (choice[1].plies or 0, choice[0]))
-            slips.append(Mistake(ply, ply % 2, cell, best, after, tuple(better)))
+        if cell in found and found[cell].result == best:
+            continue
+        # How soon is worth a longer search for mistakes only.
+        found = move_results(knowing, Game(game.board, game.moves[:ply]).position) or found
+        better = [choice for choice in found.items() if choice[1].result == best]
+        better.sort(key=lambda choice: (QUICKEST if choice[1].plies is None else choice[1].plies, choice[0]))
+        slips.append(Mistake(ply, ply % 2, cell, best, found.get(cell, Prospect(-1, 1)), tuple(better)))
     return slips
 
 

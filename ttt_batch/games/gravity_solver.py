@@ -142,14 +142,14 @@ def has_line(grid: ColumnBits, marks: np.uint64) -> bool:
 
 @inlined
 def most_by_pairs(grid: ColumnBits, ply: Int64, own: np.uint64, taken: np.uint64) -> Int64:
-    """Return an upper bound of a score, 0 or -1, if the opponent has one of two simple plans; else UNKNOWN.
+    """Return an upper bound of the score, 0 or -1, if the opponent has a pairing strategy; else UNKNOWN.
 
-    With an even number of free cells it can answer each move above it.  Only where an odd number is free in a column,
-    it answers a move to the lowest by one to the lowest of another such column.  So the player to move gets at most the
-    lowest free cell of each column, and free cells that are not `even`.  Without a line in these it cannot win.
+    With an even number of free cells the opponent answers each move with the cell above it.  A move to the lowest cell
+    of a column with an odd number of free cells is answered with the lowest cell of another such column.  So the player
+    to move gets at most the lowest free cells and those that are not `even`.
 
-    With an odd number it needs a threat on a cell that is not `even`.  It plays neither there nor above, and otherwise
-    as before.  So the player to move must mark the cell below it in the end.
+    With an odd number the opponent also needs a threat on a cell that is not `even`, and never plays the cell below it.
+    In the end the player to move must, and the opponent completes the line.
 
     After Allis, "A Knowledge-Based Approach of Connect-Four", 1988.
     """
@@ -325,7 +325,7 @@ def score_of(
 ) -> Int64:
     """Return the score of an unfinished position; UNKNOWN once `stack.entered` is `limit`.  See `reaches`.
 
-    between: a score outside of this range may be any on its side, which takes less time.
+    between: range to search.  A score beyond one end is returned as that end, or as any number beyond it.
     """
     marks = popcount(taken)
     highest = (grid.cells + 1 - marks) // 2
@@ -430,13 +430,13 @@ class GravitySolver:
         mover = (self.board.cells - free) % 2
         result = int(np.sign(score)) * (1 - 2 * mover)
         if sign or score == 0:
-            return SolvedResult(result, None if sign else free)
+            return SolvedResult(result, free if score == 0 else None)
         return SolvedResult(result, 1 + 2 * ((free + 1) // 2 - score) if score > 0 else 2 + 2 * (free // 2 + score))
 
     def score(self, position: Position, limit: int = 1 << 62, between: tuple[int, int] = ALL) -> int | None:
         """Return the score of an unfinished position, from the book or by a search; None as for `solve`.
 
-        between: a score outside of this range may be any on its side; SIGN for one that has the right sign.
+        between: as in `score_of`; SIGN for a score that has the right sign.
         """
         known = self.book.get(self.key(position)) if self.book else None
         if known is not None and (max(map(abs, between)) == 1 or abs(known) != SIGN_ONLY):

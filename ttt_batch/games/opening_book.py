@@ -2,7 +2,7 @@
 
 A book is an `.npz` beside this module, made by `scripts/opening_book.py` with `gravity_solver.GravitySolver`.  It has
 `key` (uint64[n], ascending, `GravitySolver.key` of each position), `score` (int8[n]), `board` (its name) and `digest`.
-To find only who wins takes less than half of the time, so a book may have such positions, too.
+An entry may hold only the winner, as SIGN_ONLY or its negative.  That takes less than half the time to compute.
 """
 
 import zipfile

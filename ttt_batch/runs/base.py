@@ -168,9 +168,9 @@ class SolverAccess:
         return row_of(self.graph, self.board.encode(representative)), image
 
     def truth(self, position: str | int | Position) -> SolvedResult | None:
-        """Return the result of best play from a position and its number of plies; None if unknown.
+        """Return the result of best play from a position, whose plies are None if only the winner is known.
 
-        Raises BoardError for a position that no game reaches.
+        Return None if the result is unknown.  Raises BoardError for a position that no game reaches.
         """
         marks = self.position(position)
         if not self.enumerated:
@@ -183,7 +183,7 @@ class SolverAccess:
         return solved_result(int(self.solution_in_plies[self._located(marks)[0]]), marks.count(EMPTY))
 
     def true_moves(self, position: str | int | Position, limit: int = LIMIT) -> dict[int, SolvedResult] | None:
-        """Return the result of best play after each move, by free cell; plies count from there.
+        """Return the result of best play after each move, by free cell; plies count from there, or are None.
 
         Empty for a final position, None if unknown.  Raises BoardError for a position that no game reaches.
         limit: of positions to search, on boards with gravity that are too large to enumerate.

@@ -39,7 +39,7 @@ FIRST_ROWS = 1 << 12
 """Capacity for unfinished rows at the start."""
 
 BY_ROW = {"code": True, "outcome": True, "ply": True, "cell": False, "child": False}
-"""Whether the last axis of each array of the graph is rows, not edges."""
+"""True if the last axis of an array of the graph is rows, False if it is edges."""
 
 
 class Shape(NamedTuple):
@@ -106,9 +106,14 @@ class GrowingTable:
         return int(self.growth.used[LOST])
 
     @property
+    def _n_open(self) -> int:
+        """Return the capacity for unfinished rows, with the borrowed ones."""
+        return int(self.graph.first_edge.size - 1)
+
+    @property
     def _room(self) -> int:
         """Return the capacity for unfinished rows, without the borrowed ones."""
-        return int(self.graph.first_edge.size - 1 - self.growth.rows_a_ply * self.board.cells)
+        return self._n_open - self.growth.rows_a_ply * self.board.cells
 
     @property
     def may_grow(self) -> bool:
@@ -139,21 +144,22 @@ class GrowingTable:
     def compact(self) -> "tuple[Graph, Any, NDArray[np.float64]]":
         """Return copies of graph, tables and visits without spare capacity."""
         used = self.used
-        copies = {name: self._copied(getattr(self.graph, name), by_row, used) for name, by_row in BY_ROW.items()}
-        self._link_finals(copies["child"], used)
-        parents, first = (
-            np.zeros(self.positions + N_SHARED + 1, np.uint32),
-            self.graph.first_edge[: used.rows + 1].copy(),
-        )
-        return self.graph._replace(**copies, first_edge=first, first_parent=parents), *self.compact_tables()
+        arrays = ((name, getattr(self.graph, name), by_row) for name, by_row in BY_ROW.items())
+        copies = {name: self._copied(array, by_row, self._n_open, used) for name, array, by_row in arrays}
+        self._link_finals(copies["child"], self._n_open, used)
+        first_edge = self.graph.first_edge[: used.rows + 1].copy()
+        parents = np.zeros(self.positions + N_SHARED + 1, np.uint32)
+        return self.graph._replace(**copies, first_edge=first_edge, first_parent=parents), *self.compact_tables()
 
     def compact_tables(self) -> "tuple[Any, NDArray[np.float64]]":
         """Return copies of tables and visits without spare capacity."""
-        return self._changed(self.tables, self.visits, lambda table, by_row: self._copied(table, by_row, self.used))
+        used, n_open = self.used, self._n_open
+        return self._changed(self.tables, self.visits, lambda table, by_row: self._copied(table, by_row, n_open, used))
 
     def compact_positions(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
         """Return copies of the codes and outcomes of the rows, without spare capacity."""
-        code, outcome = (self._copied(array, True, self.used) for array in (self.graph.code, self.graph.outcome))
+        used, n_open = self.used, self._n_open
+        code, outcome = (self._copied(array, True, n_open, used) for array in (self.graph.code, self.graph.outcome))
         return code, outcome
 
     def fresh(self) -> Any:
@@ -263,25 +269,32 @@ class GrowingTable:
         held = self.graph.first_edge[: self.used.rows + 1]
         first[: held.size] = held
         first[rows:] = room.edges - cells * cells + np.append(0, np.cumsum(edges_of_borrowed)).repeat(each)[each - 1 :]
-        # Each old array is freed before the next new one is made, and the hash table before all.
+        # Each old array is freed before the next new one is made, and the hash table before all.  An interrupted growth
+        # leaves no arrays.
         self.growth = self.growth._replace(slots=np.zeros(1, np.int64))
+        graph, tables, visits, n_open = self.graph, self.tables, self.visits, self._n_open
+        del self.graph, self.tables, self.visits
         if self._counted:
-            self.visits = self._copied(self.visits.reshape(self.tables[0].shape), self._by_row[0], room).ravel()
-        for name, by_row in zip(self.tables._fields, self._by_row, strict=True):
-            self.tables = self.tables._replace(**{name: self._copied(getattr(self.tables, name), by_row, room)})
+            visits = self._copied(visits.reshape(tables[0].shape), self._by_row[0], n_open, room).ravel()
+        for name, by_row in zip(tables._fields, self._by_row, strict=True):
+            tables = tables._replace(**{name: self._copied(getattr(tables, name), by_row, n_open, room)})
         for name, by_row in BY_ROW.items():
-            self.graph = self.graph._replace(**{name: self._copied(getattr(self.graph, name), by_row, room)})
-        self._link_finals(self.graph.child, room)
+            graph = graph._replace(**{name: self._copied(getattr(graph, name), by_row, n_open, room)})
+        self._link_finals(graph.child, n_open, room)
         parents = np.zeros(room.rows + N_SHARED + room.finals + 1, np.uint32)
-        self.graph = self.graph._replace(first_edge=first, first_parent=parents)
+        self.graph = graph._replace(first_edge=first, first_parent=parents)
+        self.tables, self.visits = tables, visits
         self.graph.ply[rows : room.rows] = np.arange(cells).repeat(each)
         slots = 1 << (2 * (rows + max(0, room.finals - 1)) - 1).bit_length()
         self.growth = self.growth._replace(slots=np.zeros(slots, np.int64))
         remember_all(self.graph, self.growth)
 
-    def _copied(self, array: Any, by_row: bool, room: Shape) -> Any:
-        """Return a copy of an array with the capacity `room`; its last axis is rows, or edges."""
-        used, n_open = self.used, self.graph.first_edge.size - 1
+    def _copied(self, array: Any, by_row: bool, n_open: int, room: Shape) -> Any:
+        """Return a copy of an array with the capacity `room`.
+
+        by_row: True if its last axis is rows, False if it is edges.  n_open: its capacity for unfinished rows.
+        """
+        used = self.used
         if not by_row:
             new = np.zeros((*array.shape[:-1], room.edges), array.dtype)
             new[..., : used.edges] = array[..., : used.edges]
@@ -292,9 +305,8 @@ class GrowingTable:
         new[..., room.rows : room.rows + after] = array[..., n_open : n_open + after]
         return new
 
-    def _link_finals(self, child: NDArray[np.uint32], room: Shape) -> None:
-        """Link the edges in a copy of `child` to shared and final rows, which move to `room.rows`, in place."""
-        n_open = self.graph.first_edge.size - 1
+    def _link_finals(self, child: NDArray[np.uint32], n_open: int, room: Shape) -> None:
+        """Link edges to shared and final rows, which move from row `n_open` to `room.rows`, in place."""
         for start in range(0, self.used.edges, 1 << 20):  # piece by piece: a mask of all edges takes too much memory
             piece = child[start : min(start + (1 << 20), self.used.edges)]
             piece[piece >= n_open] += np.uint32((room.rows - n_open) % (1 << 32))

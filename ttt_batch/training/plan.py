@@ -81,7 +81,7 @@ def make_plan(
         raise UsageError(f"a fork is a run of its own; name its file{with_option('out')}")
     run, name = with_table(before), "the run" if file is None else shown(file)
     state, past = resumable_state(run, name), dict(run.provenance)
-    # A run with all its games is refused below, after settings that differ, but before an agent is asked for its moves.
+    # A finished run is refused here, but with options only below, after a setting that differs.
     total = goal_of(run, name, way, may_be_done=bool(options))
     learnt, given = run.config, options | {"seat": seat} if seat else dict(options)
     opponent = _resolve_opponent(meant, learnt)

@@ -223,7 +223,7 @@ def proofs_text(proofs: Proofs, name: str = "", *, certified: bool = False) -> s
         listed = f"{count_text(n, 'position')} with a move each, the first of those that tie"
         lines += layout.hanging("", f"certificate: {shown(path)}, {listed}", 0)
     if certified and (missing := [seat for seat in proofs.found if seat not in proofs.certificates]):
-        lines.append(f"certificate: none as {' or '.join(missing)}, for lack of a proof")
+        lines.append(f"no certificate for {' or '.join(missing)}: not proved")
     return "\n".join(lines)
 
 
@@ -296,7 +296,8 @@ def _boards(shown: PositionReport) -> list[list[str]]:
     if free and shown.truth is not None:
         player = shown.player or 0
         truths = {cell: move.truth.seen_by(player).short for cell, move in free.items() if move.truth is not None}
-        labels["truth" if shown.truth.plies is None else "truth, in plies"] = truths
+        in_plies = all(move.truth.plies is not None for move in free.values() if move.truth is not None)
+        labels["truth, in plies" if in_plies else "truth"] = truths
     marks = [MARKS[mark] for mark in shown.position]
     drawn = [
         [title, *layout.draw_labels(board, [texts.get(cell, mark) for cell, mark in enumerate(marks)])]

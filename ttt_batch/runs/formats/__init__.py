@@ -7,15 +7,16 @@ whose name begins with `format_`; nothing else names it.
 import importlib
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
-from ttt_batch.core.errors import UsageError, flag
+from ttt_batch.core.errors import BoardError, UsageError, flag
 from ttt_batch.core.files import open_ordinary, reading, shown, size_of
 from ttt_batch.core.outputs import OutputKind, check_distinct
 from ttt_batch.core.text import SEATS, choose, choose_seat
-from ttt_batch.games.board import Board
+from ttt_batch.games.board import Board, parse_board
 from ttt_batch.runs.formats import base
 from ttt_batch.runs.options import LARGEST
 
@@ -156,10 +157,13 @@ def read_file(path: Path, limit: int) -> bytes:
         size = size_of(file)
         content = file.read(size if size <= limit else 200)
     if size > limit:
+        remedy = "give the file's own board, or name another file"
         own = re.match(rb'\s*\{\s*"board":\s*"([\w-]+)"', content)  # as our json and pages begin
-        board = "the file's own board" if own is None else f"{flag('board', own[1].decode())}, which it names"
+        if own is not None:
+            with suppress(BoardError):
+                named = parse_board(own[1].decode()).name
+                remedy = f"name another file, or give {flag('board', named)}, which this one names"
         raise base.FormatError(
-            f"{shown(path)}: the file has {size:,} bytes, a table of this board at most {limit:,}; "
-            f"give {board}, or name another file"
+            f"{shown(path)}: the file has {size:,} bytes, a table of this board at most {limit:,}; {remedy}"
         )
     return content

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ttt_batch.core.errors import quoted
 from ttt_batch.core.text import count_text
 from ttt_batch.games.board import Board
+from ttt_batch.games.notation import may_be_position
 from ttt_batch.runs.formats.base import FormatError
 from ttt_batch.runs.formats.keys import cells_of_key, is_position, plain_text
 
@@ -228,8 +229,11 @@ def entries_of(found: Any, board: Board) -> Entries:
             if len(columns) > 1:
                 return entries_of_columns(columns, board)
             if not any(split_move(key, board) for key in list(found)[:9]):
-                keys = f"its keys, such as {quoted(next(iter(found)))}, are not positions of board {board.name}"
-                raise FormatError(f"{keys}; give the table's own board")
+                first = next(iter(found))
+                remedy = "give the table's own board" if may_be_position(first) else "name a file of a table"
+                raise FormatError(
+                    f"its keys, such as {quoted(first)}, are not positions of board {board.name}; {remedy}"
+                )
         if not found:
             raise FormatError("the dictionary is empty; name a file of a trained table")
         return _of_pairs(list(found), list(found.values()), board)

@@ -491,7 +491,7 @@ class GivenGames(PlyByPly):
             learnt = learn_given(*at, learnt, may_grow)
             if grown is None or learnt == games.start.size - 1:
                 break
-            del at, growth
+            del at, growth, step
             self._make_room(grown)
         self.games = last
 
