@@ -66,7 +66,7 @@ def solve_missing(
     solver: GravitySolver, layer: dict[int, Position], scores: dict[int, int], path: Path, end: float, *, sign: bool
 ) -> None:
     """Add the missing scores of a layer; with `sign`, only the winners.  Start none after `end` (monotonic s)."""
-    missing = [key for key in layer if key not in scores or not (sign or abs(scores[key]) != SIGN_ONLY)]
+    missing = [key for key in layer if key not in scores or (not sign and abs(scores[key]) == SIGN_ONLY)]
     written = time.monotonic()
     for number, key in enumerate(missing, 1):
         if time.monotonic() >= end:
@@ -92,8 +92,8 @@ def derive(solver: GravitySolver, layers: list[dict[int, Position]], scores: dic
 def main() -> None:
     """Solve, derive and write."""
     options = parser().parse_args()
-    if not options.signs and not options.plies:
-        parser().error("give --signs N, --plies N, or both")
+    if min(options.signs, options.plies) < 0 or max(options.signs, options.plies) == 0:
+        parser().error("give --signs N, --plies N, or both, N from 1 on")
     end = time.monotonic() + 60 * options.minutes
     try:
         board = ttt.parse_board(options.board)

@@ -32,7 +32,7 @@ from ttt_batch.games.bitboards import make_lines
 from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND, SECOND_WINS, UNFINISHED, Board, Game, Position
 from ttt_batch.games.game_files import Labelled, read_positions
 from ttt_batch.games.notation import read_position, rows_text
-from ttt_batch.games.solution import WORDS, SolvedResult
+from ttt_batch.games.solution import WORDS, SolvedResult, in_plies
 from ttt_batch.games.transcript_reader import GameFile, GameLines
 from ttt_batch.learners.tabular.menace import COLOURS, has_box
 from ttt_batch.runs.base import SolverAccess
@@ -327,6 +327,7 @@ def describe_position(
     resigns = chosen == [board.resignation]
     chosen = best_cells(run, marks, chosen, ties) if chosen and not resigns else []
     moves = _moves(run, marks, mover, chosen, truth) if outcome == UNFINISHED else ()
+    truths = [move.truth for move in moves if move.truth is not None]
     return PositionReport(
         board=board,
         learner=run.name,
@@ -339,9 +340,7 @@ def describe_position(
         forfeits=() if resigns else tuple(cell for cell in chosen if not board.is_open(marks, cell)),
         truth=truth,
         keeps=None if truth is None or not moves else sum(move.probability for move in moves if move.keeps),
-        line=None
-        if truth is None or any(move.truth and move.truth.plies is None for move in moves)
-        else best_play(run, marks),
+        line=best_play(run, marks) if truth is not None and in_plies(truths) else None,
         images=_images(run, marks) if symmetric else None,
         ties=ties,
         outside=run.outside,
@@ -419,7 +418,7 @@ def best_play(run: SolverAccess, position: Position) -> tuple[int, ...]:
     The winner wins as soon and the loser loses as late as possible, with the lowest of equal cells.  Raises BoardError.
     """
     line: list[int] = []
-    while (after := run.true_moves(position)) and all(then.plies is not None for then in after.values()):
+    while (after := run.true_moves(position)) and in_plies(after.values()):
         truth = run.truth(position)
         line.append(next(cell for cell, then in after.items() if then.a_ply_earlier == truth))
         position = run.board.after(position, line[-1])

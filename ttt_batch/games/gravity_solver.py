@@ -124,20 +124,7 @@ def completing(grid: ColumnBits, own: np.uint64) -> np.uint64:
 @inlined
 def has_line(grid: ColumnBits, marks: np.uint64) -> bool:
     """Return whether a set of cells (uint64) contains a line."""
-    found = NONE
-    for direction in range(4):
-        step = np.int64(1) if direction == 0 else np.int64(grid.rows - 1 + direction)
-        if (grid.k - 1) * step >= WORD_BITS:
-            continue
-        if grid.k == 4:
-            pairs = marks & (marks >> np.uint64(step))
-            found |= pairs & (pairs >> np.uint64(2 * step))
-            continue
-        line = marks
-        for place in range(1, grid.k):
-            line &= marks >> np.uint64(place * step)
-        found |= line
-    return found != NONE
+    return completing(grid, marks) & marks != NONE
 
 
 @inlined
@@ -429,8 +416,10 @@ class GravitySolver:
             return None
         mover = (self.board.cells - free) % 2
         result = int(np.sign(score)) * (1 - 2 * mover)
-        if sign or score == 0:
-            return SolvedResult(result, free if score == 0 else None)
+        if score == 0:
+            return SolvedResult(0, free)
+        if sign:
+            return SolvedResult(result, None)
         return SolvedResult(result, 1 + 2 * ((free + 1) // 2 - score) if score > 0 else 2 + 2 * (free // 2 + score))
 
     def score(self, position: Position, limit: int = 1 << 62, between: tuple[int, int] = ALL) -> int | None:
@@ -483,7 +472,8 @@ class GravitySolver:
                 kept = reply < 0 if score > 0 else reply <= 0
             else:
                 return None
-            found += [cell] if kept else []
+            if kept:
+                found.append(cell)
         return found
 
     def moves(self, position: Position, limit: int = LIMIT) -> dict[int, SolvedResult] | None:

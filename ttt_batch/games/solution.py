@@ -137,6 +137,11 @@ class SolvedResult(NamedTuple):
         return f"{winner} in {self.plies} {'ply' if self.plies == 1 else 'plies'}"
 
 
+def in_plies(results: Iterable[SolvedResult | Prospect]) -> bool:
+    """Return True if the plies of all results are known."""
+    return all(result.plies is not None for result in results)
+
+
 def best_of(results: Iterable[SolvedResult], player: int) -> SolvedResult:
     """Return the best of some results for `player` (0 first, 1 second): wins soon, else draws, else loses late."""
 

@@ -285,6 +285,7 @@ class GrowingTable:
         self.graph = graph._replace(first_edge=first, first_parent=parents)
         self.tables, self.visits = tables, visits
         self.graph.ply[rows : room.rows] = np.arange(cells).repeat(each)
+        # Two a row or more, a power of two.  The borrowed final row would double them.
         slots = 1 << (2 * (rows + max(0, room.finals - 1)) - 1).bit_length()
         self.growth = self.growth._replace(slots=np.zeros(slots, np.int64))
         remember_all(self.graph, self.growth)

@@ -20,6 +20,7 @@ from ttt_batch.evaluation.ties import default_ties, meaning
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, MARKS, UNFINISHED
 from ttt_batch.games.gravity_solver import LIMIT, can_solve
 from ttt_batch.games.notation import moves_text, rows_text
+from ttt_batch.games.solution import in_plies
 from ttt_batch.runs.evaluation import PLAYED_AGAINST, Evaluation, PlayedEvaluation
 from ttt_batch.runs.run import Run
 
@@ -295,9 +296,9 @@ def _boards(shown: PositionReport) -> list[list[str]]:
         labels[title] = {cell: number(move) for cell, move in free.items()}
     if free and shown.truth is not None:
         player = shown.player or 0
-        truths = {cell: move.truth.seen_by(player).short for cell, move in free.items() if move.truth is not None}
-        in_plies = all(move.truth.plies is not None for move in free.values() if move.truth is not None)
-        labels["truth, in plies" if in_plies else "truth"] = truths
+        truths = {cell: move.truth.seen_by(player) for cell, move in free.items() if move.truth is not None}
+        title = "truth, in plies" if in_plies(truths.values()) else "truth"
+        labels[title] = {cell: truth.short for cell, truth in truths.items()}
     marks = [MARKS[mark] for mark in shown.position]
     drawn = [
         [title, *layout.draw_labels(board, [texts.get(cell, mark) for cell, mark in enumerate(marks)])]

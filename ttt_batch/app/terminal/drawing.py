@@ -20,7 +20,7 @@ from ttt_batch.app.terminal.keys import MAX_DIGIT_CELLS
 from ttt_batch.core.text import Ties, percent
 from ttt_batch.games.board import EMPTY, MARKS, Board, Game, column_name
 from ttt_batch.games.gravity_solver import LIMIT, QUICK_LIMIT, can_solve
-from ttt_batch.games.solution import Prospect
+from ttt_batch.games.solution import Prospect, in_plies
 
 NARROW = 40
 """Columns that everything should fit into: a telephone held upright."""
@@ -298,8 +298,9 @@ def draw_legend(game: Game, hints: Hints, colour: bool = False) -> list[str]:
         return [*lines, "The true results are not known yet:", "too many cells are free."]
     if hints.truths is None:
         return [*lines, "The true results of this board are", "unknown: it has too many positions."]
-    in_plies = all(truth.plies is not None for truth in hints.truths.values())
-    win, loss = (("W3", "win in 3 plies"), ("L2", "loss in 2")) if in_plies else (("W", "win"), ("L", "loss"))
+    win, loss, more = ("W3", "win in 3 plies"), ("L2", "loss in 2"), [PLY]
+    if not in_plies(hints.truths.values()):
+        win, loss, more = ("W", "win"), ("L", "loss"), []
     signs = (*win, "win"), ("D", "draw", "draw"), (*loss, "loss")
     parts = [f"{styled(sign, style) if colour else sign} {meaning}" for sign, meaning, style in signs]
-    return [*lines, f"Below each {hints.gives} the truth:", ", ".join(parts), *([PLY] if in_plies else [])]
+    return [*lines, f"Below each {hints.gives} the truth:", ", ".join(parts), *more]
