@@ -231,10 +231,12 @@ def test_a_resumption_that_is_stopped_at_once_changes_nothing(tmp_path: Path) ->
         ({"gamma": 0.5}, r"gamma 1\.0, not 0\.5"),
         ({"batch": 500}, r"batch 700, not 500"),
         ({"engine": "flow"}, r"engine walk, not flow"),
-        ({"seed": 5}, r"seed 4, not 5"),
+        ({"seed": 5}, r"seed 4, not 5; leave that out, or add fork=True and out for a new run"),
         ({"seed": 0}, r"seed 4, not 0"),
-        ({"learner": "sutton-barto"}, r"learner td, not sutton-barto"),
-        ({"board": "2x3x2"}, r"board 3x3x3?, not 2x3x2|board 3x3, not 2x3x2"),
+        ({"learner": "sutton-barto"}, r"learner td, not sutton-barto; leave that out, or train a new run"),
+        ({"learner": "Patterns"}, r"learner td, not patterns; leave that out, or train a new run"),
+        ({"board": "2x3x2"}, r"board 3x3, not 2x3x2; leave that out, or train a new run"),
+        ({"board": "2x3x2", "more": None, "fork": True, "out": "other.h5"}, "cannot start td on 2x3x2"),
         ({"draw_worth": (0.5, 0.0)}, r"draw_worth .*, not \(0\.5, 0\.0\)"),
         ({"opponent": "random"}, r"opponent none, not random; seat none, not both"),
         ({"epsilon": 0.25, "seed": 5}, r"epsilon 0\.1, not 0\.25; seed 4, not 5"),
@@ -249,7 +251,10 @@ def test_a_resumption_that_is_stopped_at_once_changes_nothing(tmp_path: Path) ->
     ],
     ids=str,
 )
-def test_other_settings_are_named_and_refused(options: dict[str, Any], words: str, tmp_path: Path) -> None:
+def test_other_settings_are_named_and_refused(
+    options: dict[str, Any], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     path = tmp_path / "run.h5"
     ttt.train(5_000, batch=700, seed=4, epsilon=0.1, out=path)
     before = path.read_bytes()

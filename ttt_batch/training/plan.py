@@ -18,7 +18,7 @@ from ttt_batch.agents.base import Agent
 from ttt_batch.agents.external import agent_of
 from ttt_batch.core.errors import RunFileError, UsageError, command_with, flag, quoted, with_option
 from ttt_batch.core.files import shown
-from ttt_batch.core.text import PATTERN_LEARNERS, Number, Option, choose_seat, count_text, parse_int
+from ttt_batch.core.text import PATTERN_LEARNERS, Number, Option, choose_seat, count_text, find_name, parse_int
 from ttt_batch.games.enumeration import check_enumerable
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import DEFAULTS, Config, Configuration, make_config, make_pattern_config, replace_exploration
@@ -35,6 +35,8 @@ Source = Run | str | Path | None
 
 Opposing = Source | PatternRun | Agent | AgentAdapter | Callable[..., Any]
 """Fixed opponent: a run or its file, an agent, a callable, or a name such as `random` or `optimal`."""
+
+OR_A_NEW_RUN = "leave that out, or train a new run"
 
 
 @dataclass
@@ -98,11 +100,16 @@ def make_plan(
         opponent = learnt.opponent
     elif learnt.opponent:
         raise UsageError(f"{name} was trained against a run or an agent; name it again with {flag('opponent')}")
+    if networks := find_name(options.get("learner"), PATTERN_LEARNERS):
+        raise UsageError(f"{name} was trained with learner {learnt.learner}, not {networks}; {OR_A_NEW_RUN}")
     values = {field.name: getattr(learnt, field.name) for field in fields(learnt)}
     config = make_config(**{**values, "horizon": learnt.horizon or total, **replace_exploration(given)})
     changes = differences(learnt, config)
-    if changes and not fork:
-        remedy = f"leave that out, or add {flag('fork', True)} and {flag('out')} for a new run"
+    if changes and fork:
+        check_origin(run, config)
+    elif changes:
+        branch = f"leave that out, or add {flag('fork', True)} and {flag('out')} for a new run"
+        remedy = branch if _has_same_tables(learnt, config) else OR_A_NEW_RUN
         raise UsageError(f"{name} was trained with {changes}; {remedy}")
     goal_of(run, name, way)
     if fork:
@@ -110,7 +117,6 @@ def make_plan(
     if changes:
         # Equal configurations must give equal bytes, so a fork's configuration includes its starting point.
         config = replace(config, start=f"{table_digest(state.tables)}@{state.games}")
-        check_origin(run, config)
     return Plan(config, total, opponent, state, snapshots_of(run, state.games), past, run)
 
 
@@ -188,10 +194,14 @@ def opponent_name(opponent: Run | OpponentPolicy | str) -> str:
     return opponent if isinstance(opponent, str) else table_digest(opponent.tables)
 
 
+def _has_same_tables(before: Config, config: Config) -> bool:
+    return (before.learner, before.board, before.symmetry) == (config.learner, config.board, config.symmetry)
+
+
 def check_origin(origin: Run, config: Config) -> None:
     """Raise UsageError if a run's learner, board or symmetry differs from that of `config`."""
     before = origin.config
-    if (before.learner, before.board, before.symmetry) != (config.learner, config.board, config.symmetry):
+    if not _has_same_tables(before, config):
         raise UsageError(
             f"cannot start {config.learner} on {config.board.name} from a run of {before.learner} on "
             f"{before.board.name}; choose a run of the same learner, board and symmetry"
@@ -289,9 +299,9 @@ def plan_networks(
     total = last_game(config, goal_of(before, name, way, may_be_done=True))
     asked = {name: value for name, value in options.items() if value is not None}
     if (learner := asked.get("learner", config.learner)) not in PATTERN_LEARNERS:
-        raise UsageError(f"{name} was trained with learner {config.learner}, not {quoted(learner)}; leave that out")
+        raise UsageError(f"{name} was trained with learner {config.learner}, not {quoted(learner)}; {OR_A_NEW_RUN}")
     if changes := differences(config, make_pattern_config(**{**config.to_dict(), **asked})):
-        raise UsageError(f"{name} was trained with {changes}; leave that out")
+        raise UsageError(f"{name} was trained with {changes}; {OR_A_NEW_RUN}")
     goal_of(before, name, way, may_be_done=before.lacks_proof)  # a proof may be left after the last game
     points = before.statistics["games"]
     due = np.array([games > 0 and games == next_point(config, games - 1) for games in points.tolist()], np.bool_)
