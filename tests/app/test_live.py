@@ -295,21 +295,6 @@ def test_a_closed_terminal_is_one_line(partial: Run, tmp_path: Path, monkeypatch
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("options", [["--overwrite"], ["--kind", "opening"], ["--json"], ["-o", "a.png"]])
-def test_what_a_live_curve_has_no_use_for_is_refused(
-    options: list[str], run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from ttt_batch.__main__ import run as run_here
-
-    path = str(run.save(tmp_path / "run.h5"))
-    assert run_here(["plot", path, "--live", *options]) == 2
-    out, err = capsys.readouterr()
-    named = {"-o": "--out"}.get(options[0], options[0])
-    assert out == "" and err.count("\n") == 1 and f"leave {named} out" in err
-    assert run_here(["plot", path, "--live", "--quiet"]) == 0
-    assert "65,536 games" in capsys.readouterr().out
-
-
 def test_the_command_passes_trust_on(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from ttt_batch.__main__ import run as run_here
 

@@ -477,14 +477,6 @@ def test_a_run_without_games_has_no_curve(td: Run) -> None:
         learning_panels([start])
 
 
-def test_importing_the_pictures_does_not_import_matplotlib() -> None:
-    import subprocess
-
-    code = "import sys, ttt_batch.app.plots; print([n for n in ('matplotlib', 'rich', 'h5py') if n in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 @pytest.mark.slow  # kernels of another learner
 def test_values_never_seen_are_named_as_such() -> None:
     run = ttt.train(games=2, batch=1, learner="value-feed")

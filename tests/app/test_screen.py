@@ -5,7 +5,6 @@ import os
 import random
 import re
 import signal
-import subprocess
 import sys
 import termios
 from collections.abc import Iterator, Sequence
@@ -480,12 +479,6 @@ def test_which_streams_have_a_screen(tmp_path):
         for name in ("dumb", "unknown", ""):
             assert not has_screen(terminal, terminal, {"TERM": name})
         assert not has_screen(terminal, io.StringIO(), {"TERM": "xterm"})
-
-
-def test_what_draws_screens_is_not_imported_before_there_is_one():
-    heavy = "{'prompt_toolkit', 'rich'} & set(sys.modules)"
-    code = f"import sys, ttt_batch.app.terminal, ttt_batch.app.terminal.loop; sys.exit(bool({heavy}))"
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(ttt_batch.__file__).parents[1])
 
 
 # --- a pseudo-terminal

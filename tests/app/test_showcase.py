@@ -125,17 +125,6 @@ def test_keys_pause_step_and_change_the_pace(monkeypatch: pytest.MonkeyPatch) ->
     assert Pace("1", lambda: False).lines() == []  # no keys are promised where none are read
 
 
-def test_what_is_no_pace(capsys: pytest.CaptureFixture[str]) -> None:
-    for words, expected in {
-        ("--watch", "--pace", "0"): "pace 0 is not above 0; give games per second, e.g. 10, or max",
-        ("--watch", "--pace", "fast"): "pace 'fast' is not a number; give games per second, e.g. 10, lesson or max",
-        ("--pace", "10"): "--pace 10 is for games that are shown; add --watch, or leave it out",
-        ("--watch", "--quiet"): "--quiet shows no games, and --watch shows them; leave one out",
-    }.items():
-        code, _, err = command(capsys, "train", "--games", "1000", *words)
-        assert code == 2 and expected in err, err
-
-
 class FakeDisplay:
     """Keeps what it is given to show."""
 

@@ -1,7 +1,6 @@
 """Pictures of studies: what they show is what the study's arrays hold, and what they cannot show is refused."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,7 @@ from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.app.plots import STUDY_KINDS, draw_picture
-from ttt_batch.app.plots.studies.canvas import LINES, METRICS, SHARE, TIME, Selection, at_end, readable, spread
+from ttt_batch.app.plots.studies.canvas import LINES, METRICS, TIME, Selection, at_end, readable, spread
 from ttt_batch.app.plots.studies.panels import ABOVE, KINDS, horizontal_axis, steps_of, study_figure
 from ttt_batch.app.plots.style import package_style
 from ttt_batch.core.errors import StudyFileError, UsageError
@@ -454,17 +453,6 @@ def test_studies_and_runs_are_not_mixed(path: Path, tmp_path: Path, capsys: Any,
     (tmp_path / "cut.h5").write_bytes(content[: len(content) // 2])
     with pytest.raises(StudyFileError):
         ttt.plot("cut.h5")
-
-
-def test_pictures_of_runs_load_nothing_that_only_studies_need(tmp_path: Path) -> None:
-    ttt.train(100, batch=100, out=tmp_path / "run.h5")
-    code = (
-        "import sys, ttt_batch as ttt; ttt.plot('run.h5');"
-        "print([n for n in ('pandas', 'xarray', 'ttt_batch.app.plots.studies') if n in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stdout.strip() == "[]"
-    assert {METRICS[name].kind for name in ("proved", "unbeatable")} == {SHARE}
 
 
 # --- networks -----------------------------------------------------------------------------------------------

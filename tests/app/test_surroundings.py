@@ -41,11 +41,6 @@ def test_a_reader_that_leaves_stops_nothing(folder: Path) -> None:
     assert ttt.load(folder / "left.h5").games == 2_000_000
 
 
-def test_output_into_a_closed_pipe_is_no_error(folder: Path) -> None:
-    done = shell("T learners | head -c 1", folder)
-    assert done.returncode == 0 and done.stderr == ""
-
-
 @pytest.mark.parametrize("closed", mostly_slow([">&-", "2>&-", "<&-", ">&- 2>&- <&-"], ">&-"))
 def test_closed_streams(folder: Path, closed: str) -> None:
     name = f"closed-{sum(closed.encode())}.h5"
