@@ -114,14 +114,6 @@ def test_a_game_as_first_from_start_to_goodbye():
     )
 
 
-def test_a_loss_as_second():
-    score, text = session("5;2 3;q", person=1)
-    assert score == Score(losses=1)
-    assert "You are O and move second.\nThe agent plays 1.\n" in text
-    assert "[X]|[X]|[X]" in text
-    assert "The agent wins.\n" in text
-
-
 def test_a_draw():
     # 1 X, 5 O, 9 X, 2 O, 8 X, 7 O, 3 X, 6 O, 4 X
     replies = {1: 4, 3: 1, 5: 6, 7: 5}
@@ -130,13 +122,6 @@ def test_a_draw():
     assert Game(BOARD, (0, 4, 8, 1, 7, 6, 2, 5, 3)).outcome == DRAW
     assert score == Score(draws=1)
     assert "\nDraw.\nScore: You 0, agent 0, draws 1.\n" in text
-
-
-def test_several_games_keep_the_score():
-    score, text = session("5;3;7;;5;3;7;y;4;9;8;q")
-    assert score == Score(wins=2, losses=1)
-    assert text.count("Another game?") == 3
-    assert text.endswith("Goodbye. You 2, agent 1, draws 0.\n")
 
 
 def test_a_larger_board_in_a_session():
@@ -319,13 +304,6 @@ def test_a_key_means_the_same_in_a_game_and_after_it():
     assert score == Score(wins=2)
     assert text.count("You are X and move first.") == 3 and text.count("does not count") == 1
     assert text.endswith("Another game? [Enter/q] q\nGoodbye. You 2, agent 0, draws 0.\n")
-
-
-def test_a_new_game_does_not_count():
-    score, text = session("5;n;5;3;7;q")
-    assert score == Score(wins=1)
-    assert text.count("You are X and move first.") == 2
-    assert text.count("does not count") == 1
 
 
 @pytest.mark.parametrize("person", [0, 1])
