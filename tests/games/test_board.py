@@ -56,11 +56,6 @@ def test_moves_one_after_the_other_take_turns(case: tuple[Board, tuple[int, ...]
 # --- rules --------------------------------------------------------------------------------------------------
 
 
-def test_the_lines_of_3x3() -> None:
-    rows, columns = {(0, 1, 2), (3, 4, 5), (6, 7, 8)}, {(0, 3, 6), (1, 4, 7), (2, 5, 8)}
-    assert set(Board().lines) == rows | columns | {(0, 4, 8), (2, 4, 6)}
-
-
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_lines_and_symmetries_are_those_of_the_oracle(size: tuple[int, int, int]) -> None:
     board, plain = Board(*size), naive.Board(*size)
@@ -221,29 +216,32 @@ def test_a_board_comes_back_from_its_name(board: Board) -> None:
         ("4x4x3", Board(4, 4, 3)),
         ("1x7x7", Board(1, 7, 7)),
         ("6X6x5", Board(6, 6, 5)),
+        *((name, Board(6, 7, 4, gravity=True)) for name in ("connect4", "connect-four", "Connect Four", " CONNECT_4 ")),
     ],
 )
-def test_k_is_the_shorter_side_unless_given(text: str, board: Board) -> None:
+def test_names_of_boards(text: str, board: Board) -> None:
     assert parse_board(text) == board
 
 
-@pytest.mark.parametrize("text", ["connect4", "connect-four", "Connect Four", " CONNECT_4 "])
-def test_connect_four_has_names(text: str) -> None:
-    assert parse_board(text) == Board(6, 7, 4, gravity=True)
+@pytest.mark.parametrize("rules", ["misere", "exact", "misere-exact", "gravity"])
+def test_rules_follow_the_size(rules: str) -> None:
+    board = Board(3, 4, 3, **dict.fromkeys(rules.split("-"), True))
+    assert board.name == f"3x4x3-{rules}" and parse_board(board.name) == parse_board(f" 3X4x3-{rules.upper()}") == board
 
 
-def test_the_classic_is_called_3x3() -> None:
-    assert Board().name == parse_board("3x3x3").name == "3x3"
-    assert Board(3, 3, 2).name == "3x3x2" and Board(4, 4, 4).name == "4x4x4"
+def test_the_last_number_is_left_out_of_the_classic_s_name_alone() -> None:
+    assert [board.name for board in (Board(), Board(3, 3, 2), Board(4, 4, 4))] == ["3x3", "3x3x2", "4x4x4"]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "3", "3x", "x3", "3x3x", "3x3x3x3", "3*3", "axb", "3.0x3", "-3x3", "3x3 4", "٣x٣", "3x1000"]
-)
+NO_SIZES = ["", "3", "3x", "x3", "3x3x", "3x3x3x3", "3*3", "axb", "3.0x3", "-3x3", "3x3 4", "٣x٣", "3x1000"]
+NO_RULES = ["3x3-exact-misere", "3x3-misere-misere", "3x3 wild", "3x3-", "3x3-wild", "-misere"]
+
+
+@pytest.mark.parametrize("text", [*NO_SIZES, *NO_RULES])
 def test_texts_that_are_no_board(text: str) -> None:
     with pytest.raises(BoardError, match="ROWSxCOLUMNS") as caught:
         parse_board(text)
-    assert ascii(text) in str(caught.value)
+    assert ascii(text) in str(caught.value) and len(str(caught.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,23 @@
-"""Enumerated boards, as they are and up to symmetry: known answers, and every row and edge against the oracle."""
+"""Boards as graphs, as they are and up to symmetry: known answers, and every row and edge against the oracle."""
 
 import functools
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
 from oracle import naive
 from oracle.boards import VariantBoard, variant_of
 
+from ttt_batch.core.errors import BoardError
 from ttt_batch.games.bitboards import EMPTY_SLOT, make_places
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, parse_board, positions_of_ply
-from ttt_batch.games.enumeration import _plies, _plies_of_small, enumerate_graph, next_ply
-from ttt_batch.games.graph import Graph
+from ttt_batch.games.enumeration import GRAPHS, _plies, _plies_of_small, enumerate_graph, next_ply
+from ttt_batch.games.graph import Graph, row_of
 from ttt_batch.games.solution import solve
 
 BOARDS = ["3x3", "2x2x1", "1x1", "1x7x3", "2x4x2", "4x2x3", "3x3-misere", "2x4x3-exact", "3x3x2-misere-exact"]
+BOARDS += ["3x1x3", "3x3-gravity", "2x3x2-gravity", "3x4x3-misere-gravity", "4x3x3-exact-gravity"]
 FORFEITS = (-1, -2)
 
 
@@ -49,19 +52,26 @@ def images_of_rows(board: Board, graph: Graph) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("name", "symmetry", "rows", "unfinished"),
+    ("name", "symmetry", "rows", "unfinished", "value"),
     [
-        ("3x3", False, 5_478, 4_520),
-        ("3x3", True, 765, 627),
-        ("3x4x3", True, 28_275, 20_088),
-        ("4x4x4", True, 1_217_977, 1_135_214),
+        ("3x3", False, 5_478, 4_520, 0),
+        ("3x3", True, 765, 627, 0),
+        ("3x4x3", True, 28_275, 20_088, 1),
+        ("4x4x4", True, 1_217_977, 1_135_214, 0),
     ],
 )
-def test_known_numbers_of_positions(name: str, symmetry: bool, rows: int, unfinished: int) -> None:
+def test_known_numbers_of_positions(name: str, symmetry: bool, rows: int, unfinished: int, value: int) -> None:
     graph = enumerate_graph(parse_board(name), False, symmetry)
     assert graph.code.size == graph.outcome.size == graph.ply.size == rows
     assert graph.first_edge.size - 1 == unfinished
     assert (graph.outcome[:unfinished] == UNFINISHED).all() and (graph.outcome[unfinished:] != UNFINISHED).all()
+    assert solve(graph)[0] == value
+
+
+def test_four_in_a_row_on_four_rows_where_marks_fall() -> None:
+    """The published number of positions (OEIS A212693 counts boards by size), and the value by John Tromp's table."""
+    graph = enumerate_graph(parse_board("4x4x4-gravity"))
+    assert graph.code.size == 161_029 and solve(graph)[0] == 0
 
 
 def test_known_numbers_of_moves() -> None:
@@ -69,9 +79,18 @@ def test_known_numbers_of_moves() -> None:
     assert enumerate_graph(parse_board("4x4x4"), False, True).child.size == 6_460_008
 
 
-@pytest.mark.parametrize(("name", "value"), [("3x3", 0), ("3x4x3", 1), ("4x4x4", 0), ("2x2x2", 1)])
-def test_known_values_of_games(name: str, value: int) -> None:
-    assert solve(enumerate_graph(parse_board(name), False, True))[0] == value
+def test_known_numbers_of_3x3() -> None:
+    """Positions by their ends, by marks and by results of best play, and the 255,168 different games."""
+    graph = enumerate_graph(Board())
+    assert Counter(graph.outcome.tolist()) == {UNFINISHED: 4520, FIRST_WINS: 626, SECOND_WINS: 316, DRAW: 16}
+    assert np.bincount(graph.ply).tolist() == [1, 9, 72, 252, 756, 1260, 1520, 1140, 390, 78]
+    assert Counter(solve(graph)[graph.outcome == UNFINISHED].tolist()) == {1: 2310, 0: 1052, -1: 1158}
+    games = [1] + [0] * (graph.code.size - 1)
+    for row in range(graph.first_edge.size - 1):
+        for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+            games[graph.child[edge]] += games[row]
+    ends = {outcome: sum(games[row] for row in np.flatnonzero(graph.outcome == outcome)) for outcome in (1, 2, 3)}
+    assert ends == {FIRST_WINS: 131_184, SECOND_WINS: 77_904, DRAW: 46_080}
 
 
 @pytest.mark.slow
@@ -148,13 +167,14 @@ def test_too_little_space_for_a_ply_is_reported() -> None:
 # --- every row and edge against the oracle ------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("occupied", [False, True])
 @pytest.mark.parametrize("symmetry", [False, True])
 @pytest.mark.parametrize("name", BOARDS)
 def test_rows_are_the_positions_and_edges_the_moves(name: str, symmetry: bool, occupied: bool) -> None:
     plain, states = oracle(name)
-    graph = enumerate_graph(parse_board(name), occupied, symmetry)
+    board = parse_board(name)
+    graph = enumerate_graph(board, occupied, symmetry)
 
     def row_code(position: naive.Position) -> int:
         return plain.code(plain.canonical(position) if symmetry else position)
@@ -177,10 +197,11 @@ def test_rows_are_the_positions_and_edges_the_moves(name: str, symmetry: bool, o
         edges = slice(graph.first_edge[row], graph.first_edge[row + 1])
         cells = range(plain.cells) if occupied else plain.legal(position)
         forfeit = FORFEITS[naive.mover(position) - 1]
-        children = [row_code(plain.place(position, cell)) if position[cell] == 0 else forfeit for cell in cells]
+        legal = plain.legal(position)
+        children = [row_code(plain.place(position, cell)) if cell in legal else forfeit for cell in cells]
         assert graph.cell[edges].tolist() == list(cells)
         assert graph.code[graph.child[edges]].tolist() == children
-        assert graph.legal[row] == len(plain.legal(position))
+        assert board.open_cells(position) == legal and graph.legal[row] == len(legal)
     for ply, (start, end) in enumerate(itertools.pairwise(graph.ply_start.tolist())):
         assert graph.ply[start:end].tolist() == [ply] * (end - start)
 
@@ -199,7 +220,7 @@ def test_parents_are_the_rows_with_a_move_into_a_row(name: str, symmetry: bool, 
     assert (of_row[1 : graph.code.size - 2 * occupied] > 0).all()
 
 
-@pytest.mark.parametrize("name", ["3x4x3", "1x11x3"])
+@pytest.mark.parametrize("name", ["3x4x3", "1x11x3", "3x4x3-misere", "3x4x3-exact"])
 def test_moves_up_to_symmetry_lead_to_the_class_of_the_child(name: str) -> None:
     """On boards too large for the oracle, some rows of every kind by the board's own functions."""
     board = parse_board(name)
@@ -226,3 +247,26 @@ def test_arrays_are_those_that_kernels_expect() -> None:
         assert Graph(*(str(array.dtype) for array in graph)) == expected
         assert all(array.flags.c_contiguous and not array.flags.writeable for array in graph)
         assert enumerate_graph(parse_board(name), occupied, symmetry) is graph
+
+
+# --- rows of codes ------------------------------------------------------------------------------------------------
+
+
+def test_every_code_finds_its_row() -> None:
+    graph = enumerate_graph(Board(), True)
+    for row in range(0, graph.code.size - 2, 13):
+        assert row_of(graph, int(graph.code[row])) == row
+
+
+@pytest.mark.parametrize("code", [-1, -2, 2, 3**9 - 1, 3**9, 10**30])
+def test_codes_that_no_game_reaches_have_no_row(code: int) -> None:
+    for occupied in (False, True):
+        with pytest.raises(BoardError, match=f"code {code} cannot occur"):
+            row_of(enumerate_graph(Board(), occupied), code)
+
+
+def test_boards_with_too_many_positions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ttt_batch.games.enumeration.MAX_ROWS", 1_000)
+    GRAPHS.clear()
+    with pytest.raises(BoardError, match=r"2x5x3 .*1,000"):
+        enumerate_graph(Board(2, 5, 3))

@@ -1,6 +1,5 @@
 """Boards on which marks fall: their positions, values and games, against what is written down or counted naively."""
 
-import functools
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -15,73 +14,6 @@ import ttt_batch as ttt
 from ttt_batch.agents.external import at_board
 from ttt_batch.analysis.matches import play_scripted
 from ttt_batch.app.terminal.loop import play_in_terminal
-from ttt_batch.games.board import EMPTY, UNFINISHED, Board
-from ttt_batch.games.enumeration import enumerate_graph
-from ttt_batch.games.solution import solve
-
-
-def positions(board: Board) -> dict[tuple[int, ...], list[int]]:
-    """Every position that games reach, with the cells that may be marked: walked from the rules alone."""
-    found: dict[tuple[int, ...], list[int]] = {}
-    left = [(EMPTY,) * board.cells]
-    while left:
-        marks = left.pop()
-        if marks in found:
-            continue
-        columns = [[row * board.cols + col for row in range(board.rows)] for col in range(board.cols)]
-        lowest = [[cell for cell in column if marks[cell] == EMPTY][-1:] for column in columns]
-        over = board.outcome(marks) != UNFINISHED
-        found[marks] = [] if over else sorted(cell for cells in lowest for cell in cells)
-        left += [board.after(marks, cell) for cell in found[marks]]
-    return found
-
-
-@pytest.mark.parametrize("name", ["3x3-gravity", "2x3x2-gravity", "3x4x3-misere-gravity", "4x3x3-exact-gravity"])
-@pytest.mark.parametrize("symmetry", [False, True])
-def test_the_graph_has_the_positions_and_moves_of_the_rules(name: str, symmetry: bool):
-    board = ttt.parse_board(name)
-    assert board.name == name
-    graph, naive = enumerate_graph(board, symmetry=symmetry), positions(board)
-    kept = {marks for marks in naive if not symmetry or board.representative(marks)[0] == marks}
-    assert {board.decode(int(code)) for code in graph.code} == kept
-    for row in range(graph.first_edge.size - 1):
-        edges = slice(graph.first_edge[row], graph.first_edge[row + 1])
-        marks = board.decode(int(graph.code[row]))
-        assert graph.cell[edges].tolist() == naive[marks] == board.open_cells(marks)
-        assert graph.legal[row] == len(naive[marks])
-        for cell, child in zip(graph.cell[edges], graph.child[edges], strict=True):
-            after = board.after(marks, int(cell))
-            after = board.representative(after)[0] if symmetry else after
-            assert graph.code[child] == board.encode(after)
-    assert (np.diff(graph.first_edge) == graph.legal).all()
-
-
-@functools.cache
-def value(board: Board, marks: tuple[int, ...]) -> int:
-    """The result of best play by plain minimax."""
-    outcome = board.outcome(marks)
-    if outcome != UNFINISHED:
-        return {1: 1, 2: -1, 3: 0}[outcome]
-    best = max if marks.count(1) == marks.count(2) else min
-    return best(value(board, board.after(marks, cell)) for cell in board.open_cells(marks))
-
-
-@pytest.mark.parametrize("name", ["3x3-gravity", "3x4x3-gravity"])
-def test_best_play_is_that_of_minimax(name: str):
-    board = ttt.parse_board(name)
-    graph = enumerate_graph(board)
-    for code, result in zip(graph.code, solve(graph), strict=True):
-        assert value(board, board.decode(int(code))) == result
-
-
-def test_four_in_a_row_on_four_rows_is_a_draw_of_161029_positions():
-    """The published number of positions (OEIS A212693 counts boards by size), and the value by John Tromp's table."""
-    board = ttt.parse_board("4x4x4-gravity")
-    graph = enumerate_graph(board)
-    assert graph.code.size == 161_029
-    assert solve(graph)[0] == 0
-    assert len(board.symmetries) == 2
-    assert len(ttt.parse_board("6x7x4-gravity").symmetries) == 2
 
 
 @pytest.mark.sampled(2)
