@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 import pytest
+from helpers.players import best_play as minimax
 from helpers.support import mostly_slow
 
 import ttt_batch as ttt
@@ -17,7 +18,7 @@ from ttt_batch.app.reports.evaluation import evaluation_text, show_text
 from ttt_batch.app.reports.layout import line_of_play
 from ttt_batch.core.errors import BoardError
 from ttt_batch.core.text import RESULTS
-from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position, parse_board
+from ttt_batch.games.board import EMPTY, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run
 
@@ -33,33 +34,13 @@ def trained(learner: str = "td", games: int = 2000, **options: object) -> Run:
     return ttt.train(games, learner=learner, seed=5, **options)
 
 
-def after(marks: Position, cell: int) -> Position:
-    return (*marks[:cell], 1 + (len(marks) - marks.count(EMPTY)) % 2, *marks[cell + 1 :])
-
-
-@functools.cache
-def minimax(board: Board, marks: Position) -> tuple[int, int]:
-    """(result, plies) of best play: win soon, lose late."""
-    outcome = board.outcome(marks)
-    if outcome != UNFINISHED:
-        return {FIRST_WINS: 1, DRAW: 0, SECOND_WINS: -1}[outcome], 0
-    sign = -1 if (len(marks) - marks.count(EMPTY)) % 2 else 1
-    best = None
-    for cell in board.open_cells(marks):
-        result, plies = minimax(board, after(marks, cell))
-        good = result * sign
-        key = (good, -plies if good > 0 else plies)
-        best = key if best is None or key > best else best
-    return best[0] * sign, abs(best[1]) + 1
-
-
 def some_positions(board: Board, n: int, seed: int = 0) -> list[Position]:
     """Positions of random games, the empty board and a final one among them."""
     rng, found = random.Random(seed), {(EMPTY,) * board.cells: None}
     while len(found) < n:
         marks = (EMPTY,) * board.cells
         while board.outcome(marks) == UNFINISHED:
-            marks = after(marks, rng.choice(board.open_cells(marks)))
+            marks = board.after(marks, rng.choice(board.open_cells(marks)))
             found[marks] = None
     return list(found)
 
@@ -97,14 +78,14 @@ def test_it_is_what_the_run_says_and_what_minimax_finds(name):
         for move in shown.moves:
             assert move.value == values[move.cell] or (math.isnan(move.value) and math.isnan(values[move.cell]))
             assert move.probability == (1 / len(chosen) if move.cell in chosen else 0)
-            then = minimax(board, after(marks, move.cell))
+            then = minimax(board, board.after(marks, move.cell))
             assert move.truth == (then[0], then[1] + 1)
             assert move.keeps == (then[0] == result)
             assert move.best == (then == (result, plies - 1))
         assert any(move.best for move in shown.moves)
         legal = [cell for cell in chosen if board.is_open(marks, cell)]
         assert list(shown.forfeits) == [cell for cell in chosen if cell not in legal]
-        kept = [cell for cell in legal if minimax(board, after(marks, cell))[0] == result]
+        kept = [cell for cell in legal if minimax(board, board.after(marks, cell))[0] == result]
         assert shown.keeps == pytest.approx(len(kept) / len(chosen))
 
 
@@ -129,7 +110,7 @@ def test_a_game_that_is_lost_by_a_forfeit_is_drawn_without_that_mark(name):
     for seat, line in evaluation.losing_line.items():
         marks: Position = (EMPTY,) * 9
         for cell in line[:-1]:
-            marks = after(marks, cell)
+            marks = run.board.after(marks, cell)
         player = "XO"[(len(line) - 1) % 2]
         drawn = line_of_play(run.board, line)
         assert "\n".join([f"can be beaten as {seat}:", *drawn]) in text
@@ -170,10 +151,10 @@ def test_best_play_ends_as_the_truth_says_and_takes_the_lowest_cell(name):
         assert len(line) == plies
         for number, cell in enumerate(line):
             rest = (result, plies - number - 1)
-            good = [c for c in run.board.open_cells(marks) if minimax(run.board, after(marks, c)) == rest]
+            good = [c for c in run.board.open_cells(marks) if minimax(run.board, run.board.after(marks, c)) == rest]
             best = [move.cell for move in describe_position(run, marks).moves if move.best]
             assert cell == min(good) and best == good
-            marks = after(marks, cell)
+            marks = run.board.after(marks, cell)
         assert minimax(run.board, marks) == (result, 0) and run.board.outcome(marks) != UNFINISHED
         assert best_play(run, marks) == ()
 
@@ -214,7 +195,7 @@ def test_visits_are_those_of_the_entry_behind_the_value(learner, symmetry):
     for marks in some_positions(board, 60, seed=3):
         for move in describe_position(run, marks).moves:
             player = sum(mark != EMPTY for mark in marks) % 2
-            then = after(marks, move.cell)
+            then = board.after(marks, move.cell)
             if learner == "minimax-q":
                 lowest, image = board.representative(marks, run.config.symmetry)
                 row = rows[board.encode(lowest)]
@@ -270,7 +251,7 @@ def test_a_grown_board_knows_values_and_no_truth(symmetry):
         assert {image.position for image in shown.images} == grids(run.board, marks)
         for move in shown.moves:
             assert (move.truth, move.keeps, move.best) == (None, None, None)
-            then = after(marks, move.cell)
+            then = run.board.after(marks, move.cell)
             code = min(map(run.board.encode, grids(run.board, then))) if symmetry == "on" else run.board.encode(then)
             if run.board.outcome(then) == UNFINISHED:
                 assert move.visits == (int(run.visits[codes[code]]) if code in codes else 0)
@@ -366,17 +347,12 @@ def test_positions_that_no_game_reaches_are_refused(position):
         describe_position(trained(), position)
 
 
-def test_so_they_are_on_a_grown_board():
+@pytest.mark.parametrize("text", ["XXXXX/OOOOO/...../...../.....", "XX.../...../...../...../....."])
+def test_so_they_are_on_a_grown_board(text):
     run = trained("td", 50, board="5x5x5", batch=1)
-    for text in ("XXXXX/OOOOO/...../...../.....", "XX.../...../...../...../....."):
+    for position in (text, run.board.encode(tuple(".XO".index(mark) for mark in text.replace("/", "")))):
         with pytest.raises(BoardError, match="position"):
-            describe_position(run, text)
-        with pytest.raises(BoardError):
-            describe_position(run, run.board.encode(tuple(".XO".index(mark) for mark in text.replace("/", ""))))
-
-
-def test_parse_board_is_the_run_s():
-    assert describe_position(trained(board="3x3-misere"), 0).board == parse_board("3x3-misere")
+            describe_position(run, position)
 
 
 def test_a_position_as_networks_see_it(pattern_run: PatternRun) -> None:
@@ -427,9 +403,9 @@ def test_evaluate_says_of_networks_what_show_does(games: int, seed: int) -> None
             if shown.player == seat:
                 picked = [move for move in shown.moves if move.probability]
                 lost |= any(move.truth.seen_by(seat).result < 0 for move in picked)
-                stack += [after(marks, move.cell) for move in picked]
+                stack += [run.board.after(marks, move.cell) for move in picked]
             else:
-                stack += [after(marks, move.cell) for move in shown.moves]
+                stack += [run.board.after(marks, move.cell) for move in shown.moves]
         assert found["unbeatable"][name] is not lost
         assert (found["losing_line"][name] is None) is not lost
 

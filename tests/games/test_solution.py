@@ -1,60 +1,36 @@
 """Results with distances: the sweep against plain minimax that counts plies, on whole boards."""
 
-from functools import cache
-
 import pytest
+from helpers.players import best_play, moves_of
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import BoardError
-from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position, parse_board
+from ttt_batch.games.board import EMPTY, parse_board
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.games.solution import RESULTS, WORDS, Prospect, SolvedResult, solve, solve_in_plies, solved_result
-
-
-def naive(board: Board):
-    """Result and plies by plain recursion, straight from the definition."""
-
-    @cache
-    def best(marks: Position) -> tuple[int, int]:
-        outcome = board.outcome(marks)
-        if outcome != UNFINISHED:
-            return {FIRST_WINS: 1, DRAW: 0, SECOND_WINS: -1}[outcome], 0
-        mover = FIRST + (len(marks) - marks.count(EMPTY)) % 2
-        sign = 1 if mover == FIRST else -1
-        found = []
-        for cell, mark in enumerate(marks):
-            if mark == EMPTY:
-                result, plies = best((*marks[:cell], mover, *marks[cell + 1 :]))
-                good = result * sign
-                found.append((good, -plies if good > 0 else plies))  # win soon, lose late
-        good, order = max(found)
-        return good * sign, abs(order) + 1
-
-    return best
 
 
 @pytest.mark.parametrize("name", ["3x3", "3x3-misere", "2x3x2", "3x3x2-exact", "2x4x3"])
 @pytest.mark.parametrize("occupied", [False, True])
 def test_every_position_has_the_result_and_distance_of_plain_minimax(name, occupied):
     board = parse_board(name)
-    graph, best = enumerate_graph(board, occupied), naive(board)
+    graph = enumerate_graph(board, occupied)
     values = solve_in_plies(graph)
     for code, value in zip(graph.code.tolist(), values.tolist(), strict=True):
         if code >= 0:
             marks = board.decode(code)
-            assert solved_result(value, marks.count(EMPTY)) == best(marks), board.format_position(marks)
+            assert solved_result(value, marks.count(EMPTY)) == best_play(board, marks), board.format_position(marks)
     assert ((values > 0).astype(int) - (values < 0) == solve(graph)).all()
 
 
 @pytest.mark.parametrize("symmetry", ["off", "on"])
 def test_a_run_knows_the_truth_behind_each_move(symmetry):
-    run, best = ttt.train(1000, symmetry=symmetry), naive(Board())
+    run = ttt.train(1000, symmetry=symmetry)
     for text in ("... ... ...", "X.. ... ...", "XX. OO. ...", "XOX .O. ...", "XOX OXO OX."):
         marks = run.position(text)
-        assert run.truth(text) == best(marks)
-        mover = FIRST + (9 - marks.count(EMPTY)) % 2
-        after = {c: (*marks[:c], mover, *marks[c + 1 :]) for c in range(9) if marks[c] == EMPTY}
-        assert run.true_moves(text) == {c: best(a) for c, a in after.items()}
+        assert run.truth(text) == best_play(run.board, marks)
+        after = moves_of(run.board, marks)
+        assert run.true_moves(text) == {cell: best_play(run.board, then) for cell, then in after.items()}
     assert run.truth("XX. OO. ...") == (1, 1)
     assert run.truth("XXX OO. ...") == SolvedResult(1, 0) and run.true_moves("XXX OO. ...") == {}
     assert run.truth("XX. OO. ...").seen_by(1).result == -1
