@@ -163,25 +163,7 @@ def test_matches_depend_on_the_seed_and_on_nothing_else(monkeypatch: pytest.Monk
     assert after == before
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("player", SCRIPTED)
-@pytest.mark.parametrize("seat", SEATS)
-def test_matches_on_a_large_board_go_as_played_by_hand(seat: str, player: str) -> None:
-    run, board, number = large_run(), VariantBoard(5, 5, 5), SEATS.index(seat)
-    key = int(stream_key(5, 16 + 2 * SCRIPTED.index(player) + number))
-    results = dict.fromkeys((1 + number, naive.DRAW, 2 - number), 0)
-    for game in range(25):
-        position: naive.Position = board.empty
-        while board.outcome(position) == UNFINISHED:
-            own = naive.mover(position) == 1 + number
-            cells = run.candidates(position) if own else naive_cells(board, position, player)
-            bits = drawn(key, game, naive.ply(position))
-            position = board.place(position, cells[below(bits, len(cells))])
-        results[board.outcome(position)] += 1
-    assert play_scripted(run, player, seat, games=25, seed=5) == Tally(*results.values())
-
-
-def by_hand(run: PatternRun, player: str, seat: str, games: int, seed: int) -> Tally:
+def by_hand(run: Run | PatternRun, player: str, seat: str, games: int, seed: int) -> Tally:
     """A match, from its description."""
     board, number = run.board, SEATS.index(seat)
     oracle = variant_of(board)
@@ -195,6 +177,13 @@ def by_hand(run: PatternRun, player: str, seat: str, games: int, seed: int) -> T
             position = oracle.place(position, cells[below(drawn(key, game, naive.ply(position)), len(cells))])
         results[oracle.outcome(position)] += 1
     return Tally(*results.values())
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("player", SCRIPTED)
+@pytest.mark.parametrize("seat", SEATS)
+def test_matches_on_a_large_board_go_as_played_by_hand(seat: str, player: str) -> None:
+    assert play_scripted(large_run(), player, seat, games=25, seed=5) == by_hand(large_run(), player, seat, 25, 5)
 
 
 @pytest.mark.parametrize(("player", "seat"), [("random", "first"), ("two-ply", "second")])
