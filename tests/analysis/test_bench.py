@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -108,16 +109,10 @@ def test_at_a_terminal_a_bar_of_which_nothing_remains() -> None:
 @pytest.mark.parametrize(
     ("words", "value"),
     [
-        ("--seconds 0", "0"),
-        ("--seconds -1", "-1"),
-        ("--seconds nan", "nan"),
-        ("--seconds inf", "inf"),
-        ("--seconds 1e9", "1e+09"),
-        ("--seconds long", "long"),
-        ("--threads 0", "0"),
-        ("--threads 1.5", "1.5"),
-        ("--threads 9999999", "9,999,999"),
-        ("--nonsense", "--nonsense"),
+        ("--seconds 0", "seconds 0 is outside 0.1 .. 3600; give a number in it"),
+        ("--seconds nan", "seconds nan is outside"),
+        ("--seconds long", "seconds long is not a number"),
+        ("--threads 9999999", "threads 9,999,999 is outside"),
         ("something", "something"),
     ],
 )
@@ -190,22 +185,20 @@ def test_thread_counts_double_up_to_the_most() -> None:
 # --- the scripts ----------------------------------------------------------------------------------------
 
 
-def script(name: str, *words: str) -> "subprocess.CompletedProcess[str]":
-    """Run a script."""
+def run_script(name: str, *words: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, str(SCRIPTS / f"{name}.py"), *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
 
 
 @pytest.fixture
-def benchmark(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def benchmark(script: Callable[[str], ModuleType]) -> ModuleType:
     """The script as a module."""
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    return importlib.import_module("benchmark")
+    return script("benchmark")
 
 
 @pytest.mark.slow  # every measurement once
 def test_the_benchmark_of_a_command() -> None:
-    done = script("benchmark", "--quick", "--only", "ttt-batch --help", "--json", "-")
+    done = run_script("benchmark", "--quick", "--only", "ttt-batch --help", "--json", "-")
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["quick"] and {"machine", "versions", "date"} <= set(report)
@@ -213,7 +206,7 @@ def test_the_benchmark_of_a_command() -> None:
     assert figure["figure"] == "ttt-batch --help" and figure["unit"] == "s" and figure["target"] == "< 0.3"
     assert len(figure["rounds"]) >= 5 and 0 < figure["min"] <= figure["value"] <= figure["max"] < 10
     assert figure["reached"] == (figure["value"] < 0.3)
-    refused = script("benchmark", "--only", "nothing of the kind")
+    refused = run_script("benchmark", "--only", "nothing of the kind")
     assert refused.returncode == 1 and "train --games 100000" in refused.stderr and refused.stdout == ""
 
 
@@ -280,9 +273,8 @@ def test_first_proofs_and_settling(benchmark: ModuleType) -> None:
         assert found["later"] == holds[holds.argmax() + 1 :].mean()
 
 
-def test_the_stages_of_a_command_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    itemise = importlib.import_module("itemise")
+def test_the_stages_of_a_command_add_up(tmp_path: Path, script: Callable[[str], ModuleType]) -> None:
+    itemise = script("itemise")
     found = itemise.itemise(tmp_path)
     total = found.pop("total")
     assert set(found) == set(itemise.STAGES)
@@ -300,10 +292,10 @@ def test_a_picture_of_a_report(tmp_path: Path, benchmark: ModuleType) -> None:
         for figure, value in zip(benchmark.figures(plan), range(1000, 10**6, 1000), strict=False)
     ]
     (tmp_path / "report.json").write_text(json.dumps(benches.environment_info() | {"figures": entries}))
-    done = script("picture", str(tmp_path / "report.json"), str(tmp_path / "picture.png"))
+    done = run_script("picture", str(tmp_path / "report.json"), str(tmp_path / "picture.png"))
     # Nothing is left out: every figure that the picture shows is one that the benchmark has.
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
     (tmp_path / "empty.json").write_text(json.dumps(benches.environment_info() | {"figures": []}))
-    refused = script("picture", str(tmp_path / "empty.json"))
+    refused = run_script("picture", str(tmp_path / "empty.json"))
     assert refused.returncode == 1 and refused.stdout == "" and not (tmp_path / "empty.png").exists()

@@ -5,9 +5,10 @@ import functools
 
 import numpy as np
 import pytest
+from helpers.proof_agents import can_fill
 from helpers.support import BOTH_SEATS
 from oracle import naive
-from oracle.boards import VariantBoard, variant_of
+from oracle.boards import variant_of
 
 import ttt_batch as ttt
 from ttt_batch.analysis import judge as searching
@@ -28,28 +29,9 @@ def trained(learner: str, board: str = "3x3", games: int = 20_000, seed: int = 0
     return ttt.train(games, learner=learner, board=board, seed=seed, symmetry=symmetry)
 
 
-RUNS: dict[int, Run] = {}
-
-
-def found(run: Run, seat: str, **options: int) -> prover.Proof:
-    RUNS[id(run)] = run
-    return search(run, seat, **options)
-
-
-def naive_board(run: Run) -> VariantBoard:
-    board = run.board
-    return variant_of(board)
-
-
-@functools.cache
-def _candidates(run_id: int, position: naive.Position) -> list[int]:
-    return RUNS[run_id].candidates(position)
-
-
 def is_beaten(run: Run, seat: int) -> bool:
     """By the naive oracle: every opponent's move and every one of the agent's candidates."""
-    RUNS[id(run)] = run
-    return naive.worst_case(naive_board(run), lambda position: _candidates(id(run), position), 1 + seat) < 0
+    return naive.worst_case(variant_of(run.board), functools.cache(run.candidates), 1 + seat) < 0
 
 
 def assert_lost(run: Run, seat: int, line: list[int]) -> None:
@@ -67,25 +49,13 @@ def assert_lost(run: Run, seat: int, line: list[int]) -> None:
     assert board.outcome(position) == FIRST_WINS + 1 - seat
 
 
-def can_fill(run: Run, position: naive.Position, player: int) -> bool:
-    """Whether `player` could still make a line if it alone decided, by trying: all its moves, and where they stand."""
-    board, mark = run.board, 1 + player
-    left = (board.cells + 1 - player) // 2 - position.count(mark)
-    for line, (_, fence) in zip(board.lines, board.line_masks, strict=True):
-        marks = [position[cell] for cell in line]
-        longer = any(fence >> cell & 1 and position[cell] == mark for cell in range(board.cells))
-        if not longer and set(marks) <= {0, mark} and marks.count(0) <= left:
-            return True
-    return False
-
-
 def n_entered(run: Run, seat: int) -> int:
     """Positions that a search through the whole tree has to enter, counted by plain recursion."""
     board, seen = run.board, set[naive.Position]()
     filler = seat if board.misere else 1 - seat
 
     def enter(position: naive.Position) -> None:
-        cut = not run.learner.occupied and not can_fill(run, position, filler)
+        cut = not run.learner.occupied and not can_fill(board, position, filler)
         if run.config.symmetry:
             position = board.representative(position)[0]
         if board.outcome(position) != UNFINISHED or cut or position in seen:
@@ -121,7 +91,7 @@ def test_verdicts_are_those_of_exact_evaluation(learner: str) -> None:
     for run in (trained(learner, games=40), trained(learner, games=20_000, seed=1), knowing(learner)):
         evaluation = run.evaluation()
         for number, seat in enumerate(SEATS):
-            verdict = found(run, seat)
+            verdict = search(run, seat)
             assert verdict.unbeatable == evaluation.unbeatable[seat]
             verdicts.add(verdict.status)
             if verdict.line is None:
@@ -138,7 +108,7 @@ def test_verdicts_on_other_boards_are_those_of_the_oracle(learner: str, board: s
     for games in (10, 20_000):
         run = trained(learner, board=board, games=games)
         for number, seat in enumerate(SEATS):
-            verdict = found(run, seat)
+            verdict = search(run, seat)
             assert verdict.unbeatable == (not is_beaten(run, number)) == run.evaluation().unbeatable[seat]
             if verdict.line is None:
                 assert verdict.positions == n_entered(run, number)
@@ -149,19 +119,19 @@ def test_verdicts_on_other_boards_are_those_of_the_oracle(learner: str, board: s
 def test_images_of_a_position_are_entered_once() -> None:
     plain, shared = trained("td", games=400_000), trained("td", games=400_000, symmetry="on")
     for number, seat in enumerate(SEATS):
-        verdict = found(shared, seat)
+        verdict = search(shared, seat)
         assert verdict == prover.Proof("proved", n_entered(shared, number), None)
-        assert verdict.positions < found(plain, seat).positions / 3
+        assert verdict.positions < search(plain, seat).positions / 3
     poor = trained("td", games=40, symmetry="on")
     for number, seat in enumerate(SEATS):
-        verdict = found(poor, seat)
+        verdict = search(poor, seat)
         assert verdict.line is not None
         assert_lost(poor, number, verdict.line)
 
 
 def test_boards_with_no_line_to_fill_are_proved_at_once() -> None:
     run = trained("td", board="1x5x5", games=10)
-    assert [found(run, seat) for seat in SEATS] == [prover.Proof("proved", 0, None)] * 2
+    assert [search(run, seat) for seat in SEATS] == [prover.Proof("proved", 0, None)] * 2
 
 
 @pytest.mark.parametrize(("board", "symmetry"), [("5x5x5", "off"), ("5x5x4", "on"), ("5x5x5-misere", "off")])
@@ -171,12 +141,12 @@ def test_agents_that_know_little_of_a_large_board_are_refuted(learner: str, boar
     assert run.grown is not None
     before = run.grown.used, run.grown.lost, [table.tobytes() for table in run.grown.compact()[1]]
     for number, seat in enumerate(SEATS):
-        verdict = found(run, seat)
+        verdict = search(run, seat)
         assert verdict.status == "refuted" and verdict.unbeatable is False
         assert verdict.line is not None and verdict.positions < 10_000
         assert_lost(run, number, verdict.line)
-        assert found(run, seat) == verdict
-        assert found(run, seat, budget=5) == prover.Proof("undecided", 5, None)
+        assert search(run, seat) == verdict
+        assert search(run, seat, budget=5) == prover.Proof("undecided", 5, None)
     assert before == (run.grown.used, run.grown.lost, [table.tobytes() for table in run.grown.compact()[1]])
 
 
@@ -185,36 +155,33 @@ def test_agents_that_know_little_of_a_large_board_are_refuted(learner: str, boar
 def test_a_large_board_can_be_searched_through(learner: str) -> None:
     run = trained(learner, board="2x9x9", games=300, symmetry="off")
     assert run.grown is not None
-    statuses = [found(run, seat).status for seat in SEATS]
+    statuses = [search(run, seat).status for seat in SEATS]
     assert "proved" in statuses
     for number, seat in enumerate(SEATS):
         if statuses[number] == "proved":
-            assert found(run, seat).positions == n_entered(run, number)
+            assert search(run, seat).positions == n_entered(run, number)
 
 
 def test_a_budget_is_enough_or_leaves_the_question_open(monkeypatch: pytest.MonkeyPatch) -> None:
     run = trained("td", games=400_000)
-    whole = found(run, "second")
+    whole = search(run, "second")
     assert whole.status == "proved" and whole.unbeatable is True
-    assert found(run, "second", budget=whole.positions) == whole
-    short = found(run, "second", budget=whole.positions - 1)
+    assert search(run, "second", budget=whole.positions) == whole
+    short = search(run, "second", budget=whole.positions - 1)
     assert short == prover.Proof("undecided", whole.positions - 1, None) and short.unbeatable is None
     monkeypatch.setattr(prover, "AT_ONCE", 7)  # interrupted and gone on with
-    assert found(run, "second") == whole
+    assert search(run, "second") == whole
     poor = trained("td", games=40)
     monkeypatch.setattr(prover, "AT_ONCE", 1)
-    pieces = found(poor, "second")
+    pieces = search(poor, "second")
     monkeypatch.undo()
-    assert pieces == found(poor, "second")
+    assert pieces == search(poor, "second")
 
 
-@pytest.mark.parametrize("budget", [0, -1, 1.5, 10**9])
-def test_impossible_budgets_are_refused(budget: int) -> None:
-    with pytest.raises(UsageError, match="budget"):
-        search(trained("td", games=40), "first", budget=budget)
-
-
-def test_budgets_beyond_the_memory_and_unknown_seats_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_impossible_budgets_and_unknown_seats_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for budget in (0, -1, 1.5, 10**9):
+        with pytest.raises(UsageError, match="budget"):
+            search(trained("td", games=40), "first", budget=budget)  # type: ignore[arg-type]
     monkeypatch.setattr(searching, "free_memory", lambda: 1_000_000)
     with pytest.raises(UsageError, match=r"budget 100,000,000 takes 2\.1 GB of memory, 0\.0 GB are free"):
         search(trained("td", games=40), "first", budget=100_000_000)
@@ -228,5 +195,5 @@ def test_the_cut_looks_at_fences_and_at_moves_that_are_left() -> None:
     assert masks[:, 1].tolist() == [0b1000, 0b10001, 0b100010, 0b100]
     run = trained("td", board="1x6x3-exact", games=200)
     for number, seat in enumerate(SEATS):
-        verdict = found(run, seat)
+        verdict = search(run, seat)
         assert verdict.unbeatable == (not is_beaten(run, number))
