@@ -24,7 +24,6 @@ from ttt_batch.evaluation.judgement import (
 from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.games.graph import Graph
-from ttt_batch.games.notation import read_position
 from ttt_batch.games.solution import solve
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner
@@ -35,7 +34,6 @@ from ttt_batch.simulation.policy import (
     empty_policy,
     optimal_policy,
     order_rows,
-    policy_among,
     random_policy,
 )
 
@@ -53,31 +51,9 @@ TABLES: list[Table] = [(name, seed) for name in BOTH_SEATS for seed in (1, 2)]
 # --- known answers --------------------------------------------------------------------------------------
 
 
-def best_response(policy: Policy, seat: int) -> tuple[float, float, float]:
-    """(win, draw, loss) of the best opponent against a policy in `seat`; of equal replies the first."""
-    value = sweeps.best_responses(GRAPH, chosen_edges(GRAPH, policy), seat)
-    reply = policy.ordered.copy()
-    count = policy.best.copy()
-    for row in range(count.size):
-        if GRAPH.ply[row] & 1 != seat:
-            edges = np.arange(GRAPH.first_edge[row], GRAPH.first_edge[row + 1])
-            reply[edges[0]] = edges[np.argmax(value[GRAPH.child[edges]])]
-            count[row] = 1
-    both = Policy(reply, count)
-    result = match(GRAPH, both, both)
-    assert value[0] == pytest.approx((result[0] - result[2]) * (2 * seat - 1), abs=1e-12)
-    return result[::-1] if seat == FIRST else result
-
-
 def test_random_play_against_random_play() -> None:
     random = random_policy(GRAPH)
     assert match(GRAPH, random, random) == pytest.approx((737 / 1260, 8 / 63, 121 / 420), abs=1e-12)
-
-
-def test_best_responses_to_random_play() -> None:
-    random = random_policy(GRAPH)
-    assert best_response(random, SECOND) == pytest.approx((191 / 192, 1 / 192, 0), abs=1e-12)
-    assert best_response(random, FIRST) == pytest.approx((881 / 945, 19 / 315, 1 / 135), abs=1e-12)
 
 
 def test_optimal_play_against_random_play() -> None:
@@ -85,12 +61,6 @@ def test_optimal_play_against_random_play() -> None:
     assert match(GRAPH, optimal, random) == pytest.approx((0.967811, 0.032189, 0), abs=5e-7)
     assert match(GRAPH, random, optimal) == pytest.approx((0, 0.222516, 0.777484), abs=5e-7)
     assert match(GRAPH, optimal, optimal) == (0, 1, 0)
-
-
-def test_optimal_play_is_unbeatable_and_random_play_is_not() -> None:
-    for seat in (FIRST, SECOND):
-        assert losing_line(GRAPH, optimal_policy(GRAPH, solve(GRAPH)), seat) is None
-        assert losing_line(GRAPH, random_policy(GRAPH), seat) is not None
 
 
 # --- policies of tables with random numbers in them ------------------------------------------------------
@@ -216,19 +186,6 @@ def test_the_optimal_share_is_that_of_its_definition(table: Table, seat: int) ->
     assert 0 < found < 1
 
 
-def test_optimal_and_random_play_have_their_optimal_shares() -> None:
-    solution = solve(GRAPH)
-    optimal, random = TdTables(true_table()), TdTables(np.zeros(GRAPH.code.size))
-    for seat in (FIRST, SECOND):
-        assert judged("td", GRAPH, optimal).optimal_share[seat] == 1
-        rows = [row for row in range(GRAPH.first_edge.size - 1) if GRAPH.ply[row] & 1 == seat]
-        keeping = 0
-        for row in rows:
-            children = GRAPH.child[GRAPH.first_edge[row] : GRAPH.first_edge[row + 1]]
-            keeping += bool((solution[children] == solution[row]).all())
-        assert judged("td", GRAPH, random).optimal_share[seat] == keeping / len(rows)
-
-
 @pytest.mark.parametrize("seat", [FIRST, SECOND])
 @pytest.mark.parametrize("table", TABLES, ids=str)
 def test_the_losing_line_is_a_shortest_game_that_the_agent_loses(table: Table, seat: int) -> None:
@@ -271,43 +228,9 @@ def shortest_loss(rule: naive.Rule, mark: int) -> int:
         level = following
 
 
-def true_table() -> np.ndarray:
-    """The solved game as a `td` table."""
-    return solve(GRAPH).astype(np.float64)
-
-
 def judged(name: str, graph: Graph, tables: Any) -> Judgement:
     learner = LEARNERS[name]
     return exact_judge(graph, learner, learner.worth(learner.defaults))(tables)
-
-
-def test_one_wrong_value_makes_a_beatable_table_and_the_line_shows_it() -> None:
-    """A table that lets O answer a corner with the far corner; lost then, it takes any move for as good as another."""
-    values = true_table()
-    assert judged("td", GRAPH, TdTables(values)).unbeatable.tolist() == [True, True]
-    board = Board()
-
-    def row(text: str) -> int:
-        return int(np.flatnonzero(GRAPH.code == board.encode(read_position(text, board)))[0])
-
-    # After X1 only the centre keeps the draw; the table now likes O9 as much.
-    assert values[row("X.. .O. ...")] == 0 and values[row("X.. ... ..O")] == 1
-    values[row("X.. ... ..O")] = 0
-    verdict = judged("td", GRAPH, TdTables(values))
-    assert verdict.unbeatable.tolist() == [True, False]
-    assert verdict.worst.tolist() == [0, -1]
-    assert verdict.best_response[FIRST] == 0 and verdict.best_response[SECOND] == pytest.approx(0.5)
-    policy = empty_policy(GRAPH)
-    order_rows(TdTables(values), GRAPH, LEARNERS["td"].choice, policy)
-    assert losing_line(GRAPH, policy, FIRST) is None
-    line = losing_line(GRAPH, policy, SECOND)
-    assert line is not None and line[:2] == [0, 8] and len(line) == 5
-
-    # Where the table prefers O9, the best opponent wins for certain.
-    values[row("X.. ... ..O")] = -1
-    verdict = judged("td", GRAPH, TdTables(values))
-    assert verdict.best_response[SECOND] == 1 and not verdict.unbeatable[SECOND]
-    assert verdict.optimal_share[FIRST] == 1 and 0.9 < verdict.optimal_share[SECOND] < 1
 
 
 @pytest.mark.parametrize("name", ["td", "minimax-q"])
@@ -323,21 +246,6 @@ def test_a_judgement_is_made_of_the_parts(name: str) -> None:
         assert verdict.worst[seat] == worst and verdict.unbeatable[seat] == (worst >= 0)
         win, _, loss = naive.best_response(NAIVE, floats(rule_of((name, 1))), naive.other(MARK[seat]))
         assert verdict.best_response[seat] == pytest.approx(win - loss)
-
-
-def test_one_losing_move_among_those_that_may_be_picked_makes_it_beatable() -> None:
-    """Uniform over the optimal moves and one that loses."""
-    solution = solve(GRAPH)
-    allowed = solution[GRAPH.child] == solution[np.arange(GRAPH.first_edge.size - 1).repeat(np.diff(GRAPH.first_edge))]
-    board = Board()
-    row = int(np.flatnonzero(GRAPH.code == board.encode(read_position("X.. ... ...", board)))[0])
-    assert allowed[GRAPH.first_edge[row] : GRAPH.first_edge[row + 1]].sum() == 1
-    allowed[GRAPH.first_edge[row]] = True
-    policy = policy_among(GRAPH, allowed)
-    assert losing_line(GRAPH, policy, FIRST) is None
-    assert losing_line(GRAPH, policy, SECOND) is not None
-    optimal = optimal_policy(GRAPH, solution)
-    assert match(GRAPH, optimal, policy)[0] > 0
 
 
 # --- distance from the truth ------------------------------------------------------------------------------
@@ -408,8 +316,18 @@ def test_the_value_error_is_the_mean_distance_from_the_true_results(name: str) -
         assert len(distances) > 2000
 
 
-def test_true_values_have_no_error_and_unseen_ones_no_number() -> None:
-    assert judged("td", GRAPH, TdTables(true_table())).value_error.tolist() == [0, 0]
+def test_the_solved_game_and_random_play_as_tables() -> None:
+    """Of the second one the best opponents win 191 of 192 games as first, and 881 of 945 as second."""
+    solved = judged("td", GRAPH, TdTables(solve(GRAPH).astype(np.float64)))
+    assert solved.value_error.tolist() == solved.best_response.tolist() == [0, 0]
+    assert solved.optimal_share.tolist() == [1, 1] and solved.unbeatable.tolist() == [True, True]
+    random = judged("td", GRAPH, TdTables(np.zeros(GRAPH.code.size)))
+    assert random.best_response == pytest.approx([881 / 945 - 1 / 135, 191 / 192], abs=1e-12)
+    assert random.worst.tolist() == [-1, -1] and (random.optimal_share < 1).all()
+
+
+@pytest.mark.slow  # kernels of another learner
+def test_values_that_were_never_seen_have_no_error() -> None:
     learner = LEARNERS["value-feed"]
     unseen = learner.start(GRAPH, learner.worth(learner.defaults), np.random.default_rng(0))
     assert np.isnan(judged("value-feed", GRAPH, unseen).value_error).all()
