@@ -152,11 +152,6 @@ def test_what_it_returned_stays_what_it_was():
     assert ttt.judge(holds_on).to_dict()["first"] == ttt.judge(lambda b, t, legal: legal.argmax(1)).to_dict()["first"]
 
 
-def test_a_column_takes_marks_from_below():
-    with pytest.raises(AgentError, match="cell 0, which is occupied or in the air"):
-        ttt.judge(answering(WRONG["occupied"][0]), "3x4x3-gravity")
-
-
 def test_what_is_no_agent():
     for what in (5, None, [1], object(), NoArray, {".........": 0.5}):
         with pytest.raises(UsageError):

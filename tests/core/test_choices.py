@@ -13,32 +13,19 @@ NAMES = ("random", "one-ply", "two-ply", "optimal", "self")
 
 
 @pytest.mark.parametrize(
-    ("given", "name"),
+    ("choose_one", "found", "names"),
     [
-        ("TD", "td"),
-        ("sutton_barto", "sutton-barto"),
-        ("Sutton Barto", "sutton-barto"),
-        ("minimaxQ", "minimax-q"),
-        (" td ", "td"),
+        (learner_named, LEARNERS["td"], ["TD", " td "]),
+        (learner_named, LEARNERS["sutton-barto"], ["sutton_barto", "Sutton Barto"]),
+        (learner_named, LEARNERS["minimax-q"], ["minimaxQ"]),
+        (format_named, FORMATS["csv"], ["CSV"]),
+        (format_named, FORMATS["pickle-text"], ["Pickle_Text"]),
+        (choose_seat, "first", ["first", "First", "X", "x", "1st", "1"]),
+        (lambda given: choose_seat(given, "both"), "second", ["second", "O", "o", "2nd", "2"]),
     ],
 )
-def test_learners(given, name):
-    assert learner_named(given) is LEARNERS[name]
-
-
-def test_formats():
-    assert format_named("CSV") is FORMATS["csv"]
-    assert format_named("Pickle_Text") is FORMATS["pickle-text"]
-
-
-@pytest.mark.parametrize("given", ["first", "First", "X", "x", "1st", "1"])
-def test_the_first_seat(given):
-    assert choose_seat(given) == "first"
-
-
-@pytest.mark.parametrize("given", ["second", "O", "o", "2nd", "2"])
-def test_the_second_seat(given):
-    assert choose_seat(given, "both") == "second"
+def test_names_as_people_write_them(choose_one, found, names):
+    assert all(choose_one(name) is found or choose_one(name) == found for name in names)
 
 
 @pytest.mark.parametrize(

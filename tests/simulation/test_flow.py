@@ -571,18 +571,6 @@ def test_never_and_always_exploring(epsilon: float, seat: int) -> None:
         assert not counts.taken[exploring, GREEDY].any() and not counts.taken[~exploring, EXPLORING].any()
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_as_many_games_as_there_may_be(case: Case) -> None:
-    games = 10**15
-    (counts,) = case.flows(games, 1)
-    assert_arrivals_add_up(case.graph, counts, games)
-    expected = case.shares() * games
-    frequent = expected > 1e6
-    assert frequent.sum() > 1000
-    deviation = np.abs(counts.taken[frequent] - expected[frequent]) / np.sqrt(expected[frequent])
-    assert 1 < deviation.max() < 6
-
-
 @pytest.mark.parametrize("size", [(1, 1, 1), (1, 3, 3), (2, 2, 2), (2, 4, 2), (2, 5, 3)])
 def test_other_boards(size: tuple[int, int, int]) -> None:
     graph = enumerate_graph(Board(*size))

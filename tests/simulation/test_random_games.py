@@ -190,14 +190,9 @@ def test_without_the_compiler_the_result_is_the_same() -> None:
 # --- the right games ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [0, 1, 12345])
-def test_results_have_their_known_shares(seed: int) -> None:
-    assert sum(SHARES) == 1
-    assert all(abs(z) < 4 for z in scores(play_random_games(Board(), 20_000_000, seed=seed, threads=2), SHARES))
-
-
-def test_moves_drawn_with_a_bias_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two of the 504 draws of the first three cells never come up: the test above must fail."""
+def test_results_have_their_known_shares_unless_moves_are_drawn_with_a_bias(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the bias two of the 504 draws of the first three cells never come up."""
+    assert all(abs(z) < 4 for z in scores(play_random_games(Board(), 20_000_000, threads=2), SHARES))
     honest = random_play.make_random_rules
 
     def biased(board: Board) -> RandomRules:

@@ -254,23 +254,6 @@ def test_each_edge_gets_its_share(name: str, epsilon: float) -> None:
     assert sums["greedy"][1] > 50 or LEARNERS[name].choice.tie != 0
 
 
-def test_outcomes_of_epsilon_greedy_play_have_their_exact_shares() -> None:
-    games, epsilon = 1_000_000, 0.3
-    graph, policy, _ = trained("td")
-    counts = walked(graph, policy, epsilon, 8, 0, games)
-    n_open = policy.best.size
-    shares = np.zeros((graph.code.size, 4))
-    shares[np.arange(n_open, graph.code.size), graph.outcome[n_open:]] = 1
-    for row in range(n_open - 1, -1, -1):
-        lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
-        greedy = graph.child[policy.ordered[lo : lo + policy.best[row]]]
-        shares[row] = (1 - epsilon) * shares[greedy].mean(axis=0) + epsilon * shares[graph.child[lo:hi]].mean(axis=0)
-    for outcome in (FIRST_WINS, SECOND_WINS, DRAW):
-        share = shares[0, outcome]
-        found = counts.arrived[graph.outcome == outcome].sum() / games
-        assert abs(found - share) < 4 * math.sqrt(share * (1 - share) / games)
-
-
 def test_games_and_seeds_have_streams_of_their_own() -> None:
     graph = enumerate_graph(Board())
     one = walked(graph, random_policy(graph), 1.0, 0, 0, 1000).taken
