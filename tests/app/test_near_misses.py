@@ -16,27 +16,16 @@ from ttt_batch.app.commands.play import NETWORKS
 MISUSED = [
     # Options of other programs, and of other commands.
     ("train --episodes 9", "train has no option --episodes; did you mean --games?"),
-    ("train --n-games 9", "train has no option --n-games; did you mean --games?"),
     ("train --iterations=9", "train has no option --iterations; did you mean --games?"),
     ("train -n 9", "train has no option -n; did you mean --games?"),
     ("train --lr 0.1", "train has no option --lr; did you mean --alpha?"),
-    ("train --learning-rate 0.1", "train has no option --learning-rate; did you mean --alpha?"),
-    ("train --discount 0.9", "train has no option --discount; did you mean --gamma?"),
-    ("train --eps 0.1", "train has no option --eps; did you mean --epsilon?"),
-    ("train --algo td", "train has no option --algo; did you mean --learner?"),
-    ("train --agent td", "train has no option --agent; did you mean --learner?"),
-    ("train --size 4", "train has no option --size; did you mean --board?"),
-    ("train --output x.h5", "train has no option --output; did you mean --out?"),
     ("train --jobs 2", "train has no option --jobs; did you mean --threads?"),
-    ("train --processes 2", "train has no option --processes; did you mean --workers?"),
     ("warmup --jobs 2", "warmup has no option --jobs; did you mean --processes?"),
     ("train --against random", "train has no option --against; did you mean --opponent?"),
     ("evaluate --opponent random", "evaluate has no option --opponent; did you mean --against?"),
     ("train -games 9", "train has no option -games; did you mean --games?"),
-    ("train -s 3", "train has no option -s; did you mean --seed?"),
     ("train --game 9", "train has no option --game; did you mean --games?"),
     ("train -lr 0.1", "train has no option -lr; did you mean --alpha?"),
-    ("evaluate -against random", "evaluate has no option -against; did you mean --against?"),
     ("train -help", "train has no option -help; did you mean --help?"),
     ("-help", "ttt-batch has no option -help; did you mean --help?"),
     ("--train", "ttt-batch has no option --train; did you mean train?"),
@@ -81,7 +70,6 @@ MISUSED = [
     ("play first", "there is no file first; did you mean --as first?"),
     ("play O", "there is no file O; did you mean --as second?"),
     ("play as first", "there is no file as; did you mean --as?"),
-    ("play hard", "there is no file hard; did you mean --level?"),
     ("play 4x4", "there is no file 4x4; did you mean --board 4x4?"),
     ("play human", "there is no file human: the opponent is its argument, e.g. ttt-batch play td-3x3.h5"),
     ("show center", "there is no file center: a position is moves or rows, e.g. ttt-batch show b2 a1"),
@@ -91,7 +79,6 @@ MISUSED = [
         "there is no file vs: both players are its arguments, e.g. ttt-batch watch td-3x3.h5 random",
     ),
     ("watch 10", "there is no file 10; did you mean --games 10?"),
-    ("tournament random 100", "there is no file 100; did you mean --games 100?"),
     ("plot td-3x3 heat", "there is no file heat; did you mean --kind heat?"),
     ("plot live", "there is no file live; did you mean --live?"),
     ("plot td-3x3.h5 td.png", "there is no file td.png; did you mean --out td.png?"),
@@ -104,30 +91,23 @@ MISUSED = [
     ("check a b", "check takes no argument 'b'; it takes one file at a time"),
     # Several words for one.
     ("study --alpha 0.1 0.2", "--alpha takes one word; write --alpha 0.1,0.2"),
-    ("study --alpha=0.1 0.2 0.3", "--alpha takes one word; write --alpha 0.1,0.2,0.3"),
     ("study --alpha 0.1, 0.2", "--alpha takes one word; write --alpha 0.1,0.2"),
-    ("study --learner td sarsa --games 9", "--learner takes one word; write --learner td,sarsa"),
     ("study --alpha [0.1,0.2]", "--alpha takes no brackets; write --alpha 0.1,0.2"),
     ("study --alpha=[0.1, 0.2]", "--alpha takes no brackets; write --alpha 0.1,0.2"),
     ("study --alpha '(0.1 0.2)'", "--alpha takes no brackets; write --alpha 0.1,0.2"),
     ("study --alpha '0.1 0.2'", "--alpha takes one word; write --alpha 0.1,0.2"),
-    ("study --learner [td,sarsa]", "--learner takes no brackets; write --learner td,sarsa"),
     ("train --alpha [0.1]", "--alpha takes no brackets; write --alpha 0.1"),
     ("train --board '(4, 4)'", "--board takes no brackets; write --board 4x4"),
     ("train --board connect 4", "--board takes one word; write --board 6x7x4-gravity"),
     ("study --board tic tac toe", "--board takes one word; write --board 3x3"),
-    ("train --board 4 4 3", "--board takes one word; write --board 4x4x3"),
     ("train --games 1 000 000", "--games takes one word; write --games 1,000,000"),
     ("train --games 10 million", "--games takes one word; write --games 10M"),
-    ("train --learner td,sarsa", "--learner takes one value; compare several with ttt-batch study --learner td,sarsa"),
     ("train --beads 4 3 2 1", "--beads takes one word; write --beads 4,3,2,1"),
     ("train --alpha 0.1 0.2", "--alpha takes one value; compare several with ttt-batch study --alpha 0.1,0.2"),
     # Commands.
     ("eval", "there is no command 'eval'; did you mean evaluate?"),
-    ("test", "there is no command 'test'; did you mean evaluate?"),
     ("plots", "there is no command 'plots'; did you mean plot?"),
     ("run", "there is no command 'run'; did you mean train?"),
-    ("simulate", "there is no command 'simulate'; did you mean watch?"),
     ("resume x.h5", "there is no command 'resume'; did you mean train --resume RUN?"),
     ("ttt-batch train", "there is no command 'ttt-batch'; the program's name is there twice"),
     ("-", "there is no command '-'"),
@@ -256,6 +236,19 @@ def test_every_near_miss_leads_somewhere():
     assert not {word for words in usage.COMMANDS.values() for word in words.split()} & set(COMMANDS)
 
 
+def test_every_word_of_other_programs_names_what_is_meant(empty, capsys):
+    for meant, words in usage.COMMANDS.items():
+        for word in words.split():
+            assert f"there is no command '{word}'; did you mean {meant}?" in command(capsys, word)[2]
+    own = {opt for param in program.commands["train"].params for opt in param.opts}
+    for word in {word for words in usage.OPTION_WORDS.values() for word in words.split()}:
+        meanings = [meant for meant in usage.meant_options(word) if meant.split()[0] in own]
+        option = f"-{word}" if len(word) == 1 else f"--{word}"
+        if meanings and option not in own:
+            said = command(capsys, "train", option)[2]
+            assert said.startswith(f"ttt-batch: train has no option {option}; did you mean {meanings[0]}?")
+
+
 def test_help_and_version_by_other_names(empty, capsys):
     assert command(capsys, "help") == command(capsys, "--help")
     assert command(capsys, "help", "train") == command(capsys, "train", "help") == command(capsys, "train", "-h")
@@ -263,11 +256,16 @@ def test_help_and_version_by_other_names(empty, capsys):
 
 
 @pytest.mark.parametrize(
-    "name", ["evaluate", "show", "watch", "prove", "show 5 1 9", "show d d", "export --to html", "plot --live"]
+    "name",
+    [
+        *("evaluate", "show", "watch", "prove", "show 5 1 9", "show d d", "export --to html", "plot --live"),
+        *("info", "check", "plot"),
+    ],
 )
 def test_without_any_run_the_command_that_makes_one_is_named(empty, capsys, name):
     verb = name.split()[0]
-    line = f"ttt-batch: {verb} needs a run, and none is here; name one, or make one with ttt-batch train"
+    run = "a run or study" if name in ("info", "check", "plot") else "a run"
+    line = f"ttt-batch: {verb} needs {run}, and none is here; name one, or make one with ttt-batch train"
     assert command(capsys, *name.split()) == (2, "", f"{line} (see ttt-batch {verb} --help)\n")
 
 
@@ -278,14 +276,6 @@ def test_show_asks_for_an_agent_of_a_board_before_the_position(here, capsys, typ
         "",
         f"ttt-batch: no run or agent is called {typed[0]}; name one before a position, e.g. "
         "ttt-batch show optimal POSITION --board connect4\n",
-    )
-
-
-@pytest.mark.parametrize("name", ["info", "check", "plot"])
-def test_without_any_file_too(empty, capsys, name):
-    assert (
-        "needs a run or study, and none is here; name one, or make one with ttt-batch train"
-        in (command(capsys, name)[2])
     )
 
 
