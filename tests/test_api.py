@@ -208,9 +208,8 @@ def test_a_run_draws_itself(run):
         run.plot("pie")
 
 
-def test_a_picture_of_runs_or_of_their_files(run, file, tmp_path, monkeypatch):
+def test_a_picture_of_runs_or_of_their_files(run, file, tmp_path):
     pytest.importorskip("matplotlib")
-    monkeypatch.chdir(tmp_path)
     by_run = ttt.plot([run], [str(file)], tmp_path / "run.png").read_bytes()
     assert ttt.plot([str(file)], out="file.png").read_bytes() == by_run
     assert ttt.plot(file) == Path("td-curves.png") and Path("td-curves.png").read_bytes() == by_run

@@ -71,7 +71,7 @@ def test_a_table_in_another_program(tmp_path):
     assert done.returncode == 1 and "this program reads td on 3x3" in done.stderr
 
 
-def test_a_dictionary_is_wrapped_in_eight_lines(tmp_path, capsys, monkeypatch):
+def test_a_dictionary_is_wrapped_in_eight_lines(tmp_path, capsys):
     run, table = ttt.train(200_000, seed=1), {}
     assert all(run.evaluation().unbeatable.values())
     for code, value in zip(run.graph.code.tolist(), run.tables.value.tolist(), strict=True):
@@ -81,7 +81,6 @@ def test_a_dictionary_is_wrapped_in_eight_lines(tmp_path, capsys, monkeypatch):
     (tmp_path / "table.json").write_text(json.dumps(table))
     out = ran("dictionary_agent.py", cwd=tmp_path, saying=r"(compiling .*\n)*")
     assert "unbeatable as first" in out and "unbeatable as second" in out
-    monkeypatch.chdir(tmp_path)
     status, judged, _ = command(capsys, "evaluate", f"{EXAMPLES / 'dictionary_agent.py'}:agent")
     assert status == 0 and judged.partition("\n")[2] == out.partition("\n")[2]
     _, shown, _ = command(capsys, "evaluate", "--help")

@@ -128,7 +128,6 @@ def test_a_script_refuses_wrong_files_and_options_in_a_line(
 ):
     (tmp_path / "text.txt").write_text("no file of ours", encoding="utf-8")
     (tmp_path / "other.json").write_text('{"rows": []}', encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(SCRIPTS))
     monkeypatch.setattr("sys.argv", [script, *options])
     with pytest.raises(SystemExit) as end:

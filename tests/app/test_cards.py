@@ -264,8 +264,7 @@ def test_faces_have_room_on_a_sheet(name: str, columns: int, rows: int) -> None:
     assert board.cols * layout.cell <= layout.width - 6
 
 
-def test_the_command_writes_cards(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_command_writes_cards(tmp_path: Path, capsys: Any) -> None:
     write_certificate(made(-1), Path("proof.npz"))
     assert command(capsys, "export", "proof.npz", "--to", "cards")[:2] == (0, "wrote proof-cards.pdf\n")
     assert command(capsys, "export", "proof.npz", "-o", "named.pdf")[:2] == (0, "wrote named.pdf\n")
@@ -283,8 +282,7 @@ def test_the_command_writes_cards(tmp_path: Path, capsys: Any, monkeypatch: Any)
     assert command(capsys, "page", "proof.npz", "--board", "3x3")[0] == command(capsys, "page", "proof.h5")[0] == 2
 
 
-def test_what_cannot_be_printed_is_refused_in_a_line(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_cannot_be_printed_is_refused_in_a_line(tmp_path: Path, capsys: Any) -> None:
     write_certificate(made(-1), Path("proof.npz"))
     Path("damaged.npz").write_bytes(Path("proof.npz").read_bytes()[:-200])
     moves = made(-1).move.copy()

@@ -12,16 +12,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-import pexpect
 import pytest
 from helpers.support import command as command_here
 from helpers.support import finished, mostly_slow, without_compiling
+from helpers.terminals import SECONDS, at_a_terminal, ended
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
@@ -34,12 +32,7 @@ from ttt_batch.core.text import duration_text
 from ttt_batch.learners.base import Settings
 from ttt_batch.runs.storage.container import USER_BLOCK
 
-# pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.
-pytestmark = pytest.mark.filterwarnings("ignore:This process .*is multi-threaded:DeprecationWarning")
-
 PROGRAM = [sys.executable, "-m", "ttt_batch"]
-SECONDS = 300
-"""No command takes this long; kernels may have to be compiled."""
 
 
 def names(folder: Path) -> list[str]:
@@ -246,7 +239,7 @@ def test_a_spinner_turns_at_a_terminal_while_kernels_are_compiled(
     environment: dict[str, str], folder: Path, tmp_path: Path
 ) -> None:
     environment = {"TTT_BATCH_CACHE_DIR": str(tmp_path / "kernels"), "TERM": "xterm-256color"} | environment
-    with at_a_terminal(tmp_path, "evaluate", str(folder / "good.h5"), **environment) as child:
+    with at_a_terminal(*PROGRAM[1:], "evaluate", folder / "good.h5", **environment) as child:
         seen = ""
         if environment["TERM"] == "dumb":
             child.expect(r"compiling kernels .* \.\.\.\r\n")
@@ -402,7 +395,7 @@ def test_the_spinner_counts_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None
         assert re.fullmatch(r"compiling kernels \(once\): 1 done, \d+ s", drawn[-1]().text.plain)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "words",
     [
@@ -419,7 +412,7 @@ def test_a_slow_agent_is_seen_to_be_asked(words: tuple[str, ...], tmp_path: Path
     (tmp_path / "slow.py").write_text(
         "import time\ndef agent(board):\n    time.sleep(0.2)\n    return (board.ravel() == 0).nonzero()[0][0]\n"
     )
-    with at_a_terminal(tmp_path, *words, TERM="xterm-256color") as child:
+    with at_a_terminal(*PROGRAM[1:], *words, TERM="xterm-256color") as child:
         child.expect(r"waiting for the agent: 0 answers, 0 s")
         child.expect(r"waiting for the agent: [3-9] answers, \d+ s")
         child.sendintr()
@@ -575,31 +568,6 @@ def test_a_reader_that_leaves_is_no_error(folder: Path, name: str) -> None:
 # --- play -----------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def at_a_terminal(cwd: Path, *words: str, **environment: str) -> Iterator[Any]:
-    """`ttt-batch` at a pseudo-terminal."""
-    child = pexpect.spawn(
-        sys.executable,
-        ["-m", "ttt_batch", *words],
-        cwd=str(cwd),
-        env=os.environ | environment,
-        encoding="utf-8",
-        timeout=SECONDS,
-        dimensions=(40, 80),
-    )
-    child.delaybeforesend = None
-    try:
-        yield child
-    finally:
-        child.close(force=True)
-
-
-def ended(child: Any) -> int:
-    child.expect(pexpect.EOF)
-    child.wait()
-    return int(child.exitstatus if child.exitstatus is not None else -1)
-
-
 BOARD_LINE = re.compile(r"^ ?(\[?\S\]?) *\| ?(\[?\S\]?) *\| ?(\[?\S\]?)\s*$")
 
 
@@ -619,7 +587,7 @@ def free_cells(labels: list[str]) -> list[int]:
 
 def test_a_whole_game_at_a_terminal(folder: Path) -> None:
     """With help, hints, a move taken back and slips of the finger; in all three notations."""
-    with at_a_terminal(folder, "play", "good.h5", "--plain", "--seed", "3") as child:
+    with at_a_terminal(*PROGRAM[1:], "play", folder / "good.h5", "--plain", "--seed", "3", rows=40) as child:
         child.expect(r"Your move \(X\): ")
         board = last_board(child.before)
         assert board == list("123456789")
@@ -666,7 +634,7 @@ def test_a_whole_game_at_a_terminal(folder: Path) -> None:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("leave", ["end of input", "interrupt"])
 def test_leaving_by_keys_of_the_terminal(folder: Path, leave: str) -> None:
-    with at_a_terminal(folder, "play", "good.h5") as child:
+    with at_a_terminal(*PROGRAM[1:], "play", folder / "good.h5") as child:
         child.expect(r"Your move \(X\): ")
         if leave == "interrupt":
             child.sendintr()
@@ -709,7 +677,7 @@ def test_play_takes_the_newest_run_and_without_any_trains_one(
 
 
 def test_ctrl_c_at_a_terminal_saves_and_the_bar_is_live(tmp_path: Path) -> None:
-    with at_a_terminal(tmp_path, "train", "--games", "2000000000", "-o", "run.h5") as child:
+    with at_a_terminal(*PROGRAM[1:], "train", "--games", "2000000000", "-o", "run.h5") as child:
         child.expect(r"unbeatable since [\d,]+")
         child.sendintr()
         child.expect(r"interrupted; the ([\d,]+) games learnt so far are saved in run\.h5")

@@ -149,9 +149,8 @@ def test_updates_never_replace_another_run(here, capsys, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("stored", [False, True])
-def test_play_menace_shows_its_boxes_and_what_they_learn(here, capsys, monkeypatch, tmp_path, stored):
+def test_play_menace_shows_its_boxes_and_what_they_learn(capsys, monkeypatch, tmp_path, stored):
     """Each box, the bead drawn, and the change; the session's games teach it, and only --learn stores that."""
-    monkeypatch.chdir(tmp_path)
     typed = "".join(f"{number}\n" for number in ["1", "2", "3", "4", "5", "6", "7", "8", "9"] * 2)
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{typed}\n{typed}q\n"))
     words = ["--learn", "--out", "taught.h5"] if stored else []

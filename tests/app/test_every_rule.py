@@ -57,7 +57,6 @@ def test_every_command_takes_a_board_of_every_rule(
     board: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each ends well, and says nothing of a board that it does not take."""
-    monkeypatch.chdir(tmp_path)
     played, names = parse_board(board), {"board": board}
     if played.cells > 9:
         good = ttt.train(20_000, learner="patterns", board=board, prove_every=2000, seed=1, out="good.h5")

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.players import Terminal
 from helpers.runfiles import changed
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.app.plots.live import Curve, Snapshot, can_show, curve_of, make_chart, picture, watch_curve
@@ -23,15 +25,6 @@ pexpect = pytest.importorskip("pexpect") if os.name == "posix" else None
 
 # pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .*is multi-threaded:DeprecationWarning")
-
-
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    encoding = "utf-8"
-
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture(autouse=True)
@@ -296,13 +289,11 @@ def test_a_closed_terminal_is_one_line(partial: Run, tmp_path: Path, monkeypatch
 
 
 def test_the_command_passes_trust_on(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from ttt_batch.__main__ import run as run_here
-
-    path = str(saved_and_changed(run, tmp_path / "run.h5"))
-    assert run_here(["plot", path, "--live"]) == 1
-    assert "--trust" in capsys.readouterr().err
-    assert run_here(["plot", path, "--live", "--trust"]) == 0
-    assert "65,536 games" in capsys.readouterr().out
+    path = saved_and_changed(run, tmp_path / "run.h5")
+    status, _, err = command(capsys, "plot", path, "--live")
+    assert status == 1 and "--trust" in err
+    status, out, _ = command(capsys, "plot", path, "--live", "--trust")
+    assert status == 0 and "65,536 games" in out
 
 
 def live_command(path: Path, folder: Path) -> Any:

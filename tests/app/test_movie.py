@@ -133,8 +133,7 @@ def test_a_movie_is_the_same_bytes_twice_and_who_waits_is_told_of_every_frame(
     assert again.read_bytes() == drawn.read_bytes()
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command(capsys, "train", "--games", "3000", "--batch", "1024", "--keep-points", "-q", "-o", "run.h5")
     assert command(capsys, "plot", "run", "--kind", "movie")[:2] == (0, "wrote run-movie.gif\n")
     assert ttt.plot("run.h5", kind="movie").name == "run-movie-2.gif"

@@ -175,13 +175,6 @@ VALUES = [
 """What is typed, what is wrong, and the remedy."""
 
 
-@pytest.fixture
-def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to type in."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with runs of two boards and a study; td-3x3.h5 is the newest run, and older than the study."""
@@ -196,31 +189,30 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def here(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(files: Path, tmp_path: Path) -> Path:
     """A copy of these files to type beside."""
     for path in files.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
         os.utime(tmp_path / path.name, (path.stat().st_mtime, path.stat().st_mtime))
-    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.mark.parametrize(("typed", "line"), MISUSED, ids=[typed for typed, _ in MISUSED])
-def test_a_line_names_the_way(empty, capsys, typed, line):
+def test_a_line_names_the_way(tmp_path, capsys, typed, line):
     status, out, err = command(capsys, *shlex.split(typed))
     said, reads_on, _ = err.partition(" (see ttt-batch ")
     assert (status, out, said, reads_on != "") == (2, "", f"ttt-batch: {line}", True)
-    assert err.count("\n") == 1 and list(empty.iterdir()) == []
+    assert err.count("\n") == 1 and list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("typed", ["", "train", "evaluate random", "train --learner", "train --opponent"])
-def test_a_word_that_no_file_can_have_for_a_name_is_refused(empty, capsys, typed):
+def test_a_word_that_no_file_can_have_for_a_name_is_refused(capsys, typed):
     status, out, err = command(capsys, *typed.split(), f"{'n' * 300}.py:NAME")
     assert (status in (1, 2), out, err.count("\n"), "OSError" in err) == (True, "", 1, False)
 
 
 @pytest.mark.parametrize(("typed", "wrong", "remedy"), VALUES, ids=[typed for typed, _, _ in VALUES])
-def test_a_value_is_refused_with_the_one_that_was_meant(empty, capsys, typed, wrong, remedy):
+def test_a_value_is_refused_with_the_one_that_was_meant(capsys, typed, wrong, remedy):
     status, out, err = command(capsys, *shlex.split(typed))
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert wrong in err and err.endswith(f"{remedy}\n")
@@ -236,7 +228,7 @@ def test_every_near_miss_leads_somewhere():
     assert not {word for words in usage.COMMANDS.values() for word in words.split()} & set(COMMANDS)
 
 
-def test_every_word_of_other_programs_names_what_is_meant(empty, capsys):
+def test_every_word_of_other_programs_names_what_is_meant(capsys):
     for meant, words in usage.COMMANDS.items():
         for word in words.split():
             assert f"there is no command '{word}'; did you mean {meant}?" in command(capsys, word)[2]
@@ -249,7 +241,7 @@ def test_every_word_of_other_programs_names_what_is_meant(empty, capsys):
             assert said.startswith(f"ttt-batch: train has no option {option}; did you mean {meanings[0]}?")
 
 
-def test_help_and_version_by_other_names(empty, capsys):
+def test_help_and_version_by_other_names(capsys):
     assert command(capsys, "help") == command(capsys, "--help")
     assert command(capsys, "help", "train") == command(capsys, "train", "help") == command(capsys, "train", "-h")
     assert command(capsys, "-V") == command(capsys, "--version") == (0, f"ttt-batch {ttt.__version__}\n", "")
@@ -262,7 +254,7 @@ def test_help_and_version_by_other_names(empty, capsys):
         *("info", "check", "plot"),
     ],
 )
-def test_without_any_run_the_command_that_makes_one_is_named(empty, capsys, name):
+def test_without_any_run_the_command_that_makes_one_is_named(capsys, name):
     verb = name.split()[0]
     run = "a run or study" if name in ("info", "check", "plot") else "a run"
     line = f"ttt-batch: {verb} needs {run}, and none is here; name one, or make one with ttt-batch train"
@@ -358,9 +350,9 @@ def test_a_board_beside_runs_of_others_leads_to_a_run_of_it(here, capsys, typed)
     assert err.endswith("; leave it out, or name a run of 4x4\n")
 
 
-def test_a_number_behind_a_point_is_no_ending(empty, capsys):
+def test_a_number_behind_a_point_is_no_ending(tmp_path, capsys):
     assert command(capsys, "train", "--games", "10", "--quiet", "--out", "td-0.1")[0] == 0
-    assert [path.name for path in empty.iterdir()] == ["td-0.1.h5"]
+    assert [path.name for path in tmp_path.iterdir()] == ["td-0.1.h5"]
 
 
 def test_another_opponent_of_a_resumed_run_is_refused_without_digests(here, capsys):

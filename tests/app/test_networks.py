@@ -79,10 +79,7 @@ def test_a_run_does_not_replace_its_tuples(tmp_path: Path, capsys: pytest.Captur
     assert tuples.read_text() == "a1 b1\nb1 b2\n"
 
 
-def test_tuples_for_boards_whose_default_ones_do_not_fit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_tuples_for_boards_whose_default_ones_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("train", "--learner", "patterns", "--board", "1x30x20", "--games", 16, "--quiet")
     assert command(capsys, *words)[0] == 2
     assert command(capsys, *words, "--prove-every", 0, "--tuples", "segments:2")[0] == 0

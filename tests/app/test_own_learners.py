@@ -49,9 +49,8 @@ def clean() -> Iterator[None]:
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+def here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     """A folder with the code, and a run and a study of its learner; nothing knows it any more."""
-    monkeypatch.chdir(tmp_path)
     (tmp_path / "own.py").write_text(CODE)
     words = ["--learner", "own.py:MINE", "--games", "500", "--batch", "100", "--quiet"]
     assert command(capsys, "train", *words, "--lambda", "0.25", "--out", "m.h5")[0] == 0

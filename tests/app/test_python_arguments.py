@@ -83,7 +83,6 @@ def test_progress_is_true_a_function_or_nothing(name: str, td: Path, capsys: Any
 
 
 def test_a_study_without_a_file_is_kept_in_memory(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     options: dict[str, Any] = {"learner": "td", "games": "2k", "alpha": "0.1,0.5", "seeds": 3}
     study, stored = ttt.study(**options), ttt.study(**options, out="s.h5")

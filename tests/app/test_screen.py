@@ -5,16 +5,14 @@ import os
 import random
 import re
 import signal
-import sys
 import termios
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pexpect
 import pytest
 from helpers.players import FakeAgent, KnowingAgent, Terminal
+from helpers.terminals import at_a_terminal
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
@@ -26,11 +24,7 @@ from ttt_batch.app.terminal.loop import play_person_games
 from ttt_batch.app.terminal.screen import STEPS, ScreenFace, _run, has_screen
 from ttt_batch.games.board import EMPTY, Board, parse_board
 
-# pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.
-pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-
 BOARD, FOUR, FIVE, SIX = Board(), Board(4, 4, 4), Board(5, 5, 5), Board(6, 6, 4)
-SECONDS = 300
 
 
 class Seated:
@@ -506,24 +500,6 @@ print("left for the shell:", select.select([sys.stdin], [], [], 0)[0])
 """
 
 
-@contextmanager
-def at_a_terminal(rows: int = 24, columns: int = 80, program: str = PROGRAM, **environment: str) -> Iterator[Any]:
-    paths = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(ttt_batch.__file__).parents[1])])
-    child = pexpect.spawn(
-        sys.executable,
-        ["-c", program],
-        env=os.environ | {"TERM": "xterm", "PYTHONPATH": paths} | environment,
-        encoding="utf-8",
-        timeout=SECONDS,
-        dimensions=(rows, columns),
-    )
-    child.delaybeforesend = None
-    try:
-        yield child
-    finally:
-        child.close(force=True)
-
-
 LEAVING = {
     "leave": lambda child: child.send("0"),
     "Ctrl-C": lambda child: child.send("\x03"),
@@ -536,7 +512,7 @@ LEAVING = {
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("how", LEAVING)
 def test_the_terminal_is_left_clean_with_the_last_board_on_it(how):
-    with at_a_terminal(NO_COLOR="1") as child:
+    with at_a_terminal("-c", PROGRAM, NO_COLOR="1") as child:
         before = termios.tcgetattr(child.child_fd)
         child.expect_exact(ENTER)
         child.expect_exact("Your move (X): _")
@@ -561,7 +537,7 @@ def test_the_terminal_is_left_clean_with_the_last_board_on_it(how):
 
 
 def test_what_is_typed_before_the_screen_is_there_is_played_and_nothing_is_left_for_the_shell():
-    with at_a_terminal(NO_COLOR="1", program=AFTER_LOADING) as child:
+    with at_a_terminal("-c", AFTER_LOADING, NO_COLOR="1") as child:
         child.expect_exact("reading it\r\n")
         child.send("5")
         child.expect_exact(ENTER)
@@ -574,7 +550,7 @@ def test_what_is_typed_before_the_screen_is_there_is_played_and_nothing_is_left_
 
 
 def test_a_terminal_may_change_its_size_while_playing():
-    with at_a_terminal() as child:
+    with at_a_terminal("-c", PROGRAM) as child:
         child.expect_exact("Your move (X): _")
         child.setwinsize(4, 30)
         child.expect_exact("Too small for this board")
@@ -588,7 +564,7 @@ def test_a_terminal_may_change_its_size_while_playing():
 
 
 def test_a_key_redraws_only_what_changed():
-    with at_a_terminal(NO_COLOR="1") as child:
+    with at_a_terminal("-c", PROGRAM, NO_COLOR="1") as child:
         child.expect_exact("Your move (X): _")
         child.expect_exact("q leave")
         child.expect(pexpect.TIMEOUT, timeout=0.3)
@@ -603,7 +579,7 @@ def test_a_key_redraws_only_what_changed():
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("environment", [{"TERM": "dumb"}, {"TERM": ""}])
 def test_a_terminal_that_only_prints_lines_has_prompts(environment):
-    with at_a_terminal(**environment) as child:
+    with at_a_terminal("-c", PROGRAM, **environment) as child:
         child.expect_exact("Your move (X): ")
         assert "\x1b[?" not in child.before and " 1 | 2 | 3" in plain(child.before)
         child.sendline("0")

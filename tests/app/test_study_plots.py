@@ -404,8 +404,7 @@ def test_what_settling_needs_is_named(made: Callable[..., Path], tmp_path: Path,
         draw_picture([], [], tmp_path / "x.png", "settling", study=path)
 
 
-def test_a_study_is_drawn_by_the_command(path: Path, tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_study_is_drawn_by_the_command(path: Path, tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "steps.h5").write_bytes(path.read_bytes())
     assert tuple(KINDS) == STUDY_KINDS
     for kind in KINDS:
@@ -421,8 +420,7 @@ def test_a_study_is_drawn_by_the_command(path: Path, tmp_path: Path, capsys: Any
     assert ttt.plot(tmp_path / "steps.h5", kind="settling") == Path("steps-settling-2.png")
 
 
-def test_studies_and_runs_are_not_mixed(path: Path, tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_studies_and_runs_are_not_mixed(path: Path, tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "steps.h5").write_bytes(path.read_bytes())
     ttt.train(100, batch=100, out="run.h5")
 

@@ -25,11 +25,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def here(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(folder: Path, tmp_path: Path) -> Path:
     """An empty folder but for the two runs."""
     for path in folder.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
-    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 

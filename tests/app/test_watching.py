@@ -1,29 +1,20 @@
 """Two agents watched at play: known output, pace, interruption, and a terminal that is left clean."""
 
 import io
-import os
 import re
 import signal
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-import pexpect
 import pytest
 from helpers.players import FakeAgent, KnowingAgent, Terminal, best_play
 from helpers.support import mostly_slow
+from helpers.terminals import at_a_terminal
 
-import ttt_batch
 from ttt_batch.agents.external import at_board
 from ttt_batch.app.terminal import drawing, loop
 from ttt_batch.app.terminal.loop import watch_game
 from ttt_batch.core.errors import BoardError, UsageError
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
-
-# pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.
-pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
 ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
 
@@ -235,27 +226,10 @@ with working():
 """
 
 
-@contextmanager
-def at_a_terminal(rows: int, columns: int) -> Iterator[Any]:
-    paths = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(ttt_batch.__file__).parents[1])])
-    child = pexpect.spawn(
-        sys.executable,
-        ["-c", PROGRAM],
-        env=os.environ | {"TERM": "xterm", "PYTHONPATH": paths, "NO_COLOR": "1"},
-        encoding="utf-8",
-        timeout=300,
-        dimensions=(rows, columns),
-    )
-    try:
-        yield child
-    finally:
-        child.close(force=True)
-
-
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("typed", ["q", "0", "exit\r"])
 def test_a_key_leaves_as_ctrl_c_does_and_the_screen_says_so(typed):
-    with at_a_terminal(24, 80) as child:
+    with at_a_terminal("-c", PROGRAM, NO_COLOR="1") as child:
         child.expect_exact(ENTER)
         child.expect_exact("1. X 1")
         child.expect_exact("q leave")
@@ -270,7 +244,7 @@ def test_a_key_leaves_as_ctrl_c_does_and_the_screen_says_so(typed):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize(("rows", "columns"), mostly_slow([(24, 80), (10, 30)], (10, 30)))
 def test_a_terminal_is_left_clean(number, rows, columns):
-    with at_a_terminal(rows, columns) as child:
+    with at_a_terminal("-c", PROGRAM, rows=rows, columns=columns, NO_COLOR="1") as child:
         child.expect_exact(ENTER)
         child.expect_exact("1. X 1")
         child.kill(number)

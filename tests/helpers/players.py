@@ -77,5 +77,7 @@ def best_play(board: Board, position: Position) -> tuple[int, int]:
 class Terminal(io.StringIO):
     """A stream that says it is a terminal."""
 
+    encoding = "utf-8"
+
     def isatty(self) -> bool:
         return True
