@@ -200,9 +200,9 @@ def test_a_run_draws_itself(run):
     pytest.importorskip("matplotlib")
     from matplotlib.figure import Figure
 
-    assert all(isinstance(run.plot(kind), Figure) for kind in ("curves", "opening", "coverage"))
-    content = io.BytesIO()
-    run.plot().savefig(content, format="png")
+    figure, content = run.plot("coverage"), io.BytesIO()
+    assert isinstance(figure, Figure)
+    figure.savefig(content, format="png")
     assert content.getvalue().startswith(b"\x89PNG")
     with pytest.raises(ttt.UsageError, match="pie"):
         run.plot("pie")

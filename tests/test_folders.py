@@ -203,6 +203,17 @@ def test_no_string_names_a_module_of_a_higher_folder():
     assert not upward
 
 
+def test_text_has_one_door():
+    """Only `core.console` prints or writes to a stream by its name: results, messages, and what is being done."""
+    found = []
+    for parts, path in MODULES.items():
+        for node in nodes_of(path):
+            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            if called in ("print", "typer.echo") or re.search(r"(stdout|stderr|stream)\.write(lines)?$", called):
+                found.append(".".join(parts))
+    assert found == ["core.console"] * 3
+
+
 def test_scripts_of_the_page_and_modules_have_different_names():
     stems = {(path.parent, path.stem) for path in PACKAGE.rglob("*.py")}
     assert not [str(path) for path in PACKAGE.rglob("*.js") if (path.parent, path.stem) in stems]

@@ -199,17 +199,6 @@ def test_sides(browser: Browser) -> None:
     assert not any(browser.position)
 
 
-def test_an_arrow_key_finds_the_board(browser: Browser) -> None:
-    from selenium.webdriver.common.keys import Keys
-
-    browser.open(trained(), values=False)
-    browser.press(Keys.ARROW_RIGHT)
-    assert browser.do("return document.activeElement.ariaLabel") == "row 2, column 2, empty"
-    browser.press(Keys.ARROW_RIGHT, Keys.ENTER)
-    browser.wait_for_agent()
-    assert browser.position[5] == FIRST
-
-
 def test_keyboard_alone(browser: Browser) -> None:
     from selenium.webdriver.common.keys import Keys
 
@@ -218,6 +207,12 @@ def test_keyboard_alone(browser: Browser) -> None:
     def focused() -> str:
         return str(browser.do("return document.activeElement.ariaLabel"))
 
+    browser.press(Keys.ARROW_RIGHT)  # an arrow key finds the board
+    assert focused() == "row 2, column 2, empty"
+    browser.press(Keys.ARROW_RIGHT, Keys.ENTER)
+    browser.wait_for_agent()
+    assert browser.position[5] == FIRST
+    browser.open(trained(), values=False)
     browser.press(Keys.TAB)
     assert focused() == "Projector"
     browser.press(Keys.TAB)

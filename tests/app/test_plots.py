@@ -89,7 +89,7 @@ def strips(figure: Any) -> list[list[tuple[float, float, str]]]:
     return [sorted(found[top]) for top in sorted(found)]
 
 
-@pytest.mark.parametrize("n", [1, 3, 8])
+@pytest.mark.parametrize("n", [1, 3])
 def test_verdicts_are_strips_of_each_run_and_seat(n: int, td: Run) -> None:
     """Zigzags between 0 and 1 of several runs hid each other."""
     runs = [td, *(ttt.train(games=40_000, epsilon=0.2, seed=seed) for seed in range(n - 1))]
