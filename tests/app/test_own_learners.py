@@ -1,5 +1,6 @@
 """Learners of a person's own on the command line: their code runs if it is named there, and never else."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from helpers.support import assert_same_run, command
 
 import ttt_batch as ttt
+from ttt_batch.__main__ import run
 from ttt_batch.app.cli import COMMANDS, program
 from ttt_batch.core import files, named_code
 from ttt_batch.core.errors import RunFileError, StudyFileError, UsageError
@@ -48,15 +50,25 @@ def clean() -> Iterator[None]:
     forget()
 
 
-@pytest.fixture
-def here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
-    """A folder with the code, and a run and a study of its learner; nothing knows it any more."""
-    (tmp_path / "own.py").write_text(CODE)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the code, and a run and a study of its learner."""
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "own.py").write_text(CODE)
     words = ["--learner", "own.py:MINE", "--games", "500", "--batch", "100", "--quiet"]
-    assert command(capsys, "train", *words, "--lambda", "0.25", "--out", "m.h5")[0] == 0
-    assert command(capsys, "study", *words, "--lambda", "0.25,0.5", "--seeds", "2", "--out", "s.h5")[0] == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert run(["train", *words, "--lambda", "0.25", "--out", "m.h5"]) == 0
+        assert run(["study", *words, "--lambda", "0.25,0.5", "--seeds", "2", "--out", "s.h5"]) == 0
+    return folder
+
+
+@pytest.fixture
+def here(made: Path, tmp_path: Path) -> Path:
+    """A copy of these files; nothing knows the learner any more."""
+    for name in ("own.py", "m.h5", "s.h5"):
+        shutil.copy(made / name, tmp_path)
     forget()
-    (tmp_path / "ran").unlink()
     return tmp_path
 
 

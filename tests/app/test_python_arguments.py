@@ -147,6 +147,8 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "tournament of one": (lambda td: ttt.tournament(3), "3 is not a run"),
     "tournament, names": (lambda td: ttt.tournament([td, "random"], names="ab"), NO_NAMES),
     "show": (lambda td: ttt.show(3), NO_RUN),
+    "play, level": (lambda td: ttt.play(td, level=float("nan")), "level nan is outside 0 to 1"),
+    "play, epsilon": (lambda td: ttt.play(td, epsilon=2), "epsilon 2 is outside 0 to 1"),
     "plot": (lambda td: ttt.plot(3, out="x.png"), NO_RUN_FILE),
     "plot code": (lambda td: ttt.plot("mine.py:first"), "mine.py:first is an agent, but a run file is needed here"),
     "plot a program": (lambda td: ttt.plot("cmd:./agent"), "cmd:./agent is an agent, but a run file is needed here"),

@@ -94,7 +94,6 @@ def test_no_home_at_all(folder: Path) -> None:
             ("NUMBA_CPU_FEATURES", "fast", "give names that LLVM knows, each with + or -, e.g. +avx2, or unset it"),
         ],
         ("NUMBA_NUM_THREADS", "0", "give a whole number from 1 on, or unset it"),
-        ("NUMBA_OPT", "9", "give 0, 1, 2, 3 or max, or unset it"),
         ("NUMBA_CPU_FEATURES", "fast", "give names that LLVM knows, each with + or -, e.g. +avx2, or unset it"),
     ),
 )

@@ -13,7 +13,7 @@ from helpers.terminals import at_a_terminal
 from ttt_batch.agents.external import at_board
 from ttt_batch.app.terminal import drawing, loop
 from ttt_batch.app.terminal.loop import watch_game
-from ttt_batch.core.errors import BoardError, UsageError
+from ttt_batch.core.errors import BoardError
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
 
 ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
@@ -181,20 +181,6 @@ def test_without_a_pace_a_terminal_prints_line_by_line(monkeypatch):
     stdout, agent = Terminal(), KnowingAgent()
     watch_game(agent, agent, names=("one", "two"), stdout=stdout, pace=0)
     assert ENTER not in stdout.getvalue() and stdout.getvalue().count("\n---") == 2 * 8
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"pace": -1}, "pace -1 is outside 0 to 3600 seconds per move; give 0 for no pause"),
-        ({"pace": float("nan")}, "pace nan is outside"),
-        ({"level": 2}, "level 2 is outside 0 to 1"),
-        ({"epsilon": -1}, "epsilon -1 is outside 0 to 1"),
-    ],
-)
-def test_what_cannot_be_watched_is_refused(options, message):
-    with pytest.raises(UsageError, match=f"^{message}"):
-        watched(**options)
 
 
 def test_a_game_waits_for_quick_truth_only(monkeypatch):
