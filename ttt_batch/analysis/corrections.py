@@ -25,7 +25,7 @@ from ttt_batch.evaluation import search
 from ttt_batch.evaluation.certificates import place_of
 from ttt_batch.evaluation.prover import ALWAYS_WINS, AT_ONCE, GOALS, Goal, Proof
 from ttt_batch.games.bitboards import Lines, LineView
-from ttt_batch.games.board import EMPTY, FIRST, SECOND, Board, Position
+from ttt_batch.games.board import EMPTY, FIRST, SECOND, Position
 from ttt_batch.games.gravity_solver import GravitySolver, check_solvable
 from ttt_batch.games.opening_book import read_book
 from ttt_batch.runs.loading import AnyRun
@@ -43,12 +43,6 @@ class CorrectedAgent(NamedTuple):
     second: Uint64Array
     cell: Uint8Array
     met: Uint8Array
-
-
-def correct_nowhere(player: Any) -> CorrectedAgent:
-    """Return an agent without corrections."""
-    none = np.zeros(0, np.uint64)
-    return CorrectedAgent(player, none, none, none.astype(np.uint8), none.astype(np.uint8))
 
 
 @search.reset.register(CorrectedAgent)
@@ -97,11 +91,6 @@ class Corrected(NamedTuple):
     size: int
 
 
-def check_correctable(board: Board) -> None:
-    """Raise BoardError for a board on which no search finds best play."""
-    check_solvable(board, flag("correct", True), "leave it out")
-
-
 def correct(
     run: AnyRun, player: Any, seat: int, goal: Goal, *, budget: int, follow: Callable[[int, int], bool]
 ) -> Corrected:
@@ -111,10 +100,10 @@ def correct(
     follow: called with the positions that the walk has entered and the lost games of all walks, every 65,536 positions
     and after each lost game.  Once it returns True, the search ends.
     The proof is `refuted` if best play does not reach the goal, and `undecided` if budget, memory or `follow` ended it.
-    Raises BoardError as `check_correctable` does.
+    Raises BoardError for a board on which no search finds best play.
     """
     began = time.perf_counter()
-    check_correctable(run.board)
+    check_solvable(run.board, flag("correct", True), "leave it out")
     walks = _Walks(run, player, seat, goal)
     while True:
         found, before = None, walks.lost
@@ -134,7 +123,8 @@ class _Walks:
         self._least = int(goal == ALWAYS_WINS)
         # Its own solver: threads of the same process may use the shared one.
         self._solver = GravitySolver(run.board, book=read_book(run.board))
-        self._agent = correct_nowhere(player)
+        nowhere, nothing = np.zeros(0, np.uint64), np.zeros(0, np.uint8)
+        self._agent = CorrectedAgent(player, nowhere, nowhere, nothing, nothing)
         self._task = search.make_task(run.board, seat, GOALS.index(goal), occupied=run.occupied)
         self._memory: NDArray[np.uint64] = np.zeros(0, np.uint64)
         self._kept = self.lost = 0

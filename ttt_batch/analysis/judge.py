@@ -30,7 +30,7 @@ from ttt_batch.agents.base import Words
 from ttt_batch.agents.builtin import adapter_of, policy_over, table_player
 from ttt_batch.agents.layers import LayerRules, Reached, shares
 from ttt_batch.agents.play_optimal import SearchingAgent
-from ttt_batch.analysis.corrections import Corrected, check_correctable, correct
+from ttt_batch.analysis.corrections import Corrected, correct
 from ttt_batch.analysis.matches import (
     BEST,
     BEST_GAMES,
@@ -489,12 +489,10 @@ def prove(
     at_once = thread_count(given.get("threads"))
     files = certificate_files(certificate, wanted, sources, overwrite=overwrite)
     check_both_seats(run)
-    if given.get("correct"):
-        if given.get("threads") is not None and at_once > 1:
-            raise UsageError(
-                f"{flag('threads', at_once)} does not go with {flag('correct', True)}, which takes 1; leave it out"
-            )
-        check_correctable(run.board)
+    if given.get("correct") and given.get("threads") is not None and at_once > 1:
+        raise UsageError(
+            f"{flag('threads', at_once)} does not go with {flag('correct', True)}, which takes 1; leave it out"
+        )
     player = table_player(run, ties)
     prover, found = Prover(run.board, symmetric=run.symmetric), dict[str, Proof]()
     written, corrections = dict[str, tuple[Path, int]](), dict[str, Corrected]()
