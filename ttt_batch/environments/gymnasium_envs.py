@@ -29,7 +29,7 @@ from numpy.typing import DTypeLike, NDArray
 from ttt_batch.core.errors import UsageError, quoted
 from ttt_batch.core.text import check_switches, choose, parse_int
 from ttt_batch.environments.batch import AUTORESET, Batch, Opponent, flags_of, read_array
-from ttt_batch.environments.observations import TERMINAL_VIEWS, Observer, make_observer, players_to_move, turned
+from ttt_batch.environments.observations import TERMINAL_VIEWS, Observer, make_observer, turned
 from ttt_batch.environments.pictures import ENDINGS, RENDER_MODES, check_render_mode, picture_of, rendered
 from ttt_batch.games.board import Board
 
@@ -70,7 +70,7 @@ def final_views(
     planes, seats = last.take(places, axis=0), acted[places]
     if against:
         return planes, seats
-    movers = players_to_move(planes).astype(np.int64)
+    movers = np.bitwise_xor.reduce(planes, axis=(1, 2, 3)).astype(np.int64)  # an odd number of marks: the second
     return (turned(planes, movers, seats), seats) if view == "acted" else (planes, movers)
 
 

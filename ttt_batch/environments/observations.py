@@ -73,12 +73,6 @@ def make_observer(observation: str, dtype: DTypeLike | None = None) -> Observer:
     return observer
 
 
-def players_to_move(planes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return who would move next (uint8[n], 0 or 1) in positions with these marks (uint8[n, 2, rows, cols])."""
-    players: NDArray[np.uint8] = np.bitwise_xor.reduce(planes, axis=(1, 2, 3))
-    return players
-
-
 def turned(planes: NDArray[Any], shown: NDArray[Any], viewers: NDArray[Any]) -> NDArray[Any]:
     """Return planes (uint8[n, 2, rows, cols]) with the marks of `viewers` first, not of `shown` (int[n], seats)."""
     return np.where((shown != viewers)[:, None, None, None], planes[:, ::-1], planes)

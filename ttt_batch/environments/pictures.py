@@ -21,7 +21,7 @@ SIDE = 24
 """Pixels of a cell's side."""
 
 GROUND, LINE, FREE = (250, 250, 248), (200, 200, 196), (232, 232, 228)
-COLOURS = {FIRST: (31, 119, 180), FIRST + 1: (214, 72, 54)}
+COLOURS = {FIRST: (31, 119, 180), SECOND: (214, 72, 54)}
 
 
 def position_picture(board: Board, position: Position) -> NDArray[np.uint8]:
@@ -41,20 +41,15 @@ ENDINGS = {1: f"{MARKS[FIRST]} has won", 0: "a draw", -1: f"{MARKS[SECOND]} has 
 """Results of a game in words, by the reward of the first player."""
 
 
-def position_text(board: Board, position: Position, ending: str) -> str:
-    """Return rows of marks and a line with the ending, or the next mover if it is empty."""
-    mover = MARKS[FIRST + (board.cells - position.count(EMPTY)) % 2]
-    return rows_text(board, position).replace("/", "\n") + f"\n{ending or f'{mover} to move'}\n"
-
-
 def rendered(board: Board, position: Position, ending: str, mode: str | None) -> str | NDArray[np.uint8] | None:
     """Return a game in a render mode, as a picture or as text; `human` prints the text and returns None.
 
-    ending: text, empty if unfinished.
+    The text has rows of marks, and a line with the ending or the next mover.  ending: empty if unfinished.
     """
     if mode == "rgb_array":
         return position_picture(board, position)
-    text = position_text(board, position, ending)
+    mover = MARKS[FIRST + (board.cells - position.count(EMPTY)) % 2]
+    text = rows_text(board, position).replace("/", "\n") + f"\n{ending or f'{mover} to move'}\n"
     if mode == "human":
         print_lines(text, sys.stdout)
     return text if mode == "ansi" else None
