@@ -11,7 +11,7 @@ from ttt_batch.core.files import shown
 from ttt_batch.core.outputs import check_distinct
 from ttt_batch.core.text import ALL_LEARNERS, PATTERN_LEARNERS, choose, count_text
 from ttt_batch.games.board import BOARDS, parse_board
-from ttt_batch.runs.lookup import is_certificate
+from ttt_batch.runs.lookup import find_run, is_certificate
 from ttt_batch.runs.options import SWITCH
 
 MORE = "ttt-batch learners NAME tells more; ttt-batch train --learner NAME trains one"
@@ -175,7 +175,7 @@ def plot_command(
         argument(
             "[FILE...]",
             "Run files; several are drawn together.  Or the file of a study.  The newest here if not given.",
-            read=shared.find_named_runs,
+            read=lambda paths: [find_run(path) for path in paths or []],
         ),
     ] = shared.NEWEST,
     out: Annotated[

@@ -223,11 +223,6 @@ def new_run(path: Path) -> Path:
     return with_ending(path, ".h5")
 
 
-def find_named_runs(paths: list[Path] | None) -> list[Path]:
-    """Return the named run files, with or without `.h5`."""
-    return [find_run(path) for path in paths or []]
-
-
 def run_or_none(named: Path | None) -> Path | None:
     """Return the run file that is named, or None without a name."""
     return None if named is None else find_run(named)

@@ -15,13 +15,11 @@ from ttt_batch.games.board import parse_board
 from ttt_batch.runs.lookup import find_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ttt_batch.app.interrupt import Interrupt
     from ttt_batch.app.progress import Reporter
     from ttt_batch.app.terminal.keys import Keyboard
     from ttt_batch.games.board import Board
-    from ttt_batch.games.transcript_reader import GameFile, Skipped
+    from ttt_batch.games.transcript_reader import Skipped
     from ttt_batch.runs.loading import AnyRun
     from ttt_batch.runs.network_run import PatternRun
     from ttt_batch.runs.run import Run
@@ -309,10 +307,16 @@ def learn_from_command(
 
     source = GameFile(games)
     with shared.working("interrupted; nothing was written", quiet=quiet) as report:
-        asked |= {"warn": report.warn, "command": shared.command_line(), "progress": _progress_line(source, report)}
+        asked |= {"warn": report.warn, "command": shared.command_line()}
+
+        def follow(now: "GamesLearnt") -> None:
+            if now.read == 0 and source.waits():
+                report.note(f"waiting for games from {source.name} ...")
+            elif now.read and not source.typed():
+                report.reading(now)
 
         def work(target: Path) -> "tuple[AnyRun, Skipped]":
-            return from_games.learn_from(**asked, out=target)
+            return from_games.learn_from(**asked, out=target, progress=follow)
 
         result, skipped = shared.in_new_file(out, "given-games", work)
     target, left_out = result.file, _tell_skipped(skipped)
@@ -323,18 +327,6 @@ def learn_from_command(
         lambda: training_text(result, target, compiled=report.compiled) + left_out,
         saved=target,
     )
-
-
-def _progress_line(source: "GameFile", report: "Reporter") -> "Callable[[GamesLearnt], None]":
-    """Return a display of reading progress, and of waiting for games."""
-
-    def follow(now: "GamesLearnt") -> None:
-        if now.read == 0 and source.waits():
-            report.note(f"waiting for games from {source.name} ...")
-        elif now.read and not source.typed():
-            report.reading(now)
-
-    return follow
 
 
 def _tell_skipped(skipped: "Skipped") -> str:
