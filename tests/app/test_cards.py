@@ -163,9 +163,9 @@ def test_thirteen_cards_have_eighteen_faces_on_a_page_of_text_and_one_sheet() ->
     assert "every number from 1 to 13" in texts["Make the cards"] and "fold it there" in texts["Make the cards"]
     assert texts["Play"].endswith("lay card 1 beside it. Mark the cell that is black on the card.")
     assert texts["Is a card missing?"].endswith("Then you have proved that X never loses.")
-    content = card_sheets.cards_pdf(deck)
+    content = sheets.pdf_of(deck.title, card_sheets.pages_of(deck))
     assert content.startswith(b"%PDF") and content.count(b"/MediaBox") == 2
-    assert card_sheets.cards_pdf(deck) == content  # also seconds later
+    assert sheets.pdf_of(deck.title, card_sheets.pages_of(deck)) == content  # also seconds later
 
 
 def test_the_words_fit_the_certificate() -> None:

@@ -11,7 +11,8 @@ from helpers.support import command
 from oracle import naive
 
 import ttt_batch as ttt
-from ttt_batch.app.kit import boxes_of, make_pdf, rules_of
+from ttt_batch.app.kit import boxes_of, pages_of_kit, rules_of
+from ttt_batch.app.sheets import pdf_of
 from ttt_batch.core.errors import UsageError
 from ttt_batch.runs.loading import check_run
 
@@ -116,9 +117,10 @@ def assert_sheets(content: bytes, number: int) -> None:
 
 def test_the_sheets_are_a4(run: ttt.Run) -> None:
     boxes = boxes_of(run)
-    some = make_pdf(boxes[:24], rules_of(run, boxes))
+    rules = rules_of(run, boxes)
+    some = pdf_of(rules.title, pages_of_kit(boxes[:24], rules))
     assert_sheets(some, 1 + 1)
-    assert make_pdf(boxes[:24], rules_of(run, boxes)) == some  # also seconds later
+    assert pdf_of(rules.title, pages_of_kit(boxes[:24], rules)) == some  # also seconds later
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from ttt_batch.core.errors import CertificateError
 from ttt_batch.core.files import shown
 from ttt_batch.evaluation.certificates import check_holds, load_certificate
 from ttt_batch.games.board import Board
-from ttt_batch.runs.formats import EXPORT, check_targets
+from ttt_batch.runs.formats import check_targets
 
 MOST_CARDS, MOST_SIDE = 500, 12
 """Most cards of a deck, and most cells in a row or a column of a printed board."""
@@ -115,11 +115,6 @@ def _turned(turns: int) -> str:
     return f' class="t{turns}"' if turns else ""
 
 
-def cards_pdf(deck: Deck) -> bytes:
-    """Return the PDF of a deck.  Raises TttBatchError if matplotlib is not installed."""
-    return sheets.pdf_of(deck.title, pages_of(deck))
-
-
 def pages_of(deck: Deck) -> Iterator[Any]:
     """Yield the figures of a deck: the page of text, and the sheets of cards."""
     layout = face_layout(deck.board)
@@ -217,7 +212,7 @@ def export_cards(path: str | Path, out: str | Path, *, to: str = "cards", overwr
 
     to: `cards`, a .pdf or an .html file to print; or `html`, a page that plays by them.
     Raises CertificateError for a certificate that does not hold or that has too many cards, and the errors of
-    `sheets.check_sheets`, `cards_pdf` and `web.export_page`.
+    `sheets.check_sheets`, `sheets.write_sheets` and `web.export_page`.
     """
     path, out = Path(path), Path(out)
     if to == "html":
@@ -225,8 +220,7 @@ def export_cards(path: str | Path, out: str | Path, *, to: str = "cards", overwr
         return export_page(read_deck(path), out, overwrite=overwrite)
     sheets.check_sheets(out, "cards", overwrite=overwrite)
     deck = read_deck(path)
-    content = cards_pdf(deck) if out.suffix.lower() == ".pdf" else cards_html(deck).encode()
-    EXPORT.write([out], [content], overwrite=overwrite)
+    sheets.write_sheets(out, deck.title, pages_of(deck), lambda: cards_html(deck), overwrite=overwrite)
     return out
 
 

@@ -16,7 +16,6 @@ from ttt_batch.core.text import count_text
 from ttt_batch.games.board import EMPTY, MARKS, Position
 from ttt_batch.learners.tabular.menace import COLOURS, has_box
 from ttt_batch.runs.config import GIVEN
-from ttt_batch.runs.formats import EXPORT
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 
@@ -180,12 +179,8 @@ LEFT = (sheets.WIDTH - COLUMNS * LABEL_WIDTH) / 2
 TOP = (sheets.HEIGHT - ROWS * LABEL_HEIGHT) / 2
 
 
-def make_pdf(boxes: list[Box], rules: KitRules) -> bytes:
-    """Return the kit: a page of rules, and the labels.  Raises TttBatchError if matplotlib is not installed."""
-    return sheets.pdf_of(rules.title, _pages(boxes, rules))
-
-
-def _pages(boxes: list[Box], rules: KitRules) -> Iterator[Any]:
+def pages_of_kit(boxes: list[Box], rules: KitRules) -> Iterator[Any]:
+    """Yield the figures of the kit: a page of rules, and the labels."""
     yield _first_page(rules)
     for first in range(0, len(boxes), COLUMNS * ROWS):
         yield _labels(boxes[first : first + COLUMNS * ROWS])
@@ -249,6 +244,6 @@ def export_boxes(run: AnyRun, path: str | Path, *, overwrite: bool = False) -> P
     sheets.check_sheets(path, "boxes", overwrite=overwrite)
     boxes = boxes_of(run)
     rules = rules_of(run, boxes)
-    content = make_pdf(boxes, rules) if path.suffix.lower() == ".pdf" else make_html(boxes, rules).encode()
-    EXPORT.write([path], [content], overwrite=overwrite)
+    pages = pages_of_kit(boxes, rules)
+    sheets.write_sheets(path, rules.title, pages, lambda: make_html(boxes, rules), overwrite=overwrite)
     return path

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ttt_batch.app import sheets
-from ttt_batch.runs.formats import EXPORT
 
 GAMES = 30_000
 """Games of each experiment, which a lesson plays in 60 seconds."""
@@ -225,12 +224,6 @@ def lesson_html() -> str:
     return sheets.html_page(TITLE, sheet(), STYLE, f"<section>\n<h1>{ANSWERS}</h1>\n{found}</section>")
 
 
-def lesson_pdf() -> bytes:
-    """Return both sheets.  Raises TttBatchError if matplotlib is not installed."""
-    pages = ((TITLE, sheet(), ROOM), (ANSWERS, answers(), 0.0))
-    return sheets.pdf_of(TITLE, (sheets.text_page(title, paragraphs, room)[0] for title, paragraphs, room in pages))
-
-
 def export_lesson(path: Path, *, overwrite: bool = False) -> Path:
     """Write the two sheets to `path`, a .pdf or an .html file; return the path.
 
@@ -238,6 +231,7 @@ def export_lesson(path: Path, *, overwrite: bool = False) -> Path:
     be written or exists already (unless `overwrite`).
     """
     sheets.check_sheets(path, "a lesson", overwrite=overwrite)
-    content = lesson_pdf() if path.suffix.lower() == ".pdf" else lesson_html().encode()
-    EXPORT.write([path], [content], overwrite=overwrite)
+    pages = ((TITLE, sheet(), ROOM), (ANSWERS, answers(), 0.0))
+    figures = (sheets.text_page(title, paragraphs, room)[0] for title, paragraphs, room in pages)
+    sheets.write_sheets(path, TITLE, figures, lesson_html, overwrite=overwrite)
     return path

@@ -3,14 +3,14 @@
 import html
 import io
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from ttt_batch.app.plots.style import package_style
 from ttt_batch.core.errors import UsageError
 from ttt_batch.core.files import shown
-from ttt_batch.runs.formats import check_targets
+from ttt_batch.runs.formats import EXPORT, check_targets
 
 WIDTH, HEIGHT = 210.0, 297.0
 """A4, in millimetres: every length on a sheet is one."""
@@ -102,6 +102,15 @@ def draw_lines(axes: Any, left: float, top: float, rows: int, cols: int, cell: f
 
 
 SUFFIXES = (".pdf", ".html")
+
+
+def write_sheets(path: Path, title: str, figures: Iterable[Any], page: Callable[[], str], *, overwrite: bool) -> None:
+    """Write sheets to a file: figures as a PDF, or by its ending the HTML that `page` returns.
+
+    Raises TttBatchError for a PDF without matplotlib, and FormatError if the file cannot be written.
+    """
+    content = pdf_of(title, figures) if path.suffix.lower() == ".pdf" else page().encode()
+    EXPORT.write([path], [content], overwrite=overwrite)
 
 
 def check_sheets(path: Path, pieces: str, *, overwrite: bool) -> None:
