@@ -72,25 +72,12 @@ def page_text(run: OnPage, ties: Ties | None = None, opens: Tab = "play") -> str
     before, after = (packing.IN_THE_WORKER[1:], packing.TO_SHOW) if learning else ((), ())
     lesson = ["learning/lesson"] if opens == "lesson" else []
     agent = ["sections", *(part.script for part in shown.parts), "links", "review"]
-    names = [
-        "game",
-        *before,
-        *agent,
-        "parts",
-        "hints",
-        "about",
-        "after",
-        *by_cards,
-        "page",
-        *after[:-1],
-        *lesson,
-        *after[-1:],
-    ]
+    names = ["game", *before, *agent, "parts", "hints", "about", "after", *by_cards, "page"]
+    names += [*after[:-1], *lesson, *after[-1:]]
     style = "\n".join(map(packing.source, ["page.css", *(f"{name}.css" for name in [*by_cards, *lesson])]))
     scripts = {name: packing.source(f"{name}.js") for name in names}
-    marks = dict.fromkeys(
-        packing.IN_THE_WORKER if learning else (), f' class="{packing.CLASS}"'
-    )  # the page's worker runs them, too
+    # The page's worker runs them, too.
+    marks = dict.fromkeys(packing.IN_THE_WORKER if learning else (), f' class="{packing.CLASS}"')
     pieces = {
         "title": html.escape(_title(run.board, shown.name, learning)),
         "policy": _policy(style, *scripts.values()) + ("; worker-src blob:" if learning else ""),
