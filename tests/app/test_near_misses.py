@@ -54,7 +54,7 @@ MISUSED = [
     ("train td", "train takes no argument 'td'; did you mean --learner td?"),
     ("train 4x7", "train takes no argument '4x7'; did you mean --board 4x7?"),
     ("train games=9", "train takes no argument 'games=9'; did you mean --games=9?"),
-    ("train \N{EN DASH}games 9", "train takes no argument '\\u2013games'; did you mean --games?"),
+    ("train \N{EN DASH}games 9", "train takes no argument '\N{EN DASH}games'; did you mean --games?"),
     ("train my.h5", "train takes no argument 'my.h5'; did you mean --out my.h5?"),
     (
         "evaluate cmd:python3 p.py",
@@ -149,7 +149,7 @@ VALUES = [
         for moves, wrong in (
             ("a a a a a a a", "move 7 goes to column a, which is full"),
             ("a6 h", "move 2, 'h', names no cell; there are a1 to g6"),
-            ("h", "'H' is none of X, O and '.', and no column from a to g"),
+            ("h", "'h' is none of X, O and '.', and no column from a to g"),
             ("d7", "move 1, 'd7', names no cell; there are a1 to g6"),
             ("a5", "move 1 goes to cell a5, and the cell below it is free"),
             ("X....../......./......./......./......./.......", "a mark stands above a free cell"),
@@ -348,6 +348,8 @@ def test_a_board_beside_runs_of_others_leads_to_a_run_of_it(here, capsys, typed)
     assert (status, out) == (2, "")
     assert "--board is for agents such as one-ply" in err
     assert err.endswith("; leave it out, or name a run of 4x4\n")
+    _, _, err = command(capsys, "play", "old", "--board", "4x4")
+    assert err.endswith("and old.h5 is a run; leave it out, or leave old.h5 out to play on 4x4\n")
 
 
 def test_a_number_behind_a_point_is_no_ending(tmp_path, capsys):

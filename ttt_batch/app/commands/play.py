@@ -130,7 +130,8 @@ def _who(run: str | None, rules: shared.AgentOptions, *, learn: bool) -> tuple[P
     if run is None:
         rules._replace(board=None).refuse("none is named")
         return None, ""
-    rules.refuse(f"{shared.called(run)} is a run")
+    name = shared.called(run)
+    rules.refuse(f"{name} is a run", f"leave {name} out to play on")
     path = find_run(run)
     return (None if find_name(run, [MACHINE]) and not exists(path) else path), ""
 

@@ -418,12 +418,12 @@ class AgentOptions(NamedTuple):
         given = {name: value for name, value in self._asdict().items() if value is not None}
         return given | {"load": lambda path: load_any_run(find_run(path), trust, report)}
 
-    def refuse(self, why: str) -> None:
-        """Raise UsageError if any was given."""
+    def refuse(self, why: str, instead: str = "name a run of") -> None:
+        """Raise UsageError if any was given.  instead: the remedy in front of the name of a board."""
         for name, value in self._asdict().items():
             if value not in (None, False):
-                instead = f", or name a run of {value}" if name == "board" else ""
-                raise UsageError(f"{dashed(name)} is for agents such as one-ply, and {why}; leave it out{instead}")
+                other = f", or {instead} {value}" if name == "board" else ""
+                raise UsageError(f"{dashed(name)} is for agents such as one-ply, and {why}; leave it out{other}")
 
 
 def called(given: str | Path) -> str:
