@@ -229,6 +229,8 @@ def test_hints():
         "W3 win in 3 plies, D draw, L2 loss in 2",
         "(a ply is one move of either player)",
     ]
+    lines = draw_hints(Game(BOARD, (4, 0)), hints(TRUTHS | {1: Prospect(1, None)}))
+    assert lines[-2:] == ["W win (W3 in 3 plies), D draw, L loss", "(a ply is one move of either player)"]
 
 
 def test_hints_with_the_truth_on_a_larger_board():

@@ -298,9 +298,9 @@ def draw_legend(game: Game, hints: Hints, colour: bool = False) -> list[str]:
         return [*lines, "The true results are not known yet:", "too many cells are free."]
     if hints.truths is None:
         return [*lines, "The true results of this board are", "unknown: it has too many positions."]
-    win, loss, more = ("W3", "win in 3 plies"), ("L2", "loss in 2"), [PLY]
+    win, loss = ("W3", "win in 3 plies"), ("L2", "loss in 2")
     if not in_plies(hints.truths.values()):
-        win, loss, more = ("W", "win"), ("L", "loss"), []
+        win, loss = ("W", "win (W3 in 3 plies)"), ("L", "loss")
     signs = (*win, "win"), ("D", "draw", "draw"), (*loss, "loss")
     parts = [f"{styled(sign, style) if colour else sign} {meaning}" for sign, meaning, style in signs]
-    return [*lines, f"Below each {hints.gives} the truth:", ", ".join(parts), *more]
+    return [*lines, f"Below each {hints.gives} the truth:", ", ".join(parts), PLY]
