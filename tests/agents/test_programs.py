@@ -146,7 +146,7 @@ ENDS = {
     "escapes": ("input(); print('\\x1b[2J', flush=True); input()", "answered '\\x1b[2J', which is no cell"),
     "no text": (
         "import sys; input(); sys.stdout.buffer.write(b'\\xff4\\n'); sys.stdout.flush(); input()",
-        "answered '\\ufffd4', which is no cell",
+        "answered '\ufffd4', which is no cell",
     ),
     "killed": ("import os; os.kill(os.getpid(), 9)", "was ended by SIGKILL"),
     "no number": ("input(); print('five', flush=True); input(); input()", "answered 'five', which is no cell"),

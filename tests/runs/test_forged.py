@@ -247,7 +247,7 @@ def unset(name: str) -> Change:
         (configured(start=5), "start is 5, of the wrong type"),
         (configured(start=None), "start is None, of the wrong type"),
         (configured(start=[]), r"start is \[\], of the wrong type"),
-        (configured(start="abc@²"), r"start 'abc@\\xb2' is not the digest"),
+        (configured(start="abc@²"), r"start 'abc@²' is not the digest"),
         (configured(start="0" * 16 + "@701"), "it began with 701 games, but has 700"),
         (configured(opponent="0" * 16), "needs the learner's seat"),
         (configured(opponent="nobody", seat="first"), "opponent 'nobody' is neither random, optimal nor"),

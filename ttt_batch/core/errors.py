@@ -143,9 +143,9 @@ def with_option(name: str) -> str:
 
 
 def quoted(given: object) -> str:
-    """Return a given value for a message: one ASCII line of at most `LONGEST` characters."""
+    """Return a given value for a message: one printable line of at most `LONGEST` characters."""
     try:
-        text = ascii(given)
+        text = one_line(repr(given))
     except ValueError:  # Python refuses to write more than 4,300 digits
         text = "with thousands of digits"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

@@ -83,14 +83,14 @@ def _parsed(text: str, board: Board) -> Position:
         return check_possible(board.decode(int(number[1])), board)
     if columns or re.search("[0-9]", text):
         return position_after(parse_moves(words, board), board)
-    marks = re.sub("[-_]", ".", re.sub("[/|]", "", "".join(words).upper()))
+    marks = re.sub("[-_]", ".", re.sub("[/|]", "", "".join(words)))
     for mark in marks:
-        if mark not in MARKS:
+        if mark.upper() not in MARKS:
             column = f", and no column from a to {column_name(board.cols - 1)}" if board.gravity else ""
             raise BoardError(f"{quoted(mark)} is none of X, O and '.'{column}")
     if len(marks) != board.cells:
         raise BoardError(f"{len(marks)} cells; board {board.name} has {board.cells}")
-    return check_possible(tuple(map(MARKS.index, marks)), board)
+    return check_possible(tuple(map(MARKS.index, marks.upper())), board)
 
 
 def lettered(text: str, board: Board) -> str | None:
