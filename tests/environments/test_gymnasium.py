@@ -95,6 +95,14 @@ def test_threads_change_nothing():
         assert data_equivalence(one.step(actions), two.step(actions))
 
 
+def test_a_single_environment_takes_the_threads_of_many():
+    one, two = (gymnasium.make(NAME, seed=7, threads=threads) for threads in (1, 2))
+    assert data_equivalence(one.reset(), two.reset())
+    assert data_equivalence(one.step(4), two.step(4))
+    with pytest.raises(ttt.UsageError, match=r"threads 0 is outside 1 \.\. 1,024"):
+        gymnasium.make(NAME, threads=0)
+
+
 def test_rewards_are_the_agents():
     """With best play as opponent nobody wins, and random agents mostly lose."""
     envs = gymnasium.make_vec(NAME, num_envs=500, opponent="optimal", autoreset_mode="same-step", illegal="raise")

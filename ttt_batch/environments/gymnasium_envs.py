@@ -154,7 +154,7 @@ class MNKEnv(gymnasium.Env):
 
     observation, dtype, terminal_view: see `observations`; by default uint8[2, rows, cols], the agent's marks and its
     opponent's.
-    board, opponent, seat, illegal, first_env: as for `Batch`.
+    board, opponent, seat, illegal, first_env, threads: as for `Batch`; one game is played by one thread.
     seed: of all chance; None: `np_random` draws it.  A seed given to `reset` replaces it.
     render_mode: `human` prints the game at each reset and step; `ansi` and `rgb_array` are for `render`.
     """
@@ -173,10 +173,12 @@ class MNKEnv(gymnasium.Env):
         illegal: str = "lose",
         first_env: int = 0,
         seed: int | None = None,
+        threads: int | None = 1,
         render_mode: str | None = None,
     ) -> None:
         seed = first_seed(self, seed)
-        self.batch = Batch(1, board, seed, opponent, "disabled", seat=seat, illegal=illegal, first_env=first_env)
+        own: dict[str, Any] = {"seat": seat, "illegal": illegal, "first_env": first_env, "threads": threads}
+        self.batch = Batch(1, board, seed, opponent, "disabled", **own)
         self._observer = make_observer(observation, dtype)
         self._shows_actor = choose("terminal_view", terminal_view, TERMINAL_VIEWS) == "acted" and opponent is None
         self._acted: NDArray[np.int64] | None = None
