@@ -719,6 +719,17 @@ def test_damaged_pickles_meet_no_other_error(tmp_path):
 # Lists of states.
 
 
+def test_arrays_of_a_board_with_other_rules_name_it(tmp_path):
+    board, path, old = Board(3, 3, 3, gravity=True), tmp_path / "new.npz", tmp_path / "old.npz"
+    write("npz", state_list(board), board, [path])
+    with pytest.raises(FormatError, match="of board '3x3-gravity', not 3x3; give board"):
+        read("npz", [path], BOARD, None)
+    with np.load(path) as arrays:
+        np.savez(old, **{name: array for name, array in arrays.items() if name != "board_name"})
+    for file in (path, old):
+        assert read("npz", [file], board, None).code.size == enumerate_graph(board).code.size
+
+
 @pytest.mark.parametrize("actions", [False, True])
 @pytest.mark.parametrize("board", [BOARD, SMALL], ids=lambda board: board.name)
 def test_lists_say_the_same(tmp_path, actions, board):

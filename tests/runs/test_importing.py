@@ -26,7 +26,7 @@ from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.runs.formats.base import FormatError
 from ttt_batch.runs.formats.keys import KeyReading
 from ttt_batch.runs.formats.recognising import Content, recognised
-from ttt_batch.runs.importing import import_tables
+from ttt_batch.runs.importing import export_table, import_tables
 
 BOARD = Board()
 ROOT = Path(__file__).parents[2]
@@ -501,6 +501,18 @@ def test_a_table_too_large_for_the_board_names_its_own(tmp_path: Path, capsys: p
     os.truncate(path, 20_000_000)  # sparse: it takes no room
     status, _, err = command(capsys, "import", path, "-o", tmp_path / "out.h5")
     assert status == 1 and "; name another file, or give --board 4x4x4-gravity, which this one names; " in err
+    with path.open("r+b") as file:
+        file.write(b'{"board": "3x3", ')
+    status, _, err = command(capsys, "import", path, "-o", tmp_path / "out.h5")
+    assert status == 1 and "; name another file; " in err and "--board" not in err
+
+
+def test_a_list_of_another_board_warns_of_what_it_lacks(tmp_path: Path) -> None:
+    run = ttt.train(100, board="3x3-gravity", learner="td")
+    export_table(run, "jsonl", [tmp_path / "q.jsonl"])
+    with pytest.warns(RuntimeWarning, match=r"jsonl lacks 4,015 of 4,520 unfinished positions of 3x3, which keep"):
+        ttt.import_run(tmp_path / "q.jsonl")
+    assert ttt.import_run(tmp_path / "q.jsonl", board="3x3-gravity").board == run.board
 
 
 def test_refusals_name_what_is_wrong(tmp_path: Path) -> None:

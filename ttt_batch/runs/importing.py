@@ -263,7 +263,7 @@ def _import_files(ask: _Request) -> Run:
     contents = []
     for file in ask.files:
         try:
-            content = read_file(file, recognising.most_bytes(ask.board))
+            content = read_file(file, recognising.most_bytes(ask.board), ask.board)
             packed = content.startswith((b"PK\x03\x04", b"PAR1"))
             marked = next((one for one in FORMATS.values() if packed and one.mark and one.mark in content), None)
             contents.append(
@@ -447,6 +447,12 @@ def _import_format(ask: _Request, form_name: str) -> Run:
         _fill(run, table, only_second=len(ask.files) == 1 and ask.own == 1)
     except base.FormatError as error:
         raise base.FormatError(f"{shown(file)}: {error}") from None
+    if table.kind == base.STATES and not used.by_beads:
+        unfinished = run.graph.code[: run.graph.first_edge.size - 1]
+        lacking = np.count_nonzero(~np.isin(unfinished, table.code))
+        if lacking > numbering.MOST_IMPOSSIBLE * unfinished.size:
+            share = f"{lacking:,} of {unfinished.size:,} unfinished positions of {run.board.name}"
+            ask.warn(f"{shown(file)} lacks {share}, which keep start values; give {flag('board')} if it is of another")
     _finish(run, ask.command)
     run.notes = (_note(f"taken for the format {form.name}", run, told),)
     return run
@@ -471,7 +477,7 @@ def _learnt_in(file: Path, form: base.Format, board: Board) -> dict[str, Any]:
     """
     learnt: dict[str, Any] = {}
     if form.name == "json":
-        content = read_file(file, form.max_bytes(board))
+        content = read_file(file, form.max_bytes(board), board)
         with suppress(ValueError, RecursionError):  # reading the table reports the fault
             whole = json.loads(content)
             found = whole.get("learnt") if isinstance(whole, dict) else None

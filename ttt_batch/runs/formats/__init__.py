@@ -93,7 +93,7 @@ def read(
     players = check_use(form, board, sources, kind, player)
     tables = []
     for source in sources:
-        content = read_file(source, form.max_bytes(board))
+        content = read_file(source, form.max_bytes(board), board)
         try:
             table = form.decode(content, board)
             if kind is not None and table.kind != kind:
@@ -150,8 +150,11 @@ def check_targets(paths: Sequence[Path], *, overwrite: bool) -> None:
         EXPORT.check(path, overwrite=overwrite)
 
 
-def read_file(path: Path, limit: int) -> bytes:
-    """Return the bytes of a file.  Raises FormatError if it is not ordinary, or longer than `limit` bytes."""
+def read_file(path: Path, limit: int, board: Board | None = None) -> bytes:
+    """Return the bytes of a file.  Raises FormatError if it is not ordinary, or longer than `limit` bytes.
+
+    board: as the caller named it, for the remedy.
+    """
     missing = f"cannot read {shown(path)}: there is no such file; name a file that holds a table"
     with reading(path, base.FormatError, lambda: missing), open_ordinary(path) as file:
         size = size_of(file)
@@ -161,8 +164,9 @@ def read_file(path: Path, limit: int) -> bytes:
         own = re.match(rb'\s*\{\s*"board":\s*"([\w-]+)"', content)  # as our json and pages begin
         if own is not None:
             with suppress(BoardError):
-                named = parse_board(own[1].decode()).name
-                remedy = f"name another file, or give {flag('board', named)}, which this one names"
+                named = parse_board(own[1].decode())
+                other = f", or give {flag('board', named.name)}, which this one names" if named != board else ""
+                remedy = f"name another file{other}"
         raise base.FormatError(
             f"{shown(path)}: the file has {size:,} bytes, a table of this board at most {limit:,}; {remedy}"
         )

@@ -7,6 +7,7 @@ for occupied cells: on 3x3, 19,683 x 9 doubles.
 Lists of states as columns: `npz`, with NumPy arrays readable without `allow_pickle`, and `parquet`, by pyarrow.
                              npz               parquet
 rows_cols_k                  int64[3]                     the board; parquet has its name as metadata
+board_name                   text                         besides, for a board with other rules, such as gravity
 code                         int64[S]          int64      sum(mark[i] * 3**i), marks 0 empty, 1 first, 2 second player
 board                        text[S]           text       a character X, O or '.' for each cell
 to_move                      int8[S], marks    text       `first` or `second`; 0 or null if the game is over
@@ -28,7 +29,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.core.files import unpacked_size
 from ttt_batch.games.board import Board, most_positions
 from ttt_batch.runs.formats import base
 
@@ -107,12 +107,13 @@ def arrays_in(content: bytes, most: int, wanted: Collection[str] | None = None) 
     most: bytes of all together.  wanted: names of the arrays to read; None for all.  Raises FormatError.
     """
     try:
-        if (size := unpacked_size(io.BytesIO(content))) > most:  # a few packed bytes can unpack to a huge size
-            limit = f"those of this board take at most {most:,}"
-            raise base.FormatError(f"its arrays take {size:,} bytes; {limit}; give the table's own board")
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
-            names = [name for name in packed.namelist() if name.endswith(".npy")]
-            files = {name: packed.read(name) for name in names if wanted is None or name[:-4] in wanted}
+            entries = [entry for entry in packed.infolist() if entry.filename.endswith(".npy")]
+            entries = [entry for entry in entries if wanted is None or entry.filename[:-4] in wanted]
+            if (size := sum(entry.file_size for entry in entries)) > most:  # a few packed bytes can unpack to many
+                limit = f"those of this board take at most {most:,}"
+                raise base.FormatError(f"its arrays take {size:,} bytes; {limit}; give the table's own board")
+            files = {entry.filename: packed.read(entry) for entry in entries}
     except (OSError, ValueError, EOFError, KeyError, MemoryError, NotImplementedError, zipfile.BadZipFile, zlib.error):
         raise base.unreadable_error("the file does not hold NumPy arrays") from None
     return {name.removesuffix(".npy"): array_in(file, f"its array {name[:40]!r}") for name, file in files.items()}
@@ -145,6 +146,7 @@ ARRAY = base.Format(
 
 def _encode_arrays(table: base.Table, board: Board) -> bytes:
     arrays = {"rows_cols_k": np.array([board.rows, board.cols, board.k]), **base.state_columns(table, board.cells)}
+    arrays |= {"board_name": np.array(board.name)} if board.rules else {}
     arrays |= {"board": np.array(arrays["board"], dtype=f"U{board.cells}"), "best": table.best}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)  # the oldest NumPy would write `allow_pickle` as an array
@@ -152,15 +154,15 @@ def _encode_arrays(table: base.Table, board: Board) -> bytes:
 
 
 def _decode_arrays(content: bytes, board: Board) -> base.Table:
+    said = arrays_in(content, ARRAYS.max_bytes(board), ("rows_cols_k", "board_name"))
+    shape = np.ravel(said.get("rows_cols_k", ())).tolist()
+    usual = board.name if shape in ([], [board.rows, board.cols, board.k]) else "x".join(map(str, shape))
+    base.check_board(str(said.get("board_name", usual)), board)
     wanted = {"rows_cols_k", "code", "outcome", "best", "q", *base.VALUES, *base.MORE}
     found = arrays_in(content, ARRAYS.max_bytes(board), wanted)
     if any(isinstance(one, bytes) for one in found.values()):  # pickled objects
         raise base.unreadable_error("the file does not hold NumPy arrays")
-    columns = _checked(found, "array", "npz", "rows_cols_k")
-    shape = columns["rows_cols_k"].ravel().tolist()
-    if shape != [board.rows, board.cols, board.k]:
-        base.check_board("x".join(map(str, shape)), board)
-    return _table_of(columns)
+    return _table_of(_checked(found, "array", "npz", "rows_cols_k"))
 
 
 def _checked(found: Mapping[str, Any], what: str, form: str, *needed: str) -> Mapping[str, Any]:
