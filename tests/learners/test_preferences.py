@@ -109,11 +109,15 @@ def test_pooling_has_the_expectation_of_game_by_game_means() -> None:
     assert abs(statistics.fmean(differences[True])) > 8 * errors[True]
 
 
-def test_they_learn_to_play_and_neither_threads_nor_interruptions_show(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"learner": "actor-critic", "batch": 1 << 17, "seed": 1}
+@pytest.mark.parametrize("learner", mostly_slow(["reinforce", "actor-critic"], "reinforce"))
+def test_neither_threads_nor_interruptions_show(learner: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"learner": learner, "batch": 1 << 17, "seed": 1}
     run = assert_same_in_parts(tmp_path / "run.h5", 300_000, (1_000, 200_000), threads=2, **options)
     alone = ttt.train(300_000, threads=1, **options)
     assert [table.tobytes() for table in alone.tables] == [table.tobytes() for table in run.tables]
+
+
+def test_reinforce_learns_to_play() -> None:
     taught = ttt.train(300_000, learner="reinforce", alpha=0.5, batch=200)
     assert taught.statistics["versus_random"][-1, 0, 0] > 0.9  # 0.585 by random play
     assert taught.statistics["versus_random"][-1, 1, 2] < 0.1  # 0.585
