@@ -143,19 +143,6 @@ def test_codes_outside_the_board_are_refused(board: Board, code: int) -> None:
             board.decode(code)
 
 
-@pytest.mark.parametrize(
-    "board", [Board(), Board(1, 9, 3), Board(3, 4), Board(8, 8, 5), Board(64, 1, 3), Board(1, 64, 3)]
-)
-def test_every_cell_has_a_name_of_its_own(board: Board) -> None:
-    names = [board.cell_name(cell) for cell in range(board.cells)]
-    assert len(set(names)) == board.cells
-    if board.cells <= 9:
-        assert names == [str(number) for number in range(1, board.cells + 1)]
-    else:
-        assert names[0] == "a1"
-        assert all(re.fullmatch(r"[a-z]+\d+", name) for name in names), names
-
-
 def test_columns_are_named_as_in_a_spreadsheet() -> None:
     names = ["".join(pair) for pair in product(["", "a", "b"], string.ascii_lowercase)]
     assert [column_name(col) for col in range(64)] == names[:64]

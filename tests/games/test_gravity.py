@@ -53,7 +53,7 @@ def test_symmetry_merges_the_left_and_the_right() -> None:
 @pytest.mark.parametrize("engine", ["walk", "flow"])
 def test_it_is_learnt_and_judged_exactly(engine: str):
     """The exact evaluation agrees with the games of `Batch`, step by step."""
-    run = ttt.train(500_000, board="4x4x4-gravity", engine=engine, epsilon=0.5, seed=1)
+    run = ttt.train(20_000, board="4x4x4-gravity", engine=engine, epsilon=0.5, seed=1)
     assert run.truth(0).result == 0
     assert set(run.move_values(0)) == {12, 13, 14, 15}
     assert {truth.result for truth in run.true_moves(0).values()} <= {-1, 0, 1}

@@ -104,7 +104,9 @@ def test_every_cell_of_every_shape_is_read_by_its_name():
         assert parse_moves(names, board) == list(range(board.cells))
         marked = [f"{'XO'[cell % 2]}{name.upper()}" for cell, name in enumerate(names)]
         assert parse_moves(marked, board) == list(range(board.cells))
-        if board.cells > 9:
+        if board.cells <= 9:
+            assert names == [str(number) for number in range(1, board.cells + 1)]
+        else:
             assert [named_cell(name, board) for name in names] == list(range(board.cells))
         for outside in (f"{column_name(board.cols)}1", f"a{board.rows + 1}"):
             assert named_cell(outside, board) == NO_CELL

@@ -1,10 +1,9 @@
 """Results with distances: the sweep against plain minimax that counts plies, on whole boards."""
 
 import pytest
-from helpers.players import best_play, moves_of
+from helpers.players import best_play
 
 import ttt_batch as ttt
-from ttt_batch.core.errors import BoardError
 from ttt_batch.games.board import EMPTY, parse_board
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.games.solution import RESULTS, WORDS, Prospect, SolvedResult, solve, solve_in_plies, solved_result
@@ -21,21 +20,6 @@ def test_every_position_has_the_result_and_distance_of_plain_minimax(name, occup
             marks = board.decode(code)
             assert solved_result(value, marks.count(EMPTY)) == best_play(board, marks), board.format_position(marks)
     assert ((values > 0).astype(int) - (values < 0) == solve(graph)).all()
-
-
-@pytest.mark.parametrize("symmetry", ["off", "on"])
-def test_a_run_knows_the_truth_behind_each_move(symmetry):
-    run = ttt.train(1000, symmetry=symmetry)
-    for text in ("... ... ...", "X.. ... ...", "XX. OO. ...", "XOX .O. ...", "XOX OXO OX."):
-        marks = run.position(text)
-        assert run.truth(text) == best_play(run.board, marks)
-        after = moves_of(run.board, marks)
-        assert run.true_moves(text) == {cell: best_play(run.board, then) for cell, then in after.items()}
-    assert run.truth("XX. OO. ...") == (1, 1)
-    assert run.truth("XXX OO. ...") == SolvedResult(1, 0) and run.true_moves("XXX OO. ...") == {}
-    assert run.truth("XX. OO. ...").seen_by(1).result == -1
-    with pytest.raises(BoardError, match="no game reaches it"):
-        run.truth("XXX OOO ...")
 
 
 def test_nobody_knows_it_on_a_growing_board():
