@@ -4,8 +4,6 @@ import functools
 import json
 import math
 import re
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,6 @@ from oracle.boards import VariantBoard, variant_of
 from oracle.streams import below, drawn
 
 import ttt_batch as ttt
-from ttt_batch.__main__ import run as run_here
 from ttt_batch.agents.builtin import adapter_of, policy_over, scripted_edges, table_player
 from ttt_batch.analysis import matches
 from ttt_batch.analysis.judge import SampledEvaluation, evaluate_sampled, judge_agent
@@ -150,14 +147,14 @@ def test_matches_depend_on_the_seed_and_on_nothing_else(monkeypatch: pytest.Monk
     assert run.grown is not None
     before = run.grown.used, run.grown.lost, run.tables.value.tobytes(), run.grown.compact()[1].value.tobytes()
     tallies = {
-        (player, seat, seed): play_scripted(run, player, seat, games=500, seed=seed)
+        (player, seat, seed): play_scripted(run, player, seat, games=100, seed=seed)
         for player in SCRIPTED
         for seat in SEATS
         for seed in (0, 1)
     }
     monkeypatch.setattr(matches, "AT_ONCE", 7)
     for (player, seat, seed), tally in tallies.items():
-        assert tally.games == 500 and play_scripted(run, player, seat, games=500, seed=seed) == tally
+        assert tally.games == 100 and play_scripted(run, player, seat, games=100, seed=seed) == tally
     assert len(set(tallies.values())) > 6
     after = run.grown.used, run.grown.lost, run.tables.value.tobytes(), run.grown.compact()[1].value.tobytes()
     assert after == before
@@ -262,33 +259,31 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return large_run().save(tmp_path_factory.mktemp("runs") / "large.h5")
 
 
-def test_evaluate_searches_and_plays_on_a_large_board(large: Path) -> None:
-    words = [sys.executable, "-m", "ttt_batch", "evaluate", large.name, "--games", "1000", "--seed", "2"]
-    done = subprocess.run(words, cwd=large.parent, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0
-    assert not re.search(r"[^\n\x20-\x7e]", done.stdout)
-    assert done.stdout.startswith(
-        "large.h5: td on 5x5x5, 300 games\nties: any move that its rule may pick (--ties any)\n\n"
-    )
-    expected = evaluate_sampled(large_run(), games=1000, seed=2)
+def test_evaluate_searches_and_plays_on_a_large_board(
+    large: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(large.parent)
+    status, out, _ = command(capsys, "evaluate", large.name, "--games", "200", "--seed", "2")
+    assert status == 0 and not re.search(r"[^\n\x20-\x7e]", out)
+    assert out.startswith("large.h5: td on 5x5x5, 300 games\nties: any move that its rule may pick (--ties any)\n\n")
+    expected = evaluate_sampled(large_run(), games=200, seed=2)
     for seat in SEATS:
         line = expected.verdicts[seat].line
         assert line is not None
         moves = " ".join(f"{'XO'[ply % 2]}{large_run().board.cell_name(cell)}" for ply, cell in enumerate(line))
-        assert f"can be beaten as {seat}:\n  {moves}\n" in done.stdout
-    assert "\n1,000 games each, seed 2, with 95 % confidence intervals\n" in done.stdout
+        assert f"can be beaten as {seat}:\n  {moves}\n" in out
+    assert "\n200 games each, seed 2, with 95 % confidence intervals\n" in out
     for player in SCRIPTED:
         for seat in SEATS:
             share, low, high = expected.matches[player][seat].share("win")
             shown = rf"{share:.4f} \({low:.4f}-{high:.4f}\) "
             row = rf"against {player}\n +win +draw +loss\n(as first .*\n)?as {seat} +{shown}"
-            assert re.search(row, done.stdout)
+            assert re.search(row, out)
 
 
 def test_evaluate_prints_json_with_stable_keys(large: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["evaluate", str(large), "--json", "--against", "two-ply", "--games", "50", "--budget", "3"]
-    assert run_here(words) == 0
-    found = json.loads(capsys.readouterr().out)
+    words = ["evaluate", large, "--against", "two-ply", "--games", "50", "--budget", "3"]
+    found = json.loads(command(capsys, *words, "--json")[1])
     assert found == evaluate_sampled(large_run(), ["two-ply"], games=50, budget=3).to_dict()
     assert found["unbeatable"] == found["losing_line"] == {"first": None, "second": None}
     assert found["verdict"] == {"first": "undecided", "second": "undecided"}
@@ -299,8 +294,7 @@ def test_evaluate_prints_json_with_stable_keys(large: Path, capsys: pytest.Captu
         results = found["matches"]["two-ply"][seat]
         assert sum(results[result]["games"] for result in RESULTS) == 50
         assert set(results["win"]) == {"games", "share", "low", "high"}
-    assert run_here([word for word in words if word != "--json"]) == 0
-    out = capsys.readouterr().out
+    out = command(capsys, *words)[1]
     assert "undecided as first within the budget: no way to beat it among 3 positions; --budget N searches on\n" in out
     assert "against random" not in out
 
@@ -336,21 +330,20 @@ def test_what_a_large_board_cannot_do_costs_a_line(
 def test_evaluate_on_a_small_board_is_exact_against_scripted_players(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = str(small_run().save(tmp_path / "small.h5"))
+    words = "evaluate", small_run().save(tmp_path / "small.h5")
     for player in SCRIPTED:
-        assert run_here(["evaluate", path, "--against", player, "--json"]) == 0
-        assert json.loads(capsys.readouterr().out) == judge_agent(small_run(), player).to_dict()
-    assert run_here(["evaluate", path, "--against", "two-ply"]) == 0
-    assert "against two-ply, exactly" in capsys.readouterr().out
-    for option in ("games", "seed", "budget"):
-        assert run_here(["evaluate", path, f"--{option}", "5"]) == 2
-        err = capsys.readouterr().err
-        assert err.count("\n") == 1
-        assert f"--{option} is for boards too large to enumerate; 3x3 is evaluated exactly; leave it out" in err
-    assert run_here(["evaluate", path, "--against", "nobody"]) == 2
-    assert (
-        "unknown opponent 'nobody'; choose one of: random, one-ply, two-ply, optimal, self" in capsys.readouterr().err
-    )
+        found = json.loads(command(capsys, *words, "--against", player, "--json")[1])
+        assert found == judge_agent(small_run(), player).to_dict()
+    assert "against two-ply, exactly" in command(capsys, *words, "--against", "two-ply")[1]
+    for option, message in (
+        *(
+            (name, f"--{name} is for boards too large to enumerate; 3x3 is evaluated exactly; leave it out")
+            for name in ("games", "seed", "budget")
+        ),
+        ("against", "unknown opponent '5'; choose one of: random, one-ply, two-ply, optimal, self"),
+    ):
+        status, _, err = command(capsys, *words, f"--{option}", "5")
+        assert status == 2 and err.count("\n") == 1 and message in err
 
 
 def test_bad_players_seats_and_boards_are_refused() -> None:

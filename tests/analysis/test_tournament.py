@@ -171,13 +171,13 @@ def large(learner: str = "td", games: int = 300, **options: object) -> Run:
 @pytest.mark.parametrize("other", mostly_slow(["td", "greedy-td"], "td"))
 def test_games_on_a_grown_board_are_those_of_a_plain_replay(other):
     runs = [large(), large(other, symmetry="off")]
-    found = all_play_all(runs, ["a", "b"], seed=5, games=40)
-    assert not found.exact and found.games == 40
+    found = all_play_all(runs, ["a", "b"], seed=5, games=12)
+    assert not found.exact and found.games == 12
     for i, j in ((0, 0), (0, 1), (1, 0)):
         assert found.meetings[i][j].exact is None
-        assert found.meetings[i][j].tally == replay(runs[i], runs[j], 40, 5, (i, j))
+        assert found.meetings[i][j].tally == replay(runs[i], runs[j], 12, 5, (i, j))
     tallies = [[meeting.tally for meeting in row] for row in found.meetings]
-    assert all_play_all([*runs, runs[0]], ["a", "b", "c"], seed=5, games=40).meetings[0][1].tally == tallies[0][1]
+    assert all_play_all([*runs, runs[0]], ["a", "b", "c"], seed=5, games=12).meetings[0][1].tally == tallies[0][1]
 
 
 def test_a_grown_board_is_sampled_without_being_asked():
