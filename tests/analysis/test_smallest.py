@@ -15,22 +15,6 @@ from ttt_batch.core.errors import AgentError
 from ttt_batch.evaluation.certificates import fault_of, load_certificate
 from ttt_batch.evaluation.integer_program import IntegerProgram, Solver
 
-KNOWN = {
-    ("first", "merge", False): 13,
-    ("second", "merge", False): 66,
-    ("first", "merge", True): 22,
-    ("second", "merge", True): 71,
-}
-"""Positions by seat, treatment of images, and whether harmless positions are listed."""
-
-
-@pytest.mark.parametrize(("seat", "images", "harmless"), KNOWN)
-def test_the_smallest_players_of_3x3_are_known(seat, images, harmless):
-    found = ttt.smallest_proof(seat=seat, images=images, harmless=harmless)
-    assert found.minimal and found.positions == found.cost == found.bound == KNOWN[seat, images, harmless]
-    assert fault_of(found.certificate) is None
-    assert harmless or found.certificate.move.size == found.positions
-
 
 def test_a_smallest_player_is_written_checked_played_and_kept_as_a_run(tmp_path, capfd):
     file, run = tmp_path / "cannot-lose.npz", tmp_path / "cannot-lose.h5"

@@ -76,9 +76,11 @@ def reachable(board):
 def test_no_choice_on_3x3_is_smaller_than_the_known_ones(seat, harmless, size, players):
     definition = {"seat": seat, "goal": "cannot-lose", "images": "merge", "harmless": harmless}
     assert choices_of("3x3", definition).fewest() == (size, players)
-    if (seat, harmless) in [("first", False), ("second", True)]:
-        found = ttt.smallest_proof("3x3", **definition, count=True)
-        assert (found.bound, found.players) == (size, players)
+    counted = (seat, harmless) in [("first", False), ("second", True)]
+    found = ttt.smallest_proof("3x3", **definition, count=counted)
+    assert found.minimal and found.positions == found.cost == found.bound == size
+    assert found.players == (players if counted else None) and fault_of(found.certificate) is None
+    assert harmless or found.certificate.move.size == size
 
 
 QUICK = ["1x1", "1x3x3", "2x2", "2x3x2-misere", "1x5x2-exact", "3x3x2-gravity"]
