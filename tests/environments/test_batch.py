@@ -108,22 +108,6 @@ def test_every_board_is_that_of_a_dictionary(board: str):
             assert compare(board, autoreset, steps, n, forfeits, plain) > 0
 
 
-def kind_of(board: str) -> str:
-    """The rules of a board beside its size: `misere`, `exact-gravity`, ..., or `plain`."""
-    return board.partition("-")[2] or "plain"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", sorted({kind_of(board) for board in KINDS}))
-def test_many_steps_of_every_kind(kind: str):
-    """On the boards of a kind in turn, with each autoreset, with and without what is kept of games and forfeits."""
-    boards = [board for board in KINDS if kind_of(board) == kind]
-    each = 60_000 // (len(boards) * len(MODES)) + 1
-    for number, (board, autoreset) in enumerate(itertools.product(boards, MODES)):
-        n = min(1100, each // (ttt.parse_board(board).cells + 2))  # more than a block, unless no game would end then
-        assert compare(board, autoreset, each, n, number % 4 > 1, plain=number % 2 == 0) > 0
-
-
 def play(batch: ttt.Batch, steps: int, start: int = 0) -> list[bytes]:
     """The bytes of everything that environments from `start` on see in `steps` random steps."""
     seen = [batch.planes[start:].tobytes()]
