@@ -43,28 +43,6 @@ def test_their_policies_are_judged():
     judged_the_same(ttt.judge(from_openspiel(pyspiel.UniformRandomPolicy(GAME))), ttt.judge("random"))
 
 
-def test_their_bots_are_judged():
-    class Highest(pyspiel.Bot):
-        """A bot that takes the highest cell."""
-
-        def __init__(self):
-            pyspiel.Bot.__init__(self)
-
-        def step(self, state):
-            return max(state.legal_actions())
-
-        def restart_at(self, state):
-            pass
-
-        def provides_policy(self):
-            return False
-
-    judged_the_same(
-        ttt.judge(from_openspiel(Highest())),
-        ttt.judge(lambda boards, to_move, legal: 8 - legal[:, ::-1].argmax(1)),
-    )
-
-
 @pytest.mark.parametrize("learner", [name for name in LEARNERS if name != "minimax-q"])
 @pytest.mark.parametrize("games", [100, 10_000])
 def test_the_best_response_is_ours(learner, games):

@@ -4,7 +4,6 @@ import importlib
 import math
 import random
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import h5py
@@ -24,7 +23,7 @@ REPLIED = ["0 3 1 4 2", "0 3 1 4 2", "0 3 1 5 2", "0 4 1 3 2", "0 3 2 4 1"]
 """Five games that the first player wins with its third move, after replies that part ways."""
 
 
-def action(subject: Subject, cells: str) -> tuple[int, int]:
+def action(cells: str) -> tuple[int, int]:
     """The action, as the oracle names it, that is the last of these moves."""
     *before, cell = (int(word) for word in cells.split())
     return sum((1 + number % 2) * 3**at for number, at in enumerate(before)), cell
@@ -32,7 +31,7 @@ def action(subject: Subject, cells: str) -> tuple[int, int]:
 
 def edge_of(subject: Subject, cells: str) -> int:
     """The edge of the last of these moves, each played in turn."""
-    return list(subject.action_dict(np.arange(subject.graph.child.size))).index(action(subject, cells))
+    return list(subject.action_dict(np.arange(subject.graph.child.size))).index(action(cells))
 
 
 # --- what a batch means, by hand
@@ -89,12 +88,10 @@ def test_the_other_table_says_what_the_best_move_is_worth() -> None:
 def test_the_coin_is_fair_and_of_seed_and_game_alone() -> None:
     subject, changed = Subject("double-q", seed=4, alpha=1.0), []
     for _ in range(400):
-        before = subject.tables.q.copy()
         subject.tables.q[:] = 0.25
         subject.learn(["0 3 1 4 2"])
         changed.append(int(np.flatnonzero((subject.tables.q != 0.25).any(axis=1))[0]))
         assert (subject.tables.q != 0.25).any(axis=1).sum() == 1
-        del before
     assert 140 < sum(changed) < 260  # six standard deviations
     again = Subject("double-q", seed=4)
     again.games = 7
@@ -106,17 +103,10 @@ def test_the_coin_is_fair_and_of_seed_and_game_alone() -> None:
 
 
 @pytest.fixture
-def monte_carlo(script: Any) -> Any:
+def monte_carlo(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The learner of the example, whatever it is registered as."""
-    import sys
-    from pathlib import Path
-
-    sys.path.insert(0, str(Path(__file__).parents[2] / "scripts" / "examples"))
-    try:
-        module: ModuleType = importlib.import_module("own_learner")
-    finally:
-        sys.path.pop(0)
-    return module.MONTE_CARLO
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "scripts" / "examples"))
+    return importlib.import_module("own_learner").MONTE_CARLO
 
 
 @pytest.mark.slow  # kernels of a learner from outside are compiled every time
