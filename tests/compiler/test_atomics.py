@@ -1,13 +1,10 @@
 """Claiming: every game is played by one thread."""
 
-import os
-import subprocess
-import sys
 import threading
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from helpers.support import without_jit
 
 from ttt_batch.compiler.intrinsics import claim
 from ttt_batch.compiler.jit import kernel
@@ -60,6 +57,4 @@ def test_several_threads_get_their_share() -> None:
 
 
 def test_plain_python_claims_alike() -> None:
-    program = "from test_atomics import all_by_one; assert all_by_one(3, 2, 5001)"
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(__file__).parent)}
-    subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=300)
+    assert without_jit(__file__, "all_by_one(3, 2, 5001)") == "True"

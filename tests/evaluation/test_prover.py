@@ -1,17 +1,13 @@
 """Proofs: against plain recursion on every kind of board, with any number of threads, keys and little memory."""
 
 import functools
-import os
-import subprocess
-import sys
 import threading
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from helpers.proof_agents import Oracle, Weigher, assert_lost, naive_picks, spoil, weigher
-from helpers.support import mostly_slow
+from helpers.support import mostly_slow, without_jit
 
 from ttt_batch.compiler.jit import kernel
 from ttt_batch.evaluation import prover as proving
@@ -244,11 +240,7 @@ def test_every_position_is_new_to_one_thread(words: int) -> None:
 
 
 def test_plain_python_proves_alike() -> None:
-    program = "import test_prover as t; t.test_plain()"
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    here = Path(__file__).parent
-    environment["PYTHONPATH"] = os.pathsep.join([str(here.parents[1]), str(here.parent), str(here)])
-    subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=300)
+    without_jit(__file__, "test_plain()")
 
 
 def test_plain() -> None:

@@ -1,6 +1,7 @@
 """Helpers that several tests share: commands, slow cases, tables, folds, and access to the naive oracle."""
 
 import io
+import os
 import re
 import subprocess
 import sys
@@ -63,6 +64,17 @@ def finished(words: Sequence[str | Path], **options: Any) -> "subprocess.Complet
     done = subprocess.run(words, **{"capture_output": True, "text": True, "check": False, **options})
     done.stderr = without_compiling(done.stderr)
     return done
+
+
+def without_jit(file: str, expression: str) -> str:
+    """What an expression prints that begins with a name of a test file, in another process without the JIT."""
+    path = Path(file)
+    folders = [str(path.parent), str(path.parents[1])]
+    program = f"import sys; sys.path[:0] = {folders!r}; import {path.stem} as here; print(here.{expression})"
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = finished([sys.executable, "-W", "error::RuntimeWarning", "-c", program], env=environment, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
 
 
 def assert_begun_anew_changes_nothing(config: Config) -> None:

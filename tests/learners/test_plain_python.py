@@ -1,15 +1,11 @@
 """Every learner's kernels without the JIT: the same bytes, one by one, by walk and by flow."""
 
+import ast
 import hashlib
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.support import mostly_slow
+from helpers.support import mostly_slow, without_jit
 
 import ttt_batch as ttt
 from ttt_batch.learners import LEARNERS
@@ -29,13 +25,6 @@ WAYS: dict[str, dict[str, Any]] = {
     "flow": {"batch": 25, "engine": "flow"},
 }
 
-PLAIN = f"""
-import json, sys
-sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parents[1])]!r}
-from test_plain_python import CASES, digests
-print(json.dumps(digests(sys.argv[1])))
-"""
-
 
 def digests(name: str) -> dict[str, str]:
     """Hashes of what 150 games teach in each way, on a board of six cells where it may be."""
@@ -49,9 +38,6 @@ def digests(name: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", mostly_slow(CASES, "td", "reinforce"))
 def test_plain_python_learns_the_same_bytes(name: str) -> None:
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    words = [sys.executable, "-c", PLAIN, name]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
     compiled = digests(name)
-    assert json.loads(done.stdout) == compiled and len(set(compiled.values())) == len(WAYS)
+    assert ast.literal_eval(without_jit(__file__, f"digests({name!r})")) == compiled
+    assert len(set(compiled.values())) == len(WAYS)

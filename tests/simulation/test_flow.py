@@ -7,18 +7,14 @@ All draws have fixed seeds, so nothing here fails by chance.  Chi-squared sums a
 import hashlib
 import itertools
 import math
-import os
 import statistics
-import subprocess
-import sys
 from collections.abc import Callable
 from decimal import Decimal, localcontext
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers.support import mostly_slow
+from helpers.support import mostly_slow, without_jit
 from oracle.streams import mixed
 
 from ttt_batch.compiler.jit import kernel
@@ -581,17 +577,8 @@ def test_other_boards(size: tuple[int, int, int]) -> None:
         assert_arrivals_add_up(graph, counts, games)
 
 
-# Every way to draw, on few rows; run here and again without the JIT.
-PLAIN = f"""
-import sys
-sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parents[1])]!r}
-from test_flow import digest
-print(digest())
-"""
-
-
 def digest() -> str:
-    """A hash over numbers of every kind."""
+    """A hash over numbers of every kind, drawn in every way on few rows."""
     found = hashlib.sha256()
     for n, p in [(9, 0.3), (128, 0.9), *INVERSION, *REJECTION, *LONG_RANGE, (10**15, 0.3)]:
         found.update(binomials(n, p, 25, seed=n).tobytes())
@@ -604,6 +591,4 @@ def digest() -> str:
 
 
 def test_plain_python_draws_the_same() -> None:
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    run = subprocess.run([sys.executable, "-c", PLAIN], env=environment, capture_output=True, text=True, check=False)
-    assert run.stdout.strip() == digest(), run.stderr
+    assert without_jit(__file__, "digest()") == digest()

@@ -1,15 +1,12 @@
 """Random play against its games replayed one by one, and against the exact shares of random games."""
 
 import itertools
-import json
 import math
-import os
-import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from helpers.support import finished
+from helpers.support import without_jit
 from oracle.streams import mixed
 
 from ttt_batch.compiler.numerics import GOLDEN, RANDOM_PLAY, stream_key
@@ -174,17 +171,12 @@ def test_the_games_of_a_seed_stay_the_same() -> None:
     assert play_random_games(Board(), 1_000).tolist() == PINNED_COUNTS
 
 
+def counts_of_boards(block: int) -> list[list[int]]:
+    return [play_random_games(Board(*size), 300, seed=9, block=block).tolist() for size in BOARDS[:5]]
+
+
 def test_without_the_compiler_the_result_is_the_same() -> None:
-    program = (
-        "import json; from ttt_batch.games.board import Board\n"
-        "from ttt_batch.simulation.random_games import play_random_games\n"
-        "print(json.dumps([play_random_games(Board(*size), 300, seed=9, block=128).tolist() for size in "
-        f"{BOARDS[:5]}]))"
-    )
-    output = finished(
-        [sys.executable, "-W", "error", "-c", program], env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, check=True
-    ).stdout
-    assert json.loads(output) == [play_random_games(Board(*size), 300, seed=9).tolist() for size in BOARDS[:5]]
+    assert without_jit(__file__, "counts_of_boards(128)") == str(counts_of_boards(1024))
 
 
 # --- the right games ------------------------------------------------------------------------------------
