@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from helpers.players import FakeAgent, KnowingAgent, best_play, moves_of
+from helpers.players import FakeAgent, KnowingAgent, best_play, moves_of, random_game
 
 import ttt_batch as ttt
 from ttt_batch.agents.external import at_board
@@ -16,7 +16,7 @@ from ttt_batch.analysis.review import (
     review,
     review_text,
 )
-from ttt_batch.games.board import UNFINISHED, Board, Game, parse_board
+from ttt_batch.games.board import Board, Game, parse_board
 from ttt_batch.games.notation import parse_moves
 from ttt_batch.games.solution import Prospect
 
@@ -25,10 +25,7 @@ NAMES = ["3x3", "3x3-misere", "2x3x2", "3x3x2-exact", "2x4x3", "3x3-gravity"]
 
 
 def a_game(board: Board, seed: int) -> Game:
-    rng, game = random.Random(seed), Game(board)
-    while game.outcome == UNFINISHED:
-        game = game.after(rng.choice(board.open_cells(game.position)))
-    return game
+    return Game(board, tuple(random_game(board, random.Random(seed))))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from helpers.players import random_game
 from helpers.support import command
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,15 +23,6 @@ GOOD = "0 3 1 4 2"
 SQUARES = ["3x3", "4x4x3", "3x3-misere", "5x5x4"]
 BOARDS = [*SQUARES, "3x4x3", "5x4x4"]
 FALLING = ["6x7x4-gravity", "4x4x3-gravity", "5x4x4-gravity"]
-
-
-def random_game(board: Board, rng: random.Random) -> list[int]:
-    """The cells of a random game."""
-    position, cells = (0,) * board.cells, list[int]()
-    while board.outcome(position) == 0:
-        cells.append(rng.choice(board.open_cells(position)))
-        position = board.after(position, cells[-1])
-    return cells
 
 
 def random_games(board: Board, rng: random.Random, number: int = 30) -> list[list[int]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.players import random_game
 from helpers.support import BY_EPSILON, command, games_of, mostly_slow
 from oracle import naive
 
@@ -17,7 +18,7 @@ import ttt_batch as ttt
 from ttt_batch.core.errors import GamesError, RunFileError, UsageError
 from ttt_batch.core.outputs import Draft, Lock
 from ttt_batch.games import transcript_reader
-from ttt_batch.games.board import UNFINISHED, parse_board
+from ttt_batch.games.board import parse_board
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.games.graph import Graph
 from ttt_batch.games.notation import DigitReading
@@ -71,10 +72,7 @@ def test_games_survive_the_round_trip(board: str) -> None:
 def test_a_line_is_read_on_the_largest_boards(name: str) -> None:
     board, rng = parse_board(name), random.Random(name)
     for _ in range(20):
-        marks, cells = (0,) * board.cells, []
-        while board.outcome(marks) == UNFINISHED:
-            cells.append(rng.choice([cell for cell, mark in enumerate(marks) if mark == 0]))
-            marks = board.after(marks, cells[-1])
+        cells = random_game(board, rng)
         for words in (map(str, cells), map(board.cell_name, cells)):
             assert parse_line(" ".join(words), board, occupied=False) == [(cell, False) for cell in cells]
         assert parse_line(

@@ -3,6 +3,7 @@
 import functools
 import io
 import math
+import random
 from collections.abc import Callable
 
 import numpy as np
@@ -72,6 +73,15 @@ def best_play(board: Board, position: Position) -> tuple[int, int]:
     result = sign * max(sign * value for value, _ in children)
     plies = [n for value, n in children if value == result]
     return result, 1 + (min(plies) if result == sign else max(plies))
+
+
+def random_game(board: Board, rng: random.Random) -> list[int]:
+    """The cells of a game of random moves."""
+    position, cells = (EMPTY,) * board.cells, list[int]()
+    while board.outcome(position) == UNFINISHED:
+        cells.append(rng.choice(board.open_cells(position)))
+        position = board.after(position, cells[-1])
+    return cells
 
 
 class Terminal(io.StringIO):
