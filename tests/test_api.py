@@ -355,7 +355,7 @@ def test_a_picture_is_its_path_and_shows_itself(run, tmp_path):
 def test_moves_by_digits_are_refused_where_cells_come_back(run, pattern_run):
     """Digits count from 1, as on screen, and cells from 0; letters count from nothing."""
     agent, menace = ttt.agents.at_board("one-ply"), ttt.train(10, learner="menace")
-    softmax = ttt.train(10, learner="reinforce")
+    softmax = ttt.train(10, learner="reinforce", batch=1)
     asked = [run.move_values, run.candidates, run.true_moves, run.sharp_cells, agent.shares, agent.move_values]
     asked += [agent.candidates, agent.true_moves, menace.drawn_shares, softmax.move_preferences]
     for ask in asked:

@@ -37,12 +37,14 @@ def half(figures: Any) -> Any:
     return np.sort(figures, axis=0)[SEEDS // 2 - 1]
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_without_exploration() -> None:
     last = learnt(EXPLORATION).statistics
     assert f"loses {100 * last['versus_random'][-1, 1, 2]:.1f} of 100 games as second" in EXPLORATION.found
     assert last["best_response"][-1].tolist() == [1, 1] and not last["unbeatable"].any()
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_a_step_size_of_one() -> None:
     assert not learnt(STEP_SIZE).statistics["unbeatable"].any()
     assert learnt(STEP_SIZE, alpha=0.1).statistics["unbeatable"][:, 0].any()
@@ -60,6 +62,7 @@ def test_the_second_seat_is_later() -> None:
     assert "| 3x3 | first cannot lose | merged | left out | **13** | minimal |" in page
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_anybody_beats_it() -> None:
     """The moves that the lesson names win, and it has no other answers, whichever ties it may break."""
     run = learnt(BEATEN)

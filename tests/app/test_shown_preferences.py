@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from helpers.pages import drive, trained
 from helpers.players import FakeAgent
+from helpers.support import mostly_slow
 from helpers.web import play_match
 
 import ttt_batch as ttt
@@ -25,10 +26,9 @@ from ttt_batch.games.board import Game
 from ttt_batch.runs.run import Run
 
 EMPTY = (0,) * 9
-PREFERRING = ("reinforce", "actor-critic")
 
 
-@pytest.fixture(params=PREFERRING)
+@pytest.fixture(params=mostly_slow(["reinforce", "actor-critic"], "reinforce"))
 def run(request: pytest.FixtureRequest) -> Run:
     return trained(request.param, games=20_000, batch=1, alpha=0.1, draw_worth=0.25)
 
@@ -116,5 +116,5 @@ def test_the_picture_of_the_opening_has_chances_from_0_to_1(run: Run) -> None:
 
 
 def test_colours_of_values_span_the_ends_of_games_whatever_positions_start_at() -> None:
-    run, _ = ttt.learn_from(["0 3 1 4 2"], learner="q-learning", start_value=5)
+    run, _ = ttt.learn_from(["0 3 1 4 2"], learner="td", start_value=5)
     assert np.isclose(run.worth.max(), 5) and _scale(run) == (-1, 1)

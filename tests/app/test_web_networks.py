@@ -107,12 +107,6 @@ def test_weights_of_any_size_and_ties(size: int, tmp_path: Path) -> None:
     assert size > 3 or any(1 < len(said.get("candidates", ())) < 5 for said in found["positions"].values())
 
 
-def test_a_network_that_knows_nothing(tmp_path: Path) -> None:
-    run = drawn(Board(3, 3, 3), np.zeros((2, 54, 2), np.int32))
-    assert run.network.kind_start.size == 55
-    check(run, tmp_path, 50)
-
-
 def test_games_on_the_page_are_those_of_the_run(tmp_path: Path) -> None:
     """A page of a proved run plays all games, and loses none; the truth beside its values is that of a table."""
     run = networks(20_000)
