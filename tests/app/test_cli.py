@@ -2,7 +2,6 @@
 
 import contextlib
 import ctypes
-import io
 import itertools
 import json
 import os
@@ -22,7 +21,6 @@ from helpers.support import finished, mostly_slow, without_compiling
 from helpers.terminals import SECONDS, at_a_terminal, ended
 
 import ttt_batch as ttt
-from ttt_batch.__main__ import run as run_here
 from ttt_batch.app import progress as moving
 from ttt_batch.app.interrupt import Interrupt
 from ttt_batch.app.progress import COMPILING, Reporter
@@ -447,8 +445,7 @@ def test_evaluate_gives_exact_results(folder: Path, capsys: pytest.CaptureFixtur
     assert "unbeatable as first" in out and "unbeatable as second" in out
     run = ttt.load(folder / "good.h5")
     for against in ("random", "optimal", "self"):
-        assert run_here(["evaluate", str(folder / "good.h5"), "--against", against, "--json"]) == 0
-        found = json.loads(capsys.readouterr().out)
+        found = json.loads(command_here(capsys, "evaluate", folder / "good.h5", "--against", against, "--json")[1])
         assert found == run.evaluation(against).to_dict()  # type: ignore[arg-type]
         assert found["unbeatable"] == {"first": True, "second": True}
         assert found["losing_line"] == {"first": None, "second": None}
@@ -457,11 +454,10 @@ def test_evaluate_gives_exact_results(folder: Path, capsys: pytest.CaptureFixtur
 
 
 def test_evaluate_shows_how_a_poor_agent_is_beaten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    poor = str(folder / "poor.h5")
-    assert run_here(["evaluate", poor, "--json"]) == 0
-    lines = json.loads(capsys.readouterr().out)["losing_line"]
-    assert run_here(["evaluate", poor, "--against", str(folder / "good.h5")]) == 0
-    text = capsys.readouterr().out
+    poor = folder / "poor.h5"
+    lines = json.loads(command_here(capsys, "evaluate", poor, "--json")[1])["losing_line"]
+    status, text, _ = command_here(capsys, "evaluate", poor, "--against", folder / "good.h5")
+    assert status == 0
     assert_plain(text)
     for seat in ("first", "second"):
         moves = " ".join(f"{'XO'[ply % 2]}{cell + 1}" for ply, cell in enumerate(lines[seat]))
@@ -470,13 +466,12 @@ def test_evaluate_shows_how_a_poor_agent_is_beaten(folder: Path, capsys: pytest.
 
 def test_info_says_what_a_file_holds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = folder / "good.h5"
-    assert run_here(["info", str(path)]) == 0
-    text = capsys.readouterr().out
+    status, text, _ = command_here(capsys, "info", path)
+    assert status == 0
     assert_plain(text)
     for words in ("good.h5", "td", "3x3", "100,000", "auto", "5,478", "16,167", "unbeatable in both seats"):
         assert words in text
-    assert run_here(["info", str(path), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(command_here(capsys, "info", path, "--json")[1])
     assert found["games"] == 100_000 and found["bytes"] == path.stat().st_size
     assert found["states"] == 5478 and found["edges"] == 16_167
     assert found["config"]["learner"] == "td" and found["config"]["seed"] == 1
@@ -644,20 +639,17 @@ def test_leaving_by_keys_of_the_terminal(folder: Path, leave: str) -> None:
         assert "Goodbye." in child.before and "Traceback" not in child.before
 
 
-def test_the_unbeatable_agent_is_not_beaten(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_unbeatable_agent_is_not_beaten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Not by trying the cells in any order: entries for taken cells are refused and cost nothing."""
     played = []
     for seed in (*range(20), 19):
         cells = random.Random(seed).sample(range(1, 10), 9)
-        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{cell}\n" for cell in cells)))
-        seat = ("first", "second")[seed % 2]
-        assert run_here(["play", str(folder / "good.h5"), "--seed", str(seed), "--as", seat]) == 0
-        played.append(capsys.readouterr().out)
-        assert_plain(played[-1])
-        assert "You win." not in played[-1]
-        assert ("The agent wins." in played[-1]) + ("Draw." in played[-1]) == 1
+        words = ["play", folder / "good.h5", "--seed", seed, "--as", ("first", "second")[seed % 2]]
+        status, out, _ = command_here(capsys, *words, typed="".join(f"{cell}\n" for cell in cells))
+        assert_plain(out)
+        assert status == 0 and "You win." not in out
+        assert ("The agent wins." in out) + ("Draw." in out) == 1
+        played.append(out)
     assert played[-1] == played[-2]
 
 

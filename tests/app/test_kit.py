@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.support import command
-from oracle import naive
 
 import ttt_batch as ttt
 from ttt_batch.app.kit import boxes_of, pages_of_kit, rules_of
@@ -16,7 +15,6 @@ from ttt_batch.app.sheets import pdf_of
 from ttt_batch.core.errors import UsageError
 from ttt_batch.runs.loading import check_run
 
-BOARD = naive.Board()
 TURNS = [(6, 3, 0, 7, 4, 1, 8, 5, 2), (2, 1, 0, 5, 4, 3, 8, 7, 6)]
 """A quarter turn, and a reflection: all images come from them."""
 

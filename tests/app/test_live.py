@@ -30,8 +30,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:This process .*is multi-threaded
 @pytest.fixture(autouse=True)
 def a_capable_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
-    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "TTY_COMPATIBLE"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture(scope="module")

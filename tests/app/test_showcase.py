@@ -1,12 +1,7 @@
 """`train --watch`: games of the table as it is, beside the progress on a terminal, which change nothing of the run."""
 
-import fcntl
 import math
-import os
 import re
-import select
-import subprocess
-import sys
 import termios
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +10,7 @@ from random import Random
 import pytest
 from helpers.pages import trained
 from helpers.support import command
+from helpers.terminals import at_a_terminal, ended
 
 import ttt_batch as ttt
 from ttt_batch.app import progress as moving
@@ -163,35 +159,15 @@ def test_watching_shows_on_a_terminal_and_changes_nothing(
     assert all(run == runs[0] for run in runs)
 
 
-def test_keys_change_nothing_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_change_nothing_of_the_run() -> None:
     """They are typed on a terminal of its own, pause, step and hurry, and leave the terminal as it was."""
-    master, slave = os.openpty()
-    before = termios.tcgetattr(slave)
-    words = ["--games", "300", "--batch", "1", "--seed", "5"]
-    program = [sys.executable, "-m", "ttt_batch", "train", *words, "--watch", "-o", str(tmp_path / "keys.h5")]
-
-    def own_terminal() -> None:
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-    child = subprocess.Popen(
-        program, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, preexec_fn=own_terminal
-    )
-    try:
-        for awaited, keys in {
-            b"space pause": b" ",
-            b"space go on": b"nn\x1b[C\x1b[A- " + b"+" * 40,
-            b"saved:": b"",
-        }.items():
-            seen = b""
-            while awaited not in seen:
-                assert select.select([master], [], [], 60)[0], seen
-                seen += os.read(master, 4096)
-            os.write(master, keys)
-        assert child.wait(60) == 0
-    finally:
-        child.kill()
-        child.wait()
-    assert termios.tcgetattr(slave) == before
-    os.close(master)
-    os.close(slave)
-    assert ttt.load(tmp_path / "keys.h5") == ttt.train(300, batch=1, seed=5)
+    words = ["--games", "300", "--batch", "1", "--seed", "5", "--watch", "-o", "keys.h5"]
+    with at_a_terminal("-m", "ttt_batch", "train", *words) as child:
+        before = termios.tcgetattr(child.child_fd)
+        child.expect_exact("space pause")
+        child.send(" ")
+        child.expect_exact("space go on")
+        child.send("nn\x1b[C\x1b[A- " + "+" * 40)
+        child.expect_exact("saved:")
+        assert ended(child) == 0 and termios.tcgetattr(child.child_fd) == before
+    assert ttt.load("keys.h5") == ttt.train(300, batch=1, seed=5)

@@ -444,7 +444,6 @@ def test_a_weaker_agent_says_so():
 
 def test_on_a_terminal_there_is_colour_and_no_echo(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("NO_COLOR", raising=False)
     stdout = Terminal()
     loop.play_in_terminal(FakeAgent(), person=0, stdin=Terminal("5\n0\n"), stdout=stdout, seed=1, plain=True)
     assert "\x1b[1;38;5;208;7m[O]\x1b[0m" in stdout.getvalue()

@@ -293,27 +293,18 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
     assert path.read_bytes() == first
 
 
-def test_an_existing_file_stays(tmp_path: Path) -> None:
+def test_what_makes_no_page_is_refused_and_an_existing_file_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "page.html"
     path.write_text("mine")
     with pytest.raises(TttBatchError, match=r"exists already; replace it with overwrite=True"):
         web.export_page(trained(), path)
-    assert path.read_text() == "mine"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_growing_board_is_refused(tmp_path: Path) -> None:
     run = trained(board="5x5x5", games=10)
     with pytest.raises(BoardError, match=r"a page of a table needs an enumerated board; 5x5x5 .*learner='patterns'"):
-        web.export_page(run, tmp_path / "page.html")
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_page_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        web.export_page(run, tmp_path / "other.html")
     monkeypatch.setattr(web, "MAX_BYTES", 5_000)
-    with pytest.raises(
-        BoardError,
-        match=r"the agent of this run of 3x3 takes [0-9,]+ bytes; a page has room for 5,000: train with symmetry='on'",
-    ):
-        web.export_page(trained(), tmp_path / "page.html")
-    assert not list(tmp_path.iterdir())
+    said = r"the agent of this run of 3x3 takes [0-9,]+ bytes; a page has room for 5,000: train with symmetry='on'"
+    with pytest.raises(BoardError, match=said):
+        web.export_page(trained(), tmp_path / "other.html")
+    assert list(tmp_path.iterdir()) == [path] and path.read_text() == "mine"
