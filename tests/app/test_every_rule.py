@@ -12,7 +12,7 @@ from ttt_batch.app.cli import COMMANDS
 from ttt_batch.games.board import BOARD_RULES, parse_board
 from ttt_batch.runs.network_run import PatternRun
 
-QUICK = ["3x3-gravity", "3x3-misere", "3x3-exact"]
+QUICK = ["3x3-gravity", "3x3-misere-exact"]
 BOARDS = [*QUICK, "3x6x3", "4x4x4-gravity", "4x4x4-misere-gravity", "4x4x4-exact-gravity"]
 """On those of more than nine cells networks are the agent that is proved.  The table of 3x6x3 grows."""
 
