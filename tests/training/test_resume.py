@@ -265,6 +265,21 @@ def test_other_settings_are_named_and_refused(
     assert [found.name for found in tmp_path.iterdir()] == ["run.h5"]
 
 
+def test_a_finished_run_is_refused_before_its_opponent_is_asked(tmp_path: Path) -> None:
+    asked = []
+
+    def agent(boards: Any, _to_move: Any, legal: Any) -> Any:
+        asked.append(len(boards))
+        return legal.argmax(1)
+
+    ttt.train(100, opponent=agent, out=tmp_path / "run.h5")
+    assert asked
+    asked.clear()
+    with pytest.raises(UsageError, match=", its goal"):
+        ttt.train(resume=tmp_path / "run.h5", opponent=agent, seed=0)
+    assert not asked
+
+
 def test_its_own_settings_may_be_repeated(tmp_path: Path) -> None:
     options: dict[str, Any] = {"learner": "td", "board": "3x3", "epsilon": "0.10", "batch": "700", "seed": 4}
     path = tmp_path / "run.h5"

@@ -83,9 +83,14 @@ def make_plan(
         raise UsageError(f"a fork is a run of its own; name its file{with_option('out')}")
     run, name = with_table(before), "the run" if file is None else shown(file)
     state, past = resumable_state(run, name), dict(run.provenance)
-    # A finished run is refused here, but with options only below, after a setting that differs.
-    total = goal_of(run, name, way, may_be_done=bool(options))
     learnt, given = run.config, options | {"seat": seat} if seat else dict(options)
+    if networks := find_name(options.get("learner"), PATTERN_LEARNERS):
+        raise UsageError(f"{name} was trained with learner {learnt.learner}, not {networks}; {OR_A_NEW_RUN}")
+    values = {field.name: getattr(learnt, field.name) for field in fields(learnt)}
+    values["horizon"] = learnt.horizon or run.goal
+    # A finished run is refused here, before an opponent is asked, or below, after a setting that differs.
+    differs = bool(differences(learnt, make_config(**{**values, **replace_exploration(options)})))
+    total = goal_of(run, name, way, may_be_done=differs)
     opponent = _resolve_opponent(meant, learnt)
     if origin is not None:
         given["start"] = table_digest(origin.tables)
@@ -100,9 +105,6 @@ def make_plan(
         opponent = learnt.opponent
     elif learnt.opponent:
         raise UsageError(f"{name} was trained against a run or an agent; name it again with {flag('opponent')}")
-    if networks := find_name(options.get("learner"), PATTERN_LEARNERS):
-        raise UsageError(f"{name} was trained with learner {learnt.learner}, not {networks}; {OR_A_NEW_RUN}")
-    values = {field.name: getattr(learnt, field.name) for field in fields(learnt)}
     config = make_config(**{**values, "horizon": learnt.horizon or total, **replace_exploration(given)})
     changes = differences(learnt, config)
     if changes and fork:
