@@ -5,6 +5,7 @@ import pytest
 from helpers.support import command
 
 import ttt_batch as ttt
+from ttt_batch.agents import play_optimal
 from ttt_batch.agents.base import batch_at
 from ttt_batch.agents.external import at_board
 from ttt_batch.agents.play_optimal import SearchingAgent
@@ -44,11 +45,18 @@ def test_a_limit_holds_in_its_block_only():
     board = ttt.parse_board("3x4x3-gravity")
     agent, start = SearchingAgent(board), batch_at(board, (0,) * 12)
     with (
-        pytest.raises(BoardError, match="of more than 3 positions for a move; choose a smaller board"),
+        pytest.raises(BoardError, match="of more than 3 positions for a move; choose a smaller board, such as 5x5x4"),
         agent.within(3),
     ):
         agent.ask(start)
     assert agent.ask(start).sum() == 1
+
+
+def test_a_game_ends_where_a_move_takes_too_long(monkeypatch, capsys):
+    monkeypatch.setattr(play_optimal, "MOST_ENTERED", 1000)
+    for words in ("play optimal --as second", "evaluate random --against optimal"):
+        status, _, err = command(capsys, *words.split(), "--board", "7x8x4-gravity", "--quiet")
+        assert status == 2 and "best play on 7x8x4-gravity takes a search of more than 1,000 positions for a" in err
 
 
 def test_it_is_an_opponent_on_boards_too_large_to_enumerate():

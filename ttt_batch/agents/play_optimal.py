@@ -17,6 +17,9 @@ from ttt_batch.games.opening_book import read_book
 from ttt_batch.games.solution import solve
 from ttt_batch.simulation.policy import optimal_policy
 
+MOST_ENTERED = 1_000_000_000
+"""Positions that the search for a move may enter, which takes some minutes."""
+
 SLOTS = 1 << 24
 """Slots of the table of a game's searches, 128 MiB."""
 
@@ -27,14 +30,14 @@ REMEMBERED = 100_000
 class SearchingAgent(Agent):
     """Best play by search, on a board with gravity that is too large to enumerate.
 
-    A move early in a game may take a minute where no opening book has it; see `within`.
+    A move early in a game may take minutes where no opening book has it.  Beyond MOST_ENTERED it is a BoardError.
     """
 
     own = True
     name = "optimal"
 
     def __init__(self, board: Board) -> None:
-        self._limit = 1 << 60
+        self._limit = MOST_ENTERED
         self._solver = GravitySolver(board, SLOTS, read_book(board))
         self._keeping = functools.lru_cache(REMEMBERED)(self._search)
 
@@ -52,7 +55,7 @@ class SearchingAgent(Agent):
         if found is None:
             raise BoardError(
                 f"best play on {self._solver.board.name} takes a search of more than {self._limit:,} positions for a "
-                "move; choose a smaller board"
+                "move; choose a smaller board, such as 5x5x4-gravity"
             )
         return found
 
