@@ -246,7 +246,7 @@ def test_the_commands_say_what_it_does(capsys: pytest.CaptureFixture[str], machi
         (["tournament", "RUN", "RUN"], "a meeting of two such runs is not applicable to menace"),
         (["evaluate", "RUN", "--against", "self"], "play against itself is not applicable to"),
         (["evaluate", "RUN", "--against", "RUN"], "play against menace is not applicable to menace"),
-        (["export", "RUN", "--to", "html", "-o", "OUT"], "a page on which either player begins is not applicable to"),
+        (["export", "RUN", "--to", "html", "-o", "OUT"], "first player alone; choose boxes, to print them, or json"),
         (["study", "--learner", "menace", "--opponent", "self", "-o", "OUT"], "opponent self is not applicable"),
         (["train", "--learner", "menace", "--beads", "4,3,2"], "beads '4,3,2' are not four whole numbers"),
         (["import", "TABLE", "--learner", "menace", "-o", "OUT"], "menace has boxes, which only a .json file"),

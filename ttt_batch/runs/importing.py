@@ -94,7 +94,7 @@ def check_export(config: Config, to: str) -> None:
         )
     if to == "html" and len(learner_named(config.learner).seats) == 1:
         raise cannot_play_second_error(
-            config.learner, "a page on which either player begins", "choose json or another format"
+            config.learner, "a page on which either player begins", "choose boxes, to print them, or json"
         )
     if to == "hdf5":
         return
