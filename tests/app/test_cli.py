@@ -25,7 +25,7 @@ from ttt_batch.app import progress as moving
 from ttt_batch.app.interrupt import Interrupt
 from ttt_batch.app.progress import COMPILING, Reporter
 from ttt_batch.compiler import settings
-from ttt_batch.core.errors import InterruptedTraining
+from ttt_batch.core.errors import InterruptedTraining, UsageError
 from ttt_batch.core.text import duration_text
 from ttt_batch.learners.base import Settings
 from ttt_batch.runs.storage.container import USER_BLOCK
@@ -376,6 +376,10 @@ def test_a_command_that_ends_without_progress_says_how_many_kernels_it_compiled(
         compile_some(report, 2)
         raise InterruptedTraining("the end")
     assert capsys.readouterr().err == f"{COMPILING} ...\n"
+    with pytest.raises(UsageError), Reporter() as report:
+        compile_some(report, 2)
+        raise UsageError("refused")
+    assert re.search("2 done in", capsys.readouterr().err)
     with Reporter(quiet=True) as report:
         compile_some(report, 2)
     with Reporter():

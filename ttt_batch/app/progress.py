@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ttt_batch.app.reports.layout import GAP, side_by_side
 from ttt_batch.compiler.settings import on_compile
 from ttt_batch.core.console import Notice, is_live, print_message
-from ttt_batch.core.errors import UsageError
+from ttt_batch.core.errors import InterruptedTraining, UsageError
 from ttt_batch.core.text import count_text, duration_text, parse_float, short_number
 from ttt_batch.games.board import MARKS, UNFINISHED, Game
 from ttt_batch.runs.run import Run
@@ -70,7 +70,7 @@ class Reporter:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._forget()
         self.clear()
-        if kind is None:
+        if kind is None or not issubclass(kind, KeyboardInterrupt | InterruptedTraining):
             self._end_compiling()
 
     def note(self, line: str) -> None:
