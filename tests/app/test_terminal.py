@@ -33,13 +33,18 @@ class Interrupted(io.StringIO):
 
 
 def session(
-    typed: str, agent: PlayingAgent | None = None, person: int | None = 0, wide: bool = False, **keepers: Any
+    typed: str,
+    agent: PlayingAgent | None = None,
+    person: int | None = 0,
+    wide: bool = False,
+    seed: int = 1,
+    **keepers: Any,
 ) -> tuple[Score, str]:
     """Play with the answers in `typed`, separated by `;`, then the end of input.  wide: more than a telephone shows."""
     answers = "".join(f"{answer}\n" for answer in typed.split(";")) if typed else ""
     stdout = io.StringIO()
     stdin = io.StringIO(answers)
-    score = loop.play_in_terminal(agent or FakeAgent(), person=person, stdin=stdin, stdout=stdout, seed=1, **keepers)
+    score = loop.play_in_terminal(agent or FakeAgent(), person=person, stdin=stdin, stdout=stdout, seed=seed, **keepers)
     text = stdout.getvalue()
     assert all(character == "\n" or character.isprintable() for character in text)
     assert text.isascii()
@@ -259,8 +264,8 @@ def test_bad_answers_cost_a_line_and_nothing_else():
     assert text.count("---+---+---") == session("5;3;7;q")[1].count("---+---+---")
 
 
-def test_bytes_that_are_no_text_do_not_end_the_game():
-    stdin = io.TextIOWrapper(io.BytesIO(b"\xff\xfe\n5\n3\n7\nn\n"), encoding="utf-8")
+def test_bytes_that_are_no_text_do_not_end_the_game_and_the_last_line_needs_no_newline():
+    stdin = io.TextIOWrapper(io.BytesIO(b"\xff\xfe\n5\n3\n7"), encoding="utf-8")
     stdout = io.StringIO()
     assert loop.play_in_terminal(FakeAgent(), person=0, stdin=stdin, stdout=stdout, seed=1) == Score(wins=1)
     assert stdout.getvalue().count("is no cell") == 1
@@ -319,12 +324,6 @@ def test_the_end_of_input_and_an_interrupt_at_every_prompt(stream, read):
     assert stdout.getvalue().endswith(f"{prompt}\nGoodbye. {score}\n")
 
 
-def test_the_last_line_needs_no_newline():
-    stdout = io.StringIO()
-    loop.play_in_terminal(FakeAgent(), person=0, stdin=io.StringIO("5\n3\n7"), stdout=stdout, seed=1)
-    assert "You win." in stdout.getvalue()
-
-
 @pytest.mark.parametrize("person", [0, 1])
 def test_an_agent_that_chooses_an_occupied_cell_loses(person):
     # As first the agent opens on 5 and then insists on it.
@@ -336,10 +335,8 @@ def test_an_agent_that_chooses_an_occupied_cell_loses(person):
 
 def test_the_agent_draws_evenly_among_its_candidates_and_the_seed_fixes_it():
     def opening(seed: int) -> int:
-        stdout = io.StringIO()
         agent = FakeAgent(choose=lambda position: [0, 4, 8])
-        loop.play_in_terminal(agent, person=1, stdin=io.StringIO("0\n"), stdout=stdout, seed=seed)
-        return int(stdout.getvalue().split("The agent plays ")[1][0])
+        return int(session("0", agent, 1, seed=seed)[1].split("The agent plays ")[1][0])
 
     openings = [opening(seed) for seed in range(300)]
     assert set(openings) == {1, 5, 9}
@@ -421,12 +418,8 @@ def test_the_game_so_far_is_replayed():
 def test_a_weaker_agent_leaves_its_rule_and_the_seed_fixes_it():
     def openings(**strength: float) -> list[str]:
         agent = FakeAgent(choose=lambda position: [0])
-        texts = []
-        for seed in range(30):
-            stdout = io.StringIO()
-            loop.play_in_terminal(agent, person=1, stdin=io.StringIO("0\n"), stdout=stdout, seed=seed, **strength)
-            texts.append(stdout.getvalue().split("The agent plays ")[1][0])
-        return texts
+        texts = [session("0", agent, 1, wide=True, seed=seed, **strength)[1] for seed in range(30)]
+        return [text.split("The agent plays ")[1][0] for text in texts]
 
     assert set(openings()) == set(openings(level=1.0, epsilon=0.0)) == {"1"}
     assert len(set(openings(level=0.0))) > 3 and openings(level=0.0) == openings(level=0.0)
