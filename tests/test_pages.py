@@ -82,7 +82,7 @@ def test_figures_that_are_measured_later_join_the_others(script):
 def test_what_environments_are_compared_with_plays_the_same_games(board, kind, script):
     batch = ttt.Batch(70, board, 1, autoreset="same-step")
     boards = getattr(script("numpy_boards"), kind)(70, batch.board)
-    for _ in range(60):
+    for _ in range(30):
         actions = batch.sample()
         for mine, its in zip(batch.step(actions), boards.step(actions), strict=True):
             assert np.array_equal(mine.reshape(its.shape), its)
