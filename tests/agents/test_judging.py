@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.players import assert_game_lost
 from helpers.support import BOTH_SEATS, mostly_slow
+from oracle import naive
+from oracle.boards import variant_of
 
 import ttt_batch as ttt
 from ttt_batch.agents import at_board
@@ -50,33 +53,17 @@ def as_callable(run: Any) -> Answer:
     return answer
 
 
-def naive(board: Board, answer: Answer, seat: int) -> tuple[int, tuple[Fraction, ...]]:
-    """The worst result of an agent in a seat, and its exact shares (win, draw, loss) against random moves."""
+def policy_of(board: Board, answer: Answer) -> naive.Policy:
+    """The exact chances of the cells that a callable answers."""
 
     @cache
-    def chances(position: Position) -> list[Fraction]:
-        batch = batch_at(board, position)
-        found = np.asarray(answer(*batch))
-        if found.ndim == 1:
-            return [Fraction(int(cell == found[0])) for cell in range(board.cells)]
-        return [Fraction(one).limit_denominator(1000) for one in found[0].tolist()]
+    def policy(position: Position) -> dict[int, Fraction]:
+        found = np.asarray(answer(*batch_at(board, position)))[0]
+        if found.ndim == 0:
+            return {int(found): Fraction(1)}
+        return {cell: Fraction(one).limit_denominator(1000) for cell, one in enumerate(found.tolist()) if one}
 
-    @cache
-    def value(position: Position) -> tuple[int, tuple[Fraction, ...]]:
-        outcome = board.outcome(position)
-        if outcome:
-            result = {3: 0, 1 + seat: 1}.get(outcome, -1)
-            return result, tuple(Fraction(int(result == one)) for one in (1, 0, -1))
-        mover = (board.cells - position.count(EMPTY)) % 2
-        free = [cell for cell, mark in enumerate(position) if mark == EMPTY]
-        moves = {cell: Fraction(1, len(free)) for cell in free}
-        if mover == seat:
-            moves = {cell: chance for cell, chance in enumerate(chances(position)) if chance}
-        after = {cell: value(board.after(position, cell)) for cell in moves}
-        shares = tuple(sum(moves[cell] * after[cell][1][i] for cell in moves) for i in range(3))
-        return min(worst for worst, _ in after.values()), shares
-
-    return value((EMPTY,) * board.cells)
+    return policy
 
 
 NAIVE = [(name, agent) for name in ("3x3", "2x4x3", "3x3-misere") for agent in (lowest, anything)]
@@ -85,11 +72,15 @@ NAIVE = [(name, agent) for name in ("3x3", "2x4x3", "3x3-misere") for agent in (
 @pytest.mark.parametrize(("name", "agent"), mostly_slow([*NAIVE, ("3x4x3", lowest)], *NAIVE[:4]))
 def test_a_naive_oracle_says_the_same(name, agent):
     board = parse_board(name)
-    judged = ttt.judge(agent, name)
+    judged, oracle, policy = ttt.judge(agent, name), variant_of(board), policy_of(board, agent)
     for seat, called in enumerate(SEATS):
-        worst, shares = naive(board, agent, seat)
-        assert judged.unbeatable[called] == (worst >= 0)
-        np.testing.assert_allclose(getattr(judged, called), [float(share) for share in shares], atol=1e-12)
+        assert judged.unbeatable[called] == (naive.worst_case(oracle, policy, 1 + seat) >= 0)
+    random = naive.uniform(oracle.legal)
+    for shares, exact in (
+        (judged.first, naive.result(oracle, policy, random)),
+        (judged.second, naive.result(oracle, random, policy)[::-1]),
+    ):
+        np.testing.assert_allclose(shares, [float(share) for share in exact], atol=1e-12)
 
 
 @pytest.mark.parametrize("learner", mostly_slow(BOTH_SEATS, "td", "minimax-q"))
@@ -120,14 +111,7 @@ def test_a_losing_line_is_a_game_that_the_agent_plays_and_loses():
     for agent in (lowest, anything):
         judged = ttt.judge(agent, "3x4x3")
         for seat, called in enumerate(SEATS):
-            line, position = judged.losing_line[called], (EMPTY,) * 12
-            for ply, cell in enumerate(line):
-                assert board.outcome(position) == 0 and position[cell] == EMPTY
-                if ply % 2 == seat:
-                    found = np.asarray(agent(*batch_at(board, position)))[0]
-                    assert found == cell if found.ndim == 0 else found[cell] > 0
-                position = board.after(position, cell)
-            assert board.outcome(position) == 2 - seat
+            assert_game_lost(board, judged.losing_line[called], seat, policy_of(board, agent))
 
 
 def test_an_agent_is_asked_layer_by_layer_about_real_positions_once():

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.players import assert_game_lost
 
 import ttt_batch as ttt
 from ttt_batch.agents import at_board
@@ -12,7 +13,7 @@ from ttt_batch.agents.base import Agent, Positions, batch_at
 from ttt_batch.agents.builtin import agent_of_run
 from ttt_batch.analysis.matches import wilson
 from ttt_batch.core.errors import AgentError, UsageError
-from ttt_batch.games.board import EMPTY, parse_board
+from ttt_batch.games.board import Position, parse_board
 from ttt_batch.training.train import train
 
 SEATS = ("first", "second")
@@ -78,15 +79,13 @@ def test_an_agent_that_errs_now_and_then_is_seen_to_allow_a_losing_line(best):
     found, exact = ttt.judge(agent, samples=30), ttt.judge(told)
     assert_covers(found, exact)
     board = parse_board("3x3")
+
+    def picks(position: Position) -> Any:
+        return np.flatnonzero(told(*batch_at(board, position))[0])
+
     for seat, called in enumerate(SEATS):
-        line, position = found.losing_line[called], (EMPTY,) * 9
         assert found.unbeatable[called] is False
-        for ply, cell in enumerate(line):
-            assert board.outcome(position) == 0 and position[cell] == EMPTY
-            if ply % 2 == seat:
-                assert told(*batch_at(board, position))[0, cell] > 0
-            position = board.after(position, cell)
-        assert board.outcome(position) == 2 - seat
+        assert_game_lost(board, found.losing_line[called], seat, picks)
 
 
 def test_what_no_answer_loses_is_not_proved(best):
@@ -190,11 +189,7 @@ def test_a_lost_game_is_a_line_that_the_agent_allows():
     board = parse_board("4x4x3")
     for seat, called in enumerate(SEATS):
         assert found.verdicts[called].status == "refuted"
-        position = (EMPTY,) * 16
-        for cell in found.verdicts[called].line:
-            assert board.outcome(position) == 0 and position[cell] == EMPTY
-            position = board.after(position, cell)
-        assert board.outcome(position) == 2 - seat
+        assert_game_lost(board, found.verdicts[called].line, seat, board.open_cells)
     safe = ttt.judge("random", "5x5x5", "random", games=5, budget=50)
     unsure = ttt.judge(anyhow, "5x5x5", "random", samples=2, games=1, budget=1)
     assert safe.verdicts["first"].status == "undecided"

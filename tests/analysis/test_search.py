@@ -5,6 +5,7 @@ import functools
 
 import numpy as np
 import pytest
+from helpers.players import assert_game_lost
 from helpers.proof_agents import can_fill
 from helpers.support import BOTH_SEATS
 from oracle import naive
@@ -16,7 +17,7 @@ from ttt_batch.analysis.judge import search
 from ttt_batch.core.errors import UsageError
 from ttt_batch.core.text import SEATS
 from ttt_batch.evaluation import prover
-from ttt_batch.games.board import FIRST_WINS, UNFINISHED, parse_board
+from ttt_batch.games.board import UNFINISHED, parse_board
 from ttt_batch.runs.run import Run
 
 pytestmark = pytest.mark.quick_learners("td")
@@ -32,21 +33,6 @@ def trained(learner: str, board: str = "3x3", games: int = 20_000, seed: int = 0
 def is_beaten(run: Run, seat: int) -> bool:
     """By the naive oracle: every opponent's move and every one of the agent's candidates."""
     return naive.worst_case(variant_of(run.board), functools.cache(run.candidates), 1 + seat) < 0
-
-
-def assert_lost(run: Run, seat: int, line: list[int]) -> None:
-    """`line` is a game that an agent in `seat` may come to play, and loses."""
-    board, position = run.board, (0,) * run.board.cells
-    for ply, cell in enumerate(line):
-        assert board.outcome(position) == UNFINISHED
-        if ply % 2 == seat:
-            assert cell in run.candidates(position)
-            if not run.board.is_open(position, cell):
-                assert ply == len(line) - 1 and run.learner.occupied
-                return
-        assert run.board.is_open(position, cell)
-        position = (*position[:cell], 1 + ply % 2, *position[cell + 1 :])
-    assert board.outcome(position) == FIRST_WINS + 1 - seat
 
 
 def n_entered(run: Run, seat: int) -> int:
@@ -97,7 +83,7 @@ def test_verdicts_are_those_of_exact_evaluation(learner: str) -> None:
             if verdict.line is None:
                 assert verdict.positions == n_entered(run, number)
             else:
-                assert_lost(run, number, verdict.line)
+                assert_game_lost(run.board, verdict.line, number, run.candidates)
     assert verdicts == {"proved", "refuted"}
 
 
@@ -113,7 +99,7 @@ def test_verdicts_on_other_boards_are_those_of_the_oracle(learner: str, board: s
             if verdict.line is None:
                 assert verdict.positions == n_entered(run, number)
             else:
-                assert_lost(run, number, verdict.line)
+                assert_game_lost(run.board, verdict.line, number, run.candidates)
 
 
 def test_images_of_a_position_are_entered_once() -> None:
@@ -126,7 +112,7 @@ def test_images_of_a_position_are_entered_once() -> None:
     for number, seat in enumerate(SEATS):
         verdict = search(poor, seat)
         assert verdict.line is not None
-        assert_lost(poor, number, verdict.line)
+        assert_game_lost(poor.board, verdict.line, number, poor.candidates)
 
 
 def test_boards_with_no_line_to_fill_are_proved_at_once() -> None:
@@ -144,7 +130,7 @@ def test_agents_that_know_little_of_a_large_board_are_refuted(learner: str, boar
         verdict = search(run, seat)
         assert verdict.status == "refuted" and verdict.unbeatable is False
         assert verdict.line is not None and verdict.positions < 10_000
-        assert_lost(run, number, verdict.line)
+        assert_game_lost(run.board, verdict.line, number, run.candidates)
         assert search(run, seat) == verdict
         assert search(run, seat, budget=5) == prover.Proof("undecided", 5, None)
     assert before == (run.grown.used, run.grown.lost, [table.tobytes() for table in run.grown.compact()[1]])

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.players import FakeAgent, KnowingAgent, best_play
+from helpers.players import FakeAgent, KnowingAgent, assert_game_lost, best_play
 from helpers.support import BOTH_SEATS, command
 from oracle import naive
-from oracle.boards import VariantBoard, variant_of
+from oracle.boards import variant_of
 
 import ttt_batch as ttt
 from ttt_batch.agents.base import batch_at
@@ -129,10 +129,6 @@ def some_positions(board: Board, games: int, seed: int = 0) -> list[Position]:
 def wins_at_once(board: Board, position: Position, cells: list[int]) -> list[int]:
     mover = 1 + (board.cells - position.count(EMPTY)) % 2
     return [cell for cell in cells if not position[cell] and board.outcome(board.after(position, cell)) == mover]
-
-
-def naive_board(board: Board) -> VariantBoard:
-    return variant_of(board)
 
 
 # --- which moves ------------------------------------------------------------------------------------------------------
@@ -312,28 +308,15 @@ def test_verdicts_are_those_of_the_oracle(learner: str, board: str) -> None:
         for ties, kept in rules.items():
             found = run.evaluation(ties=ties)
             for number, seat in enumerate(SEATS):
-                assert found.unbeatable[seat] == (naive.worst_case(naive_board(run.board), kept, 1 + number) >= 0)
+                assert found.unbeatable[seat] == (naive.worst_case(variant_of(run.board), kept, 1 + number) >= 0)
                 assert found.unbeatable[seat] or not known.unbeatable[seat]
-                check_lost(run, number, found.losing_line[seat], kept)
-
-
-def check_lost(run: Run, seat: int, line: list[int] | None, kept: naive.Rule | None = None) -> None:
-    """A losing line is a game that the agent may play with what is kept of its moves, by default the soonest, and
-    loses."""
-    position: Position = (EMPTY,) * run.board.cells
-    for ply, cell in enumerate(line or []):
-        if ply % 2 == seat:
-            assert cell in (kept(position) if kept else soonest(run.board, position, run.candidates(position)))
-        if position[cell]:
-            assert ply % 2 == seat and ply + 1 == len(line or [])
-            return
-        position = run.board.after(position, cell)
-    assert line is None or run.board.outcome(position) == 2 - seat
+                if line := found.losing_line[seat]:
+                    assert_game_lost(run.board, line, number, kept)
 
 
 def test_results_are_those_of_the_oracle() -> None:
     run = trained(board="2x3x2")
-    board, rule = naive_board(run.board), rule_of(run, run.policy)
+    board, rule = variant_of(run.board), rule_of(run, run.policy)
     rules = {"soonest": lambda position: soonest(run.board, position, list(rule(position)))}
     rules["sharp"] = sharpest(run.board, rule)
     anything = naive.uniform(board.legal)
@@ -373,7 +356,8 @@ def test_the_search_and_sampled_matches_judge_the_same() -> None:
     for number, seat in enumerate(SEATS):
         verdict, share = found.verdicts[seat], getattr(exact, seat)[0]
         assert verdict.unbeatable == exact.unbeatable[seat]
-        check_lost(run, number, verdict.line)
+        if verdict.line:
+            assert_game_lost(run.board, verdict.line, number, lambda position: run.candidates(position, "soonest"))
         assert found.matches["random"][seat].win / 2000 == pytest.approx(share, abs=0.05)
     assert not run.evaluation().unbeatable["first"] and not search(run, "first").unbeatable
     assert search(run, "first", ties="soonest").unbeatable
@@ -384,10 +368,7 @@ def test_the_search_and_sampled_matches_judge_the_same() -> None:
 def test_who_can_be_beaten_with_any_ties_may_be_unbeatable_with_the_soonest(board: str, seat: str) -> None:
     run = indifferent(board)
     assert not any(run.evaluation().unbeatable.values())
-    found = run.evaluation(ties="soonest")
-    other = SEATS[1 - SEATS.index(seat)]
-    assert found.unbeatable == {seat: True, other: False} and found.losing_line[seat] is None
-    check_lost(run, SEATS.index(other), found.losing_line[other])
+    assert run.evaluation(ties="soonest").unbeatable == {name: name == seat for name in SEATS}
 
 
 def test_play_leaves_a_line_where_the_oracle_does() -> None:

@@ -4,7 +4,7 @@ import functools
 import io
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -82,6 +82,23 @@ def random_game(board: Board, rng: random.Random) -> list[int]:
         cells.append(rng.choice(board.open_cells(position)))
         position = board.after(position, cells[-1])
     return cells
+
+
+def assert_game_lost(board: Board, game: Sequence[int], seat: int, picks: Callable[[Position], Iterable[int]]) -> None:
+    """Check that an agent in a seat (0, 1) that may pick these cells can come to play a game, and loses it.
+
+    It may also lose by an occupied cell, as the last move.
+    """
+    position = (EMPTY,) * board.cells
+    for ply, cell in enumerate(game):
+        assert board.outcome(position) == UNFINISHED
+        own = ply % 2 == seat
+        assert not own or cell in picks(position)
+        if not board.is_open(position, cell):
+            assert own and ply == len(game) - 1
+            return
+        position = board.after(position, cell)
+    assert board.outcome(position) == SECOND_WINS - seat
 
 
 class Terminal(io.StringIO):
