@@ -152,6 +152,19 @@ def assert_same_in_parts(path: Path, games: int, ends: Iterable[int], **options:
     return whole
 
 
+def assert_arrivals_add_up(graph: Graph, counts: Counts, games: int) -> None:
+    """Check that the games that arrive in a row are those taken into it, and those that leave it; none is negative."""
+    n_open = graph.first_edge.size - 1
+    assert (counts.taken >= 0).all()
+    arrived = np.zeros(graph.code.size, np.int64)
+    np.add.at(arrived, graph.child, counts.taken.sum(axis=1))
+    arrived[0] = games
+    assert (counts.arrived == arrived).all()
+    assert (np.add.reduceat(counts.taken.sum(axis=1), graph.first_edge[:-1]) == arrived[:n_open]).all()
+    assert arrived[n_open:].sum() == games
+    assert (counts.visited[: counts.n_visited[0]] == np.flatnonzero(arrived[:n_open])).all()
+
+
 @kernel
 def run_fold(tables: Any, graph: Graph, counts: Counts, step: Any, dirty: Any) -> None:
     """The fold of a learner as a kernel that can be called from here."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.support import mostly_slow, without_jit
+from helpers.support import assert_arrivals_add_up, mostly_slow, without_jit
 from oracle.streams import mixed
 
 from ttt_batch.compiler.jit import kernel
@@ -308,19 +308,6 @@ class Case:
             counts.taken[best, GREEDY] = split(greedy, np.full(best.size, 1 / best.size))
             np.add.at(counts.arrived, graph.child[lo:hi], counts.taken[lo:hi].sum(axis=1))
         return counts
-
-
-def assert_arrivals_add_up(graph: Graph, counts: Counts, games: int) -> None:
-    """Check that the games that arrive in a row are those taken into it, and those that leave it; none is negative."""
-    n_open = graph.first_edge.size - 1
-    assert (counts.taken >= 0).all()
-    arrived = np.zeros(graph.code.size, np.int64)
-    np.add.at(arrived, graph.child, counts.taken.sum(axis=1))
-    arrived[0] = games
-    assert (counts.arrived == arrived).all()
-    assert (np.add.reduceat(counts.taken.sum(axis=1), graph.first_edge[:-1]) == arrived[:n_open]).all()
-    assert arrived[n_open:].sum() == games
-    assert (counts.visited[: counts.n_visited[0]] == np.flatnonzero(arrived[:n_open])).all()
 
 
 def ply_cells(graph: Graph, taken: np.ndarray, games: float) -> list[np.ndarray]:

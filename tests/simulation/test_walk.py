@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.support import BY_EPSILON
+from helpers.support import BY_EPSILON, assert_arrivals_add_up
 from oracle.streams import below, drawn, drawn_set, plies_of
 
 from ttt_batch.compiler import numerics
@@ -87,17 +87,6 @@ def completed(graph: Graph, policy: Policy, drawn: np.ndarray, games: int) -> Co
     complete_counts(graph, policy, drawn, counts, games)
     assert not drawn.any()
     return counts
-
-
-def assert_arrivals_add_up(graph: Graph, counts: Counts, games: int) -> None:
-    """Check that the games that arrive in a row are those taken into it, and those that leave it."""
-    arrived = np.bincount(graph.child, weights=counts.taken.sum(axis=1), minlength=graph.code.size).astype(np.int64)
-    arrived[0] = games
-    assert (counts.arrived == arrived).all()
-    left = np.add.reduceat(counts.taken.sum(axis=1), graph.first_edge[:-1])
-    assert (left == arrived[: left.size]).all()
-    assert arrived[left.size :].sum() == games
-    assert (counts.visited[: counts.n_visited[0]] == np.flatnonzero(arrived[: left.size])).all()
 
 
 def trained(name: str, games: int = 20_000) -> tuple[Graph, Policy, TableTrainer]:
