@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -178,6 +179,12 @@ def test_a_program_that_fails_is_one_line(fault, folder, capsys):
     assert time.monotonic() - begun < 60  # at once on an idle machine
 
 
+def wait_for(condition: Callable[[], object]) -> None:
+    until = time.monotonic() + 60
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.05)
+
+
 def alive(pid: int) -> bool:
     """Return whether a process runs; one that only waits to be collected does not."""
     try:
@@ -203,17 +210,14 @@ def test_its_process_group_ends_with_the_command(end, folder):
     limit = "5" if end == "time-out" else "100"
     words = [sys.executable, "-m", "ttt_batch", "evaluate", agent, "--time-limit", limit]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        until = time.monotonic() + 60
-        while not (Path("child").exists() and Path("child").read_text()) and time.monotonic() < until:
-            time.sleep(0.05)
+        wait_for(lambda: Path("child").exists() and Path("child").read_text())
         if end == "Ctrl-C":
             time.sleep(0.2)
             process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=300)
     assert process.returncode == {"well": 0, "time-out": 1, "Ctrl-C": 130}[end], err
-    child, until = int(Path("child").read_text()), time.monotonic() + 60
-    while alive(child) and time.monotonic() < until:  # a signal takes a moment to arrive
-        time.sleep(0.05)
+    child = int(Path("child").read_text())
+    wait_for(lambda: not alive(child))  # a signal takes a moment to arrive
     assert not alive(child)
 
 
@@ -266,9 +270,7 @@ def test_judging_a_slow_agent_can_be_interrupted(number, folder):
     Path("draws.py").write_text(DRAWS)
     words = [sys.executable, "-m", "ttt_batch", "evaluate", "draws.py:slow", "--samples", "2", "--time-limit", "900"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        until = time.monotonic() + 60
-        while not Path("asked").exists() and time.monotonic() < until:
-            time.sleep(0.05)
+        wait_for(Path("asked").exists)
         process.send_signal(number)
         out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "") and err.endswith("ttt-batch: interrupted\n"), err
@@ -307,9 +309,7 @@ def test_an_answer_before_the_question_is_none(folder):
     nothing = np.zeros(1, np.uint64)
     batch = batch_of(Board(), nothing, nothing, 0)
     assert agent.ask(batch).tolist() == [0]
-    until = time.monotonic() + 60
-    while not Path("told").exists() and time.monotonic() < until:
-        time.sleep(0.01)
+    wait_for(Path("told").exists)
     with pytest.raises(
         AgentError, match=r"in position '... ... ...' \(X to move\) .* answered '5' before it got a position"
     ):
