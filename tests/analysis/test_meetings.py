@@ -58,16 +58,16 @@ MAKE: dict[str, Callable[[], Any]] = {
 FIRST_ONLY = "menace", "empty boxes"
 
 
-def of_table(run: Any) -> naive.Rule:
+def of_table(run: Any, rules: naive.Board = BOARD) -> naive.Rule:
     """The best cells by the values of `td`, from the table alone: it is the second player's with the other sign."""
-    value = dict(zip(run.graph.code.tolist(), run.tables.value.tolist(), strict=True))
+    codes, value = np.sort(run.graph.code), run.tables.value[np.argsort(run.graph.code)]
 
     def cells(position: naive.Position) -> list[int]:
-        sign = 1 if naive.mover(position) == naive.FIRST else -1
-        scores = {}
-        for cell in BOARD.legal(position):
-            after = BOARD.place(position, cell)
-            scores[cell] = sign * value[BOARD.code(BOARD.canonical(after) if run.config.symmetry else after)]
+        sign, scores = 1 if naive.mover(position) == naive.FIRST else -1, {}
+        for cell in rules.legal(position):
+            after = rules.place(position, cell)
+            code = rules.code(rules.canonical(after) if run.config.symmetry else after)
+            scores[cell] = sign * value[np.searchsorted(codes, code)]
         return [cell for cell, score in scores.items() if score == max(scores.values())]
 
     return cells
@@ -195,22 +195,7 @@ def test_larger_boards_meet_across_symmetry(board: str, games: int) -> None:
     kept, real = (trained(games=games, board=board, symmetry=symmetry, batch=100) for symmetry in ("on", "off"))
     rows, cols, k = map(int, board.split("x"))
     rules = naive.Board(rows, cols, k)
-
-    def rule(run: Any) -> naive.Rule:
-        codes = np.sort(run.graph.code)
-        value = run.tables.value[np.argsort(run.graph.code)]
-
-        def cells(position: naive.Position) -> list[int]:
-            sign, scores = 1 if naive.mover(position) == naive.FIRST else -1, {}
-            for cell in rules.legal(position):
-                after = rules.place(position, cell)
-                code = rules.code(rules.canonical(after) if run.config.symmetry else after)
-                scores[cell] = sign * value[np.searchsorted(codes, code)]
-            return [cell for cell, score in scores.items() if score == max(scores.values())]
-
-        return cells
-
-    policies = [naive.uniform(rule(run)) for run in (kept, real)]
+    policies = [naive.uniform(of_table(run, rules)) for run in (kept, real)]
     found = ttt.evaluate(kept, real)
     assert found.first == pytest.approx(tuple(map(float, naive.result(rules, *policies))), abs=1e-12)
     assert found.second[::-1] == pytest.approx(tuple(map(float, naive.result(rules, *policies[::-1]))), abs=1e-12)
