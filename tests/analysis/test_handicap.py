@@ -86,8 +86,6 @@ def test_the_temperature_goes_by_the_learners_scale(name):
 
 
 def test_a_learning_run_has_the_scale_of_their_run():
-    from ttt_batch.training.from_games import LearningRun
-
     run = ttt.train(1000)
     assert result_range(LearningRun(run), EMPTY_BOARD) == result_range(run, EMPTY_BOARD) == 2
     run.worth[:] *= 3

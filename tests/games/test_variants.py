@@ -5,10 +5,10 @@ import itertools
 import pytest
 from helpers.support import mostly_slow
 from oracle import naive
-from oracle.boards import VariantBoard, oracle_of, position_values, random_games, variant_of
+from oracle.boards import oracle_of, position_values, random_games, variant_of
 
 import ttt_batch as ttt
-from ttt_batch.games.board import FIRST_WINS, SECOND_WINS, Board, parse_board
+from ttt_batch.games.board import FIRST_WINS, SECOND_WINS, parse_board
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.games.solution import solve
 
@@ -17,16 +17,12 @@ pytestmark = pytest.mark.quick_learners("td")
 SMALL = ["1x5x3-exact", "1x6x2-exact", "2x4x2-exact", "2x4x3-misere", "2x4x3-misere-exact", "3x3x2-exact", "3x3-misere"]
 
 
-def plain(board: Board) -> VariantBoard:
-    return variant_of(board)
-
-
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", mostly_slow(SMALL, *(name for name in SMALL if name != "3x3x2-exact")))
 def test_outcomes_follow_from_the_lengths_of_runs(name: str) -> None:
     """Of every way to put marks on the board, unless both players have lines."""
     board = parse_board(name)
-    oracle, unclear = plain(board), 0
+    oracle, unclear = variant_of(board), 0
     for position in itertools.product(range(3), repeat=board.cells):
         makers = oracle.makers(position)
         if len(makers) > 1:
@@ -60,7 +56,7 @@ VALUED = [*SMALL, "3x3", "2x4x3", "2x3x2", "1x1", "3x1x3", "3x3-gravity", "3x4x3
 def test_values_are_those_of_the_oracle(name: str) -> None:
     """Also where a player may name an occupied cell, and loses."""
     board = parse_board(name)
-    values = {board.encode(position): value for position, value in naive.game_values(plain(board)).items()}
+    values = {board.encode(position): value for position, value in naive.game_values(variant_of(board)).items()}
     for occupied in (False, True):
         graph = enumerate_graph(board, occupied)
         ours = dict(zip(graph.code.tolist(), solve(graph).tolist(), strict=True))
@@ -70,7 +66,7 @@ def test_values_are_those_of_the_oracle(name: str) -> None:
 @pytest.mark.parametrize("learner", ["td", "sutton-barto", "value-feed", "greedy-td"])
 @pytest.mark.parametrize("name", ["3x3-misere", "2x4x3-misere-exact", "3x3-gravity"])
 def test_learners_take_the_outcomes_of_the_variant(name: str, learner: str) -> None:
-    board = plain(parse_board(name))
+    board = variant_of(parse_board(name))
     lines = random_games(board, 200, name)
     run, _ = ttt.learn_from(lines, learner=learner, board=name)
     oracle = oracle_of(run, board)
