@@ -193,6 +193,27 @@ def test_an_interrupt_that_python_drops_comes_again(number: int, monkeypatch: py
 
 
 @pytest.mark.usefixtures("own_signals")
+def test_what_an_interrupt_cut_off_fails_silently_to_clean_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    dropped: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: dropped.append(unraisable.exc_type))
+
+    class HalfMade:
+        def __del__(self) -> None:
+            raise AttributeError
+
+    def compile_half() -> None:
+        _module = HalfMade()
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(InterruptedTraining), Interrupt("the end"):
+        compile_half()
+    assert dropped == []
+    with Interrupt("the end"):
+        HalfMade()
+    assert dropped == [AttributeError]
+
+
+@pytest.mark.usefixtures("own_signals")
 @pytest.mark.parametrize("seconds", [60, 0])
 def test_a_dropped_sigterm_is_still_no_persons_way_to_leave(seconds: float) -> None:
     with pytest.raises(InterruptedTraining), Interrupt("the end"), contextlib.suppress(KeyboardInterrupt):

@@ -5,8 +5,9 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any
 
 from ttt_batch.core.errors import InterruptedTraining
@@ -56,7 +57,7 @@ class Interrupt:
         if issubclass(dropped.exc_type, KeyboardInterrupt):
             self._deaf_until = 0.0
             threading.Timer(0.02, self._send_again).start()
-        else:
+        elif not self._stopped_by:  # what a signal has cut off may fail to clean up
             self._hook_before(dropped)
 
     def _send_again(self) -> None:
@@ -78,8 +79,12 @@ class Interrupt:
             signal.signal(number, self._handle)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, _error: BaseException | None, stack: TracebackType | None
+    ) -> None:
         self._leaving = True  # later signals are too late
+        if kind is KeyboardInterrupt:
+            traceback.clear_frames(stack)  # while `_dropped` hides what LLVM's finalisers raise
         sys.unraisablehook = self._hook_before
         self._over.acquire()
         ended = kind is KeyboardInterrupt or (kind is None and self._stopped_by not in (0, signal.SIGINT))
