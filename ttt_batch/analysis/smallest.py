@@ -143,12 +143,12 @@ def smallest_proof(
     within: a run or its file, or several of one board; use only moves that one of them may play.  Images are merged
     only if each shares them itself.
     time_limit: seconds, or text such as `10min`, the default.  Afterwards the best certificate so far is the result.
-    Listing the positions counts, but is not cut short: up to a minute on large boards.
+    Listing the positions counts, and without time for it there is no result.
     count: count the players with the lowest cost, on boards of up to 9 cells.
     certificate: an `.npz` to write.  progress: see `SmallestProgress`.  stop: called as often, about ten times a
     second; once it returns True, the search ends.
-    Raises BoardError for a board with too many positions, UsageError, also if no player can reach the goal,
-    CertificateError and RunFileError.
+    Raises BoardError for a board with too many positions, UsageError, also if no player can reach the goal or the
+    time ends while positions are listed, CertificateError and RunFileError.
     """
     began, asked = time.perf_counter(), given_options(smallest_proof, options)
     given: Any = DEFAULTS | asked
@@ -167,7 +167,7 @@ def smallest_proof(
             "separate"
         )
     check_scipy()
-    aim = _Aim(_board_of(board, runs), seat, GOALS[GOALS.index(goal)], merged, harmless, runs)
+    aim = _Aim(_board_of(board, runs), seat, GOALS[GOALS.index(goal)], merged, harmless, runs, began + seconds)
     with progress_callback(progress, "shrinking") as report:
 
         def follow(found: Found) -> bool:
@@ -216,9 +216,17 @@ class _Aim:
     """Player that is wanted, and the moves that it may choose among; parameters as for `smallest_proof`."""
 
     def __init__(
-        self, board: Board, seat: str, goal: Goal, merged: bool, harmless: bool, within: Sequence[AnyRun]
+        self,
+        board: Board,
+        seat: str,
+        goal: Goal,
+        merged: bool,
+        harmless: bool,
+        within: Sequence[AnyRun],
+        until: float,
     ) -> None:
-        self.board, self.seat, self.goal, self.within = board, seat, goal, within
+        """until: a `time.perf_counter` at which to stop listing positions."""
+        self.board, self.seat, self.goal, self.within, self._until = board, seat, goal, within, until
         self.merged = merged and all(run.symmetric for run in within)
         self._listed = LIST_ALL if harmless and goal == CANNOT_LOSE else GOALS.index(goal)
 
@@ -234,7 +242,13 @@ class _Aim:
                 return cells
 
         found = list_decisions(
-            self.board, number, self._listed, symmetric=self.merged, allowed=allowed, dominated=dominated
+            self.board,
+            number,
+            self._listed,
+            symmetric=self.merged,
+            allowed=allowed,
+            dominated=dominated,
+            until=self._until,
         )
         if found is not None:
             return found

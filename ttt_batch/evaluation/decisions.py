@@ -5,6 +5,8 @@ reply.  So the positions and moves form a graph in which the agent chooses and i
 A certificate is a choice for the first positions, for all that its moves need, and so on; the smallest has the fewest.
 """
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.compiler.bits import NONE, ONE, lowest_bit, single
 from ttt_batch.compiler.jit import BoolArray, Int64, Int64Array, Uint8Array, Uint64Array, inlined, kernel
-from ttt_batch.core.errors import BoardError, flag
+from ttt_batch.core.errors import BoardError, UsageError, flag
 from ttt_batch.core.text import count_text
 from ttt_batch.evaluation.certificates import (
     NO_FAULT,
@@ -162,13 +164,15 @@ def list_decisions(
     symmetric: bool = True,
     allowed: Allowed | None = None,
     dominated: bool = False,
+    until: float = math.inf,
 ) -> Decisions | None:
     """Return the decisions of an agent in `seat` (0 or 1), or None if no choice reaches the goal.
 
     goal: CANNOT_LOSE, ALWAYS_WINS or LIST_ALL.  symmetric: merge images.  allowed: the moves to choose from; by default
     all.
     dominated: keep moves that need all that another move of their position needs, and all images of a first move.
-    Raises BoardError if the board has too many positions.
+    until: a `time.perf_counter` at which to stop within a ply of more than AT_ONCE positions.
+    Raises BoardError if the board has too many positions, and UsageError after `until`.
     """
     task = make_task(board, seat, goal)
     positions = make_positions(board, symmetric=symmetric, wide=True)
@@ -187,14 +191,20 @@ def list_decisions(
     if layer.first.size and not (symmetric or dominated) and allowed is None:
         allowed = _first_moves(board, layer)
     while layer.first.size:
-        listed, first, second = _moves_of(board, layer, positions, task, images, allowed)
+        listed, first, second = _moves_of(board, layer, positions, task, images, allowed, until)
         layers.append(listed)
         layer = ClosureLayer(layer.ply + 2, first, second)
     return _joined(layers, n_start, dominated=dominated)
 
 
 def _moves_of(
-    board: Board, layer: ClosureLayer, positions: Any, task: Claim, images: NDArray[np.uint64], allowed: Allowed | None
+    board: Board,
+    layer: ClosureLayer,
+    positions: Any,
+    task: Claim,
+    images: NDArray[np.uint64],
+    allowed: Allowed | None,
+    until: float,
 ) -> tuple[_Layer, NDArray[np.uint64], NDArray[np.uint64]]:
     """List the moves of a layer; return them and the positions of the next layer."""
     cells, size = task.lines.cells, layer.first.size
@@ -202,6 +212,11 @@ def _moves_of(
     owners, marked, ends, keys = [], [], [], []
     n_keys: Int64 = 0
     for start in range(0, size, AT_ONCE):
+        if start and time.perf_counter() > until:
+            raise UsageError(
+                f"listing the positions of {board.name} takes longer than the time limit; give {flag('time_limit')} "
+                f"more, or limit the moves to those of a run with {flag('within')}"
+            )
         some = layer.first[start : start + AT_ONCE], layer.second[start : start + AT_ONCE]
         most = some[0].size * (cells - layer.ply)
         moves = np.empty(most, np.int64), np.empty(most, np.uint8), np.empty(most, np.int64)
