@@ -33,14 +33,11 @@ def games_edges(low: float, high: float) -> tuple[float, float]:
 
 def games_axis(axes: Any, low: float, high: float) -> None:
     """Make the horizontal axis one of games from `low` to `high`."""
-    from matplotlib.ticker import FixedLocator, NullLocator
-
     axes.set_xscale("log")
     axes.set_xlim(low, high)
     ticks = [tick for tick in style.log_ticks(low, high, 6) if tick >= 1]
-    axes.xaxis.set_major_locator(FixedLocator(ticks))
-    axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xticks(ticks, [short_number(tick) for tick in ticks])
+    axes.set_xticks([], minor=True)
     axes.set_xlabel("games learnt from")
 
 

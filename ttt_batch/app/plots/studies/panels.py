@@ -259,8 +259,6 @@ def _draw_line(
 
 def _horizontal(axes: Any, place: HorizontalAxis, labels: Sequence[str], inches: float) -> None:
     """Scale and labels of the horizontal axis; the panels share it."""
-    from matplotlib.ticker import NullLocator
-
     if not place.numeric:
         canvas.name_places(axes.xaxis, labels, inches)
         axes.set_xlim(-0.6 + place.at[0], place.at[-1] + 0.6)
@@ -274,13 +272,11 @@ def _horizontal(axes: Any, place: HorizontalAxis, labels: Sequence[str], inches:
     inches_at = (on_scale - edges[0]) / (edges[1] - edges[0]) * inches
     shown = canvas.readable(inches_at.tolist(), [canvas.LETTER * (len(label) + 1) for label in labels])
     axes.set_xticks([place.at[i] for i in shown], [labels[i] for i in shown])
-    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks([], minor=True)
 
 
 def _vertical(axes: Any, metric: canvas.Metric, numbers: NDArray[np.float64], ceiling: float) -> None:
     """Scale and labels of the vertical axis; the panels share it."""
-    from matplotlib.ticker import NullLocator
-
     top, least = float(numbers.max()), float(numbers.min())
     if metric.kind == canvas.TIME:
         axes.set_yscale("log")
@@ -292,7 +288,7 @@ def _vertical(axes: Any, metric: canvas.Metric, numbers: NDArray[np.float64], ce
             ticks[ceiling] = "never"
         axes.set_ylim(low / 1.5, ceiling * 1.25 if never else last * 1.3)
         axes.set_yticks([*ticks], [*ticks.values()])
-        axes.yaxis.set_minor_locator(NullLocator())
+        axes.set_yticks([], minor=True)
     elif metric.kind == canvas.SHARE:
         axes.set_ylim(-3, 103)
     elif metric.rising and metric.kind != canvas.NUMBER:
@@ -453,15 +449,12 @@ def number_writer(metric: canvas.Metric, values: NDArray[np.float64]) -> Any:
 
 
 def _colour_bar(panels: list[Any], image: Any, metric: canvas.Metric, scale: Any) -> None:
-    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
-
     bar = panels[0].figure.colorbar(image, ax=panels, aspect=25, pad=0.02, fraction=0.06)
     bar.outline.set_visible(False)
     if metric.kind == canvas.TIME:
         ticks = log_ticks(scale.vmin, scale.vmax, 6)
-        bar.ax.yaxis.set_major_locator(FixedLocator(ticks))
-        bar.ax.yaxis.set_major_formatter(FixedFormatter([short_number(tick) for tick in ticks]))
-        bar.ax.yaxis.set_minor_locator(NullLocator())
+        bar.set_ticks(ticks, labels=[short_number(tick) for tick in ticks])
+        bar.set_ticks([], minor=True)
 
 
 def _colour_meaning(metric: canvas.Metric) -> str:
