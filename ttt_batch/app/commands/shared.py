@@ -316,7 +316,6 @@ OF_NETWORKS = tuple(name for name in PatternOptions.__annotations__ if OPTIONS[n
 NEWEST: Any = None
 """The default of an argument that stands for the newest run here."""
 
-RunPath = Annotated[Path, argument("[RUN]", "A run file; the newest here if not given.", read=_or_newest(find_run))]
 FilePath = Annotated[
     Path,
     argument(

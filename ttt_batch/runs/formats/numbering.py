@@ -249,7 +249,6 @@ class NumberedEntries:
     """
 
     reading: KeyReading
-    shift: int
     rows: NDArray[np.int64]
     value: NDArray[np.float64] | None
     q: NDArray[np.float64] | None
@@ -384,7 +383,7 @@ def _place(
         kept = (rows >= 0) & (rows < graph.first_edge.size - 1) & ~np.isnan(q).all(axis=1)
     kept_value, kept_q = None if value is None else value[:, kept], None if q is None else q[kept]
     example = _shown(table, codes, wrong, board)
-    return NumberedEntries(reading, shift, rows[kept], kept_value, kept_q, share, left_out, example, plain)
+    return NumberedEntries(reading, rows[kept], kept_value, kept_q, share, left_out, example, plain)
 
 
 def _by_cell(
