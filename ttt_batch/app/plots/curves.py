@@ -300,6 +300,10 @@ def _line_style(line: Line, look: style.Look) -> dict[str, Any]:
     return {**style.line_style(own), "linestyle": dash}
 
 
+STAR: dict[str, Any] = {"marker": "*", "markersize": 10}
+"""Look of the sign of a proof."""
+
+
 def _draw_verdicts(axes: Any, panel: Panel, look: style.Look, runs: Sequence[AnyRun]) -> None:
     """Draw the strips, with a star where both of a run's begin to hold for good."""
 
@@ -312,16 +316,8 @@ def _draw_verdicts(axes: Any, panel: Panel, look: style.Look, runs: Sequence[Any
     for number, since in _proofs(runs):
         if len(runs) > 1:
             line = next(line for line in panel.lines if line.run == number)
-            axes.plot(
-                [since],
-                [middles[number]],
-                marker="*",
-                markersize=10,
-                color=look_of(line)["color"],
-                markeredgecolor="white",
-                zorder=5,
-                clip_on=False,
-            )
+            above = {"markeredgecolor": "white", "zorder": 5, "clip_on": False}
+            axes.plot([since], [middles[number]], color=look_of(line)["color"], **STAR, **above)
 
 
 def _draw_panel(axes: Any, panel: Panel, look: style.Look, runs: Sequence[AnyRun]) -> None:
@@ -407,7 +403,7 @@ def _legend_entries(panels: Sequence[Panel], look: style.Look, runs: Sequence[An
         if one:
             entries.append((Patch(facecolor=PROVED_COLOUR, alpha=0.25), held))
         else:
-            star = style.line_sign(color="#444444", marker="*", markersize=10, linestyle="")
+            star = style.line_sign(color="#444444", **STAR, linestyle="")
             entries.append((star, f"{held} from here on"))
     exact = ["unbeatable" in run.statistics for run in runs]
     if not networks and not all(exact):
