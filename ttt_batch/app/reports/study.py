@@ -246,15 +246,9 @@ def confirmation_text(repetition: Repetition, *, width: int = REPORT_WIDTH) -> s
     columns = figure_columns([confirmation.winner, *found])
     heads = ["winner", "winner", "default"], ["in the study", "fresh seeds", "fresh seeds"]
     both = [*(one._replace(cells=one.cells[:1] + one.cells) for one in options), *columns]
-    return "\n".join(
-        [
-            *hanging("", text, 0, width),
-            *_facts_shared(fresh, width),
-            "",
-            *listing(both, [line[: 1 + len(found)] for line in heads]),
-            *_end(fresh, columns, width),
-        ]
-    )
+    table = listing(both, [line[: 1 + len(found)] for line in heads])
+    lines = [*hanging("", text, 0, width), *_facts_shared(fresh, width), "", *table]
+    return "\n".join([*lines, *_end(fresh, columns, width)])
 
 
 def _facts_shared(summary: Summary, width: int) -> list[str]:
