@@ -1,7 +1,7 @@
 """Loading of run files as runs, and checks that list every fault of a file."""
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,10 +53,17 @@ def statistics_contradictions(run: Run) -> Iterator[str]:
     for number, tables in _earlier(run):
         for row in np.flatnonzero(games == number):
             yield from _unlike(run, int(row), judge(tables)._asdict(), "the tables of that point give")
-    worst, value = run.statistics["worst"], int(run.solution[0]) * np.array([1, -1])
-    optimal = run.statistics["optimal_share"] == 1.0
-    if (worst > value).any() or (optimal & (worst < value)).any():
+    if contradict_value(run.statistics, int(run.solution[0])):
         yield "statistics/worst contradicts the value of the game"
+
+
+def contradict_value(statistics: Mapping[str, NDArray[Any]], value: int) -> bool:
+    """Return whether recorded results are better than best play, or worse though optimal.
+
+    value: of the game, 1 if the first player wins, 0 for a draw, -1.
+    """
+    worst, best = statistics["worst"], value * np.array([1, -1])
+    return bool((worst > best).any() or ((statistics["optimal_share"] == 1) & (worst < best)).any())
 
 
 def _earlier(run: Run) -> Iterator[tuple[int, Any]]:

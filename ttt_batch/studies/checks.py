@@ -15,7 +15,7 @@ from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.games.solution import solve_in_plies
 from ttt_batch.learners import learner_named
 from ttt_batch.ntuple.learning import LARGEST
-from ttt_batch.runs.loading import Grounds, table_misfits
+from ttt_batch.runs.loading import Grounds, contradict_value, table_misfits
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.network_run import NetworkState, PatternRun, contradictions
 from ttt_batch.runs.state import MOST_SECONDS
@@ -54,7 +54,7 @@ def mismatches(study: StudyFile, block: Block) -> Iterator[tuple[str, NDArray[np
 def _tables(like: Any) -> Check:
     """Return a check for tables whose configuration differs from `like` at most in the seed."""
     learner, graph = learner_named(like.learner), like.graph
-    judge, value = exact_judge(graph, learner, learner.worth(like.settings)), np.sign(solve_in_plies(graph)[0])
+    judge, value = exact_judge(graph, learner, learner.worth(like.settings)), int(np.sign(solve_in_plies(graph)[0]))
 
     def check(config: Any, data: RunData) -> Iterator[str]:
         fresh = learner.fresh(graph, config.settings, np.random.default_rng(config.seed % 2**64))
@@ -67,8 +67,7 @@ def _tables(like: Any) -> Check:
         recorded = data.statistics
         if not all(np.allclose(verdict[n], recorded[n][-1], rtol=0, atol=_TOLERANCE, equal_nan=True) for n in verdict):
             yield "results at the last point that differ from those of the kept tables"
-        best = value * np.array([1, -1])
-        if (recorded["worst"] > best).any() or ((recorded["optimal_share"] == 1) & (recorded["worst"] < best)).any():
+        if contradict_value(recorded, value):
             yield "worst that contradicts the value of the game"
 
     return check
