@@ -1,5 +1,6 @@
 """Smallest proofs: how few positions an agent needs to know to reach its goal, with a proved lower bound."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -167,7 +168,7 @@ def smallest_proof(
             "separate"
         )
     check_scipy()
-    aim = _Aim(_board_of(board, runs), seat, GOALS[GOALS.index(goal)], merged, harmless, runs, began + seconds)
+    aim = _Aim(_board_of(board, runs), seat, GOALS[GOALS.index(goal)], merged, harmless, runs)
     with progress_callback(progress, "shrinking") as report:
 
         def follow(found: Found) -> bool:
@@ -175,7 +176,7 @@ def smallest_proof(
                 report(found.size, found.bound)
             return stop is not None and stop()
 
-        search = aim.search(weigh)
+        search = aim.search(weigh, began + seconds)
         search.run(seconds - (time.perf_counter() - began), follow)
     found, players = search.found, None
     if count and search.minimal and weigh == "positions" and aim.board.cells <= COUNTED_CELLS:
@@ -216,22 +217,14 @@ class _Aim:
     """Player that is wanted, and the moves that it may choose among; parameters as for `smallest_proof`."""
 
     def __init__(
-        self,
-        board: Board,
-        seat: str,
-        goal: Goal,
-        merged: bool,
-        harmless: bool,
-        within: Sequence[AnyRun],
-        until: float,
+        self, board: Board, seat: str, goal: Goal, merged: bool, harmless: bool, within: Sequence[AnyRun]
     ) -> None:
-        """until: a `time.perf_counter` at which to stop listing positions."""
-        self.board, self.seat, self.goal, self.within, self._until = board, seat, goal, within, until
+        self.board, self.seat, self.goal, self.within = board, seat, goal, within
         self.merged = merged and all(run.symmetric for run in within)
         self._listed = LIST_ALL if harmless and goal == CANNOT_LOSE else GOALS.index(goal)
 
-    def decisions(self, *, dominated: bool = False) -> Decisions:
-        """Return the decisions.  dominated: with dominated moves.  Raises UsageError if the goal cannot be reached."""
+    def decisions(self, *, dominated: bool = False, until: float = math.inf) -> Decisions:
+        """Return the decisions; dominated, until: see `list_decisions`.  Raises UsageError if none reach the goal."""
         number, allowed, players = SEATS.index(self.seat), None, [table_player(run) for run in self.within]
         if players:
 
@@ -241,28 +234,21 @@ class _Aim:
                     cells |= tied_in(player, self.board, layer)
                 return cells
 
-        found = list_decisions(
-            self.board,
-            number,
-            self._listed,
-            symmetric=self.merged,
-            allowed=allowed,
-            dominated=dominated,
-            until=self._until,
-        )
+        how: dict[str, Any] = {"symmetric": self.merged, "allowed": allowed, "until": until}
+        found = list_decisions(self.board, number, self._listed, dominated=dominated, **how)
         if found is not None:
             return found
         whose = f" with moves of {' and '.join(run.config.learner for run in self.within)}" if players else ""
         who = f"{self.board.name}: the {self.seat} player{whose}"
         if self.goal == CANNOT_LOSE:
             raise UsageError(f"{who} cannot avoid every loss; choose the other seat{' or another run' * bool(whose)}")
-        draw = list_decisions(self.board, number, GOALS.index(CANNOT_LOSE), symmetric=self.merged, allowed=allowed)
+        draw = list_decisions(self.board, number, GOALS.index(CANNOT_LOSE), **how)
         why = "the game is lost" if draw is None else "the game is a draw"
         raise UsageError(f"{who} cannot always win: {why}; give {flag('goal', CANNOT_LOSE)} or another board")
 
-    def search(self, weigh: str) -> Smallest:
-        """Return the search for what `weigh` asks for."""
-        decisions = self.decisions()
+    def search(self, weigh: str, until: float) -> Smallest:
+        """Return the search for what `weigh` asks for; until: see `list_decisions`."""
+        decisions = self.decisions(until=until)
         if weigh == "depth":
             return Smallest(shallow_decisions(decisions))
         if weigh == "beads":
