@@ -2,6 +2,7 @@
 
 import io
 import os
+import random
 import re
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
 from ttt_batch.compiler.jit import kernel
 from ttt_batch.compiler.numerics import RULE, stream_key
-from ttt_batch.games.board import Board
+from ttt_batch.games.board import Board, Game
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.games.graph import Graph
 from ttt_batch.games.transcript_reader import GameLines, GameReader
@@ -39,6 +40,32 @@ BY_EPSILON = [name for name, learner in LEARNERS.items() if not learner.by_chanc
 """Learners that play their best moves unless they explore; the others draw by chances that they learn."""
 BOTH_SEATS = [name for name, learner in LEARNERS.items() if not learner.by_beads]
 """Learners that play in either seat and on any board."""
+
+
+def never() -> bool:
+    """A `stop` that never stops."""
+    return False
+
+
+def bytes_of(tables: Iterable[Any]) -> list[bytes]:
+    """The bytes of each table."""
+    return [array.tobytes() for array in tables]
+
+
+def random_games(board: Board, number: int, seed: int = 1) -> list[list[int]]:
+    """Cells of finished games of random moves."""
+    rng, games = random.Random(seed), []
+    for _ in range(number):
+        game = Game(board)
+        while not game.outcome:
+            game = game.after(rng.choice(board.open_cells(game.position)))
+        games.append(list(game.moves))
+    return games
+
+
+def lines_of(games: Iterable[Iterable[int]]) -> list[str]:
+    """Games as they are written."""
+    return [" ".join(map(str, cells)) for cells in games]
 
 
 def without_compiling(err: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.support import BY_EPSILON, Subject, mostly_slow
+from helpers.support import BY_EPSILON, Subject, bytes_of, mostly_slow, never
 from oracle import naive
 
 import ttt_batch as ttt
@@ -16,15 +16,6 @@ from ttt_batch.runs.options import parse_schedule
 from ttt_batch.runs.schedules import value_at
 from ttt_batch.training.trainers.base import TableTrainer
 from ttt_batch.training.trainers.batched import Walking, make_trainer
-
-
-def never() -> bool:
-    return False
-
-
-def bytes_of(tables: Any) -> list[bytes]:
-    return [array.tobytes() for array in tables]
-
 
 # --- reading --------------------------------------------------------------------------------------------
 
@@ -139,35 +130,25 @@ def scheduled(shape: str, game: int, games: int, first: float = 0.5) -> float:
     return 0.5 * math.exp(math.log(0.1 / 0.5) * share)
 
 
-@pytest.mark.parametrize("shape", ["linear", "exp"])
-@pytest.mark.parametrize("name", mostly_slow(BY_EPSILON, "td"))
-def test_games_one_by_one_equal_the_oracle(name: str, shape: str, tmp_path: Path) -> None:
-    path = tmp_path / "games.txt"
-    run = ttt.train(
-        GAMES, learner=name, batch=1, seed=5, alpha=f"0.5->0.1:{shape}", epsilon="0.6->0.1:linear", record=path
-    )
-    subject = Subject(name, seed=5)
-    oracle = subject.oracle()
-    for game, line in enumerate(path.read_text().splitlines()):
-        oracle.alpha = scheduled(shape, game, GAMES)
-        if name == "expected-sarsa":
-            oracle.epsilon = scheduled("linear", game, GAMES, 0.6)
-        oracle.learn(naive.parse_game(line))
-    subject.tables = run.tables
-    subject.assert_same(oracle)
-
-
+@pytest.mark.parametrize(("batch", "shape"), [(1, "linear"), (1, "exp"), (40, "linear")])
 @pytest.mark.parametrize("name", BY_EPSILON)
-def test_alpha_stands_still_within_a_batch(name: str, tmp_path: Path) -> None:
-    path, batch = tmp_path / "games.txt", 40
-    run = ttt.train(GAMES, learner=name, batch=batch, seed=5, alpha="0.5->0.1:linear", epsilon=0.4, record=path)
+def test_games_equal_the_oracle_whose_alpha_stands_still_within_a_batch(
+    name: str, batch: int, shape: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "games.txt"
+    epsilon = "0.6->0.1:linear" if batch == 1 else 0.4
+    run = ttt.train(GAMES, learner=name, batch=batch, seed=5, alpha=f"0.5->0.1:{shape}", epsilon=epsilon, record=path)
     subject = Subject(name, seed=5, epsilon=0.4)
-    oracle = subject.oracle()
-    games = [naive.parse_game(line) for line in path.read_text().splitlines()]
+    oracle, games = subject.oracle(), [naive.parse_game(line) for line in path.read_text().splitlines()]
     assert len(games) == GAMES
     for first in range(0, GAMES, batch):
-        oracle.alpha = scheduled("linear", first, GAMES)
-        oracle.fold(games[first : first + batch])
+        oracle.alpha = scheduled(shape, first, GAMES)
+        if batch > 1:
+            oracle.fold(games[first : first + batch])
+            continue
+        if name == "expected-sarsa":
+            oracle.epsilon = scheduled("linear", first, GAMES, 0.6)
+        oracle.learn(games[first])
     subject.tables = run.tables
     subject.assert_same(oracle)
 

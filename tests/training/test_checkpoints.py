@@ -30,6 +30,10 @@ PROGRAM = [sys.executable, "-m", "ttt_batch"]
 SECONDS = 300
 
 
+def full(*_: Any) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
@@ -234,10 +238,7 @@ def test_a_failing_checkpoint_is_said_once_and_tried_again(
 
 
 def test_without_an_ear_it_is_a_python_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", fail)
+    monkeypatch.setattr(os, "fsync", full)
     with (
         warnings.catch_warnings(record=True) as caught,
         pytest.raises(RunFileError, match="the 4,000 games learnt are not saved") as failure,
@@ -383,15 +384,12 @@ def test_the_last_checkpoint_is_named_only_where_it_is(
 ) -> None:
     path, told = tmp_path / "run.h5", list[str]()
 
-    def fail(*_: Any) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     def interfere() -> None:
         if become == "gone":
             path.unlink()
         elif become == "theirs":
             path.write_text("somebody else's")
-        monkeypatch.setattr(os, "fsync", fail)
+        monkeypatch.setattr(os, "fsync", full)
 
     def progress(now: ttt.Progress) -> None:
         act(now)
@@ -517,12 +515,7 @@ def test_a_full_disk(small_disk: Path) -> None:
             filler.unlink(missing_ok=True)
 
     run = ttt.train(
-        40_000,
-        batch=500,
-        out=small_disk / "run.h5",
-        checkpoint_every="2000games",
-        progress=progress,
-        warn=said.append,
+        40_000, batch=500, out=small_disk / "run.h5", checkpoint_every="2000games", progress=progress, warn=said.append
     )
     assert len(said) == 2 and "No space left" in said[0] and said[1].endswith("again")
     assert_same_run(run, ttt.load(small_disk / "run.h5"))

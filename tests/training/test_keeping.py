@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.runfiles import changed, sealed
+from helpers.runfiles import changed, put, sealed
 from helpers.support import assert_same_run, command, mostly_slow
 
 import ttt_batch as ttt
@@ -133,14 +133,8 @@ def test_the_size_is_said_before_training(tmp_path: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (
-            "train --board 5x5x5 --games 9",
-            "--keep-points keeps the same positions at every point, and the table of ",
-        ),
-        (
-            "train --learner patterns --games 9",
-            "--keep-points is for tables of positions, which pattern ",
-        ),
+        ("train --board 5x5x5 --games 9", "--keep-points keeps the same positions at every point, and the table of "),
+        ("train --learner patterns --games 9", "--keep-points is for tables of positions, which pattern "),
         (
             "train --games 9999 --max-memory 300kB",
             "10 recorded points with tables of 44 kB each take 438 kB, and 300 kB",
@@ -169,11 +163,11 @@ def test_python_raises_the_same() -> None:
     [
         (lambda file: file.pop("points"), "only one of progress/point_games and points exists"),
         (lambda file: file["progress"].pop("point_games"), "only one of progress/point_games and points exists"),
-        (lambda file: put(file, "progress/point_games", 0, 701), "holds games without a recorded point"),
-        (lambda file: put(file, "progress/point_games", 1, 700), "does not ascend"),
-        (lambda file: put(file, "points/value", (-1, 9), 0.123), "the last table of points/value is not tables/value"),
-        (lambda file: put(file, "points/value", (2, 9), np.nan), "table 'points/value' holds NaN"),
-        (lambda file: put(file, "points/value", (2, 9), np.inf), "points/value holds an infinite number"),
+        (put("progress/point_games", 701, 0), "holds games without a recorded point"),
+        (put("progress/point_games", 700, 1), "does not ascend"),
+        (put("points/value", 0.123, (-1, 9)), "the last table of points/value is not tables/value"),
+        (put("points/value", np.nan, (2, 9)), "table 'points/value' holds NaN"),
+        (put("points/value", np.inf, (2, 9)), "points/value holds an infinite number"),
         (lambda file: file.move("points/value", "points/other"), "points/other has no table of this name"),
         (lambda file: shorten(file), "points/value has length 8 along axis K"),
     ],
@@ -186,10 +180,6 @@ def test_check_finds_what_contradicts(tmp_path: Path, change: Any, finding: str)
     assert any(finding in line for line in findings), findings
     with pytest.raises(RunFileError):
         ttt.load(path)
-
-
-def put(file: Any, path: str, place: Any, value: float) -> None:
-    file[path][place] = value
 
 
 def shorten(file: Any) -> None:

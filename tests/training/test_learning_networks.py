@@ -1,17 +1,16 @@
 """Networks learn from people and from given games: the same way twice, honest about proofs, undone on demand."""
 
-import random
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers.support import command
+from helpers.support import command, lines_of, random_games
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import UsageError
-from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, UNFINISHED, Board, Position
+from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, UNFINISHED, Position
 from ttt_batch.runs.loading import check_run
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.training.from_games import LearningRun
@@ -24,22 +23,6 @@ def train(games: int = 64, **options: Any) -> PatternRun:
     run = ttt.train(games, **{"learner": "patterns", "board": "3x3", "prove_every": 0, "seed": 3, **options})
     assert isinstance(run, PatternRun)
     return run
-
-
-def random_games(board: Board, number: int, seed: int = 1) -> list[list[int]]:
-    rng, games = random.Random(seed), []
-    for _ in range(number):
-        marks: Position = (EMPTY,) * board.cells
-        cells: list[int] = []
-        while board.outcome(marks) == UNFINISHED:
-            cells.append(rng.choice([cell for cell, mark in enumerate(marks) if mark == EMPTY]))
-            marks = board.after(marks, cells[-1])
-        games.append(cells)
-    return games
-
-
-def lines_of(games: list[list[int]]) -> list[str]:
-    return [" ".join(map(str, cells)) for cells in games]
 
 
 def bytes_of(run: Any) -> list[bytes]:

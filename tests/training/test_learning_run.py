@@ -2,7 +2,6 @@
 
 import io
 import os
-import random
 import re
 import sys
 from pathlib import Path
@@ -11,14 +10,14 @@ from typing import Any
 import numpy as np
 import pexpect
 import pytest
-from helpers.support import BOTH_SEATS, command, mostly_slow, untaught, without_compiling
+from helpers.support import BOTH_SEATS, command, lines_of, mostly_slow, random_games, untaught, without_compiling
 
 import ttt_batch as ttt
 from ttt_batch.app.commands import shared as agent_options
 from ttt_batch.core.errors import GamesError, RunFileError, UsageError
 from ttt_batch.core.outputs import Lock
 from ttt_batch.core.text import TEXTBOOK
-from ttt_batch.games.board import EMPTY, FIRST, UNFINISHED, Board
+from ttt_batch.games.board import EMPTY
 from ttt_batch.games.transcripts import GameRecord
 from ttt_batch.runs.loading import check_run
 from ttt_batch.training.from_games import LearningRun
@@ -29,21 +28,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:This process .*is multi-threaded
 PROGRAM = [sys.executable, "-m", "ttt_batch"]
 SECONDS = 300
 """No command takes this long; kernels may have to be compiled."""
-
-
-def random_games(board: Board, n: int, seed: int = 1) -> list[list[int]]:
-    rng, games = random.Random(seed), []
-    for _ in range(n):
-        marks, cells = [EMPTY] * board.cells, []
-        while board.outcome(tuple(marks)) == UNFINISHED:
-            cells.append(rng.choice([cell for cell, mark in enumerate(marks) if mark == EMPTY]))
-            marks[cells[-1]] = FIRST + (len(cells) - 1) % 2
-        games.append(cells)
-    return games
-
-
-def lines_of(games: list[list[int]]) -> list[str]:
-    return [" ".join(map(str, cells)) for cells in games]
 
 
 def bytes_of(run: ttt.Run) -> list[bytes]:

@@ -259,19 +259,18 @@ def test_too_many_tuples_are_refused_before_anything_is_learnt(tmp_path: Path) -
 
 def test_another_configuration_does_not_go_on(tmp_path: Path) -> None:
     train(1000, out=tmp_path / "run.h5")
-    with pytest.raises(UsageError, match=r"was trained with epsilon 0.3, not 0.5; leave that out"):
-        ttt.train(resume=tmp_path / "run.h5", more=1000, epsilon=0.5)
-    with pytest.raises(UsageError, match=r"was trained with learner patterns, not 'td'; leave that out"):
-        ttt.train(resume=tmp_path / "run.h5", more=1000, learner="td")
-    with pytest.raises(UsageError, match=r"was trained with tuples lines, not a1 b1; a1 b1.* \.\.\.; leave") as refused:
-        ttt.train(resume=tmp_path / "run.h5", more=1000, tuples="; ".join(["a1 b1"] * 5000))
-    assert len(str(refused.value)) < 200 + len(str(tmp_path))
-    with pytest.raises(UsageError, match=r"was trained with seat both, not first; leave that out"):
-        ttt.train(resume=tmp_path / "run.h5", more=1000, seat="first")
-    with pytest.raises(UsageError, match=r"was trained with epsilon 0.3, not 0.5; leave that out"):
-        ttt.train(resume=tmp_path / "run.h5", epsilon=0.5)
-    with pytest.raises(UsageError, match=r"has .* its goal; continue with more"):
-        ttt.train(resume=tmp_path / "run.h5")
+    others: list[tuple[dict[str, Any], str]] = [
+        ({"epsilon": 0.5}, "was trained with epsilon 0.3, not 0.5; leave that out"),
+        ({"epsilon": 0.5, "more": 1000}, "was trained with epsilon 0.3, not 0.5; leave that out"),
+        ({"learner": "td", "more": 1000}, "was trained with learner patterns, not 'td'; leave that out"),
+        ({"tuples": "a1 b1;" * 5000, "more": 1000}, r"tuples lines, not a1 b1; a1 b1.* \.\.\.; leave"),
+        ({"seat": "first", "more": 1000}, "was trained with seat both, not first; leave that out"),
+        ({}, "has .* its goal; continue with more"),
+    ]
+    for options, said in others:
+        with pytest.raises(UsageError, match=said) as refused:
+            ttt.train(resume=tmp_path / "run.h5", **options)
+        assert len(str(refused.value)) < 200 + len(str(tmp_path))
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.support import never
 
 import ttt_batch as ttt
 from ttt_batch.cluster.config import ClusterConfig, perform, worker_identity
@@ -18,10 +19,6 @@ from ttt_batch.training import remote as shares_module
 from ttt_batch.training.remote import RemoteBatches
 from ttt_batch.training.trainers.base import TableTrainer, policy_of_opponent
 from ttt_batch.training.trainers.batched import InLockstep, Walking, make_trainer
-
-
-def never() -> bool:
-    return False
 
 
 class Workers:

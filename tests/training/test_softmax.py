@@ -5,7 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.support import assert_begun_anew_changes_nothing, assert_same_in_parts, command, mostly_slow, untaught
+from helpers.support import (
+    assert_begun_anew_changes_nothing,
+    assert_same_in_parts,
+    command,
+    mostly_slow,
+    never,
+    untaught,
+)
 from oracle import naive
 from oracle import softmax as naive_softmax
 from oracle.boards import action_values, assert_same, oracle_of, start_tables
@@ -80,16 +87,15 @@ def test_batches_on_a_growing_board(engine: str, tmp_path: Path) -> None:
 
 def test_batches_of_one_game_equal_the_oracle() -> None:
     """Their games draw from alias tables; what is laid out again after a batch is what has changed."""
-    walk = make_trainer(make_config(batch=2, learner="expected-sarsa", explore="softmax:0.3", seed=8))
+    walk = make_trainer(make_config(batch=2, explore="softmax:0.3", seed=8))
     walk.batches = walk.batches._replace(least=1, most=1)
-    run = untaught("expected-sarsa", explore="softmax:0.3")
-    oracle = softened(run, 0.3)
+    oracle = softened(untaught("td", explore="softmax:0.3"), 0.3)
     for number in range(400):
         oracle.learn(naive_softmax.play(oracle, 0.3, int(stream_key(8)), number, naive_softmax.drawn_slot))
-    walk.advance(400, lambda: False)
-    expected = [oracle.Q[key] for key in action_values(run)]
-    np.testing.assert_allclose(walk.tables.q, expected, rtol=0, atol=1e-12)
-    assert np.abs(walk.tables.q).max() > 0.05
+    walk.advance(400, never)
+    expected = [oracle.V[code] for code in walk.graph.code.tolist()]
+    np.testing.assert_allclose(walk.tables.value, expected, rtol=0, atol=1e-12)
+    assert np.abs(walk.tables.value[walk.graph.outcome == 0]).max() > 0.05
 
 
 @pytest.mark.parametrize("options", mostly_slow([{}, {"learner": "minimax-q"}, {"board": "2x5x3"}], {}), ids=str)
@@ -100,7 +106,7 @@ def test_neither_threads_nor_blocks_nor_interruptions_show(options: dict[str, An
     for ours, theirs in zip(alone.tables, whole.tables, strict=True):
         assert ours.tobytes() == theirs.tobytes()
     wide = make_trainer(alone.config, threads=2, games=300_000)
-    wide.advance(300_000, lambda: False)
+    wide.advance(300_000, never)
     assert wide.tables[0].tobytes() == alone.tables[0].tobytes()
 
 
@@ -153,7 +159,7 @@ def test_a_fixed_opponent_s_chances_are_those_of_its_moves(engine: str, seat: st
         make_trainer(config, opponent=even_chances(config.graph, policy)),
     )
     for trainer in (one, other):
-        trainer.advance(20_000, lambda: False)
+        trainer.advance(20_000, never)
     assert one.tables.value.tobytes() == other.tables.value.tobytes()
     assert abs(one.outcomes - other.outcomes).sum() == 0 and one.outcomes.min() > 100
 
@@ -166,7 +172,7 @@ def test_a_learner_by_epsilon_against_chances_explores_as_often_as_ever() -> Non
     policy = policy_of_opponent("random", config)
     games: list[Any] = []
     trainer = make_trainer(config, opponent=even_chances(config.graph, policy), record=games.append)
-    trainer.advance(40_000, lambda: False)
+    trainer.advance(40_000, never)
     ply = np.concatenate(
         [
             np.arange(part.move.size) - part.start[np.repeat(np.arange(part.start.size - 1), np.diff(part.start))]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.support import BY_EPSILON
+from helpers.support import BY_EPSILON, bytes_of, never
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import BoardError, RunFileError, UsageError
@@ -24,14 +24,6 @@ from ttt_batch.training.session import Session
 from ttt_batch.training.trainers import batched
 from ttt_batch.training.trainers.base import TableTrainer
 from ttt_batch.training.trainers.batched import Walking, choose_trainer, make_trainer
-
-
-def never() -> bool:
-    return False
-
-
-def bytes_of(tables: Any) -> list[bytes]:
-    return [array.tobytes() for array in tables]
 
 
 def learnt(name: str, games: int, *, threads: int = 1, block: int = 1024, **changes: Any) -> TableTrainer:
@@ -91,13 +83,14 @@ def test_threads_change_no_byte(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("threads", [2, 3, 5])
+@pytest.mark.parametrize("threads", [1, 2, 3, 5])
 def test_neither_threads_nor_pieces_show(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    alone = learnt("td", 200_000, batch=90_001)
-    monkeypatch.setattr(Walking, "games_per_thread", 1_000)
-    monkeypatch.setattr(Walking, "stop_every", 7_777)
-    monkeypatch.setattr(Walking, "claim", 1_234)
-    assert_same(alone, learnt("td", 200_000, batch=90_001, threads=threads))
+    for batch, games in ((90_001, 200_000), ("auto", 40_000)):
+        alone = learnt("td", games, batch=batch)
+        with monkeypatch.context() as patch:
+            for name, value in (("games_per_thread", 500), ("stop_every", 7_777), ("claim", 234)):
+                patch.setattr(Walking, name, value)
+            assert_same(alone, learnt("td", games, batch=batch, threads=threads))
 
 
 def test_the_first_batch_is_walked_in_pieces_if_a_later_one_will_be(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,12 +141,6 @@ def test_judgements_between_batches_do_not_show(
             assert type(found) is type(expected) and bytes_of(found) == bytes_of(expected)
     alone.advance(games[-1], never)
     assert_same(judged, alone)
-
-
-def test_pieces_of_one_thread_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = learnt("td", 50_000, batch=20_000)
-    monkeypatch.setattr(Walking, "stop_every", 999)
-    assert_same(whole, learnt("td", 50_000, batch=20_000))
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -248,6 +235,7 @@ def test_since_when_a_run_is_unbeatable() -> None:
         assert unbeatable_since(games, np.array(verdicts)) == expected
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(5))
 def test_td_is_unbeatable_within_50_000_games_and_stays_so(seed: int) -> None:
     run = ttt.train(300_000, seed=seed)
@@ -318,23 +306,14 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"learner": "nope"}, "nope"),
     ({"board": "3"}, "'3'"),
     ({"board": "3x3x4"}, "3x3x4"),
-    ({"board": "7x7"}, "49"),
     ({"epsilon": -0.1}, "-0.1"),
-    ({"epsilon": 1.1}, "1.1"),
-    ({"epsilon": math.nan}, "nan"),
-    ({"epsilon": math.inf}, "inf"),
     ({"alpha": 0.0}, "0"),
-    ({"alpha": 1.01}, "1.01"),
-    ({"alpha": math.nan}, "nan"),
     ({"gamma": math.nan}, "nan"),
     ({"gamma": -1.0}, "-1"),
     ({"draw_worth": (0.5, math.inf)}, "inf"),
-    ({"draw_worth": (math.nan, 0.0)}, "nan"),
     ({"batch": 0}, "0"),
-    ({"batch": 1.5}, "1.5"),
     ({"batch": math.nan}, "nan"),
     ({"games": 0}, "0"),
-    ({"games": -3}, "-3"),
     ({"games": 10**16}, "10,000,000,000,000,000"),
     ({"games": True}, "True"),
     ({"games": math.nan}, "nan"),
@@ -354,15 +333,6 @@ def test_bad_settings_are_refused_by_value_before_any_work(options: dict[str, An
     assert value in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    "options", [{"epsilon": 0.0}, {"epsilon": 1.0}, {"alpha": 1.0}, {"alpha": 5e-324}, {"gamma": 0.0}]
-)
-def test_the_ends_of_the_intervals_are_allowed(options: dict[str, Any]) -> None:
-    run = ttt.train(100, batch=50, **options)
-    assert run.games == 100
-    assert np.isfinite(run.tables.value).all()
 
 
 @pytest.mark.parametrize("seed", [-(2**63), -1, 2**63 - 1])
@@ -475,25 +445,6 @@ def test_a_run_against_itself_is_its_self_play(run: Run, occupying: Run) -> None
 # --- files ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["td", "minimax-q"])
-def test_a_run_comes_back_from_its_file(name: str, tmp_path: Path) -> None:
-    made = ttt.train(3_000, learner=name, batch=1_000, seed=2, out=tmp_path / "run.h5", command="made by hand")
-    found = ttt.load(tmp_path / "run.h5")
-    assert found.config == made.config
-    assert found.games == made.games == 3_000
-    assert bytes_of(found.tables) == bytes_of(made.tables)
-    assert type(found.tables) is type(made.tables)
-    assert found.provenance == made.provenance
-    assert found.provenance["command"] == "made by hand"
-    assert set(found.statistics) == set(made.statistics)
-    for column, values in made.statistics.items():
-        assert found.statistics[column].dtype == values.dtype
-        assert found.statistics[column].tobytes() == values.tobytes()
-    assert found.evaluation() == made.evaluation()
-    assert found.move_values("X.. ... ...") == made.move_values("X.. ... ...")
-    assert [path.name for path in tmp_path.iterdir()] == ["run.h5"]
-
-
 def test_saving_and_loading_again_gives_the_same_bytes(run: Run, tmp_path: Path) -> None:
     one = run.save(tmp_path / "one.h5")
     two = ttt.load(one).save(tmp_path / "two.h5")
@@ -512,29 +463,11 @@ def test_an_existing_file_stays_unless_told(run: Run, tmp_path: Path) -> None:
     assert ttt.load(path).games == run.games
 
 
-def test_a_run_file_of_another_board_is_refused(run: Run, tmp_path: Path) -> None:
-    small = ttt.train(50, board="2x3x2")
-    mixed = Run(run.config, small.tables, small.games, small.statistics, provenance=small.provenance)
-    mixed.__dict__["graph"] = small.graph
-    mixed.save(tmp_path / "mixed.h5")
-    with pytest.raises(RunFileError, match="board 3x3") as caught:
-        ttt.load(tmp_path / "mixed.h5")
-    assert "mixed.h5" in str(caught.value)
-
-
 @pytest.mark.parametrize("name", ["td", "reinforce", "menace"])
 def test_a_run_is_pickled_before_and_after_its_use(name: str) -> None:
     run = ttt.train(50, learner=name)
     for _ in range(2):
         assert pickle.loads(pickle.dumps(run)) == run and run.candidates(0)
-
-
-def test_tables_of_another_learner_are_refused(run: Run, tmp_path: Path) -> None:
-    mixed = Run(make_config(learner="sutton-barto"), run.tables, run.games, run.statistics, provenance=run.provenance)
-    mixed.__dict__["learner"] = LEARNERS["td"]
-    mixed.save(tmp_path / "mixed.h5")
-    with pytest.raises(RunFileError, match="value"):
-        ttt.load(tmp_path / "mixed.h5")
 
 
 @pytest.mark.parametrize(("waited", "counts"), [(1000.0, True), (None, False), (True, False)])
