@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import h5py
@@ -26,7 +25,7 @@ from ttt_batch.core.console import one_line as one_spelt
 from ttt_batch.core.errors import RunFileError
 from ttt_batch.runs.loading import check_run
 from ttt_batch.runs.storage import container, run_file
-from ttt_batch.runs.storage.declaration import FORMAT, value_findings
+from ttt_batch.runs.storage.declaration import FIELDS, FORMAT, value_findings
 from ttt_batch.runs.storage.run_file import MAX_BYTES, SMALL_BYTES, examine_run, load_run, save_run
 
 DATA = Path(__file__).parents[2] / "data"
@@ -103,23 +102,16 @@ def test_every_version_of_the_format_has_its_file():
 
 
 def test_the_format_is_printed_from_its_declaration(capsys):
+    version = f"{FORMAT[0]}.{FORMAT[1]}"
     assert run_here(["info", "--format"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith(f"ttt-batch run, format {FORMAT[0]}.{FORMAT[1]}\n")
-    with h5py.File(RELEASED[-1]) as file:
-        names = []
-        file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
-        assert names
-        for name in names:
-            if not name.startswith(("tables/", "resume/", "points/")):
-                assert f"  {name} " in text
-                assert file[name].attrs["meaning"].decode() in text
+    assert text.startswith(f"ttt-batch run, format {version}\n")
     assert run_here(["info", "--format", "--json"]) == 0
     described = json.loads(capsys.readouterr().out)
-    assert described["version"] == f"{FORMAT[0]}.{FORMAT[1]}"
-    assert {field["path"] for field in described["datasets"]} >= {
-        name for name in names if not name.startswith(("tables/", "resume/", "points/"))
-    }
+    assert described["version"] == version
+    assert {field["path"] for field in described["datasets"]} >= {field.path for field in FIELDS}
+    for field in FIELDS:
+        assert f"  {field.path} " in text and field.meaning in text
     assert run_here(["info"]) == 2
     assert run_here(["info", "--format", "x.h5"]) == 2
 
@@ -136,17 +128,7 @@ def test_a_newer_minor_version_opens_with_a_note(path, capsys):
         assert run_here(words) == 0, capsys.readouterr()
         found = capsys.readouterr()
         assert re.fullmatch(r"ttt-batch: .*format 1\.77 is newer than this program's .*\n", found.err)
-
-
-@pytest.mark.parametrize("words", OPENING, ids=lambda words: words[0])
-def test_a_newer_major_version_is_refused_by_name(path, monkeypatch, capsys, words):
-    monkeypatch.chdir(path.parent)
-    shutil.copy(DATA / "run-1.0.h5", "good.h5")
-    path.write_bytes(STORED.replace(b"format 1.0\n", b"format 2.0\n", 1))
-    filled = [{"RUN": "run.h5", "GOOD": "good.h5"}.get(word, word) for word in words]
-    for trust in ([], ["--trust"]):
-        assert run_here([*filled, *trust]) == 1
-        one_line(capsys.readouterr().err.strip(), "format 2.0", "upgrade ttt-batch")
+    assert ttt.load(path) == ttt.load(DATA / "run-1.0.h5")
 
 
 # Changed on purpose.
@@ -154,8 +136,8 @@ def test_a_newer_major_version_is_refused_by_name(path, monkeypatch, capsys, wor
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("words", OPENING, ids=lambda words: words[0])
-def test_a_changed_file_says_so_and_opens_with_trust(path, monkeypatch, capsys, words):
-    monkeypatch.chdir(path.parent)
+def test_every_command_says_what_became_of_its_file(path, monkeypatch, capsys, words):
+    """A changed file opens with trust, one of a newer major version does not."""
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
     shutil.copy(DATA / "run-1.0.h5", "good.h5")
     path.write_bytes(changed(STORED, put("statistics/seconds", 99.0, -1)))
@@ -170,6 +152,11 @@ def test_a_changed_file_says_so_and_opens_with_trust(path, monkeypatch, capsys, 
     )
     assert run_here([*filled, "--trust"]) == 0
     assert "opened because of --trust" in capsys.readouterr().err
+    for newer in (STORED.replace(b"format 1.0\n", b"format 2.0\n", 1), b"ttt-batch run, format 2.0\nwhat comes next"):
+        path.write_bytes(newer)
+        for trust in ([], ["--trust"]):
+            assert run_here([*filled, *trust]) == 1
+            one_line(capsys.readouterr().err.strip(), "format 2.0", "upgrade ttt-batch")
 
 
 def test_trust_changes_nothing_about_a_whole_file(monkeypatch):
@@ -177,30 +164,17 @@ def test_trust_changes_nothing_about_a_whole_file(monkeypatch):
     assert ttt.load(DATA / "run-1.0.h5", trust=True).notes == ()
 
 
-def test_a_trusted_file_comes_back_bit_for_bit(path):
-    save_run(path, example(action=True))
-    whole = load_run(path)
-    path.write_bytes(path.read_bytes().replace(b"NAME.h5", b"name.h5", 1))
-    with pytest.raises(RunFileError, match=r"first 512 bytes.*trust=True"):
-        load_run(path)
-    back = load_run(path, trust=True)
-    for part in ("states", "tables", "statistics", "progress", "resume"):
-        ours, theirs = getattr(whole, part), getattr(back, part)
-        assert list(ours) == list(theirs)
-        for name, array in ours.items():
-            assert (array.dtype, array.shape, array.tobytes()) == (
-                theirs[name].dtype,
-                theirs[name].shape,
-                theirs[name].tobytes(),
-            )
-    for part in ("config", "games", "table_fields", "provenance"):
-        assert getattr(whole, part) == getattr(back, part)
-
-
 def test_a_file_without_our_first_bytes_opens_with_trust(path):
-    path.write_bytes(bytes(512) + STORED[512:])
-    refused(path, "is an HDF5 file, but not a ttt-batch run")
-    assert ttt.load(path, trust=True).games == 100_000
+    """And then it comes back bit for bit."""
+    whole = ttt.load(DATA / "run-1.0.h5")
+    for content, said in (
+        (bytes(512) + STORED[512:], "is an HDF5 file, but not a ttt-batch run"),
+        (STORED.replace(b"NAME.h5", b"name.h5", 1), "first 512 bytes"),
+    ):
+        path.write_bytes(content)
+        refused(path, said)
+        back = ttt.load(path, trust=True)
+        assert back == whole and back.provenance == whole.provenance
     path.write_bytes(bytes(1024))
     refused(path, "does not contain an HDF5 file", trust=True)
 
@@ -225,7 +199,6 @@ def test_a_file_without_our_first_bytes_opens_with_trust(path):
         (put("statistics/worst", -1, -1), "statistics/unbeatable does not agree"),
         (put("statistics/unbeatable", False, -1), "statistics/unbeatable does not agree"),
         (put("statistics/self_play", 1.5, (0, 0)), "statistics/self_play holds 1.5"),
-        (put("statistics/self_play", np.nan, (0, 0)), "statistics/self_play holds nan"),
         (put("statistics/versus_random", 0.5, (0, 0, 0)), "statistics/versus_random holds probabilities that do not"),
         (put("statistics/best_response", -2, (0, 0)), "statistics/best_response holds -2"),
         (put("statistics/best_response", 1, -1), "statistics/best_response is above 0"),
@@ -234,7 +207,6 @@ def test_a_file_without_our_first_bytes_opens_with_trust(path):
         (put("statistics/value_error", np.inf, 0), "statistics/value_error holds a number below 0 or an infinite"),
         (put("progress/games", -5), "progress/games holds -5"),
         (instead("tables/value", data=np.zeros(5478, "f4")), "table 'value' is not float64"),
-        (instead("states/code", data=np.zeros(5477, "i8")), "length 5,478|length 5478"),
     ],
 )
 def test_values_that_cannot_be(path, change, words):
@@ -246,45 +218,11 @@ def test_values_that_cannot_be(path, change, words):
         one_line(str(caught.value), str(path))
 
 
-@pytest.fixture(scope="module")
-def inside_a_batch(tmp_path_factory):
-    """A run that ends inside a batch and therefore keeps the tables of before."""
-    path = tmp_path_factory.mktemp("inside") / "run.h5"
-    ttt.train(700, board="2x3x2", batch=64, alpha="1/n", out=path)
-    return path.read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda file: file.pop("resume"), "a run has all or none"),
-        (lambda file: file.pop("progress/batch_games"), "a run has all or none"),
-        (lambda file: file.pop("resume/visits"), "resume/visits is missing"),
-        (lambda file: file.pop("resume/value"), "'resume/value' is not float64"),
-        (lambda file: file.create_dataset("resume/more", data=1.0), "resume/more has no table of this name"),
-        (lambda file: file.create_group("resume/deep"), "resume/deep is not a dataset"),
-        (lambda file: file.create_dataset("progress/more", data=1), "progress/more is not part of the format"),
-        (put("resume/value", np.nan, 3), "'resume/value' holds NaN"),
-        (put("resume/value", 5.0, 3), "'resume/value' holds a value beyond 1"),
-        (put("resume/visits", -1.0, 3), "'resume/visits' holds a number below 0"),
-        (put("progress/batch_games", 700), "progress/batch_games is 700"),
-        (put("progress/batch_games", -1), "progress/batch_games is -1"),
-        (put("progress/batch_outcomes", 1, 0), "progress/batch_outcomes does not add up"),
-        (put("progress/goal", -1), "progress/goal holds -1, it must hold 0 or more"),
-        (instead("resume/value", data=np.zeros(3)), "resume/value has length 3"),
-    ],
-)
-def test_what_resuming_needs(path, inside_a_batch, change, words):
-    path.write_bytes(inside_a_batch)
-    assert check_run(path) == ([], ())
-    path.write_bytes(sealed(changed(inside_a_batch, change)))
-    refused(path, words)
-
-
 def test_an_older_version_has_nothing_of_a_newer_one(path):
     for change, words in (
         (lambda file: file.create_group("resume"), "resume is not part of the format"),
         (lambda file: file.create_dataset("progress/goal", data=1), "progress/goal is not part of the format"),
+        (attribute("/", "format_version", np.bytes_("1.9")), "format_version is not 1.0, as the first line says"),
     ):
         path.write_bytes(sealed(changed(STORED, change)))
         refused(path, words)
@@ -298,18 +236,12 @@ def test_an_older_version_has_nothing_of_a_newer_one(path):
         ({"learner": "backward-q"}, "table 'q' is not"),
         ({"learner": "none"}, "it is of learner none, which does not come with this package"),
         ({"learner": [1]}, "configuration is not usable"),
-        ({"board": "7x7"}, "configuration is not usable"),
         ({"board": "2x3x2"}, "states/code is not that of board 2x3x2"),
         ({"board": None}, "configuration is not usable"),
-        ({"board": 10**30}, "configuration is not usable"),
-        ({"epsilon": "2"}, "configuration is not usable"),
         ({"epsilon": [[]]}, "configuration is not usable"),
-        ({"gamma": "x"}, "configuration is not usable"),
-        ({"batch": {}}, "configuration is not usable"),
         ({"seed": 2**70}, "configuration is not usable"),
         ({"seed": 1e400}, "config is not JSON"),
         ({"alpha": "1/n"}, "visits is missing"),
-        ({"draw_worth": 1}, "configuration is not usable"),
         ({"more": 1}, "configuration is not usable"),
     ],
 )
@@ -358,18 +290,6 @@ def test_check_prints_all_findings_and_others_the_first(path, capsys):
     one_line(found.err.strip(), "statistics/worst holds 2")
 
 
-def test_check_of_a_whole_file(capsys):
-    whole = str(DATA / "run-1.0.h5")
-    assert run_here(["check", whole]) == 0
-    out, err = capsys.readouterr()
-    assert (out.splitlines()[0], err) == (f"{whole}: nothing is wrong with it", "")
-    assert run_here(["check", whole, "--json"]) == 0
-    known = json.loads(capsys.readouterr().out)
-    assert (known["file"], known["findings"]) == (whole, []) and known["verified"] and known["taken_on_trust"]
-    assert run_here(["check", "none.h5"]) == 1
-    one_line(capsys.readouterr().err.strip(), "there is no file none.h5")
-
-
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("learner", BOTH_SEATS)
 def test_what_training_writes_breaks_no_rule(tmp_path, learner):
@@ -404,19 +324,29 @@ def many_names(file):
         file["provenance"].attrs[f"a{number}"] = 1
 
 
-def bomb(file):
-    instead("states/code", shape=(2**40,), dtype="<i8", chunks=(2**17,), compression="gzip")(file)
+def many_aliases(file):
+    for number in range(50):
+        file[f"tables/alias{number}"] = file["tables/value"]
 
 
-def full_bomb(file):
-    """Chunks that unpack to a thousand times their size."""
-    instead("tables/value", data=np.zeros(3_000_000), chunks=(1_000_000,), compression="gzip")(file)
+def soft_link(file):
+    del file["states/code"]
+    file["states/code"] = h5py.SoftLink("/states/outcome")
+
+
+def attribute(path, name, value):
+    """A change of an attribute."""
+    return lambda file: file[path].attrs.create(name, value)
 
 
 STRUCTURES = {
     "chunks": (instead("states/code", data=np.arange(5478), chunks=(100,)), "in chunks"),
-    "bomb": (bomb, "in chunks"),
-    "full bomb": (full_bomb, "length 3000000 along axis S"),
+    "bomb": (instead("states/code", shape=(2**40,), dtype="<i8", chunks=(2**17,), compression="gzip"), "in chunks"),
+    # Chunks that unpack to a thousand times their size.
+    "full bomb": (
+        instead("tables/value", data=np.zeros(3_000_000), chunks=(1_000_000,), compression="gzip"),
+        "length 3000000 along axis S",
+    ),
     "huge": (instead("states/code", shape=(10**15,), dtype="<i8"), "does not hold the 8,000,000,000,000,000 bytes"),
     "huge table": (instead("tables/value", shape=(2**60,), dtype="<f8"), "5478"),
     "external data": (instead("states/code", shape=5478, dtype="<i8", external="/etc/hostname"), "elsewhere"),
@@ -432,20 +362,37 @@ STRUCTURES = {
     "external link": (links_out, "tables/more is a link"),
     "nested": (nested, "deeper is not part of the format"),
     "many attributes": (many_names, "provenance has"),
-    "attribute array": (lambda f: f["provenance"].attrs.create("a", np.zeros(500)), "attribute a is neither text"),
-    "attribute of objects": (lambda f: f["provenance"].attrs.create("a", "x"), "attribute a is neither text"),
+    "floats": (instead("states/code", data=np.arange(5478.0)), "states/code holds float64"),
+    "other byte order": (instead("states/code", data=np.arange(5478, dtype=">i8")), "states/code holds >i8"),
+    "fewer codes": (instead("states/code", data=np.arange(5477)), "length 5478"),
+    "several games": (instead("progress/games", data=np.zeros(3, np.int64)), "progress/games has 1 axes"),
+    "no axes": (lambda f: f["tables/value"].attrs.pop("axes"), "axes is missing"),
+    "another axis": (attribute("tables/value", "axes", np.bytes_("P")), "tables/value has length 5478 along axis P"),
+    "axes of numbers": (attribute("tables/value", "axes", 3), "axes is not text"),
+    "another configuration": (attribute("/", "config", np.bytes_("{}")), "does not agree with config_hash"),
+    "another type of file": (attribute("/", "file_type", np.bytes_("another")), "file_type"),
+    "configuration of numbers": (attribute("/", "config", np.arange(3)), "config is neither"),
+    "no hash": (lambda f: f.attrs.pop("config_hash"), "config_hash is missing"),
+    "odd text": (attribute("provenance", "command", np.bytes_(b"\xff")), "command is not UTF-8 text"),
+    "attribute array": (attribute("provenance", "a", np.zeros(500)), "attribute a is neither text"),
+    "attribute of objects": (attribute("provenance", "a", "x"), "attribute a is neither text"),
     "attribute reference": (lambda f: f["provenance"].attrs.create("a", f.ref), "attribute a is neither text"),
-    "attribute compound": (
-        lambda f: f["provenance"].attrs.create("a", np.zeros((), [("x", "i4")])),
-        "attribute a is neither text",
-    ),
-    "empty attribute": (lambda f: f["provenance"].attrs.create("a", h5py.Empty("f")), "attribute a is neither text"),
+    "attribute compound": (attribute("provenance", "a", np.zeros((), [("x", "i4")])), "attribute a is neither text"),
+    "empty attribute": (attribute("provenance", "a", h5py.Empty("f")), "attribute a is neither text"),
+    "no statistic": (lambda f: f.pop("statistics/worst"), "statistics/worst is missing"),
+    "no provenance": (lambda f: f.pop("provenance"), "provenance is missing"),
+    "no games": (lambda f: f.pop("progress/games"), "progress/games is missing"),
+    "one statistic more": (lambda f: f.create_dataset("statistics/more", data=1), "statistics/more is not part"),
+    "group of tables": (lambda f: f.create_group("tables/deep"), "tables/deep is not a dataset"),
+    "soft link": (soft_link, "states/code is a link"),
+    "cycle": (lambda f: f.__setitem__("states/me", f["states"]), "states/me is not part"),
+    "many aliases": (many_aliases, "does not hold"),
     "group for dataset": (lambda f: (f.pop("states/code"), f.create_group("states/code")), "is not a dataset"),
     "dataset for group": (lambda f: (f.pop("tables"), f.create_dataset("tables", data=1)), "tables is not a group"),
     "type for group": (lambda f: (f.pop("tables"), f.__setitem__("tables", np.dtype("i4"))), "tables is not a group"),
     "empty": (lambda f: [f.pop(name) for name in list(f)], "is missing"),
     "name with a newline": (lambda f: f.create_group("a\nb"), "a\\nb is not part of the format"),
-    "attribute with a newline": (lambda f: f["provenance"].attrs.create("a\nb", np.zeros(2)), "a\\nb is neither"),
+    "attribute with a newline": (attribute("provenance", "a\nb", np.zeros(2)), "a\\nb is neither"),
 }
 
 
@@ -462,10 +409,15 @@ def test_structures_that_are_not_ours(path, readers, name):
 
 
 def test_files_of_other_tools(path, readers):
-    with h5py.File(path, "w", libver="latest") as file:
-        file["data/x"] = np.arange(5)
-    refused(path, "is an HDF5 file, but not a ttt-batch run")
-    refused(path, "attribute file_type is missing", trust=True)
+    """HDF5, with 512 bytes in front of it or not, and what is none."""
+    for size in (0, 512):
+        with h5py.File(path, "w", libver="latest", userblock_size=size) as file:
+            file["data/x"] = np.arange(5)
+        refused(path, "is an HDF5 file, but not a ttt-batch run")
+        refused(path, "attribute file_type is missing", trust=True)
+    for content in (b"x", b"hello\n" * 500, bytes(2000), b"ttt-batch ran"):
+        path.write_bytes(content)
+        refused(path, "is not a ttt-batch run;")
     outcome = readers.read(changed(STORED, lambda file: [file.create_group(f"g{number}") for number in range(3000)]))
     assert any("the root has 3,005 members" in finding for finding in outcome.findings)
 
@@ -527,19 +479,6 @@ def test_memory_stays_bounded_for_the_largest_file(path):
 # Damage.
 
 
-def test_cut_off_at_every_4_kib(path, readers):
-    places = [*range(0, len(STORED), 4096), 512, 511, 1, len(STORED) - 1]
-    for keep in places:
-        path.write_bytes(STORED[:keep])
-        with pytest.raises(RunFileError, match="is empty" if keep == 0 else "is cut off") as caught:
-            load_run(path)
-        one_line(str(caught.value), str(path))
-        outcome = readers.read(STORED[:keep])
-        assert outcome.signal == 0
-        assert outcome.findings
-        assert outcome.peak < MEMORY
-
-
 def flipped(content, seed, number):
     """`content` with a byte changed in one of `number` random places at a time."""
     rng = np.random.default_rng(seed)
@@ -549,8 +488,9 @@ def flipped(content, seed, number):
         yield bytes(damaged)
 
 
-def test_a_flipped_byte_is_noticed_in_2000_places(path):
-    for damaged in flipped(STORED, 1, 2000):
+def test_a_flipped_byte_is_noticed_wherever_it_is(path):
+    in_header = (header + STORED[512:] for header in flipped(STORED[:512], 5, 60))
+    for damaged in (*flipped(STORED, 1, 440), *in_header):
         path.write_bytes(damaged)
         with pytest.raises(RunFileError) as caught:
             load_run(path)
@@ -586,24 +526,6 @@ def assert_survived(readers, contents):
             one_line(one_spelt(finding))
             assert len(finding) < 300
     assert opened
-
-
-@pytest.mark.slow
-def test_flipped_bytes_through_the_command(path):
-    """Every 200 bytes of the metadata at the file's beginning, as a person would meet them."""
-    for number, damaged in enumerate(flipped(STORED[:1200], 4, 6)):
-        path.write_bytes(damaged + STORED[1200:])
-        trust = ["--trust"] if number % 2 else []
-        began = time.perf_counter()
-        done = subprocess.run(
-            [sys.executable, "-m", "ttt_batch", "info", str(path), *trust], capture_output=True, text=True, check=False
-        )
-        assert time.perf_counter() - began < 60
-        assert done.returncode in ((0, 1) if trust else (1,)), done
-        assert "Traceback" not in done.stderr
-        if done.returncode:
-            assert done.stdout == ""
-            one_line(done.stderr.rstrip("\n"), str(path))
 
 
 # The child.
@@ -680,12 +602,7 @@ SEEDS = seed_files()
 
 
 @pytest.mark.slow
-@settings(
-    max_examples=300,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+@settings(max_examples=300, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(content=damages(), resealed=st.booleans())
 def test_no_damage_escapes(content, resealed, readers, tmp_path_factory):
     outcome = readers.read(content)
