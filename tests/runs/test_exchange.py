@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.support import BOTH_SEATS, command, untaught
+from helpers.support import BOTH_SEATS, bytes_of, command, untaught
 
 import ttt_batch as ttt
 from ttt_batch.analysis.compare import compare_runs
@@ -23,10 +23,6 @@ from ttt_batch.runs.run import Run
 RECORDED = Path(__file__).parents[1] / "recorded"
 ACTIONS = [name for name, learner in LEARNERS.items() if "q" in learner.fields]
 VALUES = [name for name in LEARNERS if name not in ACTIONS]
-
-
-def bytes_of(tables: Any) -> list[bytes]:
-    return [array.tobytes() for array in tables]
 
 
 def recorded(name: str) -> dict[str, np.ndarray]:
@@ -211,22 +207,6 @@ def test_positions_that_cannot_occur_are_left_out_of_a_list(runs: dict[str, Run]
         import_tables([path], "td")
 
 
-@pytest.mark.parametrize(("name", "form"), [("td", "raw"), ("backward-q", "pickle"), ("minimax-q", "pickle-text")])
-def test_a_format_of_the_other_kind_is_refused(name: str, form: str, runs: dict[str, Run], tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=f"format {form} does not hold"):
-        export_table(runs[name], form, [tmp_path / "x"])
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_csv_of_the_other_kind_is_refused(runs: dict[str, Run], tmp_path: Path) -> None:
-    export_table(runs["td"], "csv", [tmp_path / "values.csv"])
-    export_table(runs["minimax-q"], "csv", [tmp_path / "actions.csv"])
-    with pytest.raises(FormatError, match=r"values\.csv"):
-        import_tables([tmp_path / "values.csv"], "minimax-q")
-    with pytest.raises(FormatError, match=r"actions\.csv"):
-        import_tables([tmp_path / "actions.csv"], "td")
-
-
 # --- whole tables of the programs -------------------------------------------------------------------------
 
 
@@ -316,34 +296,6 @@ def test_a_zero_sum_learner_reads_either_players_file(runs: dict[str, Run], tmp_
         export_table(runs["td"], "pickle", [path], player=player)
         found = import_tables([path], "td", form="pickle", player=player)
         assert np.array_equal(found.tables.value, runs["td"].tables.value)
-
-
-class Hostile:
-    def __reduce__(self) -> Any:
-        return print, ("run",)
-
-
-def test_a_hostile_pickle_is_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "policy.bin"
-    path.write_bytes(pickle.dumps({1: Hostile()}))
-    with pytest.raises(FormatError, match=r"policy\.bin"):
-        import_tables([path], "sutton-barto", form="pickle")
-    assert capsys.readouterr().out == ""
-
-
-def test_damaged_tables_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "q.bin"
-    table = recorded("backward-q")["Q"].astype("<f8")
-    path.write_bytes(table.tobytes()[:-8])
-    with pytest.raises(FormatError, match=r"q\.bin"):
-        import_tables([path], "backward-q")
-    for bad in (np.nan, np.inf):
-        table[7, 3] = bad
-        path.write_bytes(table.tobytes())
-        with pytest.raises(FormatError, match=r"q\.bin"):
-            import_tables([path], "backward-q")
-    with pytest.raises(FormatError, match=r"nothing\.bin"):
-        import_tables([tmp_path / "nothing.bin"], "backward-q")
 
 
 # --- comparing --------------------------------------------------------------------------------------------

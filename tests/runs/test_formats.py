@@ -18,15 +18,7 @@ from ttt_batch.core.errors import TttBatchError, UsageError
 from ttt_batch.games.board import Board
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.runs.formats import FORMATS, read, write
-from ttt_batch.runs.formats.base import (
-    ACTION_VALUES,
-    POSITION_VALUES,
-    STATES,
-    FormatError,
-    Table,
-    marks_of_states,
-    texts_of,
-)
+from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, FormatError, Table, marks_of_states
 from ttt_batch.runs.formats.numbering import action_by_code, edges_from, states_of_rows, value_by_code, values_from
 from ttt_batch.simulation.policy import Policy, chosen_edges
 
@@ -105,32 +97,20 @@ CASES = [(name, kind) for name, one in FORMATS.items() for kind in one.kinds]
 def test_round_trip(tmp_path, name, kind, board):
     if name == "parquet":
         pytest.importorskip("pyarrow")
-    one, table = FORMATS[name], example(kind, board)
+    one = FORMATS[name]
     paths = [tmp_path / f"{number}{one.suffix}" for number in range(1 + one.per_player)]
-    assert write(name, table, board, paths) == paths
-    back = read(name, paths, board, kind)
-    assert back.more == table.more == {}
-    for found, expected in zip(vars(back).values(), vars(table).values(), strict=True):
-        if expected is table.more:
-            continue
-        unsigned = name == "csv" and expected is not None and expected.dtype == np.float64  # no zero has a sign there
-        assert found is expected or assert_same_bits(found, expected + 0.0 if unsigned else expected) is None
+    for table in [example(kind, board), *([state_list(board, actions=True)] if kind == STATES else [])]:
+        assert write(name, table, board, paths, overwrite=True) == paths
+        back = read(name, paths, board, kind)
+        assert back.more == table.more == {}
+        for found, expected in zip(vars(back).values(), vars(table).values(), strict=True):
+            if expected is table.more:
+                continue
+            unsigned = name == "csv" and expected is not None and expected.dtype == np.float64  # no zero has a sign
+            assert found is expected or assert_same_bits(found, expected + 0.0 if unsigned else expected) is None
     assert sorted(tmp_path.iterdir()) == paths
-
-
-@pytest.mark.parametrize("actions", [False, True])
-@pytest.mark.parametrize("name", [name for name, one in FORMATS.items() if STATES in one.kinds])
-def test_lists_of_either_kind_come_back(tmp_path, name, actions):
-    if name == "parquet":
-        pytest.importorskip("pyarrow")
-    table = state_list(actions=actions)
-    write(name, table, BOARD, [tmp_path / "a"])
-    back = read(name, [tmp_path / "a"], BOARD, STATES)
-    assert (back.q is None) == (table.q is None) == (not actions)
-    assert_same_bits(back.q if actions else back.value, table.q if actions else table.value)
-    assert_same_bits(back.best, table.best)
-    assert_same_bits(back.outcome, table.outcome)
-    refused(lambda: read(name, [tmp_path / "a"], SMALL, STATES), str(tmp_path / "a"), "board")
+    if kind == STATES:
+        refused(lambda: read(name, paths, Board(3, 4, 3), kind), str(paths[0]))
 
 
 @pytest.mark.parametrize(("name", "kind"), CASES)
@@ -201,29 +181,10 @@ def test_two_files_are_written_together(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [second]
 
 
-def test_disk_errors_leave_nothing(tmp_path, monkeypatch):
-    def full(_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    refused(lambda: write("raw", action_table(), BOARD, [tmp_path / "q"]), "No space left")
-    assert not list(tmp_path.iterdir())
-
-
-def test_links_stay_links(tmp_path):
-    target, link = tmp_path / "target", tmp_path / "link"
-    target.write_bytes(b"old")
-    link.symlink_to(target)
-    write("raw", action_table(), BOARD, [link], overwrite=True)
-    assert link.is_symlink()
-    assert target.stat().st_size == 19_683 * 9 * 8
-
-
-@pytest.mark.parametrize("bad", [np.inf, -np.inf])
 @pytest.mark.parametrize(("name", "kind"), CASES)
-def test_infinity_is_not_written(tmp_path, name, kind, bad):
+def test_infinity_is_not_written(tmp_path, name, kind):
     table = example(kind)
-    (table.q if table.value is None else table.value).flat[0] = bad
+    (table.q if table.value is None else table.value).flat[0] = -np.inf
     refused(lambda: write(name, table, BOARD, [tmp_path / "a"]), "inf", "code 0", "finite")
 
 
@@ -251,11 +212,7 @@ def test_value_csv(tmp_path):
     value[0, 0], value[:, 1], value[1, 7] = 0.5, (1 / 3, -1.0), 1e-300
     write("csv", Table(value), BOARD, [path])
     lines = path.read_text().splitlines()
-    assert lines[:3] == [
-        "code,board,first,second",
-        "0,.........,0.5,",
-        "1,X........,0.3333333333333333,-1.0",
-    ]
+    assert lines[:3] == ["code,board,first,second", "0,.........,0.5,", "1,X........,0.3333333333333333,-1.0"]
     assert lines[8] == "7,XO.......,,1e-300"
     assert lines[19_683] == "19682,OOOOOOOOO,,"
     assert len(lines) == 19_684
@@ -274,7 +231,6 @@ def test_value_csv(tmp_path):
         (lambda lines: [*lines[:9], lines[9] + ",1", *lines[10:]], ["line 10", "10 numbers", "must have 9"]),
         (lambda lines: [lines[0].rpartition(",")[0], *lines[1:]], ["line 1 has 8"]),
         (lambda lines: [lines[0].replace("0,", "nan,", 1), *lines[1:]], ["line 1", "'nan'", "finite"]),
-        (lambda lines: [lines[0].replace("0,", "-INF,", 1), *lines[1:]], ["line 1", "'-INF'"]),
         (lambda lines: [lines[0].replace("0,", "1e999,", 1), *lines[1:]], ["'1e999'"]),
         (lambda lines: [lines[0].replace("0,", "1_0,", 1), *lines[1:]], ["'1_0'"]),
         (lambda lines: [lines[0].replace("0,", ",", 1), *lines[1:]], ["''"]),
@@ -294,7 +250,6 @@ def test_damaged_action_csv(tmp_path, change, words):
         ("1,X........,0.5,0.5", "1,x........,0.5,0.5", ["line 3", "x........"]),
         ("1,X........,0.5,0.5", "1,X........,0.5", ["line 3", "3 fields"]),
         ("1,X........,0.5,0.5", "1,X........,0.5,nan", ["line 3", "'nan'"]),
-        ("1,X........,0.5,0.5", "1,X........,inf,0.5", ["line 3", "'inf'"]),
         ("2,O........,,", "2,O........,1,", ["O........", "as many marks", "3x3"]),
         ("19682,OOOOOOOOO,,\n", "", ["19,682 lines after the header"]),
         ("19682,OOOOOOOOO,,\n", "19682,OOOOOOOOO,,\n19683,,,\n", ["19,684 lines"]),
@@ -337,7 +292,6 @@ def test_raw_is_little_endian_doubles(tmp_path):
     ("content", "words"),
     [
         (bytes(1_417_175), ["1,417,175 bytes", "1,417,176"]),
-        (bytes(1_417_177), ["1,417,177 bytes"]),
         (bytes(8 * 729 * 6), ["34,992 bytes", "6 cells"]),
         (struct.pack("<d", float("nan")) + bytes(1_417_168), ["code 0", "cell 0", "nan"]),
         (bytes(1_417_168) + struct.pack("<d", float("-inf")), ["code 19682", "-inf"]),
@@ -481,14 +435,9 @@ BIG = "[1. 0. 0. 0. 0. 0. 0. 0. 0.]"
     [
         ({}, ["empty"]),
         ([1.0], ["a list", "not a dictionary"]),
-        (1.5, ["a float", "not a dictionary"]),
-        ("text", ["a str", "not a dictionary"]),
-        ((1.0, 2.0), ["a tuple", "not a dictionary"]),
         ({19_683: 1.0}, ["19683", "3x3", "19682"]),
-        ({-1: 1.0}, ["-1"]),
         ({0.5: 1.0}, ["0.5"]),
         ({float("nan"): 1.0}, ["nan"]),
-        ({float("inf"): 1.0}, ["inf"]),
         ({10**400: 1.0}, ["64 bits"]),
         ({EMPTY: 10**400}, ["64 bits"]),
         ({EMPTY: float("nan")}, ["9841.0", "nan", "finite"]),
@@ -496,28 +445,21 @@ BIG = "[1. 0. 0. 0. 0. 0. 0. 0. 0.]"
         ({EMPTY: True}, ["a bool"]),
         ({True: 1.0}, ["a bool"]),
         ({EMPTY: "1.0"}, ["a str"]),
-        ({EMPTY: None}, ["None"]),
         ({EMPTY: {1.0: 2.0}}, ["a dict"]),
-        ({EMPTY: (1.0, 2.0)}, ["a tuple"]),
-        ({None: 1.0}, ["None"]),
         ({(1.0,): 1.0}, ["a tuple"]),
-        ({b"x": 1.0}, ["a bytes"]),
         ({EMPTY: 1j}, ["builtins.complex"]),
         ({EMPTY: np.complex128(1)}, ["'c16'"]),
         ({EMPTY: np.bool_(True)}, ["'b1'"]),
         ({EMPTY: np.longdouble(1)}, ["NumPy type"]),
         ({EMPTY: np.array(1.0)}, ["a ndarray, not a number"]),
-        ({EMPTY: np.array([1.0])[0:1]}, ["a ndarray, not a number"]),
         ({0.0: 1.0}, ["OOOOOOOOO", "as many marks"]),
         ({EMPTY: 1.0, "[0. 0. 0. 0. 0. 0. 0. 0. 0.]": 2.0}, ["another key"]),
         ({BIG: 1.0, BIG.replace("[", "[ "): 1.0}, ["another key"]),
         ({"[1. 0. 0. 0. 0. 0.]": 1.0}, ["6 cells", "has 9"]),
         ({BIG.replace("1.", "2."): 1.0}, ["1, -1 and 0"]),
         ({BIG.replace("1.", "x"): 1.0}, ["1, -1 and 0"]),
-        ({BIG.replace("1.", "nan"): 1.0}, ["1, -1 and 0"]),
         ({BIG.replace("1.", "1.\x1b[2J"): 1.0}, ["\\x1b"]),
         ({"": 1.0}, ["0 cells"]),
-        ({"é" * 1000: 1.0}, ["1, -1 and 0"]),
         ({EMPTY: collections.deque()}, ["collections.deque"]),
         ({n + 0.5: 1.0 for n in range(19_684)}, ["19,683"]),
     ],
@@ -577,21 +519,15 @@ def nested_through_the_memo(depth: int) -> bytes:
 
 HOSTILE = {
     "system": lambda: pickle.dumps(Asks(os.system, (f"echo > {TOUCH}",))),
-    "system, protocol 0": lambda: pickle.dumps(Asks(os.system, (f"echo > {TOUCH}",)), 0),
     "as a key": lambda: pickle.dumps({Asks(os.system, (f"echo > {TOUCH}",)): 1.0}),
-    "as a value": lambda: pickle.dumps({1.0: Asks(os.system, (f"echo > {TOUCH}",))}),
     "before the table": lambda: b"\x80\x02cposix\nsystem\n(X\x0e\x00\x00\x00echo > touchedtR0}K\x01K\x01s.",
     "eval": lambda: pickle.dumps(Asks(eval, (f"open({TOUCH!r}, 'w')",))),
-    "exec": lambda: pickle.dumps(Asks(exec, (f"open({TOUCH!r}, 'w')",))),
     "getattr": lambda: b"cbuiltins\ngetattr\n(cnumpy\ndtype\nS'type'\ntR.",
     "dotted": lambda: numpy_call("numpy", "dtype.__class__", 1),
-    "dotted through ours": lambda: numpy_call("numpy.core.multiarray", "scalar.__globals__", 1),
     "our own module": lambda: numpy_call("ttt_batch.runs.formats.format_pickles", "BytesIO", 1),
     "numpy.save": lambda: numpy_call("numpy", "save", TOUCH, 1),
-    "numpy.fromfile": lambda: numpy_call("numpy._core.multiarray", "fromfile", "/etc/passwd"),
     "numpy array": lambda: pickle.dumps(np.zeros(3)),
     "object array": lambda: pickle.dumps(np.array([None])),
-    "numpy runstring": lambda: numpy_call("numpy.testing._private.utils", "runstring", "1", {}),
     "imports": lambda: numpy_call("antigravity", "x"),
     "dtype of an object": lambda: pickle.dumps(np.dtype(object)),
     "dtype of a record": lambda: pickle.dumps(np.dtype([("a", "f8")])),
@@ -618,12 +554,8 @@ HOSTILE = {
     "name not text": lambda: b"\x80\x04K\x01K\x02\x93.",
     "subclass": lambda: pickle.dumps({Text("y"): 1.0}),
     "persistent": lambda: b"\x80\x04}X\x02\x00\x00\x00idQG?\xf0\x00\x00\x00\x00\x00\x00s.",
-    "persistent, protocol 0": lambda: b"Pid\n.",
     "extension": lambda: b"\x80\x02\x82\xc8.",
-    "extension 2": lambda: b"\x80\x02\x83\xc8\x00.",
-    "extension 4": lambda: b"\x80\x02\x84\xff\xff\xff\x7f.",
     "set": lambda: pickle.dumps({1.0, 2.0}),
-    "frozenset": lambda: pickle.dumps({frozenset({1.0}): 1.0}),
     "bytearray": lambda: pickle.dumps(bytearray(b"x"), 5),
     "out of band": lambda: b"\x80\x05\x97.",
     "nested tuples": lambda: b"\x80\x02}(" + b")" + b"\x85" * 1_000_000 + b"K\x01u.",
@@ -631,7 +563,6 @@ HOSTILE = {
     "nested lists": lambda: b"]" * 100_000 + b"a" * 99_999 + b".",
     "nested dicts": lambda: b"K\x01}" * 100_000 + b"s" * 99_999 + b".",
     "itself": lambda: b"}q\x00K\x01h\x00s.",
-    "itself as key": lambda: b"}q\x00h\x00K\x01s.",
     "a long stack": lambda: b"N" * 1_000_000 + b".",
     "a long memo": lambda: b"}" + b"\x94" * 1_000_000 + b".",
     "a far memo": lambda: b"\x80\x02}r\xff\xff\xff\xff.",
@@ -639,9 +570,7 @@ HOSTILE = {
     "memo of nothing": lambda: b"h\x07.",
     "copies": lambda: b"\x80\x04X\x00\x00\x10\x00" + b"x" * 0x100000 + b"\x94(" + b"h\x00" * 100_000 + b"t.",
     "huge bytes": lambda: b"\x80\x04\x8e" + struct.pack("<Q", 2**62) + b"x.",
-    "huge bytes beyond": lambda: b"\x80\x04\x8e" + struct.pack("<Q", 2**64 - 1) + b"x.",
     "huge text": lambda: b"\x80\x04\x8d" + struct.pack("<Q", 2**62) + b"x.",
-    "huge text 4": lambda: b"\x80\x04X" + struct.pack("<I", 2**32 - 1) + b"x.",
     "huge bytearray": lambda: b"\x80\x05\x96" + struct.pack("<Q", 2**62) + b"x.",
     "huge number": lambda: b"\x80\x02\x8b" + struct.pack("<i", 2**31 - 1) + b"x.",
     "negative number": lambda: b"\x80\x02\x8b" + struct.pack("<i", -1) + b"x.",
@@ -656,12 +585,10 @@ HOSTILE = {
     "two left": lambda: b"}}.",
     "after the end": lambda: pickle.dumps({EMPTY: 1.0}) + b"x",
     "odd items": lambda: b"}(K\x01u.",
-    "items without mark": lambda: b"}u.",
     "items for a tuple": lambda: b")K\x01K\x02s.",
     "unknown operation": lambda: b"\xfe.",
+    "needless operation": lambda: pickle.dumps({EMPTY: 1.0}, 2)[:-1] + pickle.DUP + b".",
     "bad text": lambda: b"\x8c\x01\xff.",
-    "bad string": lambda: b"Sx\n.",
-    "bad number": lambda: b"Ix\n.",
     "bad escape": lambda: b"V\\u12\n.",
 }
 
@@ -700,7 +627,7 @@ def test_damaged_pickles_meet_no_other_error(tmp_path):
     counted = collections.Counter()
     for protocol in (0, 2, 4):
         original = pickle.dumps({np.float64(EMPTY): np.float64(0.5), 9842: 1}, protocol)
-        for _ in range(400):
+        for _ in range(150):
             content = bytearray(original)
             for _ in range(rng.randint(1, 3)):
                 content[rng.randrange(len(content))] = rng.randrange(256)
@@ -713,7 +640,7 @@ def test_damaged_pickles_meet_no_other_error(tmp_path):
             else:
                 assert not np.isinf(table.value).any()
                 counted["read"] += 1
-    assert min(counted.values()) > 20
+    assert min(counted.values()) > 8
 
 
 # Lists of states.
@@ -895,9 +822,3 @@ def test_action_values_of_a_single_cell_come_back(tmp_path, name):
     found = read(name, write(name, table, board, [tmp_path / "a"]), board, STATES)
     for one, other in ((found.q, table.q), *((found.more[key], table.more[key]) for key in "ab")):
         assert_same_bits(one, other)
-
-
-def test_texts_are_the_boards():
-    codes = np.arange(0, 3**6, 11)
-    for code, text in zip(codes.tolist(), texts_of(codes, 6), strict=True):
-        assert text == SMALL.format_position(SMALL.decode(code)).replace(" ", "")

@@ -84,7 +84,7 @@ def known(tables: ModuleType) -> Known:
 CASES = [(shape, games) for shape in SHAPES for games in ("best", "30000", "2000")]
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("name", "games"), CASES)
 def test_each_shape_comes_back_exactly(name: str, games: str, tables: ModuleType, known: Known, tmp_path: Path) -> None:
     (shape,) = (one for one in tables.SHAPES if one.name == name)
@@ -198,7 +198,7 @@ def random_case(rng: np.random.Generator, known: Known) -> str:
     return "right" if np.allclose(of_first, wanted, rtol=0, atol=1e-12) else "wrong"
 
 
-@pytest.mark.parametrize("number", [pytest.param(200, marks=pytest.mark.slow), 20])
+@pytest.mark.parametrize("number", [pytest.param(200, marks=pytest.mark.slow), 10])
 def test_random_numberings_are_recognised(number: int, known: Known) -> None:
     rng = np.random.default_rng(number)
     found = [random_case(rng, known) for _ in range(number)]
@@ -430,10 +430,10 @@ def zipped(name: str, content: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def header(shape: tuple[int, ...], dtype: str) -> bytes:
+def header(shape: tuple[int, ...], dtype: str, *, version: int = 1) -> bytes:
     """An array that takes no bytes, however many numbers it says it has."""
     text = str({"descr": dtype, "fortran_order": False, "shape": shape}).encode() + b"\n"
-    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+    return b"\x93NUMPY" + bytes([version, 0]) + len(text).to_bytes(2 if version == 1 else 4, "little") + text
 
 
 TUPLE = (0, 0, 0, 0, 1, 0, 0, 0, 0)
@@ -454,6 +454,8 @@ REFUSED: dict[str, Callable[[], bytes]] = {
     "torch.pt": lambda: zipped("archive/data.pkl", b"x"),
     "bomb.npz": lambda: zipped("q.npy", npy(np.zeros(30_000_000))),
     "empty.npy": lambda: header((10**12, 0), "<f8"),
+    "negative.npy": lambda: header((3, -1), "<f8") + bytes(64),
+    "negative-4.npy": lambda: header((-2, -4), "<f8", version=4) + bytes(64),
     "letters.npy": lambda: header((10**12,), "<U0"),
     "words.npy": lambda: npy(np.array(["X", "O"])),
     "shape.npy": lambda: npy(np.ones((100, 4))),
@@ -544,7 +546,7 @@ def test_damaged_tables_meet_no_other_error(tables: ModuleType, known: Known, tm
     """A few bytes changed, put in or left out: a table or one line, never another exception."""
     rng, read = random.Random(0), 0
     few = {name: dict(itertools.islice(known[f"{name} best"][1].items(), 4)) for name in ("moves", "values")}
-    for number in range(240):
+    for number in range(120):
         shape = tables.SHAPES[number % len(tables.SHAPES)]
         content = bytearray(shape.make(few["moves" if shape.moves else "values"]))
         for _ in range(rng.randint(1, 3)):
@@ -559,16 +561,4 @@ def test_damaged_tables_meet_no_other_error(tables: ModuleType, known: Known, tm
             read += 1
         except ttt.TttBatchError as error:
             assert "\n" not in str(error)
-    assert 10 < read < 200
-
-
-@pytest.mark.parametrize("shape", [b"(-2, -4)", b"(3, -1)"])
-@pytest.mark.parametrize("version", [(1, 0), (4, 0)])
-def test_a_header_of_numpy_that_lies_is_named_in_one_line(version: tuple[int, int], shape: bytes, tmp_path: Path):
-    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': " + shape + b"}"
-    size = len(header).to_bytes(2 if version == (1, 0) else 4, "little")
-    path = tmp_path / "table.npy"
-    path.write_bytes(b"\x93NUMPY" + bytes(version) + size + header + b"\0" * 64)
-    with pytest.raises(ttt.FormatError) as error:
-        ttt.import_run(path, "td")
-    assert "\n" not in str(error.value)
+    assert 5 < read < 100

@@ -8,6 +8,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from helpers.runfiles import changed
 from helpers.support import command
 
 import ttt_batch as ttt
@@ -46,6 +47,12 @@ def run() -> Run:
     made = ttt.train(2000, seed=3)
     assert isinstance(made, Run)
     return made
+
+
+@pytest.fixture(scope="module")
+def content(run: Run) -> bytes:
+    """Its file."""
+    return encode(run)
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -101,8 +108,8 @@ def test_a_row_says_what_the_run_says_of_its_position(learner: str, symmetry: st
         assert np.isnan(columns["q"][code, occupied]).all()
 
 
-def test_the_file_says_what_it_holds(run: Run) -> None:
-    with opened(encode(run)) as file:
+def test_the_file_says_what_it_holds(run: Run, content: bytes) -> None:
+    with opened(content) as file:
         assert dict(file.attrs) | {
             **{"board": "3x3", "rows": 3, "columns": 3, "in_a_row": 3, "rules": "normal", "learner": "td"},
             **{"seed": 3, "games": 2000, "verdict_first": "can be beaten"},
@@ -114,12 +121,12 @@ def test_the_file_says_what_it_holds(run: Run) -> None:
                 assert dim.label in {"code", "cell", "player"}
                 assert name == dim.label or [scale.shape for scale in dim.values()] == [(size,)]
         assert file["value"].compression == "gzip" and file["value"].shuffle
-    assert encode(run)[:8] == b"\x89HDF\r\n\x1a\n" and encode(run) == encode(run)
+    assert content[:8] == b"\x89HDF\r\n\x1a\n" and content == encode(run)
 
 
-def test_xarray_opens_it_with_names_for_axes(run: Run) -> None:
+def test_xarray_opens_it_with_names_for_axes(run: Run, content: bytes) -> None:
     xarray = pytest.importorskip("xarray")
-    with xarray.open_dataset(io.BytesIO(encode(run)), engine="h5netcdf") as data:
+    with xarray.open_dataset(io.BytesIO(content), engine="h5netcdf") as data:
         assert data["q"].dims == ("code", "cell") and data["value"].dims == ("code",)
         assert float(data["value"].sel(code=0)) == run.value(0)
         assert int(data["best"].sel(code=0).argmax("cell")) == run.candidates(0)[0]
@@ -142,14 +149,6 @@ def test_networks_are_their_weights_and_tuples(pattern_run: Any) -> None:
     )
     with pytest.raises(FormatError, match="it holds networks, which can only be read from their run file"):
         run_from_plain(encode(pattern_run))
-
-
-def changed(content: bytes, change: Any) -> bytes:
-    """The file after `change`."""
-    buffer = io.BytesIO(content)
-    with h5py.File(buffer, "r+") as file:
-        change(file)
-    return buffer.getvalue()
 
 
 def replaced(name: str, array: Any, **options: Any) -> Any:
@@ -181,27 +180,26 @@ def replaced(name: str, array: Any, **options: Any) -> Any:
         (replaced("value", None, shape=(1 << 28,), dtype=np.float64, compression="gzip"), "memory"),
     ],
 )
-def test_other_files_are_refused_in_a_line(change: Any, said: str, run: Run) -> None:
+def test_other_files_are_refused_in_a_line(change: Any, said: str, content: bytes) -> None:
     def safe(file: h5py.File) -> None:
         if said == "not a dataset of this file":
             del file["value"]
         change(file)
 
     with pytest.raises(FormatError, match=said) as refused:
-        run_from_plain(changed(encode(run), safe))
+        run_from_plain(changed(content, safe))
     assert "\n" not in str(refused.value)
 
 
-def test_damaged_files_are_refused_in_a_line(run: Run) -> None:
-    content = bytearray(encode(run))
-    for place in (60, 1000, len(content) // 2):
-        damaged = bytes(content[:place]) + bytes([content[place] ^ 0xFF]) + bytes(content[place + 1 :])
+def test_damaged_files_are_refused_in_a_line(content: bytes) -> None:
+    for place in (60, len(content) // 2):
+        damaged = content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]
         try:
             run_from_plain(damaged)
         except FormatError as error:
             assert "\n" not in str(error)
     with pytest.raises(FormatError, match="its HDF5 is damaged"):
-        run_from_plain(bytes(content[:4000]))
+        run_from_plain(content[:4000])
 
 
 @pytest.mark.parametrize(
