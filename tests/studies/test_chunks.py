@@ -19,10 +19,7 @@ def chunks_of(seeds: int, slots: int = 3, seconds: float = 2.0) -> tuple[Chunks,
     state = np.zeros((len(GAMES), seeds), np.uint8)
     state[:, ::10] = DONE
     settings = [SimpleNamespace(games=games) for games in GAMES]
-    study: Any = SimpleNamespace(
-        design=SimpleNamespace(settings=settings),
-        state=state,
-    )
+    study: Any = SimpleNamespace(design=SimpleNamespace(settings=settings), state=state)
     hands: Any = SimpleNamespace(slots=slots, wanted=4 * slots, chunk_seconds=seconds)
     return Chunks(study, hands), study
 

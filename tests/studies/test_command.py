@@ -84,17 +84,27 @@ def test_info_describes_studies(done: Path, capsys: pytest.CaptureFixture[str]) 
     assert facts["bytes"] == done.stat().st_size and facts["arrays"]["state"]["shape"] == [1, 2]
 
 
-def test_what_is_no_description(done: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "is a study, not a description of one; continue it with --resume" in command(capsys, "study", done)[2]
-    status, _, err = command(capsys, "study", tmp_path / "no.toml")
-    assert status == 1 and "there is no file" in err
-
-
-def test_what_cannot_be_repeated_is_refused_before_the_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "new.h5"
-    for wrong in ("0", "x", "-1"):
-        assert command(capsys, "study", *QUICK, "-o", out, "--confirm", wrong)[0] == 2
-    assert not out.exists()
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        ("STUDY", 2, "is a study, not a description of one; continue it with --resume"),
+        ("no.toml", 1, "there is no file"),
+        ("--resume STUDY -o other.h5", 2, "leave out --out"),
+        ("--resume STUDY --overwrite", 2, "replaces nothing; leave out --overwrite"),
+        *((f"--games 200 --seeds 2 -o new.h5 --confirm {wrong}", 2, wrong) for wrong in ("0", "x", "-1")),
+        ("--dry-run --keep lst", 2, "lst"),
+        ("--dry-run --confirm 0", 2, "0"),
+        ("--dry-run --best prof", 2, "prof"),
+        ("--dry-run --threads 0", 2, "0"),
+    ],
+)
+def test_what_makes_no_study_is_refused_before_the_work(
+    words: str, status: int, said: str, done: Path, untried: list[int], tmp_path: Path, capsys: Any
+) -> None:
+    before = done.read_bytes()
+    found, out, err = command(capsys, "study", *words.replace("STUDY", str(done)).split())
+    assert (found, out, err.count("\n")) == (status, "", 1) and said in err
+    assert done.read_bytes() == before and not untried and not list(tmp_path.iterdir())
 
 
 def test_figures_are_printed_though_nothing_is_the_best(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,14 +125,6 @@ def test_dry_run_of_more(done: Path, untried: list[int], capsys: pytest.CaptureF
     assert done.read_bytes() == before
 
 
-@pytest.mark.parametrize("wrong", ["--keep lst", "--confirm 0", "--best prof", "--threads 0"])
-def test_dry_run_refuses_what_the_study_would(
-    wrong: str, untried: list[int], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command(capsys, "study", "--dry-run", *wrong.split())[0] == 2
-    assert not untried
-
-
 @pytest.mark.slow
 def test_dry_run_of_grids_with_and_without_an_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     grids = 'seeds = 1\n[[grid]]\nlearner = "td"\n[[grid]]\nlearner = "td-lambda"\nlambda = [0.3, 0.7]\n'
@@ -134,18 +136,6 @@ def test_dry_run_of_grids_with_and_without_an_option(tmp_path: Path, capsys: pyt
 def test_dry_run_of_many_settings_is_short(untried: list[int], capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = command(capsys, "study", "--dry-run", "--alpha", "0.1..0.9:2000", "--seeds", 1)
     assert status == 0 and len(out) < 300 and "..., 0.9" in out and untried
-
-
-def test_resume_keeps_its_file(done: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, err = command(capsys, "study", "--resume", done, "-o", tmp_path / "other.h5")
-    assert status == 2 and "leave out --out" in err
-
-
-def test_resume_replaces_nothing(done: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = done.read_bytes()
-    status, out, err = command(capsys, "study", "--resume", done, "--overwrite")
-    assert (status, out) == (2, "") and "replaces nothing; leave out --overwrite" in err
-    assert done.read_bytes() == before
 
 
 def test_resume_removes_a_part_left_by_a_killed_process(done: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -188,11 +178,6 @@ def test_a_name_that_is_being_written_is_taken(
     assert status == 0 and out.endswith("saved:   study-2.h5\n")
 
 
-def test_a_run_without_a_file_is_an_opponent(tmp_path: Path, trained: Any) -> None:
-    study = ttt.study(out=tmp_path / "new.h5", games=200, seeds=2, opponent=[trained(0), "random"])
-    assert (study.state == DONE).all()
-
-
 def test_a_study_is_summed_up_and_repeated_in_python(done: Path, tmp_path: Path) -> None:
     with ttt.load_study(done) as study:
         assert study.summary().to_frame().loc[0, "learners.done"] == 2
@@ -206,7 +191,8 @@ def test_a_study_is_summed_up_and_repeated_in_python(done: Path, tmp_path: Path)
 
 def test_a_run_without_a_file_is_given_again(tmp_path: Path, trained: Any) -> None:
     path, opponents = tmp_path / "new.h5", [trained(0), "random"]
-    ttt.study(out=path, games=200, seeds=1, opponent=opponents).close()
+    with ttt.study(out=path, games=200, seeds=1, opponent=opponents) as study:
+        assert (study.state == DONE).all()
     with ttt.study(resume=path, seeds=2) as study:
         assert [reason for _, _, reason in study.failures()] == [
             f"the opponent {study.design.settings[0].config.opponent} was a run without a file; "
@@ -311,20 +297,8 @@ def test_an_interrupt_names_the_file_in_which_the_study_goes_on(
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_says_where_the_results_are(times: int, tmp_path: Path) -> None:
-    words = [
-        sys.executable,
-        "-m",
-        "ttt_batch",
-        "study",
-        "--games",
-        "100k",
-        "--seeds",
-        "9999",
-        "--threads",
-        "1",
-        "-o",
-        "new.h5",
-    ]
+    words = [sys.executable, "-m", "ttt_batch", "study", "--games", "100k", "--seeds", "9999", "--threads", "1"]
+    words += ["-o", "new.h5"]
     child = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stderr is not None
     while " of 9,999 learners" not in child.stderr.readline():

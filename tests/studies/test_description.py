@@ -59,7 +59,6 @@ def test_keys_outside_hold_for_every_grid_that_has_none_of_its_own():
     ("text", "message"),
     [
         ("", "STUDY.toml has no key"),
-        ("# nothing", "STUDY.toml has no key"),
         ("alpha = 0.1,0.2", r"line 1 (alpha): not valid TOML at column 12: Expected newline"),
         ("\n\nlearner = td\n", r"line 3 (learner): not valid TOML at column 11: Invalid value; text needs quotes"),
         ("seeds = 1\nalpha = '0.1\n\n", "line 2 (alpha): not valid TOML: Expected"),
@@ -70,23 +69,14 @@ def test_keys_outside_hold_for_every_grid_that_has_none_of_its_own():
         ("alpha = 'fast'", "line 1 (alpha): alpha 'fast' is not a number"),
         ("\n'draw_worth' = [0.5, 'x']", "line 2 (draw_worth): draw worth 'x' is not a number"),
         ("alpha = [[[0.1]]]", "line 1 (alpha): alpha has a list or table"),
-        ("alpha = {from = 1}", "line 1 (alpha): alpha has a list or table"),
         ("alpha.from = 1", "line 1 (alpha): alpha has a list or table"),
         ("alpha = 1979-05-27", "line 1 (alpha): alpha datetime.date(1979, 5, 27) is not a number"),
-        ("gamma = nan", "line 1 (gamma): gamma nan is outside 0 to 1"),
         ("games = inf", "line 1 (games): games inf is not a whole number"),
-        ("games = '1,000'", "line 1 (games): games '1,000': commas separate"),
-        ("board = '9x9'", "line 1 (board): board 9x9 has 81 cells"),
-        ("learner = ['td', 3]", "line 1 (learner): unknown learner 3"),
         ("sweep = 'all of it'", "line 1 (sweep): unknown sweep"),
         ("\nseeds = 10000000000", "line 2 (seeds): seeds 10,000,000,000 is outside"),
         ("seed = 3", "line 1 (seed): a study has many seeds"),
         ("alpha = 0.1\nthreads = 2", "line 2 (threads): threads is an option of train, but not of a study"),
-        ("out = 'x.h5'", "line 1 (out): out is an option of train"),
-        ("start = 'x.h5'", "line 1 (start): start is an option of train"),
         ("grid = 3", "line 1 (grid): it is not a list of grids"),
-        ("[grid]\nalpha = 1", "line 1 (grid): it is not a list of grids"),
-        ("grid = []", "line 1 (grid): it is not a list of grids"),
         ("grid = [3]", "line 1 (grid): it is not a list of grids"),
         ("seeds = 3\n[[grid]]\n", "line 2: this grid has no key"),
         ("[[grid]]\nseeds = 3", "line 2 (seeds): seeds holds for the whole study"),
@@ -120,26 +110,18 @@ def test_errors_name_line_and_key(text, message):
     assert len(str(error.value)) < 400
 
 
-@pytest.mark.parametrize(
-    ("content", "error", "message"),
-    [
-        (b"alpha = '" + b"x" * 10**7 + b"'", UsageError, f"S.toml has more than {MAX_BYTES:,} bytes"),
-        (b"\xff\xfe", UsageError, "S.toml is not UTF-8 text"),
-        (None, RunFileError, "there is no file .*S.toml; check the name"),
-    ],
-    ids=["large", "binary", "missing"],
-)
-def test_files_that_are_none(tmp_path, content, error, message):
+def test_files_that_are_none(tmp_path):
     path = tmp_path / "S.toml"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(error, match=message):
+    with pytest.raises(RunFileError, match=r"there is no file .*S.toml; check the name"):
         read_description(path)
-
-
-def test_a_folder_is_no_description(tmp_path):
     with pytest.raises(RunFileError, match=r"cannot read .*: it is a folder; name a file in it"):
         read_description(tmp_path)
+    path.write_bytes(b"alpha = '" + b"x" * MAX_BYTES)
+    with pytest.raises(UsageError, match=f"S.toml has more than {MAX_BYTES:,} bytes"):
+        read_description(path)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match=r"S.toml is not UTF-8 text"):
+        read_description(path)
 
 
 def test_a_file_as_editors_write_it(tmp_path):

@@ -86,25 +86,6 @@ def test_a_grid_is_every_combination():
     assert len({setting.key for setting in design.settings}) == len(design.settings)
 
 
-@pytest.mark.parametrize("n", [20, pytest.param(400, marks=pytest.mark.slow)])
-def test_runs_of_train_have_these_configurations(n):
-    """Drawn ones on the classic board; the quick ones are of `td`, whose kernels are compiled."""
-    draw, alike = random.Random(n), 0
-    for seed in range(n):
-        options = {name: draw.choice(values) for name, values in LISTS.items()} | {"games": draw.choice([2, 3])}
-        options |= {"board": "3x3"} if n > 20 else {"board": "3x3", "learner": "td", "engine": None, "symmetry": None}
-        try:
-            run = ttt.train(**options, seed=seed)
-        except UsageError:
-            with pytest.raises(UsageError):
-                make_design(options)
-            continue
-        (setting,) = make_design(options, [seed]).settings
-        assert (run.config, run.games) == (setting.config_for(seed), setting.games)
-        alike += 1
-    assert alike > n / 4
-
-
 def test_one_at_a_time_varies_one_option_around_the_first_values():
     design = make_design({"alpha": [0.1, 0.2, 0.3], "learner": ["td", "minimax-q"], "games": 5}, 1, "one at a time")
     found = [(setting.config.learner, setting.config.alpha.start) for setting in design.settings]

@@ -151,20 +151,14 @@ def test_games_go_to_the_end_of_the_last_proof() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (
-            {"learner": "td,patterns"},
-            "learner td, patterns: a study holds learners of tables or of netw.*choose td,",
-        ),
+        ({"learner": "td,patterns"}, "learner td, patterns: a study holds learners of tables or of netw.*choose td,"),
         ({"learner": "patterns", "engine": "flow"}, "engine is for tables of positions"),
         ({"learner": "patterns", "opponent": "random"}, "opponent is for tables of positions"),
         ({"tuples": "lines"}, "tuples is for pattern networks; add learner="),
         ({"learner": "patterns", "tuples": "rows"}, "tuples 'rows' are neither lines, segments"),
         ({"learner": "patterns", "epsilon": "0.3->0.01:linear"}, "epsilon '0.3->0.01:linear' is not a"),
         ({"learner": "patterns", "batch": "auto"}, "batch 'auto' is not a whole number"),
-        (
-            {"learner": "patterns", "prove_every": "100,2k", "games": "1k,3k"},
-            "prove_every 2_000, games 1_000: 1,000 g",
-        ),
+        ({"learner": "patterns", "prove_every": "100,2k", "games": "1k,3k"}, "prove_every 2_000, games 1_000: 1,000 g"),
         ({"learner": "patterns", "games": "1G", "prove_every": 100}, "a study has at most 100,000 for each learner"),
         ({"learner": "patterns", "objective": "win,safe", "board": "3x3-misere"}, "objective win: objective win needs"),
         ({"lernrate": 1}, "unknown option 'lernrate'"),

@@ -1,10 +1,12 @@
 """The file of a study: what is stored is there, and nothing else; it is a valid file at any moment."""
 
+import contextlib
 import os
 import re
 import resource
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,17 @@ def full(path: Path) -> Path:
     with create_study(path, design(), command="ttt-batch study") as study:
         store_all(study)
     return path
+
+
+@contextlib.contextmanager
+def disk_of(size: int) -> Iterator[None]:
+    """The system refuses files of more bytes."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def refused(path: Path) -> str:
@@ -158,13 +171,6 @@ def test_statistics_and_tables_of_training_come_back_byte_for_byte(path):
             assert group["code"][:].tobytes() == run.graph.code.tobytes()
             for table, values in run.data().tables.items():
                 assert group[table][own, j].tobytes() == values.tobytes()
-
-
-def test_kept_visits_have_the_shape_of_their_table(path):
-    ttt.study(out=path, keep="last", learner="td,minimax-q", alpha="1/n", batch="1,64", games=200, seeds=1).close()
-    with open_study(path) as study:
-        assert (study.state == DONE).all()
-    assert not check_study(path)[0]
 
 
 def test_boards_that_grow_have_their_own_statistics(path, tmp_path):
@@ -319,13 +325,8 @@ def test_a_damaged_reason_is_shown_as_far_as_it_can_be_read(path):
 
 
 def test_a_disk_too_small_is_one_line_and_leaves_nothing(path, monkeypatch):
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, limits[1]))
-    try:
-        with pytest.raises(StudyFileError, match="bytes of its results; make room"):
-            create_study(path, design(seeds=1000, **MIXED))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with disk_of(200_000), pytest.raises(StudyFileError, match="bytes of its results; make room"):
+        create_study(path, design(seeds=1000, **MIXED))
     assert not list(path.parent.iterdir())
     create_study(path, design()).close()
     monkeypatch.setattr(writing, "allocate", lambda file, _: os.posix_fallocate(file, 0, 1 << 62))
@@ -334,14 +335,9 @@ def test_a_disk_too_small_is_one_line_and_leaves_nothing(path, monkeypatch):
 
 
 def test_what_the_disk_refuses_is_not_done(path):
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     with create_study(path, design()) as study:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
-        try:
-            with pytest.raises(StudyFileError, match="make room"):
-                store(study, 0, 0)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        with disk_of(1_000), pytest.raises(StudyFileError, match="make room"):
+            store(study, 0, 0)
         assert study.state[0, 0] == MISSING
         store_all(study)
     assert not check_study(path)[0]
@@ -401,13 +397,8 @@ def test_an_extension_that_fails_leaves_the_old_file(full):
         extend_study(full, design(seeds="0..4,9"))
     with pytest.raises(StudyFileError, match="would leave out"):
         extend_study(full, design(**{**MIXED, "batch": "500,21"}))
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, limits[1]))
-    try:
-        with pytest.raises(StudyFileError, match="make room"):
-            extend_study(full, design(seeds=1000, **MIXED))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with disk_of(200_000), pytest.raises(StudyFileError, match="make room"):
+        extend_study(full, design(seeds=1000, **MIXED))
     assert full.read_bytes() == before and list(full.parent.iterdir()) == [full]
 
 
@@ -659,14 +650,12 @@ def test_hostile_headers_are_refused_in_a_line(full, case):
     assert check_study(full)[0] == [message]
 
 
-@pytest.mark.parametrize(
-    "text", [b"[" * 5000, b'{"arrays": NaN}', b"{}", b"\xff", b'{"provenance":[],"keep":1,"arrays":{}}']
-)
-def test_headers_without_contents_are_refused(full, text):
+def test_headers_without_contents_are_refused(full):
     content = full.read_bytes()
     begin = content.index(b"\n{") + 1
-    full.write_bytes((content[:begin] + text).ljust(8192) + content[8192:])
-    assert "is damaged in its first" in refused(full)
+    for text in (b"[" * 5000, b'{"arrays": NaN}', b"{}", b"\xff", b'{"provenance":[],"keep":1,"arrays":{}}'):
+        full.write_bytes((content[:begin] + text).ljust(8192) + content[8192:])
+        assert "is damaged in its first" in refused(full)
 
 
 def test_what_another_program_did_to_a_whole_study_is_said(full):

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ttt_batch as ttt
 from ttt_batch.core.errors import StudyFileError
 from ttt_batch.studies import work
 from ttt_batch.studies.checks import check_study
@@ -36,17 +35,6 @@ def quiet(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     path = tmp_path_factory.mktemp("study") / "quiet.h5"
     study(out=path, seeds=6, threads=1, **OPTIONS)
     return results(path)
-
-
-def test_every_learner_is_that_of_train(tmp_path: Path) -> None:
-    found = study(out=tmp_path / "s.h5", seeds="3,8", keep="last", **OPTIONS)
-    for block in found.blocks():
-        for k, (i, j) in enumerate(zip(block.settings.tolist(), block.seeds.tolist(), strict=True)):
-            setting, seed = found.design.settings[i], found.design.seeds[j]
-            run = ttt.train(setting.games, alpha=setting.config.alpha, batch=64, seed=seed)
-            for name, array in block.statistics.items():
-                assert name == "seconds" or array[k].tobytes() == run.statistics[name].tobytes(), name
-            assert block.tables["value"][k].tobytes() == run.tables.value.tobytes()
 
 
 def _cut(path: Path, share: float) -> None:
