@@ -61,28 +61,6 @@ def test_lines_and_symmetries_are_those_of_the_oracle(size: tuple[int, int, int]
     board, plain = Board(*size), naive.Board(*size)
     assert list(board.lines) == plain.lines
     assert sorted(board.symmetries) == plain.symmetries
-    for image in board.symmetries:
-        assert sorted(image) == list(range(board.cells))
-        moved = {tuple(sorted(image[cell] for cell in line)) for line in board.lines}
-        assert moved == set(board.lines)
-
-
-def test_symmetries_form_a_group_of_8_on_squares_and_4_elsewhere() -> None:
-    for board, order in (
-        (Board(), 8),
-        (Board(4, 4, 4), 8),
-        (Board(3, 4, 3), 4),
-        (Board(1, 1, 1), 1),
-        (Board(1, 5, 2), 2),
-        (Board(8, 8, 5), 8),
-        (Board(4, 16, 4), 4),
-        (Board(1, 64, 3), 2),
-    ):
-        symmetries = set(board.symmetries)
-        assert len(symmetries) == order
-        assert tuple(range(board.cells)) in symmetries
-        for one in symmetries:
-            assert {tuple(one[cell] for cell in other) for other in symmetries} == symmetries
 
 
 @given(positions())
@@ -152,9 +130,13 @@ def test_columns_are_named_as_in_a_spreadsheet() -> None:
 # --- the largest boards -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("board", [Board(8, 8, 5), Board(8, 8, 8, exact=True), Board(1, 64, 3), Board(64, 1, 64)])
+@pytest.mark.parametrize(
+    "board", [Board(8, 8, 5), Board(8, 8, 8, exact=True), Board(4, 16, 4), Board(1, 64, 3), Board(64, 1, 64)]
+)
 def test_lines_of_boards_of_64_cells_are_bits_of_python_ints(board: Board) -> None:
-    assert list(board.lines) == naive.Board(board.rows, board.cols, board.k).lines
+    plain = naive.Board(board.rows, board.cols, board.k)
+    assert list(board.lines) == plain.lines and sorted(board.symmetries) == plain.symmetries
+    assert board.symmetries[0] == tuple(range(64))
     for line, (mask, fence) in zip(board.lines, board.line_masks, strict=True):
         assert [cell for cell in range(64) if mask >> cell & 1] == list(line)
         assert 0 < mask < 2**64 and mask & fence == 0 <= fence < 2**64
