@@ -29,6 +29,14 @@ def tree(root: Path, files: dict[str, str]) -> tuple[Path, Path]:
     return root / "proc", root / "groups"
 
 
+def quota(folder: str, microseconds: int, period: int = 100_000) -> dict[str, str]:
+    """Files of version 1."""
+    return {
+        f"groups/{folder}/cpu.cfs_quota_us": f"{microseconds}\n",
+        f"groups/{folder}/cpu.cfs_period_us": f"{period}\n",
+    }
+
+
 @pytest.mark.parametrize(
     ("files", "limit"),
     [
@@ -57,32 +65,9 @@ def tree(root: Path, files: dict[str, str]) -> tuple[Path, Path]:
         ({"proc/cgroup": "0::/\n", "groups/cpu.max": "50000 100000\n"}, 1),
         ({"proc/cgroup": "0::/\n", "groups/cpu.max": "100001 100000\n"}, 2),
         # Version 1, by the controllers' names or by `cpu` alone.
-        (
-            {
-                "proc/cgroup": V1,
-                "groups/cpu,cpuacct/docker/job/cpu.cfs_quota_us": "250000\n",
-                "groups/cpu,cpuacct/docker/job/cpu.cfs_period_us": "100000\n",
-            },
-            3,
-        ),
-        (
-            {
-                "proc/cgroup": V1,
-                "groups/cpu/cpu.cfs_quota_us": "100000\n",
-                "groups/cpu/cpu.cfs_period_us": "50000\n",
-            },
-            2,
-        ),
-        (
-            {
-                "proc/cgroup": V1,
-                "groups/cpu,cpuacct/docker/job/cpu.cfs_quota_us": "-1\n",
-                "groups/cpu,cpuacct/docker/job/cpu.cfs_period_us": "100000\n",
-                "groups/cpu,cpuacct/docker/cpu.cfs_quota_us": "500000\n",
-                "groups/cpu,cpuacct/docker/cpu.cfs_period_us": "100000\n",
-            },
-            5,
-        ),
+        ({"proc/cgroup": V1, **quota("cpu,cpuacct/docker/job", 250_000)}, 3),
+        ({"proc/cgroup": V1, **quota("cpu", 100_000, 50_000)}, 2),
+        ({"proc/cgroup": V1, **quota("cpu,cpuacct/docker/job", -1), **quota("cpu,cpuacct/docker", 500_000)}, 5),
         # A quota without a period, and the limits of other controllers, are none.
         ({"proc/cgroup": V1, "groups/cpu/cpu.cfs_quota_us": "100000\n"}, math.inf),
         ({"proc/cgroup": "3:pids:/job\n", "groups/pids/job/cpu.max": "100000 100000\n"}, math.inf),
