@@ -210,7 +210,7 @@ NO_RULES = ["3x3-exact-misere", "3x3-misere-misere", "3x3 wild", "3x3-", "3x3-wi
 def test_texts_that_are_no_board(text: str) -> None:
     with pytest.raises(BoardError, match="ROWSxCOLUMNS") as caught:
         parse_board(text)
-    assert ascii(text) in str(caught.value) and len(str(caught.value).splitlines()) == 1
+    assert repr(text) in str(caught.value) and len(str(caught.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize(
