@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.players import assert_game_lost
+from helpers.players import anything, assert_game_lost, lowest
 from helpers.support import BOTH_SEATS, mostly_slow
 from oracle import naive
 from oracle.boards import variant_of
@@ -22,16 +22,6 @@ from ttt_batch.training.train import train
 
 SEATS = ("first", "second")
 Answer = Callable[[Any, Any, Any], Any]
-
-
-def lowest(boards: Any, to_move: Any, legal: Any) -> Any:
-    """The lowest free cell."""
-    return legal.argmax(1)
-
-
-def anything(boards: Any, to_move: Any, legal: Any) -> Any:
-    """Any free cell."""
-    return legal / legal.sum(1, keepdims=True)
 
 
 def position_of(board: Board, boards: Any, to_move: Any, number: int) -> Position:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.players import lowest
 from helpers.support import command
 
 import ttt_batch as ttt
@@ -69,10 +70,6 @@ def python(code: str) -> str:
     """A command that runs Python code."""
     Path("other.py").write_text(code)
     return f"cmd:{sys.executable} other.py"
-
-
-def lowest(boards, to_move, legal):
-    return legal.argmax(1)
 
 
 def test_a_file_and_a_program_are_judged_as_the_callable_they_are(folder):

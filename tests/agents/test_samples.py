@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.players import assert_game_lost
+from helpers.players import anything, assert_game_lost, lowest
 
 import ttt_batch as ttt
 from ttt_batch.agents import at_board
@@ -22,11 +22,6 @@ SEATS = ("first", "second")
 def drawn(chances: Any) -> Any:
     """A cell for each row of probabilities, by NumPy's own generator."""
     return (chances.cumsum(1) > np.random.random((len(chances), 1)) * chances.sum(1, keepdims=True)).argmax(1)  # noqa: NPY002
-
-
-def anything(boards: Any, to_move: Any, legal: Any) -> Any:
-    """Probabilities of uniformly random play."""
-    return legal / legal.sum(1, keepdims=True)
 
 
 def anyhow(boards: Any, to_move: Any, legal: Any) -> Any:
@@ -100,9 +95,6 @@ def test_what_no_answer_loses_is_not_proved(best):
 
 
 def test_a_deterministic_agent_gets_its_exact_results_and_line():
-    def lowest(boards, to_move, legal):
-        return legal.argmax(1)
-
     found, exact = ttt.judge(lowest, samples=4), ttt.judge(lowest)
     for seat in SEATS:
         np.testing.assert_allclose(getattr(found, seat), getattr(exact, seat), atol=1e-12)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.players import lowest
 from helpers.support import command, mostly_slow
 from numpy.typing import NDArray
 from oracle import menace as naive_menace
@@ -29,10 +30,6 @@ BOARD = naive.Board()
 @functools.cache
 def trained(learner: str = "td", games: int = 200, **options: Any) -> Any:
     return ttt.train(games, learner=learner, seed=3, **options)
-
-
-def lowest(boards: NDArray[np.int8], to_move: NDArray[np.int8], legal: NDArray[np.bool_]) -> NDArray[np.int64]:
-    return legal.argmax(1)
 
 
 def uneven(boards: NDArray[np.int8], to_move: NDArray[np.int8], legal: NDArray[np.bool_]) -> NDArray[np.float64]:

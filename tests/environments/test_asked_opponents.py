@@ -5,20 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.players import anything, lowest
 from helpers.support import mostly_slow
 
 import ttt_batch as ttt
 
 OPTIONS = {"record": True, "keep_last": True}
-
-
-def lowest(boards: np.ndarray, to_move: np.ndarray, legal: np.ndarray) -> np.ndarray:
-    """Take the lowest legal cell."""
-    return legal.argmax(1)
-
-
-def evenly(boards: np.ndarray, to_move: np.ndarray, legal: np.ndarray) -> np.ndarray:
-    return legal / legal.sum(1, keepdims=True)
 
 
 def played(batch: ttt.Batch, steps: int) -> list[bytes]:
@@ -51,7 +43,7 @@ def test_its_answers_are_played(board: str, autoreset: str):
 
 def test_probabilities_are_drawn_by_game():
     """As often as inside the kernel, and the same however environments and threads are split."""
-    batch = ttt.Batch(20_000, "3x3", 5, evenly, "same-step", seat="second")
+    batch = ttt.Batch(20_000, "3x3", 5, anything, "same-step", seat="second")
     count = np.zeros(3)
     for _ in range(12):
         seen = batch.step(batch.sample())
@@ -62,8 +54,8 @@ def test_probabilities_are_drawn_by_game():
         seen = within.step(within.sample())
         expected += [(seen.rewards[seen.terminated, 0] == value).sum() for value in (1, 0, -1)]
     assert np.abs(count / count.sum() - expected / expected.sum()).max() < 0.01
-    whole = ttt.Batch(2500, "3x3", 7, evenly, "same-step", threads=3)
-    part = ttt.Batch(100, "3x3", 7, evenly, "same-step", first_env=2400)
+    whole = ttt.Batch(2500, "3x3", 7, anything, "same-step", threads=3)
+    part = ttt.Batch(100, "3x3", 7, anything, "same-step", first_env=2400)
     played(whole, 10)
     played(part, 10)
     assert (whole.bitboards[2400:] == part.bitboards).all()
@@ -71,7 +63,7 @@ def test_probabilities_are_drawn_by_game():
     again = copy.deepcopy(whole)
     assert played(again, 5) == played(whole, 5)
     whole.reset(seed=7)
-    assert played(whole, 5) == played(ttt.Batch(2500, "3x3", 7, evenly, "same-step"), 5)
+    assert played(whole, 5) == played(ttt.Batch(2500, "3x3", 7, anything, "same-step"), 5)
 
 
 def test_an_opponent_may_be_a_file_or_an_agent_at_a_board():

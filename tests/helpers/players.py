@@ -5,6 +5,7 @@ import io
 import math
 import random
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -73,6 +74,16 @@ def best_play(board: Board, position: Position) -> tuple[int, int]:
     result = sign * max(sign * value for value, _ in children)
     plies = [n for value, n in children if value == result]
     return result, 1 + (min(plies) if result == sign else max(plies))
+
+
+def lowest(boards: Any, to_move: Any, legal: Any) -> Any:
+    """An agent that takes the lowest free cell."""
+    return legal.argmax(1)
+
+
+def anything(boards: Any, to_move: Any, legal: Any) -> Any:
+    """An agent that tells the probabilities of uniformly random play."""
+    return legal / legal.sum(1, keepdims=True)
 
 
 def random_game(board: Board, rng: random.Random) -> list[int]:
