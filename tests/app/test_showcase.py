@@ -6,6 +6,7 @@ import termios
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from unittest.mock import Mock
 
 import pytest
 from helpers.pages import trained
@@ -121,40 +122,23 @@ def test_keys_pause_step_and_change_the_pace(monkeypatch: pytest.MonkeyPatch) ->
     assert Pace("1", lambda: False).lines() == []  # no keys are promised where none are read
 
 
-class FakeDisplay:
-    """Keeps what it is given to show."""
-
-    def __init__(self, *_: object, **__: object) -> None:
-        self.console = self
-
-    def print(self, *_: object, **__: object) -> None:
-        pass
-
-    def update(self, what: object) -> None:
-        SHOWN.append("\n".join(str(part) for part in what.renderables if hasattr(part, "plain")))  # type: ignore[attr-defined]
-
-    def stop(self) -> None:
-        pass
-
-
-SHOWN: list[str] = []
-
-
 def test_watching_shows_on_a_terminal_and_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(moving, "_live_display", FakeDisplay)
+    shown, display = [], Mock()
+    display.update = lambda what: shown.append("\n".join(str(one) for one in what.renderables if hasattr(one, "plain")))
+    monkeypatch.setattr(moving, "_live_display", lambda *_, **__: display)
     words = ["train", "--games", "20k", "--seed", str(Random(1).randrange(100))]
     assert command(capsys, *words, "-o", tmp_path / "off.h5")[0] == 0
-    SHOWN.clear()
+    shown.clear()
     assert command(capsys, *words, "--watch", "-o", tmp_path / "off-terminal.h5")[0] == 0
-    assert SHOWN == []
+    assert shown == []
     monkeypatch.setattr(moving, "is_live", lambda _: True)
     assert command(capsys, *words, "-o", tmp_path / "alone.h5")[0] == 0
-    assert SHOWN and not any(re.search(r"^[XO.] [XO.] [XO.]", shown, re.MULTILINE) for shown in SHOWN)
-    SHOWN.clear()
+    assert shown and not any(re.search(r"^[XO.] [XO.] [XO.]", one, re.MULTILINE) for one in shown)
+    shown.clear()
     assert command(capsys, *words, "--watch", "--pace", "max", "-o", tmp_path / "on.h5")[0] == 0
-    assert any(len(re.findall(r"^(?:[XO.] [XO.] [XO.]\s*){5}$", shown, re.MULTILINE)) == 3 for shown in SHOWN)
+    assert any(len(re.findall(r"^(?:[XO.] [XO.] [XO.]\s*){5}$", one, re.MULTILINE)) == 3 for one in shown)
     runs = [ttt.load(tmp_path / f"{name}.h5") for name in ("off", "off-terminal", "alone", "on")]
     assert all(run == runs[0] for run in runs)
 
