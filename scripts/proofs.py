@@ -142,7 +142,7 @@ class Trial:
         self.prover = Prover(self.board)
         self.lost = np.zeros((0, self.board.cells), np.int8)
         self.games, self.learning, self.proving = 0, 0.0, 0.0
-        self._scratch = make_game(self.lines, self.network), make_errors(self.network, 1)
+        self._scratch = make_game(self.lines, self.network), make_errors(self.network, 1, BATCH)
 
     def go_on(self) -> Proof:
         """Learn for a while, and try to prove."""
@@ -279,7 +279,7 @@ def against_random(seed: int, games: int = 20_000) -> list[list[float]]:
     board, network = parse_board(name), network_of(name)
     lines = make_lines(board)
     net = make_net(network, Aim(BOTH, 0.0, 1.0, 0.0, PLAYED, 0.5, 0.0), seed)
-    scratch = make_game(lines, network), make_errors(network, 1)
+    scratch = make_game(lines, network), make_errors(network, 1, BATCH)
     learn(lines, network, net, np.zeros((0, board.cells), np.int8), (0, games), scratch)
     found = []
     for seat in (0, 1):

@@ -69,7 +69,7 @@ def as_starts(lines: list[list[int]], board: Board) -> Any:
 
 
 def learn(lines: Lines, network: Network, net: Net, starts: Any, games: tuple[int, int]) -> Errors:
-    errors = make_errors(network, 1)
+    errors = make_errors(network, 1, BATCH)
     step = 1 / network.offset.size
     learn_batches(lines, network, net, starts, step, games, BATCH, make_game(lines, network), errors)
     return errors
@@ -136,7 +136,7 @@ def test_given_games_teach_what_the_definitions_say(
     board, lines, cells, network = setting(name, tuples, sharing)
     net, step = make_net(network, PLAIN._replace(**options), 3), 1 / network.offset.size
     oracle = NaiveNet(NaiveNetwork(plain(board), cells, sharing), net.aim, 0)
-    rng, errors, ended = random.Random(6), make_errors(network, 1), [0] * 4
+    rng, errors, ended = random.Random(6), make_errors(network, 1, 1), [0] * 4
     games = [random_game(board, rng) for _ in range(24)]
     marked = [[rng.random() < 0.2 for _ in game] for game in games]
     for game, marks in zip(games, marked, strict=True):
@@ -177,7 +177,7 @@ def test_a_game_of_self_play_teaches_the_same_when_it_is_given(options: dict[str
     """In batches of one, whatever happens after the last position that taught something."""
     board, lines, _, network = setting("3x4x3")
     own, other = (make_net(network, PLAIN._replace(**options), 3) for _ in range(2))
-    errors, game, step = make_errors(network, 1), make_game(lines, network), 1 / network.offset.size
+    errors, game, step = make_errors(network, 1, 1), make_game(lines, network), 1 / network.offset.size
     starts, rng = np.zeros((0, board.cells), np.int8), random.Random(1)
     for number in range(60):
         learn_batches(lines, network, own, starts, step, (number, number + 1), 1, game, errors)
@@ -187,7 +187,7 @@ def test_a_game_of_self_play_teaches_the_same_when_it_is_given(options: dict[str
             wins = [cell for cell in free if board.outcome(position_after([*cells, cell], board)) != UNFINISHED]
             cells.append(rng.choice(wins or free))
         given = Games(np.array([0, len(cells)]), np.array(cells, np.int8), np.zeros(len(cells), np.bool_))
-        learn_network_games(lines, network, other, step, given, make_game(lines, network), make_errors(network, 1))
+        learn_network_games(lines, network, other, step, given, make_game(lines, network), make_errors(network, 1, 1))
         assert np.array_equal(own.weights, other.weights) and np.array_equal(own.coherence, other.coherence)
     assert own.weights.any()
 
@@ -239,7 +239,7 @@ def test_threads_and_parts_change_nothing(seat: int) -> None:
     alone, shared = make_net(network, aim, 1), make_net(network, aim, 1)
     outcomes = learn(lines, network, alone, starts, (0, 64)).outcomes.sum(0)
 
-    errors, scratch = make_errors(network, 3), [make_game(lines, network) for _ in range(3)]
+    errors, scratch = make_errors(network, 3, BATCH), [make_game(lines, network) for _ in range(3)]
     for first in range(0, 64, BATCH):
         for thread, (low, high) in enumerate([(0, 3), (3, 4), (4, 16)]):
             own = Errors(*(array[thread] for array in errors))
@@ -249,7 +249,6 @@ def test_threads_and_parts_change_nothing(seat: int) -> None:
             fold_errors(network, shared, 1 / network.offset.size, errors, (part, 2))
     assert np.array_equal(alone.weights, shared.weights)
     assert np.array_equal(alone.coherence, shared.coherence)
-    assert not errors.sums.any()
     assert np.array_equal(errors.outcomes.sum(0), outcomes)
     assert outcomes.sum() == 64
 
@@ -322,7 +321,7 @@ board = parse_board("3x3")
 lines, network = make_lines(board), make_network(parse_tuples("lines", board)[1], board, "symmetry")
 net = make_net(network, Aim(0, 0.8, 1.0, 0.5, False, 0.3, 0.5), 1)
 starts = np.array([[4, 0, 8, 2, 1, -1, -1, -1, -1]], np.int8)
-learn_batches(lines, network, net, starts, 0.1, (0, 12), 4, make_game(lines, network), make_errors(network, 1))
+learn_batches(lines, network, net, starts, 0.1, (0, 12), 4, make_game(lines, network), make_errors(network, 1, 4))
 print(net.weights.tolist())
 """
 

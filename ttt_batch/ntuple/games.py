@@ -25,7 +25,7 @@ from ttt_batch.compiler.jit import (
     inlined,
     kernel,
 )
-from ttt_batch.compiler.numerics import below, draw, game_base, mix, unit
+from ttt_batch.compiler.numerics import GOLDEN, S32, below, draw, game_base, mix, unit
 from ttt_batch.games.bitboards import Lines, LineView, open_among, view_of
 from ttt_batch.games.board import DRAW, FIRST_WINS, Position, cells_in
 from ttt_batch.ntuple.network import (
@@ -216,38 +216,77 @@ class Net(NamedTuple):
     key: np.uint64
 
 
+class KindSpans(NamedTuple):
+    """The kinds of weights that a game used, each from one ply to another.
+
+    A move changes only the tuples through its cell, and marks stay, so a tuple uses each of its weights only once.
+
+    kind: uint32[N], of each tuple in the position.  since: uint32[N], the ply from which on.
+    ended: uint32[N + E, 3], kinds no longer used, with their first and last plies.  n_ended: int64[1], their number.
+    """
+
+    kind: Uint32Array
+    since: Uint32Array
+    ended: Uint32Array
+    n_ended: Int64Array
+
+
 class GameWorkspace(NamedTuple):
     """Scratch for one game.
 
     index: uint32[N], the index of each tuple's weight.  scores, empty: of the position, and of the empty board.
     moves: int8[cells].
-    path: uint32[cells + 1, N], the kinds of weights that the position after each ply uses.
+    spans: the weights that the game used.
     value: float64[cells + 1], of the position after each ply.  target: its target, from the next position.
     explored: bool[cells + 1], whether the next move was exploratory.
+    totals: int64[cells + 3, 3], see `add_game`.
     """
 
     index: Any
     scores: Scores
     empty: Scores
     moves: Int8Array
-    path: Uint32Array
+    spans: KindSpans
     value: Float64Array
     target: Float64Array
     explored: BoolArray
+    totals: Int64Array
 
 
 class Errors(NamedTuple):
     """Errors of a batch, summed by one thread.
 
-    sums: int64[P K, 3], for each kind of weight in each mover's table: uses, errors, absolute errors.
-    touched: int32[P K + 1], the entries with uses; n_touched: int64[1], their number.
+    A batch uses few of all weights.  Their sums lie together, so that they stay in a cache; a hash table finds them.
+
+    sums: int64[M, 8], a row for each kind of weight that was used: the kind, then for each mover's table uses, sum of
+    errors and sum of absolute errors; the rest is 0.  n_used: int64[1], the number of rows.
+    slots: uint32[2**n], the hash table, with numbers of rows plus 1, or 0.  place: uint32[M], the slot of each row.
     outcomes: int64[4], games by outcome.
     """
 
     sums: Int64Array
-    touched: Int32Array
-    n_touched: Int64Array
+    n_used: Int64Array
+    slots: Uint32Array
+    place: Uint32Array
     outcomes: Int64Array
+
+
+@inlined
+def clear_errors(errors: Errors) -> None:
+    """Forget all sums, in place."""
+    for number in range(np.uint64(errors.n_used[0])):
+        errors.slots[np.uint64(errors.place[number])] = 0
+    errors.n_used[0] = 0
+
+
+@inlined
+def slot_of(errors: Errors, kind: np.uint64) -> np.uint64:
+    """Return the slot of a kind of weight: that with its row, or else the empty one where it belongs."""
+    last = np.uint64(errors.slots.shape[0] - 1)
+    slot = (kind * GOLDEN >> S32) & last
+    while errors.slots[slot] != 0 and np.uint64(errors.sums[np.uint64(errors.slots[slot]) - ONE, 0]) != kind:
+        slot = (slot + ONE) & last
+    return slot
 
 
 @inlined
@@ -284,14 +323,25 @@ def decided_worth(lines: Lines, aim: Aim, ply: Int64) -> float:
 def play_move(network: Network, game: GameWorkspace, ply: Int64, cell: Int64) -> None:
     """Make the move to `cell` after `ply` others, in place."""
     game.moves[ply] = cell
-    own_kinds = has_own_kinds(network)
-    for column in range(game.path.shape[1]):
-        game.path[ply + 1, column] = game.path[ply, column]
+    own_kinds, spans = has_own_kinds(network), game.spans
+    n = np.uint64(spans.n_ended[0])
     for entry in range(np.uint64(network.start[cell]), np.uint64(network.start[cell + 1])):
         number = np.uint64(network.through[entry])
+        spans.ended[n, 0], spans.ended[n, 1], spans.ended[n, 2] = spans.kind[number], spans.since[number], ply
+        n += ONE
         index = np.uint64(game.index[number] + network.power[ply & 1, entry])
         game.index[number] = index
-        game.path[ply + 1, number] = np.uint32(index) if own_kinds else network.kind[index]
+        spans.kind[number], spans.since[number] = np.uint32(index) if own_kinds else network.kind[index], ply + 1
+    spans.n_ended[0] = n
+
+
+@inlined
+def clear_game(network: Network, game: GameWorkspace) -> None:
+    """Set the indices and the spans to those of the empty board, in place."""
+    clear_index(network, game.index)
+    game.spans.n_ended[0] = 0
+    for number in range(np.uint64(game.index.shape[0])):
+        game.spans.kind[number], game.spans.since[number] = network.kind[network.offset[number]], 0
 
 
 @inlined
@@ -302,7 +352,7 @@ def begin_game(
 
     starts: int8[lost games, cells], -1 after the end of each.
     """
-    clear_index(network, game.index)
+    clear_game(network, game)
     if network.fall == 0:
         copy_scores(game.empty, game.scores)
     marks, other, ply = NONE, NONE, 0
@@ -320,6 +370,7 @@ def begin_game(
             else:
                 marks |= single(cell)
             ply += 1
+    game.spans.n_ended[0] = 0
     return marks, other, ply
 
 
@@ -412,30 +463,51 @@ def play_network_game(
 
 
 @inlined
-def add_error(path: Uint32Array, table: Int64, error: Int64, errors: Errors) -> None:
-    """Add the error of a position to the sums of the weights that it used, in place.
+def end_spans(spans: KindSpans, last: Int64) -> None:
+    """End the spans of all tuples at ply `last`, in place."""
+    n = np.uint64(spans.n_ended[0])
+    for number in range(np.uint64(spans.kind.shape[0])):
+        spans.ended[n, 0], spans.ended[n, 1], spans.ended[n, 2] = spans.kind[number], spans.since[number], last
+        n += ONE
+    spans.n_ended[0] = n
 
-    path: uint32[N], the kinds of these weights.  table: 0 or 1, the player whose move led to the position.
+
+@inlined
+def add_errors(totals: Int64Array, spans: KindSpans, errors: Errors) -> None:
+    """Add the errors of a game to the sums of the weights that it used, in place.
+
+    totals: see `add_game`.  spans: all of them ended.
     """
-    n, part, size = np.uint64(errors.n_touched[0]), np.uint64(table), abs(error)
-    for number in range(np.uint64(path.shape[0])):
-        entry = np.uint64(path[number]) << ONE | part
-        # Without a branch: whether the entry is new is hard to foresee.  There is room for one entry too many.
-        errors.touched[n] = entry
-        n += ONE if errors.sums[entry, 0] == 0 else NONE
-        errors.sums[entry, 0] += 1
-        errors.sums[entry, 1] += error
-        errors.sums[entry, 2] += size
-    errors.n_touched[0] = n
+    sums, n_used = errors.sums, np.uint64(errors.n_used[0])
+    for span in range(np.uint64(spans.n_ended[0])):
+        kind, begin, end = np.uint64(spans.ended[span, 0]), spans.ended[span, 1], spans.ended[span, 2]
+        slot = slot_of(errors, kind)
+        number = np.uint64(errors.slots[slot]) - ONE
+        if errors.slots[slot] == 0:
+            number = n_used
+            n_used += ONE
+            errors.slots[slot], errors.place[number] = n_used, slot
+            sums[number] = 0
+            sums[number, 0] = kind
+        for table in range(2):
+            # The last plies of this table's player up to the end, and before the beginning.
+            after = np.uint64(np.int64(end) + 2 - ((np.int64(end) + 1 + table) & 1))
+            before = np.uint64(np.int64(begin) + 1 - ((np.int64(begin) + table) & 1))
+            sums[number, 1 + 3 * table] += totals[after, 0] - totals[before, 0]
+            sums[number, 2 + 3 * table] += totals[after, 1] - totals[before, 1]
+            sums[number, 3 + 3 * table] += totals[after, 2] - totals[before, 2]
+    errors.n_used[0] = n_used
 
 
 @inlined
 def add_game(aim: Aim, game: GameWorkspace, first: Int64, last: Int64, errors: Errors) -> None:
     """Add the errors of the positions after plies `first` to `last` of a game, in place; the empty board has none.
 
-    Their returns end at `last`.
+    Their returns end at `last`.  Row p + 2 of `game.totals` are the uses, errors and absolute errors of a weight that
+    is used in all positions of the game, by the table of the player who made ply p, up to then.
     """
-    worth = game.target[last]
+    totals, worth = game.totals, game.target[last]
+    totals[:] = 0
     for ply in range(last, max(first, 1) - 1, -1):
         if ply < last:
             target, follows = game.target[ply], not game.explored[ply]
@@ -445,7 +517,14 @@ def add_game(aim: Aim, game: GameWorkspace, first: Int64, last: Int64, errors: E
         if aim.teaching == NOTHING and game.explored[ply]:
             continue
         error = np.int64(np.rint((worth - game.value[ply]) * UNIT))
-        add_error(game.path[ply], (ply - 1) & 1, error, errors)
+        totals[ply + 2, 0], totals[ply + 2, 1], totals[ply + 2, 2] = 1, error, abs(error)
+    for row in range(2, last + 3):
+        for what in range(3):
+            totals[row, what] += totals[row - 2, what]
+    begun = game.spans.n_ended[0]
+    end_spans(game.spans, last)
+    add_errors(totals, game.spans, errors)
+    game.spans.n_ended[0] = begun  # a given game may go on
 
 
 @kernel
@@ -459,7 +538,7 @@ def play_network_games(
     errors: Errors,
 ) -> None:
     """Play games `games[0]` to `games[1] - 1` with the same weights; set `errors` to their errors."""
-    errors.n_touched[0] = 0
+    clear_errors(errors)
     clear_index(network, game.index)
     see_empty(network, net.weights, game.index, game.empty, all_cells(lines.cells))
     for number in range(games[0], games[1]):

@@ -22,7 +22,6 @@ from ttt_batch.compiler.intrinsics import prefetch_word
 from ttt_batch.compiler.jit import (
     BoolArray,
     Int8Array,
-    Int32Array,
     Int64,
     Int64Array,
     Integer,
@@ -38,8 +37,11 @@ from ttt_batch.ntuple.games import (
     Aim,
     Errors,
     GameWorkspace,
+    KindSpans,
     Net,
     add_game,
+    clear_errors,
+    clear_game,
     copy_scores,
     decided_worth,
     is_decided,
@@ -49,79 +51,93 @@ from ttt_batch.ntuple.games import (
     play_network_games,
     see_empty,
     see_moves,
+    slot_of,
     squash,
 )
-from ttt_batch.ntuple.network import WINS, Network, clear_index, has_own_kinds
+from ttt_batch.ntuple.network import WINS, Network, has_own_kinds
 from ttt_batch.ntuple.objectives import BEST
 
 LARGEST = 1 << 30
 """Weights end here; their sums stay far below 2**63."""
 
 SPAN = np.uint64(3)
-"""Neighbouring entries that one thread folds, 2**3: the sums of so few lie in a few cache lines."""
+"""Neighbouring kinds that one thread folds, 2**3: threads seldom write to the same cache line."""
 
 
-AHEAD = 8
-"""Number of entries by which sums are fetched ahead: they are scattered in memory."""
+AHEAD = 16
+"""Number of kinds by which coherence and weights are fetched ahead: they are scattered in memory."""
 
 
 @inlined
-def fetch_entry(network: Network, net: Net, sums: Int64Array, touched: Int32Array, number: Integer) -> None:
-    """Prefetch, in three stages, what `fold_errors` reads for the entries after index `number`."""
-    weights, last = net.weights, np.uint64(touched.shape[0] - 1)
-    entry = np.uint64(touched[min(number + np.uint64(AHEAD), last)])
-    prefetch_word(sums, entry * np.uint64(3))
-    prefetch_word(net.coherence, entry * np.uint64(2))
+def errors_of(errors: Errors, thread: Int64) -> Errors:
+    """Return the errors of one thread, without the first axis."""
+    return Errors(
+        errors.sums[thread], errors.n_used[thread], errors.slots[thread], errors.place[thread], errors.outcomes[thread]
+    )
+
+
+@inlined
+def fetch_kind(network: Network, net: Net, sums: Int64Array, number: Integer) -> None:
+    """Prefetch, in three stages, what `fold_errors` reads for the kinds after index `number` of `sums`."""
+    last = np.uint64(sums.shape[0] - 1)
+    kind = np.uint64(sums[min(number + np.uint64(AHEAD), last), 0])
+    prefetch_word(net.coherence, kind * np.uint64(4))
     if has_own_kinds(network):
-        prefetch_word(weights, (entry & ONE) * np.uint64(weights.shape[1]) + (entry >> ONE))
+        prefetch_word(net.weights, kind)
+        prefetch_word(net.weights, np.uint64(net.weights.shape[1]) + kind)
         return
-    prefetch_word(network.kind_start, entry >> ONE)
-    entry = np.uint64(touched[min(number + np.uint64(AHEAD // 2), last)])
-    prefetch_word(network.members, np.uint64(network.kind_start[entry >> ONE]))
-    entry = np.uint64(touched[min(number + np.uint64(AHEAD // 4), last)])
-    weight = np.uint64(network.members[network.kind_start[entry >> ONE]])
-    prefetch_word(weights, (entry & ONE) * np.uint64(weights.shape[1]) + weight)
+    prefetch_word(network.kind_start, kind)
+    kind = np.uint64(sums[min(number + np.uint64(AHEAD // 2), last), 0])
+    prefetch_word(network.members, np.uint64(network.kind_start[kind]))
+    kind = np.uint64(sums[min(number + np.uint64(AHEAD // 4), last), 0])
+    weight = np.uint64(network.members[network.kind_start[kind]])
+    prefetch_word(net.weights, weight)
+    prefetch_word(net.weights, np.uint64(net.weights.shape[1]) + weight)
 
 
 @kernel
 def fold_errors(network: Network, net: Net, step: float, errors: Errors, part: tuple[Int64, Int64]) -> None:
     """Change the weights of `net` and its coherence (sums of errors, and of absolute ones) in place.
 
-    step: the step size, for each tuple.  errors: of all threads on a first axis; they are cleared.
-    part: (number, count) of the folding threads; each takes other entries.
+    step: the step size, for each tuple.  errors: of all threads on a first axis; they are changed.
+    part: (number, count) of the folding threads; each takes other kinds.
     """
-    weights, coherence, sums, touched = net.weights, net.coherence, errors.sums, errors.touched
-    threads, mine, parts = np.uint64(sums.shape[0]), np.uint64(part[0]), np.uint64(part[1])
+    weights, coherence = net.weights, net.coherence
+    threads, mine, parts = np.uint64(errors.sums.shape[0]), np.uint64(part[0]), np.uint64(part[1])
     own_kinds = has_own_kinds(network)
     for thread in range(threads):
-        for number in range(np.uint64(errors.n_touched[thread, 0])):
-            fetch_entry(network, net, sums[thread], touched[thread], number)
-            entry = np.uint64(touched[thread, number])
-            if parts > ONE and (entry >> SPAN) % parts != mine:
+        sums = errors.sums[thread]
+        for number in range(np.uint64(errors.n_used[thread, 0])):
+            fetch_kind(network, net, sums, number)
+            kind = np.uint64(sums[number, 0])
+            if parts > ONE and (kind >> SPAN) % parts != mine:
                 continue
-            uses, error, absolute = np.int64(0), np.int64(0), np.int64(0)
-            for other in range(threads):
-                uses += sums[other, entry, 0]
-                error += sums[other, entry, 1]
-                absolute += sums[other, entry, 2]
-                for what in range(3):
-                    sums[other, entry, what] = 0
-            if uses == 0 or absolute == 0:
-                continue
-            coherence[entry, 0] += error
-            coherence[entry, 1] += absolute
-            rate = step * abs(np.float64(coherence[entry, 0])) / np.float64(coherence[entry, 1])
-            change = np.int64(np.rint(rate * np.float64(error) / np.float64(uses)))
-            kind, table = entry >> ONE, entry & ONE
-            if own_kinds:
-                weight: Any = weights[table, kind] + change
-                weights[table, kind] = max(-LARGEST, min(LARGEST, weight))
-                continue
-            first, last = np.uint64(network.kind_start[kind]), np.uint64(network.kind_start[kind + ONE])
-            weight = weights[table, network.members[first]] + change
-            weight = max(-LARGEST, min(LARGEST, weight))
-            for member in range(first, last):
-                weights[table, network.members[member]] = weight
+            for other in range(thread + ONE, threads):
+                slot = slot_of(errors_of(errors, other), kind)
+                if errors.slots[other, slot] != 0:
+                    theirs = errors.sums[other, np.uint64(errors.slots[other, slot]) - ONE]
+                    for what in range(1, 7):
+                        sums[number, what] += theirs[what]
+                        theirs[what] = 0
+            for table in range(2):
+                column = 3 * table + 1
+                uses, error, absolute = sums[number, column], sums[number, column + 1], sums[number, column + 2]
+                if absolute == 0:
+                    continue
+                entry = kind << ONE | np.uint64(table)
+                coherence[entry, 0] += error
+                coherence[entry, 1] += absolute
+                rate = step * abs(np.float64(coherence[entry, 0])) / np.float64(coherence[entry, 1])
+                change = np.int64(np.rint(rate * np.float64(error) / np.float64(uses)))
+                if own_kinds:
+                    weight: Any = weights[table, kind] + change
+                    weights[table, kind] = max(-LARGEST, min(LARGEST, weight))
+                    continue
+                first, last = np.uint64(network.kind_start[kind]), np.uint64(network.kind_start[kind + ONE])
+                weight = weights[table, network.members[first]] + change
+                weight = max(-LARGEST, min(LARGEST, weight))
+                for member in range(first, last):
+                    weights[table, network.members[member]] = weight
 
 
 WORTH_SHARING = 128
@@ -148,34 +164,41 @@ def make_game(lines: Lines, network: Network) -> GameWorkspace:
     """Return scratch for one thread."""
     cells, tuples = lines.cells, network.offset.size
     value, target = np.zeros((2, cells + 1))
-    path = np.zeros((cells + 1, tuples), np.uint32)
-    path[0] = network.kind[network.offset]
+    spans = KindSpans(
+        np.zeros(tuples, np.uint32),
+        np.zeros(tuples, np.uint32),
+        np.zeros((network.through.size + tuples, 3), np.uint32),
+        np.zeros(1, np.int64),
+    )
     return GameWorkspace(
         network.offset.copy(),
         make_scores(network),
         make_scores(network),
         np.zeros(cells, np.int8),
-        path,
+        spans,
         value,
         target,
         np.zeros(cells + 1, np.bool_),
+        np.zeros((cells + 3, 3), np.int64),
     )
 
 
-def make_errors(network: Network, threads: int) -> Errors:
-    """Return empty sums for some threads, on a first axis."""
-    entries = 2 * (network.kind_start.size - 1)
+def make_errors(network: Network, threads: int, games: int) -> Errors:
+    """Return empty sums for some threads, on a first axis.  games: the most that a thread plays of a batch."""
+    kinds = min(network.kind_start.size - 1, games * (network.through.size + network.offset.size))
     return Errors(
-        np.zeros((threads, entries, 3), np.int64),
-        np.zeros((threads, entries + 1), np.int32),
+        np.zeros((threads, kinds, 8), np.int64),
         np.zeros((threads, 1), np.int64),
+        np.zeros((threads, 1 << (2 * kinds - 1).bit_length()), np.uint32),
+        np.zeros((threads, kinds), np.uint32),
         np.zeros((threads, OUTCOMES), np.int64),
     )
 
 
-def make_space(lines: Lines, network: Network, threads: int) -> NetworkWorkspace:
-    """Return a workspace for `threads` threads."""
-    return NetworkWorkspace([make_game(lines, network) for _ in range(threads)], make_errors(network, threads))
+def make_space(lines: Lines, network: Network, threads: int, batch: int) -> NetworkWorkspace:
+    """Return a workspace for `threads` threads and batches of `batch` games."""
+    games = [make_game(lines, network) for _ in range(threads)]
+    return NetworkWorkspace(games, make_errors(network, threads, -(-batch // threads)))
 
 
 @kernel
@@ -192,7 +215,7 @@ def learn_batches(
 ) -> None:
     """Learn from games `games[0]` to `games[1] - 1` in batches on one thread; `net` changes in place."""
     first = games[0]
-    own = Errors(errors.sums[0], errors.touched[0], errors.n_touched[0], errors.outcomes[0])
+    own = errors_of(errors, 0)
     while first < games[1]:
         last = min(games[1], first + batch)
         play_network_games(lines, network, net, starts, (first, last), game, own)
@@ -239,8 +262,8 @@ def replay_game(
     moves: int8[plies], cells.  exploring: bool[plies], moves marked as exploratory.
     """
     aim = net.aim
-    errors.n_touched[0] = 0
-    clear_index(network, game.index)
+    clear_errors(errors)
+    clear_game(network, game)
     see_empty(network, net.weights, game.index, game.empty, all_cells(lines.cells))
     copy_scores(game.empty, game.scores)
     everywhere, last, begun = all_cells(lines.cells), moves.shape[0] - 1, 0
@@ -297,7 +320,7 @@ def learn_network_games(
 
     games: with cells as moves.  errors: of one thread, with a first axis of length 1.
     """
-    own = Errors(errors.sums[0], errors.touched[0], errors.n_touched[0], errors.outcomes[0])
+    own = errors_of(errors, 0)
     for number in range(games.start.shape[0] - 1):
         begin, end = games.start[number], games.start[number + 1]
         moves = games.move[begin:end]

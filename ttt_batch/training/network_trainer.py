@@ -79,7 +79,7 @@ class PatternTrainer(Trainer):
         self._lost = [np.zeros((0, config.board.cells), np.int8) for _ in self._nets]
         self._threads, alone, self._pool = threads, len(self._nets) == 1, ThreadPoolExecutor(max(threads, 1))
         each = threads if alone and config.batch >= WORTH_SHARING else 1
-        self._spaces = [make_space(self.lines, self.network, each) for _ in self._nets]
+        self._spaces = [make_space(self.lines, self.network, each, config.batch) for _ in self._nets]
         symmetric = config.sharing != "none"
         self._provers = {seat: Prover(config.board, MEMORY, symmetric=symmetric) for seat in config.seats}
         # Provers of their own: fewer slots take less time to clear.
