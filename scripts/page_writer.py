@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from ttt_batch.core.text import count_text
+
 TEMPLATES = Path(__file__).parent / "pages"
 
 
@@ -41,9 +43,8 @@ def measured_on(report: dict[str, Any]) -> str:
     """Return a sentence of its own lines: the processor, the versions and the date of a report."""
     machine = report["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
-    return textwrap.fill(
-        f"Measured on {machine['processor']}, {machine['cores']} cores; {versions}; {report['date']}.", 120
-    )
+    cores = count_text(machine["cores"], "core")
+    return textwrap.fill(f"Measured on {machine['processor']}, {cores}; {versions}; {report['date']}.", 120)
 
 
 def add_page_options(parser: argparse.ArgumentParser) -> None:
