@@ -109,6 +109,7 @@ NO_FILE = "3 is not the name of a file; give text or a path"
 NO_RUN_FILE = "3 is not the name of a run file; give text, a path or a Run"
 NO_RUN = "3 is not a run; give a run, the name of its file, or an agent"
 NO_NAMES = "names 'ab' is one string; give a list with a name for each run, or leave it out"
+NO_LIST = "names 'b.h5' is no list; give a list with a name for each run, or leave it out"
 NO_OPTIONS = "are no options with values; give them as {'alpha': '0.1,0.2'}"
 NO_SWITCH = "is 'no'; give True or False"
 NO_GAMES = "are none; give a file, or lines of text"
@@ -155,6 +156,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "plot an agent": (lambda td: ttt.plot("optimal"), "optimal is an agent, but a run file is needed here"),
     "plot, out": (lambda td: ttt.plot(td, out=3), f"out {NO_FILE}"),
     "plot, names": (lambda td: ttt.plot([td, td], names="ab"), NO_NAMES),
+    "plot, two runs without a list": (lambda td: ttt.plot(td, Path("b.h5")), NO_LIST),
     "plot, overwrite": (lambda td: ttt.plot(td, out="x.png", overwrite="no"), NO_SWITCH),
     "plot, only text": (lambda td: study_plot("alpha=0.1"), NO_OPTIONS),
     "plot, only a list": (lambda td: study_plot(["alpha"]), NO_OPTIONS),
