@@ -151,7 +151,7 @@ def page(report: Report) -> str:
 def end_row(seed: int, point: Report) -> list[object]:
     """Return the row of a seed after its last game."""
     corrected, best = point["corrected"], point["best"]
-    shares = " / ".join(f"{number / sum(best):.3f}" for number in best)
+    shares = " / ".join(f"{number / sum(best):.4f}" for number in best)
     games = short_number(point["games"])
     return [seed, games, missed_in(point["two_ply"]), f"{corrected['count']:,}", f"{corrected['positions']:,}", shares]
 

@@ -232,7 +232,7 @@ def positions_seen(naive: NaiveNetwork, cells: Sequence[int]) -> Iterator[list[i
 
 @pytest.mark.parametrize("seat", [0, BOTH])
 def test_threads_and_parts_change_nothing(seat: int) -> None:
-    """Games shared out to three threads, and entries folded by two."""
+    """Games shared out to three threads, and kinds folded by two."""
     board, lines, _, network = setting("4x4x4", "lines,blocks:2x2")
     aim = PLAIN._replace(seat=seat, safe=0.8, share=0.5)
     starts = as_starts(lost_lines(board, 5), board)

@@ -89,10 +89,11 @@ def test_threads_do_not_show(whole: PatternRun) -> None:
     assert train(threads=2) == whole
 
 
-def test_a_network_alone_is_shared_by_threads() -> None:
-    """Batches large enough for that, and the same bytes."""
-    options = {"objective": "plain", "batch": 256, "prove_every": 0}
-    assert train(2048, **options, threads=2) == train(2048, **options, threads=1)
+@pytest.mark.parametrize(("board", "batch", "threads"), [("4x4", 256, 2), ("6x5x4", 131, 3)])
+def test_a_network_alone_is_shared_by_threads(board: str, batch: int, threads: int) -> None:
+    """Batches large enough for that, and the same bytes, also where a batch uses few of the weights."""
+    options = {"board": board, "objective": "plain", "batch": batch, "prove_every": 0}
+    assert train(4 * batch, **options, threads=threads) == train(4 * batch, **options, threads=1)
 
 
 @pytest.mark.parametrize("calls", [1, 2, 4, 7])

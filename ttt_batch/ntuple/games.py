@@ -281,7 +281,7 @@ def clear_errors(errors: Errors) -> None:
 
 @inlined
 def slot_of(errors: Errors, kind: np.uint64) -> np.uint64:
-    """Return the slot of a kind of weight: that with its row, or else the empty one where it belongs."""
+    """Return the slot of a kind of weight: the one that holds its row, or else the free one for it."""
     last = np.uint64(errors.slots.shape[0] - 1)
     slot = (kind * GOLDEN >> S32) & last
     while errors.slots[slot] != 0 and np.uint64(errors.sums[np.uint64(errors.slots[slot]) - ONE, 0]) != kind:
@@ -503,8 +503,8 @@ def add_errors(totals: Int64Array, spans: KindSpans, errors: Errors) -> None:
 def add_game(aim: Aim, game: GameWorkspace, first: Int64, last: Int64, errors: Errors) -> None:
     """Add the errors of the positions after plies `first` to `last` of a game, in place; the empty board has none.
 
-    Their returns end at `last`.  Row p + 2 of `game.totals` are the uses, errors and absolute errors of a weight that
-    is used in all positions of the game, by the table of the player who made ply p, up to then.
+    Their returns end at `last`.  Row p + 2 of `game.totals` sums uses, errors and absolute errors after plies p, p - 2
+    and so on: those of a weight in the table of one player that is used in the whole game up to ply p.
     """
     totals, worth = game.totals, game.target[last]
     totals[:] = 0

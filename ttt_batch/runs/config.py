@@ -351,7 +351,7 @@ START_SHARE = 0.5
 EPSILON_OF_COLUMNS, GAMMA_OF_COLUMNS = 0.1, 0.98
 """Defaults of networks coded by columns that learn the goal of a seat."""
 
-BYTES_A_WEIGHT = 200
+BYTES_A_WEIGHT = 260
 """Upper estimate of memory for a weight in training: the weight, its errors, and the shape of the network."""
 
 
