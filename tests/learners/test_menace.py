@@ -360,7 +360,7 @@ def test_its_runs_are_opponents_of_who_plays_second_alone() -> None:
         ({"learner": "td", "symmetry": "on", "seat": "first"}, "give seat='second', or choose another opponent"),
         ({"learner": "menace"}, "; choose another opponent"),
     ):
-        with pytest.raises(UsageError, match=f"has boxes for the first player alone.*{remedy}"):
+        with pytest.raises(UsageError, match=f"plays as the first player alone.*{remedy}"):
             ttt.train(50, opponent=menace, **options)
     for symmetry in ("on", "off"):
         assert ttt.train(50, opponent=menace, learner="td", symmetry=symmetry).config.seat == "second"

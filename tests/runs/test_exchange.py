@@ -1,5 +1,6 @@
 """Tables in and out of runs, comparisons, and the commands for both, run in this process."""
 
+import dataclasses
 import json
 import pickle
 import re
@@ -15,9 +16,10 @@ from ttt_batch.analysis.compare import compare_runs
 from ttt_batch.core.errors import BoardError, UsageError
 from ttt_batch.core.text import PATTERN_LEARNERS, SEATS
 from ttt_batch.learners import LEARNERS
+from ttt_batch.runs.config import make_config
 from ttt_batch.runs.formats import FORMATS
 from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, FormatError
-from ttt_batch.runs.importing import export_table, import_tables
+from ttt_batch.runs.importing import check_export, export_table, import_tables
 from ttt_batch.runs.run import Run
 
 RECORDED = Path(__file__).parents[1] / "recorded"
@@ -484,6 +486,16 @@ def test_learners_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -
         assert (one["epsilon"], one["alpha"], one["gamma"]) == (d.epsilon, d.alpha, d.gamma)
         assert one["games"] == learner.games and one["draw_worth"] == list(d.draw_worth)
     assert "nobody" in refused(capsys, "learners", "nobody")
+
+
+def test_boxes_are_offered_to_those_who_have_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    first_alone = dataclasses.replace(LEARNERS["td"], name="first-alone", seats=SEATS[:1])
+    monkeypatch.setitem(LEARNERS, "first-alone", first_alone)
+    for name, remedy in (("menace", "boxes, to print them, or json"), ("first-alone", "to='hdf5'")):
+        config = make_config(learner=name, opponent="random", seat="first")
+        with pytest.raises(UsageError, match=f"to {name}, which plays as the first player alone; choose {remedy}$"):
+            check_export(config, "html")
+    check_export(config, "hdf5")
 
 
 @pytest.mark.parametrize("to", ["html", "npz"])

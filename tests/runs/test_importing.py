@@ -512,9 +512,19 @@ def test_a_table_too_large_for_the_board_names_its_own(tmp_path: Path, capsys: p
 def test_a_list_of_another_board_warns_of_what_it_lacks(tmp_path: Path) -> None:
     run = ttt.train(100, board="3x3-gravity", learner="td")
     export_table(run, "jsonl", [tmp_path / "q.jsonl"])
-    with pytest.warns(RuntimeWarning, match=r"jsonl lacks 4,015 of 4,520 unfinished positions of 3x3, which keep"):
+    said = "jsonl lacks 4,015 of 4,520 unfinished positions of 3x3, .*; if the file is of another board, give board$"
+    with pytest.warns(RuntimeWarning, match=said):
         ttt.import_run(tmp_path / "q.jsonl")
     assert ttt.import_run(tmp_path / "q.jsonl", board="3x3-gravity").board == run.board
+
+
+def test_a_list_that_names_its_board_is_of_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "few.json"
+    export_table(ttt.train(100), "json", [path])
+    whole = json.loads(path.read_text())
+    path.write_text(json.dumps(whole | {"states": whole["states"][:9]}))
+    with pytest.warns(RuntimeWarning, match=r"few\.json lacks .* of 4,520 .* which keep start values$"):
+        ttt.import_run(path)
 
 
 def test_refusals_name_what_is_wrong(tmp_path: Path) -> None:

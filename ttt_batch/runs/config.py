@@ -59,8 +59,8 @@ def check_boxes(name: str, board: Board, symmetry: bool | str, seat: str) -> Non
 
 
 def cannot_play_second_error(name: str, what: str, remedy: str) -> UsageError:
-    """Return the error for `what`, which needs a learner with boxes in the second seat."""
-    return UsageError(f"{what} is not applicable to {name}, which has boxes for the first player alone; {remedy}")
+    """Return the error for `what`, which needs a player in the second seat."""
+    return UsageError(f"{what} is not applicable to {name}, which plays as the first player alone; {remedy}")
 
 
 def can_meet(first: Collection[str], second: Collection[str]) -> bool:

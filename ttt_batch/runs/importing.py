@@ -86,16 +86,15 @@ def export_table(
 def check_export(config: Config, to: str) -> None:
     """Raise BoardError if a run's board is too large for a table in the format `to`.
 
-    Raises UsageError for a page (`html`) of boxes, which play only one seat, and for cards.
+    Raises UsageError for a page (`html`) of a learner that plays one seat alone, and for cards.
     """
     if to == "cards":
         raise UsageError(
             "cards are of a certificate, an .npz file; make one with ttt-batch prove RUN --certificate FILE.npz"
         )
-    if to == "html" and len(learner_named(config.learner).seats) == 1:
-        raise cannot_play_second_error(
-            config.learner, "a page on which either player begins", "choose boxes, to print them, or json"
-        )
+    if to == "html" and len((learner := learner_named(config.learner)).seats) == 1:
+        remedy = "choose boxes, to print them, or json" if learner.by_beads else f"choose {flag('to', 'hdf5')}"
+        raise cannot_play_second_error(config.learner, "a page on which either player begins", remedy)
     if to == "hdf5":
         return
     if config.grown and to == "html":
@@ -452,7 +451,10 @@ def _import_format(ask: _Request, form_name: str) -> Run:
         lacking = np.count_nonzero(~np.isin(unfinished, table.code))
         if lacking > numbering.MOST_IMPOSSIBLE * unfinished.size:
             share = f"{lacking:,} of {unfinished.size:,} unfinished positions of {run.board.name}"
-            ask.warn(f"{shown(file)} lacks {share}, which keep start values; give {flag('board')} if it is of another")
+            # json and parquet name their board.  Of npz, older files hold its size, but not rules such as gravity.
+            named = form.name in ("json", "parquet") or (form.name == "npz" and run.board.rules)
+            remedy = "" if named else f"; if the file is of another board, give {flag('board')}"
+            ask.warn(f"{shown(file)} lacks {share}, which keep start values{remedy}")
     _finish(run, ask.command)
     run.notes = (_note(f"taken for the format {form.name}", run, told),)
     return run
