@@ -652,9 +652,16 @@ def test_arrays_of_a_board_with_other_rules_name_it(tmp_path):
     with pytest.raises(FormatError, match="of board '3x3-gravity', not 3x3; give board"):
         read("npz", [path], BOARD, None)
     with np.load(path) as arrays:
-        np.savez(old, **{name: array for name, array in arrays.items() if name != "board_name"})
-    for file in (path, old):
+        kept = dict(arrays)
+    listed, pickled = tmp_path / "listed.npz", tmp_path / "pickled.npz"
+    np.savez(listed, **kept | {"board_name": [board.name]})
+    np.savez(old, **{name: array for name, array in kept.items() if name != "board_name"})
+    for file in (path, listed, old):
         assert read("npz", [file], board, None).code.size == enumerate_graph(board).code.size
+    for name in ("board_name", "rows_cols_k"):
+        np.savez(pickled, **kept | {name: kept[name].astype(object)})
+        with pytest.raises(FormatError, match="does not hold NumPy arrays"):
+            read("npz", [pickled], board, None)
 
 
 @pytest.mark.parametrize("actions", [False, True])

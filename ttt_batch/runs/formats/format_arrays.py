@@ -154,15 +154,21 @@ def _encode_arrays(table: base.Table, board: Board) -> bytes:
 
 
 def _decode_arrays(content: bytes, board: Board) -> base.Table:
-    said = arrays_in(content, ARRAYS.max_bytes(board), ("rows_cols_k", "board_name"))
+    said = _columns_of_arrays(content, board, {"rows_cols_k", "board_name"})
     shape = np.ravel(said.get("rows_cols_k", ())).tolist()
     usual = board.name if shape in ([], [board.rows, board.cols, board.k]) else "x".join(map(str, shape))
-    base.check_board(str(said.get("board_name", usual)), board)
+    names = np.ravel(said.get("board_name", usual)).tolist()
+    base.check_board(" ".join(map(str, names)), board)
     wanted = {"rows_cols_k", "code", "outcome", "best", "q", *base.VALUES, *base.MORE}
+    return _table_of(_checked(_columns_of_arrays(content, board, wanted), "array", "npz", "rows_cols_k"))
+
+
+def _columns_of_arrays(content: bytes, board: Board, wanted: Collection[str]) -> dict[str, Any]:
+    """Return the arrays `wanted` of a .npz file by name.  Raises FormatError, also for pickled objects."""
     found = arrays_in(content, ARRAYS.max_bytes(board), wanted)
     if any(isinstance(one, bytes) for one in found.values()):  # pickled objects
         raise base.unreadable_error("the file does not hold NumPy arrays")
-    return _table_of(_checked(found, "array", "npz", "rows_cols_k"))
+    return found
 
 
 def _checked(found: Mapping[str, Any], what: str, form: str, *needed: str) -> Mapping[str, Any]:
