@@ -89,7 +89,7 @@ def test_other_quantities_can_be_smallest(weigh):
         ("--weigh beads", "--weigh goes with --smallest"),
         ("--smallest --time-limit soon", "'soon' is no duration; give e.g. 90s, 10min or 1h"),
         ("--smallest --time-limit 1e9", "--time-limit 1e9 is over the limit of 10,000,000 seconds; give less"),
-        ("--smallest --board 4x4x4 --time-limit 0.001", "of 4x4x4 takes longer than the time limit; give --time-limit"),
+        ("--smallest --board 4x4x4 --time-limit 0.001", "takes longer than the time limit; raise --time-limit, or"),
         ("--smallest --weigh marks", "choose positions, depth or beads"),
         ("--smallest --board 9x9x5", "board 9x9x5 has"),
     ],

@@ -144,7 +144,7 @@ def smallest_proof(
     within: a run or its file, or several of one board; use only moves that one of them may play.  Images are merged
     only if each shares them itself.
     time_limit: seconds, or text such as `10min`, the default.  Afterwards the best certificate so far is the result.
-    Listing the positions counts, and without time for it there is no result.
+    If the time ends while a large board's positions are listed, there is no result.
     count: count the players with the lowest cost, on boards of up to 9 cells.
     certificate: an `.npz` to write.  progress: see `SmallestProgress`.  stop: called as often, about ten times a
     second; once it returns True, the search ends.

@@ -105,7 +105,7 @@ SUFFIXES = (".pdf", ".html")
 
 
 def write_sheets(path: Path, title: str, figures: Iterable[Any], page: Callable[[], str], *, overwrite: bool) -> None:
-    """Write sheets to a file: figures as a PDF, or by its ending the HTML that `page` returns.
+    """Write sheets to a file: a PDF of the figures, or the HTML of `page` if the name ends in .html.
 
     Raises TttBatchError for a PDF without matplotlib, and FormatError if the file cannot be written.
     """

@@ -214,8 +214,8 @@ def _moves_of(
     for start in range(0, size, AT_ONCE):
         if start and time.perf_counter() > until:
             raise UsageError(
-                f"listing the positions of {board.name} takes longer than the time limit; give {flag('time_limit')} "
-                f"more, or limit the moves to those of a run with {flag('within')}"
+                f"listing the positions of {board.name} takes longer than the time limit; raise {flag('time_limit')}, "
+                f"or limit the moves to those of a run with {flag('within')}"
             )
         some = layer.first[start : start + AT_ONCE], layer.second[start : start + AT_ONCE]
         most = some[0].size * (cells - layer.ply)

@@ -370,8 +370,8 @@ TimeLimit = Annotated[
     Text,
     option(
         "TIME",
-        "Time to search, such as 90s, 10min or 1h; then the best so far is the result.  A large board's positions are "
-        "listed first, and without time for that there is none.",
+        "Time to search, such as 90s, 10min or 1h; then the best so far is the result.  If the time ends while a "
+        "large board's positions are listed, there is no result.",
         default="10min",
         panel=Smallest,
     ),
