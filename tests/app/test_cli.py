@@ -229,8 +229,17 @@ def test_a_dropped_sigterm_is_still_no_persons_way_to_leave(seconds: float) -> N
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("words", ["train", "evaluate {folder}/good.h5", "learn-from {folder}/games.txt --learner td"])
-def test_the_first_use_says_that_it_compiles_and_can_be_interrupted(words: str, folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [
+        ("train", signal.SIGTERM),
+        ("evaluate {folder}/good.h5", signal.SIGINT),
+        ("learn-from {folder}/games.txt --learner td", signal.SIGINT),
+    ],
+)
+def test_the_first_use_says_that_it_compiles_and_can_be_interrupted(
+    words: str, number: signal.Signals, folder: Path, tmp_path: Path
+) -> None:
     (folder / "games.txt").write_text("1 2 4 3 7\n")
     kernels = {"TTT_BATCH_CACHE_DIR": str(tmp_path / "kernels")}
     work = tmp_path / "work"
@@ -246,7 +255,7 @@ def test_the_first_use_says_that_it_compiles_and_can_be_interrupted(words: str, 
     assert process.stderr is not None
     said = process.stderr.readline()
     assert re.fullmatch(r"compiling kernels \(once\) \.\.\.\n", said), said
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=SECONDS)
     assert (process.returncode, out) == (130, "")
     assert re.fullmatch(r"ttt-batch: interrupted.*\n", err), err
@@ -551,17 +560,17 @@ def test_bad_files_cost_one_line_and_nothing_is_written(
         (tmp_path / f"{name}.h5").write_bytes(changed)
     before = names(tmp_path)
     for words, said in {
-        "train --games 10 --out .": ".",
-        "train --games 10 --out nowhere/run.h5": "nowhere",
-        "train --games 10 --out /dev/null": "/dev/null",
-        "train --games 10 --out /proc/run.h5": "/proc/run.h5",  # a folder that takes no files
-        "evaluate damaged.h5": "damaged",
+        "train --games 10 --out .": "cannot write .: it is not an ordinary file, it is a folder",
+        "train --games 10 --out nowhere/run.h5": "cannot write nowhere/run.h5: there is no folder",
+        "train --games 10 --out /dev/null": "cannot write /dev/null: it is not an ordinary file",
+        "train --games 10 --out /proc/run.h5": "cannot lock /proc/run.h5: ",  # a folder that takes no files
+        "evaluate damaged.h5": "does not match its digest: damaged",
         "evaluate cut.h5": "cut off",
-        "evaluate empty.h5": "empty",
-        "evaluate foreign.h5": "foreign.h5",
+        "evaluate empty.h5": "empty.h5 is empty",
+        "evaluate foreign.h5": "foreign.h5 is an HDF5 file, but not a ttt-batch run",
         "evaluate newer.h5": "format 9.0",
-        f"evaluate {folder}/good.h5 --against foreign.h5": "foreign.h5",
-        "info damaged.h5": "damaged",
+        f"evaluate {folder}/good.h5 --against foreign.h5": "foreign.h5 is an HDF5 file, but not a ttt-batch run",
+        "info damaged.h5": "does not match its digest: damaged",
         "play newer.h5": "format 9.0",
     }.items():
         status, out, err = command_here(capsys, *words.split())

@@ -19,6 +19,10 @@ MISUSED = [
     ("train --iterations=9", "train has no option --iterations; did you mean --games?"),
     ("train -n 9", "train has no option -n; did you mean --games?"),
     ("train --lr 0.1", "train has no option --lr; did you mean --alpha?"),
+    ("train --learning-rate 0.1", "train has no option --learning-rate; did you mean --alpha?"),
+    ("train --discount 0.9", "train has no option --discount; did you mean --gamma?"),
+    ("train --algo td", "train has no option --algo; did you mean --learner?"),
+    ("train --output x.h5", "train has no option --output; did you mean --out?"),
     ("train --jobs 2", "train has no option --jobs; did you mean --threads?"),
     ("warmup --jobs 2", "warmup has no option --jobs; did you mean --processes?"),
     ("train --against random", "train has no option --against; did you mean --opponent?"),
@@ -107,6 +111,7 @@ MISUSED = [
     # Commands.
     ("eval", "there is no command 'eval'; did you mean evaluate?"),
     ("plots", "there is no command 'plots'; did you mean plot?"),
+    ("simulate", "there is no command 'simulate'; did you mean watch?"),
     ("run", "there is no command 'run'; did you mean train?"),
     ("resume x.h5", "there is no command 'resume'; did you mean train --resume RUN?"),
     ("ttt-batch train", "there is no command 'ttt-batch'; the program's name is there twice"),

@@ -91,11 +91,13 @@ def test_info_describes_studies(done: Path, capsys: pytest.CaptureFixture[str]) 
         ("no.toml", 1, "there is no file"),
         ("--resume STUDY -o other.h5", 2, "leave out --out"),
         ("--resume STUDY --overwrite", 2, "replaces nothing; leave out --overwrite"),
-        *((f"--games 200 --seeds 2 -o new.h5 --confirm {wrong}", 2, wrong) for wrong in ("0", "x", "-1")),
-        ("--dry-run --keep lst", 2, "lst"),
-        ("--dry-run --confirm 0", 2, "0"),
-        ("--dry-run --best prof", 2, "prof"),
-        ("--dry-run --threads 0", 2, "0"),
+        ("--games 200 --seeds 2 -o new.h5 --confirm 0", 2, "confirm 0 is outside 1 .. 10,000,000; give at least 1"),
+        ("--games 200 --seeds 2 -o new.h5 --confirm x", 2, "confirm 'x' is not a whole number"),
+        ("--games 200 --seeds 2 -o new.h5 --confirm -1", 2, "confirm -1 is outside"),
+        ("--dry-run --keep lst", 2, "unknown keep 'lst' (did you mean last?)"),
+        ("--dry-run --confirm 0", 2, "confirm 0 is outside"),
+        ("--dry-run --best prof", 2, "unknown metric 'prof' (did you mean proof?)"),
+        ("--dry-run --threads 0", 2, "threads 0 is outside"),
     ],
 )
 def test_what_makes_no_study_is_refused_before_the_work(
