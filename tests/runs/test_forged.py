@@ -295,6 +295,17 @@ def test_check_finds_what_commands_would_stumble_over(
     assert all(line.isprintable() and len(line) < 500 for line in out.splitlines())
 
 
+@pytest.mark.parametrize("change", [cut(last=0), noted("seconds", "abc"), put("tables/value", 1e200, 7)])
+def test_info_and_a_live_plot_of_a_forged_file_end_in_a_line(
+    path: Path, inside: bytes, capsys: pytest.CaptureFixture[str], change: Change
+) -> None:
+    path.write_bytes(sealed(changed(inside, change)))
+    for words in (("info", path), ("plot", "--live", path)):
+        status, _, err = command(capsys, *words)
+        assert status == 1 or words[0] == "plot"
+        assert err.count("\n") == status and "Error" not in err
+
+
 ODD = (None, 5, -1, True, 1.5, -0.0, "", "x", "1/n", "0" * 16, "0" * 16 + "@5", "random", "flow", [], {}, 10**30)
 
 

@@ -335,6 +335,12 @@ def test_bad_settings_are_refused_by_value_before_any_work(options: dict[str, An
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(("name", "end"), [("epsilon", 0.0), ("epsilon", 1.0), ("alpha", 5e-324), ("gamma", 0.0)])
+def test_the_ends_of_the_intervals_are_allowed(name: str, end: float) -> None:
+    run = ttt.train(100, batch=50, **{name: end})
+    assert run.games == 100 and np.isfinite(run.tables.value).all()
+
+
 @pytest.mark.parametrize("seed", [-(2**63), -1, 2**63 - 1])
 def test_every_64_bit_seed_is_allowed(seed: int) -> None:
     assert bytes_of(ttt.train(200, seed=seed).tables) != bytes_of(ttt.train(200, seed=0).tables)
