@@ -110,8 +110,8 @@ def test_at_a_terminal_a_bar_of_which_nothing_remains() -> None:
     ("words", "value"),
     [
         ("--seconds 0", "seconds 0 is outside 0.1 .. 3600; give a number in it"),
-        ("--seconds nan", "seconds nan is outside"),
-        ("--seconds long", "seconds long is not a number"),
+        ("--seconds nan", "seconds 'nan' is not a number"),
+        ("--seconds long", "seconds 'long' is not a number"),
         ("--threads 9999999", "threads 9,999,999 is outside"),
         ("something", "something"),
     ],
