@@ -100,7 +100,7 @@ def play_command(
                 doing = "teaching" if learn and out is None else "playing"
                 print_message(f"{doing} {shown(path)}, the newest run here")
         if path is None and not named:
-            agent: AnyRun | AgentAdapter = _trained(board, learner)
+            agent: AnyRun | AgentAdapter = _trained(board) if learner is None else _machine()
         else:
             (agent,) = stack.enter_context(rules.open([named or path], trust, report))
         report.clear()
@@ -273,6 +273,14 @@ MACHINE = "menace"
 """Learner that begins without training: a game teaches it at once."""
 
 
+def _machine() -> "AnyRun":
+    """Return a machine of matchboxes with its first beads."""
+    from ttt_batch.training.train import train
+
+    machine: AnyRun = train(0, learner=MACHINE)
+    return machine
+
+
 def _taught_by_hand(agent: "AnyRun | AgentAdapter") -> "LearningRun | None":
     """Return a run with matchboxes as one that learns from the games, and stores nothing; None for other agents."""
     from ttt_batch.training.from_games import LearningRun
@@ -285,17 +293,13 @@ NETWORKS: dict[str, Any] = {"learner": "ntuple-td", "games": 20_000, "prove_ever
 """Options of a training before play, for boards with and without a table.  It takes a few seconds."""
 
 
-def _trained(board: Text, machine: Text) -> "AnyRun":
-    """Return a new `machine`, or train an agent for a board of which no run is here, and say so.  Raises BoardError."""
+def _trained(board: Text) -> "AnyRun":
+    """Train an agent for a board of which no run is here, and say so.  Raises BoardError."""
     from ttt_batch.training.train import train
 
-    run: AnyRun
-    if machine is not None:
-        run = train(0, learner=machine)
-        return run
     where = parse_board(board or "3x3")
     options = TABLE if where.cells <= MAX_TABLE_CELLS else NETWORKS
     of_board, games = "" if board is None else f" of {where.name}", f"{options['games']:,} games"
     print_message(f"no run file{of_board} here: training {options['learner']} on {where.name} for {games} first")
-    run = train(board=where, **options)
+    run: AnyRun = train(board=where, **options)
     return run
