@@ -320,6 +320,13 @@ def decided_worth(lines: Lines, aim: Aim, ply: Int64) -> float:
 
 
 @inlined
+def end_span(spans: KindSpans, number: Integer, last: Int64, place: np.uint64) -> None:
+    """Write the span of tuple `number`, which ends at ply `last`, to a row of `spans.ended`, in place."""
+    row = spans.ended[place]
+    row[0], row[1], row[2] = spans.kind[number], spans.since[number], last
+
+
+@inlined
 def play_move(network: Network, game: GameWorkspace, ply: Int64, cell: Int64) -> None:
     """Make the move to `cell` after `ply` others, in place."""
     game.moves[ply] = cell
@@ -327,7 +334,7 @@ def play_move(network: Network, game: GameWorkspace, ply: Int64, cell: Int64) ->
     n = np.uint64(spans.n_ended[0])
     for entry in range(np.uint64(network.start[cell]), np.uint64(network.start[cell + 1])):
         number = np.uint64(network.through[entry])
-        spans.ended[n, 0], spans.ended[n, 1], spans.ended[n, 2] = spans.kind[number], spans.since[number], ply
+        end_span(spans, number, ply, n)
         n += ONE
         index = np.uint64(game.index[number] + network.power[ply & 1, entry])
         game.index[number] = index
@@ -467,7 +474,7 @@ def end_spans(spans: KindSpans, last: Int64) -> None:
     """End the spans of all tuples at ply `last`, in place."""
     n = np.uint64(spans.n_ended[0])
     for number in range(np.uint64(spans.kind.shape[0])):
-        spans.ended[n, 0], spans.ended[n, 1], spans.ended[n, 2] = spans.kind[number], spans.since[number], last
+        end_span(spans, number, last, n)
         n += ONE
     spans.n_ended[0] = n
 
@@ -524,7 +531,7 @@ def add_game(aim: Aim, game: GameWorkspace, first: Int64, last: Int64, errors: E
     begun = game.spans.n_ended[0]
     end_spans(game.spans, last)
     add_errors(totals, game.spans, errors)
-    game.spans.n_ended[0] = begun  # a given game may go on
+    game.spans.n_ended[0] = begun  # a given game may continue
 
 
 @kernel
