@@ -35,6 +35,8 @@ from contestants import (
     GIVEN_GAMES,
     LARGE_BATCH,
     MENACE_GAMES,
+    NETWORK_THREADS,
+    NETWORKS,
     PEERS,
     STUDIES,
     Contestant,
@@ -188,6 +190,10 @@ def figures(plan: Plan) -> Iterator[Figure]:
         yield Figure(f"{name} by two threads", pair, "ms", "ms")
         yield Figure(f"{name} by two threads / by one", pair, "one/two", "x")
         yield Figure(f"{name}: same bytes (1 = yes)", pair, "same", "", target=(">=", 1), summary=min)
+    for board in NETWORKS:
+        yield Figure(f"networks: {board}, without proofs", f"network {board}", "games/s", "games/s")
+    alone, pair = f"network {NETWORK_THREADS}", f"network {NETWORK_THREADS}, two threads"
+    yield Figure(f"networks: {NETWORK_THREADS}, two threads / one thread", pair, "games/s", "x", alone)
     yield from cluster_figures(plan)
     yield from environment_figures()
     long = f"td, batch {BATCH:,}"

@@ -24,17 +24,18 @@ from itemise import itemise
 import ttt_batch as ttt
 from ttt_batch.core.resources import available_threads
 from ttt_batch.evaluation.exact_results import match
-from ttt_batch.games.board import Board
+from ttt_batch.games.board import Board, parse_board
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.games.transcript_reader import GameFile, GameReader
 from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.config import make_config
+from ttt_batch.runs.config import make_config, make_pattern_config
 from ttt_batch.runs.run import Recorder
 from ttt_batch.simulation.policy import random_policy
 from ttt_batch.simulation.random_games import play_random_games
 from ttt_batch.studies.designs.methods import points_of
 from ttt_batch.studies.study import study
 from ttt_batch.studies.summary import first_proof, games_at, settled_since
+from ttt_batch.training.network_trainer import PatternTrainer
 from ttt_batch.training.trainers.base import TableTrainer
 from ttt_batch.training.trainers.batched import make_trainer
 
@@ -48,6 +49,9 @@ GIVEN_GAMES = 200_000
 GAMES = 100_000
 STUDIES = (("walk", BATCH, 1000, 0.85), ("flow", BATCH, 1000, 0.85), ("walk", 1024, 200, 0.7))
 """Engines, batches and seeds of studies, with the share of the kernel's speed that is asked."""
+
+NETWORKS, WARM_NETWORK_GAMES, NETWORK_THREADS = ("5x5x4", "6x5x4", "connect4"), 2_000, "6x5x4"
+"""Boards of networks that learn, games before they are measured, and the board on which two threads are."""
 
 MENACE_GAMES = 220
 """Of each `menace` in a study: as many as Michie's had."""
@@ -237,6 +241,19 @@ def stretch(trainer: TableTrainer) -> Callable[[int], float]:
         return advance(again, games)
 
     return seconds
+
+
+def network(board: str, threads: int = 1) -> Contestant:
+    """Networks that learn from self-play, without proofs; each measurement goes on where the one before ended."""
+
+    def prepare(plan: Plan) -> Measure:
+        trainer = PatternTrainer(make_pattern_config(board=parse_board(board), seed=1), None, threads)
+        advance(trainer, WARM_NETWORK_GAMES)
+        rate, batch = WARM_NETWORK_GAMES / advance(trainer, WARM_NETWORK_GAMES), trainer.config.batch
+        games = max(1, round(rate * plan.seconds / batch)) * batch
+        return lambda: {"games/s": games / advance(trainer, games)}
+
+    return Contestant(prepare)
 
 
 def flow_sizes(learner: str, epsilon: float | None = None) -> Contestant:
@@ -522,7 +539,7 @@ def batches_to_warm(trainer: TableTrainer) -> int:
     return 20 if trainer.config.engine == "flow" else math.ceil(WARM_GAMES / int(trainer.config.batch))
 
 
-def advance(trainer: TableTrainer, games: int) -> float:
+def advance(trainer: TableTrainer | PatternTrainer, games: int) -> float:
     """Learn from `games` more games; return the seconds."""
     start = time.perf_counter()
     trainer.advance(trainer.games + games, lambda: False)
@@ -557,6 +574,8 @@ def contestants() -> dict[str, Contestant]:
         **{f"threads {batch}": threads("sutton-barto", batch, 0.1) for batch in (BATCH, LARGE_BATCH)},
         "threads 4x4x4": threads("td", BOARD_BATCH, board="4x4x4"),
         **{f"judging 4x4x4 {batch}": judging("td", batch, "4x4x4") for batch in (BATCH, 1)},
+        **{f"network {board}": network(board) for board in NETWORKS},
+        f"network {NETWORK_THREADS}, two threads": network(NETWORK_THREADS, threads=2),
         "long run": Contestant(long_run, "long"),
         "settling td": settling(),
         "settling sutton-barto 0.1": settling(learner="sutton-barto", epsilon=0.1),
