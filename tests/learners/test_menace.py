@@ -224,7 +224,7 @@ def test_the_commands_say_what_it_does(capsys: pytest.CaptureFixture[str], machi
     assert "beads; moves that are images of each other share theirs" in shown
     assert "as second: not applicable, it moves first" in command(capsys, "evaluate", machine)[1]
     assert "by chances" in command(capsys, "evaluate", machine, "--as-played")[1]
-    assert "it has boxes for the first player alone" in command(capsys, "show", machine, "X.. ... ...")[1]
+    assert "it plays as first alone" in command(capsys, "show", machine, "X.. ... ...")[1]
     assert "beads 4,3,2,1, rewards 3,1,-1" in command(capsys, "info", machine)[1]
     for form in ("json", "csv"):
         assert command(capsys, "export", machine, "--to", form, "-o", tmp_path / f"beads.{form}")[0] == 0

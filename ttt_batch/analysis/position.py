@@ -241,7 +241,7 @@ class PositionReport(Printable):
     moves: one for each cell that may be marked; empty in a final position.
     forfeits: illegal cells that the agent may also choose, with equal probabilities (only `minimax-q`).
     resigns: the agent's box is empty and it resigns (only `menace`).  beads: number in its box (only `menace`) or None.
-    boxless: the agent has no boxes for the player to move.
+    absent: the agent does not play as the player to move.
     keeps: probability that the agent's move keeps the result of best play; None in a final position.
     line: cells of best play by both players from here on, the lowest cell of equals.
     images: the distinct images by code, if requested.  ties: as for `Run.candidates`.
@@ -267,7 +267,7 @@ class PositionReport(Printable):
     outside: bool = False
     resigns: bool = False
     beads: float | None = None
-    boxless: bool = False
+    absent: bool = False
 
     @property
     def code(self) -> int:
@@ -345,7 +345,7 @@ def describe_position(
         ties=ties,
         outside=run.outside,
         resigns=resigns,
-        boxless=bool(moves) and SEATS[mover] not in run.seats,
+        absent=bool(moves) and SEATS[mover] not in run.seats,
         beads=_beads(run, marks) if moves and isinstance(run, Run) and run.resigns and mover == 0 else None,
     )
 

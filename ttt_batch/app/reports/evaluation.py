@@ -342,8 +342,8 @@ def _choice(shown: PositionReport, result: str) -> str:
     cells = [move.name for move in shown.moves if move.probability > 0]
     occupied = [shown.board.cell_name(cell) for cell in shown.forfeits]
     n = len(cells) + len(occupied)
-    if shown.boxless:
-        return "not applicable: it has boxes for the first player alone"
+    if shown.absent:
+        return f"not applicable: it plays as {SEATS[1 - (shown.player or 0)]} alone"
     if shown.resigns:
         return "resigns: its box is empty"
     text = f"plays {' '.join(cells)}" if cells else "plays no free cell"
