@@ -221,7 +221,7 @@ def test_an_opponent_replies_in_the_same_step(board: str, seat: str):
         shown = boards[np.arange(300), seats]
         assert (batch.planes.reshape(300, 2, -1)[:, 0] @ (1 << np.arange(rules.cells)) == shown.astype(np.int64)).all()
         seen = batch.step(actions)
-        after, finished = batch.bitboards, iter(batch.games())
+        after, finished, last = batch.bitboards, iter(batch.games()), batch.last
         for env in range(300):
             if seen.terminated[env]:
                 line = [int(cell) for cell in next(finished).split()]
@@ -232,7 +232,7 @@ def test_an_opponent_replies_in_the_same_step(board: str, seat: str):
                 assert game.over
                 assert seen.rewards[env].tolist() == list(reward)
                 mine = [cell for ply, cell in enumerate(line) if ply % 2 == seats[env]]
-                assert np.flatnonzero(batch.last[env, 0]).tolist() == sorted(mine)
+                assert np.flatnonzero(last[env, 0]).tolist() == sorted(mine)
                 ends += 1
             else:
                 assert not seen.rewards[env].any()

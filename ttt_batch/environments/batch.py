@@ -38,7 +38,7 @@ from ttt_batch.core.text import (
     random_seed,
 )
 from ttt_batch.environments import kernels, rules
-from ttt_batch.environments.observations import make_observer
+from ttt_batch.environments.observations import make_observer, planes_of
 from ttt_batch.environments.pictures import picture_of
 from ttt_batch.games.bitboards import make_lines
 from ttt_batch.games.board import MAX_CODED_CELLS, Board, parse_board
@@ -195,7 +195,7 @@ SETTINGS = (
     "_settings",
     "_keys",
 )
-ARRAYS = ("planes", "mask", "rewards", "terminated", "seats", "last", "_moves", "_played")
+ARRAYS = ("planes", "mask", "rewards", "terminated", "seats", "last_sets", "_moves", "_played")
 """Arguments of a copy of a batch, besides its state."""
 
 
@@ -218,8 +218,8 @@ class Batch:
     rewards: float32[n, 2], of the first and the second player, for the games that this step has ended: 1 for a win,
     -1 for a loss, 0 otherwise.  terminated: bool[n], True if this step ended the game.
     seats: uint8[n], with an opponent the agent's seat in each current game, 0 or 1; otherwise None.
-    last: with `keep_last`, the final `planes` of the games that the last step ended, without an opponent in the view
-    of the player who would move next; the rows of other games have no meaning.
+    last_sets: with `keep_last`, the positions of `last` as W[2, n], the cells of the viewer and of its opponent, cell i
+    as bit i; W is uint32 or uint64.
 
     Game k (from 0) of environment i draws from (seed, i, k) only, independent of other environments.
     """
@@ -256,7 +256,7 @@ class Batch:
         first_env: the number of the first environment.
         dtype: of planes, uint8 or bool.  arrays: by name (`planes`, `mask`, `rewards`, `terminated`) those to write to
         instead of new ones; they may lie in shared memory, and must be contiguous and not overlap.
-        keep_last: keep final positions in `last`.  record: keep moves, for `games`.
+        keep_last: keep final positions, for `last`.  record: keep moves, for `games`.
         threads: how many step at once, each a part of at least 1,024 boards; None: one for each processor.  Results do
         not depend on it.  Two were 1.3 to 1.5 times as fast as one from 65,536 boards on against `random`, and from
         262,144 on without an opponent; with a million boards 1.9 to 2.2 times.
@@ -318,7 +318,7 @@ class Batch:
         }
         self._compiled: dict[Any, partial[Any]] = {}
         self._all, self._shape = np.ones(self.n, np.uint8), (self.n,)
-        more = self._seen.seat, self._seen.last, self._seen.played  # empty without an opponent and kept positions
+        more = self._seen.seat, self._seen.last_own, self._seen.played  # empty without an opponent and kept positions
         self._lean = self.autoreset == "same-step" and not any(array.size for array in more)
 
     def _make_arrays(
@@ -333,19 +333,19 @@ class Batch:
             "rewards": ((n, 2), np.dtype(np.float32)),
             "terminated": ((n,), np.dtype(np.bool_)),
         }
-        word = np.dtype(rules.word_type(self.board)).itemsize
-        more = n * (3 * word + 10 + against + 2 * cells * (keep_last + record))
+        word = np.dtype(rules.word_type(self.board))
+        more = n * ((3 + 2 * keep_last) * word.itemsize + 10 + against + 2 * cells * record)
         made = output_arrays(shapes, given, more)
         self.planes, self.mask, self.rewards, self.terminated = (made[name] for name in shapes)
         self.seats = np.zeros(n, np.uint8) if against else None
-        self.last = np.zeros(*look) if keep_last else None
+        self.last_sets = np.zeros((2, n), word) if keep_last else None
         none = np.zeros(0, np.uint8)
         moves, played = np.full((2, n * cells if record else 0), -1, np.int8)
         self._moves, self._played = moves, played.reshape(-1, cells)
         planes, mask, rewards, terminated = (flat(made[name]) for name in shapes)
         seats = none if self.seats is None else self.seats
-        last = none if self.last is None else flat(self.last)
-        self._seen = kernels.Seen(planes, mask, rewards, terminated, seats, last, moves, played)
+        last_own, last_other = np.zeros((2, 0), word) if self.last_sets is None else self.last_sets
+        self._seen = kernels.Seen(planes, mask, rewards, terminated, seats, last_own, last_other, moves, played)
 
     def reset(self, which: Any = None, *, seed: Number | None = None) -> StepArrays:
         """Begin the next game everywhere, or where `which` (bool[n]) is True; with a seed, game 0 of that seed.
@@ -474,7 +474,7 @@ class Batch:
         """
         if not is_plain(players, self._shape):
             check_array("players", players, self._shape, np.int64)
-        chosen = np.zeros(self.n)
+        chosen = np.empty(self.n)
         self._run(kernels.choose_rewards, players, chosen)
         return chosen
 
@@ -484,6 +484,14 @@ class Batch:
         The viewer is whose marks come first in `planes`.  Raises UsageError.
         """
         return make_observer(observation, dtype)(self.planes, self.movers)
+
+    @property
+    def last(self) -> NDArray[Any] | None:
+        """Return, with `keep_last`, the final `planes` of the games that the last step ended, in a new array.
+
+        Without an opponent the viewer is the player who would move next.  Rows of other games have no meaning.
+        """
+        return None if self.last_sets is None else planes_of(self.board, *self.last_sets).view(self.planes.dtype)
 
     @property
     def codes(self) -> NDArray[np.int64]:
@@ -554,8 +562,8 @@ class Batch:
     def __setstate__(self, kept: tuple[dict[str, Any], dict[str, Any]]) -> None:
         settings, arrays = kept
         self.__dict__.update(settings)
-        against, keep_last, record = arrays["seats"] is not None, arrays["last"] is not None, arrays["_played"].size > 0
-        self._make_arrays(arrays["planes"].dtype, None, against, keep_last, record)
+        against, keep_last = (arrays[name] is not None for name in ("seats", "last_sets"))
+        self._make_arrays(arrays["planes"].dtype, None, against, keep_last, arrays["_played"].size > 0)
         self._prepare()
         for name in ARRAYS:
             if arrays[name] is not None:

@@ -29,7 +29,7 @@ from numpy.typing import DTypeLike, NDArray
 from ttt_batch.core.errors import UsageError, quoted
 from ttt_batch.core.text import check_switches, choose, parse_int
 from ttt_batch.environments.batch import AUTORESET, Batch, Opponent, flags_of, read_array
-from ttt_batch.environments.observations import TERMINAL_VIEWS, Observer, make_observer, turned
+from ttt_batch.environments.observations import TERMINAL_VIEWS, Observer, make_observer, planes_of, turned
 from ttt_batch.environments.pictures import ENDINGS, RENDER_MODES, check_render_mode, picture_of, rendered
 from ttt_batch.games.board import Board
 
@@ -59,18 +59,18 @@ def observed(batch: Batch, observer: Observer, viewers: NDArray[np.int64], *, tu
 
 
 def final_views(
-    last: NDArray[np.uint8], ended: NDArray[np.bool_], acted: NDArray[np.int64], view: str, against: bool
+    batch: Batch, last: NDArray[Any], ended: NDArray[np.bool_], acted: NDArray[np.int64], view: str
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the final planes of games that ended and restarted in a step, and their viewers (int64).
 
-    last: see `Batch`.  ended: bool[n], which games.  acted: int64[n], who made the last action.
-    view: one of `TERMINAL_VIEWS`.  against: whether there is an opponent.
+    last: `batch.last_sets` after that step.  ended: bool[n], which games.  acted: int64[n], who made the last action.
+    view: one of `TERMINAL_VIEWS`.
     """
-    places = np.flatnonzero(ended)
-    planes, seats = last.take(places, axis=0), acted[places]
-    if against:
+    own, other = last[:, ended]
+    planes, seats = planes_of(batch.board, own, other), acted[ended]
+    if batch.seats is not None:
         return planes, seats
-    movers = np.bitwise_xor.reduce(planes, axis=(1, 2, 3)).astype(np.int64)  # an odd number of marks: the second
+    movers = (np.bitwise_count(own | other) & 1).astype(np.int64)
     return (turned(planes, movers, seats), seats) if view == "acted" else (planes, movers)
 
 
@@ -311,7 +311,7 @@ class MNKVectorEnv(VectorEnv):
         # In NumPy, to take them from a flat view took three times as long, and a choice of columns longer.
         rewards, over = self.batch.rewards_of(mover), seen.terminated.copy()
         observations, info = self._seen()
-        if self.batch.last is not None and over.any():
+        if self.batch.last_sets is not None and over.any():
             info = self._final(info, over, mover)
         if self.render_mode == "human":
             self.render()
@@ -319,8 +319,8 @@ class MNKVectorEnv(VectorEnv):
 
     def _final(self, info: Info, over: NDArray[np.bool_], mover: NDArray[np.int64]) -> Info:
         """Return `info` with the infos of games that ended in a step in which they restarted."""
-        against, ended = self.batch.seats is not None, over.copy()
-        views = partial(final_views, np.array(self.batch.last), ended, mover, self._view, against)
+        ended = over.copy()
+        views = partial(final_views, self.batch, np.array(self.batch.last_sets), ended, mover, self._view)
         if self.render_mode == "human":  # `render` shows the next games, already started
             for env, (own, other), seat in zip(np.flatnonzero(over), *views(), strict=True):
                 marks = own * (1 + seat) + other * (2 - seat)

@@ -49,6 +49,7 @@ from ttt_batch.environments.rules import (
     ObservationLayout,
     Rules,
     Scratch,
+    find_sides,
     judge_step,
     landing,
     make_moves,
@@ -59,7 +60,6 @@ from ttt_batch.environments.rules import (
     restart,
     show_rows,
     write_observations,
-    write_planes,
 )
 from ttt_batch.evaluation.search import copy_for_thread
 from ttt_batch.games.bitboards import Lines
@@ -107,7 +107,7 @@ class Seen(NamedTuple):
     planes: uint8[n * 2 * cells], cells of the player and of its opponent.  mask: uint8[n * actions], legal actions;
     none in games that are over.  rewards: float32[n * 2].  terminated: uint8[n].
     seat: uint8[n], the agent's seat; uint8[0] without an opponent.
-    last: uint8[n * 2 * cells], planes of the position in which a game ended, or uint8[0].
+    last_own, last_other: W[n], the cells of the two sides of `planes` in the position in which a game ended, or W[0].
     moves, played: int8[n * cells], the cells of the current game, and of one that ended in this step, or int8[0].
     """
 
@@ -116,7 +116,8 @@ class Seen(NamedTuple):
     rewards: Float32Array
     terminated: Uint8Array
     seat: Uint8Array
-    last: Uint8Array
+    last_own: WordArray
+    last_other: WordArray
     moves: Int8Array
     played: Int8Array
 
@@ -395,6 +396,20 @@ def keep_moves(rules: Rules, state: BatchState, seen: Seen, ended: Uint8Array, f
 
 
 @inlined
+def keep_positions(state: BatchState, seen: Seen, first: Int64, last: Int64) -> None:
+    """Keep the positions of games `first` to `last - 1` before those that ended restart."""
+    own, other = state.own[first:last], state.other[first:last]
+    kept_own, kept_other = seen.last_own[first:last], seen.last_other[first:last]
+    if seen.seat.shape[0] == 0:
+        for g in range(own.shape[0]):
+            kept_own[g] = own[g]
+        for g in range(own.shape[0]):
+            kept_other[g] = other[g]
+    else:
+        find_sides(own, other, seen.seat[first:last], kept_own, kept_other)
+
+
+@inlined
 def find_openings(games: BatchGames, first: Int64) -> None:
     """Set `scratch.idle` to 0 in the block's new games (where it is not 0) that the opponent begins, else to 1."""
     _, state, settings, seen, scratch = games
@@ -436,8 +451,8 @@ def step(games: BatchGames, lines: Lines, player: Any, key: np.uint64, actions: 
         for move in range(3):
             if move == OPENING:
                 # All games of a block in vector code: a loop over those that ended took three times as long.
-                if seen.last.shape[0] != 0:
-                    write_planes(rules, state, scratch, seen.seat, seen.last, first, last)
+                if seen.last_own.shape[0] != 0:
+                    keep_positions(state, seen, first, last)
                 if seen.played.shape[0] != 0:
                     keep_moves(rules, state, seen, ended, first)
                 report(ended, seen.rewards[2 * first : 2 * last], seen.terminated[first:last])
@@ -503,5 +518,5 @@ def choose_rewards(rewards: Float32Array, players: Int64Array, chosen: Float64Ar
     rewards: float32[2 * n], see `Seen`.  players: int64[n], 0 or 1.
     """
     for g in range(players.shape[0]):
-        first, second = rewards[2 * g], rewards[2 * g + 1]
-        chosen[g] = np.float64(first if players[g] == 0 else second)
+        # An index instead of a choice of two values, which the processor would mispredict for half the games.
+        chosen[g] = np.float64(rewards[2 * g + np.int64(players[g] != 0)])

@@ -17,8 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ttt_batch.agents.base import as_cells
 from ttt_batch.core.errors import UsageError, quoted
 from ttt_batch.core.text import choose
+from ttt_batch.games.board import Board
 
 DTYPES: dict[str, type[Any]] = {
     "planes": np.uint8,
@@ -71,6 +73,12 @@ def make_observer(observation: str, dtype: DTypeLike | None = None) -> Observer:
     if wanted.kind not in "iuf" or (wanted.kind == "u" and observer.bounds[0] < 0):
         raise UsageError(f"{kind} observations of the dtype {wanted} are not supported; choose int8 or float32")
     return observer
+
+
+def planes_of(board: Board, own: NDArray[Any], other: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return planes (uint8[n, 2, rows, cols]) of positions with these marks of both sides (sets, uint32 or uint64)."""
+    cells = as_cells(np.stack([own, other], axis=1), board.cells)
+    return cells.view(np.uint8).reshape(-1, 2, board.rows, board.cols)
 
 
 def turned(planes: NDArray[Any], shown: NDArray[Any], viewers: NDArray[Any]) -> NDArray[Any]:

@@ -403,43 +403,20 @@ def find_masks(top: np.uint64, own: WordArray, other: WordArray, over: Uint8Arra
 
 
 @inlined
-def find_sides(own: WordArray, other: WordArray, seat: Uint8Array, mine: Uint64Array, theirs: Uint64Array) -> None:
+def find_sides(own: WordArray, other: WordArray, seat: Uint8Array, mine: WordArray, theirs: WordArray) -> None:
     """Write the cells of player `seat` (uint8[count]) to `mine`, and those of its opponent to `theirs`."""
+    word = mine.dtype.type
     for g in range(own.shape[0]):
         same = parity(np.uint64(own[g]) | np.uint64(other[g])) == seat[g]
-        mine[g] = np.uint64(own[g]) if same else np.uint64(other[g])
-        theirs[g] = np.uint64(other[g]) if same else np.uint64(own[g])
+        mine[g] = word(own[g]) if same else word(other[g])
+        theirs[g] = word(other[g]) if same else word(own[g])
 
 
 @inlined
 def join_sides(mine: WordArray, theirs: WordArray, cells: Int64, words: Uint64Array) -> None:
-    """Write both sides' cells (W[count]) to `words` (uint64[2 * BLOCK]): a word a game, above JOINED cells two."""
-    if cells <= JOINED:
-        for g in range(mine.shape[0]):
-            words[g] = np.uint64(mine[g]) | shift_left(np.uint64(theirs[g]), cells)
-    else:
-        for g in range(mine.shape[0]):
-            words[2 * g], words[2 * g + 1] = np.uint64(mine[g]), np.uint64(theirs[g])
-
-
-@inlined
-def write_planes(
-    rules: Rules, state: BatchState, scratch: Scratch, seats: Uint8Array, planes: Uint8Array, first: Int64, last: Int64
-) -> None:
-    """Write planes of games `first` to `last - 1` to `planes`, and of later ones as in `write_observations`.
-
-    seats: the agents', or empty; see `kernels.Seen`.
-    """
-    cells, count, words, spare = rules.cells, last - first, scratch.words[0], scratch.words[1]
-    own, other = state.own[first:last], state.other[first:last]
-    if seats.shape[0] == 0:
-        join_sides(own, other, cells, words)
-    else:
-        mine, theirs = scratch.words[2, :count], scratch.words[2, BLOCK : BLOCK + count]
-        find_sides(own, other, seats[first:last], mine, theirs)
-        join_sides(mine, theirs, cells, words)
-    each = 1 if cells <= JOINED else 2
-    write_bits(planes, 2 * cells * first, words, spare, count * each, 2 * cells // each)
+    """Write both sides' cells (W[count]), at most JOINED, to `words` (uint64[2 * BLOCK]), a word a game."""
+    for g in range(mine.shape[0]):
+        words[g] = np.uint64(mine[g]) | shift_left(np.uint64(theirs[g]), cells)
 
 
 @inlined
@@ -450,10 +427,17 @@ def write_observations(rules: Rules, state: BatchState, scratch: Scratch, seen: 
     """
     if rules.cells > JOINED:
         return
-    count, bits, spare = last - first, scratch.words[0], scratch.words[1]
-    find_masks(np.uint64(rules.top[0]), state.own[first:last], state.other[first:last], state.over[first:last], bits)
-    write_bits(seen.mask, rules.actions * first, bits, spare, count, rules.actions)
-    write_planes(rules, state, scratch, seen.seat, seen.planes, first, last)
+    cells, count, words, spare = rules.cells, last - first, scratch.words[0], scratch.words[1]
+    own, other = state.own[first:last], state.other[first:last]
+    find_masks(np.uint64(rules.top[0]), own, other, state.over[first:last], words)
+    write_bits(seen.mask, rules.actions * first, words, spare, count, rules.actions)
+    if seen.seat.shape[0] == 0:
+        join_sides(own, other, cells, words)
+    else:
+        mine, theirs = scratch.words[2, :count], scratch.words[2, BLOCK : BLOCK + count]
+        find_sides(own, other, seen.seat[first:last], mine, theirs)
+        join_sides(mine, theirs, cells, words)
+    write_bits(seen.planes, 2 * cells * first, words, spare, count, 2 * cells)
 
 
 @inlined

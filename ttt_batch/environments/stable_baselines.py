@@ -98,8 +98,8 @@ class MNKVecEnv(VecEnv):
         self._untouched = False
         rewards, over = self.batch.rewards_of(mover).astype(np.float32), seen.terminated.copy()
         infos, ended = [GOING_ON] * self.num_envs, np.flatnonzero(over)
-        against = self.batch.seats is not None
-        finals = self._observer(*final_views(np.asarray(self.batch.last), over, mover, self._view, against))
+        last: Any = self.batch.last_sets
+        finals = self._observer(*final_views(self.batch, last, over, mover, self._view))
         for env, final, seat in zip(ended.tolist(), finals, mover[ended].tolist(), strict=True):
             infos[env] = {"terminal_observation": final, "seat": seat}
         return self._observer(seen.planes, self.batch.movers), rewards, over, infos
