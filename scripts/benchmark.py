@@ -13,6 +13,7 @@ and `--page` writes `data/benchmark.md`, whose text is `scripts/pages/benchmark.
 """
 
 import argparse
+import importlib.util
 import json
 import math
 import operator
@@ -51,6 +52,8 @@ from environment_contestants import (
     DRAWS,
     IN_NUMPY,
     LONG_STEPS,
+    MADE,
+    SHARED,
     SIZES,
     SLOWEST,
     TURNS,
@@ -64,6 +67,7 @@ from peers import REPLAYS, WAYS
 
 from ttt_batch.analysis.warmup import environment_info
 from ttt_batch.core.text import TEXTBOOK
+from ttt_batch.environments.batch import AUTORESET
 from ttt_batch.learners import LEARNERS
 
 QUICK: dict[str, Any] = {"rounds": 5, "peer_rounds": 5, "cold_rounds": 1, "seeds": 20, "once": 1, "long": 0}
@@ -282,6 +286,16 @@ def environment_figures() -> Iterator[Figure]:
         yield Figure(f"{name}Pgx, recorded moves", ours, "games/s", "x", f"pgx-{board}-{envs}")
         for way in WAYS:
             yield Figure(f"{name}EnvPool, {way}", ours, way, "x", f"envpool-{board}-{envs}")
+    for mode in AUTORESET:
+        name = f"environments: make_vec, {MADE:,} of 3x3 against random, {mode}"
+        yield Figure(name, f"make_vec {mode}", "games/s", "steps/s")
+        yield Figure(f"{name} / Batch", f"make_vec {mode}", "of Batch", "x", target=(">=", 0.7))
+    for opponent in (None, "random"):
+        against = f" against {opponent}" if opponent else ""
+        name, pair = f"environments: {SHARED:,} of 3x3{against}, two threads", f"steps in threads {opponent}"
+        yield Figure(name, pair, "games/s", "steps/s")
+        yield Figure(f"{name} / one thread", pair, "two/one", "x")
+        yield Figure(f"{name} / one thread, on two free cores", pair, "two/one, free", "x", target=(">=", 1.8))
     memory = f"environments: memory grown over 10^{math.log10(LONG_STEPS):.0f} steps"
     yield Figure(memory, "steps memory", "megabytes", "MB", None, ("<=", 1))
 
@@ -302,6 +316,9 @@ def choose(wanted: list[str], plan: Plan) -> list[Figure]:
     if not can_run_clusters():
         say("Dask is not installed: what is measured of clusters is left out")
         possible = [figure for figure in possible if figure.contestant not in cluster_contestants()]
+    if importlib.util.find_spec("gymnasium") is None:
+        say("Gymnasium is not installed: make_vec is left out")
+        possible = [figure for figure in possible if not figure.contestant.startswith("make_vec")]
     chosen = [f for f in possible if not wanted or any(word.lower() in f.name.lower() for word in wanted)]
     if not chosen:
         names = "\n  ".join(figure.name for figure in possible)

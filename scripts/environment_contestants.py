@@ -5,17 +5,23 @@ All make the same moves on the same boards, with the reset in the same step, and
 is not counted.
 """
 
+import math
+import threading
 import time
+from collections.abc import Callable
 
 import numpy as np
-from contestants import Contestant, Measure, Plan, Values, memory, run_peer
+from contestants import TWO_CORES, Contestant, Measure, Plan, Values, memory, run_peer
 from numpy.typing import NDArray
 from numpy_boards import PlainBoards, TunedBoards
 from peers import REPLAYS, WAYS
 
 import ttt_batch as ttt
+from ttt_batch.environments.batch import AUTORESET
 
-N = 16_384
+N, MADE, SHARED = 16_384, 4_096, 65_536
+"""Boards of most measurements, of `make_vec`, and of steps on several threads."""
+
 PEERS = (
     "pgx-steps",
     "gymnasium-steps",
@@ -117,6 +123,94 @@ def against(opponent: str, board: str) -> Contestant:
     return Contestant(prepare)
 
 
+def in_gymnasium(mode: str) -> Contestant:
+    """Steps of `make_vec` beside those of `Batch`, with the resets that the mode leaves to the caller, turn by turn."""
+
+    def prepare(_: Plan) -> Measure:
+        import gymnasium
+
+        from ttt_batch.environments.gymnasium_envs import NAME
+
+        batch = ttt.Batch(MADE, "3x3", 1, "random", mode)
+        envs = gymnasium.make_vec(NAME, num_envs=MADE, autoreset_mode=mode, seed=1)
+
+        def step_batch(actions: NDArray[np.int64]) -> None:
+            seen = batch.step(actions)
+            if mode == "disabled":
+                batch.reset(seen.terminated)
+
+        def step_envs(actions: NDArray[np.int64]) -> None:
+            over = envs.step(actions)[2]
+            if mode == "disabled":
+                envs.reset(options={"reset_mask": over})
+
+        actions = []
+        for _ in range(CHUNK):
+            actions.append(batch.sample())
+            step_batch(actions[-1])
+
+        def time_of(step: Callable[[NDArray[np.int64]], None]) -> float:
+            start = clock()
+            for one in actions:
+                step(one)
+            return clock() - start
+
+        def measure() -> Values:
+            batch.reset(seed=1), envs.reset(seed=1)
+            alone, made = time_of(step_batch), time_of(step_envs)
+            return {"games/s": MADE * CHUNK / made, "of Batch": alone / made}
+
+        measure()
+        return measure
+
+    return Contestant(prepare)
+
+
+def in_threads(opponent: str | None) -> Contestant:
+    """Steps of many boards on two threads beside one, and beside two batches of half as many at once.
+
+    The batches at once know nothing of each other: they show what the cores have to give at that moment.
+    """
+
+    def prepare(_: Plan) -> Measure:
+        one, two = (ttt.Batch(SHARED, "3x3", 1, opponent, "same-step", threads=threads) for threads in (1, 2))
+        half = SHARED // 2
+        halves = [ttt.Batch(half, "3x3", 1, opponent, "same-step", first_env=first) for first in (0, half)]
+        actions = actions_of(one, CHUNK)
+        parts = [[given[first : first + half].copy() for given in actions] for first in (0, half)]
+
+        def steps(batch: ttt.Batch, actions: list[NDArray[np.int64]]) -> None:
+            for given in actions:
+                batch.step(given)
+
+        def seconds(batch: ttt.Batch, actions: list[NDArray[np.int64]]) -> float:
+            batch.reset(seed=1)
+            start = time.perf_counter()
+            steps(batch, actions)
+            return time.perf_counter() - start
+
+        def seconds_at_once() -> float:
+            for batch in halves:
+                batch.reset(seed=1)
+            other = threading.Thread(target=steps, args=(halves[1], parts[1]))
+            start = time.perf_counter()
+            other.start()
+            steps(halves[0], parts[0])
+            other.join()
+            return time.perf_counter() - start
+
+        def measure() -> Values:
+            alone, shared = seconds(one, actions), seconds(two, actions)
+            at_once = alone / seconds_at_once()
+            free = alone / shared if at_once >= TWO_CORES else math.nan
+            return {"games/s": SHARED * CHUNK / shared, "two/one": alone / shared, "two/one, free": free}
+
+        measure()
+        return measure
+
+    return Contestant(prepare)
+
+
 def drawn(board: str) -> Contestant:
     """Random legal actions."""
 
@@ -205,5 +299,7 @@ def environment_contestants() -> dict[str, Contestant]:
         **{f"turns {opponent} {board}": against(opponent, board) for opponent, board in TURNS},
         **{f"draws {board}": drawn(board) for board in DRAWS},
         **{f"alone {what}": alone(what == "draws") for what in ("steps", "draws")},
+        **{f"make_vec {mode}": in_gymnasium(mode) for mode in AUTORESET},
+        **{f"steps in threads {opponent}": in_threads(opponent) for opponent in (None, "random")},
         "steps memory": Contestant(long_steps, "once"),
     }
