@@ -50,8 +50,9 @@ GAMES = 100_000
 STUDIES = (("walk", BATCH, 1000, 0.85), ("flow", BATCH, 1000, 0.85), ("walk", 1024, 200, 0.7))
 """Engines, batches and seeds of studies, with the share of the kernel's speed that is asked."""
 
-NETWORKS, WARM_NETWORK_GAMES, NETWORK_THREADS = ("5x5x4", "6x5x4", "connect4"), 2_000, "6x5x4"
-"""Boards of networks that learn, games before they are measured, and the board on which two threads are."""
+NETWORKS, WARM_NETWORK_GAMES, NETWORK_THREADS = ("5x5x4", "6x5x4", "connect4"), 2_048, "5x5x4"
+"""Boards of networks that learn, games before they are measured, and the board that is also measured with two threads,
+which has two networks."""
 
 MENACE_GAMES = 220
 """Of each `menace` in a study: as many as Michie's had."""
@@ -249,8 +250,8 @@ def network(board: str, threads: int = 1) -> Contestant:
     def prepare(plan: Plan) -> Measure:
         trainer = PatternTrainer(make_pattern_config(board=parse_board(board), seed=1), None, threads)
         advance(trainer, WARM_NETWORK_GAMES)
-        rate, batch = WARM_NETWORK_GAMES / advance(trainer, WARM_NETWORK_GAMES), trainer.config.batch
-        games = max(1, round(rate * plan.seconds / batch)) * batch
+        rate, whole = WARM_NETWORK_GAMES / advance(trainer, WARM_NETWORK_GAMES), trainer.config.round
+        games = max(1, round(rate * plan.seconds / whole)) * whole
         return lambda: {"games/s": games / advance(trainer, games)}
 
     return Contestant(prepare)

@@ -2,7 +2,7 @@
 
 All make the same moves on the same boards, with the reset in the same step, and write planes, mask, rewards and
 `terminated`.  Only steps are timed, not the choice of actions, by the core's time: what other processes take of it
-is not counted.
+is not counted.  Steps on several threads go by the clock.
 """
 
 import math
@@ -156,7 +156,8 @@ def in_gymnasium(mode: str) -> Contestant:
             return clock() - start
 
         def measure() -> Values:
-            batch.reset(seed=1), envs.reset(seed=1)
+            batch.reset(seed=1)
+            envs.reset(seed=1)
             alone, made = time_of(step_batch), time_of(step_envs)
             return {"games/s": MADE * CHUNK / made, "of Batch": alone / made}
 
@@ -167,9 +168,9 @@ def in_gymnasium(mode: str) -> Contestant:
 
 
 def in_threads(opponent: str | None) -> Contestant:
-    """Steps of many boards on two threads beside one, and beside two batches of half as many at once.
+    """Steps of many boards on two threads beside one, by the clock.
 
-    The batches at once know nothing of each other: they show what the cores have to give at that moment.
+    Two batches of half as many boards that step at once show the speed that both cores can reach at that moment.
     """
 
     def prepare(_: Plan) -> Measure:
