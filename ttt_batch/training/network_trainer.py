@@ -203,10 +203,10 @@ class PatternTrainer(Trainer):
         if not found:
             return None if found is None else self.glance()
         self.proofs = {SEATS[seat]: (proof.status, proof.positions) for seat, proof in found.items()}
-        weights = self.weights()
         for seat in (seat for seat, proof in found.items() if proof.status == "proved"):
-            self._proved = np.zeros(weights.shape[1:], np.int32) if self._proved is None else self._proved.copy()
-            self._proved[:, seat] = weights[-seat, :, seat]  # of the first network, or the last one
+            weights = self.weights_of(seat)
+            self._proved = np.zeros((len(weights), 2), np.int32) if self._proved is None else self._proved.copy()
+            self._proved[:, seat] = weights
         return self.glance(found)
 
     def glance(self, proofs: Mapping[int, Proof] = {}) -> dict[str, Any]:
@@ -235,6 +235,11 @@ class PatternTrainer(Trainer):
             np.stack([net.coherence.reshape(-1, 2, 2) for net in self._nets]),
             tuple(lost.copy() for lost in self._lost),
         )
+
+    def weights_of(self, seat: int) -> NDArray[np.int32]:
+        """Return int32[K]: a copy of the weights by which a seat plays, of the first network, or of the last one."""
+        weights: NDArray[np.int32] = self._nets[-seat].weights[seat]
+        return weights[self.network.members[self.network.kind_start[:-1]]]
 
     def weights(self) -> NDArray[np.int32]:
         """Return int32[N, K, P]: a copy of all weights."""
