@@ -3,10 +3,10 @@
     python scripts/connect_four.py [--seeds 3] [--seconds 600] [--json FILE] [--picture FILE] [--page FILE]
     python scripts/connect_four.py --from JSON [--picture FILE] [--page FILE]
 
-A network learns as `train --board connect4 --learner patterns` does, on one thread, for `--seconds` of processor time,
-hunts for lost games included.  Four times on the way it plays games against `two-ply`.  At the end, and with the first
-seed half-way, `ttt_batch.analysis.corrections` corrects a copy until it wins every game, which is a proof.  The
-network itself then plays against best play.  `--page` writes `data/connect4.md`, whose text is
+A network learns as `train --board connect4 --learner patterns --keep average` does, on one thread, for `--seconds` of
+processor time, hunts for lost games included.  Four times on the way it plays games against `two-ply`.  At the end, and
+with the first seed half-way, `ttt_batch.analysis.corrections` corrects a copy until it wins every game, which is a
+proof.  The network itself then plays against best play.  `--page` writes `data/connect4.md`, whose text is
 `scripts/pages/connect4.md`.
 """
 
@@ -77,8 +77,8 @@ def measure_seed(board: str, seed: int, seconds: float, games: tuple[int, int], 
 
 
 def make_trainer(board: str, seed: int) -> PatternTrainer:
-    """Return a new network that learns to win as first."""
-    config = make_pattern_config(board=parse_board(board), objective="win", seat="first", seed=seed)
+    """Return a new network that learns to win as first, and plays with an average of its weights."""
+    config = make_pattern_config(board=parse_board(board), objective="win", seat="first", keep="average", seed=seed)
     return PatternTrainer(config, None, 1)
 
 

@@ -435,6 +435,7 @@ def untried(file: Any) -> None:
         (put("statistics/games", 2016, 1), "add up"),
         (put("tables/lost", -1, (0, slice(1, None))), "a game that was not lost"),
         (configured(seat="first"), "contradict|foreign"),
+        (configured(keep="average"), "tables/average does not agree with its configuration"),
         (configured(prove_every=1100, keep="last"), "not the recorded points"),
         (configured(prove_every=0, keep="last"), "holds proofs, but its configuration turns them off"),
     ],

@@ -14,7 +14,7 @@ from helpers.support import command, mostly_slow
 import ttt_batch as ttt
 from ttt_batch.core.errors import RunFileError, UsageError
 from ttt_batch.runs.config import make_pattern_config, pattern_config_from
-from ttt_batch.runs.loading import check_run
+from ttt_batch.runs.loading import check_run, grounds_of
 from ttt_batch.runs.network_run import PROVED, PatternRun
 from ttt_batch.training.network_trainer import LOST_A_PROOF, PatternTrainer, check_proofs, last_game, next_point
 
@@ -177,6 +177,28 @@ def test_what_was_proved_is_kept() -> None:
     assert not np.array_equal(last.agent.weights[1], proved.agent.weights[1])
 
 
+@pytest.mark.parametrize(
+    "options", [{"board": "3x3"}, {"board": "4x3x3-gravity", "objective": "plain"}, {"seat": "second"}]
+)
+def test_an_average_of_the_weights_is_kept(tmp_path: Path, options: dict[str, Any]) -> None:
+    """Each proof moves it by one in 32 towards the weights of then, and nothing that is learnt changes."""
+    options |= {"prove_every": 200, "seed": 2}
+    run = train(1200, **options, keep="average")
+    average: Any = None
+    for games in range(200, 1201, 200):
+        then = train(games, **options, keep="last")
+        weights = np.stack([then.learnt.weights[-seat, :, seat] for seat in run.config.seats], axis=1)
+        average = weights if average is None else average + np.floor((weights - average.astype(float)) / 32)
+    seats = list(run.config.seats)
+    assert np.array_equal(run.average[:, seats], average) and not np.array_equal(average, weights)
+    assert all(np.array_equal(one, other) for one, other in zip(run.learnt[:2], then.learnt[:2], strict=True))
+    assert np.array_equal(run.agent.weights[seats], average[run.network.kind].T)
+    path = tmp_path / "run.h5"
+    train(600, **options, keep="average", out=path)
+    assert ttt.train(resume=path, until=1200) == run and np.array_equal(ttt.load(path).average, run.average)
+    assert not check_run(path)[0] and "the average of the weights" in grounds_of(run, digest=True).trusted
+
+
 def test_other_objectives() -> None:
     """A network for both players, a seat alone, another rule, and the baseline."""
     plain = train(2000, objective="plain")
@@ -212,6 +234,7 @@ def test_boards_beyond_codes() -> None:
     ("options", "said"),
     [
         ({"prove_every": 0, "keep": "proved"}, "keep='proved' needs proofs, but prove_every=0 turns them off"),
+        ({"prove_every": 0, "keep": "average"}, "keep='average' needs proofs, but prove_every=0 turns them off"),
         ({"objective": "win", "board": "3x3-misere"}, "objective win needs a board on which a line wins"),
         ({"objective": "fast"}, "unknown objective 'fast'; choose safe, win or plain"),
         ({"sharing": "all"}, "unknown sharing 'all'; choose symmetry, translation or none"),

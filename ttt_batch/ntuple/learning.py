@@ -22,6 +22,7 @@ from ttt_batch.compiler.intrinsics import prefetch_word
 from ttt_batch.compiler.jit import (
     BoolArray,
     Int8Array,
+    Int32Array,
     Int64,
     Int64Array,
     Integer,
@@ -144,6 +145,14 @@ WORTH_SHARING = 128
 """Games of a batch from which on threads share it: it takes a millisecond or more, and handing it over 0.1 ms."""
 
 OUTCOMES = 4
+
+
+@kernel
+def follow_weights(network: Network, weights: Int32Array, average: Int32Array, share: int) -> None:
+    """Move `average` (int32[K]) towards the weights of one player (int32[W]) by one in `share`."""
+    for kind in range(average.shape[0]):
+        weight = np.int64(weights[network.members[network.kind_start[kind]]])
+        average[kind] += (weight - average[kind]) // share
 
 
 class NetworkWorkspace(NamedTuple):

@@ -371,7 +371,8 @@ class PatternConfig(Configuration):
     batch: games that one network plays with the same weights.
     prove_every: games between two proofs, 0 for no proofs.  Half of the later games begin with moves of lost games
     that proofs have found.
-    keep: `proved` to play with the weights that were proved last, or `last` to play with the last weights.
+    keep: `proved` to play with the weights that were proved last, `last` to play with the last weights, or `average` to
+    play with their average over the last proofs, see `network_trainer`.
     seed: any integer of 64 bits.
     start: digest of the networks before learning from given games; empty after self-play alone.  Such networks
     are not proved, and play with the last weights.
@@ -495,9 +496,9 @@ def make_pattern_config(
     keep = read("keep", default_weights(every))
     if start and every:
         raise UsageError(f"given games are learnt without proofs; choose {flag('prove_every', 0)}")
-    if keep == "proved" and not every:
+    if keep != "last" and not every:
         raise UsageError(
-            f"{flag('keep', 'proved')} needs proofs, but {flag('prove_every', 0)} turns them off; choose last, or prove"
+            f"{flag('keep', keep)} needs proofs, but {flag('prove_every', 0)} turns them off; choose last, or prove"
         )
     text, tuples = parse_tuples(str(given.get("tuples", "auto")), board, coding, files=files)
     _check_memory(weights_of(tuples, board, values["sharing"], coding))

@@ -95,8 +95,9 @@ def grounds_of(run: Run | PatternRun, *, digest: bool) -> Grounds:
         verified += ["form of configuration and weights", "lost games by the rules"]
         verified += [f"proofs made again ({', '.join(proved)})"] if proved else []
         verified += ["results of the last proofs"] if run.statistics["proof"][-1:].any() else []
-        earlier = "proofs at earlier points" if run.config.prove_every and not run.config.start else ""
-        return Grounds(tuple(verified), tuple(filter(None, (*trusted, earlier))))
+        trusted += ["proofs at earlier points"] if run.config.prove_every and not run.config.start else []
+        trusted += ["the average of the weights"] if run.average is not None else []
+        return Grounds(tuple(verified), tuple(trusted))
     verified += ["form of configuration and tables", "positions and moves"]
     games_judged = {run.games} | ({number for number, _ in _earlier(run)} if run.grown is None else set())
     points = run.statistics["games"]

@@ -34,10 +34,17 @@ TABLES = {
     "error": ("int64", "M", "the sum of all errors that the weight has seen, in 2**-20"),
     "absolute": ("int64", "M", "the sum of their absolute values"),
     "proved": ("int32", "M", "the weight when the player's seat was last proved; 0 if that seat does not play by it"),
+    "average": ("int32", "M", "the weight's average over the last proofs; 0 if that seat does not play by it"),
     "lost": ("int8", "L,{cells}", "lost games that proofs have found, cells in order, -1 after the end"),
     "lost_network": ("uint8", "L", "the network that lost them"),
 }
-"""Dtype, axes and meaning of each table.  A file has `proved` only if a seat was proved."""
+"""Dtype, axes and meaning of each table."""
+
+KEPT_APART = ("proved", "average")
+"""Tables that a file may lack: `proved` if no seat was proved, `average` unless the run plays by it.
+
+Fields of `PatternRun`, in its order.
+"""
 
 
 class NetworkState(NamedTuple):
@@ -52,10 +59,10 @@ class NetworkState(NamedTuple):
     lost: tuple[NDArray[np.int8], ...]
 
 
-def network_tables(learnt: NetworkState, proved: NDArray[np.int32] | None) -> dict[str, NDArray[Any]]:
+def network_tables(learnt: NetworkState, apart: Mapping[str, NDArray[np.int32] | None]) -> dict[str, NDArray[Any]]:
     """Return the learnt contents as the tables of a file.
 
-    proved: int32[K, P], the weights of each seat when it was last proved, or None.
+    apart: for each name of KEPT_APART int32[K, P], or None.
     """
     used = np.nonzero(learnt.coherence[..., 1])
     network, kind, player = used
@@ -69,9 +76,9 @@ def network_tables(learnt: NetworkState, proved: NDArray[np.int32] | None) -> di
         "lost": np.concatenate(learnt.lost),
         "lost_network": np.repeat(np.arange(len(learnt.lost)), [len(lost) for lost in learnt.lost]).astype(np.uint8),
     }
-    if proved is None:
-        return tables
-    return tables | {"proved": np.where(_plays(network, player, len(learnt.weights)), proved[kind, player], 0)}
+    plays = _plays(network, player, len(learnt.weights))
+    present = {name: weights for name, weights in apart.items() if weights is not None}
+    return tables | {name: np.where(plays, weights[kind, player], 0) for name, weights in present.items()}
 
 
 def _plays(network: NDArray[Any], player: NDArray[Any], networks: int) -> NDArray[np.bool_]:
@@ -86,8 +93,8 @@ def table_fields(cells: int, names: Iterable[str]) -> dict[str, tuple[str, str]]
 
 def restore(
     tables: Mapping[str, NDArray[Any]], networks: int, kinds: int, cells: int
-) -> tuple[NetworkState, NDArray[np.int32] | None]:
-    """Return what a file's tables hold: the networks, and the proved weights (int32[K, P]) or None.
+) -> tuple[NetworkState, dict[str, NDArray[np.int32]]]:
+    """Return what a file's tables hold: the networks, and what there is of KEPT_APART, int32[K, P] each.
 
     Raises RunFileError for tables that training cannot have written.
     """
@@ -101,27 +108,28 @@ def restore(
         raise RunFileError(f"tables/kind does not ascend; {FOREIGN}")
     if (tables["absolute"] <= 0).any() or (np.abs(tables["error"]) > tables["absolute"]).any():
         raise RunFileError(f"tables/error holds a sum beyond that of absolute values; {FOREIGN}")
-    if (np.abs(tables["weight"].astype(np.int64)) > LARGEST).any():
-        raise RunFileError(f"tables/weight holds a number beyond {LARGEST:,}; {FOREIGN}")
+    for name in tables.keys() & {"weight", *KEPT_APART}:
+        if (np.abs(tables[name].astype(np.int64)) > LARGEST).any():
+            raise RunFileError(f"tables/{name} holds a number beyond {LARGEST:,}; {FOREIGN}")
     weights, coherence = np.zeros((networks, kinds, 2), np.int32), np.zeros((networks, kinds, 2, 2), np.int64)
     weights[used] = tables["weight"]
     coherence[*used, 0], coherence[*used, 1] = tables["error"], tables["absolute"]
     lost = tuple(tables["lost"][tables["lost_network"] == number] for number in range(networks))
-    if "proved" not in tables:
-        return NetworkState(weights, coherence, lost), None
     network, kind, player = (one.astype(np.int64) for one in used)
-    plays, proved = _plays(network, player, networks), np.zeros((kinds, 2), np.int32)
-    if tables["proved"][~plays].any():
-        raise RunFileError(f"tables/proved holds a weight by which no seat plays; {FOREIGN}")
-    proved[kind[plays], player[plays]] = tables["proved"][plays]
-    return NetworkState(weights, coherence, lost), proved
+    plays, apart = _plays(network, player, networks), {}
+    for name in (name for name in KEPT_APART if name in tables):
+        if tables[name][~plays].any():
+            raise RunFileError(f"tables/{name} holds a weight by which no seat plays; {FOREIGN}")
+        apart[name] = np.zeros((kinds, 2), np.int32)
+        apart[name][kind[plays], player[plays]] = tables[name][plays]
+    return NetworkState(weights, coherence, lost), apart
 
 
 def _check_layout(tables: Mapping[str, NDArray[Any]], cells: int) -> None:
     """Raise RunFileError unless the tables are those of `TABLES` and every lost game is a valid sequence of cells."""
     for name, (dtype, axes, _) in TABLES.items():
         if name not in tables:
-            if name != "proved":
+            if name not in KEPT_APART:
                 raise RunFileError(f"table {name!r} is missing; {FOREIGN}")
         elif tables[name].dtype != dtype or tables[name].ndim != len(axes.split(",")):
             raise RunFileError(f"tables/{name} is not {dtype}[{axes.format(cells=cells)}]; {FOREIGN}")
@@ -149,6 +157,7 @@ class PatternRun(StoredRun):
 
     learnt: the state from which training resumes.
     proved: int32[K, P], the weights of each seat when it was last proved, 0 for a seat never proved; or None.
+    average: int32[K, P], the average of the weights of each seat over the last proofs, if the run plays by it; or None.
     """
 
     config: PatternConfig
@@ -156,6 +165,7 @@ class PatternRun(StoredRun):
     learnt: NetworkState
     statistics: dict[str, NDArray[Any]]
     proved: NDArray[np.int32] | None = None
+    average: NDArray[np.int32] | None = None
 
     generalises: ClassVar[bool] = True
     own_ties: ClassVar[bool] = True
@@ -195,6 +205,8 @@ class PatternRun(StoredRun):
         """Return the weights, int32[K], by which a seat (0 or 1) plays."""
         if self.proved is not None and self.plays_proved(seat):
             return self.proved[:, seat]
+        if self.average is not None and seat in self.config.seats:
+            return self.average[:, seat]
         weights: NDArray[np.int32] = self.learnt.weights[-seat, :, seat]  # the first network, or the last one
         return weights
 
@@ -264,7 +276,7 @@ class PatternRun(StoredRun):
 
     def learnt_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the tables of the file."""
-        return network_tables(self.learnt, self.proved)
+        return network_tables(self.learnt, {"proved": self.proved, "average": self.average})
 
     def data(self) -> RunData:
         """Return the contents of the run file."""
@@ -283,12 +295,15 @@ def pattern_run_of(data: RunData) -> PatternRun:
         raise RunFileError(f"{finding}; {FOREIGN}")
     if networks * kinds * 40 > free_memory():
         raise RunFileError(f"its {count_text(networks * kinds * 2, 'weight')} take more memory than is free; free some")
-    learnt, proved = restore(data.tables, networks, kinds, config.board.cells)
+    learnt, apart = restore(data.tables, networks, kinds, config.board.cells)
     for finding in _lost_contradictions(learnt, data, config):
         raise RunFileError(f"{finding}; {FOREIGN}")
-    run = PatternRun(config, data.games, learnt, data.statistics, proved)
-    if (proved is not None) != any(map(run.proved_after, config.seats)):
+    kept = (apart.get(name) for name in KEPT_APART)
+    run = PatternRun(config, data.games, learnt, data.statistics, *kept)
+    if (run.proved is not None) != any(map(run.proved_after, config.seats)):
         raise RunFileError(f"tables/proved does not agree with statistics/proof; {FOREIGN}")
+    if (run.average is not None) != (config.keep == "average" and bool(run.tried.any())):
+        raise RunFileError(f"tables/average does not agree with its configuration; {FOREIGN}")
     run.network = network
     run.interrupted = run.lacks_proof
     return run

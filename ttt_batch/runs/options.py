@@ -269,7 +269,7 @@ def _seat(given: Any) -> str:
 ENGINES = ("walk", "flow")
 SWITCH = ("on", "off", "auto")
 SHARINGS = ("symmetry", "translation", "none")
-KEPT = ("proved", "last")
+KEPT = ("proved", "last", "average")
 
 OPPONENTS = ("random", "optimal")
 """Named opponents; any other opponent is the digest of a run's tables."""
@@ -518,7 +518,7 @@ class PatternOptions(TypedDict, total=False):
         _choice(
             "keep",
             KEPT,
-            "Networks: the weights to play with.",
+            "Networks: the weights to play with; average: their mean over the last proofs.",
             networks=True,
             default="proved, with proofs",
             swept=False,

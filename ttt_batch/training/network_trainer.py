@@ -23,6 +23,7 @@ from ttt_batch.ntuple.games import network_view
 from ttt_batch.ntuple.learning import (
     WORTH_SHARING,
     NetworkWorkspace,
+    follow_weights,
     learn_batches,
     learn_network_games,
     learn_shared,
@@ -56,6 +57,12 @@ BUDGET_AFTER_HUNTS = 1 << 25
 MEMORY = 1 << 29
 """Bytes for the positions of a proof; fixed, since the result must not depend on free memory."""
 
+AVERAGED = 32
+"""Proofs over which weights are averaged: each average moves towards the present weights by one in so many.
+
+What a network loses changes from proof to proof, as small changes turn a move that few games depend on.
+"""
+
 LOST_A_PROOF, MOST_LOST = 300, 1000
 """Maximum of lost games that a proof collects, and of the latest ones stored for each network."""
 
@@ -75,6 +82,7 @@ class PatternTrainer(Trainer):
         self.network = config.network() if before is None else before.network
         self.games, self._outcomes, self.proofs = 0, np.zeros(3, np.int64), {}
         self._proved = None if before is None else before.proved
+        self._average: NDArray[np.int32] | None = None
         self._nets = [make_net(self.network, aim, config.seed) for aim in config.aims]
         self._lost = [np.zeros((0, config.board.cells), np.int8) for _ in self._nets]
         self._threads, alone, self._pool = threads, len(self._nets) == 1, ThreadPoolExecutor(max(threads, 1))
@@ -89,6 +97,8 @@ class PatternTrainer(Trainer):
                 net.weights[:] = before.learnt.weights[number].T[:, self.network.kind]
                 net.coherence[:] = before.learnt.coherence[number].reshape(net.coherence.shape)
             self._lost, self.games = list(before.learnt.lost), before.games
+            if config.keep == "average" and before.average is not None:
+                self._average = before.average.copy()
             self._outcomes = before.statistics["outcomes"][-1].copy()
         for seat, prover in self._provers.items() if config.prove_every else ():
             prover.prepare(self.agent(seat))
@@ -142,7 +152,10 @@ class PatternTrainer(Trainer):
         self.games += games.start.size - 1
 
     def prove(self, stop: Callable[[], bool]) -> dict[int, Proof] | None:
-        """Prove each seat, and store the lost games for training; if `stop()` is true, store none and return None."""
+        """Prove each seat, store the lost games for training, and average the weights.
+
+        If `stop()` is true, change nothing and return None.
+        """
         config = self.config
         goal = ALWAYS_WINS if config.always_wins else CANNOT_LOSE
         enough = LOST_A_PROOF if config.coding == COLUMNS else ENOUGH_LOST
@@ -171,7 +184,17 @@ class PatternTrainer(Trainer):
         for number, aim in enumerate(config.aims):
             games = [found[seat].lost for seat in found if aim.seat in (seat, BOTH)]
             self._lost[number] = np.concatenate([self._lost[number], *games])[-most:]
+        if config.keep == "average":
+            self._average_weights()
         return found
+
+    def _average_weights(self) -> None:
+        """Move the averages of the seats' weights towards the present ones; at first they are these."""
+        share = AVERAGED
+        if self._average is None:
+            self._average, share = np.zeros((self.network.kind_start.size - 1, 2), np.int32), 1
+        for seat in self.config.seats:
+            follow_weights(self.network, self._nets[-seat].weights[seat], self._average[:, seat], share)
 
     def _hunt(self, agent: NetAgent, seat: int, goal: Goal, stop: Callable[[], bool]) -> Proof:
         """Return the lost games of several hunts as one proof, refuted or undecided."""
@@ -219,7 +242,8 @@ class PatternTrainer(Trainer):
 
     def run(self, statistics: dict[str, NDArray[Any]]) -> PatternRun:
         """Return the run in its current state."""
-        run = PatternRun(self.config, self.games, self.state(), statistics, self._proved)
+        average = None if self._average is None else self._average.copy()
+        run = PatternRun(self.config, self.games, self.state(), statistics, self._proved, average)
         run.network = self.network
         return run
 

@@ -44,6 +44,8 @@ def _seat_line(run: PatternRun, seat: int) -> str:
     line += f"; the earliest after {count_text(first, 'game')}"
     held, later = run.later_proofs(seat)
     line += f", {held:,} of {count_text(later, 'later snapshot')} proved, too" if later else ""
+    if run.average is not None:
+        return f"{line}; kept: the average of the last ones, which is not proved"
     kept = run.proved_after(seat) if run.plays_proved(seat) else run.games
     return f"{line}; kept: that after {count_text(kept, 'game')}"
 

@@ -160,7 +160,7 @@ def _finding(run: PatternRun, evaluation: SampledEvaluation, seat: str) -> tuple
         return "always wins", f"{through}, {count_text(wins.positions, 'position')}"
     if verdict.line is not None:
         return "can be beaten", "a search found a game that it can lose"
-    in_training = run.plays_proved(number) or run.proofs(number)[-1:].any()
+    in_training = run.plays_proved(number) or (run.average is None and run.proofs(number)[-1:].any())
     if in_training and (run.config.always_wins or not verdict.unbeatable):
         words = "always wins" if run.config.always_wins else "unbeatable"
         return words, f"{through} in training, {count_text(run.proved_positions(number), 'position')}"
