@@ -12,6 +12,7 @@ import pytest
 from helpers.support import command, mostly_slow
 
 import ttt_batch as ttt
+from ttt_batch.app.reports.training import network_verdicts, verdict_lines
 from ttt_batch.core.errors import RunFileError, UsageError
 from ttt_batch.runs.config import make_pattern_config, pattern_config_from
 from ttt_batch.runs.loading import check_run, grounds_of
@@ -190,12 +191,18 @@ def test_an_average_of_the_weights_is_kept(tmp_path: Path, options: dict[str, An
         weights = np.stack([then.learnt.weights[-seat, :, seat] for seat in run.config.seats], axis=1)
         average = weights if average is None else average + np.floor((weights - average.astype(float)) / 32)
     seats = list(run.config.seats)
+    report = network_verdicts(run)
+    assert set(report["kept"].values()) == {None} and not any(report["proved"].values())
     assert np.array_equal(run.average[:, seats], average) and not np.array_equal(average, weights)
     assert all(np.array_equal(one, other) for one, other in zip(run.learnt[:2], then.learnt[:2], strict=True))
     assert np.array_equal(run.agent.weights[seats], average[run.network.kind].T)
     path = tmp_path / "run.h5"
     train(600, **options, keep="average", out=path)
     assert ttt.train(resume=path, until=1200) == run and np.array_equal(ttt.load(path).average, run.average)
+    interrupted = train(600, **options, keep="average", stop=lambda: True)
+    assert interrupted.average is None and ttt.train(resume=interrupted, until=1200) == run
+    (line, *_) = verdict_lines(run)
+    assert "it plays by an average of its weights" in line and run.verdict() == ""
     assert not check_run(path)[0] and "the average of the weights" in grounds_of(run, digest=True).trusted
 
 

@@ -149,7 +149,7 @@ OUTCOMES = 4
 
 @kernel
 def follow_weights(network: Network, weights: Int32Array, average: Int32Array, share: int) -> None:
-    """Move `average` (int32[K]) towards the weights of one player (int32[W]) by one in `share`."""
+    """Move `average` (int32[K]) towards the weights of one player (int32[W]) by 1/`share` of the difference."""
     for kind in range(average.shape[0]):
         weight = np.int64(weights[network.members[network.kind_start[kind]]])
         average[kind] += (weight - average[kind]) // share

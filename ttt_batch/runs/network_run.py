@@ -108,7 +108,7 @@ def restore(
         raise RunFileError(f"tables/kind does not ascend; {FOREIGN}")
     if (tables["absolute"] <= 0).any() or (np.abs(tables["error"]) > tables["absolute"]).any():
         raise RunFileError(f"tables/error holds a sum beyond that of absolute values; {FOREIGN}")
-    for name in tables.keys() & {"weight", *KEPT_APART}:
+    for name in ("weight", *(name for name in KEPT_APART if name in tables)):
         if (np.abs(tables[name].astype(np.int64)) > LARGEST).any():
             raise RunFileError(f"tables/{name} holds a number beyond {LARGEST:,}; {FOREIGN}")
     weights, coherence = np.zeros((networks, kinds, 2), np.int32), np.zeros((networks, kinds, 2, 2), np.int64)
@@ -201,6 +201,12 @@ class PatternRun(StoredRun):
         """Return whether a seat (0 or 1) plays with the weights of its last proof instead of the latest weights."""
         return self.config.keep == "proved" and self.proved_after(seat) > 0
 
+    def kept_after(self, seat: int) -> int | None:
+        """Return the games after which it had the weights by which a seat (0 or 1) plays; None for an average."""
+        if self.plays_proved(seat):
+            return self.proved_after(seat)
+        return self.games if self.average is None else None
+
     def weights_of(self, seat: int) -> NDArray[np.int32]:
         """Return the weights, int32[K], by which a seat (0 or 1) plays."""
         if self.proved is not None and self.plays_proved(seat):
@@ -248,12 +254,12 @@ class PatternRun(StoredRun):
         return found
 
     def verdict(self) -> str:
-        """Return the proofs in words, by seat; empty without proofs."""
+        """Return the proofs in words, by seat; empty without proofs, and for an average of weights, which has none."""
         goal = "always wins" if self.config.always_wins else "cannot lose"
         return "; ".join(
             f"{SEATS[seat]} {goal}: proved, {count_text(self.proved_positions(seat), 'position')}"
             for seat in self.config.seats
-            if self.proved_after(seat)
+            if self.proved_after(seat) and self.average is None
         )
 
     @property

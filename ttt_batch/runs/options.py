@@ -508,7 +508,7 @@ class PatternOptions(TypedDict, total=False):
             "N",
             "Networks: games between two proofs; 0 for none.",
             networks=lambda given: parse_int(flag("prove_every"), given, 0, MAX_EVERY),
-            default="2000; 4000 with gravity; 0 for ntuple-td",
+            default="2000; 4000 with gravity, 20000 from 36 cells on; 0 for ntuple-td",
             whole=True,
             label=lambda games: f"proved every {games:,}" if games else "without proofs",
         ),
@@ -518,7 +518,7 @@ class PatternOptions(TypedDict, total=False):
         _choice(
             "keep",
             KEPT,
-            "Networks: the weights to play with; average: their mean over the last proofs.",
+            "Networks: the weights to play with; average: a moving average over the proofs.",
             networks=True,
             default="proved, with proofs",
             swept=False,

@@ -187,7 +187,7 @@ def games_learner(config: Config | PatternConfig, origin: AnyRun | None) -> Give
     """
     if isinstance(config, PatternConfig):
         assert isinstance(origin, PatternRun)
-        start = replace(origin, learnt=playing_weights(origin), proved=None)
+        start = replace(origin, learnt=playing_weights(origin), proved=None, average=None)
         start.network = origin.network
         return PatternTrainer(config, start, 1)
     assert not isinstance(origin, PatternRun)

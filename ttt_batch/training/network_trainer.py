@@ -58,9 +58,9 @@ MEMORY = 1 << 29
 """Bytes for the positions of a proof; fixed, since the result must not depend on free memory."""
 
 AVERAGED = 32
-"""Proofs over which weights are averaged: each average moves towards the present weights by one in so many.
+"""At a proof the average of weights moves towards the present weights by 1/AVERAGED of the difference.
 
-What a network loses changes from proof to proof, as small changes turn a move that few games depend on.
+Small changes of weights change moves that few games depend on, so the lost games differ from proof to proof.
 """
 
 LOST_A_PROOF, MOST_LOST = 300, 1000
@@ -189,7 +189,7 @@ class PatternTrainer(Trainer):
         return found
 
     def _average_weights(self) -> None:
-        """Move the averages of the seats' weights towards the present ones; at first they are these."""
+        """Move the averages of the seats' weights towards the present ones; the first proof sets them to these."""
         share = AVERAGED
         if self._average is None:
             self._average, share = np.zeros((self.network.kind_start.size - 1, 2), np.int32), 1
@@ -227,7 +227,7 @@ class PatternTrainer(Trainer):
             return None if found is None else self.glance()
         self.proofs = {SEATS[seat]: (proof.status, proof.positions) for seat, proof in found.items()}
         for seat in (seat for seat, proof in found.items() if proof.status == "proved"):
-            weights = self.weights_of(seat)
+            weights = self.present_weights(seat)
             self._proved = np.zeros((len(weights), 2), np.int32) if self._proved is None else self._proved.copy()
             self._proved[:, seat] = weights
         return self.glance(found)
@@ -260,8 +260,8 @@ class PatternTrainer(Trainer):
             tuple(lost.copy() for lost in self._lost),
         )
 
-    def weights_of(self, seat: int) -> NDArray[np.int32]:
-        """Return int32[K]: a copy of the weights by which a seat plays, of the first network, or of the last one."""
+    def present_weights(self, seat: int) -> NDArray[np.int32]:
+        """Return int32[K]: a copy of the present weights of a seat, of the first network, or of the last one."""
         weights: NDArray[np.int32] = self._nets[-seat].weights[seat]
         return weights[self.network.members[self.network.kind_start[:-1]]]
 

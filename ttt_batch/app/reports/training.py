@@ -38,15 +38,16 @@ def _seat_line(run: PatternRun, seat: int) -> str:
     goal = f"{SEATS[seat]} {'always wins' if run.config.always_wins else 'cannot lose'}"
     if not run.proved_after(seat):
         last = {REFUTED: "refuted"}.get(int(run.statistics["proof"][-1:, seat].sum()), "undecided")
-        return f"{goal}: {last} after {count_text(run.games, 'game')}"
+        line = f"{goal}: {last} after {count_text(run.games, 'game')}"
+        return line if run.average is None else f"{line}; it plays by an average of its weights"
     first = int(run.statistics["games"][run.proofs(seat)][0])
     line = f"{goal}: proved, {count_text(run.proved_positions(seat), 'position')}"
     line += f"; the earliest after {count_text(first, 'game')}"
     held, later = run.later_proofs(seat)
     line += f", {held:,} of {count_text(later, 'later snapshot')} proved, too" if later else ""
-    if run.average is not None:
-        return f"{line}; kept: the average of the last ones, which is not proved"
-    kept = run.proved_after(seat) if run.plays_proved(seat) else run.games
+    kept = run.kept_after(seat)
+    if kept is None:
+        return f"{line}; it plays by an average of its weights, which is not proved"
     return f"{line}; kept: that after {count_text(kept, 'game')}"
 
 
@@ -57,12 +58,12 @@ def network_verdicts(run: PatternRun) -> dict[str, Any]:
     later = {name: run.later_proofs(seat) for name, seat in seats.items()}
     return {
         "claim": "always wins" if run.config.always_wins else "cannot lose",
-        "proved": {name: run.proved_after(seat) > 0 for name, seat in seats.items()},
+        "proved": {name: run.proved_after(seat) > 0 and run.average is None for name, seat in seats.items()},
         "positions": {name: run.proved_positions(seat) for name, seat in seats.items()},
         "first_proof": {name: games[0] if games else None for name, games in found.items()},
         "later_snapshots": {name: total for name, (_, total) in later.items()},
         "later_proofs": {name: held for name, (held, _) in later.items()},
-        "kept": {name: run.proved_after(seat) if run.plays_proved(seat) else run.games for name, seat in seats.items()},
+        "kept": {name: run.kept_after(seat) for name, seat in seats.items()},
     }
 
 

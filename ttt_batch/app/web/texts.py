@@ -182,8 +182,10 @@ def _network_facts(run: PatternRun) -> list[tuple[str, str]]:
     """Return labels and texts about the training of networks; unknown facts are left out."""
     config, network = run.config, run.network
     seat = f", as {config.seat}" if config.seat in SEATS else ""
-    first, second = (run.proved_after(number) if run.plays_proved(number) else run.games for number in (0, 1))
-    apart = "" if first == second else f" as first, after {count_text(second, 'game')} as second"
+    kept = "an average over the last proofs"
+    if run.average is None:
+        first, second = (count_text(run.kept_after(number) or 0, "game") for number in (0, 1))
+        kept = f"those after {first}" if first == second else f"those after {first} as first, after {second} as second"
     facts = [
         ("Learner", config.learner),
         ("Source", SOURCES[config.learner]),
@@ -195,7 +197,7 @@ def _network_facts(run: PatternRun) -> list[tuple[str, str]]:
         ("Objective", f"{OBJECTIVES[config.objective].words}{seat}"),
         ("Games", games_text(run.games, run.provenance)),
         ("Proofs", f"every {count_text(config.prove_every, 'game')}" if config.prove_every else "none"),
-        ("Weights kept", f"those after {count_text(first, 'game')}{apart}"),
+        ("Weights kept", kept),
         ("Seed", str(config.seed)),
         ("Exploration (epsilon)", f"{config.epsilon:g}"),
         ("Step size (alpha)", f"{config.alpha:g}"),
