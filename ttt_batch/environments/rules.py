@@ -327,7 +327,7 @@ def renew(own: WordArray, other: WordArray, games: Int64Array, scratch: Scratch)
 
 
 @inlined
-def restart(own: WordArray, other: WordArray, games: Int64Array, fresh: Any) -> None:
+def restart(own: WordArray, other: WordArray, games: Int64Array, fresh: WordArray | Uint8Array) -> None:
     """Begin the next games where `fresh` (W or uint8[block]) is not 0."""
     word = own.dtype.type
     for g in range(own.shape[0]):
