@@ -218,8 +218,8 @@ class Batch:
     rewards: float32[n, 2], of the first and the second player, for the games that this step has ended: 1 for a win,
     -1 for a loss, 0 otherwise.  terminated: bool[n], True if this step ended the game.
     seats: uint8[n], with an opponent the agent's seat in each current game, 0 or 1; otherwise None.
-    last_sets: with `keep_last`, the positions of `last` as W[2, n], the cells of the viewer and of its opponent, cell i
-    as bit i; W is uint32 or uint64.
+    last_sets: with `keep_last`, the positions of `last` as W[2, n], uint32 or uint64.  They are the cells of the viewer
+    and of its opponent, cell i as bit i.
 
     Game k (from 0) of environment i draws from (seed, i, k) only, independent of other environments.
     """

@@ -414,7 +414,7 @@ def find_sides(own: WordArray, other: WordArray, seat: Uint8Array, mine: WordArr
 
 @inlined
 def join_sides(mine: WordArray, theirs: WordArray, cells: Int64, words: Uint64Array) -> None:
-    """Write both sides' cells (W[count]), at most JOINED, to `words` (uint64[2 * BLOCK]), a word a game."""
+    """Write both sides' cells (W[count]), at most JOINED, to `words` (uint64[count or more]), a word a game."""
     for g in range(mine.shape[0]):
         words[g] = np.uint64(mine[g]) | shift_left(np.uint64(theirs[g]), cells)
 
