@@ -182,7 +182,7 @@ def test_what_was_proved_is_kept() -> None:
     "options", [{"board": "3x3"}, {"board": "4x3x3-gravity", "objective": "plain"}, {"seat": "second"}]
 )
 def test_an_average_of_the_weights_is_kept(tmp_path: Path, options: dict[str, Any]) -> None:
-    """Each proof moves it by one in 32 towards the weights of then, and nothing that is learnt changes."""
+    """Each proof moves it by 1/32 of the way to the present weights, and nothing that is learnt changes."""
     options |= {"prove_every": 200, "seed": 2}
     run = train(1200, **options, keep="average")
     average: Any = None

@@ -41,10 +41,7 @@ TABLES = {
 """Dtype, axes and meaning of each table."""
 
 KEPT_APART = ("proved", "average")
-"""Tables that a file may lack: `proved` if no seat was proved, `average` unless the run plays by it.
-
-Fields of `PatternRun`, in its order.
-"""
+"""Tables that a file lacks if no seat was proved, and unless the run plays by it; the last fields of `PatternRun`."""
 
 
 class NetworkState(NamedTuple):
@@ -201,6 +198,10 @@ class PatternRun(StoredRun):
         """Return whether a seat (0 or 1) plays with the weights of its last proof instead of the latest weights."""
         return self.config.keep == "proved" and self.proved_after(seat) > 0
 
+    def claims_proof(self, seat: int) -> bool:
+        """Return whether training proved a seat (0 or 1); False for an average, which training does not prove."""
+        return self.average is None and self.proved_after(seat) > 0
+
     def kept_after(self, seat: int) -> int | None:
         """Return the games after which it had the weights by which a seat (0 or 1) plays; None for an average."""
         if self.plays_proved(seat):
@@ -259,7 +260,7 @@ class PatternRun(StoredRun):
         return "; ".join(
             f"{SEATS[seat]} {goal}: proved, {count_text(self.proved_positions(seat), 'position')}"
             for seat in self.config.seats
-            if self.proved_after(seat) and self.average is None
+            if self.claims_proof(seat)
         )
 
     @property
@@ -304,8 +305,7 @@ def pattern_run_of(data: RunData) -> PatternRun:
     learnt, apart = restore(data.tables, networks, kinds, config.board.cells)
     for finding in _lost_contradictions(learnt, data, config):
         raise RunFileError(f"{finding}; {FOREIGN}")
-    kept = (apart.get(name) for name in KEPT_APART)
-    run = PatternRun(config, data.games, learnt, data.statistics, *kept)
+    run = PatternRun(config, data.games, learnt, data.statistics, *map(apart.get, KEPT_APART))
     if (run.proved is not None) != any(map(run.proved_after, config.seats)):
         raise RunFileError(f"tables/proved does not agree with statistics/proof; {FOREIGN}")
     if (run.average is not None) != (config.keep == "average" and bool(run.tried.any())):

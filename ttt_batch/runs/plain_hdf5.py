@@ -114,8 +114,7 @@ def _attributes(run: Run | PatternRun) -> dict[str, Any]:
     board, config = run.board, run.config
     verdicts = dict.fromkeys(SEATS, "not judged")
     if isinstance(run, PatternRun):
-        held = [run.proved_after(number) and run.average is None for number in (0, 1)]
-        verdicts = {seat: "proved" if proved else "not proved" for seat, proved in zip(SEATS, held, strict=True)}
+        verdicts = {seat: "proved" if run.claims_proof(number) else "not proved" for number, seat in enumerate(SEATS)}
     elif run.grown is None:
         seats = run.statistics["unbeatable"][-1].tolist()
         verdicts = {seat: "unbeatable" if seats[i] else "can be beaten" for i, seat in enumerate(SEATS)}

@@ -97,7 +97,7 @@ class PatternTrainer(Trainer):
                 net.weights[:] = before.learnt.weights[number].T[:, self.network.kind]
                 net.coherence[:] = before.learnt.coherence[number].reshape(net.coherence.shape)
             self._lost, self.games = list(before.learnt.lost), before.games
-            if config.keep == "average" and before.average is not None:
+            if before.average is not None:
                 self._average = before.average.copy()
             self._outcomes = before.statistics["outcomes"][-1].copy()
         for seat, prover in self._provers.items() if config.prove_every else ():

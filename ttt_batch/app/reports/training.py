@@ -58,7 +58,7 @@ def network_verdicts(run: PatternRun) -> dict[str, Any]:
     later = {name: run.later_proofs(seat) for name, seat in seats.items()}
     return {
         "claim": "always wins" if run.config.always_wins else "cannot lose",
-        "proved": {name: run.proved_after(seat) > 0 and run.average is None for name, seat in seats.items()},
+        "proved": {name: run.claims_proof(seat) for name, seat in seats.items()},
         "positions": {name: run.proved_positions(seat) for name, seat in seats.items()},
         "first_proof": {name: games[0] if games else None for name, games in found.items()},
         "later_snapshots": {name: total for name, (_, total) in later.items()},
