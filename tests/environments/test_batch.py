@@ -127,40 +127,6 @@ def test_games_are_the_same_however_environments_are_split(opponent: str | None,
     assert part != play(ttt.Batch(100, "3x3", 7, opponent, autoreset), 30)
 
 
-KEEP = {"keep_last": True, "record": True}
-
-
-@pytest.mark.parametrize(
-    ("board", "opponent", "autoreset", "options"),
-    [
-        ("3x3", None, "same-step", {}),
-        ("3x3", "random", "same-step", KEEP),
-        ("3x3", "optimal", "next-step", {"seat": "second"}),
-        ("6x7x4-gravity", None, "same-step", {}),
-        ("6x7x4-gravity", None, "next-step", KEEP),
-    ],
-)
-def test_threads_change_nothing(board: str, opponent: str | None, autoreset: str, options: dict[str, object]):
-    """Not even of where a game has a wrong action: nothing moves in any part then."""
-    one, *more = (ttt.Batch(2500, board, 7, opponent, autoreset, threads=threads, **options) for threads in (1, 2, 9))
-    assert [len(batch._parts) for batch in more] == [2, 3]
-    expected = play(one, 12)
-    for batch in more:
-        assert play(batch, 12) == expected
-        if options is KEEP:
-            assert batch.games() == one.games()
-            assert (batch.last == one.last).all()
-        assert play(copy.deepcopy(batch), 5) == play(batch, 5)
-        before, actions = batch.bitboards, batch.sample()
-        actions[2200] = batch.n_actions
-        for given in (actions, actions.astype(np.int8)):
-            with pytest.raises(ttt.UsageError, match="of environment 2200 is outside"):
-                batch.step(given)
-        assert (batch.bitboards == before).all()
-        batch.reset(seed=7)
-        assert play(batch, 12) == expected
-
-
 @pytest.mark.parametrize("board", mostly_slow(["3x11x5", "6x7x4", "6x7x4-gravity", "8x8x5"], "6x7x4-gravity"))
 def test_boards_written_many_at_once_are_those_written_one_by_one(board: str):
     """Wide boards are written 64 at a time, and the rest bit by bit, which are all in a small batch."""

@@ -246,6 +246,12 @@ def _emit_write(context: Any, builder: Any, signature: Any, arguments: Any) -> A
     return context.get_dummy_value()
 
 
+def _emit_array_at(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    array.data = builder.inttoptr(arguments[1], array.data.type)
+    return array._getvalue()
+
+
 def _emit_prefetch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
     kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
@@ -277,6 +283,7 @@ INSTRUCTIONS: dict[str, tuple[Any, ...]] = {
     "compare_and_swap": (_emit_swap, _WORD, _GIVEN, _WORD, _WORD, _WORD),
     "read_word": (_emit_read, _WORD, _GIVEN, _WORD),
     "write_word": (_emit_write, types.void, _GIVEN, _WORD, _WORD),
+    "array_at": (_emit_array_at, _GIVEN, _GIVEN, _WORD),
     "prefetch_word": (_emit_prefetch, types.void, _GIVEN, _WORD),
 }
 """Functions of `bits` and `intrinsics`: an emitter, the type of the result, and those of the arguments.

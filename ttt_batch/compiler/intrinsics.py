@@ -9,6 +9,7 @@ Numba has neither atomic access to words (uint64) shared by threads nor prefetch
 the atomic instructions.
 """
 
+import ctypes
 import math
 import threading
 from typing import Any
@@ -118,6 +119,16 @@ def read_word(words: Any, index: Any) -> Any:
 def write_word(words: Any, index: Any, word: Any) -> None:
     """Write a word, with release ordering for `read_word`."""
     words[index] = word
+
+
+@instruction()
+def array_at(like: Any, address: Any) -> Any:
+    """Return the array of another thread at `address` (uint64), with the shape and the dtype of `like`.
+
+    like: contiguous.  The other thread must keep its array.
+    """
+    memory = (ctypes.c_char * like.nbytes).from_address(int(address))
+    return np.frombuffer(memory, like.dtype).reshape(like.shape)
 
 
 @instruction()

@@ -6,7 +6,6 @@ other agent is asked before the kernel runs, once a step; the kernel plays the c
 
 import math
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from functools import partial
 from itertools import combinations
@@ -37,7 +36,7 @@ from ttt_batch.core.text import (
     parse_seed,
     random_seed,
 )
-from ttt_batch.environments import kernels, rules
+from ttt_batch.environments import kernels, rules, team
 from ttt_batch.environments.observations import make_observer, planes_of
 from ttt_batch.environments.pictures import picture_of
 from ttt_batch.games.bitboards import make_lines
@@ -257,9 +256,9 @@ class Batch:
         dtype: of planes, uint8 or bool.  arrays: by name (`planes`, `mask`, `rewards`, `terminated`) those to write to
         instead of new ones; they may lie in shared memory, and must be contiguous and not overlap.
         keep_last: keep final positions, for `last`.  record: keep moves, for `games`.
-        threads: how many step at once, each a part of at least 1,024 boards; None: one for each processor.  Results do
-        not depend on it.  Two were 1.3 to 1.5 times as fast as one from 65,536 boards on against `random`, and from
-        262,144 on without an opponent; with a million boards 1.9 to 2.2 times.
+        threads: how many step at once, each at least 1,024 boards; None: one for each processor.  Results do not depend
+        on it.  If one step soon follows the other, two were 1.9 times as fast as one with 65,536 boards, and 1.2 times
+        with 4,096.  Helpers keep their processors busy for a millisecond after a step.
         Raises UsageError and BoardError, and RunFileError for an opponent's file.
         """
         self._n, self.board = parse_int("n", n, 1, MAX_BOARDS), parse_board(board)
@@ -286,7 +285,8 @@ class Batch:
         self._keys = stream_key(self.seed, OPPONENT), stream_key(self.seed, SAMPLED)
         step: Any = kernels.fast_step if self._lean else kernels.step
         key = () if self._lean else self._keys[:1]
-        compile_elsewhere((step, *self._calls[step][0], *key, NO_ACTIONS))
+        first = (step, *self._calls[step][0], *key, NO_ACTIONS)
+        compile_elsewhere(first if self._sharing is None else self._sharing.first_call(self._keys[0]))
         self.reset(seed=self.seed)
 
     @property
@@ -302,8 +302,11 @@ class Batch:
         self._step = StepArrays(self.planes, self.mask, self.rewards, self.terminated)
         games = kernels.BatchGames(self._rules, self._state, self._settings, self._seen, self._scratch)
         threads = min(self.threads, -(-self.n // rules.BLOCK))
-        parts = kernels.make_parts(games, self._player, 1 + startable_threads(threads - 1))
-        self._parts, self._pool = parts, ThreadPoolExecutor(len(parts) - 1) if len(parts) > 1 else None
+        parts = team.make_parts(games, self._player, 1 + startable_threads(threads - 1))
+        more = self._seen.seat, self._seen.last_own, self._seen.played  # empty without an opponent and kept positions
+        self._lean = self.autoreset == "same-step" and not any(array.size for array in more)
+        self._team = team.Team(games, self._lines, parts, self._lean) if len(parts) > 1 else None
+        self._sharing = self._team if self._asked is None else None
         turns = [(one.games, self._lines, one.player) for one in parts]
         boards = [(self._rules, one.games.state, one.games.settings) for one in parts]
         self._calls: dict[Any, list[tuple[Any, ...]]] = {
@@ -318,8 +321,6 @@ class Batch:
         }
         self._compiled: dict[Any, partial[Any]] = {}
         self._all, self._shape = np.ones(self.n, np.uint8), (self.n,)
-        more = self._seen.seat, self._seen.last_own, self._seen.played  # empty without an opponent and kept positions
-        self._lean = self.autoreset == "same-step" and not any(array.size for array in more)
 
     def _make_arrays(
         self, dtype: Any, given: Mapping[str, NDArray[Any]] | None, against: bool, keep_last: bool, record: bool
@@ -378,21 +379,23 @@ class Batch:
             plain = is_plain(actions, self._shape)
         wrong: Int64 = kernels.FINE
         given, wanted = actions if plain else NO_ACTIONS, self._scratch.wanted
-        if not plain:
+        sharing = self._sharing
+        if sharing is not None:
+            wrong = sharing.step(self._keys[0], actions if plain else actions.astype(np.int64))
+        elif not plain:
             wrong = kernels.wanted_moves(self._rules, self._state, self._settings, actions, wanted)
-        elif self._pool is not None or self._asked is not None:  # all actions are checked before a part moves
+        elif self._team is not None or self._asked is not None:  # all actions are checked before a part moves
             wrong, given = self._run(kernels.wanted_moves, actions, wanted), NO_ACTIONS
         if wrong == kernels.FINE and self._asked is not None:
             going = np.zeros(self.n, np.uint8)
             self._run(kernels.find_replies, going)
             self._draw(numbers := np.flatnonzero(going), self._ask(numbers))
-        if wrong == kernels.FINE and self._lean:
-            wrong = self._run(kernels.fast_step, given)
-        elif wrong == kernels.FINE:
-            wrong = self._run(kernels.step, self._keys[0], given)
+        if wrong == kernels.FINE and sharing is None:
+            lean = self._lean
+            wrong = self._run(kernels.fast_step, given) if lean else self._run(kernels.step, self._keys[0], given)
         if wrong != kernels.FINE:
             raise self._wrong_action(int(wrong), int(actions[wrong]))
-        return self._step if self._lean else self._shown()
+        return self._step if self._lean or sharing is not None else self._shown()
 
     def _ask(self, games: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the opponent's probabilities (float64[m, cells]) in some games after the moves in `wanted`.
@@ -434,16 +437,7 @@ class Batch:
         if first is None:
             calls = self._calls[kernel]
             first = self._compiled[kernel] = partial(entry_point(kernel, *calls[0], *more), *calls[0])
-        if self._pool is None:
-            return first(*more)
-        own = [[one[part.at] if isinstance(one, np.ndarray) else one for one in more] for part in self._parts]
-        others = zip(self._calls[kernel][1:], own[1:], strict=True)
-        begun = [self._pool.submit(first.func, *call, *rest) for call, rest in others]
-        found = [first(*own[0]), *(one.result() for one in begun)]
-        wrong = (
-            part.at.start + at for part, at in zip(self._parts, found, strict=True) if at not in (None, kernels.FINE)
-        )
-        return next(wrong, kernels.FINE)
+        return first(*more) if self._team is None else self._team.run(first.func, self._calls[kernel], more)
 
     def _wrong_action(self, game: int, action: int) -> UsageError:
         """Return the error for a wrong action."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from ttt_batch.agents.builtin import KernelPlayer, Scripted, cells_of
+from ttt_batch.agents.builtin import KernelPlayer, cells_of
 from ttt_batch.compiler.bits import (
     NONE,
     ONE,
@@ -53,15 +53,12 @@ from ttt_batch.environments.rules import (
     judge_step,
     landing,
     make_moves,
-    make_observation_layout,
-    make_scratch,
     renew,
     report,
     restart,
     show_rows,
     write_observations,
 )
-from ttt_batch.evaluation.search import copy_for_thread
 from ttt_batch.games.bitboards import Lines
 from ttt_batch.games.board import UNFINISHED
 
@@ -200,48 +197,6 @@ def draw_replies(
         while cell < last and sums[row, cell] <= share:
             cell += 1
         cells[i] = single(cell)
-
-
-class BatchPart(NamedTuple):
-    """Games of a batch that one thread steps: views of the batch's arrays, with scratch of their own.
-
-    player: the opponent or None, with its own scratch.  at: which games they are.
-    """
-
-    games: BatchGames
-    look: ObservationLayout
-    player: Any
-    at: slice
-
-
-def cut_arrays(arrays: Any, n: int, at: slice) -> Any:
-    """Return the values of some of `n` games in every array of a NamedTuple; an empty array has none."""
-    return type(arrays)(*(one[at.start * (one.size // n) : at.stop * (one.size // n)] for one in arrays))
-
-
-def make_parts(games: BatchGames, player: Any, threads: int) -> list[BatchPart]:
-    """Split a batch into parts of whole blocks, at most `threads`; one part is the batch itself."""
-    n, word = games.state.own.size, games.state.own.dtype
-    size = -(-n // (min(threads, -(-n // BLOCK)) * BLOCK)) * BLOCK
-    if size >= n:
-        look = make_observation_layout(games.rules, games.seen, games.scratch.words)
-        return [BatchPart(games, look, player, slice(0, n))]
-    parts = []
-    for first in range(0, n, size):
-        at = slice(first, min(first + size, n))
-
-        state, seen = cut_arrays(games.state, n, at), cut_arrays(games.seen, n, at)
-        settings = games.settings._replace(first_env=games.settings.first_env + first)
-        scratch = make_scratch(1, word)._replace(wanted=games.scratch.wanted[at])
-        if isinstance(player, AskedPlayer):
-            own = cut_arrays(player, n, at)
-        elif first == 0 or isinstance(player, Scripted | None):
-            own = player
-        else:
-            own = copy_for_thread(player)
-        look = make_observation_layout(games.rules, seen, scratch.words)
-        parts.append(BatchPart(BatchGames(games.rules, state, settings, seen, scratch), look, own, at))
-    return parts
 
 
 @kernel
