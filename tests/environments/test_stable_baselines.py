@@ -56,6 +56,16 @@ def test_a_seed_counts_from_the_next_reset():
     assert second.batch.game_numbers.tolist() == [1] * 5
 
 
+def test_threads_change_nothing():
+    one, two = (MNKVecEnv(2500, seed=7, threads=threads) for threads in (1, 2))
+    assert two.batch.threads == 2
+    assert (one.reset() == two.reset()).all()
+    for _ in range(8):
+        actions = one.batch.sample()
+        for mine, its in zip(one.step(actions)[:3], two.step(actions)[:3], strict=True):
+            assert (mine == its).all()
+
+
 def test_infos_say_whose_reward_it_is():
     for view, winner in (("acted", 0), ("to-move", 1)):
         env = MNKVecEnv(1, opponent=None, terminal_view=view)

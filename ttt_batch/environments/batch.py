@@ -317,7 +317,7 @@ class Batch:
             kernels.find_replies: [(one.games,) for one in parts],
             kernels.draw_actions: boards,
             rules.show_wide: [(one.games.state, one.look) for one in parts],
-            kernels.choose_rewards: [(one.games.seen.rewards,) for one in parts],
+            kernels.choose_rewards: [(self._seen.rewards,)],  # it takes less time than to wake a thread
         }
         self._compiled: dict[Any, partial[Any]] = {}
         self._all, self._shape = np.ones(self.n, np.uint8), (self.n,)
@@ -381,7 +381,7 @@ class Batch:
         given, wanted = actions if plain else NO_ACTIONS, self._scratch.wanted
         sharing = self._sharing
         if sharing is not None:
-            wrong = sharing.step(self._keys[0], actions if plain else actions.astype(np.int64))
+            wrong = sharing.share(team.STEP, self._keys[0], actions if plain else actions.astype(np.int64))
         elif not plain:
             wrong = kernels.wanted_moves(self._rules, self._state, self._settings, actions, wanted)
         elif self._team is not None or self._asked is not None:  # all actions are checked before a part moves
@@ -429,7 +429,7 @@ class Batch:
         return self._step
 
     def _run(self, kernel: Any, *more: Any) -> Any:
-        """Call a kernel for all parts, one in each thread; return the first wrong game that it finds, or FINE.
+        """Call a kernel for all parts, one in each thread; return the first wrong game that they find, or FINE.
 
         more: its last arguments, of the same types every time.  Of an array each part gets its own games.
         """
@@ -437,7 +437,8 @@ class Batch:
         if first is None:
             calls = self._calls[kernel]
             first = self._compiled[kernel] = partial(entry_point(kernel, *calls[0], *more), *calls[0])
-        return first(*more) if self._team is None else self._team.run(first.func, self._calls[kernel], more)
+        calls = self._calls[kernel]
+        return first(*more) if self._team is None or len(calls) == 1 else self._team.run(first.func, calls, more)
 
     def _wrong_action(self, game: int, action: int) -> UsageError:
         """Return the error for a wrong action."""
@@ -458,7 +459,10 @@ class Batch:
             actions = np.zeros(self.n, np.int64)
         elif not (is_plain(actions, self._shape) and actions.flags.writeable):
             check_array("actions", actions, self._shape, np.int64)
-        self._run(kernels.draw_actions, self._keys[1], actions)
+        if self._sharing is not None:
+            self._sharing.share(team.DRAW, self._keys[1], actions)
+        else:
+            self._run(kernels.draw_actions, self._keys[1], actions)
         return actions
 
     def rewards_of(self, players: NDArray[np.int64]) -> NDArray[np.float64]:

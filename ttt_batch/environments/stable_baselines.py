@@ -36,7 +36,7 @@ GOING_ON: Mapping[str, Any] = MappingProxyType({})
 class MNKVecEnv(VecEnv):
     """`num_envs` games, stepped together.  A game that ends begins again in the same step.
 
-    board, opponent, seat, illegal, first_env, seed: as for `Batch`, but illegal actions lose by default.
+    board, opponent, seat, illegal, first_env, seed, threads: as for `Batch`, but illegal actions lose by default.
     observation, dtype, terminal_view: see `observations`; by default uint8[2, rows, cols], the agent's marks and its
     opponent's.
     Infos of ended games hold `terminal_observation`, viewed as in `gymnasium_envs`, and `seat`, of the player whose
@@ -57,6 +57,7 @@ class MNKVecEnv(VecEnv):
         illegal: str = "lose",
         first_env: int = 0,
         seed: int | None = None,
+        threads: int | None = 1,
         render_mode: str | None = None,
     ) -> None:
         self.render_mode = check_render_mode(render_mode)
@@ -70,6 +71,7 @@ class MNKVecEnv(VecEnv):
             illegal=illegal,
             first_env=first_env,
             keep_last=True,
+            threads=threads,
         )
         self._observer = make_observer(observation, dtype)
         self._view = choose("terminal_view", terminal_view, TERMINAL_VIEWS)

@@ -26,6 +26,7 @@ from ttt_batch.environments.kernels import (
     BatchGames,
     BatchSettings,
     Seen,
+    draw_actions,
     fast_step,
     first_wrong,
     step,
@@ -51,9 +52,9 @@ PATIENCE = 1 if JIT_DISABLED else 2_000_000
 """Number of times that a helper looks for the next step before it sleeps; this takes a millisecond or more."""
 
 SOON, LONG = 0.0005, 0.002
-"""A helper that sleeps is woken for a step that follows the last one in SOON s, or if one alone takes LONG s or more.
+"""A helper that sleeps is woken for a job that follows the last one in SOON s, or if one alone takes LONG s or more.
 
-Waking takes up to 0.5 ms, so that shorter steps, further apart, take less time without help.
+Waking takes up to 0.5 ms, so that shorter jobs, further apart, take less time without help.
 """
 
 CALLER = 0
@@ -62,12 +63,16 @@ CALLER = 0
 APART = LINE // 8
 """Words between words that several threads write to: each has a line of the cache of its own."""
 
-STEPS, LEAVE, ADDRESS, KEY, WRONG = range(5)
+STEP, DRAW = range(2)
+"""Jobs of all threads: a step, or random actions."""
+
+JOBS, LEAVE, JOB, ADDRESS, KEY, WRONG = range(6)
 CHECKED, MOVED, TAKEN = APART, 2 * APART, 3 * APART
 """Places of words that threads share.
 
-STEPS: number of steps so far.  LEAVE: 1 to end helpers.  ADDRESS: that of the caller's actions.  KEY: see `step`.
-WRONG: 1 if an action is wrong.  CHECKED, MOVED: pieces whose actions have been checked, and that have moved.
+JOBS: number of jobs so far.  LEAVE: 1 to end helpers.  JOB: STEP or DRAW.  ADDRESS: that of the caller's actions.
+KEY: see `step` and `draw_actions`.  WRONG: 1 if an action is wrong.
+CHECKED, MOVED: pieces whose actions have been checked, and that have moved or got actions.
 TAKEN: the next piece to check, and then the next one to move, from those of the first thread, of the second, ...
 """
 
@@ -121,20 +126,21 @@ def share_step(
     player: KernelPlayer | None,
     words: Uint64Array,
     thread: Int64,
+    job: Int64,
     key: np.uint64,
     address: Int64,
 ) -> Int64:
     """Run `step`, and `show_wide` if there is a `look`, or `fast_step` if there are no `lines`, with other threads.
 
-    Returns as they do.
+    Returns as they do.  The job DRAW is to run `draw_actions` instead.
 
-    games: all, with the thread's own scratch, as `player`.  words: see STEPS.
-    thread: its number.  CALLER begins a step; helpers take part in any number of steps, and return FINE.
-    key, address: CALLER's, see KEY and ADDRESS.
+    games: all, with the thread's own scratch, as `player`.  words: see JOBS.
+    thread: its number.  CALLER begins a job; helpers take part in any number of jobs, and return FINE.
+    job, key, address: CALLER's, see JOB, KEY and ADDRESS.
     """
-    n, here, known, looks = games.state.own.shape[0], np.uint64(STEPS), np.uint64(0), 0
+    n, here, known, looks = games.state.own.shape[0], np.uint64(JOBS), np.uint64(0), 0
     if thread == CALLER:
-        post_step(words, n, key, address)
+        post_job(words, n, job, key, address)
     while thread == CALLER or (looks < PATIENCE and read_word(words, np.uint64(LEAVE)) == 0):
         if read_word(words, here) == known:
             looks += 1
@@ -172,17 +178,18 @@ def wait_for(words: Uint64Array, place: Int64, pieces: Int64) -> None:
 
 
 @inlined
-def post_step(words: Uint64Array, n: Int64, key: np.uint64, address: Int64) -> None:
-    """Begin a step.  Only now a thread that ends its part of the last step can take pieces of this one."""
+def post_job(words: Uint64Array, n: Int64, job: Int64, key: np.uint64, address: Int64) -> None:
+    """Begin a job.  Only now a thread that ends its part of the last job can take pieces of this one."""
     threads, pieces = threads_of(words), pieces_of(n)
     for place in (LEAVE, WRONG, CHECKED, MOVED):
         write_word(words, np.uint64(place), np.uint64(0))
+    write_word(words, np.uint64(JOB), np.uint64(job))
     write_word(words, np.uint64(ADDRESS), np.uint64(address))
     write_word(words, np.uint64(KEY), key)
     for number in range(2 * threads):
         first = np.uint64(pieces * (number % threads) // threads)
         write_word(words, np.uint64(TAKEN + APART * number), first)
-    write_word(words, np.uint64(STEPS), read_word(words, np.uint64(STEPS)) + np.uint64(1))
+    write_word(words, np.uint64(JOBS), read_word(words, np.uint64(JOBS)) + np.uint64(1))
 
 
 @inlined
@@ -194,7 +201,7 @@ def take_pieces(
     words: Uint64Array,
     thread: Int64,
 ) -> None:
-    """Check the actions of pieces until none is left, and then move them unless an action is wrong."""
+    """Check the actions of pieces until none is left, and then move them unless one is wrong; or draw actions."""
     n, threads = games.state.own.shape[0], threads_of(words)
     pieces = pieces_of(n)
     for number in range(2 * threads):
@@ -204,14 +211,17 @@ def take_pieces(
         while piece < end:
             first, last = PIECE * piece, min(PIECE * (piece + 1), n)
             mine = cut_games(games, first, last)
-            if checks:
-                actions = array_at(games.state.games, read_word(words, np.uint64(ADDRESS)))[first:last]
-                if wanted_moves(mine.rules, mine.state, mine.settings, actions, mine.scratch.wanted) != FINE:
-                    write_word(words, np.uint64(WRONG), np.uint64(1))
-            else:
+            steps = read_word(words, np.uint64(JOB)) == STEP
+            actions = array_at(games.state.games, read_word(words, np.uint64(ADDRESS)))[first:last]
+            if not checks:
                 wait_for(words, CHECKED, pieces)
-                if read_word(words, np.uint64(WRONG)) == 0:
-                    move_piece(mine, look, lines, player, read_word(words, np.uint64(KEY)))
+                key = read_word(words, np.uint64(KEY))
+                if not steps:
+                    draw_actions(mine.rules, mine.state, mine.settings, key, actions)
+                elif read_word(words, np.uint64(WRONG)) == 0:
+                    move_piece(mine, look, lines, player, key)
+            elif steps and wanted_moves(mine.rules, mine.state, mine.settings, actions, mine.scratch.wanted) != FINE:
+                write_word(words, np.uint64(WRONG), np.uint64(1))
             done = CHECKED if checks else MOVED
             claim(words[done : done + 1], 1)
             piece = claim(words[place : place + 1], 1)
@@ -281,8 +291,8 @@ class Team:
         self._ended, self._alone = -math.inf, 0.0
 
     def first_call(self, key: np.uint64) -> tuple[Any, ...]:
-        """Return the kernel that `step` calls, and arguments of the types that it gets.  key: uint64."""
-        return share_step, *self._calls[CALLER], key, 0
+        """Return the kernel that `share` calls, and arguments of the types that it gets.  key: uint64."""
+        return share_step, *self._calls[CALLER], STEP, key, 0
 
     def _begin(self, function: Any, *arguments: Any) -> Future[Any]:
         """Let another thread make a call."""
@@ -291,17 +301,20 @@ class Team:
         except RuntimeError:  # the interpreter is about to end
             return Future()
 
-    def step(self, key: np.uint64, actions: NDArray[np.int64]) -> Int64:
-        """Make the moves of all games; return the first with a wrong action, before which nothing changes, or FINE."""
+    def share(self, job: int, key: np.uint64, actions: NDArray[np.int64]) -> Int64:
+        """Make the moves of all games, or draw their actions; return as `share_step` does.
+
+        job: STEP or DRAW.  actions: int64[n], contiguous.
+        """
         if self._share is None:
             self._share = entry_point(*self.first_call(key))
         begun = time.perf_counter()
         asleep = [number for number, helper in enumerate(self._helpers) if helper is None or helper.done()]
         wakes = begun - self._ended < SOON or self._alone > LONG
         for number in asleep if wakes else ():
-            self._helpers[number] = self._begin(self._share, *self._calls[number + 1], key, 0)
-        # One call of a kernel, so that an interrupt (Ctrl-C) comes before a step or after it.
-        wrong: Int64 = self._share(*self._calls[CALLER], key, actions.ctypes.data)
+            self._helpers[number] = self._begin(self._share, *self._calls[number + 1], job, key, 0)
+        # One call of a kernel, so that an interrupt (Ctrl-C) comes before it or after it.
+        wrong: Int64 = self._share(*self._calls[CALLER], job, key, actions.ctypes.data)
         self._ended = time.perf_counter()
         if asleep and not wakes:
             self._alone = self._ended - begun
