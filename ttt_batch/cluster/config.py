@@ -6,7 +6,6 @@ import logging
 import os
 import re
 import signal
-import ssl
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -201,6 +200,8 @@ def start_workers(config: ClusterConfig, stack: ExitStack) -> Any:
 
     Raises ClusterError.
     """
+    import ssl
+
     import dask
     from distributed import LocalCluster
     from distributed.security import Security
@@ -271,6 +272,8 @@ def _silence_tracker() -> None:
 
 def connect(address: Any, stack: ExitStack, seconds: float = CONNECT_SECONDS) -> "Client":
     """Return a client, closed with `stack`.  Raises ClusterError if the scheduler does not answer in `seconds`."""
+    import ssl
+
     from distributed import Client
 
     class ClosingClient(Client):  # type: ignore[misc]
