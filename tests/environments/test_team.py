@@ -6,6 +6,10 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import wait
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +17,13 @@ from helpers.support import mostly_slow
 from numpy.typing import NDArray
 
 import ttt_batch as ttt
+from ttt_batch.compiler.jit import JIT_DISABLED
 from ttt_batch.environments import team
 
 KEEP = {"keep_last": True, "record": True}
 CASES = [
     ("3x3", None, "same-step", {}),
-    ("3x3", "random", "same-step", KEEP),
+    ("3x3", "random", "same-step", KEEP | {"illegal": "lose", "first_env": 3}),
     ("3x3", "optimal", "next-step", {"seat": "second"}),
     ("6x7x4-gravity", None, "same-step", {}),
     ("6x7x4-gravity", None, "next-step", KEEP),
@@ -49,12 +54,18 @@ def replayed(batch: ttt.Batch, actions: list[NDArray[np.int64]]) -> list[list[by
     return [seen(batch) for given in actions if batch.step(given)]
 
 
+def call_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wake helpers for every job, on one processor, too."""
+    monkeypatch.setattr(team, "SOON", math.inf)
+    monkeypatch.setattr(team, "available_threads", lambda: 16)
+
+
 @pytest.mark.parametrize(("board", "opponent", "autoreset", "options"), mostly_slow(CASES, CASES[1], CASES[3]))
 def test_threads_change_nothing(
     board: str, opponent: str | None, autoreset: str, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ):
     """Not even of where a game has a wrong action: nothing moves in any part then."""
-    monkeypatch.setattr(team, "SOON", math.inf)  # helpers are always woken
+    call_helpers(monkeypatch)
     one, *more = (ttt.Batch(6500, board, 7, opponent, autoreset, threads=threads, **options) for threads in (1, 2, 9))
     assert [len(batch._team._parts) for batch in more] == [2, 7]
     actions, expected = played(one, 15)
@@ -65,8 +76,9 @@ def test_threads_change_nothing(
         assert replayed(other, actions) == expected
         before, wrong = seen(batch), batch.sample()
         wrong[[6100, 6400]] = batch.n_actions
-        for given in (wrong, wrong.astype(np.int8)):
-            with pytest.raises(ttt.UsageError, match="of environment 6100 is outside"):
+        huge = np.where(wrong == batch.n_actions, np.uint64(2**64 - 1), wrong.astype(np.uint64))
+        for given in (wrong, wrong.astype(np.int8), huge, wrong.tolist(), wrong.repeat(2)[::2]):
+            with pytest.raises(ttt.UsageError, match=f"of environment {6100 + batch.first_env} is outside"):
                 batch.step(given)
         assert seen(batch) == before
         more_actions = batch.sample().astype(np.int32)
@@ -76,7 +88,7 @@ def test_threads_change_nothing(
 
 def test_helpers_move_boards(monkeypatch: pytest.MonkeyPatch):
     """Their scratch shows it.  Steps are repeated until it does, as a busy processor may wake them late."""
-    monkeypatch.setattr(team, "SOON", math.inf)
+    call_helpers(monkeypatch)
     one, two = (ttt.Batch(30_000, "3x3", 7, "random", "same-step", threads=threads) for threads in (1, 2))
     actions, expected = played(one, 20)
     scratch, end = two._team._parts[1].games.scratch.words, time.monotonic() + 60
@@ -110,6 +122,34 @@ def test_nothing_waits_for_helpers_that_do_not_come():
         if round == 0:
             free.set()
             two._team._pool.shutdown()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_an_error_after_a_call_is_queued(error: type[BaseException], monkeypatch: pytest.MonkeyPatch):
+    """Such as an interrupt, or no room for a thread: no call is made twice, and no helper is there twice."""
+    call_helpers(monkeypatch)
+    one, two = (ttt.Batch(6500, "3x3", 7, "random", "same-step", threads=threads) for threads in (1, 2))
+    free, pool, queued = threading.Event(), two._team._pool, []
+    pool.submit(free.wait, 60)
+
+    def fail(*call: Any) -> None:
+        queued.append(pool.submit(*call))
+        raise error
+
+    monkeypatch.setattr(two._team, "_pool", SimpleNamespace(submit=fail))
+    actions = one.sample()
+    for _ in range(2):
+        with pytest.raises(error) if error is KeyboardInterrupt and not queued else nullcontext():
+            two.step(actions)
+            break
+    one.step(actions)
+    assert len(queued) == 1
+    if error is RuntimeError:
+        for batch in (one, two):
+            batch.reset(seed=9)
+    free.set()
+    wait(queued)
+    assert seen(one) == seen(two)
 
 
 INTERRUPTED = """
@@ -151,6 +191,7 @@ for _ in range(steps):
 """
 
 
+@pytest.mark.skipif(JIT_DISABLED, reason="a step is one call of machine code")
 def test_an_interrupt_leaves_no_half_step():
     done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=120, check=False)
     assert (done.stdout, done.stderr) == ("after a whole step\n", "")

@@ -85,7 +85,7 @@ def divide_four(four: Any, divisor: Any) -> Any:
 
 @instruction()
 def claim(next_free: Any, n: Any) -> Any:
-    """Claim the next `n` numbers from the counter `next_free` (int64[1], modified in place); return the first.
+    """Claim the next `n` numbers from the counter `next_free` (int64[1] or uint64[1], in place); return the first.
 
     Any number of threads may call it at once.  A claim has acquire and release ordering: a later claim of another
     thread makes the earlier writes of this thread visible.
@@ -111,14 +111,18 @@ def compare_and_swap(words: Any, index: Any, old: Any, new: Any) -> Any:
 
 @instruction()
 def read_word(words: Any, index: Any) -> Any:
-    """Return `words[index]`, with acquire ordering: earlier writes of its writer are visible."""
+    """Return `words[index]`, with acquire ordering: earlier writes of its writer are visible.
+
+    words, index: as for `compare_and_swap`.
+    """
     return np.uint64(words[index])
 
 
 @instruction()
 def write_word(words: Any, index: Any, word: Any) -> None:
-    """Write a word, with release ordering for `read_word`."""
-    words[index] = word
+    """Write a word (uint64), with release ordering for `read_word`.  words, index: as for `compare_and_swap`."""
+    with _one_at_a_time:
+        words[index] = word
 
 
 @instruction()

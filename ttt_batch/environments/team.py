@@ -1,8 +1,8 @@
 """Steps of one batch by several threads.
 
-A step of 65,536 boards takes 0.3 ms.  On the machine of these figures, waking a thread took 0.07 ms, and waiting for
-Python's lock took as long.  So a helper stays in the machine code of a step for a while after it, and watches a word
-for the next one.
+A step of 65,536 boards takes 0.3 ms.  On the machine of these figures, waking a thread took the caller 0.07 ms, and
+more until the thread had Python's lock.  So a helper stays in the machine code of a step for a while after it, and
+watches a word for the next one.
 
 The caller never waits for a helper that is not there.  All take pieces of the batch until none is left, each thread
 first those that it had in the last step, which are in its processor's cache.  A helper that sleeps takes none.
@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from ttt_batch.agents.builtin import KernelPlayer, Scripted
 from ttt_batch.compiler.intrinsics import LINE, array_at, claim, read_word, write_word, zeros
 from ttt_batch.compiler.jit import JIT_DISABLED, Int64, Uint64Array, entry_point, inlined, kernel
+from ttt_batch.core.resources import available_threads
 from ttt_batch.environments.kernels import (
     FINE,
     AskedPlayer,
@@ -45,16 +47,16 @@ from ttt_batch.environments.rules import (
 from ttt_batch.evaluation.search import copy_for_thread
 from ttt_batch.games.bitboards import Lines
 
-PIECE = 2 * BLOCK
+PIECE = BLOCK
 """Boards that a thread takes at once."""
 
 PATIENCE = 1 if JIT_DISABLED else 2_000_000
 """Number of times that a helper looks for the next step before it sleeps; this takes a millisecond or more."""
 
 SOON, LONG = 0.0005, 0.002
-"""A helper that sleeps is woken for a job that follows the last one in SOON s, or if one alone takes LONG s or more.
+"""A helper that sleeps is woken for a job that follows the last call in SOON s, or if one alone took more than LONG s.
 
-Waking takes up to 0.5 ms, so that shorter jobs, further apart, take less time without help.
+Until it helps, up to 0.5 ms pass, so that shorter jobs, further apart, take less time without help.
 """
 
 CALLER = 0
@@ -130,14 +132,17 @@ def share_step(
     key: np.uint64,
     address: Int64,
 ) -> Int64:
-    """Run `step`, and `show_wide` if there is a `look`, or `fast_step` if there are no `lines`, with other threads.
+    """Make a step, or draw actions, with other threads.
 
-    Returns as they do.  The job DRAW is to run `draw_actions` instead.
+    Returns the first game with a wrong action, before which nothing changes, or FINE.
 
-    games: all, with the thread's own scratch, as `player`.  words: see JOBS.
+    games: all, with the thread's own scratch, as `player`.
+    look: None for small boards that `step` serves.  lines: None for `fast_step`.
+    words: uint64[TAKEN + 2 * APART * threads], see JOBS.
     thread: its number.  CALLER begins a job; helpers take part in any number of jobs, and return FINE.
-    job, key, address: CALLER's, see JOB, KEY and ADDRESS.
+    job: STEP or DRAW.  key: uint64.  address: int64, of the actions.  Helpers take these from `words`.
     """
+    # One loop for the caller and for helpers, so that `take_pieces` is compiled once.
     n, here, known, looks = games.state.own.shape[0], np.uint64(JOBS), np.uint64(0), 0
     if thread == CALLER:
         post_job(words, n, job, key, address)
@@ -179,13 +184,14 @@ def wait_for(words: Uint64Array, place: Int64, pieces: Int64) -> None:
 
 @inlined
 def post_job(words: Uint64Array, n: Int64, job: Int64, key: np.uint64, address: Int64) -> None:
-    """Begin a job.  Only now a thread that ends its part of the last job can take pieces of this one."""
+    """Begin a job."""
     threads, pieces = threads_of(words), pieces_of(n)
     for place in (LEAVE, WRONG, CHECKED, MOVED):
         write_word(words, np.uint64(place), np.uint64(0))
     write_word(words, np.uint64(JOB), np.uint64(job))
     write_word(words, np.uint64(ADDRESS), np.uint64(address))
     write_word(words, np.uint64(KEY), key)
+    # Last, because a thread that is late with the last job may take a piece as soon as it can.
     for number in range(2 * threads):
         first = np.uint64(pieces * (number % threads) // threads)
         write_word(words, np.uint64(TAKEN + APART * number), first)
@@ -271,6 +277,15 @@ def move_piece(
             show_wide(games.state, own_look)
 
 
+def make_call(call: Future[Any], function: Any, *arguments: Any) -> None:
+    """Make a call in another thread, unless it has been cancelled."""
+    if call.set_running_or_notify_cancel():
+        try:
+            call.set_result(function(*arguments))
+        except BaseException as error:
+            call.set_exception(error)
+
+
 class Team:
     """Threads that work on a batch with the caller's; they end when this object is collected.
 
@@ -280,7 +295,8 @@ class Team:
 
     def __init__(self, games: BatchGames, lines: Lines, parts: Sequence[BatchPart], lean: bool) -> None:
         self._parts, self._pool = parts, ThreadPoolExecutor(len(parts) - 1)
-        self._helpers: list[Future[Any] | None] = [None for _ in parts[1:]]
+        # A helper that shared the caller's processor would only be in its way.
+        self._helpers: list[Future[Any] | None] = [None] * min(len(parts) - 1, available_threads() - 1)
         self._words = zeros((TAKEN + 2 * APART * len(parts),), np.uint64)
         self._calls = []
         for thread, part in enumerate(parts):
@@ -294,12 +310,13 @@ class Team:
         """Return the kernel that `share` calls, and arguments of the types that it gets.  key: uint64."""
         return share_step, *self._calls[CALLER], STEP, key, 0
 
-    def _begin(self, function: Any, *arguments: Any) -> Future[Any]:
-        """Let another thread make a call."""
-        try:
-            return self._pool.submit(function, *arguments)
-        except RuntimeError:  # the interpreter is about to end
-            return Future()
+    def _submit(self, call: Future[Any], function: Any, *arguments: Any) -> None:
+        """Let another thread make a call.
+
+        call: new; the caller keeps it beforehand, because an interrupt (Ctrl-C) may come when it is already queued.
+        """
+        with suppress(RuntimeError):  # no thread can start, or the interpreter is about to end
+            self._pool.submit(make_call, call, function, *arguments)
 
     def share(self, job: int, key: np.uint64, actions: NDArray[np.int64]) -> Int64:
         """Make the moves of all games, or draw their actions; return as `share_step` does.
@@ -312,12 +329,14 @@ class Team:
         asleep = [number for number, helper in enumerate(self._helpers) if helper is None or helper.done()]
         wakes = begun - self._ended < SOON or self._alone > LONG
         for number in asleep if wakes else ():
-            self._helpers[number] = self._begin(self._share, *self._calls[number + 1], job, key, 0)
-        # One call of a kernel, so that an interrupt (Ctrl-C) comes before it or after it.
+            self._helpers[number] = call = Future[Any]()
+            self._submit(call, self._share, *self._calls[number + 1], job, key, 0)
+        # One call of machine code, so that an interrupt comes before it or after it.
         wrong: Int64 = self._share(*self._calls[CALLER], job, key, actions.ctypes.data)
         self._ended = time.perf_counter()
-        if asleep and not wakes:
-            self._alone = self._ended - begun
+        took = self._ended - begun
+        if asleep and (not wakes or took < LONG / 2):
+            self._alone = took
         return wrong
 
     def run(self, function: Any, calls: Sequence[tuple[Any, ...]], more: tuple[Any, ...]) -> Any:
@@ -327,14 +346,17 @@ class Team:
         """
         self._words[LEAVE] = 1
         own = [[one[part.at] if isinstance(one, np.ndarray) else one for one in more] for part in self._parts]
-        whole = [(*call, *rest) for call, rest in zip(calls, own, strict=True)]
-        begun = [self._begin(function, *call) for call in whole[1:]]
+        first, *others = [(*call, *rest) for call, rest in zip(calls, own, strict=True)]
+        begun: list[Future[Any]] = []
         try:
-            found = [function(*whole[0])]
-            for call, one in zip(whole[1:], begun, strict=True):
-                found.append(function(*call) if one.cancel() else one.result())
+            for arguments in others:
+                begun.append(Future())
+                self._submit(begun[-1], function, *arguments)
+            found = [function(*first)]
+            for arguments, call in zip(others, begun, strict=True):
+                found.append(function(*arguments) if call.cancel() else call.result())
         finally:
-            wait([one for one in begun if not one.cancel()])
+            wait([call for call in begun if not call.cancel()])
             self._ended = time.perf_counter()
         wrong = (part.at.start + at for part, at in zip(self._parts, found, strict=True) if at not in (None, FINE))
         return next(wrong, FINE)
