@@ -71,6 +71,8 @@ learn-from g.txt --learner td --out g.txt --overwrite
 export q.h5 --to csv --out hard --overwrite
 export q.h5 --to html --out q.h5 --overwrite
 export q.h5 --to pickle --out a --out sub/../a
+export q.h5 --to hdf5 --out none/../q.h5 --overwrite
+train --games 5 --start q.h5 --out none/../q.h5 --overwrite
 export q.h5 --to pickle --out new.h5 --out new-link
 import v.pickle --learner td --out v.pickle --overwrite
 plot q.h5 --out link.svg --overwrite

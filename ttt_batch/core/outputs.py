@@ -219,6 +219,8 @@ class OutputKind:
                 mode = path.stat().st_mode
             except FileNotFoundError:
                 target = path.resolve()
+                if target != path and target.exists():  # `..` after a folder that does not exist
+                    return self.place(target, overwrite=overwrite)
                 if target.parent.is_dir():
                     return target
                 remedy = self.with_option("create it, or name a file elsewhere")
@@ -368,6 +370,8 @@ def _key(path: Path | int) -> object:
         return path
     try:
         target = path.resolve()
+        if target != path and target.exists():  # `..` after a folder that does not exist
+            return _key(target)
         folder = target.parent.stat()
         return folder.st_dev, folder.st_ino, os.path.normcase(target.name)
     except (OSError, ValueError, RuntimeError):
