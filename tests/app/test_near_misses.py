@@ -5,6 +5,7 @@ import os
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 from helpers.support import command
 
@@ -376,3 +377,39 @@ def test_a_tournament_says_in_which_seats_all_play(here, capsys):
     assert command(capsys, "train", "--learner", "menace", "--games", "10", "--quiet")[0] == 0
     assert "all against all, in both seats: exactly" in command(capsys, "tournament", "old", "td-3x3")[1]
     assert "all against all, in the seats that they play: " in command(capsys, "tournament", "old", "menace-3x3")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("train --resume m.h5 --learner td --more 10", "m.h5 was trained with learner menace, not td; leave"),
+        (
+            "train --resume t.h5 --learner menace --more 9",
+            "t.h5 was trained with learner td, not menace; leave",
+        ),
+        (
+            "check solution.npz",
+            "solution.npz is an .npz file, but no certificate; ttt-batch prove RUN",
+        ),
+        ("import empty.npy --out q.h5", "empty.npy: the array is empty; name another file"),
+        ("import nan.npy --out q.h5", "nan.npy: it has no number for any position; name a file of a trained table"),
+    ],
+)
+def test_files_that_do_not_fit_are_named_as_what_they_are(
+    words: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ttt.train(10, out="t.h5")
+    ttt.train(10, learner="menace", out="m.h5")
+    np.savez("solution.npz", value=np.zeros(3))
+    np.save("empty.npy", np.zeros(0))
+    np.save("nan.npy", np.full(3**9, np.nan))
+    status, out, err = command(capsys, *words.split())
+    assert (status, (out + err).count("\n")) == (2 if "train" in words else 1, 1)
+    assert message in out + err
+
+
+def test_keys_without_marks_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "one.json").write_text('{".........": 0.5}')
+    _, _, err = command(capsys, "import", tmp_path / "one.json", "--out", tmp_path / "q.h5")
+    assert "keys are marks: . empty; the only numbering that fits" in err

@@ -18,7 +18,17 @@ from ttt_batch.agents.base import Agent
 from ttt_batch.agents.external import agent_of
 from ttt_batch.core.errors import RunFileError, UsageError, command_with, flag, quoted, with_option
 from ttt_batch.core.files import shown
-from ttt_batch.core.text import PATTERN_LEARNERS, Number, Option, choose_seat, count_text, find_name, parse_int
+from ttt_batch.core.text import (
+    AGENT_NAMES,
+    ALL_LEARNERS,
+    PATTERN_LEARNERS,
+    Number,
+    Option,
+    choose_seat,
+    count_text,
+    find_name,
+    parse_int,
+)
 from ttt_batch.games.enumeration import check_enumerable
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import DEFAULTS, Config, Configuration, make_config, make_pattern_config, replace_exploration
@@ -84,8 +94,10 @@ def make_plan(
     run, name = with_table(before), "the run" if file is None else shown(file)
     state, past = resumable_state(run, name), dict(run.provenance)
     learnt, given = run.config, options | {"seat": seat} if seat else dict(options)
-    if networks := find_name(options.get("learner"), PATTERN_LEARNERS):
-        raise UsageError(f"{name} was trained with learner {learnt.learner}, not {networks}; {OR_A_NEW_RUN}")
+    asked = find_name(options.get("learner"), ALL_LEARNERS)
+    # Of other learners every option is compared below; these have options that the other one does not take.
+    if asked and (asked in PATTERN_LEARNERS or learner_named(asked).resigns != run.resigns):
+        raise UsageError(f"{name} was trained with learner {learnt.learner}, not {asked}; {OR_A_NEW_RUN}")
     values = {field.name: getattr(learnt, field.name) for field in fields(learnt)}
     values["horizon"] = learnt.horizon or run.goal
     # A finished run is refused here, before an opponent is asked, or below, after a setting that differs.
@@ -164,7 +176,7 @@ def _opponent(opponent: Any, *, trust: bool) -> Run | Agent | AgentAdapter | str
         return opponent
     if callable(opponent):
         return agent_of(opponent)
-    meant = name_or_run("opponent", opponent, OPPONENTS, others=RUNS_OR_AGENTS)
+    meant = name_or_run("opponent", opponent, AGENT_NAMES, others=RUNS_OR_AGENTS)
     return meant if isinstance(meant, str) else load(meant, trust=trust)
 
 

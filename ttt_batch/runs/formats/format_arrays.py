@@ -91,7 +91,9 @@ def array_in(content: bytes, what: str) -> Any:
     if dtype.hasobject:
         return content[begin:]
     # An axis of length 0, or text without letters, takes no bytes, so the header could declare any number of items.
-    if not dtype.itemsize or 0 in shape or dtype.itemsize * math.prod(shape) != len(content) - begin:
+    if 0 in shape:
+        raise base.FormatError(f"{what} is empty; name another file")
+    if not dtype.itemsize or dtype.itemsize * math.prod(shape) != len(content) - begin:
         raise base.FormatError(f"{what} is larger than any of this board, or cut off; name another file")
     if dtype.kind not in "fiuUb":
         raise base.unreadable_error(f"{what} holds {dtype.name}, not numbers")

@@ -38,6 +38,10 @@ _MOST_CHARACTERS = 60
 """Most characters a cell in a printed key."""
 
 
+NOTHING = "nothing"
+"""Beginning of a symbol that stands for one which the keys do not have."""
+
+
 @dataclass(frozen=True)
 class KeyReading:
     """One way to read keys.
@@ -65,8 +69,9 @@ class KeyReading:
     def meaning(self) -> str:
         """Return a description of the reading."""
         players = ("the player to move", "the other one") if self.mover else ("the first player", "the second")
-        names = [repr(word) if word == " " else word for word in (self.empty, self.first, self.second)]
-        text = f"{names[0]} empty, {names[1]} {players[0]}, {names[2]} {players[1]}"
+        roles = {self.empty: "empty", self.first: players[0], self.second: players[1]}
+        there = {word: role for word, role in roles.items() if not word.startswith(NOTHING)}
+        text = ", ".join(f"{repr(word) if word == ' ' else word} {role}" for word, role in there.items())
         if not self.numbers:
             return f"marks: {text}"
         return f"numbers in base 3, first cell the {'lowest' if self.low else 'highest'} digit: {text}"
@@ -137,7 +142,7 @@ def readings(symbols: Symbols, board: Board, *, low_first: bool, by_moves: bool)
     low_first: in numbers where 0 is an empty cell, as in our codes, the first cell is usually the lowest digit; in all
     others it is the highest.  by_moves: the table is of moves, whose cells distinguish the two digit orders.
     """
-    names = (*symbols.names, *(f"nothing{number}" for number in range(3)))[: max(3, len(symbols.names))]
+    names = (*symbols.names, *(f"{NOTHING}{number}" for number in range(3)))[: max(3, len(symbols.names))]
     players = {"X", "O"} & set(names)
     zero = "0" if "X" in names and "O" not in names else "O"
     if players and not symbols.numbers:

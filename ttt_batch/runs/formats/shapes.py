@@ -284,6 +284,8 @@ def _of_array(array: NDArray[Any], board: Board) -> Entries:
     if array.size == codes and array.shape in ((codes,), (codes, 1), (3,) * cells):
         numbers = array.reshape(codes).astype(np.float64)
         told = ~np.isnan(numbers) & (numbers != _commonest(numbers))
+        if np.isnan(numbers).all():
+            raise FormatError("it has no number for any position; name a file of a trained table")
         if not told.any():
             raise FormatError("all its numbers are the same, so the table is untrained; name another file")
         shape = "an array with a value for each position"

@@ -154,12 +154,18 @@ def _keys(table: Mapping[str, Any], names: tuple[str, ...], number: int, lines: 
     return found
 
 
+_ON_COMMAND_LINE = ("threads", "out", "resume", "workers", "scheduler", "overwrite", "best", "quiet", "json")
+"""Options of `study` that are not of its learners."""
+
+
 def _refuse(given: str, names: tuple[str, ...]) -> NoReturn:
     """Raise UsageError for a key that is not in `names`."""
     if find_name(given, _OUTER_KEYS) is not None:
         raise UsageError(f"{given} holds for the whole study; write it above the first [[grid]]")
     if find_name(given, ("seed",)) is not None:
         raise UsageError("a study has many seeds; write seeds = 100, or seeds = '5..5' for one")
+    if name := find_name(given, _ON_COMMAND_LINE):
+        raise UsageError(f"{given} belongs on the command line, as --{name}; remove it")
     if find_name(given, tuple(inspect.signature(train).parameters)) is not None:
         raise UsageError(f"{given} is an option of train, but not of a study; remove it")
     raise unknown_name("key", given, names)
