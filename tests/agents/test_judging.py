@@ -271,10 +271,11 @@ def test_an_answer_is_asked_again_in_other_company():
 
 
 @pytest.mark.parametrize(
-    ("board", "words"), [("4x4", "choose one of the same board"), ("", "board '' is not of the form")]
+    ("board", "error", "words"),
+    [("4x4", ttt.UsageError, "the run plays 3x3, not 4x4x4"), ("", ttt.BoardError, "board '' is not of the form")],
 )
-def test_a_board_that_is_given_counts(board, words):
-    with pytest.raises(ttt.BoardError, match=words):
+def test_a_board_that_is_given_counts(board, error, words):
+    with pytest.raises(error, match=words):
         ttt.evaluate(train(10), lowest, board=board)
 
 

@@ -184,3 +184,78 @@ def test_a_wrong_argument_is_refused_in_a_line_and_nothing_is_written(name: str,
         call(td)
     assert line in str(refused.value) and "\n" not in str(refused.value)
     assert td.read_bytes() == before and [path.name for path in tmp_path.iterdir()] == ["link.h5"]
+
+
+AT_3X3 = ttt.agents.at_board(FIRST)
+
+WRONG: dict[str, tuple[Any, type[Exception], str]] = {
+    "agent at another board": (
+        lambda td: ttt.judge(AT_3X3, "3x4x3"),
+        ttt.UsageError,
+        "'<lambda>' plays 3x3, not 3x4x3; leave board out",
+    ),
+    "run on another board": (
+        lambda td: ttt.evaluate(td, board="4x4"),
+        ttt.UsageError,
+        "the run plays 3x3, not 4x4x4; leave board out",
+    ),
+    "option of agents": (
+        lambda td: ttt.evaluate(td, symmetric=7),
+        ttt.UsageError,
+        "symmetric is for agents that are opened here",
+    ),
+    "option given too late": (
+        lambda td: ttt.judge(AT_3X3, illegal="loses"),
+        ttt.UsageError,
+        "illegal is for agents that are opened here; leave it out, or give it to at_board",
+    ),
+    "run at a board": (lambda td: ttt.agents.at_board(td), ttt.UsageError, "at_board is for agents"),
+    "trust": (lambda td: ttt.load(td, trust="no"), ttt.UsageError, "trust is 'no'; give True or False"),
+    "trust of a proof": (lambda td: ttt.prove(td, trust="no"), ttt.UsageError, "trust is 'no'; give True or False"),
+    "check": (lambda td: ttt.load(td, check=3), ttt.UsageError, "check is 3; give a function, or leave it out"),
+    "load": (lambda td: ttt.evaluate(td, load=3), ttt.UsageError, "load is 3; give a function"),
+    "stop": (lambda td: ttt.train(300, stop=3), ttt.UsageError, "stop is 3; give a function"),
+    "stop of a study": (
+        lambda td: ttt.study(learner="td", games=300, seeds=2, stop=3),
+        ttt.UsageError,
+        "stop is 3; give a function",
+    ),
+    "stop of a proof": (lambda td: ttt.prove(td, stop=3), ttt.UsageError, "stop is 3; give a function"),
+    "stop of the smallest": (lambda td: ttt.smallest_proof("3x3", stop=3), ttt.UsageError, "stop is 3; give a"),
+    "rule of a board": (lambda td: ttt.Board(3, 3, 3, misere="no"), ttt.UsageError, "misere is 'no'; give True or"),
+    "side of a board": (lambda td: ttt.Board(True, 3, 1), ttt.BoardError, "rows, columns and k are whole numbers"),
+    "interval": (
+        lambda td: ttt.train(300, checkpoint_every=30),
+        ttt.UsageError,
+        "checkpoint_every 30 is not an interval; give e.g. 30s, 1Mgames or never",
+    ),
+    "option of an export": (
+        lambda td: ttt.export_run(td, "x.html", overwrit=True),
+        TypeError,
+        "export_run() got an unexpected keyword argument 'overwrit'; did you mean 'overwrite'?",
+    ),
+    "opponent": (
+        lambda td: ttt.train(300, opponent="one-pl"),
+        ttt.UsageError,
+        "unknown opponent 'one-pl' (did you mean one-ply?)",
+    ),
+    "opponent of a study": (
+        lambda td: ttt.study(learner="td", games=300, seeds=2, opponent=FIRST),
+        ttt.UsageError,
+        "opponent is a function, and studies take no agents of one's own",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_arguments_are_one_line(name: str, td: Path) -> None:
+    call, error, message = WRONG[name]
+    before = td.read_bytes()
+    with pytest.raises(error) as raised:
+        call(td)
+    assert message in str(raised.value) and "\n" not in str(raised.value)
+    assert td.read_bytes() == before
+
+
+def test_names_of_a_picture_may_be_numbers(td: Path, tmp_path: Path) -> None:
+    assert ttt.plot(td, names=[3], out=tmp_path / "x.png").stat().st_size > 0  # type: ignore[list-item]

@@ -312,7 +312,7 @@ REFUSED = {
     "train --learner sutton": "unknown learner 'sutton' (did you mean sutton-barto?); choose one of: td, ",
     "train --learner xyz": "menace, patterns, ntuple-td",
     "train --engine flwo": "unknown engine 'flwo' (did you mean flow?); choose walk or flow",
-    "train --opponent minimax": "unknown opponent 'minimax' (did you mean optimal?); choose random, optimal or a run",
+    "train --opponent minimax": "unknown opponent 'minimax' (did you mean optimal?); choose one of: random,",
     "train --opponent random --as third": "unknown seat 'third'; choose first, second or both",
     "train --symmetry offf": "unknown symmetry 'offf' (did you mean off?); choose on, off or auto",
     "train --board 3x3x9": "board 3x3x9: k must be between 1 and the longer side, 3",

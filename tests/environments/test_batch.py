@@ -380,6 +380,9 @@ def test_rewards_of_those_who_moved(threads: int):
         assert rewards.tolist() == [float(batch.rewards[game, mover]) for game, mover in enumerate(movers)]
         seen |= {*zip(movers.tolist(), rewards.tolist(), strict=True)}
     assert seen == {(mover, reward) for mover in (0, 1) for reward in (-1.0, 0.0, 1.0)}
+    for player in (2, -1):
+        with pytest.raises(ttt.UsageError, match=f"player {player} of environment 2100 is none; give 0 or 1"):
+            batch.rewards_of(np.where(np.arange(2500) < 2100, movers, player))
     for wrong in (movers[:2499], movers.astype(np.int8), movers.tolist(), None):
         with pytest.raises(
             ttt.UsageError, match=r"players .* give a contiguous, writable array of int64 with the shape"

@@ -134,7 +134,7 @@ def two(**options: object) -> MNKVectorEnv:
         (
             lambda **given: two().reset(**given),
             {"options": {"reset_mask": np.array([1, 0])}},
-            "reset_mask must be an array of bool",
+            "give an array of bool with the shape",
         ),
         (lambda **given: two().reset(**given), {"options": 3}, "options are 'int'; give a dictionary"),
         (lambda **given: MNKEnv().reset(**given), {"options": 3}, "options are 'int'; give a dictionary"),

@@ -72,7 +72,9 @@ class CallableAgent(Agent):
         if not callable(function):
             raise UsageError(f"agent {quoted(function)} cannot be called; give {BATCH_FORM} or {SINGLE_FORM}")
         if isinstance(function, type):
-            raise UsageError(f"agent {quoted(function)} is a class; give an object of it that can be called")
+            raise UsageError(
+                f"agent {quoted(name or function.__name__)} is a class; give an object of it that can be called"
+            )
         self._function, self._limit, self._aside = function, limit, aside
         self.name = name or getattr(function, "__name__", type(function).__name__)
 
@@ -465,6 +467,8 @@ def at_board(
     Raises UsageError, BoardError and AgentError.
     """
     check_switches(symmetric=symmetric)
+    if isinstance(agent, AnyRun | Path) or (isinstance(agent, str) and not is_agent(agent) and Path(agent).is_file()):
+        raise UsageError("at_board is for agents, and a run has a board of its own; give the run itself instead")
     whose, loses = parse_board(board), choose("illegal", illegal, ILLEGAL) == "loses"
     return AgentAdapter(make_agent(agent, whose, time_limit=time_limit), whose, symmetric=symmetric, loses=loses)
 

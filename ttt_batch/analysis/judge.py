@@ -55,6 +55,8 @@ from ttt_batch.core.text import (
     SEATS,
     Number,
     Ties,
+    check_functions,
+    check_switches,
     check_ties,
     choose,
     choose_seat,
@@ -478,6 +480,8 @@ def prove(
     written, and UsageError, also for several `threads` with `correct`, and if a certificate would replace the run.
     """
     given, sources = given_options(prove, options), list[Path]()
+    check_switches(trust=trust)
+    check_functions(stop=stop)
     if not isinstance(run, AnyRun):
         sources = [find_run(run)]
         run = load_any(sources[0], trust=trust)

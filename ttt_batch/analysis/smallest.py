@@ -20,6 +20,7 @@ from ttt_batch.core.text import (
     SEATS,
     WEIGHTS,
     Number,
+    check_functions,
     check_switches,
     choose,
     choose_seat,
@@ -158,6 +159,7 @@ def smallest_proof(
     harmless, count, within = given["harmless"], given["count"], given["within"]
     check_switches(harmless=harmless, count=count)
     seconds = parse_seconds(flag("time_limit"), given["time_limit"], MOST_SECONDS)
+    check_functions(stop=stop)
     named = [within] if isinstance(within, AnyRun | str | Path) else [*within]
     sources = [find_run(one) for one in named if not isinstance(one, AnyRun)]
     runs = [one if isinstance(one, AnyRun) else load_any(find_run(one)) for one in named]

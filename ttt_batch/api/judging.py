@@ -20,7 +20,17 @@ from ttt_batch.analysis.position import (
 from ttt_batch.analysis.tournament import Tournament, all_play_all
 from ttt_batch.core.errors import UsageError, flag, quoted
 from ttt_batch.core.results import progress_callback
-from ttt_batch.core.text import AGAINST, SCRIPTED, Number, Ties, check_ties, find_name, given_options, with_options
+from ttt_batch.core.text import (
+    AGAINST,
+    SCRIPTED,
+    Number,
+    Ties,
+    check_functions,
+    check_ties,
+    find_name,
+    given_options,
+    with_options,
+)
 from ttt_batch.games.board import Board, Position, parse_board
 from ttt_batch.games.game_files import board_meant
 from ttt_batch.runs.evaluation import Evaluation, PlayedEvaluation, evaluate_as_played
@@ -57,6 +67,10 @@ class EvaluationOptions(JudgingOptions, total=False):
     illegal: str | None
     time_limit: Number | None
     load: Callable[[Any], AnyRun]
+
+
+RULES: dict[str, Any] = {"symmetric": False, "illegal": "error", "time_limit": None}
+"""Options of `at_board` besides the board, and their defaults."""
 
 
 @with_options(JudgingOptions)
@@ -103,9 +117,7 @@ def judge(
         run: Any = load_any(agent) if isinstance(agent, str | Path) else agent
         if not isinstance(run, AnyRun):
             make_agent(run, Board())  # raises UsageError
-        if board is not None and parse_board(board) != run.board:
-            name = parse_board(board).name
-            raise UsageError(f"the run plays {run.board.name}, not {name}; leave {flag('board')} out")
+        check_own_board(run, {"board": board})
         # Its answers are judged, exactly also those of networks, except of one that may resign: no answer says so.
         agent, board = run if run.resigns else agent_of_run(run, given.get("ties", "any")), run.board
     given |= {"board": board, "symmetric": symmetric, "illegal": illegal, "time_limit": time_limit}
@@ -163,6 +175,12 @@ def evaluate(
     how: dict[str, Any] = {
         name: given.pop(name) for name in ("board", "symmetric", "illegal", "time_limit", "load") if name in given
     }
+    check_functions(load=how.get("load"))
+    needless = [name for name, usual in RULES.items() if how.get(name, usual) != usual]
+    if needless and not any(map(is_agent, (run, against))):
+        raise UsageError(
+            f"{flag(needless[0])} is for agents that are opened here; leave it out, or give it to at_board"
+        )
     progress, ties = given.pop("progress", None), check_ties(given.pop("ties", "any"))
     excess = [*(["against"] if against is not None else []), *given, *(["ties"] if ties != "any" else [])]
     with progress_callback(progress, "asking") as tell, watched(tell):
@@ -173,6 +191,7 @@ def evaluate(
             if is_agent(run) and "board" not in how:
                 how["board"] = board_meant(position_source(positions).beginning())
             with open_players([run], **how) as (player,):
+                check_own_board(player, how)
                 return evaluate_positions(player, positions)
         if as_played:
             switched = flag("as_played", True)
@@ -192,12 +211,21 @@ def evaluate(
             has_board = isinstance(against, AnyRun | AgentAdapter) or not is_agent(against)
             beside = [against] if has_board else []
         with open_players([run, *beside], **how) as (player, *others):
+            check_own_board(player, how)
             if isinstance(player, AnyRun) and player.exact and "samples" not in given:  # before a program starts
                 check_lengths(player, [name for name in ("games", "seed", "budget") if name in given])
             # A program that plays itself is started once.
             twin = isinstance(run, str) and run.startswith(PROGRAM) and against == run
             with open_opponent(player if twin else [*others, against][0], player, how) as opponent:
                 return judge_agent(player, opponent, **given, ties=ties)
+
+
+def check_own_board(player: AnyRun | AgentAdapter, how: Mapping[str, Any]) -> None:
+    """Raise UsageError if a run or an agent at a board plays on another one than `how` says."""
+    board = player.board if how.get("board") is None else parse_board(how["board"])
+    if board != player.board:
+        what = quoted(player.name) if isinstance(player, AgentAdapter) else "the run"
+        raise UsageError(f"{what} plays {player.board.name}, not {board.name}; leave {flag('board')} out")
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from ttt_batch.core.files import shown
 from ttt_batch.core.named_code import is_callable_name
 from ttt_batch.core.outputs import check_distinct, named_file
 from ttt_batch.core.results import call_hook
-from ttt_batch.core.text import Ties, choose
+from ttt_batch.core.text import Ties, choose, given_options, with_options
 from ttt_batch.runs import importing
 from ttt_batch.runs.formats import ENDINGS, EXPORT, FORMATS, WHOLE, check_targets
 from ttt_batch.runs.loading import AnyRun, any_run, load_any, with_table
@@ -93,6 +93,7 @@ def check_export_options(to: str, n_files: int, player: str | None, ties: str | 
         raise UsageError(f"{flag('ties', ties)} is for a page to play on; {to} holds the table as it is: leave it out")
 
 
+@with_options(ExportOptions)
 def export_run(
     run: Player,
     out: str | Path | Sequence[str | Path],
@@ -113,6 +114,7 @@ def export_run(
     options: `overwrite`; for a page also `ties`, for tables `warn`, see `runs.importing.export_table`.
     Raises UsageError, BoardError, AgentError, FormatError, RunFileError and CertificateError.
     """
+    given_options(export_run, options)  # raises TypeError
     files, of_agent = _named("out", out), isinstance(run, AgentAdapter) or (is_agent(run) and not is_certificate(run))
     to = resolve_format(to, files, formats_of(run, of_agent=of_agent))
     of_run = not (of_agent or is_certificate(run))

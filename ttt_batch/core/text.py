@@ -156,6 +156,13 @@ def check_switches(**given: object) -> None:
             raise UsageError(f"{name} is {quoted(value)}; give True or False")
 
 
+def check_functions(**given: object) -> None:
+    """Raise UsageError for a value that is neither a function nor None."""
+    for name, value in given.items():
+        if value is not None and not callable(value):
+            raise UsageError(f"{name} is {quoted(value)}; give a function, or leave it out")
+
+
 def choose_seat(given: object, *others: str, what: str = "seat") -> str:
     """Return a seat, `first` or `second` (also given as X or O), or one of the `others`.  Raises UsageError."""
     return choose(what, given, (*SEATS, *others), words=SEAT_WORDS)

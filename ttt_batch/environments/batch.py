@@ -85,7 +85,10 @@ def flags_of(name: str, given: Any, n: int) -> NDArray[np.bool_]:
     """Return `given`, an array, a list or a tensor, as bool[n].  Raises UsageError."""
     flags = read_array(given)
     if flags is None or flags.dtype != np.bool_ or flags.shape != (n,):
-        raise UsageError(f"{name} must be an array of bool with the shape ({n},)")
+        what = (
+            quoted(type(given).__name__) if flags is None else f"an array of {flags.dtype} with the shape {flags.shape}"
+        )
+        raise UsageError(f"{name} is {what}; give an array of bool with the shape ({n},)")
     return np.ascontiguousarray(flags)
 
 
@@ -159,7 +162,8 @@ def make_opponent(given: Opponent, board: Board, ties: Ties = "any") -> Any:
     games of one move.
     """
     if board.k == 1 or board.cells == 1:
-        raise BoardError(f"a game on {board.name} is over after one move; choose a larger k for an opponent")
+        larger = "board" if board.cells == 1 else "k"
+        raise BoardError(f"a game on {board.name} is over after one move; choose a larger {larger} for an opponent")
     built_in = isinstance(given, str) and find_agent_or_run(given) in AGENT_NAMES
     if is_agent(given) and not built_in:
         return at_board(given, board)
@@ -473,7 +477,9 @@ class Batch:
         if not is_plain(players, self._shape):
             check_array("players", players, self._shape, np.int64)
         chosen = np.empty(self.n)
-        self._run(kernels.choose_rewards, players, chosen)
+        wrong = self._run(kernels.choose_rewards, players, chosen)
+        if wrong != kernels.FINE:
+            raise UsageError(f"player {players[wrong]} of environment {self.first_env + wrong} is none; give 0 or 1")
         return chosen
 
     def observe(self, observation: str = "planes", dtype: DTypeLike | None = None) -> NDArray[Any]:

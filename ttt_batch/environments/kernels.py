@@ -467,11 +467,18 @@ def draw_actions(rules: Rules, state: BatchState, settings: BatchSettings, key: 
 
 
 @kernel
-def choose_rewards(rewards: Float32Array, players: Int64Array, chosen: Float64Array) -> None:
-    """Write the reward of one player of each game to `chosen` (float64[n]).
+def choose_rewards(rewards: Float32Array, players: Int64Array, chosen: Float64Array) -> Int64:
+    """Write the reward of one player of each game to `chosen` (float64[n]); return the first wrong player, or FINE.
 
     rewards: float32[2 * n], see `Seen`.  players: int64[n], 0 or 1.
     """
+    wrong = np.int64(0)
     for g in range(players.shape[0]):
         # An index instead of a choice of two values, which the processor would mispredict for half the games.
         chosen[g] = np.float64(rewards[2 * g + np.int64(players[g] != 0)])
+        wrong |= players[g] & ~np.int64(1)
+    if wrong != 0:
+        for g in range(players.shape[0]):
+            if players[g] & ~np.int64(1) != 0:
+                return g
+    return FINE

@@ -16,7 +16,7 @@ from numbers import Integral
 from typing import Any, NamedTuple, SupportsInt, TypeVar
 
 from ttt_batch.core.errors import BoardError, quoted
-from ttt_batch.core.text import either, fold_case
+from ttt_batch.core.text import check_switches, either, fold_case
 
 EMPTY, FIRST, SECOND = 0, 1, 2
 RESIGNS = "resigns"
@@ -67,7 +67,8 @@ class Board:
 
     misere: the player who completes a line loses.  exact: longer lines do not count.  gravity: a mark falls to the
     lowest free cell of its column, so a move is a column; rows are counted from the top.
-    Raises BoardError for a side or a `k` outside its range; `parse_board` reads text.
+    Raises BoardError for a side or a `k` outside its range, and UsageError for a rule that is not True or False;
+    `parse_board` reads text.
     """
 
     rows: int = 3
@@ -79,7 +80,8 @@ class Board:
 
     def __post_init__(self) -> None:
         given = self.rows, self.cols, self.k
-        if not all(isinstance(number, Integral) for number in given):
+        check_switches(**{name: getattr(self, name) for name in BOARD_RULES})
+        if not all(isinstance(number, Integral) and not isinstance(number, bool) for number in given):
             raise BoardError(
                 f"board {', '.join(map(quoted, given))}: rows, columns and k are whole numbers; write Board(3, 4, 3), "
                 "or parse_board('3x4x3') for text"

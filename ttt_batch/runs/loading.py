@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import BoardError, RunFileError, UsageError, quoted
 from ttt_batch.core.files import shown
-from ttt_batch.core.text import PATTERN_LEARNERS, SEATS, count_text
+from ttt_batch.core.text import PATTERN_LEARNERS, SEATS, check_functions, check_switches, count_text
 from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.games.graph import plies_of
 from ttt_batch.learners import learner_named
@@ -299,6 +299,8 @@ def load_any(path: str | Path, *, trust: bool = False, check: Callable[[Config],
     Raises RunFileError if it is damaged, foreign, too new or does not fit its own board.
     """
     path = find_run(path)
+    check_switches(trust=trust)
+    check_functions(check=check)
     run, wrong = run_of(load_run(path, trust=trust), check=check)
     if run is None:
         raise RunFileError(f"{shown(path)}: {wrong[0]}")

@@ -22,7 +22,16 @@ from ttt_batch.core.files import reason
 from ttt_batch.core.outputs import check_distinct, named_file
 from ttt_batch.core.resources import thread_count
 from ttt_batch.core.results import Printable, labelled, progress_callback
-from ttt_batch.core.text import Number, check_switches, choose, count_text, given_options, parse_int, with_options
+from ttt_batch.core.text import (
+    Number,
+    check_functions,
+    check_switches,
+    choose,
+    count_text,
+    given_options,
+    parse_int,
+    with_options,
+)
 from ttt_batch.learners import homes_of
 from ttt_batch.ntuple.network import FileText
 from ttt_batch.runs.base import played
@@ -307,6 +316,7 @@ class Study(StudyFile, Printable):
         """
         way: dict[str, Any] = dict.fromkeys(Execution.__annotations__) | given_options(Study.confirm, execution)
         place, threads = cluster_config(way["workers"], way["scheduler"], way["threads"]), thread_count(way["threads"])
+        check_functions(stop=way["stop"])
         stop, say = way["stop"] or (lambda: False), way["warn"] or warn_python
         again = confirm(self.summary(), seeds, best)
         with ExitStack() as stack:
@@ -431,6 +441,7 @@ def study(
     given: dict[str, Any] = dict(options)
     way = {name: given.pop(name, None) for name in Execution.__annotations__}
     place, threads = cluster_config(way["workers"], way["scheduler"], way["threads"]), thread_count(way["threads"])
+    check_functions(stop=way["stop"])
     stop, say = way["stop"] or (lambda: False), way["warn"] or warn_python
     if resume is not None and overwrite:
         raise UsageError(

@@ -159,6 +159,8 @@ class Every:
 def parse_every(text: str) -> Every:
     """Parse `30s`, `1Mgames` or `never`.  Raises UsageError."""
     name = flag("checkpoint_every")
+    if not isinstance(text, str):
+        raise UsageError(f"{name} {quoted(text)} is not an interval; give e.g. 30s, 1Mgames or never")
     if fold_case(text) == "never":
         return Every()
     match = re.fullmatch(r"(.+?) ?(games?|s)", text.strip(), re.IGNORECASE)

@@ -19,10 +19,12 @@ from ttt_batch.core.outputs import check_distinct, named_file
 from ttt_batch.core.resources import parse_memory, thread_count
 from ttt_batch.core.results import progress_callback
 from ttt_batch.core.text import (
+    AGENT_NAMES,
     PATTERN_LEARNERS,
     NetworkLearner,
     Number,
     TableLearner,
+    check_functions,
     check_switches,
     find_name,
     given_options,
@@ -90,7 +92,7 @@ def check_files(resume: AnyRun | Path | None, way: Mapping[str, Any]) -> None:
     if isinstance(opponent, str) and is_agent(opponent):
         opponent = None
     if isinstance(opponent, str | Path):
-        meant = name_or_run("opponent", opponent, OPPONENTS, others=RUNS_OR_AGENTS)
+        meant = name_or_run("opponent", opponent, AGENT_NAMES, others=RUNS_OR_AGENTS)
         opponent = meant if isinstance(meant, Path) else None
     if start is not None and not isinstance(start, AnyRun):
         start = find_run(start)
@@ -230,6 +232,7 @@ def train(
     file = resume if isinstance(resume, Path) else None
     target, replaces = file if out is None else Path(out), way["overwrite"] or out is None
     with ExitStack() as stack, progress_callback(way["progress"], "training") as follow:
+        check_functions(stop=way["stop"])
         hooks = Hooks(follow, way["stop"] or (lambda: False), say, way["command"], thread_count(way["threads"]))
         checkpoints = None
         if target is not None:

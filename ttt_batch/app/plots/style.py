@@ -42,7 +42,7 @@ def make_legend(runs: Sequence[AnyRun], names: Sequence[str]) -> Legend:
     Beside learners or boards that differ, what a run has by default goes without saying.
     What a picture cannot show of a name, such as a line end, is escaped.
     """
-    names = [name if name.isprintable() else repr(name) for name in names]
+    names = [name if name.isprintable() else repr(name) for name in map(str, names)]
     several = len({run.config.learner for run in runs}) > 1
     plain = not several and len({run.config.board for run in runs}) == 1
     values = [_values(run, plain=plain) for run in runs]

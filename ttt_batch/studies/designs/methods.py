@@ -112,6 +112,8 @@ def read_opponent(given: Any) -> Opponent:
     if isinstance(given, Run):
         run, path = given, given.file
     else:
+        if callable(given):
+            raise UsageError("opponent is a function, and studies take no agents of one's own; give a name or a run")
         meant = name_or_run("opponent", given, AGAINST)
         if isinstance(meant, str):
             return meant
