@@ -47,8 +47,8 @@ from ttt_batch.environments.rules import (
 from ttt_batch.evaluation.search import copy_for_thread
 from ttt_batch.games.bitboards import Lines
 
-PIECE = BLOCK
-"""Boards that a thread takes at once."""
+PIECE = 2 * BLOCK
+"""Boards that a thread takes at once; so no more threads than pieces."""
 
 PATIENCE = 1 if JIT_DISABLED else 2_000_000
 """Number of times that a helper looks for the next step before it sleeps; this takes a millisecond or more."""
@@ -97,9 +97,9 @@ def cut_arrays(arrays: Any, n: int, at: slice) -> Any:
 
 
 def make_parts(games: BatchGames, player: Any, threads: int) -> list[BatchPart]:
-    """Split a batch into parts of whole blocks, at most `threads`; one part is the batch itself."""
+    """Split a batch into parts of whole pieces, at most `threads`; one part is the batch itself."""
     n, word = games.state.own.size, games.state.own.dtype
-    size = -(-n // (min(threads, -(-n // BLOCK)) * BLOCK)) * BLOCK
+    size = -(-n // (min(threads, -(-n // PIECE)) * PIECE)) * PIECE
     if size >= n:
         look = make_observation_layout(games.rules, games.seen, games.scratch.words)
         return [BatchPart(games, look, player, slice(0, n))]
