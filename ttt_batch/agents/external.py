@@ -467,7 +467,8 @@ def at_board(
     Raises UsageError, BoardError and AgentError.
     """
     check_switches(symmetric=symmetric)
-    if isinstance(agent, AnyRun | Path) or (isinstance(agent, str) and not is_agent(agent) and Path(agent).is_file()):
+    names_file = isinstance(agent, str | Path) and not is_agent(agent) and Path(agent).is_file()
+    if isinstance(agent, AnyRun) or names_file:
         raise UsageError("at_board is for agents, and a run has a board of its own; give the run itself instead")
     whose, loses = parse_board(board), choose("illegal", illegal, ILLEGAL) == "loses"
     return AgentAdapter(make_agent(agent, whose, time_limit=time_limit), whose, symmetric=symmetric, loses=loses)

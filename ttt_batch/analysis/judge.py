@@ -48,14 +48,13 @@ from ttt_batch.analysis.matches import (
 from ttt_batch.core.errors import BoardError, CertificateError, UsageError, flag
 from ttt_batch.core.outputs import check_distinct, named_file
 from ttt_batch.core.resources import free_memory, thread_count
-from ttt_batch.core.results import Printable, progress_callback, rows_by
+from ttt_batch.core.results import Printable, progress_callback, rows_by, stop_callback
 from ttt_batch.core.text import (
     AGAINST,
     SCRIPTED,
     SEATS,
     Number,
     Ties,
-    check_functions,
     check_switches,
     check_ties,
     choose,
@@ -481,7 +480,7 @@ def prove(
     """
     given, sources = given_options(prove, options), list[Path]()
     check_switches(trust=trust)
-    check_functions(stop=stop)
+    halted = stop_callback(stop)
     if not isinstance(run, AnyRun):
         sources = [find_run(run)]
         run = load_any(sources[0], trust=trust)
@@ -507,7 +506,7 @@ def prove(
             def follow(entered: int, lost: int) -> bool:
                 if report is not None:
                     report(entered, lost)
-                return stop is not None and stop()
+                return halted()
 
             if given.get("correct"):
                 corrections[name] = correct(run, player, number, aim, budget=most, follow=follow)

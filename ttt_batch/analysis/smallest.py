@@ -14,13 +14,12 @@ from ttt_batch.agents.base import as_cells
 from ttt_batch.agents.builtin import table_player
 from ttt_batch.analysis.judge import certificate_files, run_facts
 from ttt_batch.core.errors import UsageError, flag
-from ttt_batch.core.results import Printable, progress_callback
+from ttt_batch.core.results import Printable, progress_callback, stop_callback
 from ttt_batch.core.text import (
     IMAGES,
     SEATS,
     WEIGHTS,
     Number,
-    check_functions,
     check_switches,
     choose,
     choose_seat,
@@ -159,7 +158,7 @@ def smallest_proof(
     harmless, count, within = given["harmless"], given["count"], given["within"]
     check_switches(harmless=harmless, count=count)
     seconds = parse_seconds(flag("time_limit"), given["time_limit"], MOST_SECONDS)
-    check_functions(stop=stop)
+    halted = stop_callback(stop)
     named = [within] if isinstance(within, AnyRun | str | Path) else [*within]
     sources = [find_run(one) for one in named if not isinstance(one, AnyRun)]
     runs = [one if isinstance(one, AnyRun) else load_any(find_run(one)) for one in named]
@@ -176,7 +175,7 @@ def smallest_proof(
         def follow(found: Found) -> bool:
             if report is not None:
                 report(found.size, found.bound)
-            return stop is not None and stop()
+            return halted()
 
         search = aim.search(weigh, began + seconds)
         search.run(seconds - (time.perf_counter() - began), follow)

@@ -172,9 +172,7 @@ def evaluate(
     Raises GamesError for a file without positions, UsageError, BoardError and RunFileError.
     """
     given = given_options(evaluate, options)
-    how: dict[str, Any] = {
-        name: given.pop(name) for name in ("board", "symmetric", "illegal", "time_limit", "load") if name in given
-    }
+    how: dict[str, Any] = {name: given.pop(name) for name in ("board", *RULES, "load") if name in given}
     check_functions(load=how.get("load"))
     needless = [name for name, usual in RULES.items() if how.get(name, usual) != usual]
     if needless and not any(map(is_agent, (run, against))):

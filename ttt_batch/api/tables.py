@@ -114,32 +114,32 @@ def export_run(
     options: `overwrite`; for a page also `ties`, for tables `warn`, see `runs.importing.export_table`.
     Raises UsageError, BoardError, AgentError, FormatError, RunFileError and CertificateError.
     """
-    given_options(export_run, options)  # raises TypeError
+    given: Any = given_options(export_run, options)
     files, of_agent = _named("out", out), isinstance(run, AgentAdapter) or (is_agent(run) and not is_certificate(run))
     to = resolve_format(to, files, formats_of(run, of_agent=of_agent))
     of_run = not (of_agent or is_certificate(run))
-    check_export_options(to, len(files), player, options.get("ties"), of_run=of_run)
+    check_export_options(to, len(files), player, given.get("ties"), of_run=of_run)
     written = [(flag("out"), file) for file in files]
     if of_agent:
         source = [("run", Path(run.rpartition(":")[0]))] if isinstance(run, str) and is_callable_name(run) else []
         check_distinct(written, source)
         with open_players([run]) as (agent,):
-            return [_export_whole(agent, to, files[0], options)]
+            return [_export_whole(agent, to, files[0], given)]
     check_distinct(written, [("run", find_run(run))] if isinstance(run, str | Path) else [])
     if is_certificate(run):
         if to in ("cards", "html"):
-            return [Path(call_hook("cards", run, files[0], to=to, overwrite=options.get("overwrite", False)))]
+            return [Path(call_hook("cards", run, files[0], to=to, overwrite=given.get("overwrite", False)))]
         from ttt_batch.evaluation.certificates import check_holds, load_certificate  # with their kernels
 
         check_holds(load_certificate(Path(str(run))), Path(str(run)))
         with open_players([str(run)]) as (agent,):
-            return [_export_whole(agent, to, files[0], options)]
+            return [_export_whole(agent, to, files[0], given)]
     if isinstance(run, str | Path):
         load = load_any if to in WHOLE else load_table
         run = load(run, check=lambda config: importing.check_export(config, to))
-    run, given = any_run(run), dict[str, Any](options)
+    run = any_run(run)
     if to in WHOLE:
-        return [_export_whole(run, to, files[0], options)]
+        return [_export_whole(run, to, files[0], given)]
     given.pop("ties", None)
     return importing.export_table(with_table(run), to, files, player=player, **given)
 

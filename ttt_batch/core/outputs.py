@@ -216,11 +216,9 @@ class OutputKind:
         with self.refusing(path):
             # Call stat before resolve: a link of /proc to a pipe cannot be resolved.
             try:
-                mode = path.stat().st_mode
+                mode = _status(path).st_mode
             except FileNotFoundError:
                 target = path.resolve()
-                if target != path and target.exists():  # `..` after a folder that does not exist
-                    return self.place(target, overwrite=overwrite)
                 if target.parent.is_dir():
                     return target
                 remedy = self.with_option("create it, or name a file elsewhere")
@@ -361,17 +359,28 @@ def check_distinct(
         written[key] = name, path
 
 
+def _status(path: Path | int) -> os.stat_result:
+    """Return the status of a file, by its name or descriptor.
+
+    The system finds no name with `..` after a folder that does not exist; the folder is left out.
+    """
+    try:
+        return os.stat(path)  # noqa: PTH116 - it may be a descriptor
+    except FileNotFoundError:
+        if isinstance(path, int):
+            raise
+        return path.resolve().stat()
+
+
 def _key(path: Path | int) -> object:
     """Return a key that all names and descriptors of a file share; the file need not exist."""
     with suppress(OSError, ValueError):
-        status = os.stat(path)  # noqa: PTH116 - it may be a descriptor
+        status = _status(path)
         return status.st_dev, status.st_ino
     if isinstance(path, int):
         return path
     try:
         target = path.resolve()
-        if target != path and target.exists():  # `..` after a folder that does not exist
-            return _key(target)
         folder = target.parent.stat()
         return folder.st_dev, folder.st_ino, os.path.normcase(target.name)
     except (OSError, ValueError, RuntimeError):

@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ttt_batch.core.errors import TttBatchError, UsageError, quoted
-from ttt_batch.core.text import RESULTS, SEATS
+from ttt_batch.core.text import RESULTS, SEATS, check_functions
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -44,6 +44,12 @@ def progress_callback(progress: Callable[..., None] | bool | None, what: str) ->
         yield progress
     else:
         raise UsageError(f"progress is {quoted(progress)}; give True for a bar on standard error, or a function")
+
+
+def stop_callback(stop: Callable[[], bool] | None) -> Callable[[], bool]:
+    """Return the callback `stop`, for None one that returns False.  Raises UsageError if it cannot be called."""
+    check_functions(stop=stop)
+    return (lambda: False) if stop is None else stop
 
 
 class Printable:

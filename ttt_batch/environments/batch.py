@@ -85,24 +85,26 @@ def flags_of(name: str, given: Any, n: int) -> NDArray[np.bool_]:
     """Return `given`, an array, a list or a tensor, as bool[n].  Raises UsageError."""
     flags = read_array(given)
     if flags is None or flags.dtype != np.bool_ or flags.shape != (n,):
-        what = (
-            quoted(type(given).__name__) if flags is None else f"an array of {flags.dtype} with the shape {flags.shape}"
-        )
-        raise UsageError(f"{name} is {what}; give an array of bool with the shape ({n},)")
+        raise UsageError(f"{name} is {words_for(given, flags)}; give an array of bool with the shape ({n},)")
     return np.ascontiguousarray(flags)
 
 
 def actions_of(given: Any, n: int) -> NDArray[Any]:
     """Return `given`, an array, a list or a tensor, as integers[n] that kernels take.  Raises UsageError."""
     actions = read_array(given)
-    what = f"{quoted(type(given).__name__)}, no array of numbers"
     wanted = f"an array of integers with the shape ({n},)"
     if actions is not None:
         if actions.dtype.kind in "iu" and actions.shape == (n,) and actions.dtype.isnative:
             return actions
-        what = f"an array of {actions.dtype} with the shape {actions.shape}"
         wanted = wanted if actions.dtype.isnative else "integers in this machine's byte order"
-    raise UsageError(f"actions are {what}; give {wanted}")
+    raise UsageError(f"actions are {words_for(given, actions)}; give {wanted}")
+
+
+def words_for(given: object, array: NDArray[Any] | None) -> str:
+    """Return in words what was given; array: what `read_array` made of it."""
+    if array is None:
+        return f"{quoted(type(given).__name__)}, no array of numbers"
+    return f"an array of {array.dtype} with the shape {array.shape}"
 
 
 def read_array(given: Any) -> NDArray[Any] | None:

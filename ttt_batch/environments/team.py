@@ -91,9 +91,33 @@ class BatchPart(NamedTuple):
     at: slice
 
 
-def cut_arrays(arrays: Any, n: int, at: slice) -> Any:
-    """Return the values of some of `n` games in every array of a NamedTuple; an empty array has none."""
-    return type(arrays)(*(one[at.start * (one.size // n) : at.stop * (one.size // n)] for one in arrays))
+def cut_games(games: BatchGames, first: Int64, last: Int64) -> BatchGames:
+    """Return games `first` to `last - 1`, as views of the same arrays; an empty array stays empty."""
+    rules, state, settings, seen, scratch = games
+    cells = rules.cells
+    return BatchGames(
+        rules,
+        BatchState(state.own[first:last], state.other[first:last], state.over[first:last], state.games[first:last]),
+        BatchSettings(
+            settings.autoreset, settings.forfeits, settings.seat, int(settings.first_env + first), settings.at_random
+        ),
+        Seen(
+            seen.planes[2 * cells * first : 2 * cells * last],
+            seen.mask[rules.actions * first : rules.actions * last],
+            seen.rewards[2 * first : 2 * last],
+            seen.terminated[first:last],
+            seen.seat[first:last],
+            seen.last_own[first:last],
+            seen.last_other[first:last],
+            seen.moves[cells * first : cells * last],
+            seen.played[cells * first : cells * last],
+        ),
+        Scratch(scratch.marked, scratch.won, scratch.idle, scratch.ended, scratch.wanted[first:last], scratch.words),
+    )
+
+
+_cut_games = inlined(cut_games)
+"""`cut_games` for kernels; Python cuts the parts."""
 
 
 def make_parts(games: BatchGames, player: Any, threads: int) -> list[BatchPart]:
@@ -106,17 +130,15 @@ def make_parts(games: BatchGames, player: Any, threads: int) -> list[BatchPart]:
     parts = []
     for first in range(0, n, size):
         at = slice(first, min(first + size, n))
-        state, seen = cut_arrays(games.state, n, at), cut_arrays(games.seen, n, at)
-        settings = games.settings._replace(first_env=games.settings.first_env + first)
-        scratch = make_scratch(1, word)._replace(wanted=games.scratch.wanted[at])
+        mine = cut_games(games, at.start, at.stop)
+        mine = mine._replace(scratch=make_scratch(1, word)._replace(wanted=mine.scratch.wanted))
         if isinstance(player, AskedPlayer):
-            own = cut_arrays(player, n, at)
+            own: Any = AskedPlayer(player.replies[at], player.openings[at])
         elif first == 0 or isinstance(player, Scripted | None):
             own = player
         else:
             own = copy_for_thread(player)
-        look = make_observation_layout(games.rules, seen, scratch.words)
-        parts.append(BatchPart(BatchGames(games.rules, state, settings, seen, scratch), look, own, at))
+        parts.append(BatchPart(mine, make_observation_layout(mine.rules, mine.seen, mine.scratch.words), own, at))
     return parts
 
 
@@ -216,7 +238,7 @@ def take_pieces(
         piece = claim(words[place : place + 1], 1)
         while piece < end:
             first, last = PIECE * piece, min(PIECE * (piece + 1), n)
-            mine = cut_games(games, first, last)
+            mine = _cut_games(games, first, last)
             steps = read_word(words, np.uint64(JOB)) == STEP
             actions = array_at(games.state.games, read_word(words, np.uint64(ADDRESS)))[first:last]
             if not checks:
@@ -231,32 +253,6 @@ def take_pieces(
             done = CHECKED if checks else MOVED
             claim(words[done : done + 1], 1)
             piece = claim(words[place : place + 1], 1)
-
-
-@inlined
-def cut_games(games: BatchGames, first: Int64, last: Int64) -> BatchGames:
-    """Return games `first` to `last - 1`, as views of the same arrays."""
-    rules, state, settings, seen, scratch = games
-    cells = rules.cells
-    return BatchGames(
-        rules,
-        BatchState(state.own[first:last], state.other[first:last], state.over[first:last], state.games[first:last]),
-        BatchSettings(
-            settings.autoreset, settings.forfeits, settings.seat, int(settings.first_env + first), settings.at_random
-        ),
-        Seen(
-            seen.planes[2 * cells * first : 2 * cells * last],
-            seen.mask[rules.actions * first : rules.actions * last],
-            seen.rewards[2 * first : 2 * last],
-            seen.terminated[first:last],
-            seen.seat[first:last],
-            seen.last_own[first:last],
-            seen.last_other[first:last],
-            seen.moves[cells * first : cells * last],
-            seen.played[cells * first : cells * last],
-        ),
-        Scratch(scratch.marked, scratch.won, scratch.idle, scratch.ended, scratch.wanted[first:last], scratch.words),
-    )
 
 
 @inlined

@@ -214,7 +214,8 @@ def _whole_numbers(
 
     meaning: description of the numbers, for the message of UsageError.
     """
-    parts = given.split(",") if isinstance(given, str) else list(given) if isinstance(given, Sequence) else [given]
+    listed = given if isinstance(given, Sequence) else [given]
+    parts = given.split(",") if isinstance(given, str) else list(listed)
     numbers = [whole_number(part) for part in parts]
     if len(numbers) != len(limits) or not all(
         number is not None and low <= number <= high for number, (low, high) in zip(numbers, limits, strict=True)

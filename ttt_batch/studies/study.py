@@ -21,10 +21,9 @@ from ttt_batch.core.errors import StudyFileError, TttBatchError, UsageError, fla
 from ttt_batch.core.files import reason
 from ttt_batch.core.outputs import check_distinct, named_file
 from ttt_batch.core.resources import thread_count
-from ttt_batch.core.results import Printable, labelled, progress_callback
+from ttt_batch.core.results import Printable, labelled, progress_callback, stop_callback
 from ttt_batch.core.text import (
     Number,
-    check_functions,
     check_switches,
     choose,
     count_text,
@@ -316,8 +315,7 @@ class Study(StudyFile, Printable):
         """
         way: dict[str, Any] = dict.fromkeys(Execution.__annotations__) | given_options(Study.confirm, execution)
         place, threads = cluster_config(way["workers"], way["scheduler"], way["threads"]), thread_count(way["threads"])
-        check_functions(stop=way["stop"])
-        stop, say = way["stop"] or (lambda: False), way["warn"] or warn_python
+        stop, say = stop_callback(way["stop"]), way["warn"] or warn_python
         again = confirm(self.summary(), seeds, best)
         with ExitStack() as stack:
             follow = stack.enter_context(progress_callback(way["progress"], "studying"))
@@ -441,8 +439,7 @@ def study(
     given: dict[str, Any] = dict(options)
     way = {name: given.pop(name, None) for name in Execution.__annotations__}
     place, threads = cluster_config(way["workers"], way["scheduler"], way["threads"]), thread_count(way["threads"])
-    check_functions(stop=way["stop"])
-    stop, say = way["stop"] or (lambda: False), way["warn"] or warn_python
+    stop, say = stop_callback(way["stop"]), way["warn"] or warn_python
     if resume is not None and overwrite:
         raise UsageError(
             f"{flag('resume')} continues in the study's own file and replaces nothing; leave out "

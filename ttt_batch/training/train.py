@@ -17,14 +17,13 @@ from ttt_batch.core.errors import GamesError, RunFileError, UsageError, command_
 from ttt_batch.core.files import shown
 from ttt_batch.core.outputs import check_distinct, named_file
 from ttt_batch.core.resources import parse_memory, thread_count
-from ttt_batch.core.results import progress_callback
+from ttt_batch.core.results import progress_callback, stop_callback
 from ttt_batch.core.text import (
     AGENT_NAMES,
     PATTERN_LEARNERS,
     NetworkLearner,
     Number,
     TableLearner,
-    check_functions,
     check_switches,
     find_name,
     given_options,
@@ -232,8 +231,7 @@ def train(
     file = resume if isinstance(resume, Path) else None
     target, replaces = file if out is None else Path(out), way["overwrite"] or out is None
     with ExitStack() as stack, progress_callback(way["progress"], "training") as follow:
-        check_functions(stop=way["stop"])
-        hooks = Hooks(follow, way["stop"] or (lambda: False), say, way["command"], thread_count(way["threads"]))
+        hooks = Hooks(follow, stop_callback(way["stop"]), say, way["command"], thread_count(way["threads"]))
         checkpoints = None
         if target is not None:
             checkpoints = stack.enter_context(Checkpoints(target, overwrite=replaces, every=every, say=say))
