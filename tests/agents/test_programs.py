@@ -223,6 +223,7 @@ def test_its_process_group_ends_with_the_command(end, folder):
     [
         ("values.pkl", b"\x80\x04}.", "ttt-batch import reads the tables of other programs"),
         ("values.csv", b"position,value", "ttt-batch import reads the tables of other programs"),
+        ("proof", b"PK\3\4" + bytes(26) + b"format.npy", "it is a certificate, which ttt-batch check reads"),
         ("agent", b"\x7fELF", "cmd:agent is an agent if it is a program, for evaluate or play"),
         ("agent.sh", b"#!/bin/sh", "cmd:agent.sh is an agent if it is a program, for evaluate or play"),
         ("agent.py", b"#!/usr/bin/python", "agent.py:NAME is an agent in it, for evaluate or play"),

@@ -57,6 +57,9 @@ SMALL_BYTES = 1 << 26
 TABLES = (".pkl", ".pickle", ".json", ".jsonl", ".csv", ".npy", ".npz", ".parquet")
 """Suffixes of other programs' table files."""
 
+CERTIFICATE = b"format.npy"
+"""Name of the first array in a certificate's file, at byte 30 of it."""
+
 PROGRAMS = (b"#!", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"MZ")
 """First bytes of programs: scripts, and those of Linux, macOS and Windows."""
 
@@ -81,6 +84,8 @@ def _hint(name: str, start: bytes) -> str:
         return f" ({name}:NAME is an agent in it, for evaluate or play)"
     if start.startswith(PROGRAMS):
         return f" (cmd:{name} is an agent if it is a program, for evaluate or play)"
+    if start[30:].startswith(CERTIFICATE):
+        return " (it is a certificate, which ttt-batch check reads)"
     if name.endswith(TABLES):
         return f" ({worded('ttt-batch import', 'import_run')} reads the tables of other programs)"
     return ""
