@@ -40,9 +40,12 @@ GRID, DIGESTS = "grid", "digests"
 OUTSIDE = -1
 """Number that stands for the keys outside all grids."""
 
-_KEYS = (*OPTION_NAMES, "sweep")
+_OPTIONS = {name.rstrip("_"): name for name in OPTION_NAMES if name != "trace"}
+"""Options by their keys.  `trace` is another name of `lambda`, in the file of a study."""
+
+_KEYS = (*_OPTIONS, "sweep")
 _OUTER_KEYS = ("seeds", TALLY, *_KEYS, GRID, DIGESTS)
-_WORDS = {"as": "seat"}
+_WORDS = {"as": "seat", "trace": "lambda"}
 
 _TOKENS = re.compile(
     r'"""(?:\\.|[^\\])*?"{3,5}|' r"'''.*?'{3,5}|" r'"(?:\\.|[^"\\\n])*"|' r"'[^'\n]*'|#[^\n]*", re.DOTALL
@@ -59,14 +62,17 @@ class _Lines(NamedTuple):
     """Line numbers of a description, for messages.
 
     name: name of the file.  keys: line of each key by grid and name.  grids: line of each grid's header.
+    given: the file's spelling of each option's key, by grid and option.
     """
 
     name: str
     keys: dict[tuple[int, str], int]
     grids: list[int]
+    given: dict[tuple[int, str], str]
 
     def place(self, grid: int, key: str) -> str:
         """Return a message prefix that locates a key of a grid, or the grid if `key` is empty."""
+        key = self.given.get((grid, key)) or self.given.get((OUTSIDE, key), key)
         line = self.keys.get((grid, key)) or self.keys.get((OUTSIDE, key))
         if line is None and 0 <= grid < len(self.grids):
             line = self.grids[grid]
@@ -122,7 +128,7 @@ def parse_description(text: str, name: str, *, seeds: Any = None) -> Design:
     for number, table in tables:
         with placed(lines.place(number, "sweep")):
             sweep = sweep_named(table.pop("sweep", FULL))
-        options = {key: table[key] for key in (*OPTION_NAMES, TALLY) if key in table}
+        options = {name: table[name] for name in (*OPTION_NAMES, TALLY) if name in table}
         if "opponent" in options:
             options["opponent"] = _known(options["opponent"], runs)
         requests.append(Request(options, sweep, functools.partial(lines.place, number)))
@@ -139,18 +145,19 @@ def _own(table: Mapping[str, Any], number: int, lines: _Lines) -> dict[str, Any]
 
 
 def _keys(table: Mapping[str, Any], names: tuple[str, ...], number: int, lines: _Lines) -> dict[str, Any]:
-    """Return a table with its keys in standard spelling.  Raises UsageError for an unknown or repeated key."""
+    """Return a table with options instead of its keys.  Raises UsageError for an unknown or repeated key."""
     found: dict[str, Any] = {}
+    spelled: dict[str, str] = {}
     for given, value in table.items():
         key = find_name(given, names, _WORDS)
         with placed(lines.place(number, given)):
             if key is None:
                 _refuse(given, names)
-            if key in found:
-                raise UsageError(f"{key} is given twice; remove one")
-        found[key] = value
-        if (number, given) in lines.keys:
-            lines.keys.setdefault((number, key), lines.keys[number, given])
+            name = _OPTIONS.get(key, key)
+            if name in found:
+                raise UsageError(f"{spelled[name]} and {given} mean the same; remove one")
+        found[name], spelled[name] = value, given
+    lines.given.update({(number, name): given for name, given in spelled.items()})
     return found
 
 
@@ -168,7 +175,7 @@ def _refuse(given: str, names: tuple[str, ...]) -> NoReturn:
         raise UsageError(f"{given} belongs on the command line, as --{name}; remove it")
     if find_name(given, tuple(inspect.signature(train).parameters)) is not None:
         raise UsageError(f"{given} is an option of train, but not of a study; remove it")
-    raise unknown_name("key", given, names)
+    raise unknown_name("key", given, [name for name in names if name != DIGESTS])
 
 
 def _runs(digests: Any) -> dict[str, RunOpponent]:
@@ -232,7 +239,7 @@ def _lines(text: str, name: str) -> _Lines:
                 table = OUTSIDE - 1  # a table that needs no places
         elif key := _KEY.match(line):
             keys.setdefault((table, key[1]), number)
-    return _Lines(name, keys, grids)
+    return _Lines(name, keys, grids, {})
 
 
 def description_text(design: Design) -> str:

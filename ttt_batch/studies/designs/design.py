@@ -260,10 +260,9 @@ def _values(
 ) -> dict[str, tuple[Any, ...]]:
     """Return the values of the given options.  place: as in `Request`.  Raises UsageError, and RunFileError."""
     given, found = {name: value for name, value in options.items() if name != TALLY}, {}
-    if family is NETWORKS:
-        given = network_options(given)
-    for name, value in given.items():
-        with placed(place(name)):
+    named = network_options(given) if family is NETWORKS else given
+    for key, (name, value) in zip(given, named.items(), strict=True):
+        with placed(place(key)):
             if name not in family.options:
                 check_options([name], networks=family is NETWORKS)
             found[name] = tuple(values_of(name, value, family.options))

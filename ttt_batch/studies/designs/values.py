@@ -39,6 +39,7 @@ def values_of(name: str, given: Any, options: Mapping[str, Option] = TABLE_OPTIO
     given: text, a list, tuple or array of values, or one value.  Raises UsageError, and RunFileError for an opponent.
     """
     option = options[name]
+    name = "lambda" if name in ("lambda_", "trace") else name  # as users and the options themselves spell it
     parts = _listed(name, given, option)
     if not parts:
         raise UsageError(f"{name} is an empty list; give a value, or leave {name} out")
