@@ -143,6 +143,10 @@ def test_a_run_takes_positions_as_text_and_gives_no_tables(whole: PatternRun) ->
             ttt.train(64, board="4x4x4", **{odd: whole})
     with pytest.raises(UsageError, match="3 is not the name of a run file"):
         ttt.prove(3)  # type: ignore[arg-type]
+    for ask in (whole.proofs, whole.weights_of):
+        for seat in (2, -1):
+            with pytest.raises(UsageError, match=rf"seat {seat} is outside 0 \.\. 1"):
+                ask(seat)
 
 
 def test_points_follow_from_the_configuration() -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.core.errors import RunFileError
 from ttt_batch.core.resources import free_memory
-from ttt_batch.core.text import SEATS, Ties, check_ties, count_text
+from ttt_batch.core.text import SEATS, Ties, check_ties, count_text, parse_int
 from ttt_batch.evaluation.ties import best_cells, check_sharp
 from ttt_batch.games.bitboards import Lines, make_lines
 from ttt_batch.games.board import EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Position
@@ -210,7 +210,8 @@ class PatternRun(StoredRun):
         return self.games if self.average is None else None
 
     def weights_of(self, seat: int) -> NDArray[np.int32]:
-        """Return the weights, int32[K], by which a seat (0 or 1) plays."""
+        """Return the weights, int32[K], by which a seat (0 or 1) plays.  Raises UsageError."""
+        seat = parse_int("seat", seat, 0, 1)
         if self.proved is not None and self.plays_proved(seat):
             return self.proved[:, seat]
         if self.average is not None and seat in self.config.seats:
@@ -256,8 +257,8 @@ class PatternRun(StoredRun):
         return 0 if self.config.start else int(self.statistics["proof_positions"][self.proofs(seat), seat][-1:].sum())
 
     def proofs(self, seat: int) -> NDArray[np.bool_]:
-        """Return the recorded points at which a seat was proved, as bool[T]."""
-        found: NDArray[np.bool_] = self.statistics["proof"][:, seat] == PROVED
+        """Return the recorded points at which a seat (0 or 1) was proved, as bool[T].  Raises UsageError."""
+        found: NDArray[np.bool_] = self.statistics["proof"][:, parse_int("seat", seat, 0, 1)] == PROVED
         return found
 
     def verdict(self) -> str:
