@@ -222,6 +222,11 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     ),
     "stop of a proof": (lambda td: ttt.prove(td, stop=3), ttt.UsageError, "stop is 3; give a function"),
     "stop of the smallest": (lambda td: ttt.smallest_proof("3x3", stop=3), ttt.UsageError, "stop is 3; give a"),
+    "runs of the smallest": (
+        lambda td: ttt.smallest_proof(within=3),
+        ttt.UsageError,
+        "3 is not the name of a run file; give text, a path or a Run",
+    ),
     "rule of a board": (lambda td: ttt.Board(3, 3, 3, misere="no"), ttt.UsageError, "misere is 'no'; give True or"),
     "side of a board": (lambda td: ttt.Board(True, 3, 1), ttt.BoardError, "rows, columns and k are whole numbers"),
     "interval": (

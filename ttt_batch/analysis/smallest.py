@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypedDict, Unpack
@@ -159,7 +159,7 @@ def smallest_proof(
     check_switches(harmless=harmless, count=count)
     seconds = parse_seconds(flag("time_limit"), given["time_limit"], MOST_SECONDS)
     halted = stop_callback(stop)
-    named = [within] if isinstance(within, AnyRun | str | Path) else [*within]
+    named = [*within] if isinstance(within, Iterable) and not isinstance(within, str | bytes) else [within]
     sources = [find_run(one) for one in named if not isinstance(one, AnyRun)]
     runs = [one if isinstance(one, AnyRun) else load_any(find_run(one)) for one in named]
     files = certificate_files(certificate, (seat,), sources, overwrite=overwrite)
