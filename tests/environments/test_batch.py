@@ -273,7 +273,7 @@ def test_what_is_wrong_is_refused_before_anything_changes():
     batch = ttt.Batch(1, "3x3", autoreset="disabled")
     for action in (0, 3, 1, 4, 2):
         batch.step(np.array([action]))
-    with pytest.raises(ttt.UsageError, match="its game is over; reset it first"):
+    with pytest.raises(ttt.UsageError, match=r"its game is over; reset it first$"):
         batch.step(np.array([8]))
     gravity = ttt.Batch(1, "1x4x3-gravity")
     gravity.step(np.array([2]))
@@ -333,6 +333,7 @@ def test_arrays_of_the_caller_are_used_and_checked():
         ({"illegal": "wins"}, "unknown illegal"),
         ({"dtype": np.float32}, "float32 are not supported"),
         ({"dtype": "uint9"}, "dtype 'uint9' are not supported"),
+        ({"dtype": None}, "dtype None are not supported; choose uint8 or bool"),
         ({"arrays": [1]}, "arrays is 'list'; give a dictionary of arrays by name"),
         ({"first_env": -1}, "first_env -1 is outside"),
         ({"seed": "x"}, "seed 'x'"),

@@ -122,7 +122,8 @@ def two(**options: object) -> MNKVectorEnv:
 @pytest.mark.parametrize(
     ("make", "given", "message"),
     [
-        (two, {"autoreset_mode": "never"}, "unknown autoreset"),
+        (two, {"autoreset_mode": "never"}, "unknown autoreset_mode 'never'"),
+        (MNKVectorEnv, {"num_envs": 0}, "num_envs 0 is outside 1"),
         (two, {"render_mode": "3d"}, "unknown render mode"),
         (two, {"board": "9x9"}, "at most 64"),
         (MNKEnv, {"observation": "plane"}, r"unknown observation 'plane' \(did you mean planes\?\)"),

@@ -72,11 +72,11 @@ def output_arrays(shapes: Shapes, given: Mapping[str, NDArray[Any]] | None, more
 def check_look(dtype: DTypeLike) -> np.dtype[Any]:
     """Return the dtype of planes.  Raises UsageError unless it is uint8 or bool."""
     try:
-        look = np.dtype(dtype)
+        look = None if dtype is None else np.dtype(dtype)  # NumPy takes None for float64
     except TypeError:
         look = None
     if look not in (np.dtype(np.uint8), np.dtype(np.bool_)):
-        what = quoted(str(dtype)) if look is None else look
+        what = quoted(dtype) if look is None else look
         raise UsageError(f"planes of the dtype {what} are not supported; choose uint8 or bool")
     return look
 
@@ -450,7 +450,7 @@ class Batch:
         """Return the error for a wrong action."""
         where = f"action {action} of environment {self.first_env + game}"
         if self._state.over[game] and self.autoreset == "disabled":
-            return UsageError(f"{where}: its game is over; reset it first, or choose another autoreset")
+            return UsageError(f"{where}: its game is over; reset it first")
         if not 0 <= action < self.n_actions:
             return UsageError(f"{where} is outside 0 .. {self.n_actions - 1}")
         what = "column is full" if self.board.gravity else "cell is not free"

@@ -28,7 +28,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ttt_batch.core.errors import UsageError, quoted
 from ttt_batch.core.text import check_switches, choose, parse_int
-from ttt_batch.environments.batch import AUTORESET, Batch, Opponent, flags_of, read_array
+from ttt_batch.environments.batch import AUTORESET, MAX_BOARDS, Batch, Opponent, flags_of, read_array
 from ttt_batch.environments.observations import TERMINAL_VIEWS, Observer, make_observer, planes_of, turned
 from ttt_batch.environments.pictures import ENDINGS, RENDER_MODES, check_render_mode, picture_of, rendered
 from ttt_batch.games.board import Board
@@ -256,10 +256,10 @@ class MNKVectorEnv(VectorEnv):
         render_mode: str | None = None,
     ) -> None:
         given = autoreset_mode.value if isinstance(autoreset_mode, AutoresetMode) else autoreset_mode
-        name = choose("autoreset", given, AUTORESET)
+        name = choose("autoreset_mode", given, AUTORESET)
         check_switches(copy=copy)
         self.batch = Batch(
-            num_envs,
+            parse_int("num_envs", num_envs, 1, MAX_BOARDS),
             board,
             first_seed(self, seed),
             opponent,

@@ -22,8 +22,8 @@ except ImportError as error:
     raise ImportError(f"this module needs stable-baselines3 ({error}); {remedy}") from None
 
 from ttt_batch.core.errors import UsageError
-from ttt_batch.core.text import choose
-from ttt_batch.environments.batch import Batch, Opponent
+from ttt_batch.core.text import choose, parse_int
+from ttt_batch.environments.batch import MAX_BOARDS, Batch, Opponent
 from ttt_batch.environments.gymnasium_envs import final_views, spaces_of
 from ttt_batch.environments.observations import TERMINAL_VIEWS, make_observer
 from ttt_batch.environments.pictures import check_render_mode, picture_of
@@ -62,7 +62,7 @@ class MNKVecEnv(VecEnv):
     ) -> None:
         self.render_mode = check_render_mode(render_mode)
         self.batch = Batch(
-            num_envs,
+            parse_int("num_envs", num_envs, 1, MAX_BOARDS),
             board,
             seed,
             opponent,
