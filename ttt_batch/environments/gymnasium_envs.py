@@ -28,7 +28,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ttt_batch.core.errors import UsageError, quoted
 from ttt_batch.core.text import check_switches, choose, parse_int
-from ttt_batch.environments.batch import AUTORESET, MAX_BOARDS, Batch, Opponent, flags_of, read_array
+from ttt_batch.environments.batch import AUTORESET, MAX_BOARDS, Batch, Opponent, StepArrays, flags_of, read_array
 from ttt_batch.environments.observations import TERMINAL_VIEWS, Observer, make_observer, planes_of, turned
 from ttt_batch.environments.pictures import ENDINGS, RENDER_MODES, check_render_mode, picture_of, rendered
 from ttt_batch.games.board import Board
@@ -44,18 +44,52 @@ def spaces_of(batch: Batch, observer: Observer) -> tuple[Box, Discrete]:
     return Box(*observer.bounds, shape, observer.dtype.type), Discrete(batch.n_actions)
 
 
-def viewers_of(batch: Batch, acted: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """Return who views each game (int64[n]): in games that are over `acted`, if given, otherwise the player to move."""
-    movers = batch.movers
-    return movers if acted is None else np.where(batch.mask.any(axis=1), movers, acted)
+class BatchEnv:
+    """Base of environments of Gymnasium and Stable-Baselines3: games of a batch, and how they are observed."""
 
+    def _take(
+        self, batch: Batch, observation: str, dtype: DTypeLike | None, terminal_view: str, render_mode: str | None
+    ) -> tuple[Box, Discrete]:
+        """Take a new batch and the options; return the observation and action spaces of one environment."""
+        self.batch, self.render_mode = batch, check_render_mode(render_mode)
+        self._observer = make_observer(observation, dtype)
+        self._plain = self._observer == make_observer("planes")
+        self._view = choose("terminal_view", terminal_view, TERMINAL_VIEWS)
+        # With same-step no game is over when it is observed.
+        self._shows_actor = self._view == "acted" and batch.seats is None and batch.autoreset != "same-step"
+        self._acted: NDArray[np.int64] | None = None
+        self._untouched = True
+        return spaces_of(batch, self._observer)
 
-def observed(batch: Batch, observer: Observer, viewers: NDArray[np.int64], *, turn: bool) -> NDArray[Any]:
-    """Return new observations of all games.
+    def _restart(self, seed: int | None, which: NDArray[np.bool_] | None = None) -> None:
+        """Begin the next games where `which` is True, by default all; a new batch has begun its first ones."""
+        if seed is not None or which is not None or not self._untouched:
+            self.batch.reset(which, seed=seed)
+        self._untouched = False
 
-    viewers: see `viewers_of`.  turn: whether some viewers may not be those of `batch.planes`.
-    """
-    return observer(turned(batch.planes, batch.movers, viewers) if turn else batch.planes, viewers)
+    def _move(self, actions: Any) -> tuple[NDArray[np.int64], StepArrays]:
+        """Make a step of all games; return who moved (int64[n]), and the result."""
+        mover = self.batch.movers
+        seen = self.batch.step(actions)
+        self._untouched = False
+        if self._shows_actor:
+            self._acted = mover
+        return mover, seen
+
+    def _observe(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Return new observations of all games, and their viewers (int64[n]).
+
+        The viewer is the player to move, or in games that are over who acted last, if that is to be shown.
+        """
+        planes, movers = self.batch.planes, self.batch.movers
+        if self._acted is None:
+            return self._observer(planes, movers), movers
+        viewers = np.where(self.batch.mask.any(axis=1), movers, self._acted)
+        return self._observer(turned(planes, movers, viewers), viewers), viewers
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return the legal actions (bool[num_envs, actions]); all False where the game is over."""
+        return self.batch.mask.copy()
 
 
 def final_views(
@@ -149,7 +183,7 @@ def reset_options(options: object) -> dict[str, Any]:
     return options or {}
 
 
-class MNKEnv(gymnasium.Env):
+class MNKEnv(BatchEnv, gymnasium.Env):
     """One game.  Actions are cells or columns.
 
     observation, dtype, terminal_view: see `observations`; by default uint8[2, rows, cols], the agent's marks and its
@@ -178,32 +212,22 @@ class MNKEnv(gymnasium.Env):
     ) -> None:
         seed = first_seed(self, seed)
         own: dict[str, Any] = {"seat": seat, "illegal": illegal, "first_env": first_env, "threads": threads}
-        self.batch = Batch(1, board, seed, opponent, "disabled", **own)
-        self._observer = make_observer(observation, dtype)
-        self._shows_actor = choose("terminal_view", terminal_view, TERMINAL_VIEWS) == "acted" and opponent is None
-        self._acted: NDArray[np.int64] | None = None
-        self.observation_space, self.action_space = spaces_of(self.batch, self._observer)
-        self.render_mode = check_render_mode(render_mode)
-        self._untouched = True
+        batch = Batch(1, board, seed, opponent, "disabled", **own)
+        spaces = self._take(batch, observation, dtype, terminal_view, render_mode)
+        self.observation_space, self.action_space = spaces
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[Any], Info]:
         """Begin the next game; with a seed, the first one of that seed.  Raises UsageError."""
         seed, _ = reset_seed(seed), reset_options(options)
         super().reset(seed=seed)
-        if seed is not None or not self._untouched:
-            self.batch.reset(seed=seed)
-        self._untouched = False
+        self._restart(seed)
         if self.render_mode == "human":
             self.render()
         return self._seen()
 
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, Info]:
         """Make a move, and the opponent's reply.  Raises UsageError for an invalid action."""
-        mover = self.batch.movers
-        seen = self.batch.step(np.array([one_action(self.batch, action)]))
-        self._untouched = False
-        if self._shows_actor:
-            self._acted = mover
+        mover, seen = self._move(np.array([one_action(self.batch, action)]))
         if self.render_mode == "human":
             self.render()
         reward = float(seen.rewards[0, mover[0]])
@@ -212,21 +236,19 @@ class MNKEnv(gymnasium.Env):
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the legal actions (bool[actions]); all False if the game is over."""
-        legal: NDArray[np.bool_] = self.batch.mask[0].copy()
-        return legal
+        return self.batch.mask[0].copy()
 
     def _seen(self) -> tuple[NDArray[Any], Info]:
         """Return the observation and the info."""
-        viewers = viewers_of(self.batch, self._acted)
-        seen = observed(self.batch, self._observer, viewers, turn=self._acted is not None)[0]
-        return seen, {"action_mask": self.batch.mask[0].astype(np.int8), "seat": int(viewers[0])}
+        seen, viewers = self._observe()
+        return seen[0], {"action_mask": self.batch.mask[0].astype(np.int8), "seat": int(viewers[0])}
 
     def render(self) -> Any:
         """Return the game in the render mode."""
         return picture_of(self.batch, 0, self.render_mode)
 
 
-class MNKVectorEnv(VectorEnv):
+class MNKVectorEnv(BatchEnv, VectorEnv):
     """`num_envs` games, stepped together.
 
     observation, dtype, terminal_view: as for `MNKEnv`.
@@ -258,29 +280,17 @@ class MNKVectorEnv(VectorEnv):
         given = autoreset_mode.value if isinstance(autoreset_mode, AutoresetMode) else autoreset_mode
         name = choose("autoreset_mode", given, AUTORESET)
         check_switches(copy=copy)
-        self.batch = Batch(
-            parse_int("num_envs", num_envs, 1, MAX_BOARDS),
-            board,
-            first_seed(self, seed),
-            opponent,
-            name,
-            seat=seat,
-            illegal=illegal,
-            first_env=first_env,
-            keep_last=name == "same-step",
-            threads=threads,
-        )
-        self.num_envs, self.copy, self.render_mode = self.batch.n, copy, check_render_mode(render_mode)
+        seed = first_seed(self, seed)
+        own: dict[str, Any] = {"seat": seat, "illegal": illegal, "first_env": first_env, "threads": threads}
+        num_envs = parse_int("num_envs", num_envs, 1, MAX_BOARDS)
+        batch = Batch(num_envs, board, seed, opponent, name, keep_last=name == "same-step", **own)
+        spaces = self._take(batch, observation, dtype, terminal_view, render_mode)
+        self.num_envs, self.copy = batch.n, copy
         self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4, "autoreset_mode": MODES[name]}
-        self._observer = make_observer(observation, dtype)
-        self._view = choose("terminal_view", terminal_view, TERMINAL_VIEWS)
-        self._shows_actor = self._view == "acted" and opponent is None
-        self._acted: NDArray[np.int64] | None = None
-        self.single_observation_space, self.single_action_space = spaces_of(self.batch, self._observer)
+        self.single_observation_space, self.single_action_space = spaces
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._all = np.ones(self.num_envs, np.bool_)
-        self._untouched = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[Any], Info]:
         """Begin the next games everywhere, or where `options["reset_mask"]` (bool[num_envs]) is True.
@@ -292,9 +302,7 @@ class MNKVectorEnv(VectorEnv):
         if which is not None:
             which = flags_of("reset_mask", which, self.num_envs)
         super().reset(seed=seed)
-        if seed is not None or which is not None or not self._untouched:
-            self.batch.reset(which, seed=seed)
-        self._untouched = False
+        self._restart(seed, which)
         if self.render_mode == "human":
             self.render()
         return self._seen(which)
@@ -303,11 +311,7 @@ class MNKVectorEnv(VectorEnv):
         self, actions: Any
     ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Info]:
         """Make a move in every game, and the opponents' replies.  Raises UsageError before anything changes."""
-        mover = self.batch.movers
-        seen = self.batch.step(actions)
-        self._untouched = False
-        if self._shows_actor:
-            self._acted = mover
+        mover, seen = self._move(actions)
         # In NumPy, to take them from a flat view took three times as long, and a choice of columns longer.
         rewards, over = self.batch.rewards_of(mover), seen.terminated.copy()
         observations, info = self._seen()
@@ -331,17 +335,13 @@ class MNKVectorEnv(VectorEnv):
         final = {"final_obs": seen, "_final_obs": over.copy(), "final_info": more, "_final_info": over.copy()}
         return Infos(info | final)
 
-    def action_masks(self) -> NDArray[np.bool_]:
-        """Return the legal actions (bool[num_envs, actions]); all False where the game is over."""
-        return self.batch.mask.copy()
-
     def _seen(self, which: NDArray[np.bool_] | None = None) -> tuple[NDArray[Any], Info]:
         """Return observations of all games, and infos of those in `which` (bool[num_envs]), by default all."""
-        mask, seat, turn = self.action_masks(), viewers_of(self.batch, self._acted), self._acted is not None
-        if not self.copy and not turn and self._observer == make_observer("planes"):
-            seen = self.batch.planes
+        mask = self.action_masks()
+        if self._plain and not self.copy and self._acted is None:
+            seen, seat = self.batch.planes, self.batch.movers
         else:
-            seen = observed(self.batch, self._observer, seat, turn=turn)
+            seen, seat = self._observe()
         if which is None:
             which = self._all
         else:

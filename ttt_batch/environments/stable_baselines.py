@@ -22,18 +22,17 @@ except ImportError as error:
     raise ImportError(f"this module needs stable-baselines3 ({error}); {remedy}") from None
 
 from ttt_batch.core.errors import UsageError
-from ttt_batch.core.text import choose, parse_int
+from ttt_batch.core.text import parse_int
 from ttt_batch.environments.batch import MAX_BOARDS, Batch, Opponent
-from ttt_batch.environments.gymnasium_envs import final_views, spaces_of
-from ttt_batch.environments.observations import TERMINAL_VIEWS, make_observer
-from ttt_batch.environments.pictures import check_render_mode, picture_of
+from ttt_batch.environments.gymnasium_envs import BatchEnv, final_views
+from ttt_batch.environments.pictures import picture_of
 from ttt_batch.games.board import Board
 
 GOING_ON: Mapping[str, Any] = MappingProxyType({})
 """Info of every game that goes on: read-only, so that one serves all."""
 
 
-class MNKVecEnv(VecEnv):
+class MNKVecEnv(BatchEnv, VecEnv):
     """`num_envs` games, stepped together.  A game that ends begins again in the same step.
 
     board, opponent, seat, illegal, first_env, seed, threads: as for `Batch`, but illegal actions lose by default.
@@ -60,34 +59,18 @@ class MNKVecEnv(VecEnv):
         threads: int | None = 1,
         render_mode: str | None = None,
     ) -> None:
-        self.render_mode = check_render_mode(render_mode)
-        self.batch = Batch(
-            parse_int("num_envs", num_envs, 1, MAX_BOARDS),
-            board,
-            seed,
-            opponent,
-            "same-step",
-            seat=seat,
-            illegal=illegal,
-            first_env=first_env,
-            keep_last=True,
-            threads=threads,
-        )
-        self._observer = make_observer(observation, dtype)
-        self._view = choose("terminal_view", terminal_view, TERMINAL_VIEWS)
-        super().__init__(self.batch.n, *spaces_of(self.batch, self._observer))
-        self._untouched = True
+        own: dict[str, Any] = {"seat": seat, "illegal": illegal, "first_env": first_env, "threads": threads}
+        num_envs = parse_int("num_envs", num_envs, 1, MAX_BOARDS)
+        batch = Batch(num_envs, board, seed, opponent, "same-step", keep_last=True, **own)
+        super().__init__(batch.n, *self._take(batch, observation, dtype, terminal_view, render_mode))
         self._actions: Any = None
 
     def reset(self) -> NDArray[Any]:
         """Begin the next games; after `seed(S)` the first ones of seed S, one seed for all environments."""
-        seed = self._seeds[0]
-        if seed is not None or not self._untouched:
-            self.batch.reset(seed=seed)
-        self._untouched = False
+        self._restart(self._seeds[0])
         self._reset_seeds()
         self._reset_options()
-        return self._observer(self.batch.planes, self.batch.movers)
+        return self._observe()[0]
 
     def step_async(self, actions: Any) -> None:
         """Keep the actions for `step_wait`."""
@@ -95,20 +78,14 @@ class MNKVecEnv(VecEnv):
 
     def step_wait(self) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.bool_], list[Mapping[str, Any]]]:
         """Make a move in every game, and the opponents' replies.  Raises UsageError before anything changes."""
-        mover = self.batch.movers
-        seen = self.batch.step(self._actions)
-        self._untouched = False
+        mover, seen = self._move(self._actions)
         rewards, over = self.batch.rewards_of(mover).astype(np.float32), seen.terminated.copy()
         infos, ended = [GOING_ON] * self.num_envs, np.flatnonzero(over)
         last: Any = self.batch.last_sets
         finals = self._observer(*final_views(self.batch, last, over, mover, self._view))
         for env, final, seat in zip(ended.tolist(), finals, mover[ended].tolist(), strict=True):
             infos[env] = {"terminal_observation": final, "seat": seat}
-        return self._observer(seen.planes, self.batch.movers), rewards, over, infos
-
-    def action_masks(self) -> NDArray[np.bool_]:
-        """Return the legal actions (bool[num_envs, actions])."""
-        return self.batch.mask.copy()
+        return self._observe()[0], rewards, over, infos
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
         """Return, for each environment of `indices`, its `action_masks` or what `render` shows.
