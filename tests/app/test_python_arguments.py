@@ -107,6 +107,7 @@ def test_a_study_without_a_file_is_kept_in_memory(tmp_path: Path, monkeypatch: A
 
 NO_FILE = "3 is not the name of a file; give text or a path"
 NO_RUN_FILE = "3 is not the name of a run file; give text, a path or a Run"
+AN_AGENT = "is an agent, but a run file is needed here"
 NO_RUN = "3 is not a run; give a run, the name of its file, or an agent"
 NO_NAMES = "names 'ab' is one string; give a list with a name for each run, or leave it out"
 NO_LIST = "names 'b.h5' is no list; give a list with a name for each run, or leave it out"
@@ -120,23 +121,25 @@ def study_plot(only: Any) -> None:
         ttt.plot(study, out="x.png", only=only)
 
 
-REFUSED: dict[str, tuple[Any, str]] = {
+AT_3X3 = ttt.agents.at_board(FIRST)
+
+REFUSED: dict[str, tuple[Any, ...]] = {
     "train, out": (lambda td: ttt.train(10, out=3), f"out {NO_FILE}"),
     "train, record": (lambda td: ttt.train(10, record=3), f"record {NO_FILE}"),
     "train, start": (lambda td: ttt.train(10, start=3), NO_RUN_FILE),
     "train, resume": (lambda td: ttt.train(resume=3, more=10), NO_RUN_FILE),
     "train, overwrite": (lambda td: ttt.train(10, out=td, overwrite="no"), NO_SWITCH),
     "train, points": (lambda td: ttt.train(10, keep_points="no"), NO_SWITCH),
-    "load": (lambda td: ttt.load("link.h5"), "link.h5 is a link to a file that is not there"),
+    "load": (lambda td: ttt.load("link.h5"), "link.h5 is a link to a file that is not there", ttt.RunFileError),
     "save": (lambda td: ttt.load(td).save(3), NO_FILE),
     "save nowhere": (lambda td: ttt.load(td).save(""), "is not the name of a file; give text or a path"),
     "save, overwrite": (lambda td: ttt.load(td).save(td, overwrite="no"), NO_SWITCH),
     "learn_from, out": (lambda td: ttt.learn_from(["0 3 1 4 2"], learner="td", out=3), f"out {NO_FILE}"),
     "learn_from, skip_bad": (lambda td: ttt.learn_from(["0 1"], learner="td", skip_bad="no"), NO_SWITCH),
-    "games of numbers": (lambda td: ttt.learn_from([5], learner="td"), "is no line of text"),
-    "games of bytes": (lambda td: ttt.learn_from([b"0 1"], learner="td"), "is no line of text"),
-    "games, a number": (lambda td: ttt.learn_from(5, learner="td"), NO_GAMES),
-    "games, none": (lambda td: ttt.learn_from(None, learner="td"), NO_GAMES),
+    "games of numbers": (lambda td: ttt.learn_from([5], learner="td"), "is no line of text", ttt.GamesError),
+    "games of bytes": (lambda td: ttt.learn_from([b"0 1"], learner="td"), "is no line of text", ttt.GamesError),
+    "games, a number": (lambda td: ttt.learn_from(5, learner="td"), NO_GAMES, ttt.GamesError),
+    "games, none": (lambda td: ttt.learn_from(None, learner="td"), NO_GAMES, ttt.GamesError),
     "evaluate": (lambda td: ttt.evaluate(3), NO_RUN),
     "evaluate nothing": (lambda td: ttt.evaluate(None), NO_RUN.replace("3", "None")),
     "evaluate, as played": (lambda td: ttt.evaluate(3, as_played=True), NO_RUN),
@@ -151,9 +154,9 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "play, level": (lambda td: ttt.play(td, level=float("nan")), "level nan is outside 0 to 1"),
     "play, epsilon": (lambda td: ttt.play(td, epsilon=2), "epsilon 2 is outside 0 to 1"),
     "plot": (lambda td: ttt.plot(3, out="x.png"), NO_RUN_FILE),
-    "plot code": (lambda td: ttt.plot("mine.py:first"), "mine.py:first is an agent, but a run file is needed here"),
-    "plot a program": (lambda td: ttt.plot("cmd:./agent"), "cmd:./agent is an agent, but a run file is needed here"),
-    "plot an agent": (lambda td: ttt.plot("optimal"), "optimal is an agent, but a run file is needed here"),
+    "plot code": (lambda td: ttt.plot("mine.py:first"), f"mine.py:first {AN_AGENT}", ttt.RunFileError),
+    "plot a program": (lambda td: ttt.plot("cmd:./agent"), f"cmd:./agent {AN_AGENT}", ttt.RunFileError),
+    "plot an agent": (lambda td: ttt.plot("optimal"), f"optimal {AN_AGENT}", ttt.RunFileError),
     "plot, out": (lambda td: ttt.plot(td, out=3), f"out {NO_FILE}"),
     "plot, names": (lambda td: ttt.plot([td, td], names="ab"), NO_NAMES),
     "plot, two runs without a list": (lambda td: ttt.plot(td, Path("b.h5")), NO_LIST),
@@ -173,93 +176,55 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "study of a run": (lambda td: ttt.study(td, games=100, out="s.h5"), "describe the study in TOML"),
     "batch, keep": (lambda td: ttt.Batch(2, keep_last=None), "is None; give True or False"),
     "batch, record": (lambda td: ttt.Batch(2, record="no"), NO_SWITCH),
+    "agent at another board": (
+        lambda td: ttt.judge(AT_3X3, "3x4x3"),
+        "'<lambda>' plays 3x3, not 3x4x3; leave board out",
+    ),
+    "run on another board": (lambda td: ttt.evaluate(td, board="4x4"), "the run plays 3x3, not 4x4x4; leave board out"),
+    "option of agents": (lambda td: ttt.evaluate(td, symmetric=7), "symmetric is for agents that are opened here"),
+    "option given too late": (
+        lambda td: ttt.judge(AT_3X3, illegal="loses"),
+        "illegal is for agents that are opened here; leave it out, or give it to at_board",
+    ),
+    "run at a board": (lambda td: ttt.agents.at_board(td), "at_board is for agents"),
+    "trust": (lambda td: ttt.load(td, trust="no"), "trust is 'no'; give True or False"),
+    "trust of a proof": (lambda td: ttt.prove(td, trust="no"), "trust is 'no'; give True or False"),
+    "check": (lambda td: ttt.load(td, check=3), "check is 3; give a function, or leave it out"),
+    "evaluate, load": (lambda td: ttt.evaluate(td, load=3), "load is 3; give a function"),
+    "stop": (lambda td: ttt.train(300, stop=3), "stop is 3; give a function"),
+    "stop of a study": (lambda td: ttt.study(learner="td", games=300, seeds=2, stop=3), "stop is 3; give a function"),
+    "stop of a proof": (lambda td: ttt.prove(td, stop=3), "stop is 3; give a function"),
+    "stop of the smallest": (lambda td: ttt.smallest_proof("3x3", stop=3), "stop is 3; give a"),
+    "runs of the smallest": (lambda td: ttt.smallest_proof(within=3), NO_RUN_FILE),
+    "rule of a board": (lambda td: ttt.Board(3, 3, 3, misere="no"), "misere is 'no'; give True or"),
+    "side of a board": (lambda td: ttt.Board(True, 3, 1), "rows, columns and k are whole numbers", ttt.BoardError),
+    "interval": (
+        lambda td: ttt.train(300, checkpoint_every=30),
+        "checkpoint_every 30 is not an interval; give e.g. 30s, 1Mgames or never",
+    ),
+    "option of an export": (
+        lambda td: ttt.export_run(td, "x.html", overwrit=True),
+        "export_run() got an unexpected keyword argument 'overwrit'; did you mean 'overwrite'?",
+        TypeError,
+    ),
+    "opponent": (lambda td: ttt.train(300, opponent="one-pl"), "unknown opponent 'one-pl' (did you mean one-ply?)"),
+    "opponent of a study": (
+        lambda td: ttt.study(learner="td", games=300, seeds=2, opponent=FIRST),
+        "opponent is a function, and studies take no agents of one's own",
+    ),
 }
+"""Calls, the line with which each is refused, and the class of the error unless it is a UsageError."""
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_wrong_argument_is_refused_in_a_line_and_nothing_is_written(name: str, td: Path, tmp_path: Path) -> None:
     (tmp_path / "link.h5").symlink_to("nowhere")
-    (call, line), before = REFUSED[name], td.read_bytes()
-    with pytest.raises(ttt.TttBatchError) as refused:
+    call, line, *kind = REFUSED[name]
+    before = td.read_bytes()
+    with pytest.raises(kind[0] if kind else ttt.UsageError) as refused:
         call(td)
     assert line in str(refused.value) and "\n" not in str(refused.value)
     assert td.read_bytes() == before and [path.name for path in tmp_path.iterdir()] == ["link.h5"]
-
-
-AT_3X3 = ttt.agents.at_board(FIRST)
-
-WRONG: dict[str, tuple[Any, type[Exception], str]] = {
-    "agent at another board": (
-        lambda td: ttt.judge(AT_3X3, "3x4x3"),
-        ttt.UsageError,
-        "'<lambda>' plays 3x3, not 3x4x3; leave board out",
-    ),
-    "run on another board": (
-        lambda td: ttt.evaluate(td, board="4x4"),
-        ttt.UsageError,
-        "the run plays 3x3, not 4x4x4; leave board out",
-    ),
-    "option of agents": (
-        lambda td: ttt.evaluate(td, symmetric=7),
-        ttt.UsageError,
-        "symmetric is for agents that are opened here",
-    ),
-    "option given too late": (
-        lambda td: ttt.judge(AT_3X3, illegal="loses"),
-        ttt.UsageError,
-        "illegal is for agents that are opened here; leave it out, or give it to at_board",
-    ),
-    "run at a board": (lambda td: ttt.agents.at_board(td), ttt.UsageError, "at_board is for agents"),
-    "trust": (lambda td: ttt.load(td, trust="no"), ttt.UsageError, "trust is 'no'; give True or False"),
-    "trust of a proof": (lambda td: ttt.prove(td, trust="no"), ttt.UsageError, "trust is 'no'; give True or False"),
-    "check": (lambda td: ttt.load(td, check=3), ttt.UsageError, "check is 3; give a function, or leave it out"),
-    "load": (lambda td: ttt.evaluate(td, load=3), ttt.UsageError, "load is 3; give a function"),
-    "stop": (lambda td: ttt.train(300, stop=3), ttt.UsageError, "stop is 3; give a function"),
-    "stop of a study": (
-        lambda td: ttt.study(learner="td", games=300, seeds=2, stop=3),
-        ttt.UsageError,
-        "stop is 3; give a function",
-    ),
-    "stop of a proof": (lambda td: ttt.prove(td, stop=3), ttt.UsageError, "stop is 3; give a function"),
-    "stop of the smallest": (lambda td: ttt.smallest_proof("3x3", stop=3), ttt.UsageError, "stop is 3; give a"),
-    "runs of the smallest": (
-        lambda td: ttt.smallest_proof(within=3),
-        ttt.UsageError,
-        "3 is not the name of a run file; give text, a path or a Run",
-    ),
-    "rule of a board": (lambda td: ttt.Board(3, 3, 3, misere="no"), ttt.UsageError, "misere is 'no'; give True or"),
-    "side of a board": (lambda td: ttt.Board(True, 3, 1), ttt.BoardError, "rows, columns and k are whole numbers"),
-    "interval": (
-        lambda td: ttt.train(300, checkpoint_every=30),
-        ttt.UsageError,
-        "checkpoint_every 30 is not an interval; give e.g. 30s, 1Mgames or never",
-    ),
-    "option of an export": (
-        lambda td: ttt.export_run(td, "x.html", overwrit=True),
-        TypeError,
-        "export_run() got an unexpected keyword argument 'overwrit'; did you mean 'overwrite'?",
-    ),
-    "opponent": (
-        lambda td: ttt.train(300, opponent="one-pl"),
-        ttt.UsageError,
-        "unknown opponent 'one-pl' (did you mean one-ply?)",
-    ),
-    "opponent of a study": (
-        lambda td: ttt.study(learner="td", games=300, seeds=2, opponent=FIRST),
-        ttt.UsageError,
-        "opponent is a function, and studies take no agents of one's own",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_wrong_arguments_are_one_line(name: str, td: Path) -> None:
-    call, error, message = WRONG[name]
-    before = td.read_bytes()
-    with pytest.raises(error) as raised:
-        call(td)
-    assert message in str(raised.value) and "\n" not in str(raised.value)
-    assert td.read_bytes() == before
 
 
 def test_names_of_a_picture_may_be_numbers(td: Path, tmp_path: Path) -> None:
