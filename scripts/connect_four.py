@@ -12,12 +12,12 @@ proof.  The network itself then plays against best play.  `--page` writes `data/
 
 import argparse
 import os
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from page_writer import add_page_options, fill, markdown_table, measured_on, read_report, say, write_report
+from proofs import GravityTrial
 
 from ttt_batch.agents.builtin import table_player
 from ttt_batch.analysis.corrections import Corrected, correct, sets_of
@@ -25,9 +25,8 @@ from ttt_batch.analysis.matches import play_scripted
 from ttt_batch.analysis.warmup import environment_info
 from ttt_batch.core.text import short_number
 from ttt_batch.evaluation.prover import ALWAYS_WINS
-from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, parse_board
+from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.games.gravity_solver import gravity_solver
-from ttt_batch.runs.config import make_pattern_config
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.training.network_trainer import PatternTrainer
 
@@ -47,8 +46,7 @@ MOST = 1 << 28
 
 def measure(board: str, seeds: int, seconds: float, games: tuple[int, int]) -> Report:
     """Measure each seed.  games: against `two-ply`, and against best play."""
-    warm = make_trainer(board, 0)
-    go_on(warm)
+    make_trial(board, 0).go_on()
     found = [measure_seed(board, FIRST_SEED + n, seconds, games, each_time=n == 0) for n in range(seeds)]
     return {**environment_info(), "load": os.getloadavg()[0], "board": board, "seconds": seconds, "seeds": found}
 
@@ -56,15 +54,13 @@ def measure(board: str, seeds: int, seconds: float, games: tuple[int, int]) -> R
 def measure_seed(board: str, seed: int, seconds: float, games: tuple[int, int], *, each_time: bool) -> Report:
     """Learn for some seconds, and measure at each of `MARKS`.  each_time: correct the network
     not only at the end."""
-    trainer, spent, hunted, lost, points = make_trainer(board, seed), 0.0, 0, 0, list[Report]()
+    trial, hunted, lost, points = make_trial(board, seed), 0, 0, list[Report]()
     for mark in MARKS:
-        while spent < mark * seconds:
-            began = time.process_time()
-            proof = go_on(trainer)
-            spent += time.process_time() - began
+        while (spent := trial.learning + trial.proving) < mark * seconds:
+            proof = trial.go_on()
             hunted, lost = hunted + proof.positions, lost + len(proof.lost)
-        run = run_of(trainer)
-        point: Report = {"seconds": spent, "games": trainer.games, "hunted": hunted, "lost": lost}
+        run = run_of(trial.trainer)
+        point: Report = {"seconds": spent, "games": trial.games, "hunted": hunted, "lost": lost}
         point["two_ply"] = list(play_scripted(run, "two-ply", "first", games=games[0]))
         hunted = lost = 0
         if mark >= (CORRECTED if each_time else MARKS[-1]):
@@ -76,18 +72,9 @@ def measure_seed(board: str, seed: int, seconds: float, games: tuple[int, int], 
     return {"seed": seed, "points": points}
 
 
-def make_trainer(board: str, seed: int) -> PatternTrainer:
+def make_trial(board: str, seed: int) -> GravityTrial:
     """Return a new network that learns to win as first, and plays with an average of its weights."""
-    config = make_pattern_config(board=parse_board(board), objective="win", seat="first", keep="average", seed=seed)
-    return PatternTrainer(config, None, 1)
-
-
-def go_on(trainer: PatternTrainer) -> Any:
-    """Learn until the next hunt for lost games, and return what it found."""
-    trainer.advance(trainer.next_point(trainer.games), lambda: False)
-    found = trainer.prove(lambda: False)
-    assert found is not None
-    return found[0]
+    return GravityTrial(board, 0, ALWAYS_WINS, seed, keep="average")
 
 
 def run_of(trainer: PatternTrainer) -> PatternRun:

@@ -174,12 +174,10 @@ class Trial:
 class GravityTrial:
     """One network on a board with gravity, which learns and is proved as in `train`."""
 
-    def __init__(self, case: Case, seat: int, seed: int) -> None:
-        objective = "win" if case.goal == ALWAYS_WINS else "safe"
-        self.board, self.seat, self.learning, self.proving = parse_board(case.board), seat, 0.0, 0.0
-        config = make_pattern_config(
-            board=self.board, objective=objective, seat=SEATS[seat], prove_every=case.every, seed=seed
-        )
+    def __init__(self, board: str, seat: int, goal: Goal, seed: int, **options: Any) -> None:
+        self.board, self.seat, self.learning, self.proving = parse_board(board), seat, 0.0, 0.0
+        objective = "win" if goal == ALWAYS_WINS else "safe"
+        config = make_pattern_config(board=self.board, objective=objective, seat=SEATS[seat], seed=seed, **options)
         self.trainer = PatternTrainer(config, None, 1)
         self.network = self.trainer.network
 
@@ -201,7 +199,9 @@ class GravityTrial:
 
 def make_trial(case: Case, seat: int, seed: int) -> Trial | GravityTrial:
     """A new network for a seat of a row."""
-    return (GravityTrial if "-gravity" in case.board else Trial)(case, seat, seed)
+    if "-gravity" in case.board:
+        return GravityTrial(case.board, seat, case.goal, seed, prove_every=case.every)
+    return Trial(case, seat, seed)
 
 
 def learn(lines: Lines, network: Any, net: Net, lost: Any, games: tuple[int, int], space: Any) -> None:
