@@ -285,19 +285,15 @@ def _span(panel: Panel) -> tuple[int, int]:
     return min(int(line.games[0]) for line in panel.lines), max(int(line.games[-1]) for line in panel.lines)
 
 
-def _line_style(line: Line, look: style.Look) -> dict[str, Any]:
-    """Colour by result for one run, by run for several; dashes by seat."""
-    dash, own = DASHES[max(line.seat, 0)], look.style[line.run]
-    if line.what:
-        number = max(RESULTS.index(line.what) if line.what in RESULTS else PLAYED.index(line.what), 0)
-        return {
-            "color": (style.WIN, style.DRAW, style.LOSS)[number],
-            "marker": style.MARKERS[number],
-            "linestyle": dash,
-        }
+def _line_style(look: style.Look, run: int, seat: int = 0, what: str = "") -> dict[str, Any]:
+    """Colour by result for one run, by run for several; dashes by seat.  run, seat, what: of a `Line`."""
+    dash = {"linestyle": DASHES[max(seat, 0)]}
+    if what:
+        number = (RESULTS if what in RESULTS else PLAYED).index(what)
+        return {"color": (style.WIN, style.DRAW, style.LOSS)[number], "marker": style.MARKERS[number], **dash}
     if len(look.style) == 1:
-        return {"color": ALONE, "marker": style.MARKERS[4], "linestyle": dash}
-    return {**style.line_style(own), "linestyle": dash}
+        return {"color": ALONE, "marker": style.MARKERS[4], **dash}
+    return {**style.line_style(look.style[run]), **dash}
 
 
 STAR: dict[str, Any] = {"marker": "*", "markersize": 10}
@@ -308,7 +304,8 @@ def _draw_verdicts(axes: Any, panel: Panel, look: style.Look, runs: Sequence[Any
     """Draw the strips, with a star where both of a run's begin to hold for good."""
 
     def look_of(line: Line) -> dict[str, Any]:
-        return {**_line_style(line, look), **({"color": PROVED_COLOUR} if len(runs) == 1 else {})}
+        found = _line_style(look, line.run, line.seat, line.what)
+        return {**found, "color": PROVED_COLOUR} if len(runs) == 1 else found
 
     axes.set_title(panel.title)
     axes.set_ylabel("" if len(runs) == 1 else "pairs: first above second", fontsize=8.5, labelpad=12)
@@ -331,7 +328,8 @@ def _draw_panel(axes: Any, panel: Panel, look: style.Look, runs: Sequence[AnyRun
 
     def draw(line: Line, **more: Any) -> None:
         every = style.marked_points(line.games, low, max(high, low + 1), look.style[line.run] / len(style.COLOURS))
-        axes.plot(line.games, line.value, markevery=every, **{**_line_style(line, look), **more})
+        own = _line_style(look, line.run, line.seat, line.what)
+        axes.plot(line.games, line.value, markevery=every, **{**own, **more})
 
     for line in panel.lines:
         draw(line, **({"marker": "", "linewidth": 0.6, "alpha": 0.45} if line.run in crowded else {}))
@@ -370,29 +368,24 @@ def _legend_entries(panels: Sequence[Panel], look: style.Look, runs: Sequence[An
     """Return the signs of the legend, and what stands beside each."""
     from matplotlib.patches import Patch
 
-    def style_of(run: int, seat: int, what: str) -> dict[str, Any]:
-        return _line_style(Line(run, seat, what, np.zeros(0, np.int64), np.zeros(0)), look)
-
     seats = sorted({line.seat for panel in panels for line in panel.lines if line.seat >= 0})
     networks = all(run.generalises for run in runs)
     one, entries = len(runs) == 1, []
     if one:
         there = any(panel.name == "versus_random" for panel in panels)
         meanings = ("agent wins; in play X wins", "draw", "agent loses; in play O wins") if there else PLAYED
-        entries = [
-            (style.line_sign(**style_of(0, 0, what)), name) for what, name in zip(RESULTS, meanings, strict=True)
-        ]
+        for what, name in zip(RESULTS, meanings, strict=True):
+            entries.append((style.line_sign(**_line_style(look, 0, what=what)), name))
     for text, numbers in look.entries[:LEGEND_ENTRIES]:
         said = style.verdict([runs[number] for number in numbers])
         label = f"{text}: {said.replace('unbeatable since game', 'proved since')}"
         if len(look.entries) <= FEW or not said or len(label) > LEGEND_WIDTH or "\n" in said:
             label = "\n".join([textwrap.fill(text, LEGEND_WIDTH), *([said] if said else [])])
-        entries.append((style.line_sign(**style_of(numbers[0], 0, "")), label))
+        entries.append((style.line_sign(**_line_style(look, numbers[0])), label))
     if len(look.entries) > LEGEND_ENTRIES:
         entries.append((style.line_sign(linestyle=""), f"and {len(look.entries) - LEGEND_ENTRIES} more"))
     if seats:
-        for seat in seats:
-            entries.append((style.line_sign(color="#444444", ls=DASHES[seat]), f"agent moves {SEATS[seat]}"))
+        entries += [(style.line_sign(color="#444444", ls=DASHES[seat]), f"agent moves {SEATS[seat]}") for seat in seats]
         holds, fails = ("proved", "not proved") if networks else ("no opponent beats it", "can be beaten")
         entries.append((Patch(facecolor=PROVED_COLOUR if one else "#666666"), holds))
         entries.append((Patch(facecolor=BEATEN), fails))
