@@ -3,6 +3,7 @@
 import base64
 import json
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,7 @@ MATCH_DRIVER = Path(__file__).parent / "drive_match.mjs"
 def play_match(run: Run | Deck, folder: Path, jobs: list[dict[str, Any]]) -> list[Any]:
     """Return what the page's scripts answer to jobs on a page of `run`."""
     page = web.export_page(run, folder / "page.html", ties="any", overwrite=True)
-    (folder / "jobs.json").write_text(json.dumps(jobs))
-    command = [program("node", "nodejs"), str(MATCH_DRIVER), str(page), str(folder / "jobs.json")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return list(json.loads(done.stdout))
+    return answers(MATCH_DRIVER, page, jobs)
 
 
 LEARNING_DRIVER = Path(__file__).parent / "drive_learning.mjs"
@@ -30,8 +27,14 @@ LEARNING_DRIVER = Path(__file__).parent / "drive_learning.mjs"
 def learn_on_page(folder: Path, *jobs: dict[str, Any], board: str = "3x3") -> list[Any]:
     """Return what the page's scripts answer to jobs of the Learn tab."""
     page = web.export_page(trained(games=1000, board=board), folder / "page.html", overwrite=True)
-    (folder / "jobs.json").write_text(json.dumps(jobs))
-    command = [program("node", "nodejs"), str(LEARNING_DRIVER), str(page), str(folder / "jobs.json")]
+    return answers(LEARNING_DRIVER, page, jobs)
+
+
+def answers(driver: Path, page: Path, jobs: Sequence[dict[str, Any]]) -> list[Any]:
+    """Return what a driver of a page's scripts prints about jobs."""
+    file = page.with_name("jobs.json")
+    file.write_text(json.dumps(jobs))
+    command = [program("node", "nodejs"), str(driver), str(page), str(file)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return list(json.loads(done.stdout))

@@ -238,10 +238,10 @@ def _entry(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def quote(text: str, width: int = 11) -> str:
-    """Return the typed text in quotes and in `width` columns, safe for any terminal and any encoding."""
+def quote(text: str) -> str:
+    """Return the typed text in quotes and in 11 columns, safe for any terminal and any encoding."""
     quoted = ascii(text)
-    return quoted if len(quoted) <= width else quoted[: width - 3] + "..."
+    return quoted if len(quoted) <= 11 else f"{quoted[:8]}..."
 
 
 def is_complete(text: str, board: Board | None) -> bool:

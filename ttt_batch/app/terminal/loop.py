@@ -286,7 +286,7 @@ def play_in_terminal(
         return drive(session(lines), lines.ask)
     drawing.query_once(agent, ties)
     view = ScreenFace(agent.board, colour=wants_colour(stdout), large=large)
-    return play_on_screen(view, session(view), stdin, stdout, colour=wants_colour(stdout))
+    return play_on_screen(view, session(view), stdin, stdout)
 
 
 PACE = 1.0

@@ -42,7 +42,10 @@ class ScreenFace:
     """Face for a screen of any size.
 
     After `ask`, `press` takes keys until one completes an answer; `lines` lays everything out.
+    question: the last one; not before the first `ask`.
     """
+
+    question: Question
 
     single_keys = True
 
@@ -58,10 +61,9 @@ class ScreenFace:
         self._large = large  # marks, where there is room for them
         self.news: list[str] = []
         self.entry = ""  # the last that was read whole
-        self._board, self._colour = board, colour
+        self._board, self.colour = board, colour
         self._score = ""
         self._hints: drawing.Hints | None = None
-        self._question: Question | None = None
         self._cursor = board.rows // 2 * board.cols + board.cols // 2
         self._typed = self._slip = ""
         self._clock, self._until = clock, 0.0
@@ -99,13 +101,7 @@ class ScreenFace:
 
     def ask(self, question: Question) -> None:
         """Ask the person; `press` gives the answer."""
-        self._question, self._typed, self._scroll = question, "", 0
-
-    @property
-    def question(self) -> Question:
-        """Return the last question; only after `ask`."""
-        assert self._question is not None
-        return self._question
+        self.question, self._typed, self._scroll = question, "", 0
 
     @property
     def _chosen(self) -> int:
@@ -121,16 +117,15 @@ class ScreenFace:
 
         key: a character, or up, down, left, right, home, end, pageup, pagedown, enter, escape, backspace.
         """
-        if self._question is None:
-            return None
+        asks_cell = self.question.game is not None
         if self._ends_word(key):
             done = [word for rest, word in self._rests if rest == ["enter"]]
             same = [command.keys for command in KeyCommand if self.entry.lower() in command.keys]
             other = [word for word in done if not any(word in keys for keys in same)]  # `help` begins as hints do
-            return self._read(self._question, other[0]) if key != "enter" and other else None
+            return self._read(other[0]) if key != "enter" and other else None
         if self._replayed is not None and self._step(self._replayed, key):
             return None
-        if key in ("pageup", "pagedown") or (key in ("up", "down") and self._question.game is None):
+        if key in ("pageup", "pagedown") or (key in ("up", "down") and not asks_cell):
             self._scroll += {"pageup": -5, "pagedown": 5, "up": -1, "down": 1}[key]
         elif key in STEPS:
             self._slip = self._typed = ""
@@ -141,16 +136,16 @@ class ScreenFace:
             self._typed, self._slip, self._help = "", "", []
         elif key == "backspace":
             self._typed = self._typed[:-1]
-        elif key == "enter" and self._slip and not self._typed and self._question.game is not None:
+        elif key == "enter" and self._slip and not self._typed and asks_cell:
             self._slip = ""  # it ends what could not be read, and chooses nothing
         elif key == "enter":
             # Enter alone chooses the cell at the cursor, if the answer is a cell.
-            chosen = "" if self._question.game is None else self._board.cell_name(self._chosen)
-            return self._read(self._question, self._typed or chosen, entered=True)
+            chosen = self._board.cell_name(self._chosen) if asks_cell else ""
+            return self._read(self._typed or chosen, entered=True)
         elif len(key) == 1 and (key != " " or self._typed):  # a space belongs to `3 2`, and chooses nothing
             self._typed = (self._typed + key)[:LONGEST]
-            if is_complete(self._typed, self._board if self._question.game is not None else None):
-                return self._read(self._question, self._typed)
+            if is_complete(self._typed, self._board if asks_cell else None):
+                return self._read(self._typed)
         return None
 
     def _ends_word(self, key: str) -> bool:
@@ -180,11 +175,11 @@ class ScreenFace:
         self._replayed = None
         return key in ("enter", "escape", " ", KeyCommand.REPLAY.keys[0])
 
-    def _read(self, question: Question, text: str, *, entered: bool = False) -> Answer | None:
+    def _read(self, text: str, *, entered: bool = False) -> Answer | None:
         """Read an entry; return the answer if it is one.  entered: whether Enter has ended it."""
         self._typed, self._slip, self._scroll, self.entry = "", "", 0, text
         try:
-            answer = question.read(text)
+            answer = self.question.read(text)
         except UsageError as error:
             self._slip = str(error)
             return None
@@ -239,17 +234,16 @@ class ScreenFace:
         """Draw the board: as it is, with hints, or as it was in the replayed game."""
         if self._replayed is not None:
             replayed = Game(self._board, self._replayed.moves[: self._ply])
-            return drawing.draw_board(replayed, self._colour, large=large)
-        asked = self._question is not None and self._question.game is not None
-        cursor = self._chosen if asked else None
+            return drawing.draw_board(replayed, self.colour, large=large)
+        cursor = None if self.question.game is None else self._chosen
         if self._hints is not None:
-            return drawing.draw_values(self.game, self._hints, self._colour, cursor, self.game.moves[-1:])
-        return drawing.draw_board(self.game, self._colour, cursor, large=large)
+            return drawing.draw_values(self.game, self._hints, self.colour, cursor, self.game.moves[-1:])
+        return drawing.draw_board(self.game, self.colour, cursor, large=large)
 
     def _prompt(self) -> str:
         if self._replayed is not None:
             return f"Replay: {drawing.move_name(self._replayed, self._ply - 1) if self._ply else 'the start'}"
-        return "" if self._question is None else f"{self._question.prompt}{self._typed}_"
+        return f"{self.question.prompt}{self._typed}_"
 
     def _heading(self, columns: int) -> str:
         """Return the board and the score, or the score alone if both do not fit."""
@@ -266,7 +260,7 @@ class ScreenFace:
         elif self._help or self._hints is None:
             said = self._help or self.news
         else:
-            legend = drawing.draw_legend(self.game, self._hints, self._colour)
+            legend = drawing.draw_legend(self.game, self._hints, self.colour)
             said = [*self.news, *drawing.draw_highest(self.game, self._hints), *legend]
         lines: list[str] = []
         for line in [*([self._slip] if self._slip else []), *said]:
@@ -288,13 +282,11 @@ class ScreenFace:
         if self._replayed is not None:
             keys: Sequence[tuple[str, str]] = [("left, right", "step"), ("Home, End", "first, last"), ("Enter", "back")]
             keys = [*keys, (KeyCommand.LEAVE.keys[0], KeyCommand.LEAVE.label)]
-        elif self._question is None:
-            keys = []
         else:
-            keys = self._question.keys
+            keys = self.question.keys
             if self._help:
                 keys = [(key, "close" if key in KeyCommand.HELP.keys else label) for key, label in keys]
-            if self._question.game is not None:
+            if self.question.game is not None:
                 keys = [("arrows, Enter", "move"), *((single_key(key, self._board), meaning) for key, meaning in keys)]
         lines = [""]
         for key, meaning in keys:
@@ -305,7 +297,7 @@ class ScreenFace:
         return [self._dimmed(line[:columns]) for line in lines if line]
 
     def _dimmed(self, text: str) -> str:
-        return drawing.styled(text, "key") if self._colour else text
+        return drawing.styled(text, "key") if self.colour else text
 
 
 KEYS = (*STEPS, "home", "end", "pageup", "pagedown", "enter", "escape", "backspace")
@@ -324,7 +316,7 @@ def has_screen(stdin: TextIO, stdout: TextIO, environ: Mapping[str, str] = os.en
     return False
 
 
-def play_on_screen(view: ScreenFace, session: Session, stdin: TextIO, stdout: TextIO, *, colour: bool = False) -> Score:
+def play_on_screen(view: ScreenFace, session: Session, stdin: TextIO, stdout: TextIO) -> Score:
     """Play a session whose face is `view` until it ends; return its score.
 
     The keys that leave, Ctrl-C, Ctrl-D and the end of input are ways to leave.  On SIGTERM and SIGHUP the terminal is
@@ -337,7 +329,8 @@ def play_on_screen(view: ScreenFace, session: Session, stdin: TextIO, stdout: Te
         score, ended_by = _run(view, session, create_input(stdin), create_output(stdout))
         with contextlib.suppress(OSError):  # the terminal may be gone
             if view.game.moves:
-                print_lines("\n".join([*drawing.draw_board(view.game, colour), ""]), stdout, colour=colour)
+                board = drawing.draw_board(view.game, view.colour)
+                print_lines("\n".join([*board, ""]), stdout, colour=view.colour)
             print_lines(view.news[-1], stdout)
         if ended_by is None and view.entry in KeyCommand.LEAVE.keys:
             keyboard.finish(view.entry)
