@@ -326,8 +326,7 @@ class MNKVectorEnv(BatchEnv, VectorEnv):
         ended = over.copy()
         views = partial(final_views, self.batch, np.array(self.batch.last_sets), ended, mover, self._view)
         if self.render_mode == "human":  # `render` shows the next games, already started
-            for env, (own, other), seat in zip(np.flatnonzero(over), *views(), strict=True):
-                marks = own * (1 + seat) + other * (2 - seat)
+            for env, marks in zip(np.flatnonzero(over), make_observer("cells")(*views()), strict=True):
                 ending = ENDINGS[int(self.batch.rewards[env, 0])]
                 rendered(self.batch.board, tuple(marks.ravel().tolist()), ending, self.render_mode)
         seen = partial(final_observations, views, ended, self._observer)
