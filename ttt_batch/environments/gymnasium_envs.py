@@ -213,8 +213,7 @@ class MNKEnv(BatchEnv, gymnasium.Env):
         seed = first_seed(self, seed)
         own: dict[str, Any] = {"seat": seat, "illegal": illegal, "first_env": first_env, "threads": threads}
         batch = Batch(1, board, seed, opponent, "disabled", **own)
-        spaces = self._take(batch, observation, dtype, terminal_view, render_mode)
-        self.observation_space, self.action_space = spaces
+        self.observation_space, self.action_space = self._take(batch, observation, dtype, terminal_view, render_mode)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[Any], Info]:
         """Begin the next game; with a seed, the first one of that seed.  Raises UsageError."""
