@@ -33,7 +33,7 @@ from ttt_batch.evaluation.search import mark_cell, reset, tied_cells
 from ttt_batch.games.bitboards import Lines, make_lines, view_of
 from ttt_batch.games.board import parse_board
 from ttt_batch.ntuple.games import Aim
-from ttt_batch.ntuple.learning import Net, learn_batches, make_net, make_space
+from ttt_batch.ntuple.learning import Net, learn_batches, make_errors, make_game, make_net
 from ttt_batch.ntuple.network import NetAgent, make_network_agent
 from ttt_batch.ntuple.objectives import BEST, BOTH, PLAYED
 from ttt_batch.runs.config import make_pattern_config
@@ -142,7 +142,7 @@ class Trial:
         self.prover = Prover(self.board)
         self.lost = np.zeros((0, self.board.cells), np.int8)
         self.games, self.learning, self.proving = 0, 0.0, 0.0
-        self._space = make_space(self.lines, self.network, 1, BATCH)
+        self._scratch = make_game(self.lines, self.network), make_errors(self.network, 1, BATCH)
 
     def go_on(self) -> Proof:
         """Learn for a while, and try to prove."""
@@ -167,7 +167,7 @@ class Trial:
     def learn(self, games: int) -> None:
         """Play so many games and learn from them."""
         span = self.games, self.games + games
-        learn(self.lines, self.network, self.net, self.lost, span, self._space)
+        learn(self.lines, self.network, self.net, self.lost, span, self._scratch)
         self.games += games
 
 
@@ -204,9 +204,9 @@ def make_trial(case: Case, seat: int, seed: int) -> Trial | GravityTrial:
     return Trial(case, seat, seed)
 
 
-def learn(lines: Lines, network: Any, net: Net, lost: Any, games: tuple[int, int], space: Any) -> None:
+def learn(lines: Lines, network: Any, net: Net, lost: Any, games: tuple[int, int], scratch: Any) -> None:
     """Learn from games with a step size of 1 for all tuples together."""
-    learn_batches(lines, network, net, lost, 1.0 / network.offset.size, games, BATCH, space)
+    learn_batches(lines, network, net, lost, 1.0 / network.offset.size, games, BATCH, *scratch)
 
 
 @functools.cache
@@ -279,8 +279,8 @@ def against_random(seed: int, games: int = 20_000) -> list[list[float]]:
     board, network = parse_board(name), network_of(name)
     lines = make_lines(board)
     net = make_net(network, Aim(BOTH, 0.0, 1.0, 0.0, PLAYED, 0.5, 0.0), seed)
-    space = make_space(lines, network, 1, BATCH)
-    learn(lines, network, net, np.zeros((0, board.cells), np.int8), (0, games), space)
+    scratch = make_game(lines, network), make_errors(network, 1, BATCH)
+    learn(lines, network, net, np.zeros((0, board.cells), np.int8), (0, games), scratch)
     found = []
     for seat in (0, 1):
         results = np.zeros(3, np.int64)

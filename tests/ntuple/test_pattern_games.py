@@ -5,9 +5,7 @@ import os
 import random
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -20,16 +18,15 @@ from ttt_batch.games.bitboards import Lines, make_lines
 from ttt_batch.games.board import UNFINISHED, Board, parse_board
 from ttt_batch.games.notation import position_after
 from ttt_batch.games.transcripts import Games
-from ttt_batch.ntuple.games import Aim, Errors, GameWorkspace
+from ttt_batch.ntuple.games import Aim, Errors, GameWorkspace, play_network_games
 from ttt_batch.ntuple.learning import (
     Net,
-    NetworkWorkspace,
+    fold_errors,
     learn_batches,
     learn_network_games,
     make_errors,
     make_game,
     make_net,
-    make_space,
 )
 from ttt_batch.ntuple.network import COLUMNS, MARKS, Network, Tuples, make_network, make_network_agent, parse_tuples
 from ttt_batch.ntuple.objectives import BEST, BOTH, NOTHING, PLAYED
@@ -71,18 +68,11 @@ def as_starts(lines: list[list[int]], board: Board) -> Any:
     return starts
 
 
-def learn(
-    lines: Lines,
-    network: Network,
-    net: Net,
-    starts: Any,
-    games: tuple[int, int],
-    space: NetworkWorkspace | None = None,
-    pool: ThreadPoolExecutor | None = None,
-) -> Errors:
-    space = space or make_space(lines, network, 1, BATCH)
-    learn_batches(lines, network, net, starts, 1 / network.offset.size, games, BATCH, space, pool)
-    return space.shared.errors
+def learn(lines: Lines, network: Network, net: Net, starts: Any, games: tuple[int, int]) -> Errors:
+    errors = make_errors(network, 1, BATCH)
+    step = 1 / network.offset.size
+    learn_batches(lines, network, net, starts, step, games, BATCH, make_game(lines, network), errors)
+    return errors
 
 
 @pytest.mark.parametrize(
@@ -187,11 +177,11 @@ def test_a_game_of_self_play_teaches_the_same_when_it_is_given(options: dict[str
     """In batches of one, whatever happens after the last position that taught something."""
     board, lines, _, network = setting("3x4x3")
     own, other = (make_net(network, PLAIN._replace(**options), 3) for _ in range(2))
-    space, step = make_space(lines, network, 1, 1), 1 / network.offset.size
+    errors, game, step = make_errors(network, 1, 1), make_game(lines, network), 1 / network.offset.size
     starts, rng = np.zeros((0, board.cells), np.int8), random.Random(1)
     for number in range(60):
-        learn_batches(lines, network, own, starts, step, (number, number + 1), 1, space)
-        cells = moves_made(network, space.game[0])
+        learn_batches(lines, network, own, starts, step, (number, number + 1), 1, game, errors)
+        cells = moves_made(network, game)
         while board.outcome(position_after(cells, board)) == UNFINISHED:  # a win in one if there is one
             free = [cell for cell in range(board.cells) if cell not in cells]
             wins = [cell for cell in free if board.outcome(position_after([*cells, cell], board)) != UNFINISHED]
@@ -241,26 +231,26 @@ def positions_seen(naive: NaiveNetwork, cells: Sequence[int]) -> Iterator[list[i
 
 
 @pytest.mark.parametrize("seat", [0, BOTH])
-@pytest.mark.parametrize(("threads", "helping"), [(2, 1), (3, 2), (3, 0)])
-def test_threads_change_nothing(seat: int, threads: int, helping: int) -> None:
-    """Of all threads but the caller's, `helping` begin at all; the last batch is cut."""
+def test_threads_and_parts_change_nothing(seat: int) -> None:
+    """Games shared out to three threads, and kinds folded by two."""
     board, lines, _, network = setting("4x4x4", "lines,blocks:2x2")
     aim = PLAIN._replace(seat=seat, safe=0.8, share=0.5)
     starts = as_starts(lost_lines(board, 5), board)
     alone, shared = make_net(network, aim, 1), make_net(network, aim, 1)
-    outcomes = learn(lines, network, alone, starts, (0, 1000)).outcomes.sum(0)
+    outcomes = learn(lines, network, alone, starts, (0, 64)).outcomes.sum(0)
 
-    space, go_on = make_space(lines, network, threads, BATCH), threading.Event()
-    with ThreadPoolExecutor(threads - 1) as pool:
-        for _ in range(threads - 1 - helping):
-            pool.submit(go_on.wait)
-        for games in ((0, 640), (640, 1000)):
-            errors = learn(lines, network, shared, starts, games, space, pool)
-        go_on.set()
+    errors, scratch = make_errors(network, 3, BATCH), [make_game(lines, network) for _ in range(3)]
+    for first in range(0, 64, BATCH):
+        for thread, (low, high) in enumerate([(0, 3), (3, 4), (4, 16)]):
+            own = Errors(*(array[thread] for array in errors))
+            part = (first + low, first + high)
+            play_network_games(lines, network, shared, starts, part, scratch[thread], own)
+        for part in range(2):
+            fold_errors(network, shared, 1 / network.offset.size, errors, (part, 2))
     assert np.array_equal(alone.weights, shared.weights)
     assert np.array_equal(alone.coherence, shared.coherence)
     assert np.array_equal(errors.outcomes.sum(0), outcomes)
-    assert outcomes.sum() == 1000
+    assert outcomes.sum() == 64
 
 
 def test_games_are_what_their_numbers_say() -> None:
@@ -323,7 +313,7 @@ import numpy as np
 from ttt_batch.games.board import parse_board
 from ttt_batch.games.bitboards import make_lines
 from ttt_batch.ntuple.games import Aim
-from ttt_batch.ntuple.learning import learn_batches, make_net, make_space
+from ttt_batch.ntuple.learning import learn_batches, make_errors, make_game, make_net
 from ttt_batch.ntuple.network import make_network
 from ttt_batch.ntuple.network import parse_tuples
 
@@ -331,7 +321,7 @@ board = parse_board("3x3")
 lines, network = make_lines(board), make_network(parse_tuples("lines", board)[1], board, "symmetry")
 net = make_net(network, Aim(0, 0.8, 1.0, 0.5, False, 0.3, 0.5), 1)
 starts = np.array([[4, 0, 8, 2, 1, -1, -1, -1, -1]], np.int8)
-learn_batches(lines, network, net, starts, 0.1, (0, 12), 4, make_space(lines, network, 1, 4))
+learn_batches(lines, network, net, starts, 0.1, (0, 12), 4, make_game(lines, network), make_errors(network, 1, 4))
 print(net.weights.tolist())
 """
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ttt_batch.compiler.jit import Int64, Uint64Array, inlined, instruction
+from ttt_batch.compiler.jit import instruction
 
 LINE = 64
 """Bytes of a cache line; the vectors of processors are at most as long."""
@@ -138,13 +138,3 @@ def array_at(like: Any, address: Any) -> Any:
 @instruction()
 def prefetch_word(words: Any, index: Any) -> None:
     """Prefetch `words[index]` into the processor's cache."""
-
-
-@inlined
-def wait_for(words: Uint64Array, index: Int64, count: Int64) -> None:
-    """Wait until `words[index]` is at least `count`; other threads, which are at work, raise it.
-
-    words, index: as for `compare_and_swap`.
-    """
-    while read_word(words, np.uint64(index)) < np.uint64(count):
-        pass

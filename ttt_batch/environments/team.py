@@ -11,17 +11,17 @@ first those that it had in the last step, which are in its processor's cache.  A
 import math
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.builtin import KernelPlayer, Scripted
-from ttt_batch.compiler.intrinsics import LINE, array_at, claim, read_word, wait_for, write_word, zeros
+from ttt_batch.compiler.intrinsics import LINE, array_at, claim, read_word, write_word, zeros
 from ttt_batch.compiler.jit import JIT_DISABLED, Int64, Uint64Array, entry_point, inlined, kernel
 from ttt_batch.core.resources import available_threads
-from ttt_batch.core.threads import share_calls, submit_call
 from ttt_batch.environments.kernels import (
     FINE,
     AskedPlayer,
@@ -198,6 +198,13 @@ def threads_of(words: Uint64Array) -> Int64:
 
 
 @inlined
+def wait_for(words: Uint64Array, place: Int64, pieces: Int64) -> None:
+    """Wait until this many pieces have been checked, or have moved; threads that took them are at work."""
+    while read_word(words, np.uint64(place)) < np.uint64(pieces):
+        pass
+
+
+@inlined
 def post_job(words: Uint64Array, n: Int64, job: Int64, key: np.uint64, address: Int64) -> None:
     """Begin a job."""
     threads, pieces = threads_of(words), pieces_of(n)
@@ -266,8 +273,21 @@ def move_piece(
             show_wide(games.state, own_look)
 
 
+def make_call(call: Future[Any], function: Any, *arguments: Any) -> None:
+    """Make a call in another thread, unless it has been cancelled."""
+    if call.set_running_or_notify_cancel():
+        try:
+            call.set_result(function(*arguments))
+        except BaseException as error:
+            call.set_exception(error)
+
+
 class Team:
-    """Threads that work on a batch with the caller's; they end when this object is collected."""
+    """Threads that work on a batch with the caller's; they end when this object is collected.
+
+    The caller makes the calls that no other thread has begun.  So nothing waits for threads that do not run, as in a
+    copy of the process, which has none of them.
+    """
 
     def __init__(self, games: BatchGames, lines: Lines, parts: Sequence[BatchPart], lean: bool) -> None:
         self._parts, self._pool = parts, ThreadPoolExecutor(len(parts) - 1)
@@ -286,6 +306,14 @@ class Team:
         """Return the kernel that `share` calls, and arguments of the types that it gets.  key: uint64."""
         return share_step, *self._calls[CALLER], STEP, key, 0
 
+    def _submit(self, call: Future[Any], function: Any, *arguments: Any) -> None:
+        """Let another thread make a call.
+
+        call: new; the caller keeps it beforehand, because an interrupt (Ctrl-C) may come when it is already queued.
+        """
+        with suppress(RuntimeError):  # no thread can start, or the interpreter is about to end
+            self._pool.submit(make_call, call, function, *arguments)
+
     def share(self, job: int, key: np.uint64, actions: NDArray[np.int64]) -> Int64:
         """Make the moves of all games, or draw their actions; return as `share_step` does.
 
@@ -298,7 +326,7 @@ class Team:
         wakes = begun - self._ended < SOON or self._alone > LONG
         for number in asleep if wakes else ():
             self._helpers[number] = call = Future[Any]()
-            submit_call(self._pool, call, self._share, *self._calls[number + 1], job, key, 0)
+            self._submit(call, self._share, *self._calls[number + 1], job, key, 0)
         # One call of machine code, so that an interrupt comes before it or after it.
         wrong: Int64 = self._share(*self._calls[CALLER], job, key, actions.ctypes.data)
         self._ended = time.perf_counter()
@@ -314,9 +342,17 @@ class Team:
         """
         self._words[LEAVE] = 1
         own = [[one[part.at] if isinstance(one, np.ndarray) else one for one in more] for part in self._parts]
+        first, *others = [(*call, *rest) for call, rest in zip(calls, own, strict=True)]
+        begun: list[Future[Any]] = []
         try:
-            found = share_calls(self._pool, function, [(*call, *rest) for call, rest in zip(calls, own, strict=True)])
+            for arguments in others:
+                begun.append(Future())
+                self._submit(begun[-1], function, *arguments)
+            found = [function(*first)]
+            for arguments, call in zip(others, begun, strict=True):
+                found.append(function(*arguments) if call.cancel() else call.result())
         finally:
+            wait([call for call in begun if not call.cancel()])
             self._ended = time.perf_counter()
         wrong = (part.at.start + at for part, at in zip(self._parts, found, strict=True) if at not in (None, FINE))
         return next(wrong, FINE)

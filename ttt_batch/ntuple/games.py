@@ -259,13 +259,13 @@ class Errors(NamedTuple):
     A batch uses few of all weights.  Their sums lie together, so that they stay in a cache; a hash table finds them.
 
     sums: int64[M, 8], a row for each kind of weight that was used: the kind, then for each mover's table uses, sum of
-    errors and sum of absolute errors; the rest is 0.  used: int64[2], the number of rows, and the batch they belong to.
+    errors and sum of absolute errors; the rest is 0.  n_used: int64[1], the number of rows.
     slots: uint32[2**n], the hash table, with numbers of rows plus 1, or 0.  place: uint32[M], the slot of each row.
     outcomes: int64[4], games by outcome.
     """
 
     sums: Int64Array
-    used: Int64Array
+    n_used: Int64Array
     slots: Uint32Array
     place: Uint32Array
     outcomes: Int64Array
@@ -274,9 +274,9 @@ class Errors(NamedTuple):
 @inlined
 def clear_errors(errors: Errors) -> None:
     """Forget all sums, in place."""
-    for number in range(np.uint64(errors.used[0])):
+    for number in range(np.uint64(errors.n_used[0])):
         errors.slots[np.uint64(errors.place[number])] = 0
-    errors.used[0] = 0
+    errors.n_used[0] = 0
 
 
 @inlined
@@ -485,7 +485,7 @@ def add_errors(totals: Int64Array, spans: KindSpans, errors: Errors) -> None:
 
     totals: see `add_game`.  spans: all of them ended.
     """
-    sums, n_used = errors.sums, np.uint64(errors.used[0])
+    sums, n_used = errors.sums, np.uint64(errors.n_used[0])
     for span in range(np.uint64(spans.n_ended[0])):
         kind, begin, end = np.uint64(spans.ended[span, 0]), spans.ended[span, 1], spans.ended[span, 2]
         slot = slot_of(errors, kind)
@@ -503,7 +503,7 @@ def add_errors(totals: Int64Array, spans: KindSpans, errors: Errors) -> None:
             sums[number, 1 + 3 * table] += totals[after, 0] - totals[before, 0]
             sums[number, 2 + 3 * table] += totals[after, 1] - totals[before, 1]
             sums[number, 3 + 3 * table] += totals[after, 2] - totals[before, 2]
-    errors.used[0] = n_used
+    errors.n_used[0] = n_used
 
 
 @inlined
@@ -534,23 +534,24 @@ def add_game(aim: Aim, game: GameWorkspace, first: Int64, last: Int64, errors: E
     game.spans.n_ended[0] = begun  # a given game may continue
 
 
-@inlined
-def begin_batch(lines: Lines, network: Network, net: Net, batch: Int64, game: GameWorkspace, errors: Errors) -> None:
-    """Prepare a thread's workspace for the games of a batch, and set `errors` to none, in place."""
+@kernel
+def play_network_games(
+    lines: Lines,
+    network: Network,
+    net: Net,
+    starts: Int8Array,
+    games: tuple[Int64, Int64],
+    game: GameWorkspace,
+    errors: Errors,
+) -> None:
+    """Play games `games[0]` to `games[1] - 1` with the same weights; set `errors` to their errors."""
     clear_errors(errors)
-    errors.used[1] = batch
     clear_index(network, game.index)
     see_empty(network, net.weights, game.index, game.empty, all_cells(lines.cells))
-
-
-@inlined
-def learn_game(
-    lines: Lines, network: Network, net: Net, starts: Int8Array, number: Int64, game: GameWorkspace, errors: Errors
-) -> None:
-    """Play a game with the weights at the start of its batch; add its errors to `errors`."""
-    base = game_base(net.key, number)
-    first, last = play_network_game(lines, network, net, starts, base, game, errors.outcomes)
-    add_game(net.aim, game, first, last, errors)
+    for number in range(games[0], games[1]):
+        base = game_base(net.key, number)
+        first, last = play_network_game(lines, network, net, starts, base, game, errors.outcomes)
+        add_game(net.aim, game, first, last, errors)
 
 
 class NetworkView(NamedTuple):

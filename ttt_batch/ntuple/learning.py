@@ -11,13 +11,14 @@ Self-play takes every win in one.  A given game that misses one is split there: 
 rest is learnt like a game that begins after it.
 """
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ttt_batch.compiler.bits import NONE, ONE, all_cells, single
-from ttt_batch.compiler.intrinsics import LINE, claim, prefetch_word, wait_for, zeros
+from ttt_batch.compiler.intrinsics import prefetch_word
 from ttt_batch.compiler.jit import (
     BoolArray,
     Int8Array,
@@ -26,12 +27,10 @@ from ttt_batch.compiler.jit import (
     Int64Array,
     Integer,
     Uint32Array,
-    Uint64Array,
     inlined,
     kernel,
 )
 from ttt_batch.compiler.numerics import PATTERNS, stream_key
-from ttt_batch.core.threads import share_calls
 from ttt_batch.games.bitboards import Lines, view_of
 from ttt_batch.games.board import DRAW, FIRST_WINS
 from ttt_batch.games.transcripts import Games
@@ -42,16 +41,15 @@ from ttt_batch.ntuple.games import (
     KindSpans,
     Net,
     add_game,
-    begin_batch,
     clear_errors,
     clear_game,
     copy_scores,
     decided_worth,
     is_decided,
     judge_moves,
-    learn_game,
     make_scores,
     play_move,
+    play_network_games,
     see_empty,
     see_moves,
     slot_of,
@@ -75,7 +73,7 @@ AHEAD = 16
 def errors_of(errors: Errors, thread: Int64) -> Errors:
     """Return the errors of one thread, without the first axis."""
     return Errors(
-        errors.sums[thread], errors.used[thread], errors.slots[thread], errors.place[thread], errors.outcomes[thread]
+        errors.sums[thread], errors.n_used[thread], errors.slots[thread], errors.place[thread], errors.outcomes[thread]
     )
 
 
@@ -98,35 +96,24 @@ def fetch_kind(network: Network, net: Net, sums: Int64Array, number: Integer) ->
     prefetch_word(net.weights, np.uint64(net.weights.shape[1]) + weight)
 
 
-@inlined
-def n_rows(errors: Errors, thread: Integer, batch: Int64) -> np.uint64:
-    """Return how many rows of sums a thread has for a batch; its rows may belong to an earlier one."""
-    return np.uint64(errors.used[thread, 0]) if errors.used[thread, 1] == batch else NONE
-
-
-@inlined
-def fold_errors(
-    network: Network, net: Net, step: float, batch: Int64, errors: Errors, part: tuple[Int64, Int64]
-) -> None:
+@kernel
+def fold_errors(network: Network, net: Net, step: float, errors: Errors, part: tuple[Int64, Int64]) -> None:
     """Change the weights of `net` and its coherence (sums of errors, and of absolute ones) in place.
 
-    step: the step size, for each tuple.  batch: its number.
-    errors: of all threads on a first axis; they are changed.
-    part: (number, count) of the parts that are folded; each has other kinds.
+    step: the step size, for each tuple.  errors: of all threads on a first axis; they are changed.
+    part: (number, count) of the folding threads; each takes other kinds.
     """
     weights, coherence = net.weights, net.coherence
     threads, mine, parts = np.uint64(errors.sums.shape[0]), np.uint64(part[0]), np.uint64(part[1])
     own_kinds = has_own_kinds(network)
     for thread in range(threads):
         sums = errors.sums[thread]
-        for number in range(n_rows(errors, thread, batch)):
+        for number in range(np.uint64(errors.n_used[thread, 0])):
             fetch_kind(network, net, sums, number)
             kind = np.uint64(sums[number, 0])
             if parts > ONE and (kind >> SPAN) % parts != mine:
                 continue
             for other in range(thread + ONE, threads):
-                if n_rows(errors, other, batch) == NONE:
-                    continue
                 slot = slot_of(errors_of(errors, other), kind)
                 if errors.slots[other, slot] != 0:
                     theirs = errors.sums[other, np.uint64(errors.slots[other, slot]) - ONE]
@@ -154,6 +141,9 @@ def fold_errors(
                     weights[table, network.members[member]] = weight
 
 
+WORTH_SHARING = 128
+"""Games of a batch from which on threads share it: it takes a millisecond or more, and handing it over 0.1 ms."""
+
 OUTCOMES = 4
 
 
@@ -165,32 +155,11 @@ def follow_weights(network: Network, weights: Int32Array, average: Int32Array, s
         average[kind] += (weight - average[kind]) // share
 
 
-TAKEN, DONE = 0, LINE // 8
-"""Places of words that threads share: pieces of work that were taken, and that are done."""
-
-
-WORTH_SHARING = 32
-"""Games of a batch from which on threads share it: two took 0.77 of the time on 6x5x4, and 0.9 with 16 games.
-
-Weights that one thread has changed come late to the others.
-"""
-
-NO_BATCH = -1
-"""In place of its number: a thread has no errors of this call yet."""
-
-
-class Shared(NamedTuple):
-    """What threads share.  errors: of all threads, on a first axis.  words: uint64[2 * DONE], see TAKEN."""
-
-    errors: Errors
-    words: Uint64Array
-
-
 class NetworkWorkspace(NamedTuple):
-    """Workspace of several threads.  game: one for each thread."""
+    """Workspace of several threads.  game: one for each thread.  errors: of all threads, on a first axis."""
 
     game: list[GameWorkspace]
-    shared: Shared
+    errors: Errors
 
 
 def make_net(network: Network, aim: Aim, seed: int) -> Net:
@@ -228,7 +197,7 @@ def make_errors(network: Network, threads: int, games: int) -> Errors:
     kinds = min(network.kind_start.size - 1, games * (network.through.size + network.offset.size))
     return Errors(
         np.zeros((threads, kinds, 8), np.int64),
-        np.zeros((threads, 2), np.int64),
+        np.zeros((threads, 1), np.int64),
         np.zeros((threads, 1 << (2 * kinds - 1).bit_length()), np.uint32),
         np.zeros((threads, kinds), np.uint32),
         np.zeros((threads, OUTCOMES), np.int64),
@@ -238,78 +207,53 @@ def make_errors(network: Network, threads: int, games: int) -> Errors:
 def make_space(lines: Lines, network: Network, threads: int, batch: int) -> NetworkWorkspace:
     """Return a workspace for `threads` threads and batches of `batch` games."""
     games = [make_game(lines, network) for _ in range(threads)]
-    return NetworkWorkspace(games, Shared(make_errors(network, threads, batch), zeros((2 * DONE,), np.uint64)))
+    return NetworkWorkspace(games, make_errors(network, threads, -(-batch // threads)))
 
 
 @kernel
-def learn_pieces(
-    lines: Lines,
-    network: Network,
-    net: Net,
-    starts: Int8Array,
-    step: float,
-    games: tuple[Int64, Int64, Int64],
-    game: GameWorkspace,
-    shared: Shared,
-    thread: Int64,
-) -> None:
-    """Learn from games in batches, with other threads; `net` changes in place.
-
-    Each thread takes the next piece of work until none is left: first the games of a batch, then parts of the weights,
-    then the games of the next batch.  A piece waits for earlier ones, which threads have taken that are at work.  So a
-    thread that comes late, or never, only does less.
-
-    games: the first game, that after the last one, and the size of a batch.
-    game: scratch of this thread, whose number is `thread`.
-    """
-    first, end, batch = games
-    errors, words = shared.errors, shared.words
-    own, parts = errors_of(errors, thread), errors.sums.shape[0]
-    each = 1 if parts > 1 else batch
-    plays = (batch + each - 1) // each
-    pieces = plays + parts
-    n_batches = (end - first + batch - 1) // batch
-    while True:
-        piece = np.int64(claim(words[TAKEN : TAKEN + 1], 1))
-        number, place = piece // pieces, piece % pieces
-        if number >= n_batches:
-            break
-        before = number * pieces
-        if place < plays:
-            wait_for(words, DONE, before)
-            if own.used[1] != number:
-                begin_batch(lines, network, net, number, game, own)
-            begin = first + number * batch + place * each
-            for played in range(begin, min(begin + each, first + (number + 1) * batch, end)):
-                learn_game(lines, network, net, starts, played, game, own)
-        else:
-            wait_for(words, DONE, before + plays)
-            fold_errors(network, net, step, number, errors, (place - plays, parts))
-        claim(words[DONE : DONE + 1], 1)
-    wait_for(words, DONE, n_batches * pieces)
-
-
 def learn_batches(
     lines: Lines,
     network: Network,
     net: Net,
     starts: Int8Array,
     step: float,
-    games: tuple[int, int],
-    batch: int,
-    space: NetworkWorkspace,
-    pool: ThreadPoolExecutor | None = None,
+    games: tuple[Int64, Int64],
+    batch: Int64,
+    game: GameWorkspace,
+    errors: Errors,
 ) -> None:
-    """Learn from games `games[0]` to `games[1] - 1` in batches of `batch`; `net` changes in place.
+    """Learn from games `games[0]` to `games[1] - 1` in batches on one thread; `net` changes in place."""
+    first = games[0]
+    own = errors_of(errors, 0)
+    while first < games[1]:
+        last = min(games[1], first + batch)
+        play_network_games(lines, network, net, starts, (first, last), game, own)
+        fold_errors(network, net, step, errors, (0, 1))
+        first = last
 
-    starts: int8[lost games, cells], from which games begin.  step: the step size of all tuples together.
-    space: for one thread and those of `pool`.
-    """
-    space.shared.words[:] = 0
-    space.shared.errors.used[:, 1] = NO_BATCH
-    common = lines, network, net, starts, step, (*games, batch)
-    calls = [(*common, game, space.shared, thread) for thread, game in enumerate(space.game)]
-    share_calls(pool, learn_pieces, calls)
+
+def learn_shared(
+    lines: Lines,
+    network: Network,
+    net: Net,
+    starts: Any,
+    step: float,
+    games: range,
+    space: NetworkWorkspace,
+    pool: ThreadPoolExecutor,
+) -> None:
+    """Learn as `learn_batches` does, but with all threads on each batch.  games: a batch at each step."""
+    threads, errors = len(space.game), space.errors
+
+    def play(thread: int, bounds: Sequence[int]) -> None:
+        span, own = (bounds[thread], bounds[thread + 1]), Errors(*(array[thread] for array in errors))
+        play_network_games(lines, network, net, starts, span, space.game[thread], own)
+
+    for first in games:
+        last = min(games.stop, first + games.step)
+        bounds = [first + (last - first) * thread // threads for thread in range(threads + 1)]
+        list(pool.map(lambda thread, bounds=bounds: play(thread, bounds), range(threads)))
+        list(pool.map(lambda thread: fold_errors(network, net, step, errors, (thread, threads)), range(threads)))
 
 
 @inlined
@@ -386,10 +330,9 @@ def learn_network_games(
     games: with cells as moves.  errors: of one thread, with a first axis of length 1.
     """
     own = errors_of(errors, 0)
-    own.used[1] = 0
     for number in range(games.start.shape[0] - 1):
         begin, end = games.start[number], games.start[number + 1]
         moves = games.move[begin:end]
         replay_game(lines, network, net, moves, games.exploring[begin:end], game, own)
-        fold_errors(network, net, step, 0, errors, (0, 1))
+        fold_errors(network, net, step, errors, (0, 1))
         own.outcomes[game_result(lines, moves)] += 1

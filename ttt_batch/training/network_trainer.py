@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from ttt_batch.compiler.numerics import HUNTING, stream_key
 from ttt_batch.core.errors import UsageError, flag
-from ttt_batch.core.resources import available_threads
 from ttt_batch.core.text import SEATS, Number, count_text
 from ttt_batch.evaluation.prover import ALWAYS_WINS, CANNOT_LOSE, Goal, Proof, Prover
 from ttt_batch.games.bitboards import make_lines
@@ -27,6 +26,7 @@ from ttt_batch.ntuple.learning import (
     follow_weights,
     learn_batches,
     learn_network_games,
+    learn_shared,
     make_net,
     make_space,
 )
@@ -85,10 +85,9 @@ class PatternTrainer(Trainer):
         self._average: NDArray[np.int32] | None = None
         self._nets = [make_net(self.network, aim, config.seed) for aim in config.aims]
         self._lost = [np.zeros((0, config.board.cells), np.int8) for _ in self._nets]
-        self._threads, self._pool = threads, ThreadPoolExecutor(max(threads, 1))
-        # Threads that shared a processor would wait for each other.
-        each = min(threads, available_threads()) // len(self._nets) if config.batch >= WORTH_SHARING else 1
-        self._spaces = [make_space(self.lines, self.network, max(each, 1), config.batch) for _ in self._nets]
+        self._threads, alone, self._pool = threads, len(self._nets) == 1, ThreadPoolExecutor(max(threads, 1))
+        each = threads if alone and config.batch >= WORTH_SHARING else 1
+        self._spaces = [make_space(self.lines, self.network, each, config.batch) for _ in self._nets]
         symmetric = config.sharing != "none"
         self._provers = {seat: Prover(config.board, MEMORY, symmetric=symmetric) for seat in config.seats}
         # Provers of their own: fewer slots take less time to clear.
@@ -129,7 +128,11 @@ class PatternTrainer(Trainer):
 
         def learn(number: int) -> None:
             net, space, starts = self._nets[number], self._spaces[number], self._lost[number]
-            learn_batches(self.lines, self.network, net, starts, step, bounds, config.batch, space, self._pool)
+            common = self.lines, self.network, net, starts, step
+            if len(space.game) > 1:
+                learn_shared(*common, range(*bounds, config.batch), space, self._pool)
+            else:
+                learn_batches(*common, bounds, config.batch, space.game[0], space.errors)
 
         if networks > 1 and self._threads > 1:
             list(self._pool.map(learn, range(networks)))
@@ -143,7 +146,7 @@ class PatternTrainer(Trainer):
         """Train every network on given whole games of cells, in order."""
         step = self.config.alpha / self.network.offset.size
         for net, space in zip(self._nets, self._spaces, strict=True):
-            learn_network_games(self.lines, self.network, net, step, games, space.game[0], space.shared.errors)
+            learn_network_games(self.lines, self.network, net, step, games, space.game[0], space.errors)
         ended = [_taken(space) for space in self._spaces]  # each network counts the same games
         self._outcomes += ended[0]
         self.games += games.start.size - 1
@@ -270,8 +273,8 @@ class PatternTrainer(Trainer):
 
 def _taken(space: NetworkWorkspace) -> NDArray[np.int64]:
     """Return int64[3]: first wins, draws and second wins counted in the threads' workspace, and reset the counts."""
-    outcomes: NDArray[np.int64] = space.shared.errors.outcomes[:, [FIRST_WINS, DRAW, SECOND_WINS]].sum(axis=0)
-    space.shared.errors.outcomes[:] = 0
+    outcomes: NDArray[np.int64] = space.errors.outcomes[:, [FIRST_WINS, DRAW, SECOND_WINS]].sum(axis=0)
+    space.errors.outcomes[:] = 0
     return outcomes
 
 
