@@ -125,15 +125,17 @@ def test_release_leaves_the_lock_of_another(tmp_path: Path) -> None:
 
 
 def test_two_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ttt.train(games=10, out=tmp_path / "other.h5")
     words = [*PROGRAM, "train", "--games", "100000000000", "--checkpoint-every", "0s", "-o", "run.h5"]
     first = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     assert first.stderr is not None
     for line in first.stderr:
-        if " games " in line:
+        if " games " in line and "run.h5" in names(tmp_path):
             break
     first.send_signal(signal.SIGSTOP)  # it holds the lock all the same
-    for more in (["--overwrite"], []):
-        status, _, err = command(capsys, *words[len(PROGRAM) :], *more)
+    again, export = words[len(PROGRAM) :], ["export", "other.h5", "--to", "csv", "--out", "run.h5", "--overwrite"]
+    for given in ([*again, "--overwrite"], again, export):
+        status, _, err = command(capsys, *given)
         assert status == 1
         assert re.fullmatch(rf"ttt-batch: .*run\.h5 is being written: process {first.pid} .*\n", err)
     words = [*PROGRAM, "train", "--resume", "run.h5", "--more", "1000"]
@@ -145,7 +147,7 @@ def test_two_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert first.returncode == 130
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
-    assert names(tmp_path) == ["run.h5"]
+    assert names(tmp_path) == ["other.h5", "run.h5"]
 
 
 def test_an_interrupt_while_it_is_given_back_leaves_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,6 +88,12 @@ class Lock:
         self._descriptor = descriptor
         return True
 
+    def check(self) -> None:
+        """Raise TakenError if another process holds the lock."""
+        with suppress(OSError):
+            if not self.path.read_text(errors="replace").startswith(f"pid {os.getpid()}\n"):
+                self._remove_left(last=False)
+
     def _remove_left(self, *, last: bool) -> bool:
         """Remove a lock file whose process has ended; return False, so that the caller tries again.
 
@@ -230,7 +236,12 @@ class OutputKind:
                 raise self.refusal(path, f"it is not an ordinary file; {self.with_option('name another file')}")
             if not overwrite:
                 raise self._taken(path)
-            return path.resolve()
+            target = path.resolve()
+            try:
+                Lock(target).check()
+            except TakenError as error:
+                raise (self.taken or self.error)(str(error)) from None
+            return target
 
     def check(self, path: Path, *, overwrite: bool) -> Path:
         """Check with a temporary file, before hours of work, that an output can be written; return its path."""
