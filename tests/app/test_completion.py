@@ -66,3 +66,17 @@ def test_completion_installs_itself(tmp_path):
     assert any("_TTT_BATCH_COMPLETE=complete_bash" in text for text in written)
     asked = {"_TTT_BATCH_COMPLETE": "complete_bash", "COMP_WORDS": "ttt-batch tr", "COMP_CWORD": "1"}
     assert finished([sys.executable, "-m", "ttt_batch"], env={**os.environ, **asked}, check=True).stdout == "train\n"
+
+
+@pytest.mark.skipif(not Path("/bin/bash").exists(), reason="asks a bash")
+def test_completion_that_cannot_be_installed_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "home").touch()
+    for option, status, said in (
+        ("--install-completion", 1, f"cannot write {tmp_path / 'home'}"),
+        ("--install-completion zsh", 2, "leave 'zsh' out"),
+        ("--show-completion nonsense", 2, "leave 'nonsense' out"),
+    ):
+        line = f"'{sys.executable}' -m ttt_batch {option}; exit $?"
+        done = finished(["/bin/bash", "-c", line], env={**os.environ, "HOME": str(tmp_path / "home")})
+        assert (done.returncode, done.stdout) == (status, "")
+        assert done.stderr.startswith("ttt-batch: ") and said in done.stderr and done.stderr.count("\n") == 1

@@ -20,8 +20,8 @@ from typer.core import TyperCommand, TyperGroup
 
 from ttt_batch.compiler.settings import check_compiler_settings
 from ttt_batch.core.console import for_shell
-from ttt_batch.core.errors import UsageError, command_line_messages, dashed, quoted
-from ttt_batch.core.files import exists, has_ending, is_file, shown
+from ttt_batch.core.errors import TttBatchError, UsageError, command_line_messages, dashed, quoted
+from ttt_batch.core.files import exists, has_ending, is_file, reason, shown
 from ttt_batch.core.text import SEAT_WORDS, either, find_name, fold_case, suggested_name, whole_number
 from ttt_batch.games.board import BOARD_NAMES, NAMED
 from ttt_batch.runs.lookup import find_agent_or_run, find_run
@@ -406,7 +406,17 @@ class Program(_Taking, TyperGroup):
         """Read the arguments into `ctx`; `help train` and `train help` are `train --help`."""
         if args[:1] == ["help"] or (args[1:] == ["help"] and not exists(Path("help"))):
             args = [*[word for word in args if word != "help"][:1], "--help"]
-        return super().parse_args(ctx, args)
+        if args[:1] in (["--install-completion"], ["--show-completion"]) and args[1:]:
+            what = f"{args[0]} is for the shell in which it runs"
+            raise UsageError(f"{what}; leave {quoted(args[1])} out, and run it there{manual()}")
+        installs = args == ["--install-completion"]
+        try:
+            return super().parse_args(ctx, args)
+        except OSError as error:
+            if not installs or error.filename is None:
+                raise
+            where = f"cannot write {shown(Path(error.filename))}: {reason(error)}"
+            raise TttBatchError(f"{where}; put what --show-completion prints where your shell reads it") from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the first of `args` names.  Raises UsageError."""
