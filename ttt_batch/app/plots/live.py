@@ -7,6 +7,7 @@ The chart is text, with a logarithmic axis.  Lines are dots of braille signs, ei
 curve marks its points with its own sign, so that curves differ without colours.
 """
 
+import calendar
 import os
 import shutil
 import time
@@ -33,6 +34,7 @@ from ttt_batch.runs.config import pattern_config_from
 from ttt_batch.runs.loading import course_misfits, is_pattern_run
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.network_run import PROVED, REFUTED, UNDECIDED
+from ttt_batch.runs.run import TIME
 from ttt_batch.runs.storage.declaration import EXACT_COLUMNS, RunData
 from ttt_batch.runs.storage.run_file import load_run
 
@@ -227,6 +229,14 @@ class Snapshot:
         """Return True if the run has reached its goal."""
         return self.data is not None and self.data.games >= int(self.data.progress.get("goal", 0))
 
+    @property
+    def saved(self) -> float:
+        """Return when a finished run ended, or when the file was written, in seconds since 1970."""
+        if self.data is not None and self.done:
+            with suppress(ValueError):  # the entry may be missing, or changed
+                return calendar.timegm(time.strptime(str(self.data.provenance.get("ended")), TIME))
+        return self.written
+
 
 def curve_of(data: RunData) -> tuple[str, list[Curve]]:
     """Return the title and the curves of a run, in % of games.
@@ -245,7 +255,7 @@ def curve_of(data: RunData) -> tuple[str, list[Curve]]:
 
 
 def status_lines(snapshot: Snapshot, now: float | None = None) -> list[str]:
-    """Return the lines below the chart: progress, verdict, and the age of the file at `now` (seconds since 1970)."""
+    """Return the lines below the chart: progress, verdict, and the age of the run at `now` (seconds since 1970)."""
     data = snapshot.data
     assert data is not None
     goal, statistics = int(data.progress.get("goal", 0)), data.statistics
@@ -259,8 +269,8 @@ def status_lines(snapshot: Snapshot, now: float | None = None) -> list[str]:
         lines.append(", ".join(f"{SEATS[seat]} {VERDICTS[proofs[seat]]}" for seat in proved))
     elif "positions" in statistics and statistics["games"].size:
         lines.append(f"{count_text(int(statistics['positions'][-1]), 'position')} in the table")
-    age = max(0.0, (time.time() if now is None else now) - snapshot.written)
-    at = time.strftime("%H:%M:%S", time.localtime(snapshot.written))
+    age = max(0.0, (time.time() if now is None else now) - snapshot.saved)
+    at = time.strftime("%H:%M:%S", time.localtime(snapshot.saved))
     lines.append(f"{'finished' if snapshot.done else 'written'} {duration_text(age)} ago, at {at}")
     return lines
 
