@@ -459,7 +459,8 @@ def test_a_tournament_of_those_that_can_be_opened(here, capsys):
     assert [line.partition(" ")[0] for line in err.splitlines()] == ["ttt-batch:"] * 2
     assert "left out: bad.h5" in err and "left out: there is no file gone.h5" in err
     status, out, err = command(capsys, "tournament", "bad.h5", "td-3x3.h5")
-    assert (status, out) == (1, "") and "1 of 2 files can be opened; a tournament takes two runs or more" in err
+    assert (status, out) == (1, "") and "1 of 2 files can be opened; a tournament takes two or more" in err
+    assert "1 of 2 players can be opened" in command(capsys, "tournament", "bad.h5", "random")[2]
 
 
 def test_a_tournament_is_of_the_board_of_most_runs_or_of_the_first(here, capsys):

@@ -266,9 +266,8 @@ def _openable(paths: list[str], trust: bool, board: str | None) -> tuple[list[st
         boards = Counter(one.board.name for _, one in read if not isinstance(one, str))
         agents = len(read) - boards.total()
         if len(read) < min(2, len(paths)):
-            raise RunFileError(
-                f"{boards.total()} of {len(paths)} files can be opened; a tournament takes two runs or more"
-            )
+            players = "players" if agents else "files"
+            raise RunFileError(f"{len(read)} of {len(paths)} {players} can be opened; a tournament takes two or more")
         played, most = boards.most_common(1)[0] if boards else ("3x3", 0)
         if agents:
             played, most = parse_board(board or played).name, len(read)
