@@ -298,7 +298,7 @@ def test_what_cannot_be_printed_is_refused_in_a_line(tmp_path: Path, capsys: Any
         write_certificate(Certificate(board, 0, CANNOT_LOSE, True, *lists, {}), Path(f"{name}.npz"))
     cases = {
         "damaged.npz": "damaged.npz is not a valid certificate: damaged, or not an .npz file",
-        "missing.npz": "cannot read missing.npz: ",
+        "missing.npz": "there is no file missing.npz; check the name",
         "wrong.npz": "wrong.npz does not prove its claim: position ",
         "many.npz": "many.npz has 501 positions, and cards are for 1 to 500; print a smaller one",
         "none.npz": "none.npz has 0 positions, and cards are for 1 to 500; nothing can be lost on this board",

@@ -125,7 +125,7 @@ def test_a_certificate_does_not_replace_its_run(
 
 def test_refusals(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("c.txt", ".", "..", ".npz"):
-        with pytest.raises(CertificateError, match=r"give a name such as proof\.npz"):
+        with pytest.raises(UsageError, match=r"give a name such as proof\.npz"):
             ttt.prove(table, certificate=name)
     (tmp_path / "c-second.npz").touch()
     with pytest.raises(CertificateError, match=r"c-second\.npz"):

@@ -15,7 +15,7 @@ import pytest
 from helpers.proof_agents import Weigher, naive_picks, read_certificate, weigher
 
 from ttt_batch.__main__ import run
-from ttt_batch.core.errors import CertificateError
+from ttt_batch.core.errors import CertificateError, UsageError
 from ttt_batch.evaluation.certificates import (
     FIELDS,
     Certificate,
@@ -239,6 +239,7 @@ ODD = {
     "format of a switch": {"format": np.array(True)},
     "two flags": {"symmetric": np.array([True, False])},
     "deep source": {"source": np.array("[" * 100_000)},
+    "source of Python": {"source": np.array([{}])},
     "long number": {"source": np.array('{"seed": ' + "9" * 10_000 + "}")},
 }
 """Fields that are not what they should be."""
@@ -320,7 +321,7 @@ def test_an_agent_that_loses_gets_no_certificate_and_one_of_another_board_is_ref
     with pytest.raises(CertificateError, match="another seed: 0, not 7"):
         check_match(made(0), board, {"agent": "weigher", "seed": 7})
     check_match(made(0), board, {"agent": "weigher", "digest": "unknown there"})
-    with pytest.raises(CertificateError, match=r"give a name such as proof\.npz"):
+    with pytest.raises(UsageError, match=r"give a name such as proof\.npz"):
         check_path(tmp_path / "proof.txt")
     write_certificate(made(0), tmp_path / "proof.npz")
     with pytest.raises(CertificateError, match="exists already"):

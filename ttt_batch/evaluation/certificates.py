@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from ttt_batch.compiler.bits import NONE, ONE, lowest_bit, single
 from ttt_batch.compiler.jit import Bool, Int64, Int64Array, Uint8Array, Uint64Array, inlined, kernel
 from ttt_batch.core import VERSION
-from ttt_batch.core.errors import BoardError, CertificateError
-from ttt_batch.core.files import command_text, open_ordinary, reason, shown, size_of, unpacked_size
+from ttt_batch.core.errors import BoardError, CertificateError, UsageError
+from ttt_batch.core.files import command_text, open_ordinary, reading, shown, size_of, unpacked_size
 from ttt_batch.core.outputs import OutputKind
 from ttt_batch.core.text import SEATS, count_text
 from ttt_batch.evaluation.prover import DOES, GOALS, Goal
@@ -384,14 +384,14 @@ def certify_moves(
 
 
 def check_path(path: Path, *, overwrite: bool = False) -> None:
-    """Check, before hours of work, that a certificate can be written to `path`.  Raises CertificateError."""
+    """Check that a certificate can be written, before hours of work.  Raises UsageError and CertificateError."""
     if path.suffix != ".npz":
-        raise CertificateError(f"cannot write a certificate to {shown(path)}; give a name such as proof.npz")
+        raise UsageError(f"cannot write a certificate to {shown(path)}; give a name such as proof.npz")
     _OUTPUT.check(path, overwrite=overwrite)
 
 
 def write_certificate(certificate: Certificate, path: Path, *, overwrite: bool = False) -> None:
-    """Write a certificate; equal certificates give equal bytes.  Raises CertificateError as `check_path` does."""
+    """Write a certificate; equal certificates give equal bytes.  Raises errors as `check_path` does."""
     check_path(path, overwrite=overwrite)
     board, content = certificate.board, io.BytesIO()
     rules = board.misere, board.exact, board.gravity
@@ -507,8 +507,10 @@ _POSITIONS = {"first": np.uint64, "second": np.uint64, "move": np.uint8}
 
 def _arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Read the arrays of a file.  Raises CertificateError if one is missing, or the file is not an `.npz` file."""
+    with reading(path, CertificateError, lambda: f"there is no file {shown(path)}; check the name"):
+        opened = open_ordinary(path)
     try:
-        with open_ordinary(path) as file:
+        with opened as file:
             size = unpacked_size(file)
             if size > 2**20 + MOST_UNPACKED * size_of(file):
                 raise CertificateError(
@@ -522,8 +524,6 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
     except KeyError:
         how = command_text("prove", "RUN", "--certificate", "FILE")
         raise CertificateError(f"{shown(path)} is an .npz file, but no certificate; {how} writes one") from None
-    except OSError as error:
-        raise CertificateError(f"cannot read {shown(path)}: {reason(error)}") from error
     except Exception as error:  # a damaged archive makes zipfile and NumPy raise almost anything
         raise CertificateError(f"{shown(path)} is not a valid certificate: damaged, or not an .npz file") from error
 
