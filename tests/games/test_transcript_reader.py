@@ -396,6 +396,9 @@ def test_cells_that_seem_to_count_from_one(
     Path("x.h5").unlink()
     err = refused(capsys, "one.txt", "--cells-from", "0")
     assert "one.txt, line 1: the game is not finished after 5 moves" + remedy in err
+    Path("one.txt").write_text("1 4 2 5 3 0-1\n")
+    both = ", but '0-1' follows (counted from 1, the moves let X win, but the line says '0-1'); fix the line"
+    assert "the game is not finished after 5 moves" + both in refused(capsys, "one.txt")
     for silent in (["--cells-from", "0"], ["--cells-from", "1"]):
         Path("one.txt").write_text("1 2 4 3 7\n" if silent[1] == "0" else "1 4 2 5 3\n")
         assert command(capsys, *learn, *silent)[2] == ""

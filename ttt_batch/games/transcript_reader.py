@@ -26,7 +26,7 @@ from ttt_batch.core.files import reason, shown
 from ttt_batch.games.bitboards import Places, completes, make_places
 from ttt_batch.games.board import MAX_CODED_CELLS, Board
 from ttt_batch.games.notation import CELLS, DIGITS, NUMBERS, DigitReading
-from ttt_batch.games.transcripts import Games, Moves, from_one, games_space, parse_line
+from ttt_batch.games.transcripts import Games, Moves, WrongResultError, from_one, games_space, parse_line
 
 PIECE = 1 << 20
 """Bytes that are read at once: 55,000 games, which are learnt from in some 30 ms."""
@@ -384,9 +384,13 @@ class GameReader:
             if not self._skip_bad:
                 remedy = f"fix the line, or leave such lines out with {flag('skip_bad', True)}"
                 if self._reading.first != 1 and from_one() not in message:
-                    with suppress(GamesError):
+                    try:
                         if self._parsed(line, self._reading._replace(first=1)):
                             remedy = f"counted from 1 it is a whole game: choose {from_one()}, {remedy}"
+                    except WrongResultError as other:
+                        message += f" (counted from 1, {other})"
+                    except GamesError:
+                        pass  # it fits neither way
                 raise GamesError(f"{message}; {remedy}") from None
             self.skipped.add(message)
             return

@@ -107,6 +107,10 @@ def joined(cells: Iterable[object], games: Games) -> list[str]:
     return [" ".join(words[a:b]) for a, b in pairwise(games.start)]
 
 
+class WrongResultError(GamesError):
+    """Game that ends otherwise than its line says."""
+
+
 def from_one() -> str:
     """Return the option for files whose cells count from 1, for messages."""
     return flag("cells_from", 1)
@@ -144,7 +148,7 @@ def moves_of(
                 raise GamesError(f"the game is over after {count_text(count, 'move')}, but {quoted(word.text)} follows")
             if word.claim not in (winner, OPEN):
                 ends = "are a draw" if winner == DRAWN else f"let {winner} win"
-                raise GamesError(f"the moves {ends}, but the line says {quoted(word.text)}")
+                raise WrongResultError(f"the moves {ends}, but the line says {quoted(word.text)}")
             continue
         if word.claim and word.cell is None:
             raise _unfinished(count, f", but {quoted(word.text)} follows")
