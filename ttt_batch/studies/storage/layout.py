@@ -1,6 +1,5 @@
 """Layout of a study's file: its arrays, and the content of the constant ones."""
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -104,18 +103,26 @@ def results(
     return Array(path, kind, tuple(axes), tuple(sizes[axis] for axis in axes), meaning, unit)
 
 
-def _table_groups(settings: Sequence["Setting"]) -> dict[str, list[int]]:
-    """Return settings grouped by equal arrays of tables, by group name.  Raises UsageError for growing boards."""
+def _groups(settings: Sequence["Setting"], *, networks: bool) -> dict[str, list[int]]:
+    """Return the numbers of settings grouped by equal arrays of tables or networks, by group name.
+
+    Raises UsageError for growing boards.
+    """
+    shapes: dict[tuple[object, ...], int] = {}
     groups: dict[str, list[int]] = {}
     for i, setting in enumerate(settings):
         config = setting.config
-        if config.grown:
+        name = f"{config.learner}-{config.board.name}"
+        if networks:
+            shape = config.learner, config.board, config.tuples, config.sharing, len(config.aims)
+            name += f"-{shapes.setdefault(shape, len(shapes))}"
+        elif config.grown:
             raise UsageError(
                 f"the table on {config.board.name} grows during learning, so a study cannot keep it; choose "
                 f"{flag('keep', NONE)}, or leave this board out"
             )
-        name = f"{config.learner}-{config.board.name}"
-        name += ("-symmetry" if config.symmetry else "") + ("-visits" if config.alpha.power else "")
+        else:
+            name += ("-symmetry" if config.symmetry else "") + ("-visits" if config.alpha.power else "")
         groups.setdefault(name, []).append(i)
     return groups
 
@@ -126,8 +133,10 @@ def _of_tables(
     """Yield the arrays of settings with the same tables.  path: their group.  numbers: of the settings."""
     config = settings[0].config
     learner, graph = learner_named(config.learner), config.graph
-    own = {"table_setting": np.array(numbers), "row": np.arange(graph.code.size)}
-    meanings = {"table_setting": "number of the setting", "row": "number of the position"}
+    own = {
+        "table_setting": (np.array(numbers), "number of the setting"),
+        "row": (np.arange(graph.code.size), "number of the position"),
+    }
     tables = learner.fresh(graph, config.settings, np.random.default_rng(0))._asdict()
     fields = dict(learner.fields)
     if config.alpha.power:
@@ -138,31 +147,19 @@ def _of_tables(
     for name, table in tables.items():
         for axis, length in zip(axes[name], table.shape, strict=True):
             if axis not in sizes and axis not in own:
-                own[axis], meanings[axis] = np.arange(length), f"number of the {re.sub('_', ' ', axis)}"
-    for axis, content in own.items():
-        yield fixed(f"{path}/{axis}", [axis], content, meanings[axis])
+                own[axis] = np.arange(length), f"number of the {axis.replace('_', ' ')}"
+    for axis, label in own.items():
+        yield fixed(f"{path}/{axis}", [axis], *label)
     states = {field.name: field for field in FIELDS if field.group == "states"}
     for name in ("code", "outcome"):
         yield fixed(f"{path}/{name}", ["row"], getattr(graph, name), states[name].meaning)
     if "edge" in own:
         yield fixed(f"{path}/edge_row", ["edge"], rows_of_edges(graph), "row of the position that the move is made in")
         yield fixed(f"{path}/cell", ["edge"], graph.cell, states["cell"].meaning)
-    lengths = {**sizes, **{axis: content.size for axis, content in own.items()}}
+    lengths = {**sizes, **{axis: content.size for axis, (content, _) in own.items()}}
     for name, table in tables.items():
         whole = "table_setting", "seed", *axes[name]
         yield results(f"{path}/{name}", table.dtype, whole, lengths, fields[name][1], TABLE_UNIT)
-
-
-def _network_groups(settings: Sequence["Setting"]) -> dict[str, list[int]]:
-    """Return the numbers of settings with equal network shapes, by group."""
-    shapes: dict[tuple[object, ...], list[int]] = {}
-    for i, setting in enumerate(settings):
-        config = setting.config
-        shape = config.learner, config.board, config.tuples, config.sharing, len(config.aims)
-        shapes.setdefault(shape, []).append(i)
-    first = [settings[group[0]].config for group in shapes.values()]
-    names = [f"{config.learner}-{config.board.name}-{number}" for number, config in enumerate(first)]
-    return dict(zip(names, shapes.values(), strict=True))
 
 
 def _of_networks(
@@ -170,16 +167,14 @@ def _of_networks(
 ) -> Iterator[Array]:
     """Yield the arrays of a group of settings whose networks have the same shape.  Parameters as for `_of_tables`."""
     config = settings[0].config
-    networks, kinds = len(config.aims), config.network().kind_start.size - 1
-    labels = {"table_setting": np.array(numbers), "network": np.arange(networks), "kind": np.arange(kinds)}
-    meanings = {
-        "table_setting": "number of the setting",
-        "network": "number of the network",
-        "kind": MEANINGS["kind"][2],
+    own = {
+        "table_setting": (np.array(numbers), "number of the setting"),
+        "network": (np.arange(len(config.aims)), "number of the network"),
+        "kind": (np.arange(config.network().kind_start.size - 1), MEANINGS["kind"][2]),
     }
-    for axis, content in labels.items():
-        yield fixed(f"{path}/{axis}", [axis], content, meanings[axis])
-    lengths = {**sizes, **{axis: content.size for axis, content in labels.items()}}
+    for axis, label in own.items():
+        yield fixed(f"{path}/{axis}", [axis], *label)
+    lengths = {**sizes, **{axis: content.size for axis, (content, _) in own.items()}}
     whole, proved = ("table_setting", "seed"), "the weight when the player's seat was last proved, else 0"
     yield results(f"{path}/weight", "i4", (*whole, "network", "kind", "seat"), lengths, MEANINGS["weight"][2])
     yield results(f"{path}/proved", "i4", (*whole, "kind", "seat"), lengths, proved)
@@ -217,9 +212,8 @@ def study_layout(design: "Design", description: str, keep: str = NONE) -> tuple[
     arrays += _results(sizes, there)
     if keep == LAST:
         networks = design.family is NETWORKS
-        groups = _network_groups(settings) if networks else _table_groups(settings)
         kept = _of_networks if networks else _of_tables
-        for name, group in groups.items():
+        for name, group in _groups(settings, networks=networks).items():
             arrays += kept(f"tables/{name}", [settings[i] for i in group], group, sizes)
     return tuple(arrays)
 
