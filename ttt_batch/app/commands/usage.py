@@ -300,15 +300,12 @@ FEW_OPTIONS = 10
 class PlainCommand(_Taking, TyperCommand):
     """Command that takes values as they were typed."""
 
-    def __init__(self, name: str | None, *, callback: Any = None, **settings: Any) -> None:
-        super().__init__(name, callback=callback, **settings)
-        self._function = callback
-
     @functools.cached_property
     def kinds(self) -> typing.Mapping[str, Any]:  # type: ignore[override]
         """Return the types of the options that take `str`, `Path` or a list of them, also if optional."""
+        assert self.callback is not None  # a command has a function
         found = {}
-        for name, one in inspect.signature(inspect.unwrap(self._function), eval_str=True).parameters.items():
+        for name, one in inspect.signature(inspect.unwrap(self.callback), eval_str=True).parameters.items():
             hint = one.annotation
             hint = typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Annotated else hint
             kinds = [hint] if typing.get_origin(hint) is list else typing.get_args(hint) or (hint,)
