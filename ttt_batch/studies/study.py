@@ -121,7 +121,7 @@ class Repetition(Printable):
             "default": settings[1] if len(settings) > 1 else None,
         }
 
-    def records(self) -> tuple[Sequence[dict[str, Any]], str]:
+    def records(self) -> tuple[Sequence[Mapping[str, Any]], str]:
         """Return a row for each setting on its fresh seeds, the winner first."""
         return self.fresh.records()
 
@@ -281,6 +281,7 @@ class Study(StudyFile, Printable):
     `array("unbeatable")`, or `array("proof")` for networks, returns results [settings, seeds, points, ...].
     """
 
+    rows = "settings", "setting"
     _figures: Summary | None = None
 
     def __repr__(self) -> str:
@@ -291,10 +292,6 @@ class Study(StudyFile, Printable):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values with stable keys, as `study --json` prints them."""
         return {"file": None if self.path == MEMORY else str(self.path), **self.summary().to_dict()}
-
-    def records(self) -> tuple[Sequence[Mapping[str, Any]], str]:
-        """Return a row for each setting."""
-        return self.summary().records()
 
     def summary(self) -> Summary:
         """Return the figures of every setting over its seeds."""

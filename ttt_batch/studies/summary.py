@@ -432,6 +432,8 @@ class Summary(Printable):
     columns, events, results: from `read_figures`.
     """
 
+    rows = "settings", "setting"
+
     design: Design
     reasons: Mapping[str, int]
     games: NDArray[np.int64]
@@ -543,10 +545,6 @@ class Summary(Printable):
         setting = self.design.settings[number]
         options = {name: value for name, value in setting.written.items() if value != "" or name not in OWN}
         return {"setting": number, "key": setting.key, "options": options, **self.figures(number)}
-
-    def records(self) -> tuple[list[dict[str, Any]], str]:
-        """Return a row for each setting."""
-        return self.to_dict()["settings"], "setting"
 
 
 def summarise(study: StudyFile) -> Summary:
