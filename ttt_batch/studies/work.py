@@ -109,8 +109,11 @@ class Worker:
                 break
             try:
                 learnt = learn(setting, seeds[first : first + at_once])
+            except MemoryError:
+                failure = "not enough memory for this board or batch; choose a smaller one"
+                break
             except Exception as error:
-                failure = failure_reason(error)
+                failure = str(error) or type(error).__name__
                 break
             if learnt is None:
                 break
@@ -226,13 +229,6 @@ def in_one_kernel(setting: Setting) -> bool:
 def joined_results(parts: list[Arrays]) -> Arrays:
     """Concatenate the arrays of several learners by name."""
     return {name: np.concatenate([arrays[name] for arrays in parts]) for name in (parts or [{}])[0]}
-
-
-def failure_reason(error: Exception) -> str:
-    """Return the reason of a learner's failure in one line."""
-    if isinstance(error, MemoryError):
-        return "not enough memory for this board or batch; choose a smaller one"
-    return str(error) or type(error).__name__
 
 
 def final_tables(learnt: Run | PatternRun | TrainedLearner) -> Arrays:
@@ -412,8 +408,8 @@ def run_study(
     progress: Callable[[StudyProgress], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
     say: Callable[[str], None] = warn_python,
-) -> bool:
-    """Train and store all missing learners, and return whether all learners are done.
+) -> None:
+    """Train and store all missing learners.
 
     threads: number of threads of this process, unless `workers` are given.
     progress: called about ten times a second.
@@ -438,7 +434,6 @@ def run_study(
             raise
         finally:
             pool.give_up()
-    return bool((study.state == DONE).all())
 
 
 @dataclass

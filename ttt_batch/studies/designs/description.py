@@ -115,7 +115,7 @@ def parse_description(text: str, name: str, *, seeds: Any = None) -> Design:
     if grids is None:
         tables = [(OUTSIDE, outer)]
     elif isinstance(grids, list) and grids and all(isinstance(table, dict) for table in grids):
-        tables = [(number, {**outer, **_own(table, number, lines)}) for number, table in enumerate(grids)]
+        tables = [(number, {**outer, **_keys(table, _KEYS, number, lines)}) for number, table in enumerate(grids)]
     else:
         raise UsageError(
             f"{lines.place(OUTSIDE, GRID)}it is not a list of grids; write [[grid]] above each grid's keys"
@@ -137,15 +137,10 @@ def parse_description(text: str, name: str, *, seeds: Any = None) -> Design:
     return make_designs(requests, seeds)
 
 
-def _own(table: Mapping[str, Any], number: int, lines: _Lines) -> dict[str, Any]:
-    """Return the keys and values of one grid.  Raises UsageError."""
+def _keys(table: Mapping[str, Any], names: tuple[str, ...], number: int, lines: _Lines) -> dict[str, Any]:
+    """Return a table with options instead of its keys.  Raises UsageError for an unknown or repeated key, or none."""
     if not table:
         raise UsageError(f"{lines.place(number, '')}this grid has no key; give it one, or remove it")
-    return _keys(table, _KEYS, number, lines)
-
-
-def _keys(table: Mapping[str, Any], names: tuple[str, ...], number: int, lines: _Lines) -> dict[str, Any]:
-    """Return a table with options instead of its keys.  Raises UsageError for an unknown or repeated key."""
     found: dict[str, Any] = {}
     spelled: dict[str, str] = {}
     for given, value in table.items():
